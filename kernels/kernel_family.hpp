@@ -1,0 +1,90 @@
+// One piece of work worth tuning. A new family is one folder under kernels/ and a line in registry.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/kernels/plan.hpp"
+#include "heddle/kernels/problem.hpp"
+#include "heddle/kernels/search_space.hpp"
+#include "heddle/kernels/template_source.hpp"
+
+namespace heddle {
+
+/// How far a result is from the float64 reference.
+struct Accuracy {
+  bool accepted = false;
+  double worst_error = 0.0;  ///< the largest of the relative errors that the family looks at; NaN counts as infinite
+  std::string message;       ///< what was wrong, in one line; empty if accepted
+};
+
+/// A plan with contents for its buffers, ready to be run and, if it was made for that, checked.
+struct Trial {
+  Plan plan;
+  HostImage initial;  ///< every parameter, state and input buffer
+  /// Compares the buffers after one run with the reference. Empty in a trial that was made for timing.
+  std::function<Accuracy(const HostImage& after)> check;
+};
+
+enum class Purpose {
+  timing,        ///< realistic, sizes stay fixed while it runs
+  verification,  ///< as section "Measuring" of docs/design.md says: at least 8 samples, one adds a rule, and so on
+};
+
+/// Bytes and operations that any implementation has to move and do for one sample: the floor.
+struct Cost {
+  double bytes = 0.0;
+  double operations = 0.0;
+};
+
+/// A configuration with a name: a published mapping, the baseline of tables.
+struct NamedConfiguration {
+  std::string name;     ///< "gpu-fnn"
+  std::string meaning;  ///< one line
+  /// The configuration for a problem; nothing where the mapping cannot run (GPU-FNN: dim above 1024).
+  std::function<std::optional<Configuration>(const Problem&)> configuration;
+};
+
+/// Stateless and immutable: may be shared between threads.
+class KernelFamily {
+ public:
+  virtual ~KernelFamily() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;     ///< "sonfin-train"
+  [[nodiscard]] virtual std::string_view meaning() const = 0;  ///< one line
+  [[nodiscard]] virtual const std::vector<Axis>& axes() const = 0;
+  /// The problems that a first tuning run covers when the user names none.
+  [[nodiscard]] virtual std::vector<Problem> default_problems(const DeviceIdentity& device) const = 0;
+  /// Sizes that divide nothing, for verification beside a problem's own.
+  [[nodiscard]] virtual Problem awkward_problem() const = 0;
+
+  /// Whether there are templates for this backend.
+  [[nodiscard]] virtual bool supports(std::string_view backend) const = 0;
+  [[nodiscard]] virtual const TemplateSource& source(std::string_view backend) const = 0;
+  [[nodiscard]] virtual SearchSpace space(const DeviceIdentity& device) const = 0;
+  /// Valid for every problem; on `cpu` its kernels are compiled into the binary.
+  [[nodiscard]] virtual Configuration default_configuration(const DeviceIdentity& device,
+                                                            const Problem& problem) const = 0;
+  [[nodiscard]] virtual std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const = 0;
+
+  /// The plan of a configuration. `samples`: rows that one run shall handle. The kernels named depend on the
+  /// configuration alone unless the space says otherwise, so that one compiled kernel serves many problems.
+  [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
+                                  const DeviceIdentity& device, std::int64_t samples) const = 0;
+  /// A plan with seeded contents. The same arguments give the same bytes.
+  [[nodiscard]] virtual Trial trial(const Configuration& configuration, const Problem& problem,
+                                    const DeviceIdentity& device, std::int64_t samples, Purpose purpose,
+                                    std::uint64_t seed) const = 0;
+  [[nodiscard]] virtual Cost cost(const Problem& problem) const = 0;
+};
+
+/// Every family heddle was built with.
+[[nodiscard]] const std::vector<const KernelFamily*>& families();
+/// Throws Error(usage) with the names there are.
+[[nodiscard]] const KernelFamily& family(std::string_view name);
+
+}  // namespace heddle

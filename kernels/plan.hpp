@@ -1,0 +1,69 @@
+// What a family returns for a configuration and a problem, as data. The runtime executes plans; tuner and trainer use
+// the same one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace heddle {
+
+/// What a buffer is for. Guards follow every buffer; `parameter` and `state` are restored before each timed run.
+enum class Role {
+  parameter,  ///< trained; part of the model
+  state,      ///< changes while the plan runs, and is not part of the model
+  input,      ///< only read
+  output,     ///< only written; poisoned before a verification
+  scratch,    ///< contents mean nothing between runs; poisoned before a verification
+};
+
+struct Buffer {
+  std::string name;
+  std::int64_t bytes = 0;
+  Role role = Role::scratch;
+};
+
+/// The address of a buffer, by its index in Plan::buffers.
+struct BufferArgument {
+  int buffer = 0;
+  std::int64_t offset = 0;  ///< bytes
+};
+using Argument = std::variant<BufferArgument, std::int32_t, float>;
+
+struct Extent {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+/// One kernel launch. On a CPU, grid.x is the number of threads of the team and the rest is unused.
+struct Launch {
+  int kernel = 0;  ///< index in Plan::kernels
+  Extent grid, block;
+  std::int64_t shared_bytes = 0;
+  bool programmatic = false;  ///< may start before the previous launch has ended; the kernel itself waits
+  std::vector<Argument> arguments;
+};
+
+struct Plan {
+  /// The instantiations that the launches name, as C++ expressions over the family's template:
+  /// "heddle::sonfin::step<128, 4, 1, 32>".
+  std::vector<std::string> kernels;
+  std::vector<Buffer> buffers;
+  /// In order; what one run of the plan does.
+  std::vector<Launch> launches;
+  /// Submit all launches as one captured graph instead of one by one. No meaning on a CPU.
+  bool captured = false;
+  /// Samples (rows) that one run handles at most.
+  std::int64_t samples = 0;
+
+  /// Index of the buffer called `name`; throws std::out_of_range.
+  [[nodiscard]] int buffer(std::string_view name) const;
+};
+
+/// Contents of buffers on the host, by name.
+using HostImage = std::map<std::string, std::vector<std::byte>, std::less<>>;
+
+}  // namespace heddle

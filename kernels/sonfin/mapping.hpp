@@ -1,0 +1,30 @@
+// How one backend lays one SONFIN family over its threads. The families in train.cpp and predict.cpp add what all
+// backends share: problems, workloads, the comparison with the reference.
+#pragma once
+
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/sonfin/network.hpp"
+
+namespace heddle::sonfin {
+
+/// Stateless and immutable. Functions have the meaning of their namesakes in KernelFamily.
+class Mapping {
+ public:
+  virtual ~Mapping() = default;
+  [[nodiscard]] virtual const TemplateSource& source() const = 0;
+  [[nodiscard]] virtual SearchSpace space(const DeviceIdentity& device) const = 0;
+  [[nodiscard]] virtual Configuration default_configuration(const DeviceIdentity& device,
+                                                            const Problem& problem) const = 0;
+  [[nodiscard]] virtual std::vector<NamedConfiguration> named_configurations() const { return {}; }
+  [[nodiscard]] virtual Layout layout(const Configuration& configuration, const Problem& problem,
+                                      const DeviceIdentity& device) const = 0;
+  [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
+                                  const DeviceIdentity& device, std::int64_t samples) const = 0;
+};
+
+[[nodiscard]] const Mapping& cuda_train_mapping();
+[[nodiscard]] const Mapping& cuda_predict_mapping();
+[[nodiscard]] const Mapping& cpu_train_mapping();
+[[nodiscard]] const Mapping& cpu_predict_mapping();
+
+}  // namespace heddle::sonfin

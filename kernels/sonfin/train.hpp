@@ -1,0 +1,24 @@
+// The family "sonfin-train": online steps of a SONFIN, sample after sample.
+//
+// Buffers of every plan: parameters "centres", "widths", "consequents" (see layout()); state "progress" (one Progress);
+// inputs "control" (one Control), "rows" (float, row after row with Layout::stride), "targets" (float, with
+// Layout::target_stride), "order" (int32: which row comes at which position). One run learns the next
+// Plan::samples positions of `order`, or fewer if Control::end comes first or Progress::halted is set: the rule wanted
+// at that position has no room, and nothing after it is learnt until another plan takes over. Memory bound to "rows",
+// "targets" and "order" may be larger than the plan says.
+#pragma once
+
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/sonfin/network.hpp"
+
+namespace heddle::sonfin {
+
+/// Problem sizes: "rules" (capacity of the plan), "dim", "outputs".
+[[nodiscard]] const KernelFamily& train_family();
+
+[[nodiscard]] Problem problem(std::int64_t rules, std::int64_t dim, std::int64_t outputs);
+/// Layout of the plans that train_family() makes.
+[[nodiscard]] Layout train_layout(const Configuration& configuration, const Problem& problem,
+                                  const DeviceIdentity& device);
+
+}  // namespace heddle::sonfin

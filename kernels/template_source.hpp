@@ -1,0 +1,37 @@
+// Kernel source with open parameters, as it was embedded at build time.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle {
+
+struct SourceFile {
+  std::string_view name;  ///< as an #include names it: "kernels/common/exchange.cuh"
+  std::string_view text;
+};
+
+/// Every file under kernels/ that is compiled at run time, sorted by name. Made by cmake/embed.cmake.
+[[nodiscard]] const std::vector<SourceFile>& embedded_sources();
+
+/// A template and every header it includes, directly or not.
+class TemplateSource {
+ public:
+  /// Collects `main` and its includes from embedded_sources(); throws std::out_of_range if one is missing.
+  explicit TemplateSource(std::string_view main);
+
+  [[nodiscard]] const SourceFile& main() const noexcept { return files_.front(); }
+  [[nodiscard]] const std::vector<SourceFile>& files() const noexcept { return files_; }  ///< main first
+  /// 32 hex digits over all files with comments and spacing removed: a profile whose hash differs is stale.
+  [[nodiscard]] const std::string& hash() const noexcept { return hash_; }
+
+ private:
+  std::vector<SourceFile> files_;
+  std::string hash_;
+};
+
+/// 128-bit XXH3 of `bytes` as 32 hex digits. For identity and damage, not against an attacker.
+[[nodiscard]] std::string digest(std::string_view bytes);
+
+}  // namespace heddle

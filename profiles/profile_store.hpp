@@ -1,0 +1,63 @@
+// Measurements and profiles in one SQLite file. All SQL lives behind this.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/profiles/measurement.hpp"
+
+namespace heddle {
+
+/// Safe to use from several processes at once; one object from one thread at a time. Every call may throw
+/// Error(profiles) with the file's name: not a database, truncated, made by a newer heddle, read-only, disk full, or
+/// locked by another process for more than 10 s.
+class ProfileStore {
+ public:
+  enum class Access {
+    read,        ///< a missing file is an empty store; a read-only folder is fine
+    read_write,  ///< created, with its folders, if missing; migrated to the present schema
+  };
+  ProfileStore(const std::filesystem::path& file, Access access);
+  ~ProfileStore();
+  ProfileStore(ProfileStore&&) noexcept;
+  ProfileStore& operator=(ProfileStore&&) noexcept;
+
+  /// --profiles, else HEDDLE_PROFILES, else the XDG data directory's heddle/profiles.sqlite.
+  [[nodiscard]] static std::filesystem::path default_file();
+  [[nodiscard]] const std::filesystem::path& file() const;
+
+  /// Appends; kept for good, failures too. Durable when it returns.
+  void record(const Measurement& measurement);
+  void record(const std::vector<Measurement>& measurements);  ///< all or none
+  /// Newest first. Without a key, all.
+  [[nodiscard]] std::vector<Measurement> measurements(const std::optional<ProfileKey>& key = {}) const;
+
+  /// Makes this the profile of its key, in place of another one.
+  void keep(const Profile& profile);
+  /// keep(), unless the store already has a local profile with the same source hash that is at least as fast;
+  /// decided and written in one transaction. Returns whether it was kept.
+  bool keep_if_better(const Profile& profile);
+  [[nodiscard]] std::optional<Profile> find(const ProfileKey& key) const;
+  /// All profiles, of one family if named, in key order.
+  [[nodiscard]] std::vector<Profile> profiles(const std::string& family = {}) const;
+  void remove(const ProfileKey& key);
+
+  /// Deletes measurements that no longer matter: of source hashes other than those listed per family and backend
+  /// (and the profiles made from them). Returns how many measurements and profiles went.
+  struct Current {
+    std::string family, backend, source_hash;
+  };
+  struct Pruned {
+    std::int64_t measurements = 0, profiles = 0;
+  };
+  Pruned prune(const std::vector<Current>& current);
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,129 @@
+// A thing that compiles and runs kernel templates. One interface for cuda:N, cpu and what comes later.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/kernels/device_identity.hpp"
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/plan.hpp"
+#include "heddle/kernels/template_source.hpp"
+#include "heddle/profiles/measurement.hpp"
+
+namespace heddle {
+
+/// What a device threw while it ran something: the status says how the configuration failed.
+class DeviceFailure : public Error {
+ public:
+  DeviceFailure(Status status, const std::string& line) : Error(ErrorKind::device, line), status_(status) {}
+  [[nodiscard]] Status status() const noexcept { return status_; }
+
+ private:
+  Status status_;
+};
+
+/// Device memory. Owned by whoever holds the pointer; must not outlive its device. Calls from one thread at a time.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  [[nodiscard]] virtual std::int64_t bytes() const = 0;
+  /// Both wait for earlier launches on the same device and throw DeviceFailure.
+  virtual void write(std::span<const std::byte> from, std::int64_t offset = 0) = 0;
+  virtual void read(std::span<std::byte> to, std::int64_t offset = 0) const = 0;
+  /// Sets every byte.
+  virtual void fill(std::byte value) = 0;
+};
+
+/// Memory to use instead of what prepare() would allocate, by buffer name; at least as large as the plan says.
+using Bindings = std::map<std::string, std::shared_ptr<Memory>, std::less<>>;
+
+/// The compiled kernels of one configuration. Opaque; made and understood by its device; immutable.
+class Binary {
+ public:
+  virtual ~Binary() = default;
+};
+
+struct CompileRequest {
+  const TemplateSource* source = nullptr;
+  std::vector<std::string> kernels;  ///< Plan::kernels of one configuration
+};
+
+struct CompileOutcome {
+  std::shared_ptr<const Binary> binary;  ///< empty if the compilation failed
+  std::string log;                       ///< of the compiler, when it failed
+  double seconds = 0.0;                  ///< this configuration's share of its batch
+  bool cached = false;                   ///< found on disk or built in: no compiler was called
+};
+
+/// Compilations under way. Destroying it drops what has not started.
+class CompileBatch {
+ public:
+  virtual ~CompileBatch() = default;
+  /// The next request that is done, in any order, as its index and outcome; waits. Nothing after the last.
+  [[nodiscard]] virtual std::optional<std::pair<std::size_t, CompileOutcome>> next() = 0;
+};
+
+/// A plan bound to memory and kernels on one device. Calls from one thread at a time.
+class Execution {
+ public:
+  virtual ~Execution() = default;
+  [[nodiscard]] virtual const Plan& plan() const = 0;
+  [[nodiscard]] virtual Memory& memory(std::string_view buffer) = 0;
+  /// Submits one run of the plan; may return before it is done.
+  virtual void launch() = 0;
+  /// Waits for everything submitted. Throws DeviceFailure.
+  virtual void synchronize() = 0;
+  /// Wall time of one run, launch included, in seconds.
+  [[nodiscard]] virtual double time() = 0;
+  /// Keeps a copy on the device of every parameter and state buffer; restore() brings it back.
+  virtual void save() = 0;
+  virtual void restore() = 0;
+  /// Whether the guard after every buffer that prepare() allocated is untouched; the name of the first overrun
+  /// buffer if not.
+  [[nodiscard]] virtual std::optional<std::string> overrun() = 0;
+};
+
+/// Thread safety: compile() may be called from any thread; everything else from one thread at a time.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  /// "cuda:0", "cpu": what --device takes.
+  [[nodiscard]] virtual std::string label() const = 0;
+  [[nodiscard]] virtual const DeviceIdentity& identity() const = 0;
+  [[nodiscard]] virtual const Provenance& provenance() const = 0;
+
+  /// Compiles many configurations at once, batched and in parallel. A bad one does not sink the others.
+  [[nodiscard]] virtual std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) = 0;
+  /// How often a compiler was called so far.
+  [[nodiscard]] virtual std::int64_t compiler_calls() const = 0;
+
+  [[nodiscard]] virtual std::shared_ptr<Memory> allocate(std::int64_t bytes) = 0;
+  /// Allocates the buffers that `bindings` does not name, each with a guard behind it, and loads the kernels.
+  /// Throws DeviceFailure(launch) if the plan cannot run here.
+  [[nodiscard]] virtual std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary,
+                                                           Bindings bindings = {}) = 0;
+};
+
+/// Compiles one configuration; throws DeviceFailure(compilation) with the first line of the log.
+[[nodiscard]] CompileOutcome compile_one(Device& device, CompileRequest request);
+
+/// A device that may be there.
+struct DeviceListing {
+  std::string label;
+  std::optional<DeviceIdentity> identity;
+  std::string remark;  ///< why it cannot be used, or what limits it
+};
+/// Everything heddle knows how to look for, the best usable device first.
+[[nodiscard]] std::vector<DeviceListing> list_devices();
+/// Opens "cuda:N", "cuda" (N = 0), "cpu", or "" (the best one). Throws Error(device) with the labels there are.
+[[nodiscard]] std::unique_ptr<Device> open_device(const std::string& label);
+
+}  // namespace heddle
