@@ -1,0 +1,82 @@
+#include "heddle/kernels/sonfin/predict.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "heddle/kernels/sonfin/mapping.hpp"
+#include "heddle/kernels/sonfin/problems.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/kernels/sonfin/workload.hpp"
+
+namespace heddle::sonfin {
+
+namespace {
+
+const Mapping& mapping(std::string_view backend) {
+  return backend == "cpu" ? cpu_predict_mapping() : cuda_predict_mapping();
+}
+
+class PredictFamily final : public KernelFamily {
+ public:
+  std::string_view name() const override { return "sonfin-predict"; }
+  std::string_view meaning() const override { return "outputs of a self-constructing neural fuzzy network for many rows"; }
+  const std::vector<Axis>& axes() const override { return problem_axes(); }
+  std::vector<Problem> default_problems(const DeviceIdentity& device) const override { return problem_grid(device); }
+  Problem awkward_problem() const override { return problem(33, 17, 3); }
+
+  bool supports(std::string_view backend) const override { return has_templates(backend); }
+  const TemplateSource& source(std::string_view backend) const override { return mapping(backend).source(); }
+  SearchSpace space(const DeviceIdentity& device) const override { return mapping(device.backend).space(device); }
+  Configuration default_configuration(const DeviceIdentity& device, const Problem& sizes) const override {
+    return mapping(device.backend).default_configuration(device, sizes);
+  }
+  std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
+    return mapping(device.backend).named_configurations();
+  }
+  Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
+            std::int64_t samples) const override {
+    return mapping(device.backend).plan(configuration, sizes, device, samples);
+  }
+
+  Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
+              std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
+    // The timing workload has all rules of the problem from the start, which is what a prediction needs.
+    auto work = std::make_shared<const Workload>(workload(sizes, samples, Purpose::timing, seed));
+    const Layout layout = predict_layout(configuration, sizes, device);
+    Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}, .check = {}};
+    pack(work->network, layout, trial.initial);
+    trial.initial["control"] = bytes_of(PredictControl{.rules = static_cast<int>(work->network.rules()),
+                                                       .rows = static_cast<int>(work->samples())});
+    trial.initial["rows"] = pack_rows(work->rows.data(), work->samples(), layout.dim, layout.stride);
+    if (purpose == Purpose::verification) {
+      trial.check = [work](const HostImage& after) {
+        std::vector<float> outputs(work->targets.size());
+        std::memcpy(outputs.data(), after.find("outputs")->second.data(), outputs.size() * sizeof(float));
+        return compare_prediction(*work, outputs);
+      };
+    }
+    return trial;
+  }
+
+  /// Parameters come from cache; a row is read and its outputs written. Two multiply-adds a task.
+  Cost cost(const Problem& sizes) const override {
+    const auto rules = static_cast<double>(sizes.at("rules"));
+    const auto dim = static_cast<double>(sizes.at("dim"));
+    const auto outputs = static_cast<double>(sizes.at("outputs"));
+    return {.bytes = 4.0 * (dim + outputs), .operations = 4.0 * rules * dim + 2.0 * rules * outputs};
+  }
+};
+
+}  // namespace
+
+const KernelFamily& predict_family() {
+  static const PredictFamily family;
+  return family;
+}
+
+Layout predict_layout(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device) {
+  return mapping(device.backend).layout(configuration, sizes, device);
+}
+
+}  // namespace heddle::sonfin

@@ -1,0 +1,25 @@
+// What the SONFIN families share: axes, the default grid of problems, and small helpers for buffers.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "heddle/kernels/device_identity.hpp"
+#include "heddle/kernels/problem.hpp"
+
+namespace heddle::sonfin {
+
+[[nodiscard]] const std::vector<Axis>& problem_axes();
+/// The grid of a first tuning run: wide on a GPU, where mappings differ most, coarser elsewhere.
+[[nodiscard]] std::vector<Problem> problem_grid(const DeviceIdentity& device);
+[[nodiscard]] bool has_templates(std::string_view backend);
+
+template <class T>
+[[nodiscard]] std::vector<std::byte> bytes_of(const T& value) {
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace heddle::sonfin
