@@ -99,6 +99,8 @@ class Device {
   [[nodiscard]] virtual std::string label() const = 0;
   [[nodiscard]] virtual const DeviceIdentity& identity() const = 0;
   [[nodiscard]] virtual const Provenance& provenance() const = 0;
+  /// One line about what limits this device at present (compiled code that cannot be kept); mostly empty.
+  [[nodiscard]] virtual std::string remark() const { return {}; }
 
   /// Compiles many configurations at once, batched and in parallel. A bad one does not sink the others.
   [[nodiscard]] virtual std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) = 0;

@@ -1,0 +1,15 @@
+// What is recorded beside measurements whatever the device.
+#pragma once
+
+#include <string>
+
+#include "heddle/profiles/measurement.hpp"
+
+namespace heddle {
+
+/// Tool, host and date (now) filled in; the device adds driver, compiler and clocks.
+[[nodiscard]] Provenance host_provenance();
+/// The present second in UTC: "2026-01-31T12:00:00Z".
+[[nodiscard]] std::string utc_now();
+
+}  // namespace heddle
