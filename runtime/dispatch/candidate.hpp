@@ -1,0 +1,32 @@
+// One answer of the dispatcher.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "heddle/kernels/search_space.hpp"
+#include "heddle/profiles/measurement.hpp"
+
+namespace heddle {
+
+/// Why a configuration was chosen, best reason first.
+enum class Tier {
+  exact,         ///< a profile of this device for this very problem
+  nearest,       ///< a profile of this device for another problem
+  architecture,  ///< a profile of another device of the same compute capability or instruction set
+  backend,       ///< a profile of another device of the same backend
+  stale,         ///< a profile made from a kernel source that has changed since
+  fallback,      ///< the family's default
+};
+/// "exact", "nearest", "architecture", "backend", "stale", "default".
+[[nodiscard]] std::string_view text(Tier tier);
+
+struct Candidate {
+  Configuration configuration;
+  Tier tier = Tier::fallback;
+  const Profile* profile = nullptr;  ///< owned by the dispatcher; none for the default
+  double distance = 0.0;             ///< between the profile's problem and the actual one
+  std::string reason;                ///< one line for people
+};
+
+}  // namespace heddle

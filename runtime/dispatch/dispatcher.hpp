@@ -1,0 +1,81 @@
+// Answers "which configuration for this problem, and why?" from the profiles there are.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/profiles/measurement.hpp"
+#include "heddle/runtime/dispatch/decision_table.hpp"
+
+namespace heddle {
+
+/// Where one line for the user goes that is no error: a candidate that failed, a stale profile. May be empty.
+using Notice = std::function<void(const std::string& line)>;
+
+/// A dispatcher for one kernel family on one device.
+///
+/// Order of the candidates: profiles of this device made from the present kernel source, the problem's own first,
+/// then by heddle::distance(); then those of devices of the same architecture; then of the same backend; then profiles
+/// made from another kernel source; last the family's default. Among profiles of other devices at equal distance the
+/// one with the closest number of units comes first. A candidate satisfies the space's constraints at the actual
+/// sizes, and no configuration comes twice.
+///
+/// choose() and explain() may be called from several threads at once. choose() takes no lock for a problem that was
+/// asked for before.
+class Dispatcher {
+ public:
+  /// `profiles`: any; those of other families and backends are left out, a configuration outside the space is
+  /// never a candidate. `source_hash`: of the family's present template on this backend. The family must outlive
+  /// the dispatcher.
+  Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles, std::string source_hash);
+  /// With the hash of the template that heddle was built with.
+  Dispatcher(const DeviceIdentity& device, const KernelFamily& family, std::vector<Profile> profiles);
+
+  [[nodiscard]] const KernelFamily& family() const noexcept { return family_; }
+  [[nodiscard]] const DeviceIdentity& device() const noexcept { return device_; }
+
+  /// The first of candidates(). The reference holds as long as the dispatcher. `problem` has the family's axes.
+  [[nodiscard]] const Candidate& choose(const Problem& problem) const;
+  /// All of them, best first; the last is the family's default.
+  [[nodiscard]] std::vector<Candidate> candidates(const Problem& problem) const;
+
+  /// Why a profile is not among the candidates.
+  struct Rejection {
+    const Profile* profile = nullptr;  ///< owned by the dispatcher
+    std::string reason;
+  };
+  struct Explanation {
+    std::string family;
+    DeviceIdentity device;
+    Problem problem;
+    std::vector<Candidate> candidates;  ///< the first was chosen
+    std::vector<Rejection> rejections;
+    /// Several lines for people, no newline at the end.
+    [[nodiscard]] std::string text() const;
+  };
+  [[nodiscard]] Explanation explain(const Problem& problem) const;
+
+ private:
+  struct Entry;  // a profile with what the decision needs, worked out once
+  struct Ranked;
+
+  [[nodiscard]] std::vector<Ranked> ranked(const Problem& problem) const;
+  [[nodiscard]] Candidate candidate(const Ranked& ranked) const;
+  [[nodiscard]] Candidate fallback(const Problem& problem) const;
+
+  DeviceIdentity device_;
+  const KernelFamily& family_;
+  SearchSpace space_;
+  std::vector<Profile> profiles_;
+  std::vector<Entry> entries_;
+  std::vector<Rejection> unusable_;
+  mutable DecisionTable decisions_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,37 @@
+// Outputs of a network for many rows at once, on a device.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+#include "heddle/runtime/dispatch/ladder.hpp"
+
+namespace heddle {
+
+/// Batch prediction with networks of one dim and one number of outputs and up to `max_rules` rules. Compiles in its
+/// constructor. Calls from one thread at a time; the device must outlive it.
+class Predictor {
+ public:
+  /// `max_rules`: of the networks to come, at least 1.
+  Predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t outputs,
+            std::int64_t max_rules, Notice notice = {});
+  ~Predictor();
+  Predictor(Predictor&&) noexcept;
+
+  /// `rows`: N x D, scaled as the network was taught. Returns N x L outputs. The network has from 1 to max_rules rules.
+  [[nodiscard]] std::vector<float> predict(const sonfin::Network& network, std::span<const float> rows);
+  /// What predict() runs for a network of so many rules.
+  [[nodiscard]] const Candidate& candidate(std::int64_t rules) const;
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace heddle

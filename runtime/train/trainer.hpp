@@ -1,0 +1,105 @@
+// Trains a network on a device with the configurations that the profiles suggest. A new network is one trainer in
+// this folder and a line in trainer.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/profiles/measurement.hpp"
+#include "heddle/runtime/data/dataset.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+#include "heddle/runtime/model/model.hpp"
+#include "heddle/runtime/train/options.hpp"
+
+namespace heddle {
+
+/// How well a model does on rows it was not taught with.
+struct Score {
+  double error = 0.0;  ///< mean E, as docs/design.md writes it (regression: in standardised units)
+  double value = 0.0;  ///< classification: accuracy, 0 to 1; regression: RMSE over all outputs in the data's units
+};
+
+/// How much of an epoch ran with which kernel.
+struct MappingUse {
+  std::int64_t capacity = 0;  ///< rules the kernel had room for
+  std::string configuration;  ///< canonical text
+  Tier tier = Tier::fallback;
+  std::int64_t samples = 0;
+};
+
+struct EpochReport {
+  std::int64_t epoch = 0;    ///< from 1, earlier runs of a resumed model counted
+  std::int64_t rules = 0;    ///< at the end of the epoch
+  std::int64_t samples = 0;  ///< learnt in this epoch, in this run
+  double train_error = 0.0;  ///< mean E of the epoch's samples, each before its update
+  std::optional<Score> validation, test;
+  double microseconds_per_sample = 0.0;  ///< learning alone: steps between kernels included, scoring excluded
+  double seconds = 0.0;                  ///< wall time of the epoch, scoring included
+  std::vector<MappingUse> mappings;      ///< in the order of their use
+};
+
+/// Between two epoch reports.
+struct TrainingProgress {
+  std::int64_t epoch = 0, last_epoch = 0;  ///< both as in EpochReport::epoch
+  std::int64_t position = 0, samples = 0;  ///< learnt and to be learnt in this epoch
+  std::int64_t rules = 0;
+};
+
+/// What a caller wants to hear, and whether to go on. All may be empty. Called from the thread that trains.
+struct TrainingObserver {
+  std::function<void(const EpochReport&)> epoch;
+  std::function<void(const TrainingProgress&)> progress;  ///< several times a second
+  Notice notice;
+  std::function<bool()> stop;  ///< asked several times a second; once true, training ends with the model so far
+};
+
+struct TrainingJob {
+  const Dataset* train = nullptr;
+  const Dataset* test = nullptr;  ///< optional; scored after every epoch
+  const Model* resume = nullptr;  ///< optional; options that are not set are then the model's own
+  OptionValues options;           ///< from Trainer::options()
+};
+
+enum class Ending {
+  completed,       ///< all epochs done
+  target_reached,  ///< the train error fell to --target-error
+  no_improvement,  ///< the validation error did not fall for --patience epochs
+  stopped,         ///< the observer asked for it
+  diverged,        ///< the error or a parameter became infinite or NaN; the model is the last good one
+};
+[[nodiscard]] std::string_view text(Ending ending);
+
+struct TrainingResult {
+  Model model;  ///< with a validation part: the best by validation error; else the last
+  std::vector<EpochReport> epochs;
+  Ending ending = Ending::completed;
+  std::string message;          ///< one line about the ending, empty if completed
+  std::int64_t best_epoch = 0;  ///< the one `model` comes from; the part of an epoch counts when training was stopped
+};
+
+/// Stateless and immutable: may be shared between threads.
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;     ///< "sonfin"
+  [[nodiscard]] virtual std::string_view meaning() const = 0;  ///< one line
+  [[nodiscard]] virtual const std::vector<Option>& options() const = 0;
+
+  /// `profiles`: any, as ProfileStore::profiles() returns them. Throws Error(input) if data, test data and model do
+  /// not fit together or training diverged before there was a good model, Error(usage) for options that contradict
+  /// each other, DeviceFailure.
+  [[nodiscard]] virtual TrainingResult train(Device& device, const std::vector<Profile>& profiles,
+                                             const TrainingJob& job, const TrainingObserver& observer = {}) const = 0;
+};
+
+/// Every trainer heddle was built with.
+[[nodiscard]] const std::vector<const Trainer*>& trainers();
+/// Throws Error(usage) with the names there are.
+[[nodiscard]] const Trainer& trainer(std::string_view name);
+
+}  // namespace heddle
