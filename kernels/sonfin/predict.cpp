@@ -32,7 +32,7 @@ class PredictFamily final : public KernelFamily {
     return mapping(device.backend).default_configuration(device, sizes);
   }
   std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
-    return mapping(device.backend).named_configurations();
+    return mapping(device.backend).named_configurations(device);
   }
   Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
             std::int64_t samples) const override {

@@ -1,0 +1,71 @@
+// Shared memory, launches that overlap, and vector access: the only places in the templates with raw declarations and
+// PTX. A device that runs templates without a GPU replaces this file.
+#pragma once
+
+namespace heddle {
+
+/// `Width` floats that are loaded and stored as one access of 4 * Width bytes.
+template <int Width>
+struct alignas(4 * Width) Pack {
+  float value[Width];
+};
+
+template <int Width>
+__device__ __forceinline__ Pack<Width> load(const float* from) {
+  return *reinterpret_cast<const Pack<Width>*>(from);
+}
+
+template <int Width>
+__device__ __forceinline__ void store(float* to, const Pack<Width>& pack) {
+  *reinterpret_cast<Pack<Width>*>(to) = pack;
+}
+
+/// Hands out a block's dynamic shared memory, front to back. Every thread takes the same pieces in the same order;
+/// sizes are in elements of 4 bytes, so the host adds them up without knowing more.
+class SharedMemory {
+ public:
+  template <class T>
+  __device__ __forceinline__ T* take(int count) {
+    static_assert(sizeof(T) == 4, "pieces are counted in words");
+    extern __shared__ float heddle_shared_words[];
+    T* piece = reinterpret_cast<T*>(heddle_shared_words + used_);
+    used_ += count;
+    return piece;
+  }
+
+ private:
+  int used_ = 0;
+};
+
+/// Starts a copy of one float to shared memory that does not hold up the thread; copies_arrived() waits for this
+/// thread's copies, after which a barrier makes them visible to the block.
+__device__ __forceinline__ void start_copy(float* shared_to, const float* from) {
+#if __CUDA_ARCH__ >= 800
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared_to));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address), "l"(from) : "memory");
+#else
+  *shared_to = *from;
+#endif
+}
+
+__device__ __forceinline__ void copies_arrived() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/// For launches with Launch::programmatic: lets the next launch be set up while this one runs, and waits until
+/// everything the previous launches wrote is there. Both do nothing in an ordinary launch.
+__device__ __forceinline__ void let_next_launch_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void wait_for_previous_launch() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+}  // namespace heddle

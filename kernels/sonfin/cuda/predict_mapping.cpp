@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include "heddle/kernels/sonfin/control.cuh"
+#include "heddle/kernels/sonfin/cuda/arrangement.hpp"
+#include "heddle/kernels/sonfin/mapping.hpp"
+
+namespace heddle::sonfin {
+
+namespace {
+
+/// Names as in predict.cuh.
+struct Shape {
+  std::int64_t block_rows, block_rules, thread_rows, thread_rules, depth, combine_block;
+
+  explicit Shape(const Configuration& c)
+      : block_rows(c.number("block_rows")),
+        block_rules(c.number("block_rules")),
+        thread_rows(c.number("coarsen_rows")),
+        thread_rules(c.number("coarsen_rules")),
+        depth(c.number("depth")),
+        combine_block(c.number("combine_size")) {}
+
+  std::int64_t threads() const { return block_rows / thread_rows * (block_rules / thread_rules); }
+  /// What fire_rows takes of shared memory.
+  std::int64_t shared_bytes() const { return 4 * depth * ((block_rows + 1) + 2 * (block_rules + 1)); }
+};
+
+class PredictMapping final : public Mapping {
+ public:
+  const TemplateSource& source() const override {
+    static const TemplateSource source("heddle/kernels/sonfin/cuda/predict.cuh");
+    return source;
+  }
+
+  SearchSpace space(const DeviceIdentity& device) const override {
+    const auto numbers = [](std::initializer_list<std::int64_t> v) { return std::vector<Value>(v.begin(), v.end()); };
+    return {device,
+            {{.name = "block_rows", .values = numbers({64, 128, 32}), .meaning = "rows of a block's tile", .active = {}},
+             {.name = "block_rules", .values = numbers({64, 128, 32}), .meaning = "rules of a block's tile", .active = {}},
+             {.name = "coarsen_rows", .values = numbers({4, 8, 2}), .meaning = "rows of one thread", .active = {}},
+             {.name = "coarsen_rules", .values = numbers({4, 8, 2}), .meaning = "rules of one thread", .active = {}},
+             {.name = "depth", .values = numbers({16, 8, 32}), .meaning = "inputs in shared memory at a time", .active = {}},
+             {.name = "combine_size",
+              .values = numbers({128, 256}),
+              .meaning = "threads of a block that normalises rows",
+              .active = {}}},
+            {{"64 to 512 threads in a block",
+              [](const Configuration& c, const Problem&, const DeviceIdentity&) {
+                const std::int64_t threads = Shape(c).threads();
+                return threads >= 64 && threads <= 512;
+              }},
+             {"shared memory of a block",
+              [](const Configuration& c, const Problem&, const DeviceIdentity& device_of_space) {
+                return Shape(c).shared_bytes() <= device_of_space.local_bytes;
+              }}}};
+  }
+
+  Configuration default_configuration(const DeviceIdentity& device, const Problem&) const override {
+    return space(device).parse(
+        "block_rows=64 block_rules=64 coarsen_rows=4 coarsen_rules=4 depth=16 combine_size=128");
+  }
+
+  Layout layout(const Configuration&, const Problem& problem, const DeviceIdentity&) const override {
+    const std::int64_t rules = problem.at("rules");
+    return {.capacity = rules,
+            .dim = problem.at("dim"),
+            .outputs = problem.at("outputs"),
+            .stride = padded(problem.at("dim")),
+            .target_stride = problem.at("outputs"),
+            .antecedent_tile = 1,
+            .consequent_tile = rules};
+  }
+
+  Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+            std::int64_t samples) const override {
+    const Shape shape(configuration);
+    const Layout where = layout(configuration, problem, device);
+    Plan plan;
+    plan.samples = samples;
+    plan.kernels = {fmt::format("heddle::sonfin::fire_rows<{}, {}, {}, {}, {}>", shape.block_rows, shape.block_rules,
+                                shape.thread_rows, shape.thread_rules, shape.depth),
+                    fmt::format("heddle::sonfin::combine_rows<{}>", shape.combine_block)};
+    plan.buffers = {{"centres", 4 * where.antecedents(), Role::input},
+                    {"widths", 4 * where.antecedents(), Role::input},
+                    {"consequents", 4 * where.consequents(), Role::input},
+                    {"control", sizeof(PredictControl), Role::input},
+                    {"rows", 4 * samples * where.stride, Role::input},
+                    {"outputs", 4 * samples * where.outputs, Role::output},
+                    {"log_firing", 4 * samples * where.capacity, Role::scratch}};
+    const auto at = [&plan](std::string_view buffer) { return BufferArgument{plan.buffer(buffer), 0}; };
+    const auto extent = [](std::int64_t x, std::int64_t y = 1) {
+      return Extent{.x = static_cast<unsigned>(x), .y = static_cast<unsigned>(y)};
+    };
+    const auto stride = static_cast<std::int32_t>(where.stride);
+    const auto capacity = static_cast<std::int32_t>(where.capacity);
+    plan.launches.push_back(
+        {.kernel = 0,
+         .grid = extent(ceil_div(where.capacity, shape.block_rules), ceil_div(samples, shape.block_rows)),
+         .block = extent(shape.threads()),
+         .shared_bytes = shape.shared_bytes(),
+         .arguments = {at("rows"), at("centres"), at("widths"), at("control"), at("log_firing"), stride, capacity}});
+    plan.launches.push_back({.kernel = 1,
+                             .grid = extent(ceil_div(samples, shape.combine_block / 32)),
+                             .block = extent(shape.combine_block),
+                             .shared_bytes = 0,
+                             .arguments = {at("log_firing"), at("consequents"), at("control"), at("outputs"),
+                                           static_cast<std::int32_t>(where.outputs), capacity}});
+    return plan;
+  }
+};
+
+}  // namespace
+
+const Mapping& cuda_predict_mapping() {
+  static const PredictMapping mapping;
+  return mapping;
+}
+
+}  // namespace heddle::sonfin

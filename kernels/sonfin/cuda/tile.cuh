@@ -1,0 +1,220 @@
+// The task matrix R x D of one sample, laid over the threads of a grid: firing, and the update of centres and widths.
+//
+// | parameter | meaning |
+// |---|---|
+// | Block  | threads of a block |
+// | Lanes  | threads that share one rule, a power of two; Block / Lanes groups in a block |
+// | Inputs | packs of inputs of one rule that one thread takes at a time (coarsening over dims) |
+// | Rules  | rules of which one thread takes the same inputs, each loaded once (coarsening over rules) |
+// | Vector | inputs in one pack: one access of 4 * Vector bytes |
+// | Tree   | sums over a group by a tree in shared memory instead of by shuffles |
+//
+// Group q of block b takes rules (b * Groups + q) * Rules + 0 .. Rules - 1. Inside a group, lane i takes packs
+// i, i + Lanes, ...: neighbouring lanes touch neighbouring addresses.
+//
+// Layout: centres and widths are rows of `stride` floats, a multiple of 4; padding holds x = 0, m = 0, sigma = 1 and
+// keeps it. All of it is exact for any R, D and L.
+#pragma once
+
+#include "heddle/kernels/common/memory.cuh"
+#include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/sonfin/control.cuh"
+
+namespace heddle::sonfin {
+
+/// What the sample just combined decided; the same in every thread.
+struct Decision {
+  bool learn;   ///< whether the sample is learnt at all
+  int rules;    ///< live rules, a new one included
+  int added;    ///< index of the new rule, or -1
+  float width;  ///< of the new rule
+};
+
+template <int Block, int Lanes, int Inputs, int Rules, int Vector, bool Tree>
+struct Tile {
+  static_assert(Block % kWarp == 0 && Block <= 1024, "whole warps");
+  static_assert(Lanes >= 1 && Lanes <= Block && (Lanes & (Lanes - 1)) == 0 && Block % Lanes == 0, "a power of two");
+  static_assert(Inputs == 1 || Rules == 1, "coarsening goes one way");
+  static_assert(Vector == 1 || Vector == 2 || Vector == 4, "one access");
+
+  static constexpr int kGroups = Block / Lanes;
+  static constexpr int kRulesPerBlock = kGroups * Rules;
+  static constexpr int kWarpsPerGroup = Lanes > kWarp ? Lanes / kWarp : 1;
+  static constexpr int kSpan = Lanes * Inputs * Vector;  ///< inputs that a group takes at a time
+  /// Words of shared memory that reduce() needs.
+  static constexpr int kReduceWords = Tree ? 2 * Block : (Lanes > kWarp ? 2 * Rules * (Block / kWarp) : 0);
+
+  Pack<Vector> centre[Rules][Inputs], width[Rules][Inputs];
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % Lanes; }
+  __device__ static int group() { return static_cast<int>(threadIdx.x) / Lanes; }
+  __device__ static int first_rule() { return (static_cast<int>(blockIdx.x) * kGroups + group()) * Rules; }
+  __device__ static int input(int base, int i) { return base + (i * Lanes + lane()) * Vector; }
+
+  /// Parameters of the inputs from `base` on. Rules up to the capacity are loaded whether they live or not.
+  __device__ __forceinline__ void fetch(const float* centres, const float* widths, int base, int stride, int capacity) {
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+      const int rule = first_rule() + r;
+#pragma unroll
+      for (int i = 0; i < Inputs; ++i) {
+        const int j = input(base, i);
+        if (j < stride && rule < capacity) {
+          const long long at = static_cast<long long>(rule) * stride + j;
+          centre[r][i] = load<Vector>(centres + at);
+          width[r][i] = load<Vector>(widths + at);
+        }
+      }
+    }
+  }
+
+  /// Moves m and sigma of the rules with a gradient, and sets those of a new rule; `gradient`: g_k of the Rules rules.
+  __device__ __forceinline__ void update(float* centres, float* widths, const float* x, const float* gradient, int base,
+                                         int stride, const Decision& decision, const Control& control) {
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+      const int rule = first_rule() + r;
+      const bool fresh = rule == decision.added;
+      const float g = gradient[r];
+      if (!fresh && !(fabsf(g) >= control.negligible_gradient)) continue;
+      const float rate = 2.0f * control.antecedent_rate * g;
+#pragma unroll
+      for (int i = 0; i < Inputs; ++i) {
+        const int j = input(base, i);
+        if (j >= stride) continue;
+        const Pack<Vector> row = load<Vector>(x + j);
+#pragma unroll
+        for (int v = 0; v < Vector; ++v) {
+          float& m = centre[r][i].value[v];
+          float& s = width[r][i].value[v];
+          if (fresh) {
+            m = row.value[v];
+            s = decision.width;
+          } else {
+            const float inverse = __fdividef(1.0f, s);
+            const float offset = row.value[v] - m;
+            const float move = rate * offset * (control.plain_step ? inverse * inverse : 1.0f);
+            m -= move;
+            s = fmaxf(s - move * offset * inverse, control.minimum_width);
+          }
+        }
+        const long long at = static_cast<long long>(rule) * stride + j;
+        store<Vector>(centres + at, centre[r][i]);
+        store<Vector>(widths + at, width[r][i]);
+      }
+    }
+  }
+
+  /// Adds this thread's share of sum ((x - m) / sigma)^2 and of the squared distance |x - m|^2.
+  __device__ __forceinline__ void fire(const float* x, int base, int stride, float (&scaled)[Rules],
+                                       float (&squared)[Rules]) const {
+#pragma unroll
+    for (int i = 0; i < Inputs; ++i) {
+      const int j = input(base, i);
+      if (j >= stride) continue;
+      const Pack<Vector> row = load<Vector>(x + j);
+#pragma unroll
+      for (int r = 0; r < Rules; ++r) {
+#pragma unroll
+        for (int v = 0; v < Vector; ++v) {
+          const float offset = row.value[v] - centre[r][i].value[v];
+          const float z = __fdividef(offset, width[r][i].value[v]);
+          scaled[r] += z * z;
+          squared[r] += offset * offset;
+        }
+      }
+    }
+  }
+
+  /// Sums over each group into log_firing[q * Rules + r] = -sum, and distance[...], both of kRulesPerBlock. The whole
+  /// block calls it; a barrier has to follow before they are read. `scratch`: kReduceWords words.
+  __device__ __forceinline__ static void reduce(float (&scaled)[Rules], float (&squared)[Rules], float* log_firing,
+                                                float* distance, float* scratch) {
+    if constexpr (Tree) {
+      for (int r = 0; r < Rules; ++r) {
+        scratch[threadIdx.x] = scaled[r];
+        scratch[Block + threadIdx.x] = squared[r];
+        __syncthreads();
+        for (int half = Lanes / 2; half > 0; half /= 2) {
+          if (lane() < half) {
+            scratch[threadIdx.x] += scratch[threadIdx.x + half];
+            scratch[Block + threadIdx.x] += scratch[Block + threadIdx.x + half];
+          }
+          __syncthreads();
+        }
+        if (lane() == 0) {
+          log_firing[group() * Rules + r] = -scratch[threadIdx.x];
+          distance[group() * Rules + r] = scratch[Block + threadIdx.x];
+        }
+        __syncthreads();
+      }
+    } else {
+      constexpr int kShuffled = Lanes < kWarp ? Lanes : kWarp;
+#pragma unroll
+      for (int r = 0; r < Rules; ++r) {
+        scaled[r] = sum_over_lanes<kShuffled>(scaled[r]);
+        squared[r] = sum_over_lanes<kShuffled>(squared[r]);
+      }
+      if constexpr (Lanes <= kWarp) {
+        if (lane() == 0) {
+#pragma unroll
+          for (int r = 0; r < Rules; ++r) {
+            log_firing[group() * Rules + r] = -scaled[r];
+            distance[group() * Rules + r] = squared[r];
+          }
+        }
+      } else {
+        const int warp = static_cast<int>(threadIdx.x) / kWarp;
+        if (threadIdx.x % kWarp == 0) {
+#pragma unroll
+          for (int r = 0; r < Rules; ++r) {
+            scratch[warp * 2 * Rules + 2 * r] = scaled[r];
+            scratch[warp * 2 * Rules + 2 * r + 1] = squared[r];
+          }
+        }
+        __syncthreads();
+        for (int p = static_cast<int>(threadIdx.x); p < kRulesPerBlock; p += Block) {
+          float sum = 0.0f, square = 0.0f;
+          for (int w = 0; w < kWarpsPerGroup; ++w) {
+            const float* pair = scratch + ((p / Rules) * kWarpsPerGroup + w) * 2 * Rules + 2 * (p % Rules);
+            sum += pair[0];
+            square += pair[1];
+          }
+          log_firing[p] = -sum;
+          distance[p] = square;
+        }
+      }
+    }
+  }
+};
+
+/// Whether the sample wants a rule, and whether there is room; the same arithmetic for every scheme.
+/// `leader`: the largest log firing and its rule; `squared`: |x - m|^2 of that rule.
+__device__ __forceinline__ bool wants_rule(const Control& control, int rules, float leading_log_firing) {
+  return rules < control.max_rules && (rules == 0 || leading_log_firing <= control.log_threshold);
+}
+
+__device__ __forceinline__ float new_width(const Control& control, int rules, float squared) {
+  if (rules == 0) return fmaxf(control.first_width, control.minimum_width);
+  return fmaxf(control.overlap * (control.squared_width ? squared : sqrtf(squared)), control.minimum_width);
+}
+
+/// Copies the rows of the next samples to where every launch of a captured graph finds them, and the progress to where
+/// the launches pass it on. Grid: one block per sample.
+__global__ void stage_rows(const float* rows, const float* targets, const int* order, const Control* control,
+                           const Progress* progress, float* staged_rows, float* staged_targets, Progress* first,
+                           int stride, int target_stride) {
+  const int sample = static_cast<int>(blockIdx.x);
+  const int position = progress->position + sample;
+  if (sample == 0 && threadIdx.x == 0) *first = *progress;
+  if (progress->halted != 0 || position >= control->end) return;
+  const long long row = order[position];
+  for (int j = static_cast<int>(threadIdx.x); j < stride; j += static_cast<int>(blockDim.x)) {
+    staged_rows[static_cast<long long>(sample) * stride + j] = rows[row * stride + j];
+  }
+  for (int l = static_cast<int>(threadIdx.x); l < target_stride; l += static_cast<int>(blockDim.x)) {
+    staged_targets[static_cast<long long>(sample) * target_stride + l] = targets[row * target_stride + l];
+  }
+}
+
+}  // namespace heddle::sonfin
