@@ -24,7 +24,7 @@ using Notice = std::function<void(const std::string& line)>;
 /// then by heddle::distance(); then those of devices of the same architecture; then of the same backend; then profiles
 /// made from another kernel source; last the family's default. Among profiles of other devices at equal distance the
 /// one with the closest number of units comes first. A candidate satisfies the space's constraints at the actual
-/// sizes, and no configuration comes twice.
+/// sizes, and no configuration comes twice: a default that a profile names as well keeps the profile's place.
 ///
 /// choose() and explain() may be called from several threads at once. choose() takes no lock for a problem that was
 /// asked for before.
@@ -42,7 +42,7 @@ class Dispatcher {
 
   /// The first of candidates(). The reference holds as long as the dispatcher. `problem` has the family's axes.
   [[nodiscard]] const Candidate& choose(const Problem& problem) const;
-  /// All of them, best first; the last is the family's default.
+  /// All of them, best first; at least one, since the family's default is always among them.
   [[nodiscard]] std::vector<Candidate> candidates(const Problem& problem) const;
 
   /// Why a profile is not among the candidates.
@@ -62,12 +62,25 @@ class Dispatcher {
   [[nodiscard]] Explanation explain(const Problem& problem) const;
 
  private:
-  struct Entry;  // a profile with what the decision needs, worked out once
-  struct Ranked;
+  /// A profile with what every decision needs, worked out once.
+  struct Entry {
+    const Profile* profile = nullptr;
+    Configuration configuration;
+    Tier tier = Tier::nearest;  // for a problem other than the profile's own
+    int remoteness = 0;         // 0: this device, 1: its architecture, 2: its backend
+    double unit_ratio = 0.0;    // |log2| of the numbers of units
+  };
+  struct Ranked {
+    const Entry* entry = nullptr;
+    Tier tier = Tier::nearest;
+    double distance = 0.0;
+  };
 
+  /// Every entry, best first, whether it can run at this size or not.
   [[nodiscard]] std::vector<Ranked> ranked(const Problem& problem) const;
   [[nodiscard]] Candidate candidate(const Ranked& ranked) const;
   [[nodiscard]] Candidate fallback(const Problem& problem) const;
+  [[nodiscard]] Candidate decide(const Problem& problem) const;
 
   DeviceIdentity device_;
   const KernelFamily& family_;

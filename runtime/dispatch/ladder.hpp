@@ -30,8 +30,9 @@ struct Rung {
 class Ladder {
  public:
   /// Chooses for every problem and compiles all choices in one batch. Where a choice does not compile, the rung's
-  /// next candidate takes its place, with a notice. `problems`: ascending in the size called "rules". Throws the last
-  /// DeviceFailure if every candidate of a rung failed. Device and dispatcher must outlive the ladder.
+  /// next candidate takes its place, with a notice; a stale choice is used with a notice. `problems`: ascending in the
+  /// size called "rules". Throws the last DeviceFailure if every candidate of a rung failed. Device and dispatcher must
+  /// outlive the ladder.
   Ladder(Device& device, const Dispatcher& dispatcher, const std::vector<Problem>& problems, Notice notice = {});
 
   [[nodiscard]] const std::vector<Rung>& rungs() const noexcept { return rungs_; }
@@ -46,13 +47,16 @@ class Ladder {
                                                    const std::function<void(const Rung&, Execution&)>& probe);
 
  private:
+  /// Compiles what has no binary yet, with the next candidates where that fails.
   void compile();
-  void advance(Rung& rung, std::size_t& next, const std::string& failure) const;
+  /// Puts the next candidate in place of one that failed; throws the failure if it was the last.
+  void advance(std::size_t rung, const DeviceFailure& failure);
 
   Device& device_;
   const Dispatcher& dispatcher_;
   Notice notice_;
   std::vector<Rung> rungs_;
+  std::vector<std::size_t> failed_;  // candidates of each rung that failed so far
 };
 
 }  // namespace heddle

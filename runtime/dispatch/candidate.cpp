@@ -1,0 +1,23 @@
+#include "heddle/runtime/dispatch/candidate.hpp"
+
+namespace heddle {
+
+std::string_view text(Tier tier) {
+  switch (tier) {
+    case Tier::exact:
+      return "exact";
+    case Tier::nearest:
+      return "nearest";
+    case Tier::architecture:
+      return "architecture";
+    case Tier::backend:
+      return "backend";
+    case Tier::stale:
+      return "stale";
+    case Tier::fallback:
+      return "default";
+  }
+  return "default";
+}
+
+}  // namespace heddle

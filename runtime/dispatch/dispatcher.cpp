@@ -1,0 +1,152 @@
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "heddle/kernels/error.hpp"
+
+namespace heddle {
+
+namespace {
+
+double unit_ratio(const DeviceIdentity& a, const DeviceIdentity& b) {
+  return std::abs(std::log2(static_cast<double>(std::max<std::int64_t>(a.units, 1)) /
+                            static_cast<double>(std::max<std::int64_t>(b.units, 1))));
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(const DeviceIdentity& device, const KernelFamily& family, std::vector<Profile> profiles)
+    : Dispatcher(device, family, std::move(profiles), family.source(device.backend).hash()) {}
+
+Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles,
+                       std::string source_hash)
+    : device_(std::move(device)), family_(family), space_(family.space(device_)), profiles_(std::move(profiles)) {
+  std::erase_if(profiles_, [&](const Profile& profile) {
+    return profile.key.family != family_.name() || profile.key.device.backend != device_.backend;
+  });
+  std::ranges::sort(profiles_, {}, &Profile::key);
+  for (const Profile& profile : profiles_) {
+    Entry entry{.profile = &profile, .configuration = {}};
+    try {
+      entry.configuration = space_.parse(profile.configuration);
+    } catch (const Error& error) {
+      unusable_.push_back({.profile = &profile, .reason = error.what()});
+      continue;
+    }
+    const DeviceIdentity& origin = profile.key.device;
+    if (origin != device_) entry.remoteness = origin.architecture == device_.architecture ? 1 : 2;
+    entry.unit_ratio = unit_ratio(origin, device_);
+    entry.tier = profile.source_hash != source_hash ? Tier::stale
+                 : entry.remoteness == 0            ? Tier::nearest
+                 : entry.remoteness == 1            ? Tier::architecture
+                                                    : Tier::backend;
+    entries_.push_back(std::move(entry));
+  }
+}
+
+std::vector<Dispatcher::Ranked> Dispatcher::ranked(const Problem& problem) const {
+  std::vector<Ranked> all;
+  all.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    const bool exact = entry.tier == Tier::nearest && entry.profile->key.problem == problem;
+    all.push_back({.entry = &entry,
+                   .tier = exact ? Tier::exact : entry.tier,
+                   .distance = distance(entry.profile->key.problem, problem, family_.axes())});
+  }
+  const auto order = [](const Ranked& r) {
+    // The entry's address, in key order, makes the choice the same wherever the profiles come from.
+    return std::tuple(r.tier, r.entry->remoteness, r.distance, r.entry->unit_ratio, r.entry);
+  };
+  std::ranges::sort(all, {}, order);
+  return all;
+}
+
+Candidate Dispatcher::candidate(const Ranked& r) const {
+  const Profile& profile = *r.entry->profile;
+  const DeviceIdentity& origin = profile.key.device;
+  std::string where = "this device";
+  if (r.entry->remoteness == 1) where = fmt::format("{}, also {},", origin.name, origin.architecture);
+  if (r.entry->remoteness == 2) where = fmt::format("{}, also {},", origin.name, origin.backend);
+  std::string sizes = "this problem";
+  if (r.distance > 0.0) sizes = fmt::format("{} (distance {:.2f})", profile.key.problem.text(), r.distance);
+  return {.configuration = r.entry->configuration,
+          .tier = r.tier,
+          .profile = &profile,
+          .distance = r.distance,
+          .reason = fmt::format("{} on {} for {}: {:.3g} us per sample{}{}",
+                                profile.imported ? "imported, measured" : "measured", where, sizes, profile.time,
+                                profile.imported && r.entry->remoteness == 0 ? ", not measured here yet" : "",
+                                r.tier == Tier::stale ? ", with a kernel source that has changed since" : "")};
+}
+
+Candidate Dispatcher::fallback(const Problem& problem) const {
+  return {.configuration = family_.default_configuration(device_, problem),
+          .tier = Tier::fallback,
+          .reason = entries_.empty() ? "the default: there is no profile for this kind of device"
+                                     : "the default: no profile's configuration can run at these sizes"};
+}
+
+Candidate Dispatcher::decide(const Problem& problem) const {
+  for (const Ranked& r : ranked(problem)) {
+    if (!space_.violated(r.entry->configuration, problem)) return candidate(r);
+  }
+  return fallback(problem);
+}
+
+const Candidate& Dispatcher::choose(const Problem& problem) const {
+  if (const Candidate* known = decisions_.find(problem)) return *known;
+  return decisions_.insert(problem, decide(problem));
+}
+
+std::vector<Candidate> Dispatcher::candidates(const Problem& problem) const { return explain(problem).candidates; }
+
+Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
+  Explanation result;
+  result.family = family_.name();
+  result.device = device_;
+  result.problem = problem;
+  const auto chosen = [&](const Configuration& configuration) {
+    return std::ranges::find(result.candidates, configuration, &Candidate::configuration) != result.candidates.end();
+  };
+  for (const Ranked& r : ranked(problem)) {
+    if (const auto constraint = space_.violated(r.entry->configuration, problem)) {
+      result.rejections.push_back(
+          {.profile = r.entry->profile, .reason = fmt::format("violates '{}' at these sizes", *constraint)});
+    } else if (!chosen(r.entry->configuration)) {
+      result.candidates.push_back(candidate(r));
+    }
+  }
+  Candidate last = fallback(problem);
+  if (!chosen(last.configuration)) {
+    if (!result.candidates.empty()) last.reason = "the default: what runs when nothing above it can";
+    result.candidates.push_back(std::move(last));
+  }
+  std::ranges::copy(unusable_, std::back_inserter(result.rejections));
+  return result;
+}
+
+std::string Dispatcher::Explanation::text() const {
+  constexpr std::size_t shown = 5;
+  const Candidate& first = candidates.front();
+  std::string lines = fmt::format("{} at {} on {} ({} {})\nchosen   {}\nbecause  {}: {}", family, problem.text(),
+                                  device.name, device.backend, device.architecture, first.configuration.text(),
+                                  heddle::text(first.tier), first.reason);
+  for (std::size_t i = 1; i < std::min(candidates.size(), shown); ++i) {
+    lines += fmt::format("\nthen     {}\n         {}: {}", candidates[i].configuration.text(),
+                         heddle::text(candidates[i].tier), candidates[i].reason);
+  }
+  if (candidates.size() > shown) lines += fmt::format("\n         and {} more", candidates.size() - shown);
+  for (std::size_t i = 0; i < std::min(rejections.size(), shown); ++i) {
+    lines += fmt::format("\nleft out {} of {}\n         {}", rejections[i].profile->configuration,
+                         rejections[i].profile->key.problem.text(), rejections[i].reason);
+  }
+  if (rejections.size() > shown) lines += fmt::format("\n         and {} more", rejections.size() - shown);
+  return lines;
+}
+
+}  // namespace heddle

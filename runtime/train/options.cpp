@@ -1,0 +1,107 @@
+#include "heddle/runtime/train/options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "heddle/kernels/error.hpp"
+
+namespace heddle {
+
+namespace {
+
+/// The whole of `text` as a number, or nothing.
+template <class T>
+bool parse(std::string_view text, T& value) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size();
+}
+
+bool in_range(const Option& option, double value) {
+  return std::isfinite(value) && value <= option.maximum &&
+         (option.exclusive_minimum ? value > option.minimum : value >= option.minimum);
+}
+
+bool allowed(const Option& option, std::string_view value) {
+  std::int64_t integer = 0;
+  double number = 0.0;
+  switch (option.kind) {
+    case Option::Kind::integer:
+      return parse(value, integer) && in_range(option, static_cast<double>(integer));
+    case Option::Kind::number:
+      return parse(value, number) && in_range(option, number);
+    case Option::Kind::choice:
+      return std::ranges::find(option.choices, value) != option.choices.end();
+    case Option::Kind::flag:
+      return value == "true" || value == "false";
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string Option::expected() const {
+  switch (kind) {
+    case Kind::choice:
+      return fmt::format("one of {}", fmt::join(choices, ", "));
+    case Kind::flag:
+      return "true or false";
+    case Kind::integer:
+    case Kind::number:
+      break;
+  }
+  const bool whole = kind == Kind::integer;
+  const auto print = [&](double bound) { return whole ? fmt::format("{:.0f}", bound) : fmt::format("{}", bound); };
+  return fmt::format("{} {} {} to {}", whole ? "a whole number" : "a number", exclusive_minimum ? "above" : "from",
+                     print(minimum), print(maximum));
+}
+
+OptionValues::OptionValues(std::vector<Option> declared) : declared_(std::move(declared)) {}
+
+const Option& OptionValues::find(std::string_view name) const {
+  const auto option = std::ranges::find(declared_, name, &Option::name);
+  if (option == declared_.end()) throw std::out_of_range(fmt::format("no option is called '{}'", name));
+  return *option;
+}
+
+void OptionValues::set(std::string_view name, std::string_view value) {
+  const auto option = std::ranges::find(declared_, name, &Option::name);
+  if (option == declared_.end()) {
+    std::vector<std::string_view> names;
+    for (const Option& known : declared_) names.push_back(known.name);
+    throw Error(ErrorKind::usage,
+                fmt::format("found the option '{}', expected one of {}", name, fmt::join(names, ", ")));
+  }
+  if (!allowed(*option, value)) {
+    throw Error(ErrorKind::usage, fmt::format("--{}: found '{}', expected {}", name, value, option->expected()));
+  }
+  set_.insert_or_assign(std::string(name), std::string(value));
+}
+
+bool OptionValues::is_set(std::string_view name) const { return set_.contains(name); }
+
+const std::string& OptionValues::word(std::string_view name) const {
+  const auto value = set_.find(name);
+  return value == set_.end() ? find(name).default_value : value->second;
+}
+
+std::int64_t OptionValues::integer(std::string_view name) const {
+  std::int64_t value = 0;
+  parse(word(name), value);
+  return value;
+}
+
+double OptionValues::number(std::string_view name) const {
+  double value = 0.0;
+  parse(word(name), value);
+  return value;
+}
+
+bool OptionValues::flag(std::string_view name) const { return word(name) == "true"; }
+
+}  // namespace heddle
