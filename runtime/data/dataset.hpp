@@ -1,0 +1,74 @@
+// Rows with labels or targets, read from a file. Formats: numeric text separated by commas or blanks, with or without
+// a header; IDX; gzip of either.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/error.hpp"
+
+namespace heddle {
+
+enum class Task { classify, regress };
+
+/// N rows of D inputs in the file's own units, and what is to be learnt of each.
+struct Dataset {
+  std::string source;  ///< the file's name, for messages
+  Task task = Task::classify;
+  std::int64_t dim = 0;                   ///< D
+  std::vector<float> inputs;              ///< N x D
+  std::vector<std::int32_t> labels;       ///< classify: N indices into `classes`; empty if the file has none
+  std::vector<std::string> classes;       ///< classify: sorted, by value if all are numbers
+  std::vector<float> targets;             ///< regress: N x targets_per_row; empty if the file has none
+  std::int64_t targets_per_row = 0;       ///< regress
+  std::vector<std::string> input_names;   ///< D from the header; empty without one
+  std::vector<std::string> target_names;  ///< the label columns' names from the header; empty without one
+
+  [[nodiscard]] std::int64_t rows() const { return dim == 0 ? 0 : static_cast<std::int64_t>(inputs.size()) / dim; }
+  /// L: classes, or targets of a row.
+  [[nodiscard]] std::int64_t outputs() const {
+    return task == Task::classify ? static_cast<std::int64_t>(classes.size()) : targets_per_row;
+  }
+  [[nodiscard]] bool labelled() const { return !labels.empty() || !targets.empty(); }
+  [[nodiscard]] std::span<const float> row(std::int64_t index) const {
+    return {inputs.data() + index * dim, static_cast<std::size_t>(dim)};
+  }
+};
+
+/// What data read later must agree with: the training data, or the model made from it.
+struct Expectation {
+  std::int64_t dim = 0;
+  std::vector<std::string> classes;  ///< classify
+  std::int64_t targets_per_row = 0;  ///< regress
+};
+[[nodiscard]] Expectation expectation(const Dataset& train);
+
+enum class Header {
+  detect,  ///< line 1 is a header if none of its fields outside the label columns is a number, and an error if only
+           ///< some are: what is meant must then be said
+  present,
+  absent,
+};
+
+struct DataOptions {
+  Task task = Task::classify;
+  /// "first", "last", a column's number N from 1, a NAME in the header, or file:PATH (text with one row a line, or IDX,
+  /// as many rows as the data). For regression also several: "3,4" or "price,weight". Empty: the last column of a
+  /// text, nothing of an IDX file.
+  std::string label;
+  Header header = Header::detect;
+  std::optional<Expectation> expected;
+  /// Only with `expected`: a file with exactly the expected inputs and no `label` named is read without labels.
+  bool labels_optional = false;
+};
+
+/// Throws Error(input) with one line "FILE:LINE:COLUMN: found 'x', expected ..." (column: the field's number from 1)
+/// for a missing or non-numeric value, nan, infinity, a ragged row, no rows, one class only, a label outside the
+/// expected classes, truncated or oversized files and the like; Error(usage) for a label option that makes no sense.
+[[nodiscard]] Dataset load_dataset(const std::filesystem::path& file, const DataOptions& options = {});
+
+}  // namespace heddle

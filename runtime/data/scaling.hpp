@@ -1,0 +1,39 @@
+// Linear maps of columns, made from the training rows and kept in the model.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace heddle {
+
+enum class Scale {
+  none,    ///< as read
+  minmax,  ///< smallest of the training rows to 0, largest to 1
+  zscore,  ///< mean of the training rows to 0, standard deviation (of N) to 1
+};
+[[nodiscard]] std::string_view text(Scale scale);
+/// Throws Error(usage) with the words there are.
+[[nodiscard]] Scale parse_scale(std::string_view text);
+
+/// scaled = (value - offset) * factor, per column; a column that is constant in the training rows becomes 0.
+/// Immutable once made: may be shared between threads.
+struct Scaling {
+  Scale kind = Scale::none;
+  std::vector<double> offset, factor;  ///< one per column; factor 0: the column was constant
+
+  [[nodiscard]] std::int64_t columns() const { return static_cast<std::int64_t>(offset.size()); }
+  /// `values`: N x columns(). Throws Error(input) if a result is too large for float32.
+  [[nodiscard]] std::vector<float> apply(std::span<const float> values) const;
+  /// The inverse; a constant column comes back as its training value.
+  [[nodiscard]] std::vector<float> invert(std::span<const float> scaled) const;
+};
+
+/// From N x columns training values; N >= 1.
+[[nodiscard]] Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t columns);
+
+/// sqrt of the columns' summed variances (of N): the first rule's width before beta, docs/design.md section 3.
+[[nodiscard]] double spread(std::span<const float> values, std::int64_t columns);
+
+}  // namespace heddle
