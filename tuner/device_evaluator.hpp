@@ -1,0 +1,43 @@
+// The evaluator that asks the device itself.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/evaluator.hpp"
+
+namespace heddle {
+
+/// Keeps compiled kernels by the expressions that name them, so that the problems of a grid share them.
+class DeviceEvaluator final : public Evaluator {
+ public:
+  /// Throws Error(usage) if the family has no templates for the device. Device and family must outlive it.
+  DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed);
+
+  [[nodiscard]] const KernelFamily& family() const override { return family_; }
+  [[nodiscard]] const DeviceIdentity& device() const override { return device_.identity(); }
+  [[nodiscard]] Provenance provenance() const override;
+  [[nodiscard]] bool shares_processor() const override { return device_.identity().backend != "cuda"; }
+  [[nodiscard]] std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations,
+                                                     const Problem& problem) override;
+  [[nodiscard]] std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem,
+                                                std::int64_t samples) override;
+  [[nodiscard]] Verdict verify(const Configuration& configuration, const Problem& problem) override;
+
+ private:
+  class Batch;
+  using Binaries = std::map<std::string, CompileOutcome>;  ///< by kernel expressions
+
+  [[nodiscard]] std::shared_ptr<const Binary> binary(const Configuration& configuration, const Problem& problem) const;
+
+  Device& device_;
+  const KernelFamily& family_;
+  std::uint64_t seed_;
+  std::shared_ptr<Binaries> binaries_ = std::make_shared<Binaries>();  ///< shared with batches under way
+  std::map<std::string, Verdict> awkward_verdicts_;                    ///< by configuration and awkward problem
+};
+
+}  // namespace heddle

@@ -1,0 +1,70 @@
+// Compiles, times and verifies configurations for the tuner: on a device, and wherever else an answer can come from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/profiles/measurement.hpp"
+
+namespace heddle {
+
+/// One configuration made ready to be timed again and again for one problem.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  /// Microseconds per sample of one repetition, from the initial state, restored outside the clock. Throws
+  /// DeviceFailure.
+  [[nodiscard]] virtual double time() = 0;
+  /// Throws DeviceFailure(overrun) if something was written behind a buffer.
+  virtual void check_guards() = 0;
+};
+
+/// Configurations being compiled. Destroying it drops those that were not started.
+class Compilation {
+ public:
+  struct Done {
+    std::size_t index = 0;  ///< in the list given to Evaluator::compile()
+    bool compiled = false;
+    double seconds = 0.0;  ///< of the compiler; 0 if the code was there
+    std::string log;       ///< of the compiler, when it failed
+  };
+  virtual ~Compilation() = default;
+  /// The next one that is done, in any order; waits. Nothing after the last.
+  [[nodiscard]] virtual std::optional<Done> next() = 0;
+};
+
+/// How a verification ended.
+struct Verdict {
+  Status status = Status::correct;  ///< correct, or the way it failed
+  double worst_error = 0.0;
+  std::string message;  ///< one line; empty if correct
+};
+
+/// For one family on one device. From one thread at a time.
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  [[nodiscard]] virtual const KernelFamily& family() const = 0;
+  [[nodiscard]] virtual const DeviceIdentity& device() const = 0;
+  /// Date and clocks as of now.
+  [[nodiscard]] virtual Provenance provenance() const = 0;
+  /// Compiling and measuring need the same processor: never do both at once.
+  [[nodiscard]] virtual bool shares_processor() const = 0;
+
+  /// Starts to compile what `configurations` need for `problem`. Several compilations may be under way.
+  [[nodiscard]] virtual std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations,
+                                                             const Problem& problem) = 0;
+  /// For a configuration that was compiled. One run of the Runner takes `samples` samples. Throws DeviceFailure.
+  [[nodiscard]] virtual std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem,
+                                                        std::int64_t samples) = 0;
+  /// For a configuration that was compiled: compares it with the reference on the problem's own shape and on an
+  /// awkward one, outputs and scratch poisoned before, guards looked at after.
+  [[nodiscard]] virtual Verdict verify(const Configuration& configuration, const Problem& problem) = 0;
+};
+
+}  // namespace heddle

@@ -1,0 +1,22 @@
+// One profile measured and verified anew, without a search: `heddle profiles verify`.
+#pragma once
+
+#include "heddle/profiles/profile_store.hpp"
+#include "heddle/tuner/evaluator.hpp"
+
+namespace heddle {
+
+struct Remeasured {
+  Verdict verdict;
+  double before = 0.0;             ///< time of the profile as it was, microseconds per sample
+  std::optional<Profile> profile;  ///< as it is now; nothing if it failed
+  bool removed = false;            ///< it computes something wrong, so it is a profile no longer
+};
+
+/// Times and verifies the configuration of `profile` on the evaluator's device, records the measurement, and keeps the
+/// profile with its new figures, no longer stale nor imported. A profile that computes wrong results is removed; one
+/// that could not be compiled or launched stays as it was. Throws Error(usage) if the profile is of another device or
+/// family.
+[[nodiscard]] Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& profile);
+
+}  // namespace heddle

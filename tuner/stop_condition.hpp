@@ -1,0 +1,49 @@
+// When a search ends: a budget of time or evaluations, or somebody who wants it to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace heddle {
+
+/// What a search may use; nothing means no limit.
+struct Budget {
+  std::optional<double> seconds;
+  std::optional<std::int64_t> evaluations;
+};
+
+/// Reached as soon as one of its limits is, or one of the condition it is a part of. From one thread at a time.
+class StopCondition {
+ public:
+  /// Seconds since any fixed moment.
+  using Clock = std::function<double()>;
+
+  /// The time starts now. `interrupted`: asked often, from the searching thread; may be empty.
+  explicit StopCondition(Budget budget = {}, std::function<bool()> interrupted = {}, Clock clock = steady_clock());
+
+  [[nodiscard]] bool reached() const;
+  /// Somebody asked to stop, whatever the budget.
+  [[nodiscard]] bool interrupted() const;
+  void count_evaluation();
+
+  [[nodiscard]] double seconds_used() const { return clock_() - start_; }
+  /// Never negative; nothing if there is no such limit.
+  [[nodiscard]] std::optional<double> seconds_left() const;
+  [[nodiscard]] std::optional<std::int64_t> evaluations_left() const;
+
+  /// A condition over `fraction` of what is left of this one. Its evaluations count here too; must not outlive this.
+  [[nodiscard]] StopCondition part(double fraction);
+
+  [[nodiscard]] static Clock steady_clock();
+
+ private:
+  Budget budget_;
+  std::function<bool()> interrupted_;
+  Clock clock_;
+  double start_ = 0.0;
+  std::int64_t evaluations_ = 0;
+  StopCondition* whole_ = nullptr;
+};
+
+}  // namespace heddle

@@ -1,0 +1,48 @@
+// Which configuration to try next. A new strategy is one short file under strategies/ and a line in strategy.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/kernels/search_space.hpp"
+#include "heddle/profiles/measurement.hpp"
+
+namespace heddle {
+
+/// What came out of one configuration, as far as a search needs to know.
+struct Observation {
+  Status status = Status::launch;
+  /// Microseconds per sample, to be minimised; nothing if it failed. Of a pruned configuration: a lower bound.
+  std::optional<double> cost;
+};
+
+/// Configurations are named by their index in the list the strategy was made with. A strategy never proposes one that
+/// it proposed or observed before. The same list, seed and observations give the same proposals.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  /// Up to `at_most` configurations that are worth trying whatever the others turn out to be. May be called before all
+  /// earlier proposals were observed. Empty: none, or none before those are observed.
+  [[nodiscard]] virtual std::vector<std::size_t> next(std::size_t at_most) = 0;
+  /// Tells the outcome of one configuration, whether it was proposed or not.
+  virtual void observe(std::size_t configuration, const Observation& observation) = 0;
+};
+
+struct StrategyEntry {
+  std::string_view name;     ///< what --strategy takes
+  std::string_view meaning;  ///< one line
+  /// `configurations`: all valid ones of a problem, in the order of the space; must outlive the strategy.
+  std::unique_ptr<Strategy> (*make)(const std::vector<Configuration>& configurations, std::uint64_t seed);
+};
+
+/// Every strategy there is; the first is the default.
+[[nodiscard]] const std::vector<StrategyEntry>& strategies();
+/// Throws Error(usage) with the names there are.
+[[nodiscard]] const StrategyEntry& strategy(std::string_view name);
+
+}  // namespace heddle

@@ -1,0 +1,31 @@
+// Whether a configuration computes what the reference computes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/evaluator.hpp"
+
+namespace heddle {
+
+/// Samples of one verification; at least 8, and no multiple of anything.
+inline constexpr std::int64_t kVerificationSamples = 13;
+
+/// Runs the family's verification trial once: outputs and scratch are filled with NaN patterns before, every guard is
+/// looked at after, then the buffers are compared with the float64 reference. `binary`: the plan's kernels. A failure
+/// of the device is a verdict, not an exception.
+[[nodiscard]] Verdict verify(Device& device, const KernelFamily& family, const Configuration& configuration,
+                             const Problem& problem, std::shared_ptr<const Binary> binary, std::uint64_t seed);
+/// Compiles first; a refused compilation is a verdict.
+[[nodiscard]] Verdict verify(Device& device, const KernelFamily& family, const Configuration& configuration,
+                             const Problem& problem, std::uint64_t seed);
+
+/// The problem whose sizes divide nothing on which to verify `configuration` beside `problem`: the family's awkward one
+/// if the configuration is allowed there, else the problem with every size made odd. Nothing if neither is allowed.
+[[nodiscard]] std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceIdentity& device,
+                                                     const Configuration& configuration, const Problem& problem);
+
+}  // namespace heddle
