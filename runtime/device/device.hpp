@@ -120,7 +120,7 @@ class Device {
 /// A device that may be there.
 struct DeviceListing {
   std::string label;
-  std::optional<DeviceIdentity> identity;
+  std::optional<DeviceIdentity> identity;  ///< nothing if it cannot be used
   std::string remark;  ///< why it cannot be used, or what limits it
 };
 /// Everything heddle knows how to look for, the best usable device first.

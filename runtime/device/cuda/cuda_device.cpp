@@ -1,0 +1,181 @@
+#include "heddle/runtime/device/cuda/cuda_device.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "heddle/runtime/device/cuda/cuda_compiler.hpp"
+#include "heddle/runtime/device/cuda/cuda_context.hpp"
+#include "heddle/runtime/device/cuda/cuda_execution.hpp"
+#include "heddle/runtime/device/cuda/nvml.hpp"
+#include "heddle/runtime/device/provenance.hpp"
+
+namespace heddle {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+
+std::string label_of(CUdevice device) { return fmt::format("cuda:{}", device); }
+
+DeviceIdentity identity_of(const Driver& driver, CUdevice device) {
+  const std::string label = label_of(device);
+  const auto attribute = [&](CUdevice_attribute which) {
+    int value = 0;
+    driver.check(driver.cuDeviceGetAttribute(&value, which, device), label, "cannot read an attribute");
+    return value;
+  };
+  std::array<char, 256> name{};
+  driver.check(driver.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device), label,
+               "cannot read the name");
+  std::size_t bytes = 0;
+  driver.check(driver.cuDeviceTotalMem(&bytes, device), label, "cannot read the size of its memory");
+
+  DeviceIdentity identity;
+  identity.backend = "cuda";
+  identity.name = name.data();
+  identity.architecture = fmt::format("{}.{}", attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                                      attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  identity.units = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  identity.memory_gib = std::llround(static_cast<double>(bytes) / kGib);
+  identity.cache_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  identity.local_bytes = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  return identity;
+}
+
+std::string bus_of(const Driver& driver, CUdevice device) {
+  std::array<char, 32> text{};
+  if (driver.cuDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device) != CUDA_SUCCESS) return {};
+  return text.data();
+}
+
+int count_of(const Driver& driver) {
+  int count = 0;
+  driver.check(driver.cuDeviceGetCount(&count), "cuda", "cannot count the GPUs");
+  return count;
+}
+
+CUdevice device_of(const Driver& driver, int ordinal) {
+  const int count = count_of(driver);
+  if (ordinal < 0 || ordinal >= count)
+    throw Error(ErrorKind::device, fmt::format("no device cuda:{}: this machine has {} NVIDIA GPU{}", ordinal, count,
+                                               count == 1 ? "" : "s"));
+  CUdevice device = 0;
+  driver.check(driver.cuDeviceGet(&device, ordinal), label_of(ordinal), "cannot be opened");
+  return device;
+}
+
+CUdevice device_of(const Driver& driver, CUcontext context) {
+  CUdevice device = 0;
+  CUcontext popped = nullptr;
+  driver.check(driver.cuCtxPushCurrent(context), "cuda", "cannot use the caller's context");
+  const CUresult result = driver.cuCtxGetDevice(&device);
+  driver.cuCtxPopCurrent(&popped);
+  driver.check(result, "cuda", "cannot use the caller's context");
+  return device;
+}
+
+std::string driver_text(const Driver& driver, const Nvml& nvml) {
+  const std::string cuda = fmt::format("CUDA {}.{}", driver.version() / 1000, driver.version() % 1000 / 10);
+  const std::string version = nvml.driver_version();
+  return version.empty() ? cuda : fmt::format("{} ({})", version, cuda);
+}
+
+std::shared_ptr<const Nvrtc> nvrtc_for(const Driver& driver, const DeviceIdentity& identity) {
+  return Nvrtc::open(identity.compute_capability(), driver.version() / 1000);
+}
+
+}  // namespace
+
+struct CudaDevice::Implementation {
+  Implementation(const std::shared_ptr<const Driver>& driver, CUdevice device)
+      : label(label_of(device)),
+        identity(identity_of(*driver, device)),
+        nvml(bus_of(*driver, device)),
+        compiler(nvrtc_for(*driver, identity), identity.architecture,
+                 std::make_shared<CompileCache>(CompileCache::default_folder("cuda"))),
+        provenance(host_provenance()) {
+    provenance.driver = driver_text(*driver, nvml);
+    provenance.compiler = compiler.nvrtc().name();
+  }
+
+  std::string label;
+  DeviceIdentity identity;
+  Nvml nvml;
+  CudaCompiler compiler;
+  Provenance provenance;
+  std::shared_ptr<const CudaContext> context;
+  CudaModules modules;
+};
+
+CudaDevice::CudaDevice(int ordinal) {
+  const auto driver = Driver::open();
+  const CUdevice device = device_of(*driver, ordinal);
+  implementation_ = std::make_unique<Implementation>(driver, device);
+  implementation_->context = std::make_shared<const CudaContext>(driver, device, implementation_->label);
+}
+
+CudaDevice::CudaDevice(CUctx_st* context, CUstream_st* stream) {
+  const auto driver = Driver::open();
+  implementation_ = std::make_unique<Implementation>(driver, device_of(*driver, context));
+  implementation_->context = std::make_shared<const CudaContext>(driver, context, stream, implementation_->label);
+}
+
+CudaDevice::~CudaDevice() = default;
+
+std::string CudaDevice::label() const { return implementation_->label; }
+
+const DeviceIdentity& CudaDevice::identity() const { return implementation_->identity; }
+
+const Provenance& CudaDevice::provenance() const {
+  implementation_->provenance.clocks = implementation_->nvml.clocks();
+  implementation_->provenance.date = utc_now();
+  return implementation_->provenance;
+}
+
+std::string CudaDevice::remark() const { return implementation_->compiler.cache().remark(); }
+
+std::unique_ptr<CompileBatch> CudaDevice::compile(std::vector<CompileRequest> requests) {
+  return implementation_->compiler.compile(std::move(requests));
+}
+
+std::int64_t CudaDevice::compiler_calls() const { return implementation_->compiler.calls(); }
+
+std::shared_ptr<Memory> CudaDevice::allocate(std::int64_t bytes) {
+  return std::make_shared<CudaMemory>(implementation_->context, bytes);
+}
+
+std::unique_ptr<Execution> CudaDevice::prepare(Plan plan, std::shared_ptr<const Binary> binary, Bindings bindings) {
+  return std::make_unique<CudaExecution>(implementation_->context, implementation_->modules, std::move(plan),
+                                         std::move(binary), bindings);
+}
+
+std::shared_ptr<Memory> CudaDevice::wrap(std::uint64_t address, std::int64_t bytes) {
+  return std::make_shared<CudaMemory>(implementation_->context, address, bytes, nullptr);
+}
+
+std::vector<DeviceListing> cuda_listings() {
+  std::vector<DeviceListing> listings;
+  try {
+    const auto driver = Driver::open();
+    const int count = count_of(*driver);
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+      const CUdevice device = device_of(*driver, ordinal);
+      DeviceIdentity identity = identity_of(*driver, device);
+      try {
+        static_cast<void>(nvrtc_for(*driver, identity));
+        listings.push_back({label_of(device), std::move(identity), {}});
+      } catch (const Error& error) {
+        listings.push_back({label_of(device), {}, fmt::format("{}: {}", identity.name, error.what())});
+      }
+    }
+    if (count == 0) listings.push_back({"cuda", {}, "no NVIDIA GPU in this machine"});
+  } catch (const Error& error) {
+    listings.push_back({"cuda", {}, error.what()});
+  }
+  return listings;
+}
+
+}  // namespace heddle

@@ -1,0 +1,66 @@
+// A plan bound to memory and kernels of a CUDA device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/runtime/device/cuda/cuda_compiler.hpp"
+#include "heddle/runtime/device/cuda/cuda_context.hpp"
+#include "heddle/runtime/device/device.hpp"
+
+namespace heddle {
+
+class CudaExecution : public Execution {
+ public:
+  /// Throws DeviceFailure(launch) if the plan cannot run here: no memory, too many threads, too much shared memory;
+  /// std::invalid_argument if a binding is too small or of another device, or the binary is not of this plan.
+  CudaExecution(std::shared_ptr<const CudaContext> context, CudaModules& modules, Plan plan,
+                std::shared_ptr<const Binary> binary, const Bindings& bindings);
+  ~CudaExecution() override;
+  CudaExecution(const CudaExecution&) = delete;
+  CudaExecution& operator=(const CudaExecution&) = delete;
+
+  [[nodiscard]] const Plan& plan() const override { return plan_; }
+  [[nodiscard]] Memory& memory(std::string_view buffer) override;
+  void launch() override;
+  void synchronize() override;
+  [[nodiscard]] double time() override;
+  void save() override;
+  void restore() override;
+  [[nodiscard]] std::optional<std::string> overrun() override;
+
+ private:
+  /// A launch with its arguments packed once.
+  struct Call {
+    CUlaunchConfig config{};
+    CUfunction function = nullptr;
+    std::vector<std::uint64_t> values;  ///< one argument each, in its first bytes
+    std::vector<void*> arguments;       ///< into `values`
+  };
+
+  void bind(const Bindings& bindings);
+  void load(CudaModules& modules, const CudaBinary& binary);
+  void pack();
+  [[nodiscard]] bool kept(std::size_t buffer) const;
+  void capture();
+  void submit(CUstream stream);
+  void run();
+
+  std::shared_ptr<const CudaContext> context_;
+  Plan plan_;
+  std::vector<std::shared_ptr<CudaMemory>> memory_;  ///< of each buffer
+  std::vector<std::size_t> guarded_;                 ///< buffers that were allocated here
+  std::shared_ptr<CudaMemory> saved_;
+  std::vector<std::shared_ptr<const CudaModule>> modules_;
+  std::vector<CUfunction> functions_;  ///< of each kernel
+  CUlaunchAttribute programmatic_{};
+  std::vector<Call> calls_;
+  CUgraphExec graph_ = nullptr;
+  CUevent start_ = nullptr, stop_ = nullptr;
+};
+
+}  // namespace heddle

@@ -1,0 +1,54 @@
+// NVIDIA's run-time compiler, opened at run time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/template_source.hpp"
+#include "heddle/runtime/device/cuda/shared_library.hpp"
+
+namespace heddle {
+
+/// What one NVRTC program became.
+struct NvrtcResult {
+  bool compiled = false;
+  std::string cubin;
+  std::vector<std::string> symbols;  ///< lowered names, one per name expression
+  std::string log;                   ///< when it failed
+};
+
+/// Immutable; may be shared between threads: each compile() makes a program of its own.
+class Nvrtc {
+ public:
+  ~Nvrtc();
+  /// Opens libnvrtc: what the dynamic linker finds, then CUDA_HOME, CUDA_PATH and /usr/local/cuda*; the newest major
+  /// version that compiles for `compute_capability` (times ten; 0: any) and is at most `newest_major`, since a driver
+  /// does not load code of a later one. Throws Error(device).
+  [[nodiscard]] static std::shared_ptr<const Nvrtc> open(int compute_capability = 0, int newest_major = kNewestMajor);
+  static constexpr int kNewestMajor = 19;
+
+  [[nodiscard]] int major() const noexcept { return major_; }
+  [[nodiscard]] int minor() const noexcept { return minor_; }
+  /// "NVRTC 13.0"
+  [[nodiscard]] std::string name() const;
+  /// Whether it compiles for a compute capability, times ten.
+  [[nodiscard]] bool supports(int compute_capability) const;
+
+  /// Compiles `source` with an instantiation of every expression. Never throws because of the code itself.
+  [[nodiscard]] NvrtcResult compile(const TemplateSource& source, const std::vector<std::string>& expressions,
+                                    const std::vector<std::string>& options) const;
+
+ private:
+  struct Functions;
+  class Program;
+  Nvrtc();
+  bool load(const std::string& file);
+
+  SharedLibrary library_;
+  std::unique_ptr<Functions> functions_;
+  int major_ = 0, minor_ = 0;
+  std::vector<int> architectures_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,79 @@
+#include "heddle/runtime/device/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <system_error>
+
+#include "heddle/runtime/device/cpu/cpu_device.hpp"
+#ifdef HEDDLE_WITH_CUDA
+#include "heddle/runtime/device/cuda/cuda_device.hpp"
+#endif
+
+namespace heddle {
+namespace {
+
+#ifdef HEDDLE_WITH_CUDA
+std::unique_ptr<Device> open_cuda_device(int ordinal) { return std::make_unique<CudaDevice>(ordinal); }
+#else
+constexpr const char* kBuiltWithout =
+    "built without the CUDA Toolkit: install it (its headers cuda.h and nvrtc.h) and build heddle again";
+
+std::vector<DeviceListing> cuda_listings() { return {{"cuda", {}, kBuiltWithout}}; }
+
+std::unique_ptr<Device> open_cuda_device(int) { throw Error(ErrorKind::device, kBuiltWithout); }
+#endif
+
+bool usable(const DeviceListing& listing) { return listing.identity.has_value(); }
+
+/// N of "cuda:N"; "cuda" is "cuda:0".
+std::optional<int> cuda_ordinal(std::string_view label) {
+  if (label == "cuda") return 0;
+  constexpr std::string_view kPrefix = "cuda:";
+  if (!label.starts_with(kPrefix)) return {};
+  label.remove_prefix(kPrefix.size());
+  int ordinal = 0;
+  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), ordinal);
+  if (error != std::errc() || end != label.data() + label.size() || ordinal < 0) return {};
+  return ordinal;
+}
+
+/// What a compiler says first about what is wrong; its notes and warnings may come before.
+std::string first_complaint(const std::string& log) {
+  const std::size_t error = log.find("error");
+  const std::size_t begin = error == std::string::npos ? 0 : log.rfind('\n', error) + 1;
+  return log.substr(begin, log.find('\n', begin) - begin);
+}
+
+}  // namespace
+
+std::vector<DeviceListing> list_devices() {
+  std::vector<DeviceListing> listings = cuda_listings();
+  listings.push_back(cpu_listing());
+  std::stable_partition(listings.begin(), listings.end(), usable);
+  return listings;
+}
+
+std::unique_ptr<Device> open_device(const std::string& label) {
+  if (label == "cpu") return open_cpu_device();
+  if (const auto ordinal = cuda_ordinal(label)) return open_cuda_device(*ordinal);
+  const std::vector<DeviceListing> listings = list_devices();
+  if (label.empty() && usable(listings.front())) return open_device(listings.front().label);
+  std::string labels;
+  for (const DeviceListing& listing : listings)
+    if (usable(listing)) labels += (labels.empty() ? "" : ", ") + listing.label;
+  throw Error(ErrorKind::device, label.empty() ? "no usable device: " + listings.front().remark
+                                               : fmt::format("unknown device \"{}\"; expected one of: {}", label,
+                                                             labels.empty() ? "(none can be used)" : labels));
+}
+
+CompileOutcome compile_one(Device& device, CompileRequest request) {
+  auto done = device.compile({std::move(request)})->next();
+  CompileOutcome& outcome = done.value().second;
+  if (!outcome.binary) throw DeviceFailure(Status::compilation, device.label() + ": " + first_complaint(outcome.log));
+  return std::move(outcome);
+}
+
+}  // namespace heddle
