@@ -27,7 +27,7 @@ class SharedMemory {
   template <class T>
   __device__ __forceinline__ T* take(int count) {
     static_assert(sizeof(T) == 4, "pieces are counted in words");
-    extern __shared__ float heddle_shared_words[];
+    extern __shared__ __align__(16) float heddle_shared_words[];
     T* piece = reinterpret_cast<T*>(heddle_shared_words + used_);
     used_ += count;
     return piece;
@@ -37,14 +37,17 @@ class SharedMemory {
   int used_ = 0;
 };
 
-/// Starts a copy of one float to shared memory that does not hold up the thread; copies_arrived() waits for this
-/// thread's copies, after which a barrier makes them visible to the block.
+/// Starts a copy of `Width` floats (1 or 4) to shared memory that does not hold up the thread; copies_arrived() waits
+/// for this thread's copies, after which a barrier makes them visible to the block. Both addresses are multiples of
+/// 4 * Width bytes.
+template <int Width = 1>
 __device__ __forceinline__ void start_copy(float* shared_to, const float* from) {
+  static_assert(Width == 1 || Width == 4, "one access");
 #if __CUDA_ARCH__ >= 800
   const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared_to));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address), "l"(from) : "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(4 * Width) : "memory");
 #else
-  *shared_to = *from;
+  store<Width>(shared_to, load<Width>(from));
 #endif
 }
 

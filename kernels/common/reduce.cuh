@@ -21,18 +21,31 @@ struct Leader {
   float value;
   int index;
 };
+constexpr int kNobody = 0x7fffffff;  ///< index of a leader over nothing, whose value is -infinity
+__device__ __forceinline__ Leader nobody() { return {-infinity(), kNobody}; }
 
 /// The larger value; of equal ones the lower index.
 __device__ __forceinline__ Leader ahead(Leader a, Leader b) {
   return b.value > a.value || (b.value == a.value && b.index < a.index) ? b : a;
 }
 
+/// The leader of all lanes; every lane gets it.
 __device__ __forceinline__ Leader lead_over_warp(Leader mine) {
+#if __CUDA_ARCH__ >= 800
+  // As unsigned numbers, these bits order like the floats do, so the warp's integer reductions apply.
+  const unsigned bits = __float_as_uint(mine.value);
+  const unsigned order = bits ^ ((bits >> 31) != 0 ? 0xffffffffu : 0x80000000u);
+  const unsigned top = __reduce_max_sync(kAllLanes, order);
+  const int index = __reduce_min_sync(kAllLanes, order == top ? mine.index : kNobody);
+  return {__uint_as_float(top ^ ((top >> 31) != 0 ? 0x80000000u : 0xffffffffu)), index};
+#else
 #pragma unroll
   for (int offset = kWarp / 2; offset > 0; offset /= 2) {
-    mine = ahead(mine, {__shfl_xor_sync(kAllLanes, mine.value, offset), __shfl_xor_sync(kAllLanes, mine.index, offset)});
+    mine =
+        ahead(mine, {__shfl_xor_sync(kAllLanes, mine.value, offset), __shfl_xor_sync(kAllLanes, mine.index, offset)});
   }
   return mine;
+#endif
 }
 
 /// exp(value - top) where an absent value, -infinity, counts as 0 even if the top is absent too.

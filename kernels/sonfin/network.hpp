@@ -17,9 +17,7 @@ struct Network {
   std::vector<float> widths;       ///< sigma, R x D
   std::vector<float> consequents;  ///< w, R x L
 
-  [[nodiscard]] std::int64_t rules() const {
-    return dim == 0 ? 0 : static_cast<std::int64_t>(centres.size()) / dim;
-  }
+  [[nodiscard]] std::int64_t rules() const { return dim == 0 ? 0 : static_cast<std::int64_t>(centres.size()) / dim; }
 };
 
 enum class Step { scaled, plain };
@@ -29,10 +27,10 @@ enum class Width { distance, squared };
 struct Hyperparameters {
   double consequent_rate = 0.3;
   double antecedent_rate = 0.15;
-  double threshold = 0.5;      ///< mu_th
-  double overlap = 0.6;        ///< beta
+  double threshold = 0.5;  ///< mu_th
+  double overlap = 0.6;    ///< beta
   double minimum_width = 0.001;
-  double first_width = 0.0;    ///< width of the first rule before beta: sqrt of the summed input variances
+  double first_width = 0.0;  ///< width of the first rule before beta: sqrt of the summed input variances
   Step step = Step::scaled;
   Width width = Width::distance;
   std::int64_t max_rules = 500;
@@ -44,11 +42,11 @@ struct Hyperparameters {
 /// Where a plan keeps the parameters of up to `capacity` rules. Rules lie in tiles: inside one, the rule index moves
 /// fastest. A tile of 1 is row after row; a tile of `capacity` is column after column.
 struct Layout {
-  std::int64_t capacity = 0;         ///< rules there is room for, a multiple of both tiles
+  std::int64_t capacity = 0;  ///< rules there is room for, a multiple of both tiles
   std::int64_t dim = 0;
   std::int64_t outputs = 0;
-  std::int64_t stride = 0;           ///< inputs of a row with padding, also of `rows`; padding: x = 0, m = 0, sigma = 1
-  std::int64_t target_stride = 0;    ///< outputs of a row of `targets` with padding
+  std::int64_t stride = 0;         ///< inputs of a row with padding, also of `rows`; padding: x = 0, m = 0, sigma = 1
+  std::int64_t target_stride = 0;  ///< outputs of a row of `targets` with padding
   std::int64_t antecedent_tile = 1;
   std::int64_t consequent_tile = 1;
 
@@ -58,7 +56,7 @@ struct Layout {
   [[nodiscard]] std::int64_t consequent(std::int64_t rule, std::int64_t output) const {
     return (rule / consequent_tile * outputs + output) * consequent_tile + rule % consequent_tile;
   }
-  [[nodiscard]] std::int64_t antecedents() const { return capacity * stride; }     ///< floats of centres, of widths
+  [[nodiscard]] std::int64_t antecedents() const { return capacity * stride; }  ///< floats of centres, of widths
   [[nodiscard]] std::int64_t consequents() const { return capacity * outputs; }
   bool operator==(const Layout&) const = default;
 };

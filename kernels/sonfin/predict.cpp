@@ -20,7 +20,9 @@ const Mapping& mapping(std::string_view backend) {
 class PredictFamily final : public KernelFamily {
  public:
   std::string_view name() const override { return "sonfin-predict"; }
-  std::string_view meaning() const override { return "outputs of a self-constructing neural fuzzy network for many rows"; }
+  std::string_view meaning() const override {
+    return "outputs of a self-constructing neural fuzzy network for many rows";
+  }
   const std::vector<Axis>& axes() const override { return problem_axes(); }
   std::vector<Problem> default_problems(const DeviceIdentity& device) const override { return problem_grid(device); }
   Problem awkward_problem() const override { return problem(33, 17, 3); }
@@ -46,8 +48,8 @@ class PredictFamily final : public KernelFamily {
     const Layout layout = predict_layout(configuration, sizes, device);
     Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}, .check = {}};
     pack(work->network, layout, trial.initial);
-    trial.initial["control"] = bytes_of(PredictControl{.rules = static_cast<int>(work->network.rules()),
-                                                       .rows = static_cast<int>(work->samples())});
+    trial.initial["control"] = bytes_of(
+        PredictControl{.rules = static_cast<int>(work->network.rules()), .rows = static_cast<int>(work->samples())});
     trial.initial["rows"] = pack_rows(work->rows.data(), work->samples(), layout.dim, layout.stride);
     if (purpose == Purpose::verification) {
       trial.check = [work](const HostImage& after) {

@@ -16,8 +16,8 @@ std::vector<Problem> problem_grid(const DeviceIdentity& device) {
   const bool wide = device.backend == "cuda";
   const std::vector<std::int64_t> rules =
       wide ? std::vector<std::int64_t>{32, 64, 128, 256, 512, 1024} : std::vector<std::int64_t>{64, 256, 1024};
-  const std::vector<std::int64_t> dims = wide ? std::vector<std::int64_t>{16, 32, 64, 128, 256, 512, 1024}
-                                              : std::vector<std::int64_t>{16, 64, 256, 1024};
+  const std::vector<std::int64_t> dims =
+      wide ? std::vector<std::int64_t>{16, 32, 64, 128, 256, 512, 1024} : std::vector<std::int64_t>{16, 64, 256, 1024};
   std::vector<Problem> grid;
   for (const std::int64_t r : rules) {
     for (const std::int64_t d : dims) {
@@ -30,7 +30,8 @@ std::vector<Problem> problem_grid(const DeviceIdentity& device) {
 bool has_templates(std::string_view backend) { return backend == "cuda" || backend == "cpu"; }
 
 Problem problem(std::int64_t rules, std::int64_t dim, std::int64_t outputs) {
-  return Problem({{.name = "rules", .value = rules}, {.name = "dim", .value = dim}, {.name = "outputs", .value = outputs}});
+  return Problem(
+      {{.name = "rules", .value = rules}, {.name = "dim", .value = dim}, {.name = "outputs", .value = outputs}});
 }
 
 }  // namespace heddle::sonfin

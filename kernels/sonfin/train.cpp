@@ -19,7 +19,9 @@ const Mapping& mapping(std::string_view backend) {
 class TrainFamily final : public KernelFamily {
  public:
   std::string_view name() const override { return "sonfin-train"; }
-  std::string_view meaning() const override { return "online training step of a self-constructing neural fuzzy network"; }
+  std::string_view meaning() const override {
+    return "online training step of a self-constructing neural fuzzy network";
+  }
   const std::vector<Axis>& axes() const override { return problem_axes(); }
   std::vector<Problem> default_problems(const DeviceIdentity& device) const override { return problem_grid(device); }
   Problem awkward_problem() const override { return problem(33, 17, 3); }
@@ -45,9 +47,8 @@ class TrainFamily final : public KernelFamily {
     Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}, .check = {}};
     pack(work->network, layout, trial.initial);
     trial.initial["control"] = bytes_of(control(work->options, work->samples()));
-    trial.initial["progress"] =
-        bytes_of(Progress{.rules = static_cast<int>(work->network.rules()), .position = 0, .halted = 0, .reserved = 0,
-                          .loss = 0.0});
+    trial.initial["progress"] = bytes_of(Progress{
+        .rules = static_cast<int>(work->network.rules()), .position = 0, .halted = 0, .reserved = 0, .loss = 0.0});
     trial.initial["rows"] = pack_rows(work->rows.data(), work->samples(), layout.dim, layout.stride);
     trial.initial["targets"] = pack_rows(work->targets.data(), work->samples(), layout.outputs, layout.target_stride);
     const auto order = std::as_bytes(std::span(work->order));

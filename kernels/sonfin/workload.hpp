@@ -10,10 +10,10 @@
 namespace heddle::sonfin {
 
 struct Workload {
-  Network network;             ///< before the run
+  Network network;  ///< before the run
   Hyperparameters options;
-  std::vector<float> rows;     ///< N x D
-  std::vector<float> targets;  ///< N x L
+  std::vector<float> rows;          ///< N x D
+  std::vector<float> targets;       ///< N x L
   std::vector<std::int32_t> order;  ///< N, a permutation
   std::int64_t samples() const { return static_cast<std::int64_t>(order.size()); }
 };

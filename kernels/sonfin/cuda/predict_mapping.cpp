@@ -34,30 +34,33 @@ class PredictMapping final : public Mapping {
 
   SearchSpace space(const DeviceIdentity& device) const override {
     const auto numbers = [](std::initializer_list<std::int64_t> v) { return std::vector<Value>(v.begin(), v.end()); };
-    return {device,
-            {{.name = "block_rows", .values = numbers({64, 128, 32}), .meaning = "rows of a block's tile", .active = {}},
-             {.name = "block_rules", .values = numbers({64, 128, 32}), .meaning = "rules of a block's tile", .active = {}},
-             {.name = "coarsen_rows", .values = numbers({4, 8, 2}), .meaning = "rows of one thread", .active = {}},
-             {.name = "coarsen_rules", .values = numbers({4, 8, 2}), .meaning = "rules of one thread", .active = {}},
-             {.name = "depth", .values = numbers({16, 8, 32}), .meaning = "inputs in shared memory at a time", .active = {}},
-             {.name = "combine_size",
-              .values = numbers({128, 256}),
-              .meaning = "threads of a block that normalises rows",
-              .active = {}}},
-            {{"64 to 512 threads in a block",
-              [](const Configuration& c, const Problem&, const DeviceIdentity&) {
-                const std::int64_t threads = Shape(c).threads();
-                return threads >= 64 && threads <= 512;
-              }},
-             {"shared memory of a block",
-              [](const Configuration& c, const Problem&, const DeviceIdentity& device_of_space) {
-                return Shape(c).shared_bytes() <= device_of_space.local_bytes;
-              }}}};
+    return {
+        device,
+        {{.name = "block_rows", .values = numbers({64, 128, 32}), .meaning = "rows of a block's tile", .active = {}},
+         {.name = "block_rules", .values = numbers({64, 128, 32}), .meaning = "rules of a block's tile", .active = {}},
+         {.name = "coarsen_rows", .values = numbers({4, 8, 2}), .meaning = "rows of one thread", .active = {}},
+         {.name = "coarsen_rules", .values = numbers({4, 8, 2}), .meaning = "rules of one thread", .active = {}},
+         {.name = "depth",
+          .values = numbers({16, 8, 32}),
+          .meaning = "inputs in shared memory at a time",
+          .active = {}},
+         {.name = "combine_size",
+          .values = numbers({128, 256}),
+          .meaning = "threads of a block that normalises rows",
+          .active = {}}},
+        {{"64 to 512 threads in a block",
+          [](const Configuration& c, const Problem&, const DeviceIdentity&) {
+            const std::int64_t threads = Shape(c).threads();
+            return threads >= 64 && threads <= 512;
+          }},
+         {"shared memory of a block",
+          [](const Configuration& c, const Problem&, const DeviceIdentity& device_of_space) {
+            return Shape(c).shared_bytes() <= device_of_space.local_bytes;
+          }}}};
   }
 
   Configuration default_configuration(const DeviceIdentity& device, const Problem&) const override {
-    return space(device).parse(
-        "block_rows=64 block_rules=64 coarsen_rows=4 coarsen_rules=4 depth=16 combine_size=128");
+    return space(device).parse("block_rows=64 block_rules=64 coarsen_rows=4 coarsen_rules=4 depth=16 combine_size=128");
   }
 
   Layout layout(const Configuration&, const Problem& problem, const DeviceIdentity&) const override {

@@ -41,35 +41,40 @@ struct Tile {
   static constexpr int kRulesPerBlock = kGroups * Rules;
   static constexpr int kWarpsPerGroup = Lanes > kWarp ? Lanes / kWarp : 1;
   static constexpr int kSpan = Lanes * Inputs * Vector;  ///< inputs that a group takes at a time
-  /// Words of shared memory that reduce() needs.
-  static constexpr int kReduceWords = Tree ? 2 * Block : (Lanes > kWarp ? 2 * Rules * (Block / kWarp) : 0);
+  /// Words of shared memory that reduce() needs for one value per rule.
+  static constexpr int kReduceWords = Tree ? Block : (Lanes > kWarp ? Rules * (Block / kWarp) : 0);
 
   Pack<Vector> centre[Rules][Inputs], width[Rules][Inputs];
+  Pack<Vector> learned[Inputs], fired[Inputs];  ///< x of the sample that moves the parameters, and of the next
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % Lanes; }
   __device__ static int group() { return static_cast<int>(threadIdx.x) / Lanes; }
   __device__ static int first_rule() { return (static_cast<int>(blockIdx.x) * kGroups + group()) * Rules; }
   __device__ static int input(int base, int i) { return base + (i * Lanes + lane()) * Vector; }
 
-  /// Parameters of the inputs from `base` on. Rules up to the capacity are loaded whether they live or not.
-  __device__ __forceinline__ void fetch(const float* centres, const float* widths, int base, int stride, int capacity) {
+  /// Everything about the inputs from `base` on, requested at once. Rules up to the capacity are loaded whether they
+  /// live or not; a row that is nullptr is left out.
+  __device__ __forceinline__ void fetch(const float* centres, const float* widths, const float* learned_row,
+                                        const float* fired_row, int base, int stride, int capacity) {
 #pragma unroll
-    for (int r = 0; r < Rules; ++r) {
-      const int rule = first_rule() + r;
+    for (int i = 0; i < Inputs; ++i) {
+      const int j = input(base, i);
+      if (j >= stride) continue;
 #pragma unroll
-      for (int i = 0; i < Inputs; ++i) {
-        const int j = input(base, i);
-        if (j < stride && rule < capacity) {
-          const long long at = static_cast<long long>(rule) * stride + j;
-          centre[r][i] = load<Vector>(centres + at);
-          width[r][i] = load<Vector>(widths + at);
-        }
+      for (int r = 0; r < Rules; ++r) {
+        const int rule = first_rule() + r;
+        if (rule >= capacity) continue;
+        const long long at = static_cast<long long>(rule) * stride + j;
+        centre[r][i] = load<Vector>(centres + at);
+        width[r][i] = load<Vector>(widths + at);
       }
+      if (learned_row != nullptr) learned[i] = load<Vector>(learned_row + j);
+      if (fired_row != nullptr) fired[i] = load<Vector>(fired_row + j);
     }
   }
 
   /// Moves m and sigma of the rules with a gradient, and sets those of a new rule; `gradient`: g_k of the Rules rules.
-  __device__ __forceinline__ void update(float* centres, float* widths, const float* x, const float* gradient, int base,
+  __device__ __forceinline__ void update(float* centres, float* widths, const float (&gradient)[Rules], int base,
                                          int stride, const Decision& decision, const Control& control) {
 #pragma unroll
     for (int r = 0; r < Rules; ++r) {
@@ -82,17 +87,16 @@ struct Tile {
       for (int i = 0; i < Inputs; ++i) {
         const int j = input(base, i);
         if (j >= stride) continue;
-        const Pack<Vector> row = load<Vector>(x + j);
 #pragma unroll
         for (int v = 0; v < Vector; ++v) {
           float& m = centre[r][i].value[v];
           float& s = width[r][i].value[v];
           if (fresh) {
-            m = row.value[v];
+            m = learned[i].value[v];
             s = decision.width;
           } else {
             const float inverse = __fdividef(1.0f, s);
-            const float offset = row.value[v] - m;
+            const float offset = learned[i].value[v] - m;
             const float move = rate * offset * (control.plain_step ? inverse * inverse : 1.0f);
             m -= move;
             s = fmaxf(s - move * offset * inverse, control.minimum_width);
@@ -105,83 +109,63 @@ struct Tile {
     }
   }
 
-  /// Adds this thread's share of sum ((x - m) / sigma)^2 and of the squared distance |x - m|^2.
-  __device__ __forceinline__ void fire(const float* x, int base, int stride, float (&scaled)[Rules],
-                                       float (&squared)[Rules]) const {
+  /// Adds this thread's share of sum ((x - m) / sigma)^2 and, if wanted, of the squared distance |x - m|^2.
+  template <bool Squared>
+  __device__ __forceinline__ void fire(int base, int stride, float (&scaled)[Rules], float (&squared)[Rules]) const {
 #pragma unroll
     for (int i = 0; i < Inputs; ++i) {
-      const int j = input(base, i);
-      if (j >= stride) continue;
-      const Pack<Vector> row = load<Vector>(x + j);
+      if (input(base, i) >= stride) continue;
 #pragma unroll
       for (int r = 0; r < Rules; ++r) {
 #pragma unroll
         for (int v = 0; v < Vector; ++v) {
-          const float offset = row.value[v] - centre[r][i].value[v];
+          const float offset = fired[i].value[v] - centre[r][i].value[v];
           const float z = __fdividef(offset, width[r][i].value[v]);
           scaled[r] += z * z;
-          squared[r] += offset * offset;
+          if constexpr (Squared) squared[r] += offset * offset;
         }
       }
     }
   }
 
-  /// Sums over each group into log_firing[q * Rules + r] = -sum, and distance[...], both of kRulesPerBlock. The whole
-  /// block calls it; a barrier has to follow before they are read. `scratch`: kReduceWords words.
-  __device__ __forceinline__ static void reduce(float (&scaled)[Rules], float (&squared)[Rules], float* log_firing,
-                                                float* distance, float* scratch) {
+  /// Sums over each group, times `sign`, into own[q * Rules + r], kRulesPerBlock values. The whole block calls it; a
+  /// barrier has to follow before they are read. `scratch`: kReduceWords words that nothing else uses until then.
+  __device__ __forceinline__ static void reduce(float (&share)[Rules], float sign, float* own, float* scratch) {
     if constexpr (Tree) {
+#pragma unroll
       for (int r = 0; r < Rules; ++r) {
-        scratch[threadIdx.x] = scaled[r];
-        scratch[Block + threadIdx.x] = squared[r];
+        scratch[threadIdx.x] = share[r];
         __syncthreads();
-        for (int half = Lanes / 2; half > 0; half /= 2) {
-          if (lane() < half) {
-            scratch[threadIdx.x] += scratch[threadIdx.x + half];
-            scratch[Block + threadIdx.x] += scratch[Block + threadIdx.x + half];
-          }
+#pragma unroll
+        for (int half = Lanes / 2; half >= kWarp; half /= 2) {
+          if (lane() < half) scratch[threadIdx.x] += scratch[threadIdx.x + half];
           __syncthreads();
         }
-        if (lane() == 0) {
-          log_firing[group() * Rules + r] = -scratch[threadIdx.x];
-          distance[group() * Rules + r] = scratch[Block + threadIdx.x];
-        }
-        __syncthreads();
+        // What is left fits one warp, which needs no barrier.
+        const float sum = sum_over_lanes<(Lanes < kWarp ? Lanes : kWarp)>(scratch[threadIdx.x]);
+        if (lane() == 0) own[group() * Rules + r] = sign * sum;
       }
     } else {
       constexpr int kShuffled = Lanes < kWarp ? Lanes : kWarp;
 #pragma unroll
-      for (int r = 0; r < Rules; ++r) {
-        scaled[r] = sum_over_lanes<kShuffled>(scaled[r]);
-        squared[r] = sum_over_lanes<kShuffled>(squared[r]);
-      }
+      for (int r = 0; r < Rules; ++r) share[r] = sum_over_lanes<kShuffled>(share[r]);
       if constexpr (Lanes <= kWarp) {
         if (lane() == 0) {
 #pragma unroll
-          for (int r = 0; r < Rules; ++r) {
-            log_firing[group() * Rules + r] = -scaled[r];
-            distance[group() * Rules + r] = squared[r];
-          }
+          for (int r = 0; r < Rules; ++r) own[group() * Rules + r] = sign * share[r];
         }
       } else {
         const int warp = static_cast<int>(threadIdx.x) / kWarp;
         if (threadIdx.x % kWarp == 0) {
 #pragma unroll
-          for (int r = 0; r < Rules; ++r) {
-            scratch[warp * 2 * Rules + 2 * r] = scaled[r];
-            scratch[warp * 2 * Rules + 2 * r + 1] = squared[r];
-          }
+          for (int r = 0; r < Rules; ++r) scratch[warp * Rules + r] = share[r];
         }
         __syncthreads();
         for (int p = static_cast<int>(threadIdx.x); p < kRulesPerBlock; p += Block) {
-          float sum = 0.0f, square = 0.0f;
-          for (int w = 0; w < kWarpsPerGroup; ++w) {
-            const float* pair = scratch + ((p / Rules) * kWarpsPerGroup + w) * 2 * Rules + 2 * (p % Rules);
-            sum += pair[0];
-            square += pair[1];
-          }
-          log_firing[p] = -sum;
-          distance[p] = square;
+          float sum = 0.0f;
+          for (int w = 0; w < kWarpsPerGroup; ++w)
+            sum += scratch[((p / Rules) * kWarpsPerGroup + w) * Rules + p % Rules];
+          own[p] = sign * sum;
         }
       }
     }

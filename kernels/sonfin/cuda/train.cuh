@@ -10,10 +10,11 @@
 // |---|---|
 // | staged_rows, staged_targets | the rows and targets of this run's samples, in order |
 // | steps          | Progress [2]: what one launch of `step` hands to the next |
-// | log_firing     | l_k, R floats; distance: |x - m_k|^2, R floats; gradient: g_k, R floats |
+// | log_firing     | l_k, R floats |
+// | gradient       | g_k, R floats, and before that exp(l_k - largest) |
 // | decision       | one Decision |
-// | records        | [2][4 + L][blocks]: of every block of `step`, its largest l_k, that rule, its squared distance,
-// |                | sum_k exp(l_k - largest), and for each output sum_k w_kl exp(l_k - largest) |
+// | records        | [2][4 + L][blocks, rounded up to 4]: of every block of `step`, its largest l_k, that rule, its
+// squared distance, |                | sum_k exp(l_k - largest), and for each output sum_k w_kl exp(l_k - largest) |
 // Consequents lie output after output: w_kl at l * capacity + k.
 #pragma once
 
@@ -25,13 +26,12 @@ namespace heddle::sonfin {
 template <int Block, int Lanes, int Inputs, int Rules, int Vector, bool Tree>
 __global__ void __launch_bounds__(Block)
     sweep(float* centres, float* widths, const Control* control_at, const Progress* progress_at,
-          const Decision* decision_at, const float* gradient, float* log_firing, float* distance,
-          const float* staged_rows, int learned, int fired, int stride, int capacity) {
+          const Decision* decision_at, const float* gradient, float* log_firing, const float* staged_rows, int learned,
+          int fired, int stride, int capacity) {
   using Work = Tile<Block, Lanes, Inputs, Rules, Vector, Tree>;
   let_next_launch_start();
   SharedMemory shared;
   float* own_log_firing = shared.take<float>(Work::kRulesPerBlock);
-  float* own_distance = shared.take<float>(Work::kRulesPerBlock);
   float* scratch = shared.take<float>(Work::kReduceWords);
   wait_for_previous_launch();
 
@@ -49,32 +49,29 @@ __global__ void __launch_bounds__(Block)
     own_gradient[r] = decision.learn && rule < decision.rules ? gradient[rule] : 0.0f;
     scaled[r] = squared[r] = 0.0f;
   }
-  const float* learned_row = staged_rows + static_cast<long long>(learned < 0 ? 0 : learned) * stride;
-  const float* fired_row = staged_rows + static_cast<long long>(fired < 0 ? 0 : fired) * stride;
+  const float* learned_row = decision.learn ? staged_rows + static_cast<long long>(learned) * stride : nullptr;
+  const float* fired_row = fires ? staged_rows + static_cast<long long>(fired) * stride : nullptr;
   for (int base = 0; base < stride; base += Work::kSpan) {
     Work tile;
-    tile.fetch(centres, widths, base, stride, capacity);
-    if (decision.learn) tile.update(centres, widths, learned_row, own_gradient, base, stride, decision, control);
-    if (fires) tile.fire(fired_row, base, stride, scaled, squared);
+    tile.fetch(centres, widths, learned_row, fired_row, base, stride, capacity);
+    if (decision.learn) tile.update(centres, widths, own_gradient, base, stride, decision, control);
+    if (fires) tile.template fire<false>(base, stride, scaled, squared);
   }
   if (!fires) return;
-  Work::reduce(scaled, squared, own_log_firing, own_distance, scratch);
+  Work::reduce(scaled, -1.0f, own_log_firing, scratch);
   __syncthreads();
   for (int p = static_cast<int>(threadIdx.x); p < Work::kRulesPerBlock; p += Block) {
     const int rule = static_cast<int>(blockIdx.x) * Work::kRulesPerBlock + p;
-    if (rule < progress.rules) {
-      log_firing[rule] = own_log_firing[p];
-      distance[rule] = own_distance[p];
-    }
+    if (rule < progress.rules) log_firing[rule] = own_log_firing[p];
   }
 }
 
 /// Normalises the firing of one sample, decides about a new rule, and moves the consequents. One block.
 template <int Block>
 __global__ void __launch_bounds__(Block)
-    combine(float* consequents, const Control* control_at, Progress* progress_at, Decision* decision_at,
-            float* gradient, const float* log_firing, const float* distance, const float* staged_targets, int sample,
-            int target_stride, int outputs, int capacity) {
+    combine(float* consequents, const float* centres, const Control* control_at, Progress* progress_at,
+            Decision* decision_at, float* gradient, const float* log_firing, const float* staged_rows,
+            const float* staged_targets, int sample, int stride, int target_stride, int outputs, int capacity) {
   constexpr int kWarps = Block / kWarp;
   let_next_launch_start();
   const int thread = static_cast<int>(threadIdx.x);
@@ -96,7 +93,7 @@ __global__ void __launch_bounds__(Block)
   const int rules = progress.rules;
   const float* target = staged_targets + static_cast<long long>(sample) * target_stride;
 
-  Leader leader = {-infinity(), 0x7fffffff};
+  Leader leader = nobody();
   for (int k = thread; active && k < rules; k += Block) leader = ahead(leader, {log_firing[k], k});
   leader = lead_over_warp(leader);
   if (lane == 0) {
@@ -104,7 +101,7 @@ __global__ void __launch_bounds__(Block)
     leader_index[warp] = leader.index;
   }
   __syncthreads();
-  leader = {-infinity(), 0x7fffffff};
+  leader = nobody();
   for (int w = 0; w < kWarps; ++w) leader = ahead(leader, {leader_value[w], leader_index[w]});
 
   const bool adds = active && wants_rule(control, rules, leader.value);
@@ -116,8 +113,22 @@ __global__ void __launch_bounds__(Block)
     }
     return;
   }
-  const Decision decision = {true, rules + (adds ? 1 : 0), adds ? rules : -1,
-                             adds ? new_width(control, rules, leader.index < rules ? distance[leader.index] : 0.0f) : 0.0f};
+  Decision decision = {true, rules, -1, 0.0f};
+  if (adds) {
+    float squared = 0.0f;  // |x - m|^2 of the leading rule
+    const float* row = staged_rows + static_cast<long long>(sample) * stride;
+    for (int j = thread; leader.index < rules && j < stride; j += Block) {
+      const float offset = row[j] - centres[static_cast<long long>(leader.index) * stride + j];
+      squared += offset * offset;
+    }
+    squared = sum_over_lanes<kWarp>(squared);
+    if (lane == 0) sums[warp] = squared;
+    __syncthreads();
+    squared = 0.0f;
+    for (int w = 0; w < kWarps; ++w) squared += sums[w];
+    __syncthreads();
+    decision = {true, rules + 1, rules, new_width(control, rules, squared)};
+  }
   // A new rule fires with l = 0, the largest there is: by this the sums over earlier rules shrink beside it.
   const float earlier = adds ? exp_below(leader.value, 0.0f) : 1.0f;
 
@@ -172,87 +183,99 @@ __global__ void __launch_bounds__(Block)
   }
 }
 
-/// Where a block of `step` leaves its part of the sums, and reads everybody's.
+/// Where a block of `step` leaves its part of the sums, and reads everybody's: rows of `pitch` words.
 struct Records {
   float* at;
-  int blocks;
+  int pitch;
   __device__ float* largest() const { return at; }
-  __device__ int* rule() const { return reinterpret_cast<int*>(at + blocks); }
-  __device__ float* distance() const { return at + 2 * blocks; }
-  __device__ float* sum() const { return at + 3 * blocks; }
-  __device__ float* weighted(int output) const { return at + (4 + output) * blocks; }
+  __device__ int* rule() const { return reinterpret_cast<int*>(at + pitch); }
+  __device__ float* distance() const { return at + 2 * pitch; }
+  __device__ float* sum() const { return at + 3 * pitch; }
+  __device__ float* weighted(int output) const { return at + (4 + output) * pitch; }
 };
 
 /// Learns sample `sample` - 1 and fires sample `sample` of a run of `samples`. Sample 0 only fires, `samples` only
 /// learns. Blocks meet in the launch boundary alone: each combines the records of all for itself, in the same order.
+/// What a launch needs from memory is requested at once, up front: its time is that of one access after another.
 template <int Block, int Lanes, int Inputs, int Rules, int Vector>
 __global__ void __launch_bounds__(Block)
     step(float* centres, float* widths, float* consequents, const Control* control_at, const Progress* before,
-         Progress* after, float* log_firing, float* records_before, float* records_after, const float* staged_rows,
-         const float* staged_targets, int sample, int samples, int stride, int target_stride, int outputs,
-         int capacity) {
+         Progress* after, float* log_firing, const float* records_before, float* records_after,
+         const float* staged_rows, const float* staged_targets, int sample, int samples, int stride, int target_stride,
+         int outputs, int capacity) {
   using Work = Tile<Block, Lanes, Inputs, Rules, Vector, false>;
   constexpr int kOwn = Work::kRulesPerBlock;
   constexpr int kWarps = Block / kWarp;
+  constexpr int kSharers = Lanes < kWarp ? Lanes : kWarp;  // lanes that share the outputs of a rule
   let_next_launch_start();
   const int thread = static_cast<int>(threadIdx.x);
   const int warp = thread / kWarp;
   const int lane = thread % kWarp;
   const int first = static_cast<int>(blockIdx.x) * kOwn;
   const int blocks = static_cast<int>(gridDim.x);
+  const int pitch = (blocks + 3) / 4 * 4;
+  const int own_pitch = outputs | 1;  // odd: neighbouring rules and neighbouring outputs lie in different banks
   SharedMemory shared;
-  float* own_consequents = shared.take<float>(outputs * kOwn);
+  const Records records = {shared.take<float>((4 + outputs) * pitch), pitch};
+  float* own_consequents = shared.take<float>(kOwn * own_pitch);
+  float* own_moved = shared.take<float>(kOwn * own_pitch);
   float* own_log_firing = shared.take<float>(kOwn);
   float* own_distance = shared.take<float>(kOwn);
-  float* own_gradient = shared.take<float>(kOwn);
+  float* target = shared.take<float>(outputs);
   float* output = shared.take<float>(outputs);
   float* error = shared.take<float>(outputs);
-  float* scratch = shared.take<float>(Work::kReduceWords);
+  float* scratch = shared.take<float>(2 * Work::kReduceWords);
   wait_for_previous_launch();
 
-  // Everything that does not depend on the combined sums is under way before they are looked at.
+  if (sample > 0) {
+    for (int i = 4 * thread; i < (4 + outputs) * pitch; i += 4 * Block)
+      start_copy<4>(records.at + i, records_before + i);
+    for (int l = thread; l < outputs; l += Block) {
+      start_copy(target + l, staged_targets + static_cast<long long>(sample - 1) * target_stride + l);
+    }
+  }
   for (int i = thread; i < outputs * kOwn; i += Block) {
-    const int rule = first + i % kOwn;
-    if (rule < capacity) start_copy(own_consequents + i, consequents + static_cast<long long>(i / kOwn) * capacity + rule);
+    const int p = i % kOwn, l = i / kOwn;
+    if (first + p < capacity) {
+      start_copy(own_consequents + p * own_pitch + l, consequents + static_cast<long long>(l) * capacity + first + p);
+    }
   }
   for (int p = thread; p < kOwn; p += Block) {
     if (first + p < capacity) start_copy(own_log_firing + p, log_firing + first + p);
   }
+  const float* learned_row = sample > 0 ? staged_rows + static_cast<long long>(sample - 1) * stride : nullptr;
+  const float* fired_row = sample < samples ? staged_rows + static_cast<long long>(sample) * stride : nullptr;
   Work tile;
-  tile.fetch(centres, widths, 0, stride, capacity);
+  tile.fetch(centres, widths, learned_row, fired_row, 0, stride, capacity);
   const Control control = *control_at;
   const Progress now = *before;
+  copies_arrived();
+  __syncthreads();
 
   bool learns = sample > 0 && now.halted == 0 && now.position < control.end;
+  bool halts = false;
   Decision decision = {learns, now.rules, -1, 0.0f};
   float top = 0.0f, inverse_sum = 0.0f;
   if (learns) {
-    const Records records = {records_before, blocks};
-    const float* target = staged_targets + static_cast<long long>(sample - 1) * target_stride;
-    Leader leader = {-infinity(), 0x7fffffff};
+    Leader leader = nobody();
     for (int b = lane; b < blocks; b += kWarp) leader = ahead(leader, {records.largest()[b], records.rule()[b]});
     leader = lead_over_warp(leader);
     const bool adds = wants_rule(control, now.rules, leader.value);
-    if (adds && now.rules >= capacity) {
+    halts = adds && now.rules >= capacity;
+    if (halts) {
       learns = decision.learn = false;
-      if (blockIdx.x == 0 && thread == 0) {
-        *after = now;
-        after->halted = 1;
-      }
-      copies_arrived();
-      return;
-    }
-    if (adds) {
+    } else if (adds) {
       const float squared = leader.index < now.rules ? records.distance()[leader.index / kOwn] : 0.0f;
       decision = {true, now.rules + 1, now.rules, new_width(control, now.rules, squared)};
     }
-    top = adds ? 0.0f : leader.value;                                   // the new rule fires with l = 0
-    const float earlier = adds ? exp_below(leader.value, 0.0f) : 1.0f;  // by which the sums over earlier rules shrink
+    // A new rule fires with l = 0, the largest there is: by this the sums over earlier rules shrink beside it.
+    const float earlier = adds ? exp_below(leader.value, 0.0f) : 1.0f;
+    top = adds ? 0.0f : leader.value;
     float sum = 0.0f;
     for (int b = lane; b < blocks; b += kWarp) {
       sum += exp_below(records.largest()[b], leader.value) * records.sum()[b];
     }
-    inverse_sum = 1.0f / (sum_over_lanes<kWarp>(sum) * earlier + (adds ? 1.0f : 0.0f));
+    inverse_sum = __fdividef(1.0f, sum_over_lanes<kWarp>(sum) * earlier + (adds ? 1.0f : 0.0f));
     for (int l = warp; l < outputs; l += kWarps) {
       float weighted = 0.0f;
       for (int b = lane; b < blocks; b += kWarp) {
@@ -265,81 +288,79 @@ __global__ void __launch_bounds__(Block)
       }
     }
   }
-  const bool fires = sample < samples && now.halted == 0 && now.position + (learns ? 1 : 0) < control.end;
-  copies_arrived();
-  __syncthreads();
-
-  if (blockIdx.x == 0 && warp == 0 && sample > 0) {
-    float loss = 0.0f;
-    for (int l = lane; learns && l < outputs; l += kWarp) loss += 0.5f * error[l] * error[l];
-    loss = sum_over_lanes<kWarp>(loss);
-    if (lane == 0) {
-      *after = {decision.rules, now.position + (learns ? 1 : 0), now.halted, 0, now.loss + static_cast<double>(loss)};
-    }
-  }
-  if (!learns && !fires) return;
-
-  for (int p = thread; p < kOwn; p += Block) {
-    const int rule = first + p;
-    float g = 0.0f;
-    if (learns && rule < decision.rules) {
-      const bool fresh = rule == decision.added;
-      const float normalised = exp_below(fresh ? 0.0f : own_log_firing[p], top) * inverse_sum;
-      const float* target = staged_targets + static_cast<long long>(sample - 1) * target_stride;
-      const bool moves = fresh || normalised >= control.negligible_gradient;
-      float slope = 0.0f;
-      for (int l = 0; moves && l < outputs; ++l) {
-        const float value = fresh ? target[l] : own_consequents[l * kOwn + p];
-        slope += error[l] * (value - output[l]);
-        const float moved = value - control.consequent_rate * error[l] * normalised;
-        own_consequents[l * kOwn + p] = moved;
-        consequents[static_cast<long long>(l) * capacity + rule] = moved;
-      }
-      g = normalised * slope;
-    }
-    own_gradient[p] = g;
-  }
+  const bool fires = sample < samples && now.halted == 0 && !halts && now.position + (learns ? 1 : 0) < control.end;
   __syncthreads();
 
   float gradient[Rules], scaled[Rules], squared[Rules];
 #pragma unroll
   for (int r = 0; r < Rules; ++r) {
-    gradient[r] = own_gradient[Work::group() * Rules + r];
+    const int rule = Work::first_rule() + r;
+    const int p = rule - first;
+    const bool fresh = rule == decision.added;
+    float slope = 0.0f, normalised = 0.0f;
+    if (rule < decision.rules) {
+      if (learns) normalised = exp_below(fresh ? 0.0f : own_log_firing[p], top) * inverse_sum;
+      const bool moves = fresh || (learns && !(normalised < control.negligible_gradient));
+      for (int l = Work::lane() % kSharers; l < outputs; l += kSharers) {
+        float value = fresh ? target[l] : own_consequents[p * own_pitch + l];
+        if (moves) {
+          slope += error[l] * (value - output[l]);
+          value -= control.consequent_rate * error[l] * normalised;
+        }
+        if (Work::lane() < kSharers) {
+          own_moved[p * own_pitch + l] = value;
+          if (moves) consequents[static_cast<long long>(l) * capacity + rule] = value;
+        }
+      }
+    }
+    gradient[r] = normalised * sum_over_lanes<kSharers>(slope);
     scaled[r] = squared[r] = 0.0f;
   }
-  const float* learned_row = staged_rows + static_cast<long long>(sample > 0 ? sample - 1 : 0) * stride;
-  const float* fired_row = staged_rows + static_cast<long long>(fires ? sample : 0) * stride;
   for (int base = 0; base < stride; base += Work::kSpan) {
-    if (base > 0) tile.fetch(centres, widths, base, stride, capacity);
-    if (learns) tile.update(centres, widths, learned_row, gradient, base, stride, decision, control);
-    if (fires) tile.fire(fired_row, base, stride, scaled, squared);
+    if (base > 0) tile.fetch(centres, widths, learned_row, fired_row, base, stride, capacity);
+    if (learns) tile.update(centres, widths, gradient, base, stride, decision, control);
+    if (fires) tile.template fire<true>(base, stride, scaled, squared);
   }
-  if (!fires) return;
-  Work::reduce(scaled, squared, own_log_firing, own_distance, scratch);
-  __syncthreads();
+  if (fires) {
+    Work::reduce(squared, 1.0f, own_distance, scratch + Work::kReduceWords);
+    Work::reduce(scaled, -1.0f, own_log_firing, scratch);
+    __syncthreads();
 
-  const Records records = {records_after, blocks};
-  const int block = static_cast<int>(blockIdx.x);
-  Leader leader = {-infinity(), 0x7fffffff};
-  for (int p = lane; p < kOwn && first + p < decision.rules; p += kWarp) leader = ahead(leader, {own_log_firing[p], first + p});
-  leader = lead_over_warp(leader);
-  for (int p = thread; p < kOwn && first + p < decision.rules; p += Block) log_firing[first + p] = own_log_firing[p];
-  // One value of the record per warp in turn: the sum, then each output.
-  for (int item = warp; item < outputs + 1; item += kWarps) {
-    float sum = 0.0f;
+    const Records mine = {records_after, pitch};
+    const int block = static_cast<int>(blockIdx.x);
+    Leader leader = nobody();
     for (int p = lane; p < kOwn && first + p < decision.rules; p += kWarp) {
-      const float weight = exp_below(own_log_firing[p], leader.value);
-      sum += item == 0 ? weight : weight * own_consequents[(item - 1) * kOwn + p];
+      leader = ahead(leader, {own_log_firing[p], first + p});
     }
-    sum = sum_over_lanes<kWarp>(sum);
-    if (lane != 0) continue;
-    if (item == 0) {
-      records.largest()[block] = leader.value;
-      records.rule()[block] = leader.index;
-      records.distance()[block] = leader.index < decision.rules ? own_distance[leader.index - first] : 0.0f;
-      records.sum()[block] = sum;
-    } else {
-      records.weighted(item - 1)[block] = sum;
+    leader = lead_over_warp(leader);
+    for (int p = thread; p < kOwn && first + p < decision.rules; p += Block) log_firing[first + p] = own_log_firing[p];
+    // One value of the record per warp in turn: the sum, then each output.
+    for (int item = warp; item < outputs + 1; item += kWarps) {
+      float sum = 0.0f;
+      for (int p = lane; p < kOwn && first + p < decision.rules; p += kWarp) {
+        const float weight = exp_below(own_log_firing[p], leader.value);
+        sum += item == 0 ? weight : weight * own_moved[p * own_pitch + item - 1];
+      }
+      sum = sum_over_lanes<kWarp>(sum);
+      if (lane != 0) continue;
+      if (item == 0) {
+        mine.largest()[block] = leader.value;
+        mine.rule()[block] = leader.index;
+        mine.distance()[block] = leader.index < decision.rules ? own_distance[leader.index - first] : 0.0f;
+        mine.sum()[block] = sum;
+      } else {
+        mine.weighted(item - 1)[block] = sum;
+      }
+    }
+  }
+
+  if (blockIdx.x == 0 && warp == kWarps - 1 && sample > 0) {
+    float loss = 0.0f;
+    for (int l = lane; learns && l < outputs; l += kWarp) loss += 0.5f * error[l] * error[l];
+    loss = sum_over_lanes<kWarp>(loss);
+    if (lane == 0) {
+      *after = {decision.rules, now.position + (learns ? 1 : 0), halts ? 1 : now.halted, 0,
+                now.loss + static_cast<double>(loss)};
     }
   }
 }

@@ -14,7 +14,7 @@ namespace heddle::sonfin {
 namespace {
 
 constexpr std::int64_t kWarp = 32;
-constexpr std::int64_t kWord = 4;           // bytes of a float, of an int32
+constexpr std::int64_t kWord = 4;            // bytes of a float, of an int32
 constexpr std::int64_t kDecisionBytes = 16;  // Decision in tile.cuh
 
 /// What a configuration means in numbers; names as in tile.cuh.
@@ -41,15 +41,19 @@ struct Shape {
   std::int64_t span() const { return lanes * inputs * vector; }
   std::int64_t blocks(std::int64_t total_rules) const { return ceil_div(total_rules, rules_per_block()); }
   std::int64_t reduce_words() const {
-    if (tree) return 2 * block;
-    return lanes > kWarp ? 2 * rules * (block / kWarp) : 0;
+    if (tree) return block;
+    return lanes > kWarp ? rules * (block / kWarp) : 0;
   }
+  /// Words of one of the two sets of records of `step`.
+  std::int64_t record_words(const Problem& p) const { return (4 + p.at("outputs")) * padded(blocks(p.at("rules"))); }
   // The next three add up what the kernels take() from their SharedMemory.
-  std::int64_t sweep_bytes() const { return kWord * (2 * rules_per_block() + reduce_words()); }
-  std::int64_t step_bytes(std::int64_t outputs) const {
-    return kWord * ((outputs + 3) * rules_per_block() + 2 * outputs + reduce_words());
+  std::int64_t sweep_bytes() const { return kWord * (rules_per_block() + reduce_words()); }
+  std::int64_t step_bytes(const Problem& p) const {
+    const std::int64_t outputs = p.at("outputs");
+    return kWord * (record_words(p) + rules_per_block() * (2 * (outputs | 1) + 2) + 3 * outputs + 2 * reduce_words());
   }
-  std::int64_t combine_bytes(std::int64_t outputs) const {
+  std::int64_t combine_bytes(const Problem& p) const {
+    const std::int64_t outputs = p.at("outputs");
     const std::int64_t warps = combine / kWarp;
     const std::int64_t parts = outputs < warps ? warps / outputs : 1;
     return kWord * (2 * outputs + outputs * parts + 3 * warps);
@@ -65,14 +69,23 @@ std::vector<Value> words(std::initializer_list<const char*> values) {
 
 std::vector<Parameter> parameters(const DeviceIdentity& device) {
   std::vector<Parameter> list{
-      {.name = "scheme", .values = words({"graph", "stepwise"}), .meaning = "launches captured, or one by one", .active = {}},
+      {.name = "scheme",
+       .values = words({"graph", "stepwise"}),
+       .meaning = "launches captured, or one by one",
+       .active = {}},
       {.name = "kernels", .values = numbers({1, 2, 3}), .meaning = "launches per sample", .active = {}},
-      {.name = "coarsen_count", .values = numbers({1, 2, 4, 8}), .meaning = "tasks one thread takes at a time", .active = {}},
+      {.name = "coarsen_count",
+       .values = numbers({1, 2, 4, 8}),
+       .meaning = "tasks one thread takes at a time",
+       .active = {}},
       {.name = "coarsening",
        .values = words({"dims", "rules"}),
        .meaning = "whether these are inputs of one rule, or rules at one input",
        .active = [](const Configuration& c) { return c.number("coarsen_count") > 1; }},
-      {.name = "block_size", .values = numbers({64, 128, 256, 512, 1024, 32}), .meaning = "threads of a block", .active = {}},
+      {.name = "block_size",
+       .values = numbers({64, 128, 256, 512, 1024, 32}),
+       .meaning = "threads of a block",
+       .active = {}},
       {.name = "threads_per_rule",
        .values = numbers({1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}),
        .meaning = "threads that share a rule",
@@ -115,10 +128,8 @@ std::vector<Constraint> constraints() {
        [](const Configuration& c, const Problem& p, const Identity&) {
          return Shape(c).span() <= std::max(2 * padded(p.at("dim")) - 1, kWarp);
        }},
-      {"a row in at most 16 passes",
-       [](const Configuration& c, const Problem& p, const Identity&) {
-         return padded(p.at("dim")) <= 16 * Shape(c).span();
-       }},
+      {"a row in at most 16 passes", [](const Configuration& c, const Problem& p,
+                                        const Identity&) { return padded(p.at("dim")) <= 16 * Shape(c).span(); }},
       {"no more than half of a block without a rule",
        [](const Configuration& c, const Problem& p, const Identity&) {
          return c.number("block_size") == kWarp || Shape(c).rules_per_block() < 2 * p.at("rules");
@@ -136,9 +147,8 @@ std::vector<Constraint> constraints() {
       {"shared memory of a block",
        [](const Configuration& c, const Problem& p, const Identity& device) {
          const Shape shape(c);
-         const std::int64_t outputs = p.at("outputs");
          const std::int64_t bytes =
-             shape.kernels == 1 ? shape.step_bytes(outputs) : std::max(shape.sweep_bytes(), shape.combine_bytes(outputs));
+             shape.kernels == 1 ? shape.step_bytes(p) : std::max(shape.sweep_bytes(), shape.combine_bytes(p));
          return bytes <= device.local_bytes;
        }},
   };
@@ -183,31 +193,32 @@ class TrainMapping final : public Mapping {
       for (std::int64_t lanes = wanted; lanes <= 1024; lanes *= 2) {
         for (const std::int64_t block : {128, 64, 32, 256, 512, 1024}) {
           const std::string configuration =
-              fmt::format("scheme=graph kernels={} coarsen_count=1 block_size={} threads_per_rule={} vector=4{}{}", kernels,
-                          block, lanes, kernels > 1 ? " combine_size=1024" : "",
+              fmt::format("scheme=graph kernels={} coarsen_count=1 block_size={} threads_per_rule={} vector=4{}{}",
+                          kernels, block, lanes, kernels > 1 ? " combine_size=1024" : "",
                           device.compute_capability() >= 90 ? " launch=ordered" : "");
           const Configuration candidate = all.parse(configuration);
           if (!all.violated(candidate, problem)) return candidate;
         }
       }
     }
-    throw Error(ErrorKind::usage, fmt::format("{} is too large for the sonfin-train kernels on {}", problem.text(),
-                                              device.name));
+    throw Error(ErrorKind::usage,
+                fmt::format("{} is too large for the sonfin-train kernels on {}", problem.text(), device.name));
   }
 
   std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
     const bool launches = device.compute_capability() >= 90;
-    return {{.name = "gpu-fnn",
-             .meaning = "Juang and Chen: one block per rule, one thread per input, tree reduction, three launches",
-             .configuration = [space = space(device), launches](const Problem& p) -> std::optional<Configuration> {
-               if (p.at("dim") > 1024) return std::nullopt;
-               const auto threads = std::max<std::int64_t>(
-                   static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(p.at("dim")))), kWarp);
-               return space.parse(fmt::format(
-                   "scheme=stepwise kernels=3 coarsen_count=1 block_size={0} threads_per_rule={0} vector=1 reduction=tree "
-                   "combine_size=256{1}",
-                   threads, launches ? " launch=ordered" : ""));
-             }}};
+    return {
+        {.name = "gpu-fnn",
+         .meaning = "Juang and Chen: one block per rule, one thread per input, tree reduction, three launches",
+         .configuration = [space = space(device), launches](const Problem& p) -> std::optional<Configuration> {
+           if (p.at("dim") > 1024) return std::nullopt;
+           const auto threads = std::max<std::int64_t>(
+               static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(p.at("dim")))), kWarp);
+           return space.parse(fmt::format(
+               "scheme=stepwise kernels=3 coarsen_count=1 block_size={0} threads_per_rule={0} vector=1 reduction=tree "
+               "combine_size={1}{2}",
+               threads, p.at("rules") > 256 ? 1024 : 256, launches ? " launch=ordered" : ""));
+         }}};
   }
 
   Layout layout(const Configuration&, const Problem& problem, const DeviceIdentity&) const override {
@@ -231,9 +242,9 @@ class TrainMapping final : public Mapping {
     plan.buffers = shared_buffers(where, samples);
     plan.kernels.emplace_back("heddle::sonfin::stage_rows");
     if (shape.kernels == 1) {
-      add_fused(plan, shape, where, samples);
+      add_fused(plan, shape, where, problem, samples);
     } else {
-      add_separate(plan, shape, where, samples);
+      add_separate(plan, shape, where, problem, samples);
     }
     return plan;
   }
@@ -263,11 +274,12 @@ class TrainMapping final : public Mapping {
                   int32(where.stride), int32(where.target_stride)});
   }
 
-  static void add_fused(Plan& plan, const Shape& shape, const Layout& where, std::int64_t samples) {
+  static void add_fused(Plan& plan, const Shape& shape, const Layout& where, const Problem& problem,
+                        std::int64_t samples) {
     const std::int64_t blocks = shape.blocks(where.capacity);
-    const std::int64_t record_bytes = kWord * (4 + where.outputs) * blocks;
-    plan.kernels.push_back(fmt::format("heddle::sonfin::step<{}, {}, {}, {}, {}>", shape.block, shape.lanes, shape.inputs,
-                                       shape.rules, shape.vector));
+    const std::int64_t record_bytes = kWord * shape.record_words(problem);
+    plan.kernels.push_back(fmt::format("heddle::sonfin::step<{}, {}, {}, {}, {}>", shape.block, shape.lanes,
+                                       shape.inputs, shape.rules, shape.vector));
     plan.buffers.push_back({"records", 2 * record_bytes, Role::scratch});
     Launches launches(plan);
     add_stage(launches, where, samples, launches.at("steps"));
@@ -279,7 +291,7 @@ class TrainMapping final : public Mapping {
       // Sample 0 finds the staged progress in slot 0, where sample 1 reads it again; the last launch hands it back.
       const BufferArgument before = slot(sample == 0 ? 0 : sample - 1);
       const BufferArgument after = sample == samples ? launches.at("progress") : slot(sample);
-      launches.add(1, blocks, shape.block, shape.step_bytes(where.outputs), shape.overlap && sample > 0,
+      launches.add(1, blocks, shape.block, shape.step_bytes(problem), shape.overlap && sample > 0,
                    {launches.at("centres"), launches.at("widths"), launches.at("consequents"), launches.at("control"),
                     before, after, launches.at("log_firing"), record(sample + 1), record(sample),
                     launches.at("staged_rows"), launches.at("staged_targets"), int32(sample), int32(samples),
@@ -287,22 +299,22 @@ class TrainMapping final : public Mapping {
     }
   }
 
-  static void add_separate(Plan& plan, const Shape& shape, const Layout& where, std::int64_t samples) {
+  static void add_separate(Plan& plan, const Shape& shape, const Layout& where, const Problem& problem,
+                           std::int64_t samples) {
     const std::int64_t blocks = shape.blocks(where.capacity);
     plan.kernels.push_back(fmt::format("heddle::sonfin::sweep<{}, {}, {}, {}, {}, {}>", shape.block, shape.lanes,
                                        shape.inputs, shape.rules, shape.vector, shape.tree));
     plan.kernels.push_back(fmt::format("heddle::sonfin::combine<{}>", shape.combine));
-    plan.buffers.push_back({"distance", kWord * where.capacity, Role::scratch});
     plan.buffers.push_back({"gradient", kWord * (where.capacity + 1), Role::scratch});
     plan.buffers.push_back({"decision", kDecisionBytes, Role::scratch});
     Launches launches(plan);
     add_stage(launches, where, samples, launches.at("steps"));
     const auto sweep = [&](std::int64_t learned, std::int64_t fired) {
-      launches.add(1, blocks, shape.block, shape.sweep_bytes(), shape.overlap,
-                   {launches.at("centres"), launches.at("widths"), launches.at("control"), launches.at("progress"),
-                    launches.at("decision"), launches.at("gradient"), launches.at("log_firing"),
-                    launches.at("distance"), launches.at("staged_rows"), int32(learned), int32(fired),
-                    int32(where.stride), int32(where.capacity)});
+      launches.add(
+          1, blocks, shape.block, shape.sweep_bytes(), shape.overlap,
+          {launches.at("centres"), launches.at("widths"), launches.at("control"), launches.at("progress"),
+           launches.at("decision"), launches.at("gradient"), launches.at("log_firing"), launches.at("staged_rows"),
+           int32(learned), int32(fired), int32(where.stride), int32(where.capacity)});
     };
     for (std::int64_t sample = 0; sample < samples; ++sample) {
       if (shape.kernels == 3) {
@@ -310,11 +322,11 @@ class TrainMapping final : public Mapping {
       } else {
         sweep(sample - 1, sample);
       }
-      launches.add(2, 1, shape.combine, shape.combine_bytes(where.outputs), shape.overlap,
-                   {launches.at("consequents"), launches.at("control"), launches.at("progress"),
+      launches.add(2, 1, shape.combine, shape.combine_bytes(problem), shape.overlap,
+                   {launches.at("consequents"), launches.at("centres"), launches.at("control"), launches.at("progress"),
                     launches.at("decision"), launches.at("gradient"), launches.at("log_firing"),
-                    launches.at("distance"), launches.at("staged_targets"), int32(sample), int32(where.target_stride),
-                    int32(where.outputs), int32(where.capacity)});
+                    launches.at("staged_rows"), launches.at("staged_targets"), int32(sample), int32(where.stride),
+                    int32(where.target_stride), int32(where.outputs), int32(where.capacity)});
       if (shape.kernels == 3) sweep(sample, -1);
     }
     if (shape.kernels == 2) sweep(samples - 1, -1);
