@@ -22,11 +22,13 @@ std::vector<std::int64_t> rung_capacities(std::int64_t cap) {
 Ladder::Ladder(Device& device, const Dispatcher& dispatcher, const std::vector<Problem>& problems, Notice notice)
     : device_(device), dispatcher_(dispatcher), notice_(std::move(notice)), failed_(problems.size(), 0) {
   for (const Problem& problem : problems) {
-    const Candidate& choice = dispatcher_.choose(problem);
-    if (notice_ && choice.tier == Tier::stale) {
-      notice_(fmt::format("{} at {}: {}", dispatcher_.family().name(), problem.text(), choice.reason));
-    }
-    rungs_.push_back({.problem = problem, .candidate = choice, .binary = {}});
+    rungs_.push_back({.problem = problem, .candidate = dispatcher_.choose(problem), .binary = {}});
+  }
+  const auto stale = std::ranges::count(rungs_, Tier::stale, [](const Rung& rung) { return rung.candidate.tier; });
+  if (notice_ && stale > 0) {
+    notice_(
+        fmt::format("{}: the kernel source has changed since the profiles for {} of {} sizes were measured; tune again",
+                    dispatcher_.family().name(), stale, rungs_.size()));
   }
   compile();
 }
@@ -85,7 +87,7 @@ std::unique_ptr<Execution> Ladder::prepare(std::size_t index, std::int64_t sampl
   for (;;) {
     try {
       Plan plan = dispatcher_.family().plan(rung.candidate.configuration, rung.problem, device_.identity(), samples);
-      Bindings bindings = bind(rung, plan);
+      Bindings bindings = bind ? bind(rung, plan) : Bindings();
       auto execution = device_.prepare(std::move(plan), rung.binary, std::move(bindings));
       probe(rung, *execution);
       return execution;

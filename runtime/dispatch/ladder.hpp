@@ -39,9 +39,9 @@ class Ladder {
   /// Index of the smallest rung with room for `rules`; the last one if there is none.
   [[nodiscard]] std::size_t at(std::int64_t rules) const noexcept;
 
-  /// An execution of the rung's plan. `bind`: the memory it shares. `probe`: a first run that shows whether it can be
-  /// launched at all. Where either throws a DeviceFailure, the rung's next candidate takes its place, with a notice;
-  /// after the last candidate the failure is passed on.
+  /// An execution of the rung's plan. `bind`: the memory it shares; may be empty. `probe`: a first run that shows
+  /// whether it can be launched at all. Where either throws a DeviceFailure, the rung's next candidate takes its place,
+  /// with a notice; after the last candidate the failure is passed on.
   [[nodiscard]] std::unique_ptr<Execution> prepare(std::size_t rung, std::int64_t samples,
                                                    const std::function<Bindings(const Rung&, const Plan&)>& bind,
                                                    const std::function<void(const Rung&, Execution&)>& probe);

@@ -17,7 +17,7 @@ struct Option {
   std::string meaning;        ///< one line
   double minimum = 0.0;       ///< of numbers, both ends allowed
   double maximum = 0.0;
-  std::vector<std::string> choices;
+  std::vector<std::string> choices = {};
   bool exclusive_minimum = false;  ///< the minimum itself is not allowed
 
   /// What is allowed, for help and errors: "a number from 0 to 1", "one of scaled, plain".

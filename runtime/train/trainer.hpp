@@ -15,14 +15,9 @@
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/runtime/model/model.hpp"
 #include "heddle/runtime/train/options.hpp"
+#include "heddle/runtime/train/scoring.hpp"
 
 namespace heddle {
-
-/// How well a model does on rows it was not taught with.
-struct Score {
-  double error = 0.0;  ///< mean E, as docs/design.md writes it (regression: in standardised units)
-  double value = 0.0;  ///< classification: accuracy, 0 to 1; regression: RMSE over all outputs in the data's units
-};
 
 /// How much of an epoch ran with which kernel.
 struct MappingUse {
@@ -60,26 +55,25 @@ struct TrainingObserver {
 
 struct TrainingJob {
   const Dataset* train = nullptr;
-  const Dataset* test = nullptr;  ///< optional; scored after every epoch
+  const Dataset* test = nullptr;  ///< optional; labelled; scored after every epoch
   const Model* resume = nullptr;  ///< optional; options that are not set are then the model's own
   OptionValues options;           ///< from Trainer::options()
 };
 
 enum class Ending {
   completed,       ///< all epochs done
-  target_reached,  ///< the train error fell to --target-error
-  no_improvement,  ///< the validation error did not fall for --patience epochs
+  target_reached,  ///< the train error fell to the option target-error
+  no_improvement,  ///< the validation error did not fall for as many epochs as the option patience says
   stopped,         ///< the observer asked for it
   diverged,        ///< the error or a parameter became infinite or NaN; the model is the last good one
 };
 [[nodiscard]] std::string_view text(Ending ending);
 
 struct TrainingResult {
-  Model model;  ///< with a validation part: the best by validation error; else the last
+  Model model;  ///< with a validation part: the best by validation error; else the last. Can be resumed
   std::vector<EpochReport> epochs;
   Ending ending = Ending::completed;
-  std::string message;          ///< one line about the ending, empty if completed
-  std::int64_t best_epoch = 0;  ///< the one `model` comes from; the part of an epoch counts when training was stopped
+  std::string message;  ///< one line about the ending, empty if completed
 };
 
 /// Stateless and immutable: may be shared between threads.
@@ -91,8 +85,8 @@ class Trainer {
   [[nodiscard]] virtual const std::vector<Option>& options() const = 0;
 
   /// `profiles`: any, as ProfileStore::profiles() returns them. Throws Error(input) if data, test data and model do
-  /// not fit together or training diverged before there was a good model, Error(usage) for options that contradict
-  /// each other, DeviceFailure.
+  /// not fit together, Error(usage) for options that contradict each other or the resumed model, or that made the
+  /// very first epoch diverge; DeviceFailure.
   [[nodiscard]] virtual TrainingResult train(Device& device, const std::vector<Profile>& profiles,
                                              const TrainingJob& job, const TrainingObserver& observer = {}) const = 0;
 };

@@ -1,0 +1,102 @@
+#include "heddle/runtime/train/predictor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "heddle/kernels/sonfin/predict.hpp"
+#include "heddle/kernels/sonfin/problems.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
+
+namespace heddle {
+
+namespace {
+
+/// Rows of one run: enough to fill any device, few enough that wide rows do not fill its memory.
+std::int64_t chunk(std::int64_t dim) { return std::clamp<std::int64_t>((std::int64_t{1} << 24) / dim, 16, 4096); }
+
+std::vector<Problem> problems(std::int64_t dim, std::int64_t outputs, std::int64_t max_rules) {
+  std::vector<Problem> all;
+  for (const std::int64_t rules : rung_capacities(max_rules)) all.push_back(sonfin::problem(rules, dim, outputs));
+  return all;
+}
+
+}  // namespace
+
+struct Predictor::Implementation {
+  Implementation(Device& device_, const std::vector<Profile>& profiles, std::int64_t dim_, std::int64_t outputs_,
+                 std::int64_t max_rules, Notice notice)
+      : device(device_),
+        dim(dim_),
+        outputs(outputs_),
+        dispatcher(device.identity(), sonfin::predict_family(), profiles),
+        ladder(device, dispatcher, problems(dim, outputs, max_rules), std::move(notice)),
+        executions(ladder.rungs().size()) {}
+
+  [[nodiscard]] sonfin::Layout layout(const Rung& rung) const {
+    return sonfin::predict_layout(rung.candidate.configuration, rung.problem, device.identity());
+  }
+
+  /// An execution with the network's parameters. Where a candidate turns out not to run, the ladder has the next.
+  Execution& load(std::size_t rung, const sonfin::Network& network) {
+    const auto write = [&](const Rung& r, Execution& execution) {
+      HostImage image;
+      sonfin::pack(network, layout(r), image);
+      for (const auto& [name, bytes] : image) execution.memory(name).write(bytes);
+    };
+    if (executions[rung]) {
+      write(ladder.rungs()[rung], *executions[rung]);
+      return *executions[rung];
+    }
+    const auto probe = [&](const Rung& r, Execution& execution) {
+      write(r, execution);
+      execution.memory("rows").fill(std::byte{0});
+      run(execution, network.rules(), 1);
+      execution.synchronize();
+    };
+    executions[rung] = ladder.prepare(rung, chunk(dim), {}, probe);
+    return *executions[rung];
+  }
+
+  static void run(Execution& execution, std::int64_t rules, std::int64_t rows) {
+    const sonfin::PredictControl control{.rules = static_cast<int>(rules), .rows = static_cast<int>(rows)};
+    execution.memory("control").write(std::as_bytes(std::span(&control, 1)));
+    execution.launch();
+  }
+
+  Device& device;
+  std::int64_t dim, outputs;
+  Dispatcher dispatcher;
+  Ladder ladder;
+  std::vector<std::unique_ptr<Execution>> executions;  // one per rung, made when first needed
+};
+
+Predictor::Predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t outputs,
+                     std::int64_t max_rules, Notice notice)
+    : implementation_(std::make_unique<Implementation>(device, profiles, dim, outputs, max_rules, std::move(notice))) {}
+Predictor::~Predictor() = default;
+Predictor::Predictor(Predictor&&) noexcept = default;
+
+std::vector<float> Predictor::predict(const sonfin::Network& network, std::span<const float> rows) {
+  Implementation& self = *implementation_;
+  const std::size_t rung = self.ladder.at(network.rules());
+  Execution& execution = self.load(rung, network);
+  const sonfin::Layout layout = self.layout(self.ladder.rungs()[rung]);
+
+  const std::int64_t count = static_cast<std::int64_t>(rows.size()) / self.dim;
+  std::vector<float> outputs(static_cast<std::size_t>(count * self.outputs));
+  for (std::int64_t first = 0; first < count; first += execution.plan().samples) {
+    const std::int64_t part = std::min(count - first, execution.plan().samples);
+    execution.memory("rows").write(sonfin::pack_rows(rows.data() + first * self.dim, part, self.dim, layout.stride));
+    Implementation::run(execution, network.rules(), part);
+    execution.synchronize();
+    const std::span<float> into(outputs.data() + first * self.outputs, static_cast<std::size_t>(part * self.outputs));
+    execution.memory("outputs").read(std::as_writable_bytes(into));
+  }
+  return outputs;
+}
+
+const Candidate& Predictor::candidate(std::int64_t rules) const {
+  return implementation_->ladder.rungs()[implementation_->ladder.at(rules)].candidate;
+}
+
+}  // namespace heddle

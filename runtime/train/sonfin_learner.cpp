@@ -1,0 +1,162 @@
+#include "heddle/runtime/train/sonfin_learner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "heddle/kernels/sonfin/train.hpp"
+
+namespace heddle {
+
+namespace {
+
+/// Samples of one run: long enough that submitting and reading back do not count, short enough to stop soon.
+constexpr std::int64_t kSamples = 256;
+/// Runs are submitted ahead until reading the progress back happens about this often.
+constexpr double kSecondsAhead = 0.02;
+constexpr int kMostRunsAhead = 64;
+
+template <class T>
+std::span<const std::byte> bytes(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+std::vector<Problem> problems(const LearningRows& rows, std::int64_t max_rules) {
+  std::vector<Problem> all;
+  for (const std::int64_t rules : rung_capacities(max_rules)) {
+    all.push_back(sonfin::problem(rules, rows.dim, rows.outputs));
+  }
+  return all;
+}
+
+}  // namespace
+
+SonfinLearner::SonfinLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows,
+                             std::int64_t max_rules, const Notice& notice)
+    : device_(device),
+      rows_(rows),
+      dispatcher_(device.identity(), sonfin::train_family(), profiles),
+      ladder_(device, dispatcher_, problems(rows, max_rules), notice) {
+  // With nothing to learn a run changes nothing, but shows whether its kernels can be launched.
+  const auto probe = [](const Rung&, Execution& execution) {
+    execution.memory("control").write(bytes(sonfin::Control{}));
+    execution.memory("progress").write(bytes(sonfin::Progress{}));
+    execution.launch();
+    execution.synchronize();
+  };
+  // From the largest down: what the rungs share is then allocated once.
+  executions_.resize(ladder_.rungs().size());
+  for (std::size_t i = executions_.size(); i-- > 0;) {
+    executions_[i] = ladder_.prepare(
+        i, kSamples, [this](const Rung& rung, const Plan& plan) { return bind(rung, plan); }, probe);
+  }
+}
+
+sonfin::Layout SonfinLearner::layout(const Rung& rung) const {
+  return sonfin::train_layout(rung.candidate.configuration, rung.problem, device_.identity());
+}
+
+/// One rung is in use at a time, and its parameters come from the host: all rungs can share everything but scratch.
+Bindings SonfinLearner::bind(const Rung& rung, const Plan& plan) {
+  const sonfin::Layout where = layout(rung);
+  Bindings bindings;
+  const auto share = [&](const std::string& buffer, const std::string& key, std::int64_t at_least) {
+    const std::int64_t needed = std::max(at_least, plan.buffers[static_cast<std::size_t>(plan.buffer(buffer))].bytes);
+    std::shared_ptr<Memory>& memory = shared_[key];
+    const bool fresh = !memory || memory->bytes() < needed;
+    if (fresh) {
+      memory = device_.allocate(needed);
+      memory->fill(std::byte{0});
+    }
+    bindings[buffer] = memory;
+    return fresh;
+  };
+  for (const char* buffer : {"centres", "widths", "consequents", "progress", "control"}) share(buffer, buffer, 0);
+  share("order", "order", rows_.count() * static_cast<std::int64_t>(sizeof(std::int32_t)));
+  const auto share_rows = [&](const std::string& buffer, const std::vector<float>& values, std::int64_t width,
+                              std::int64_t stride) {
+    const std::int64_t size = rows_.count() * stride * static_cast<std::int64_t>(sizeof(float));
+    if (share(buffer, buffer + " " + std::to_string(stride), size)) {
+      bindings[buffer]->write(sonfin::pack_rows(values.data(), rows_.count(), width, stride));
+    }
+  };
+  share_rows("rows", rows_.rows, rows_.dim, where.stride);
+  share_rows("targets", rows_.targets, rows_.outputs, where.target_stride);
+  return bindings;
+}
+
+void SonfinLearner::begin(const sonfin::Network& network, const sonfin::Control& control,
+                          std::vector<std::int32_t> order, std::int64_t position, double loss) {
+  control_ = control;
+  order_ = std::move(order);
+  progress_ = {.rules = static_cast<int>(network.rules()),
+               .position = static_cast<int>(position),
+               .halted = 0,
+               .reserved = 0,
+               .loss = loss};
+  uses_.clear();
+  seconds_ = 0.0;
+  load(ladder_.at(network.rules()), network);
+}
+
+void SonfinLearner::load(std::size_t rung, const sonfin::Network& network) {
+  rung_ = rung;
+  Execution& execution = *executions_[rung];
+  HostImage parameters;
+  sonfin::pack(network, layout(ladder_.rungs()[rung]), parameters);
+  for (const auto& [name, values] : parameters) execution.memory(name).write(values);
+  execution.memory("control").write(bytes(control_));
+  execution.memory("order").write(std::as_bytes(std::span(order_)));
+  progress_.halted = 0;
+  execution.memory("progress").write(bytes(progress_));
+  uses_.push_back({.rung = rung, .samples = 0});
+}
+
+bool SonfinLearner::advance() {
+  const auto start = std::chrono::steady_clock::now();
+  launch_some();
+  if (progress_.halted != 0) {
+    const std::size_t next = std::max(rung_ + 1, ladder_.at(progress_.rules + 1));
+    if (next >= executions_.size()) throw Error(ErrorKind::bug, "a kernel wants more rules than the cap allows");
+    load(next, network());
+    runs_ahead_ = 1;
+  }
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return progress_.position < control_.end;
+}
+
+void SonfinLearner::launch_some() {
+  const auto start = std::chrono::steady_clock::now();
+  Execution& execution = *executions_[rung_];
+  const std::int64_t samples = execution.plan().samples;
+  const std::int64_t left = (control_.end - progress_.position + samples - 1) / samples;
+  // Runs after a halt or the end change nothing, so several can be under way before the progress is known.
+  for (std::int64_t run = std::min<std::int64_t>(left, runs_ahead_); run > 0; --run) execution.launch();
+  const int before = progress_.position;
+  execution.synchronize();
+  execution.memory("progress").read(std::as_writable_bytes(std::span(&progress_, 1)));
+  if (progress_.position == before && progress_.halted == 0) {
+    throw Error(ErrorKind::bug, "a training kernel neither learns nor says why");
+  }
+  uses_.back().samples += progress_.position - before;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (seconds < kSecondsAhead) runs_ahead_ = std::min(2 * runs_ahead_, kMostRunsAhead);
+  if (seconds > 2.0 * kSecondsAhead) runs_ahead_ = std::max(runs_ahead_ / 2, 1);
+}
+
+sonfin::Network SonfinLearner::network() {
+  const sonfin::Layout where = layout(ladder_.rungs()[rung_]);
+  HostImage image;
+  const auto read = [&](const char* name, std::int64_t floats) {
+    std::vector<std::byte>& values = image[name];
+    values.resize(static_cast<std::size_t>(floats) * sizeof(float));
+    executions_[rung_]->memory(name).read(values);
+  };
+  read("centres", where.antecedents());
+  read("widths", where.antecedents());
+  read("consequents", where.consequents());
+  return sonfin::unpack(image, where, progress_.rules);
+}
+
+}  // namespace heddle

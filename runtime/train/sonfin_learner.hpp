@@ -1,0 +1,76 @@
+// A SONFIN under training on a device: one execution per rung of the ladder, and the step from one to the next.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+#include "heddle/runtime/dispatch/ladder.hpp"
+
+namespace heddle {
+
+/// Rows as the network sees them.
+struct LearningRows {
+  std::int64_t dim = 0, outputs = 0;
+  std::vector<float> rows;     ///< N x D, scaled
+  std::vector<float> targets;  ///< N x L, one-hot or standardised
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(rows.size()) / dim; }
+};
+
+/// Compiles and prepares every rung in its constructor and tries each once, so that nothing is compiled and no
+/// candidate fails after the first sample. Calls from one thread at a time; device and rows must outlive it.
+class SonfinLearner {
+ public:
+  /// `max_rules`: the cap, also of networks that begin() is given.
+  SonfinLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows, std::int64_t max_rules,
+                const Notice& notice);
+
+  /// Puts `network` on its rung. The rows `order[position]` and after will be learnt; `loss`: the sum of E so far.
+  void begin(const sonfin::Network& network, const sonfin::Control& control, std::vector<std::int32_t> order,
+             std::int64_t position, double loss);
+  /// Learns some more rows, with a step to the next rung where one is due. False once all are learnt.
+  bool advance();
+
+  [[nodiscard]] std::int64_t rules() const noexcept { return progress_.rules; }
+  [[nodiscard]] std::int64_t position() const noexcept { return progress_.position; }
+  [[nodiscard]] double loss() const noexcept { return progress_.loss; }
+  [[nodiscard]] sonfin::Network network();
+
+  /// Since begin(): samples per rung in the order of their use.
+  struct Use {
+    std::size_t rung = 0;
+    std::int64_t samples = 0;
+  };
+  [[nodiscard]] const std::vector<Use>& uses() const noexcept { return uses_; }
+  [[nodiscard]] double seconds() const noexcept { return seconds_; }  ///< wall time of advance() since begin()
+  [[nodiscard]] const std::vector<Rung>& rungs() const noexcept { return ladder_.rungs(); }
+
+ private:
+  [[nodiscard]] sonfin::Layout layout(const Rung& rung) const;
+  [[nodiscard]] Bindings bind(const Rung& rung, const Plan& plan);
+  void load(std::size_t rung, const sonfin::Network& network);
+  void launch_some();
+
+  Device& device_;
+  const LearningRows& rows_;
+  Dispatcher dispatcher_;
+  Ladder ladder_;
+  std::map<std::string, std::shared_ptr<Memory>> shared_;  // by buffer and, for rows and targets, stride
+  std::vector<std::unique_ptr<Execution>> executions_;     // one per rung
+
+  std::size_t rung_ = 0;
+  sonfin::Control control_{};
+  sonfin::Progress progress_{};
+  std::vector<std::int32_t> order_;
+  std::vector<Use> uses_;
+  double seconds_ = 0.0;
+  int runs_ahead_ = 1;
+};
+
+}  // namespace heddle

@@ -1,0 +1,20 @@
+// The options of SONFIN training, and what they say.
+#pragma once
+
+#include <vector>
+
+#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/runtime/model/model.hpp"
+#include "heddle/runtime/train/options.hpp"
+
+namespace heddle {
+
+[[nodiscard]] const std::vector<Option>& sonfin_options();
+
+/// `options` with the values that `resumed` was trained with where none is set.
+[[nodiscard]] OptionValues with_options_of(const Model& resumed, OptionValues options);
+
+/// `spread`: of the scaled training rows, see spread(); what the first rule's width comes from unless it is set.
+[[nodiscard]] sonfin::Hyperparameters hyperparameters(const OptionValues& options, double spread);
+
+}  // namespace heddle

@@ -1,0 +1,10 @@
+// Online training of a self-constructing neural fuzzy network, docs/design.md section 3.
+#pragma once
+
+#include "heddle/runtime/train/trainer.hpp"
+
+namespace heddle {
+
+[[nodiscard]] const Trainer& sonfin_trainer();
+
+}  // namespace heddle

@@ -1,0 +1,39 @@
+#include "heddle/runtime/train/trainer.hpp"
+
+#include <fmt/format.h>
+
+#include "heddle/runtime/train/sonfin_trainer.hpp"
+
+namespace heddle {
+
+std::string_view text(Ending ending) {
+  switch (ending) {
+    case Ending::completed:
+      return "completed";
+    case Ending::target_reached:
+      return "target reached";
+    case Ending::no_improvement:
+      return "no improvement";
+    case Ending::stopped:
+      return "stopped";
+    case Ending::diverged:
+      return "diverged";
+  }
+  return "completed";
+}
+
+const std::vector<const Trainer*>& trainers() {
+  static const std::vector<const Trainer*> all{&sonfin_trainer()};
+  return all;
+}
+
+const Trainer& trainer(std::string_view name) {
+  std::string known;
+  for (const Trainer* candidate : trainers()) {
+    if (candidate->name() == name) return *candidate;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", candidate->name());
+  }
+  throw Error(ErrorKind::usage, fmt::format("found the network '{}', expected one of {}", name, known));
+}
+
+}  // namespace heddle

@@ -1,0 +1,94 @@
+#include "heddle/runtime/train/training_data.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+
+#include "heddle/runtime/train/shuffle.hpp"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::uint64_t kValidationStream = 0;  // of permutation(); epochs count from 1
+
+Dataset select(const Dataset& from, std::span<const std::int32_t> rows) {
+  Dataset part{.source = from.source,
+               .task = from.task,
+               .dim = from.dim,
+               .inputs = {},
+               .labels = {},
+               .classes = from.classes,
+               .targets = {},
+               .targets_per_row = from.targets_per_row,
+               .input_names = from.input_names,
+               .target_names = from.target_names};
+  for (const std::int32_t row : rows) {
+    const auto inputs = from.row(row);
+    part.inputs.insert(part.inputs.end(), inputs.begin(), inputs.end());
+    if (from.task == Task::classify) {
+      part.labels.push_back(from.labels[static_cast<std::size_t>(row)]);
+    } else {
+      const auto targets = from.targets.begin() + row * from.targets_per_row;
+      part.targets.insert(part.targets.end(), targets, targets + from.targets_per_row);
+    }
+  }
+  return part;
+}
+
+void check_fits(const Dataset& data, Task task, std::int64_t dim, std::int64_t outputs,
+                const std::vector<std::string>& classes, std::string_view other) {
+  const auto wrong = [&](const std::string& found, const std::string& expected) {
+    throw Error(ErrorKind::input,
+                fmt::format("{}: found {}, expected {} as in {}", data.source, found, expected, other));
+  };
+  const auto word = [](Task t) { return t == Task::classify ? "classes" : "numbers to predict"; };
+  if (data.task != task) wrong(word(data.task), word(task));
+  if (data.dim != dim) wrong(fmt::format("{} inputs a row", data.dim), std::to_string(dim));
+  if (data.outputs() != outputs) wrong(fmt::format("{} {}", data.outputs(), word(task)), std::to_string(outputs));
+  if (data.classes != classes) wrong("other class names", "those");
+}
+
+}  // namespace
+
+const Dataset& checked_data(const TrainingJob& job) {
+  if (job.train == nullptr) throw Error(ErrorKind::usage, "found no training data, expected some");
+  const Dataset& data = *job.train;
+  const auto refuse = [](const Dataset& set, std::string_view found, std::string_view expected) {
+    throw Error(ErrorKind::input, fmt::format("{}: found {}, expected {}", set.source, found, expected));
+  };
+  if (data.rows() < 1) refuse(data, "no rows", "at least one");
+  if (data.rows() > (std::int64_t{1} << 31) - 1) refuse(data, "2^31 rows or more", "fewer");
+  if (!data.labelled()) refuse(data, "no labels", "one for each row");
+  if (job.test != nullptr) {
+    if (job.test->rows() < 1) refuse(*job.test, "no rows", "at least one");
+    if (!job.test->labelled()) refuse(*job.test, "no labels", "one for each row");
+    check_fits(*job.test, data.task, data.dim, data.outputs(), data.classes, data.source);
+  }
+  if (job.resume != nullptr) {
+    const Model& model = *job.resume;
+    check_fits(data, model.task, model.network.dim, model.network.outputs, model.classes, "the model");
+  }
+  return data;
+}
+
+DataParts part_data(const Dataset& data, double fraction, std::uint64_t seed) {
+  if (fraction == 0.0) return {.whole = &data, .subset = {}, .validation = {}};
+  const auto kept_back = static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(data.rows())));
+  if (kept_back < 1) {
+    throw Error(ErrorKind::usage, fmt::format("--validation: found {}, expected a fraction that is at least one of the "
+                                              "{} rows",
+                                              fraction, data.rows()));
+  }
+  std::vector<std::int32_t> order = permutation(data.rows(), seed, kValidationStream);
+  std::sort(order.begin() + kept_back, order.end());
+  const std::span<const std::int32_t> all(order);
+  return {.whole = nullptr,
+          .subset = select(data, all.subspan(static_cast<std::size_t>(kept_back))),
+          .validation = select(data, all.first(static_cast<std::size_t>(kept_back)))};
+}
+
+}  // namespace heddle
