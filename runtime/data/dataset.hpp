@@ -59,9 +59,9 @@ struct DataOptions {
   /// "first", "last", a column's number N from 1, a NAME in the header, or file:PATH (text with one row a line, or IDX,
   /// as many rows as the data). For regression also several: "3,4" or "price,weight". Empty: the last column of a
   /// text, nothing of an IDX file.
-  std::string label;
+  std::string label = {};
   Header header = Header::detect;
-  std::optional<Expectation> expected;
+  std::optional<Expectation> expected = {};
   /// Only with `expected`: a file with exactly the expected inputs and no `label` named is read without labels.
   bool labels_optional = false;
 };

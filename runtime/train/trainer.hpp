@@ -47,10 +47,10 @@ struct TrainingProgress {
 
 /// What a caller wants to hear, and whether to go on. All may be empty. Called from the thread that trains.
 struct TrainingObserver {
-  std::function<void(const EpochReport&)> epoch;
-  std::function<void(const TrainingProgress&)> progress;  ///< several times a second
-  Notice notice;
-  std::function<bool()> stop;  ///< asked several times a second; once true, training ends with the model so far
+  std::function<void(const EpochReport&)> epoch = {};
+  std::function<void(const TrainingProgress&)> progress = {};  ///< several times a second
+  Notice notice = {};
+  std::function<bool()> stop = {};  ///< asked several times a second; once true, training ends with the model so far
 };
 
 struct TrainingJob {

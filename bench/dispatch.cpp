@@ -1,0 +1,63 @@
+// How long the dispatcher takes: a problem it was asked for before, and one it was not.
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+
+namespace heddle {
+namespace {
+
+const DeviceIdentity kDevice{.backend = "cuda",
+                             .name = "bench",
+                             .architecture = "9.0",
+                             .units = 132,
+                             .memory_gib = 140,
+                             .cache_bytes = 50 << 20,
+                             .local_bytes = 227 << 10};
+
+/// One profile for every problem of the first tuning run, with different configurations.
+std::vector<Profile> profiles() {
+  const KernelFamily& family = sonfin::train_family();
+  const SearchSpace space = family.space(kDevice);
+  std::vector<Profile> all;
+  for (const Problem& problem : family.default_problems(kDevice)) {
+    const std::vector<Configuration> configurations = space.enumerate(problem);
+    Profile& profile = all.emplace_back();
+    profile.key = {.device = kDevice, .family = std::string(family.name()), .problem = problem};
+    profile.source_hash = family.source(kDevice.backend).hash();
+    profile.configuration = configurations[all.size() * 7919 % configurations.size()].text();
+    profile.time = 1.0;
+  }
+  return all;
+}
+
+void hot_lookup(benchmark::State& state) {
+  const Dispatcher dispatcher(kDevice, sonfin::train_family(), profiles());
+  const Problem problem = sonfin::problem(640, 617, 26);
+  for (std::int64_t rules = 1; rules <= 1000; ++rules) {
+    benchmark::DoNotOptimize(dispatcher.choose(sonfin::problem(rules, 617, 26)));
+  }
+  for (auto step : state) benchmark::DoNotOptimize(&dispatcher.choose(problem));
+}
+BENCHMARK(hot_lookup);
+
+void cold_decision(benchmark::State& state) {
+  const Dispatcher dispatcher(kDevice, sonfin::train_family(), profiles());
+  std::int64_t unseen = 0;
+  for (auto step : state) {
+    ++unseen;
+    benchmark::DoNotOptimize(&dispatcher.choose(sonfin::problem(1 + unseen % 1024, 1 + unseen / 1024 % 1024, 10)));
+  }
+  state.counters["profiles"] = static_cast<double>(profiles().size());
+}
+// A fixed count, so that no size comes twice.
+BENCHMARK(cold_decision)->Iterations(100'000);
+
+}  // namespace
+}  // namespace heddle
+
+BENCHMARK_MAIN();

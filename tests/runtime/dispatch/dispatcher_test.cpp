@@ -1,0 +1,170 @@
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "heddle/kernels/sonfin/train.hpp"
+
+namespace heddle {
+namespace {
+
+const DeviceIdentity kHere{.backend = "cuda",
+                           .name = "Card A",
+                           .architecture = "9.0",
+                           .units = 132,
+                           .memory_gib = 140,
+                           .cache_bytes = 50 << 20,
+                           .local_bytes = 227 << 10};
+
+DeviceIdentity other(const std::string& name, const std::string& architecture, std::int64_t units) {
+  DeviceIdentity device = kHere;
+  device.name = name;
+  device.architecture = architecture;
+  device.units = units;
+  return device;
+}
+
+/// Valid configurations that differ, for one problem.
+std::vector<Configuration> configurations(const Problem& problem) {
+  return sonfin::train_family().space(kHere).enumerate(problem);
+}
+
+Profile profile(const Problem& problem, const Configuration& configuration, const DeviceIdentity& device = kHere,
+                const std::string& hash = "now") {
+  Profile p;
+  p.key = {.device = device, .family = "sonfin-train", .problem = problem};
+  p.source_hash = hash;
+  p.configuration = configuration.text();
+  p.time = 2.5;
+  return p;
+}
+
+Dispatcher dispatcher(std::vector<Profile> profiles) {
+  return {kHere, sonfin::train_family(), std::move(profiles), "now"};
+}
+
+const Problem kProblem = sonfin::problem(640, 617, 26);
+
+TEST_CASE("without profiles the family's default is the answer") {
+  const Dispatcher d = dispatcher({});
+  const Candidate& choice = d.choose(kProblem);
+  CHECK(choice.tier == Tier::fallback);
+  CHECK(choice.profile == nullptr);
+  CHECK(choice.configuration == sonfin::train_family().default_configuration(kHere, kProblem));
+  CHECK(d.candidates(kProblem).size() == 1);
+}
+
+TEST_CASE("tiers come in their order, whatever the order of the profiles") {
+  const auto all = configurations(kProblem);
+  REQUIRE(all.size() > 8);
+  const Problem near = sonfin::problem(512, 617, 26);
+  const Problem far = sonfin::problem(64, 16, 26);
+  std::vector<Profile> profiles{
+      profile(kProblem, all[1]),
+      profile(near, all[2]),
+      profile(far, all[3]),
+      profile(kProblem, all[4], other("Card B", "9.0", 114)),
+      profile(kProblem, all[5], other("Card C", "8.9", 132)),
+      profile(kProblem, all[6], kHere, "before"),
+  };
+  // The stale profile and the exact one have the same key, which no store would hold; the dispatcher does not mind.
+  std::ranges::sort(profiles, {}, &Profile::configuration);
+  do {
+    const auto candidates = dispatcher(profiles).candidates(kProblem);
+    REQUIRE(candidates.size() == 7);
+    const std::vector<Tier> expected{Tier::exact,   Tier::nearest, Tier::nearest, Tier::architecture,
+                                     Tier::backend, Tier::stale,   Tier::fallback};
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(candidates[i].tier == expected[i]);
+    for (std::size_t i = 0; i < 6; ++i) CHECK(candidates[i].configuration == all[i + 1]);
+    CHECK(candidates[0].distance == 0.0);
+    CHECK(candidates[1].distance < candidates[2].distance);
+    CHECK(candidates[1].profile->key.problem == near);
+  } while (std::ranges::next_permutation(profiles, {}, &Profile::configuration).found);
+}
+
+TEST_CASE("among other devices at equal distance the one with the closest number of units comes first") {
+  const auto all = configurations(kProblem);
+  const auto candidates = dispatcher({profile(kProblem, all[1], other("Small", "9.0", 16)),
+                                      profile(kProblem, all[2], other("Big", "9.0", 144))})
+                              .candidates(kProblem);
+  CHECK(candidates[0].configuration == all[2]);
+  CHECK(candidates[1].configuration == all[1]);
+}
+
+TEST_CASE("a configuration comes once, with its best reason") {
+  const auto all = configurations(kProblem);
+  const Configuration standard = sonfin::train_family().default_configuration(kHere, kProblem);
+  const auto candidates =
+      dispatcher({profile(kProblem, standard), profile(sonfin::problem(512, 617, 26), standard)}).candidates(kProblem);
+  REQUIRE(candidates.size() == 1);
+  CHECK(candidates[0].tier == Tier::exact);
+}
+
+TEST_CASE("a configuration must be allowed at the actual sizes, not at those it was measured at") {
+  const Problem wide = sonfin::problem(1024, 1024, 1);
+  const Problem tiny = sonfin::problem(1, 1, 1);
+  const SearchSpace space = sonfin::train_family().space(kHere);
+  const auto all = configurations(wide);
+  const auto too_wide = std::ranges::find_if(all, [&](const auto& c) { return space.violated(c, tiny).has_value(); });
+  REQUIRE(too_wide != all.end());
+  const Dispatcher d = dispatcher({profile(wide, *too_wide)});
+  CHECK(d.choose(wide).configuration == *too_wide);
+  CHECK(d.choose(tiny).tier == Tier::fallback);
+  const auto explanation = d.explain(tiny);
+  REQUIRE(explanation.rejections.size() == 1);
+  CHECK(explanation.rejections[0].reason.find(*space.violated(*too_wide, tiny)) != std::string::npos);
+}
+
+TEST_CASE("what does not belong here is left out: other families, other backends, configurations outside the space") {
+  const auto all = configurations(kProblem);
+  Profile family = profile(kProblem, all[1]);
+  family.key.family = "sonfin-predict";
+  DeviceIdentity cpu = kHere;
+  cpu.backend = "cpu";
+  Profile outside = profile(kProblem, all[3]);
+  outside.configuration = "scheme=magic";
+  const Dispatcher d = dispatcher({family, profile(kProblem, all[2], cpu), outside});
+  CHECK(d.choose(kProblem).tier == Tier::fallback);
+  CHECK(d.explain(kProblem).rejections.size() == 1);
+}
+
+TEST_CASE("reasons say where a profile comes from and whether it was measured here") {
+  const auto all = configurations(kProblem);
+  Profile imported = profile(kProblem, all[1]);
+  imported.imported = true;
+  CHECK(dispatcher({imported}).choose(kProblem).reason.find("not measured here") != std::string::npos);
+  const std::string stale = dispatcher({profile(kProblem, all[1], kHere, "old")}).choose(kProblem).reason;
+  CHECK(stale.find("changed") != std::string::npos);
+  const std::string text =
+      dispatcher({imported, profile(sonfin::problem(32, 617, 26), all[2])}).explain(kProblem).text();
+  CHECK(text.find("chosen   " + all[1].text()) != std::string::npos);
+  CHECK(text.find("exact: ") != std::string::npos);
+  CHECK(text.find("nearest: ") != std::string::npos);
+  CHECK(text.find(kProblem.text()) != std::string::npos);
+}
+
+TEST_CASE("a decision keeps its address while thousands of others are made, from several threads") {
+  const auto all = configurations(kProblem);
+  const Dispatcher d = dispatcher({profile(kProblem, all[1]), profile(sonfin::problem(64, 64, 1), all[2])});
+  const Candidate* const first = &d.choose(kProblem);
+  std::vector<std::thread> threads;
+  std::vector<std::vector<const Candidate*>> seen(4);
+  for (std::size_t t = 0; t < seen.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (std::int64_t rules = 1; rules <= 500; ++rules) {
+        for (const std::int64_t dim : {1, 617}) seen[t].push_back(&d.choose(sonfin::problem(rules, dim, 3)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t t = 1; t < seen.size(); ++t) CHECK(seen[t] == seen[0]);
+  CHECK(std::set(seen[0].begin(), seen[0].end()).size() == seen[0].size());
+  CHECK(&d.choose(kProblem) == first);
+}
+
+}  // namespace
+}  // namespace heddle
