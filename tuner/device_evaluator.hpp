@@ -31,7 +31,7 @@ class DeviceEvaluator final : public Evaluator {
   class Batch;
   using Binaries = std::map<std::string, CompileOutcome>;  ///< by kernel expressions
 
-  [[nodiscard]] std::shared_ptr<const Binary> binary(const Configuration& configuration, const Problem& problem) const;
+  [[nodiscard]] std::shared_ptr<const Binary> binary(const Configuration& configuration, const Problem& problem);
 
   Device& device_;
   const KernelFamily& family_;

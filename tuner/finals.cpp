@@ -1,0 +1,97 @@
+#include "heddle/tuner/finals.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/statistics.hpp"
+
+namespace heddle {
+
+namespace {
+
+struct Entrant {
+  Finalist* finalist;
+  std::unique_ptr<Runner> runner;
+
+  void fail(const DeviceFailure& failure) {
+    finalist->status = failure.status();
+    finalist->message = failure.what();
+    finalist->times.clear();
+    runner.reset();
+  }
+  /// `step`: something that may fail. Afterwards runner is empty if it did.
+  template <class Step>
+  void attempt(Step step) {
+    try {
+      step();
+    } catch (const DeviceFailure& failure) {
+      fail(failure);
+    }
+  }
+};
+
+void drop_finished(std::vector<Entrant>& racing) {
+  std::erase_if(racing, [](const Entrant& entrant) { return !entrant.runner; });
+}
+
+const Finalist* leader(const std::vector<Entrant>& racing) {
+  const auto faster = [](const Entrant& a, const Entrant& b) {
+    return median(a.finalist->times) < median(b.finalist->times);
+  };
+  return std::min_element(racing.begin(), racing.end(), faster)->finalist;
+}
+
+}  // namespace
+
+void run_finals(std::vector<Finalist>& finalists,
+                const std::function<std::unique_ptr<Runner>(std::size_t configuration)>& prepare,
+                const FinalsLimits& limits, const std::function<bool(int round)>& stop) {
+  std::vector<Entrant> racing;
+  for (Finalist& finalist : finalists) {
+    Entrant entrant{.finalist = &finalist, .runner = nullptr};
+    entrant.attempt([&] {
+      entrant.runner = prepare(finalist.configuration);
+      (void)entrant.runner->time();  // warm-up
+    });
+    if (entrant.runner) racing.push_back(std::move(entrant));
+  }
+  std::mt19937_64 random(limits.seed);
+  for (int round = 0; round < limits.maximum_rounds && !racing.empty() && !stop(round); ++round) {
+    // A rotated start rather than a library's shuffle, whose result differs between libraries.
+    std::rotate(racing.begin(), racing.begin() + static_cast<std::ptrdiff_t>(random() % racing.size()), racing.end());
+    for (Entrant& entrant : racing) {
+      entrant.attempt([&] { entrant.finalist->times.push_back(entrant.runner->time()); });
+    }
+    drop_finished(racing);
+    if (round + 1 < limits.minimum_rounds || racing.empty()) continue;
+    const Finalist* first = leader(racing);
+    for (Entrant& entrant : racing) {
+      if (entrant.finalist == first || !clearly_slower(entrant.finalist->times, first->times)) continue;
+      entrant.attempt([&] { entrant.runner->check_guards(); });
+      entrant.runner.reset();
+    }
+    drop_finished(racing);
+    if (racing.size() == 1) break;
+  }
+  for (Entrant& entrant : racing) {
+    entrant.attempt([&] { entrant.runner->check_guards(); });
+  }
+}
+
+Ranking rank(const std::vector<Finalist>& finalists) {
+  Ranking ranking;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    if (!finalists[i].failed() && !finalists[i].times.empty()) ranking.order.push_back(i);
+  }
+  if (ranking.order.empty()) return ranking;
+  std::sort(ranking.order.begin(), ranking.order.end(),
+            [&](std::size_t a, std::size_t b) { return median(finalists[a].times) < median(finalists[b].times); });
+  const std::vector<double>& fastest = finalists[ranking.order.front()].times;
+  const auto end = std::stable_partition(ranking.order.begin(), ranking.order.end(),
+                                         [&](std::size_t i) { return !clearly_slower(finalists[i].times, fastest); });
+  ranking.ties = static_cast<std::size_t>(end - ranking.order.begin());
+  return ranking;
+}
+
+}  // namespace heddle

@@ -1,0 +1,47 @@
+// The fastest configurations of a screening, timed in turn until they can be told apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/profiles/measurement.hpp"
+#include "heddle/tuner/evaluator.hpp"
+
+namespace heddle {
+
+struct Finalist {
+  std::size_t configuration = 0;  ///< index in the list of the search
+  std::vector<double> times;      ///< microseconds per sample; entry i of all finalists comes from the same round
+  Status status = Status::unverified;
+  std::string message;       ///< if it failed
+  double worst_error = 0.0;  ///< once verified
+  [[nodiscard]] bool failed() const { return status != Status::unverified && status != Status::correct; }
+};
+
+struct FinalsLimits {
+  int minimum_rounds = 9;  ///< fewer cannot be told from chance
+  int maximum_rounds = 31;
+  std::uint64_t seed = 1;  ///< of the order within each round
+};
+
+/// Times all finalists once per round, in an order that changes from round to round so that drifting clocks favour
+/// none. Those that are clearly slower than the leader drop out after the minimum of rounds; ends when one is left,
+/// with the last round, or when `stop` says so between two rounds. A finalist that fails gets its status and no times.
+/// `prepare`: the runner of a configuration.
+void run_finals(std::vector<Finalist>& finalists,
+                const std::function<std::unique_ptr<Runner>(std::size_t configuration)>& prepare,
+                const FinalsLimits& limits, const std::function<bool(int round)>& stop);
+
+/// Finalists that did not fail, fastest first; those that cannot be told apart from the first come right behind it, so
+/// that `ties` of them (the first included) begin the list.
+struct Ranking {
+  std::vector<std::size_t> order;  ///< indices into the finalists
+  std::size_t ties = 0;
+};
+[[nodiscard]] Ranking rank(const std::vector<Finalist>& finalists);
+
+}  // namespace heddle

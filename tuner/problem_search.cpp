@@ -1,0 +1,321 @@
+#include "heddle/tuner/problem_search.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "heddle/tuner/screening.hpp"
+#include "heddle/tuner/statistics.hpp"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::size_t kSmallestBatch = 4;
+constexpr std::size_t kLargestBatch = 256;
+// Seconds of waiting for a batch. Longer would let a search overrun its budget, shorter waste the compiler's start.
+constexpr double kLongWait = 2.0;
+constexpr double kShortWait = 0.5;
+
+/// Adds the wall time of a scope to one part of an Effort.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds), start_(now()) {}
+  ~Stopwatch() { seconds_ += now() - start_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  static double now() {
+    static const StopCondition::Clock clock = StopCondition::steady_clock();
+    return clock();
+  }
+
+ private:
+  double& seconds_;
+  double start_;
+};
+
+}  // namespace
+
+ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options,
+                             const Problem& problem, StopCondition& stop, Report report)
+    : evaluator_(evaluator),
+      journal_(journal),
+      options_(options),
+      problem_(problem),
+      stop_(stop),
+      report_(std::move(report)),
+      started_(Stopwatch::now()),
+      configurations_(evaluator.family().space(evaluator.device()).enumerate(problem)),
+      default_(evaluator.family().default_configuration(evaluator.device(), problem)),
+      provenance_(evaluator.provenance()),
+      source_hash_(evaluator.family().source(evaluator.device().backend).hash()) {
+  provenance_.seed = static_cast<std::int64_t>(options.seed);
+  provenance_.strategy = options.strategy;
+  for (std::size_t i = 0; i < configurations_.size(); ++i) indices_.emplace(configurations_[i].text(), i);
+  for (const NamedConfiguration& named : evaluator.family().named_configurations(evaluator.device())) {
+    if (auto configuration = named.configuration(problem)) named_.emplace_back(named.name, std::move(*configuration));
+  }
+}
+
+std::optional<std::size_t> ProblemSearch::index_of(const Configuration& configuration) const {
+  const auto found = indices_.find(configuration.text());
+  if (found == indices_.end()) return std::nullopt;
+  return found->second;
+}
+
+void ProblemSearch::screen_first(const std::vector<Configuration>& hints) {
+  std::vector<std::size_t> first;
+  const auto add = [&](const Configuration& configuration) {
+    const auto index = index_of(configuration);
+    if (index && std::find(first.begin(), first.end(), *index) == first.end()) first.push_back(*index);
+    return index.has_value();
+  };
+  add(default_);
+  for (const auto& [name, configuration] : named_) add(configuration);
+  protected_ = first;
+  for (const Configuration& hint : hints) add(hint);
+  if (first.empty()) return;
+
+  const Batch batch = compile(std::move(first));
+  auto ready = wait_for_all(*batch.compilation, [this] { return stop_.interrupted(); });
+  std::sort(ready.begin(), ready.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  if (!ready.empty()) {
+    const Stopwatch stopwatch(effort_.measuring);
+    samples_ = choose_samples(evaluator_, configurations_[batch.configurations[ready.front().index]], problem_);
+  }
+  for (const Compilation::Done& done : ready) {
+    if (stop_.interrupted()) return;
+    attempt(batch.configurations[done.index], done, stop_, nullptr);
+  }
+}
+
+void ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t& batch_size) {
+  for (const auto& [configuration, tried] : attempts_) strategy.observe(configuration, tried);
+  Batch batch;
+  while (!stop.reached()) {
+    if (!batch.compilation) batch = compile(strategy.next(batch_size));
+    if (!batch.compilation) return;
+    const bool full = batch.configurations.size() >= batch_size;
+    Batch ahead;
+    if (!evaluator_.shares_processor()) ahead = compile(strategy.next(batch_size));
+    const double waited = effort_.waiting;
+    if (evaluator_.shares_processor()) {
+      for (const auto& done : wait_for_all(*batch.compilation, [&] { return stop.reached(); })) {
+        if (stop.interrupted()) return;
+        attempt(batch.configurations[done.index], done, stop, &strategy);
+      }
+    } else {
+      while (const auto done = wait(*batch.compilation)) {
+        if (stop.reached()) return;
+        attempt(batch.configurations[done->index], *done, stop, &strategy);
+      }
+    }
+    if (effort_.waiting - waited > kLongWait) batch_size = std::max(kSmallestBatch, batch_size / 2);
+    if (effort_.waiting - waited < kShortWait && full) batch_size = std::min(kLargestBatch, batch_size * 2);
+    batch = std::move(ahead);
+  }
+}
+
+ProblemSearch::Batch ProblemSearch::compile(std::vector<std::size_t> configurations) {
+  if (configurations.empty()) return {};
+  std::vector<Configuration> list;
+  for (const std::size_t index : configurations) list.push_back(configurations_[index]);
+  auto compilation = evaluator_.compile(list, problem_);
+  return {.configurations = std::move(configurations), .compilation = std::move(compilation)};
+}
+
+std::optional<Compilation::Done> ProblemSearch::wait(Compilation& compilation) {
+  const Stopwatch stopwatch(effort_.waiting);
+  return compilation.next();
+}
+
+std::vector<Compilation::Done> ProblemSearch::wait_for_all(Compilation& compilation,
+                                                           const std::function<bool()>& stop) {
+  journal_.flush();  // this may take a while, and nothing measured shall be lost meanwhile
+  std::vector<Compilation::Done> ready;
+  while (!stop()) {
+    auto done = wait(compilation);
+    if (!done) break;
+    ready.push_back(std::move(*done));
+  }
+  return ready;
+}
+
+Measurement ProblemSearch::blank(std::size_t configuration) const {
+  Measurement measurement;
+  measurement.key = {
+      .device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem_};
+  measurement.source_hash = source_hash_;
+  measurement.configuration = configurations_[configuration].text();
+  measurement.samples = samples_;
+  measurement.provenance = provenance_;
+  return measurement;
+}
+
+void ProblemSearch::attempt(std::size_t configuration, const Compilation::Done& done, StopCondition& stop,
+                            Strategy* strategy) {
+  Screened screened{.measurement = blank(configuration), .cost = std::nullopt};
+  screened.measurement.compile_seconds = done.seconds;
+  effort_.compiling += done.seconds;
+  if (done.compiled) {
+    const Stopwatch stopwatch(effort_.measuring);
+    ScreeningLimits limits{.repetitions = options_.screening_repetitions, .hopeless = std::nullopt};
+    const bool spared = std::find(protected_.begin(), protected_.end(), configuration) != protected_.end();
+    if (const auto fastest = best(); fastest && !spared) limits.hopeless = *fastest * options_.hopeless;
+    screened = heddle::screen(evaluator_, configurations_[configuration], std::move(screened.measurement), limits);
+  } else {
+    screened.measurement.status = Status::compilation;
+    screened.measurement.message = done.log;
+  }
+  const Observation observation{.status = screened.measurement.status, .cost = screened.cost};
+  attempts_[configuration] = observation;
+  if (strategy != nullptr) strategy->observe(configuration, observation);
+  stop.count_evaluation();
+  journal_.add(std::move(screened.measurement));
+  report_(Stage::screening, *this);
+}
+
+std::optional<double> ProblemSearch::best() const {
+  std::optional<double> fastest;
+  for (const auto& [configuration, tried] : attempts_) {
+    if (tried.status == Status::unverified && (!fastest || *tried.cost < *fastest)) fastest = tried.cost;
+  }
+  return fastest;
+}
+
+std::optional<double> ProblemSearch::baseline() const { return named_time("default", default_).time; }
+
+void ProblemSearch::decide() {
+  while (!winner_ && !stop_.interrupted()) {
+    std::vector<Finalist> finalists = next_finalists();
+    if (finalists.empty()) return;
+    journal_.flush();
+    report_(Stage::finals, *this);
+    {
+      const Stopwatch stopwatch(effort_.measuring);
+      run_finals(
+          finalists,
+          [this](std::size_t index) { return evaluator_.prepare(configurations_[index], problem_, samples_); },
+          {.minimum_rounds = options_.minimum_repetitions,
+           .maximum_rounds = options_.maximum_repetitions,
+           .seed = options_.seed},
+          [this](int round) {
+            return stop_.interrupted() || (round >= options_.minimum_repetitions && stop_.reached());
+          });
+    }
+    crown(finalists);
+    for (Finalist& finalist : finalists) finished_.push_back(std::move(finalist));
+  }
+}
+
+std::vector<Finalist> ProblemSearch::next_finalists() {
+  std::vector<std::pair<double, std::size_t>> fastest;
+  for (const auto& [configuration, tried] : attempts_) {
+    const bool finished = std::any_of(finished_.begin(), finished_.end(),
+                                      [&](const Finalist& f) { return f.configuration == configuration; });
+    if (tried.status == Status::unverified && !finished) fastest.emplace_back(*tried.cost, configuration);
+  }
+  std::sort(fastest.begin(), fastest.end());
+  std::vector<Finalist> finalists;
+  for (const auto& [cost, configuration] : fastest) {
+    const bool spared = std::find(protected_.begin(), protected_.end(), configuration) != protected_.end();
+    if (finalists.size() < options_.finalists || spared) finalists.emplace_back().configuration = configuration;
+  }
+  return finalists;
+}
+
+void ProblemSearch::crown(std::vector<Finalist>& finalists) {
+  report_(Stage::verification, *this);
+  for (Ranking ranking = rank(finalists); !ranking.order.empty() && !stop_.interrupted(); ranking = rank(finalists)) {
+    const auto tied = ranking.order.begin() + static_cast<std::ptrdiff_t>(ranking.ties);
+    const auto simplest = std::min_element(ranking.order.begin(), tied, [&](std::size_t a, std::size_t b) {
+      const std::size_t first = finalists[a].configuration;
+      const std::size_t second = finalists[b].configuration;
+      return std::pair(distance_from_default(first), first) < std::pair(distance_from_default(second), second);
+    });
+    Finalist& candidate = finalists[*simplest];
+    Verdict verdict;
+    {
+      const Stopwatch stopwatch(effort_.verifying);
+      verdict = evaluator_.verify(configurations_[candidate.configuration], problem_);
+    }
+    candidate.status = verdict.status;
+    candidate.message = verdict.message;
+    candidate.worst_error = verdict.worst_error;
+    if (verdict.status != Status::correct) continue;
+    winner_ = Winner{.finalist = candidate, .ties = {}};
+    for (auto other = ranking.order.begin(); other != tied; ++other) {
+      if (other != simplest) winner_->ties.push_back(configurations_[finalists[*other].configuration].text());
+    }
+    break;
+  }
+  for (const Finalist& finalist : finalists) record(finalist);
+  journal_.flush();
+}
+
+void ProblemSearch::record(const Finalist& finalist) {
+  Measurement measurement = blank(finalist.configuration);
+  measurement.status = finalist.status;
+  measurement.message = finalist.message;
+  measurement.worst_error = finalist.worst_error;
+  if (!finalist.failed()) measurement.times = finalist.times;
+  journal_.add(std::move(measurement));
+}
+
+std::size_t ProblemSearch::distance_from_default(std::size_t configuration) const {
+  const auto& usual = default_.entries();
+  const auto& entries = configurations_[configuration].entries();
+  const auto known = [&](const Configuration::Entry& entry) {
+    return std::find(usual.begin(), usual.end(), entry) != usual.end();
+  };
+  return static_cast<std::size_t>(std::count_if(entries.begin(), entries.end(), std::not_fn(known)));
+}
+
+NamedTime ProblemSearch::named_time(const std::string& name, const Configuration& configuration) const {
+  NamedTime named{
+      .name = name, .configuration = configuration.text(), .time = std::nullopt, .status = Status::constraint};
+  const auto index = index_of(configuration);
+  const auto tried = index ? attempts_.find(*index) : attempts_.end();
+  if (tried != attempts_.end()) {
+    named.status = tried->second.status;
+    named.time = tried->second.cost;
+  }
+  for (const Finalist& finalist : finished_) {
+    if (!index || finalist.configuration != *index) continue;
+    named.status = finalist.status;
+    named.time.reset();
+    if (!finalist.failed() && !finalist.times.empty()) named.time = median(finalist.times);
+  }
+  return named;
+}
+
+TuningResult ProblemSearch::result() const {
+  TuningResult result;
+  result.problem = problem_;
+  result.interrupted = !winner_ && stop_.interrupted();
+  result.baseline = named_time("default", default_);
+  for (const auto& [name, configuration] : named_) result.named.push_back(named_time(name, configuration));
+  result.samples = samples_;
+  result.valid = configurations_.size();
+  std::map<std::size_t, Status> fates;
+  for (const auto& [configuration, tried] : attempts_) fates[configuration] = tried.status;
+  for (const Finalist& finalist : finished_) fates[finalist.configuration] = finalist.status;
+  for (const auto& [configuration, status] : fates) ++result.statuses[status];
+  result.effort = effort_;
+  result.effort.total = Stopwatch::now() - started_;
+  if (winner_) {
+    const Finalist& finalist = winner_->finalist;
+    result.profile = Profile{.key = blank(finalist.configuration).key,
+                             .source_hash = source_hash_,
+                             .configuration = configurations_[finalist.configuration].text(),
+                             .time = median(finalist.times),
+                             .spread = half_interquartile_range(finalist.times),
+                             .worst_error = finalist.worst_error,
+                             .samples = samples_,
+                             .ties = winner_->ties,
+                             .imported = false,
+                             .provenance = provenance_};
+  }
+  return result;
+}
+
+}  // namespace heddle

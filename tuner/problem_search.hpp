@@ -1,0 +1,95 @@
+// The search for one problem: what was tried, how it went, and who wins.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/finals.hpp"
+#include "heddle/tuner/journal.hpp"
+#include "heddle/tuner/stop_condition.hpp"
+#include "heddle/tuner/strategy.hpp"
+#include "heddle/tuner/tuning_result.hpp"
+
+namespace heddle {
+
+/// Called in the order of its functions. Everything measured goes to the journal. What it is made with must outlive it.
+class ProblemSearch {
+ public:
+  using Report = std::function<void(Stage, const ProblemSearch&)>;
+  ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options, const Problem& problem,
+                StopCondition& stop, Report report);
+
+  [[nodiscard]] const std::vector<Configuration>& configurations() const noexcept { return configurations_; }
+
+  /// The default and named configurations, and those of `hints` that are valid; whatever the budget.
+  void screen_first(const std::vector<Configuration>& hints);
+  /// What the strategy proposes, compiling ahead, until it has no more or `stop` is reached. `batch_size`: how many to
+  /// compile at once, kept between problems as it adapts to the compiler's speed.
+  void screen(Strategy& strategy, StopCondition& stop, std::size_t& batch_size);
+  /// Finals and verification until a winner is verified or nobody is left.
+  void decide();
+
+  /// `profile` is the winner, `kept` is not set.
+  [[nodiscard]] TuningResult result() const;
+
+  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
+  [[nodiscard]] const Effort& effort() const noexcept { return effort_; }
+  [[nodiscard]] std::int64_t evaluations() const { return static_cast<std::int64_t>(attempts_.size()); }
+  /// Fastest so far, and the default's; microseconds per sample.
+  [[nodiscard]] std::optional<double> best() const;
+  [[nodiscard]] std::optional<double> baseline() const;
+
+ private:
+  struct Batch {
+    std::vector<std::size_t> configurations;
+    std::unique_ptr<Compilation> compilation;
+  };
+  struct Winner {
+    Finalist finalist;
+    std::vector<std::string> ties;
+  };
+
+  [[nodiscard]] std::optional<std::size_t> index_of(const Configuration& configuration) const;
+  [[nodiscard]] Batch compile(std::vector<std::size_t> configurations);
+  [[nodiscard]] std::optional<Compilation::Done> wait(Compilation& compilation);
+  [[nodiscard]] std::vector<Compilation::Done> wait_for_all(Compilation& compilation,
+                                                            const std::function<bool()>& stop);
+  void attempt(std::size_t configuration, const Compilation::Done& done, StopCondition& stop, Strategy* strategy);
+  [[nodiscard]] Measurement blank(std::size_t configuration) const;
+
+  [[nodiscard]] std::vector<Finalist> next_finalists();
+  void crown(std::vector<Finalist>& finalists);
+  void record(const Finalist& finalist);
+  [[nodiscard]] std::size_t distance_from_default(std::size_t configuration) const;
+  [[nodiscard]] NamedTime named_time(const std::string& name, const Configuration& configuration) const;
+
+  Evaluator& evaluator_;
+  Journal& journal_;
+  const TunerOptions& options_;
+  Problem problem_;
+  StopCondition& stop_;
+  Report report_;
+  Effort effort_;
+  double started_;
+
+  std::vector<Configuration> configurations_;
+  std::unordered_map<std::string, std::size_t> indices_;  ///< by canonical text
+  Configuration default_;
+  std::vector<std::pair<std::string, Configuration>> named_;
+  std::vector<std::size_t> protected_;  ///< default and named: never pruned, always finalists
+  Provenance provenance_;
+  std::string source_hash_;
+  std::int64_t samples_ = 0;
+  std::map<std::size_t, Observation> attempts_;
+  std::vector<Finalist> finished_;  ///< all finalists so far, with their fate
+  std::optional<Winner> winner_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,79 @@
+#include "heddle/tuner/screening.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "fmt/format.h"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/statistics.hpp"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::int64_t kPilotSamples = 32;
+constexpr std::int64_t kFewestSamples = 16;
+constexpr std::int64_t kMostSamples = 4096;
+constexpr std::int64_t kUsualSamples = 64;
+constexpr double kRepetition = 1500.0;  // microseconds: thousands of clock ticks, hundreds of launches
+
+// A first run also loads code and fills caches; only one that is slower than that explains is hopeless at once.
+constexpr double kColdStart = 4.0;
+
+}  // namespace
+
+std::int64_t choose_samples(Evaluator& evaluator, const Configuration& configuration, const Problem& problem) {
+  try {
+    const auto runner = evaluator.prepare(configuration, problem, kPilotSamples);
+    double fastest = runner->time();
+    for (int repetition = 0; repetition < 2; ++repetition) fastest = std::min(fastest, runner->time());
+    const double wanted = std::clamp(kRepetition / std::max(fastest, 1e-3), 1.0, static_cast<double>(kMostSamples));
+    const auto samples = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::ceil(wanted))));
+    return std::clamp(samples, kFewestSamples, kMostSamples);
+  } catch (const DeviceFailure&) {
+    return kUsualSamples;
+  }
+}
+
+Screened screen(Evaluator& evaluator, const Configuration& configuration, Measurement blank,
+                const ScreeningLimits& limits) {
+  Screened result{.measurement = std::move(blank), .cost = std::nullopt};
+  Measurement& measurement = result.measurement;
+  const auto give_up = [&](double time) {
+    measurement.status = Status::pruned;
+    measurement.message =
+        fmt::format("stopped at {:.4g} us per sample, when {:.4g} could not win any more", time, *limits.hopeless);
+    result.cost = time;
+  };
+  try {
+    const auto runner = evaluator.prepare(configuration, measurement.key.problem, measurement.samples);
+    const double cold = runner->time();
+    if (limits.hopeless && cold > kColdStart * *limits.hopeless) {
+      give_up(cold);
+    } else {
+      std::vector<double> times;
+      for (int repetition = 0; repetition < limits.repetitions; ++repetition) {
+        times.push_back(runner->time());
+        if (limits.hopeless && *std::min_element(times.begin(), times.end()) > *limits.hopeless) break;
+      }
+      if (times.size() < static_cast<std::size_t>(limits.repetitions)) {
+        give_up(*std::min_element(times.begin(), times.end()));
+      } else {
+        measurement.status = Status::unverified;
+        result.cost = median(times);
+        measurement.times = std::move(times);
+      }
+    }
+    runner->check_guards();
+  } catch (const DeviceFailure& failure) {
+    measurement.status = failure.status();
+    measurement.message = failure.what();
+    measurement.times.clear();
+    result.cost.reset();
+  }
+  return result;
+}
+
+}  // namespace heddle

@@ -1,0 +1,17 @@
+// Statistics of repeated times that a few outliers do not disturb.
+#pragma once
+
+#include <span>
+
+namespace heddle {
+
+/// The mean of the middle two if there is an even number of values. At least one value.
+[[nodiscard]] double median(std::span<const double> values);
+/// Half the distance between the quartiles (linear interpolation). At least one value.
+[[nodiscard]] double half_interquartile_range(std::span<const double> values);
+/// Whether `slower` is slower than `faster` beyond noise, where value i of both was taken in the same round: the
+/// medians differ by more than half a percent, and so many rounds agree that chance alone would do it in less than one
+/// of a hundred cases (two-sided sign test).
+[[nodiscard]] bool clearly_slower(std::span<const double> slower, std::span<const double> faster);
+
+}  // namespace heddle

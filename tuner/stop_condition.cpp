@@ -1,0 +1,48 @@
+#include "heddle/tuner/stop_condition.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace heddle {
+
+StopCondition::Clock StopCondition::steady_clock() {
+  return [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+}
+
+StopCondition::StopCondition(Budget budget, std::function<bool()> interrupted, Clock clock)
+    : budget_(budget), interrupted_(std::move(interrupted)), clock_(std::move(clock)), start_(clock_()) {}
+
+bool StopCondition::reached() const {
+  return interrupted() || seconds_left() == 0.0 || evaluations_left() == 0 || (whole_ != nullptr && whole_->reached());
+}
+
+bool StopCondition::interrupted() const { return interrupted_ && interrupted_(); }
+
+void StopCondition::count_evaluation() {
+  ++evaluations_;
+  if (whole_ != nullptr) whole_->count_evaluation();
+}
+
+std::optional<double> StopCondition::seconds_left() const {
+  if (!budget_.seconds) return std::nullopt;
+  return std::max(0.0, *budget_.seconds - seconds_used());
+}
+
+std::optional<std::int64_t> StopCondition::evaluations_left() const {
+  if (!budget_.evaluations) return std::nullopt;
+  return std::max<std::int64_t>(0, *budget_.evaluations - evaluations_);
+}
+
+StopCondition StopCondition::part(double fraction) {
+  Budget budget;
+  if (const auto left = seconds_left()) budget.seconds = *left * fraction;
+  if (const auto left = evaluations_left()) {
+    budget.evaluations = static_cast<std::int64_t>(static_cast<double>(*left) * fraction);
+  }
+  StopCondition result(budget, interrupted_, clock_);
+  result.whole_ = this;
+  return result;
+}
+
+}  // namespace heddle

@@ -1,0 +1,32 @@
+#include "heddle/tuner/tuning_result.hpp"
+
+namespace heddle {
+
+Effort& Effort::operator+=(const Effort& other) {
+  waiting += other.waiting;
+  measuring += other.measuring;
+  verifying += other.verifying;
+  total += other.total;
+  compiling += other.compiling;
+  return *this;
+}
+
+std::int64_t TuningResult::evaluations() const {
+  std::int64_t count = 0;
+  for (const auto& [status, number] : statuses) count += number;
+  return count;
+}
+
+std::string_view text(Stage stage) {
+  switch (stage) {
+    case Stage::screening:
+      return "screening";
+    case Stage::finals:
+      return "finals";
+    case Stage::verification:
+      return "verification";
+  }
+  return "";
+}
+
+}  // namespace heddle

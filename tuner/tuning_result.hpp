@@ -1,0 +1,82 @@
+// What one can ask of the tuner, and what it tells.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/profiles/measurement.hpp"
+#include "heddle/tuner/strategy.hpp"
+
+namespace heddle {
+
+struct TunerOptions {
+  std::string strategy{strategies().front().name};
+  std::uint64_t seed = 1;
+  /// Repetitions of a configuration that is still in the race while screening.
+  int screening_repetitions = 3;
+  /// While screening, a configuration this much slower than the best one cannot win.
+  double hopeless = 1.25;
+  /// How many of the fastest are re-timed, beside the default and the named ones.
+  std::size_t finalists = 8;
+  /// Interleaved repetitions of the finals: at least, and at most if the medians do not separate before.
+  int minimum_repetitions = 9;
+  int maximum_repetitions = 31;
+};
+
+/// Seconds of wall time, by what the tuner was doing.
+struct Effort {
+  double waiting = 0.0;    ///< for the compiler
+  double measuring = 0.0;  ///< preparation and warm-up included
+  double verifying = 0.0;
+  double total = 0.0;      ///< includes choosing and recording
+  double compiling = 0.0;  ///< seconds of the compiler, part of them while something else was measured
+  Effort& operator+=(const Effort& other);
+};
+
+struct NamedTime {
+  std::string name;            ///< "gpu-fnn"
+  std::string configuration;   ///< canonical text
+  std::optional<double> time;  ///< median, microseconds per sample; nothing if it failed
+  Status status = Status::unverified;
+};
+
+/// What came out for one problem.
+struct TuningResult {
+  Problem problem;
+  bool searched = false;                    ///< false: a stale profile was re-verified, with a few measurements
+  bool interrupted = false;                 ///< somebody stopped it before a winner was verified
+  std::optional<Profile> profile;           ///< the verified winner; nothing if interrupted or if all failed
+  bool kept = false;                        ///< stored; false if another process had stored a better one meanwhile
+  NamedTime baseline;                       ///< the untuned default; name "default"
+  std::vector<NamedTime> named;             ///< in the order of KernelFamily::named_configurations(), where they exist
+  std::int64_t samples = 0;                 ///< S of every time here
+  std::size_t valid = 0;                    ///< configurations that satisfy the constraints
+  std::map<Status, std::int64_t> statuses;  ///< how the evaluations ended
+  Effort effort;
+  [[nodiscard]] std::int64_t evaluations() const;
+};
+
+enum class Stage { screening, finals, verification };
+[[nodiscard]] std::string_view text(Stage stage);
+
+struct TuningProgress {
+  std::size_t problem_index = 0;  ///< from 0
+  std::size_t problems = 0;
+  const Problem* problem = nullptr;
+  Stage stage = Stage::screening;
+  std::int64_t evaluations = 0;  ///< of this problem
+  std::size_t valid = 0;         ///< of this problem
+  std::int64_t all_evaluations = 0;
+  std::optional<double> best;          ///< of this problem, microseconds per sample
+  std::optional<double> baseline;      ///< of this problem: the untuned default
+  double fraction = 0.0;               ///< of the whole run, 0 to 1
+  std::optional<double> seconds_left;  ///< of the budget; without one an estimate once there is something to go by
+  Effort effort;                       ///< of the whole run
+};
+
+}  // namespace heddle
