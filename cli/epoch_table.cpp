@@ -1,0 +1,80 @@
+#include "heddle/cli/epoch_table.hpp"
+
+#include <fmt/format.h>
+
+#include "heddle/cli/output.hpp"
+
+namespace heddle::cli {
+namespace {
+
+Json to_json(const std::optional<Score>& score, Task task) {
+  if (!score) return {};
+  return {{"error", score->error}, {task == Task::classify ? "accuracy" : "rmse", score->value}};
+}
+
+}  // namespace
+
+double microseconds_per_sample(const std::vector<EpochReport>& epochs) {
+  double microseconds = 0.0, samples = 0.0;
+  for (const EpochReport& report : epochs) {
+    microseconds += report.microseconds_per_sample * static_cast<double>(report.samples);
+    samples += static_cast<double>(report.samples);
+  }
+  return samples > 0 ? microseconds / samples : 0.0;
+}
+
+Json to_json(const EpochReport& report, Task task) {
+  Json mappings = Json::array();
+  for (const MappingUse& use : report.mappings) {
+    mappings.push_back({{"capacity", use.capacity},
+                        {"configuration", use.configuration},
+                        {"tier", text(use.tier)},
+                        {"samples", use.samples}});
+  }
+  return {{"epoch", report.epoch},
+          {"rules", report.rules},
+          {"samples", report.samples},
+          {"train_error", report.train_error},
+          {"validation", to_json(report.validation, task)},
+          {"test", to_json(report.test, task)},
+          {"microseconds_per_sample", report.microseconds_per_sample},
+          {"seconds", report.seconds},
+          {"mappings", mappings}};
+}
+
+std::string EpochTable::value(const std::optional<Score>& score) const {
+  if (!score) return "-";
+  return task_ == Task::classify ? fmt::format("{:.2f} %", 100 * score->value) : fmt::format("{:.5g}", score->value);
+}
+
+std::string EpochTable::line(const EpochReport& report) {
+  const char* const measure = task_ == Task::classify ? "accuracy" : "RMSE";
+  std::string text;
+  if (!headed_) {
+    text = fmt::format("epoch  rules  train error");
+    if (validation_) text += fmt::format("  {:>19}", fmt::format("validation {}", measure));
+    if (test_) text += fmt::format("  {:>13}", fmt::format("test {}", measure));
+    text += "  us/sample  mapping\n";
+    headed_ = true;
+  }
+  text += fmt::format("{:>5}  {:>5}  {:>11.5f}", report.epoch, report.rules, report.train_error);
+  if (validation_) text += fmt::format("  {:>19}", value(report.validation));
+  if (test_) text += fmt::format("  {:>13}", value(report.test));
+  text += fmt::format("  {:>9}", short_number(report.microseconds_per_sample));
+  if (!report.mappings.empty()) {
+    const MappingUse& last = report.mappings.back();
+    text += fmt::format("  {} ({})", last.configuration, heddle::text(last.tier));
+    if (report.mappings.size() > 1) text += fmt::format(" after {} others", report.mappings.size() - 1);
+  }
+  return text + "\n";
+}
+
+std::string EpochTable::closing(const std::vector<EpochReport>& epochs, std::int64_t rules) const {
+  std::string text = fmt::format("\n{} rules", rules);
+  if (!epochs.empty() && epochs.back().test) {
+    text += fmt::format(", test {} {}", task_ == Task::classify ? "accuracy" : "RMSE", value(epochs.back().test));
+  }
+  return text + fmt::format(", {} us per sample\n", short_number(microseconds_per_sample(epochs)));
+}
+
+}  // namespace heddle::cli

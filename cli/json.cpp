@@ -1,0 +1,51 @@
+#include "heddle/cli/json.hpp"
+
+#include "heddle/cli/output.hpp"
+
+namespace heddle::cli {
+
+Json to_json(const DeviceIdentity& device) {
+  return {{"backend", device.backend},           {"name", device.name},
+          {"architecture", device.architecture}, {"units", device.units},
+          {"memory_gib", device.memory_gib},     {"cache_bytes", device.cache_bytes},
+          {"local_bytes", device.local_bytes}};
+}
+
+Json to_json(const Problem& problem) {
+  Json json = Json::object();
+  for (const auto& [name, value] : problem.sizes()) json[name] = value;
+  return json;
+}
+
+Json to_json(const Profile& profile) {
+  return {{"family", profile.key.family},
+          {"device", to_json(profile.key.device)},
+          {"problem", to_json(profile.key.problem)},
+          {"configuration", profile.configuration},
+          {"microseconds_per_sample", profile.time},
+          {"spread", profile.spread},
+          {"worst_error", profile.worst_error},
+          {"samples", profile.samples},
+          {"ties", profile.ties},
+          {"imported", profile.imported},
+          {"source_hash", profile.source_hash},
+          {"provenance",
+           {{"driver", profile.provenance.driver},
+            {"compiler", profile.provenance.compiler},
+            {"tool", profile.provenance.tool},
+            {"host", profile.provenance.host},
+            {"clocks", profile.provenance.clocks},
+            {"date", profile.provenance.date},
+            {"seed", profile.provenance.seed},
+            {"strategy", profile.provenance.strategy}}}};
+}
+
+void print_document(std::string_view command, const Json& content) {
+  Json document = {{"heddle", HEDDLE_VERSION}, {"command", command}};
+  document.update(content);
+  // File names may hold any bytes; a document may not.
+  print(document.dump(2, ' ', false, Json::error_handler_t::replace));
+  print("\n");
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,22 @@
+// The parts that several commands' JSON documents share. docs/formats.md describes the documents.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "heddle/kernels/device_identity.hpp"
+#include "heddle/kernels/problem.hpp"
+#include "heddle/profiles/measurement.hpp"
+
+namespace heddle::cli {
+
+using Json = nlohmann::ordered_json;
+
+[[nodiscard]] Json to_json(const DeviceIdentity& device);
+[[nodiscard]] Json to_json(const Problem& problem);
+[[nodiscard]] Json to_json(const Profile& profile);
+
+/// Prints the one document of a command, which names its `command` first.
+void print_document(std::string_view command, const Json& content);
+
+}  // namespace heddle::cli

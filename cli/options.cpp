@@ -1,0 +1,129 @@
+#include "heddle/cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "heddle/kernels/error.hpp"
+
+namespace heddle::cli {
+namespace {
+
+template <typename Number>
+std::optional<Number> parse(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+[[noreturn]] void refuse(const std::string& option, const std::string& found, const std::string& expected) {
+  throw Error(ErrorKind::usage, fmt::format("option {}: found '{}', expected {}", option, found, expected));
+}
+
+}  // namespace
+
+void add_common(CLI::App& command, Common& common) {
+  command.add_flag("--json", common.json, "One JSON document on standard output and nothing else there");
+  command.add_flag("--quiet,-q", common.quiet, "No progress and no remarks");
+}
+
+void add_device(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "What to run on, as 'heddle devices' lists it [default: the best one]")
+      ->type_name("D");
+}
+
+void add_profile_file(CLI::App& command, std::string& file) {
+  command
+      .add_option("--profiles", file,
+                  "Profile database [default: HEDDLE_PROFILES, else heddle/profiles.sqlite in the XDG data directory]")
+      ->type_name("FILE");
+}
+
+ProfileStore open_profiles(const std::string& file, ProfileStore::Access access) {
+  return ProfileStore(file.empty() ? ProfileStore::default_file() : std::filesystem::path(file), access);
+}
+
+void add_sizes(CLI::App& command, Sizes& sizes, bool list) {
+  std::vector<Axis> axes;
+  for (const KernelFamily* family : families()) {
+    for (const Axis& axis : family->axes()) {
+      const auto same = [&](const Axis& other) { return other.name == axis.name; };
+      if (std::none_of(axes.begin(), axes.end(), same)) axes.push_back(axis);
+    }
+  }
+  for (const Axis& axis : axes) {
+    const std::string option = "--" + axis.name;
+    const auto read = [&sizes, list, option, axis](const std::string& text) {
+      sizes[axis.name] = list ? read_list(option, text, axis.maximum)
+                              : std::vector<std::int64_t>{read_integer(option, text, 1, axis.maximum)};
+    };
+    command
+        .add_option_function<std::string>(
+            option, read,
+            list ? "Sizes of the problems, as 64 or 32,64,128 or 32..1024 (doubling)" : "Size of the problem")
+        ->type_name(list ? "LIST" : "N");
+  }
+}
+
+std::int64_t read_integer(const std::string& option, const std::string& text, std::int64_t least, std::int64_t most) {
+  const auto number = parse<std::int64_t>(text);
+  if (number && *number >= least && *number <= most) return *number;
+  refuse(option, text,
+         most == std::numeric_limits<std::int64_t>::max() ? fmt::format("a whole number of at least {}", least)
+                                                          : fmt::format("a whole number from {} to {}", least, most));
+}
+
+double read_real(const std::string& option, const std::string& text) {
+  const auto number = parse<double>(text);
+  if (number && std::isfinite(*number)) return *number;
+  refuse(option, text, "a number");
+}
+
+double read_duration(const std::string& option, const std::string& text) {
+  static constexpr std::pair<std::string_view, double> units[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  const std::size_t digits = text.find_first_not_of("0123456789.");
+  if (digits != std::string::npos) {
+    const auto number = parse<double>(std::string_view(text).substr(0, digits));
+    for (const auto& [unit, seconds] : units) {
+      if (number && *number > 0 && text.substr(digits) == unit) return *number * seconds;
+    }
+  }
+  refuse(option, text, "a time with its unit, such as 30s, 5m or 1h");
+}
+
+std::vector<std::int64_t> read_list(const std::string& option, const std::string& text, std::int64_t most) {
+  const std::string expected = fmt::format("whole numbers from 1 to {}, such as 64 or 32,64,128 or 32..1024", most);
+  const auto size = [&](std::string_view part) {
+    const auto number = parse<std::int64_t>(part);
+    if (!number || *number < 1 || *number > most) refuse(option, text, expected);
+    return *number;
+  };
+  std::vector<std::int64_t> sizes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view part = std::string_view(text).substr(begin, end - begin);
+    const std::size_t dots = part.find("..");
+    if (dots == std::string_view::npos) {
+      sizes.push_back(size(part));
+    } else {
+      const std::int64_t last = size(part.substr(dots + 2));
+      std::int64_t next = size(part.substr(0, dots));
+      if (next > last) refuse(option, text, expected);
+      for (; next < last; next *= 2) sizes.push_back(next);
+      sizes.push_back(last);
+    }
+    begin = end + 1;
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,150 @@
+// heddle predict: what a model says about rows.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+
+#include "heddle/cli/command.hpp"
+#include "heddle/cli/data_options.hpp"
+#include "heddle/cli/json.hpp"
+#include "heddle/cli/options.hpp"
+#include "heddle/cli/output.hpp"
+#include "heddle/kernels/files.hpp"
+#include "heddle/runtime/model/model_file.hpp"
+#include "heddle/runtime/train/scoring.hpp"
+
+namespace heddle::cli {
+namespace {
+
+struct PredictOptions {
+  Common common;
+  DataArguments data;
+  std::string model, rows, output, device, profiles;
+};
+
+/// A field of a CSV line as RFC 4180 wants it.
+std::string csv(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  std::string quoted = "\"";
+  for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+/// What the model says about each row, in the words and units of its training data.
+class Predictions {
+ public:
+  Predictions(const Model& model, const std::vector<float>& outputs) : model_(model) {
+    if (model.task == Task::classify) {
+      classes_ = predicted_classes(outputs, model.network.outputs);
+    } else {
+      values_ = model.targets.invert(outputs);
+    }
+  }
+
+  [[nodiscard]] std::string table() const {
+    std::string text;
+    if (model_.task == Task::classify) {
+      text = "class\n";
+      for (const std::int32_t index : classes_) text += csv(model_.classes[static_cast<std::size_t>(index)]) + "\n";
+      return text;
+    }
+    const auto outputs = static_cast<std::size_t>(model_.network.outputs);
+    for (std::size_t l = 0; l < outputs; ++l) {
+      text += l > 0 ? "," : "";
+      text += model_.target_names.empty() ? fmt::format("output_{}", l + 1) : csv(model_.target_names[l]);
+    }
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      text += fmt::format("{}{}", i % outputs == 0 ? "\n" : ",", values_[i]);
+    return text + "\n";
+  }
+
+  [[nodiscard]] Json json() const {
+    Json rows = Json::array();
+    for (const std::int32_t index : classes_) rows.push_back(model_.classes[static_cast<std::size_t>(index)]);
+    const auto outputs = static_cast<std::size_t>(model_.network.outputs);
+    for (std::size_t begin = 0; begin < values_.size(); begin += outputs) {
+      rows.push_back(std::vector<float>(values_.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        values_.begin() + static_cast<std::ptrdiff_t>(begin + outputs)));
+    }
+    return rows;
+  }
+
+ private:
+  const Model& model_;
+  std::vector<std::int32_t> classes_;
+  std::vector<float> values_;
+};
+
+int run(const PredictOptions& options) {
+  const Model model = load_model(options.model);
+  const Dataset data = load_dataset(options.rows, {.task = model.task,
+                                                   .label = options.data.label,
+                                                   .header = options.data.header,
+                                                   .expected = model.expectation(),
+                                                   .labels_optional = true});
+  const auto device = open_device(options.device);
+  const auto profiles = open_profiles(options.profiles, ProfileStore::Access::read).profiles();
+  const Notice notice = [&](const std::string& line) {
+    if (!options.common.quiet) note(line);
+  };
+  Predictor predictor(*device, profiles, data.dim, model.network.outputs, model.network.rules(), notice);
+
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<float> outputs = predict(predictor, model, data);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double per_row = 1e6 * seconds / static_cast<double>(data.rows());
+  const std::optional<Score> quality = data.labelled() ? std::optional(score(model, data, outputs)) : std::nullopt;
+  const Predictions predictions(model, outputs);
+
+  if (!options.output.empty()) write_file(options.output, predictions.table());
+  const bool classify = model.task == Task::classify;
+  if (options.common.json) {
+    const Candidate& candidate = predictor.candidate(model.network.rules());
+    print_document("predict", {{"device", device->label()},
+                               {"model", options.model},
+                               {"data", data.source},
+                               {"rows", data.rows()},
+                               {"task", classify ? "classify" : "regress"},
+                               {classify ? "accuracy" : "rmse", quality ? Json(quality->value) : Json()},
+                               {"microseconds_per_row", per_row},
+                               {"configuration", candidate.configuration.text()},
+                               {"tier", text(candidate.tier)},
+                               {"compiler_calls", device->compiler_calls()},
+                               {"output", options.output.empty() ? Json() : Json(options.output)},
+                               {"predictions", options.output.empty() ? predictions.json() : Json()}});
+    return 0;
+  }
+  std::string summary = fmt::format("{} rows", data.rows());
+  if (quality && classify) summary += fmt::format(", accuracy {:.2f} %", 100 * quality->value);
+  if (quality && !classify) summary += fmt::format(", RMSE {:.5g}", quality->value);
+  summary += fmt::format(", {} us per row on {}", short_number(per_row), device->label());
+  if (options.output.empty()) {
+    print(predictions.table());
+    flush_output();
+    if (!options.common.quiet) note(summary);
+  } else {
+    print(fmt::format("{}\npredictions: {}\n", summary, options.output));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& program, Action& chosen) {
+  auto* const command = program.add_subcommand("predict", "Apply a model to rows");
+  const auto options = std::make_shared<PredictOptions>();
+  command->add_option("model", options->model, "What 'heddle train' wrote")->type_name("MODEL")->required();
+  command->add_option("data", options->rows, "Rows, with or without labels")->type_name("DATA")->required();
+  add_data_options(*command, options->data);
+  command
+      ->add_option("--output", options->output, "Write the predictions as CSV to this file [default: standard output]")
+      ->type_name("FILE");
+  add_device(*command, options->device);
+  add_profile_file(*command, options->profiles);
+  add_common(*command, options->common);
+  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace heddle::cli

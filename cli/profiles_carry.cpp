@@ -1,0 +1,190 @@
+// heddle profiles export | import | verify | prune
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <utility>
+
+#include "heddle/cli/interrupt.hpp"
+#include "heddle/cli/json.hpp"
+#include "heddle/cli/output.hpp"
+#include "heddle/cli/problems.hpp"
+#include "heddle/cli/profiles.hpp"
+#include "heddle/profiles/exchange.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/device_evaluator.hpp"
+#include "heddle/tuner/remeasure.hpp"
+
+namespace heddle::cli {
+namespace {
+
+int export_to(const ProfileOptions& options) {
+  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read);
+  const std::size_t count = export_profiles(store, options.file, options.family);
+  if (options.common.json) {
+    print_document("profiles export",
+                   {{"profiles", store.file().string()}, {"file", options.file}, {"exported", count}});
+  } else {
+    print(fmt::format("{} profiles written to {}\n", count, options.file));
+  }
+  return 0;
+}
+
+std::string_view text(ImportDecision::Action action) {
+  using enum ImportDecision::Action;
+  switch (action) {
+    case added:
+      return "added";
+    case replaced:
+      return "replaced";
+    case kept_local:
+      return "kept_local";
+    case same:
+      return "same";
+  }
+  return "";
+}
+
+int import_from(const ProfileOptions& options) {
+  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write);
+  const std::vector<ImportDecision> decisions = import_profiles(store, options.file);
+  std::map<std::string, std::int64_t> counts;
+  for (const ImportDecision& decision : decisions) ++counts[std::string(text(decision.action))];
+  if (options.common.json) {
+    Json records = Json::array();
+    for (const ImportDecision& decision : decisions) {
+      records.push_back({{"action", text(decision.action)},
+                         {"reason", decision.reason},
+                         {"family", decision.profile.key.family},
+                         {"device", to_json(decision.profile.key.device)},
+                         {"problem", to_json(decision.profile.key.problem)},
+                         {"configuration", decision.profile.configuration}});
+    }
+    print_document("profiles import",
+                   {{"profiles", store.file().string()}, {"file", options.file}, {"records", records}});
+    return 0;
+  }
+  Table table({{"family"}, {"problem"}, {"device"}, {"what"}, {"why"}});
+  for (const ImportDecision& decision : decisions) {
+    const ProfileKey& key = decision.profile.key;
+    table.row(
+        {key.family, key.problem.text(), key.device.name,
+         decision.action == ImportDecision::Action::kept_local ? "kept local" : std::string(text(decision.action)),
+         decision.reason});
+  }
+  print(table.text());
+  print(fmt::format("\n{} added, {} replaced, {} local ones kept, {} the same, in {}\n", counts["added"],
+                    counts["replaced"], counts["kept_local"], counts["same"], store.file().string()));
+  if (counts["added"] + counts["replaced"] > 0) print("'heddle profiles verify' measures them on this machine\n");
+  return 0;
+}
+
+Json to_json(const Profile& before, const Remeasured& now) {
+  return {{"family", before.key.family},
+          {"problem", cli::to_json(before.key.problem)},
+          {"configuration", before.configuration},
+          {"status", heddle::text(now.verdict.status)},
+          {"message", now.verdict.message},
+          {"before", now.before},
+          {"now", now.profile ? Json(now.profile->time) : Json()},
+          {"removed", now.removed}};
+}
+
+int verify_profiles(const ProfileOptions& options) {
+  const auto device = open_device(options.device);
+  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write);
+  std::vector<Profile> waiting = store.profiles(options.family);
+  std::erase_if(waiting, [&](const Profile& profile) {
+    const KernelFamily* const family = find_family(profile.key.family);
+    return family == nullptr || !family->supports(device->identity().backend) ||
+           profile.key.device != device->identity() || !matches(profile.key.problem, options.sizes) ||
+           !(options.all || profile.imported || is_stale(profile));
+  });
+
+  ProgressBar bar(options.common.quiet);
+  Json records = Json::array();
+  Table table({{"family"}, {"problem"}, {"before", Table::Align::right}, {"now us", Table::Align::right}, {"outcome"}});
+  std::size_t done = 0;
+  std::map<std::string, DeviceEvaluator> evaluators;  // each keeps what it compiled
+  for (const Profile& profile : waiting) {
+    if (interrupted()) break;
+    bar.show(static_cast<double>(done) / static_cast<double>(waiting.size()),
+             fmt::format("{} of {}  {}", done + 1, waiting.size(), profile.key.problem.text()));
+    const std::uint64_t seed = static_cast<std::uint64_t>(profile.provenance.seed);
+    auto& evaluator =
+        evaluators.try_emplace(profile.key.family, *device, family(profile.key.family), seed).first->second;
+    const Remeasured now = remeasure(evaluator, store, profile);
+    records.push_back(to_json(profile, now));
+    std::string outcome(heddle::text(now.verdict.status));
+    if (!now.verdict.message.empty()) outcome += ": " + now.verdict.message;
+    if (now.removed) outcome += " (removed)";
+    table.row({profile.key.family, profile.key.problem.text(), short_number(now.before),
+               now.profile ? short_number(now.profile->time) : "-", outcome});
+    ++done;
+  }
+  bar.clear();
+  if (options.common.json) {
+    print_document("profiles verify", {{"profiles", store.file().string()},
+                                       {"device", device->label()},
+                                       {"waiting", waiting.size()},
+                                       {"records", records}});
+  } else if (waiting.empty()) {
+    print(fmt::format("nothing to verify for {} in {}; --all measures every profile anew\n", device->label(),
+                      store.file().string()));
+  } else {
+    print(table.text());
+  }
+  if (done == waiting.size()) return 0;
+  flush_output();
+  note(fmt::format("interrupted; {} of {} profiles were verified and are kept", done, waiting.size()));
+  return exit_interrupted;
+}
+
+int prune(const ProfileOptions& options) {
+  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write);
+  std::vector<ProfileStore::Current> current;
+  for (const KernelFamily* each : families()) {
+    for (const char* const backend : {"cuda", "cpu"}) {
+      if (each->supports(backend))
+        current.push_back({std::string(each->name()), backend, each->source(backend).hash()});
+    }
+  }
+  const ProfileStore::Pruned pruned = store.prune(current);
+  if (options.common.json) {
+    print_document(
+        "profiles prune",
+        {{"profiles", store.file().string()}, {"measurements", pruned.measurements}, {"records", pruned.profiles}});
+  } else {
+    print(fmt::format("{} stale measurements and {} stale profiles removed from {}\n", pruned.measurements,
+                      pruned.profiles, store.file().string()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_carry(CLI::App& profiles, Action& chosen) {
+  auto options = std::make_shared<ProfileOptions>();
+  auto* command = &add_subcommand(profiles, chosen, "export", "Write profiles to a JSON file", options, export_to);
+  command->add_option("file", options->file, "Where to write")->type_name("FILE")->required();
+  add_family(*command, *options);
+
+  options = std::make_shared<ProfileOptions>();
+  command = &add_subcommand(profiles, chosen, "import", "Take profiles from a JSON file where they are better", options,
+                            import_from);
+  command->add_option("file", options->file, "What 'heddle profiles export' wrote")->type_name("FILE")->required();
+
+  options = std::make_shared<ProfileOptions>();
+  command = &add_subcommand(profiles, chosen, "verify", "Measure imported and stale profiles on this machine", options,
+                            verify_profiles);
+  command->add_flag("--all", options->all, "Every profile of the device");
+  add_family(*command, *options);
+  add_sizes(*command, options->sizes, true);
+  add_device(*command, options->device);
+
+  options = std::make_shared<ProfileOptions>();
+  add_subcommand(profiles, chosen, "prune", "Remove what was made from kernel sources of the past", options, prune);
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,216 @@
+// heddle profiles list | show | explain
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "heddle/cli/json.hpp"
+#include "heddle/cli/output.hpp"
+#include "heddle/cli/problems.hpp"
+#include "heddle/cli/profiles.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+
+namespace heddle::cli {
+namespace {
+
+std::string device_text(const DeviceIdentity& device) {
+  return fmt::format("{} ({} {}, {} units)", device.name, device.backend, device.architecture, device.units);
+}
+
+std::vector<Profile> matching(const ProfileStore& store, const ProfileOptions& options) {
+  std::vector<Profile> profiles = store.profiles(options.family);
+  std::erase_if(profiles, [&](const Profile& profile) { return !matches(profile.key.problem, options.sizes); });
+  return profiles;
+}
+
+int list(const ProfileOptions& options) {
+  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read);
+  const std::vector<Profile> profiles = matching(store, options);
+  if (options.common.json) {
+    Json array = Json::array();
+    for (const Profile& profile : profiles) {
+      array.push_back(to_json(profile));
+      array.back()["state"] = state(profile);
+    }
+    print_document("profiles list", {{"profiles", store.file().string()}, {"records", array}});
+    return 0;
+  }
+  if (profiles.empty()) {
+    print(fmt::format("no profiles in {}; 'heddle tune' makes some\n", store.file().string()));
+    return 0;
+  }
+  const DeviceIdentity* shown = nullptr;
+  std::optional<Table> table;
+  const auto flush = [&] {
+    if (table) print(table->text() + "\n");
+  };
+  for (const Profile& profile : profiles) {
+    if (shown == nullptr || *shown != profile.key.device) {
+      flush();
+      shown = &profile.key.device;
+      print(device_text(*shown) + "\n");
+      table.emplace(std::vector<Table::Column>{
+          {"family"}, {"problem"}, {"us", Table::Align::right}, {"state"}, {"date"}, {"configuration"}});
+    }
+    table->row({profile.key.family, profile.key.problem.text(), short_number(profile.time), state(profile),
+                profile.provenance.date.substr(0, 10), profile.configuration});
+  }
+  flush();
+  print(fmt::format("{} profiles in {}\n", profiles.size(), store.file().string()));
+  return 0;
+}
+
+/// All that the store knows about one key.
+struct Known {
+  std::optional<Profile> profile;
+  std::map<Status, std::int64_t> statuses;
+  std::vector<Measurement> failures;  ///< newest first
+};
+
+bool failed(Status status) {
+  return status != Status::correct && status != Status::unverified && status != Status::pruned;
+}
+
+std::map<ProfileKey, Known> known(const ProfileStore& store, const ProfileOptions& options) {
+  std::map<ProfileKey, Known> all;
+  for (Profile& profile : matching(store, options)) {
+    const ProfileKey key = profile.key;
+    all[key].profile = std::move(profile);
+  }
+  for (Measurement& measurement : store.measurements()) {
+    const ProfileKey& key = measurement.key;
+    if (!options.family.empty() && key.family != options.family) continue;
+    if (!matches(key.problem, options.sizes)) continue;
+    Known& about = all[key];
+    ++about.statuses[measurement.status];
+    if (failed(measurement.status)) about.failures.push_back(std::move(measurement));
+  }
+  return all;
+}
+
+std::string statuses_text(const std::map<Status, std::int64_t>& statuses) {
+  std::string text;
+  for (const auto& [status, count] : statuses) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, heddle::text(status));
+  }
+  return text.empty() ? "none" : text;
+}
+
+void print_profile(const Profile& profile) {
+  print(fmt::format("  configuration  {}\n", profile.configuration));
+  print(fmt::format("  time           {} us per sample, spread {}, over {} samples\n", short_number(profile.time),
+                    short_number(profile.spread), profile.samples));
+  for (const std::string& tie : profile.ties) print(fmt::format("  as fast        {}\n", tie));
+  print(fmt::format("  worst error    {:.2g} of the change\n", profile.worst_error));
+  print(fmt::format("  state          {}\n", state(profile)));
+  const Provenance& from = profile.provenance;
+  std::string origin;
+  for (const std::string& part : {from.date, from.tool, from.compiler, from.driver, from.host, from.clocks}) {
+    if (!part.empty()) origin += (origin.empty() ? "" : ", ") + part;
+  }
+  print(fmt::format("  measured       {}; {} search, seed {}\n", origin, from.strategy, from.seed));
+}
+
+int show(const ProfileOptions& options) {
+  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read);
+  const auto all = known(store, options);
+  if (options.common.json) {
+    Json records = Json::array();
+    for (const auto& [key, about] : all) {
+      Json statuses = Json::object(), failures = Json::array();
+      for (const auto& [status, count] : about.statuses) statuses[std::string(text(status))] = count;
+      for (const Measurement& failure : about.failures) {
+        failures.push_back(
+            {{"configuration", failure.configuration}, {"status", text(failure.status)}, {"message", failure.message}});
+      }
+      records.push_back({{"family", key.family},
+                         {"device", to_json(key.device)},
+                         {"problem", to_json(key.problem)},
+                         {"profile", about.profile ? to_json(*about.profile) : Json()},
+                         {"state", about.profile ? Json(state(*about.profile)) : Json()},
+                         {"measurements", statuses},
+                         {"failures", failures}});
+    }
+    print_document("profiles show", {{"profiles", store.file().string()}, {"records", records}});
+    return 0;
+  }
+  if (all.empty()) print(fmt::format("nothing of the kind in {}\n", store.file().string()));
+  constexpr std::size_t most_failures = 3;
+  for (const auto& [key, about] : all) {
+    print(fmt::format("{} {} on {}\n", key.family, key.problem.text(), device_text(key.device)));
+    if (about.profile) print_profile(*about.profile);
+    print(fmt::format("  measurements   {}\n", statuses_text(about.statuses)));
+    for (std::size_t i = 0; i < std::min(about.failures.size(), most_failures); ++i) {
+      const Measurement& failure = about.failures[i];
+      print(fmt::format("  failed         {}: {}: {}\n", failure.configuration, text(failure.status), failure.message));
+    }
+    print("\n");
+  }
+  return 0;
+}
+
+Json to_json(const Candidate& candidate) {
+  return {{"configuration", candidate.configuration.text()},
+          {"tier", text(candidate.tier)},
+          {"distance", candidate.distance},
+          {"reason", candidate.reason},
+          {"profile", candidate.profile != nullptr ? cli::to_json(*candidate.profile) : Json()}};
+}
+
+int explain(const ProfileOptions& options) {
+  const auto device = open_device(options.device);
+  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read);
+  Json explanations = Json::array();
+  bool first = true;
+  for (const KernelFamily* each : families()) {
+    if (!options.family.empty() && each->name() != options.family) continue;
+    if (!each->supports(device->identity().backend)) continue;
+    const Dispatcher dispatcher(device->identity(), *each, store.profiles());
+    const auto explanation = dispatcher.explain(one_problem(*each, device->identity(), options.sizes));
+    if (!options.common.json) {
+      print((first ? "" : "\n") + explanation.text() + "\n");
+      first = false;
+      continue;
+    }
+    Json candidates = Json::array(), rejections = Json::array();
+    for (const Candidate& candidate : explanation.candidates) candidates.push_back(to_json(candidate));
+    for (const auto& rejection : explanation.rejections) {
+      rejections.push_back({{"profile", cli::to_json(*rejection.profile)}, {"reason", rejection.reason}});
+    }
+    explanations.push_back({{"family", explanation.family},
+                            {"device", cli::to_json(explanation.device)},
+                            {"problem", cli::to_json(explanation.problem)},
+                            {"candidates", candidates},
+                            {"rejections", rejections}});
+  }
+  if (options.common.json) {
+    print_document("profiles explain", {{"profiles", store.file().string()}, {"explanations", explanations}});
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_look(CLI::App& profiles, Action& chosen) {
+  auto options = std::make_shared<ProfileOptions>();
+  auto* command = &add_subcommand(profiles, chosen, "list", "The profiles there are, a line each", options, list);
+  add_family(*command, *options);
+  add_sizes(*command, options->sizes, true);
+
+  options = std::make_shared<ProfileOptions>();
+  command = &add_subcommand(profiles, chosen, "show", "All that is known about problems, failures too", options, show);
+  add_family(*command, *options);
+  add_sizes(*command, options->sizes, true);
+
+  options = std::make_shared<ProfileOptions>();
+  command = &add_subcommand(profiles, chosen, "explain", "What would run for a problem, and why", options, explain);
+  add_family(*command, *options);
+  add_sizes(*command, options->sizes, false);
+  add_device(*command, options->device);
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,194 @@
+// heddle train: trains a network with the mappings that the profiles suggest.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "heddle/cli/command.hpp"
+#include "heddle/cli/data_options.hpp"
+#include "heddle/cli/epoch_table.hpp"
+#include "heddle/cli/interrupt.hpp"
+#include "heddle/cli/json.hpp"
+#include "heddle/cli/options.hpp"
+#include "heddle/cli/output.hpp"
+#include "heddle/runtime/model/model_file.hpp"
+#include "heddle/runtime/train/trainer.hpp"
+
+namespace heddle::cli {
+namespace {
+
+struct TrainOptions {
+  explicit TrainOptions(const Trainer& with) : trainer(with), values(with.options()) {}
+
+  Common common;
+  const Trainer& trainer;
+  OptionValues values;
+  DataArguments data;
+  std::string train, test, test_label, resume, device, profiles;
+  std::string model = "model.heddle";
+};
+
+/// Whoever trains for an hour wants to know before that the model cannot be written.
+void check_destination(const std::filesystem::path& file) {
+  const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    throw Error(ErrorKind::input, fmt::format("option --model: no folder '{}' to write '{}' into", folder.string(),
+                                              file.filename().string()));
+  }
+  if (std::filesystem::is_directory(file, ignored)) {
+    throw Error(ErrorKind::input, fmt::format("option --model: '{}' is a folder, expected a file", file.string()));
+  }
+}
+
+Dataset load_training_data(const TrainOptions& options, const std::optional<Model>& resumed) {
+  DataOptions how{.label = options.data.label, .header = options.data.header};
+  how.task = options.data.task.value_or(resumed ? resumed->task : Task::classify);
+  if (resumed && how.task != resumed->task) {
+    throw Error(ErrorKind::usage, "option --task: the resumed model does the other task");
+  }
+  if (resumed) how.expected = resumed->expectation();
+  return load_dataset(options.train, how);
+}
+
+Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
+  DataOptions how{.task = train.task, .label = options.test_label, .header = options.data.header};
+  if (how.label.empty()) {
+    if (options.data.label.starts_with("file:")) {
+      throw Error(ErrorKind::usage, "option --test-label: expected file:PATH with the labels of " + options.test);
+    }
+    how.label = options.data.label;
+  }
+  how.expected = expectation(train);
+  return load_dataset(options.test, how);
+}
+
+Json document(const TrainOptions& options, const Device& device, const Dataset& train,
+              const std::optional<Dataset>& test, const TrainingResult& result) {
+  Json epochs = Json::array();
+  for (const EpochReport& report : result.epochs) epochs.push_back(to_json(report, train.task));
+  return {{"device", device.label()},
+          {"identity", to_json(device.identity())},
+          {"data",
+           {{"train", train.source},
+            {"train_rows", train.rows()},
+            {"test", test ? Json(test->source) : Json()},
+            {"test_rows", test ? Json(test->rows()) : Json()},
+            {"dim", train.dim},
+            {"outputs", train.outputs()},
+            {"task", train.task == Task::classify ? "classify" : "regress"}}},
+          {"model", options.model},
+          {"rules", result.model.network.rules()},
+          {"ending", text(result.ending)},
+          {"message", result.message},
+          {"compiler_calls", device.compiler_calls()},
+          {"microseconds_per_sample", microseconds_per_sample(result.epochs)},
+          {"epochs", epochs}};
+}
+
+int run(const TrainOptions& options) {
+  check_destination(options.model);
+  std::optional<Model> resumed;
+  if (!options.resume.empty()) resumed = load_model(options.resume);
+  const Dataset train = load_training_data(options, resumed);
+  std::optional<Dataset> test;
+  if (!options.test.empty()) test = load_test_data(options, train);
+  const auto device = open_device(options.device);
+  const auto profiles = open_profiles(options.profiles, ProfileStore::Access::read).profiles();
+
+  ProgressBar bar(options.common.quiet);
+  EpochTable table(train.task, test.has_value(), options.values.number("validation") > 0);
+  const auto say = [&](const std::string& line) {
+    if (options.common.json) return;
+    bar.clear();
+    print(line);
+    std::fflush(stdout);
+  };
+  say(fmt::format("{}: {} rows, {} inputs, {} {}; on {} ({})\n", train.source, train.rows(), train.dim, train.outputs(),
+                  train.task == Task::classify ? "classes" : "outputs", device->label(), device->identity().name));
+  TrainingObserver observer;
+  observer.epoch = [&](const EpochReport& report) { say(table.line(report)); };
+  observer.progress = [&](const TrainingProgress& progress) {
+    const double part =
+        static_cast<double>(progress.position) / static_cast<double>(std::max<std::int64_t>(progress.samples, 1));
+    bar.show((static_cast<double>(progress.epoch) - 1 + part) / static_cast<double>(progress.last_epoch),
+             fmt::format("epoch {} of {}, {} rules", progress.epoch, progress.last_epoch, progress.rules));
+  };
+  observer.notice = [&](const std::string& line) {
+    bar.clear();
+    if (!options.common.quiet) note(line);
+  };
+  observer.stop = interrupted;
+  const TrainingJob job{.train = &train,
+                        .test = test ? &*test : nullptr,
+                        .resume = resumed ? &*resumed : nullptr,
+                        .options = options.values};
+  const TrainingResult result = options.trainer.train(*device, profiles, job, observer);
+  bar.clear();
+  save_model(result.model, options.model);
+
+  if (options.common.json) {
+    print_document("train", document(options, *device, train, test, result));
+  } else {
+    if (!result.message.empty()) say(result.message + "\n");
+    say(table.closing(result.epochs, result.model.network.rules()));
+    say(fmt::format("model: {}\n", options.model));
+  }
+  if (result.ending == Ending::diverged) {
+    throw Error(ErrorKind::input, fmt::format("{}; the last good model is kept in {}", result.message, options.model));
+  }
+  if (result.ending != Ending::stopped) return 0;
+  flush_output();
+  note(fmt::format("interrupted; the model so far is kept in {0}, 'heddle train {1} --resume {0}' goes on from it",
+                   options.model, options.train));
+  return exit_interrupted;
+}
+
+void add_trainer_option(CLI::App& command, const Option& option, OptionValues& values) {
+  if (option.kind == Option::Kind::flag) {
+    command.add_flag_function(
+        fmt::format("--{0},!--no-{0}", option.name),
+        [&values, name = option.name](std::int64_t count) { values.set(name, count > 0 ? "true" : "false"); },
+        fmt::format("{} [default: {}]", option.meaning, option.default_value == "true" ? "yes" : "no"));
+    return;
+  }
+  const char* const type = option.kind == Option::Kind::integer  ? "N"
+                           : option.kind == Option::Kind::number ? "F"
+                                                                 : "WORD";
+  std::string meaning = option.meaning;
+  for (const std::string& choice : option.choices) meaning += (&choice == option.choices.data() ? ": " : ", ") + choice;
+  command
+      .add_option_function<std::string>(
+          "--" + option.name, [&values, name = option.name](const std::string& value) { values.set(name, value); },
+          fmt::format("{} [default: {}]", meaning, option.default_value))
+      ->type_name(type)
+      ->group("Training");
+}
+
+}  // namespace
+
+void add_train(CLI::App& program, Action& chosen) {
+  const Trainer& trainer = *trainers().front();
+  auto* const command = program.add_subcommand("train", std::string("Train: ") + std::string(trainer.meaning()));
+  const auto options = std::make_shared<TrainOptions>(trainer);
+  command->add_option("data", options->train, "Training rows: numeric text, IDX, or gzip of either")
+      ->type_name("DATA")
+      ->required();
+  command->add_option("--test", options->test, "Rows to score after every epoch")->type_name("DATA");
+  add_data_options(*command, options->data);
+  command->add_option("--test-label", options->test_label, "The same for the test rows [default: as --label]")
+      ->type_name("COLUMN");
+  add_task(*command, options->data);
+  for (const Option& option : trainer.options()) add_trainer_option(*command, option, options->values);
+  command->add_option("--resume", options->resume, "Go on training this model")->type_name("MODEL");
+  command->add_option("--model", options->model, "Where to keep the model")->type_name("FILE")->capture_default_str();
+  add_device(*command, options->device);
+  add_profile_file(*command, options->profiles);
+  add_common(*command, options->common);
+  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace heddle::cli

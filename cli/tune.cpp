@@ -1,0 +1,288 @@
+// heddle tune: searches for the fastest mappings on one device and keeps them.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "heddle/cli/command.hpp"
+#include "heddle/cli/interrupt.hpp"
+#include "heddle/cli/json.hpp"
+#include "heddle/cli/options.hpp"
+#include "heddle/cli/output.hpp"
+#include "heddle/cli/problems.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/device_evaluator.hpp"
+#include "heddle/tuner/tuner.hpp"
+
+namespace heddle::cli {
+namespace {
+
+struct TuneOptions {
+  Common common;
+  std::string device, profiles;
+  std::vector<std::string> families;
+  Sizes sizes;
+  Budget budget;
+  TunerOptions tuner;
+};
+
+/// A search without end would surprise; this covers the default problems of one GPU well.
+constexpr double default_seconds = 600.0;
+
+struct FamilyTask {
+  const KernelFamily* family = nullptr;
+  std::vector<Problem> problems;
+};
+
+std::vector<FamilyTask> tasks(const TuneOptions& options, const DeviceIdentity& device) {
+  std::vector<FamilyTask> tasks;
+  for (const std::string& name : options.families) {
+    if (!family(name).supports(device.backend)) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("option --family: {} has no templates for the backend {}", name, device.backend));
+    }
+    tasks.push_back({&family(name), {}});
+  }
+  if (tasks.empty()) {
+    for (const KernelFamily* each : families()) {
+      if (each->supports(device.backend)) tasks.push_back({each, {}});
+    }
+  }
+  for (FamilyTask& task : tasks) task.problems = problem_grid(*task.family, device, options.sizes);
+  return tasks;
+}
+
+std::string time_text(const std::optional<double>& time) { return time ? short_number(*time) : "-"; }
+
+/// Rows appear while the search goes on, so the widths are fixed by what is known before it.
+class ResultPrinter {
+ public:
+  explicit ResultPrinter(const FamilyTask& task) {
+    for (const Problem& problem : task.problems) width_ = std::max(width_, problem.text().size());
+  }
+
+  void head(const std::vector<NamedTime>& named) const {
+    std::string line = fmt::format("{:<{}}  {:>8}  {:>8}  {:>6}", "problem", width_, "us", "default", "gain");
+    for (const NamedTime& other : named) line += fmt::format("  {:>8}", other.name);
+    print(line + "  configuration\n");
+  }
+
+  void row(const TuningResult& result) {
+    if (!result.profile && result.interrupted) return;
+    if (!headed_) head(result.named);
+    headed_ = true;
+    std::string line = fmt::format("{:<{}}", result.problem.text(), width_);
+    if (!result.profile) {
+      print(line + "  no configuration passed; 'heddle profiles show' tells how each one failed\n");
+      return;
+    }
+    const auto gain = result.baseline.time ? short_number(*result.baseline.time / result.profile->time) + "x" : "-";
+    line +=
+        fmt::format("  {:>8}  {:>8}  {:>6}", short_number(result.profile->time), time_text(result.baseline.time), gain);
+    for (const NamedTime& other : result.named) line += fmt::format("  {:>8}", time_text(other.time));
+    line += "  " + result.profile->configuration;
+    if (!result.profile->ties.empty()) line += fmt::format("  ({} ties)", result.profile->ties.size());
+    if (!result.searched) line += "  (verified again)";
+    if (!result.kept) line += "  (another process kept a better one)";
+    print(line + "\n");
+  }
+
+ private:
+  std::size_t width_ = 7;
+  bool headed_ = false;
+};
+
+std::string progress_text(const TuningProgress& progress) {
+  std::string text =
+      fmt::format("{} of {}  {}  {}", progress.problem_index + 1, progress.problems,
+                  progress.problem != nullptr ? progress.problem->text() : "", heddle::text(progress.stage));
+  if (progress.best) text += fmt::format("  best {} us", short_number(*progress.best));
+  text += fmt::format("  {} tried", progress.all_evaluations);
+  if (progress.seconds_left) text += fmt::format("  {} left", duration(*progress.seconds_left));
+  return text;
+}
+
+Json to_json(const NamedTime& time) {
+  return {{"name", time.name},
+          {"configuration", time.configuration},
+          {"microseconds_per_sample", time.time ? Json(*time.time) : Json()},
+          {"status", text(time.status)}};
+}
+
+Json to_json(const Effort& effort) {
+  return {{"waiting", effort.waiting},
+          {"measuring", effort.measuring},
+          {"verifying", effort.verifying},
+          {"compiling", effort.compiling},
+          {"total", effort.total}};
+}
+
+Json to_json(std::string_view family, const TuningResult& result) {
+  Json named = Json::array(), statuses = Json::object();
+  for (const NamedTime& time : result.named) named.push_back(to_json(time));
+  for (const auto& [status, count] : result.statuses) statuses[std::string(text(status))] = count;
+  return {{"family", family},
+          {"problem", cli::to_json(result.problem)},
+          {"searched", result.searched},
+          {"interrupted", result.interrupted},
+          {"kept", result.kept},
+          {"profile", result.profile ? cli::to_json(*result.profile) : Json()},
+          {"baseline", to_json(result.baseline)},
+          {"named", named},
+          {"samples", result.samples},
+          {"valid", result.valid},
+          {"evaluations", result.evaluations()},
+          {"statuses", statuses},
+          {"seconds", to_json(result.effort)}};
+}
+
+struct Summary {
+  std::size_t problems = 0, reached = 0;
+  std::int64_t evaluations = 0;
+  std::map<Status, std::int64_t> statuses;
+  Effort effort;
+  double log_gain = 0.0;
+  std::size_t gains = 0;
+
+  void add(const TuningResult& result) {
+    if (result.profile) ++reached;
+    evaluations += result.evaluations();
+    for (const auto& [status, count] : result.statuses) statuses[status] += count;
+    effort += result.effort;
+    if (result.profile && result.baseline.time) {
+      log_gain += std::log(*result.baseline.time / result.profile->time);
+      ++gains;
+    }
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string counts;
+    for (const auto& [status, count] : statuses) {
+      std::string name(heddle::text(status));
+      std::replace(name.begin(), name.end(), '_', ' ');
+      counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, name);
+    }
+    std::string text = fmt::format("\n{} of {} problems tuned in {}; {} configurations tried{}{}\n", reached, problems,
+                                   duration(effort.total), evaluations, counts.empty() ? "" : ": ", counts);
+    text += fmt::format("time went to waiting for the compiler {} s, measuring {} s, verifying {} s\n",
+                        short_number(effort.waiting), short_number(effort.measuring), short_number(effort.verifying));
+    if (gains > 0) {
+      text += fmt::format("against the untuned default: {}x on average (geometric mean)\n",
+                          short_number(std::exp(log_gain / static_cast<double>(gains))));
+    }
+    return text;
+  }
+};
+
+int run(const TuneOptions& options) {
+  const auto device = open_device(options.device);
+  const auto work = tasks(options, device->identity());
+  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write);
+  std::size_t waiting = 0;
+  for (const FamilyTask& task : work) waiting += task.problems.size();
+  Summary summary;
+  summary.problems = waiting;
+
+  Budget budget = options.budget;
+  if (!budget.seconds && !budget.evaluations) budget.seconds = default_seconds;
+  StopCondition stop(budget, interrupted);
+  ProgressBar bar(options.common.quiet);
+  Json results = Json::array();
+  for (const FamilyTask& task : work) {
+    if (!options.common.json) {
+      print(fmt::format("{}tuning {} on {} ({}), {} problems\n", &task == work.data() ? "" : "\n", task.family->name(),
+                        device->label(), device->identity().name, task.problems.size()));
+      std::fflush(stdout);
+    }
+    ResultPrinter printer(task);
+    TunerCallbacks callbacks;
+    callbacks.progress = [&](const TuningProgress& progress) { bar.show(progress.fraction, progress_text(progress)); };
+    callbacks.result = [&](const TuningResult& result) {
+      if (options.common.json) return;
+      bar.clear();
+      printer.row(result);
+      std::fflush(stdout);
+    };
+    StopCondition part = stop.part(static_cast<double>(task.problems.size()) / static_cast<double>(waiting));
+    waiting -= task.problems.size();
+    DeviceEvaluator evaluator(*device, *task.family, options.tuner.seed);
+    for (const TuningResult& result : Tuner(evaluator, store, options.tuner, callbacks).tune(task.problems, part)) {
+      summary.add(result);
+      results.push_back(to_json(task.family->name(), result));
+    }
+    if (stop.interrupted()) break;
+  }
+  bar.clear();
+
+  if (options.common.json) {
+    print_document("tune", {{"device", device->label()},
+                            {"identity", cli::to_json(device->identity())},
+                            {"profiles", store.file().string()},
+                            {"strategy", options.tuner.strategy},
+                            {"seed", options.tuner.seed},
+                            {"interrupted", stop.interrupted()},
+                            {"problems", summary.problems},
+                            {"evaluations", summary.evaluations},
+                            {"compiler_calls", device->compiler_calls()},
+                            {"seconds", to_json(summary.effort)},
+                            {"results", results}});
+  } else {
+    print(summary.text());
+    print(fmt::format("profiles: {}\n", store.file().string()));
+  }
+  if (!stop.interrupted()) return 0;
+  flush_output();
+  note(fmt::format("interrupted; {} measurements and {} profiles of this run are kept in {}", summary.evaluations,
+                   summary.reached, store.file().string()));
+  return exit_interrupted;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& program, Action& chosen) {
+  auto* const command = program.add_subcommand("tune", "Find the fastest mappings on a device and keep them");
+  const auto options = std::make_shared<TuneOptions>();
+  add_device(*command, options->device);
+  std::string names;
+  for (const KernelFamily* each : families()) names += (names.empty() ? "" : ", ") + std::string(each->name());
+  command->add_option("--family", options->families, "Kernel families to tune: " + names + " [default: all]")
+      ->type_name("F")
+      ->expected(1)
+      ->delimiter(',')
+      ->each([](const std::string& name) { (void)family(name); });
+  add_sizes(*command, options->sizes, true);
+  names.clear();
+  for (const StrategyEntry& each : strategies()) names += fmt::format("\n  {}: {}", each.name, each.meaning);
+  command->add_option("--strategy", options->tuner.strategy, "How to search" + names)
+      ->type_name("S")
+      ->capture_default_str()
+      ->each([](const std::string& name) { (void)strategy(name); });
+  command
+      ->add_option_function<std::string>(
+          "--budget", [options](const std::string& text) { options->budget.seconds = read_duration("--budget", text); },
+          "Time to spend, as 30s, 5m or 1h [default: 10m, or none with --evaluations]")
+      ->type_name("TIME");
+  command
+      ->add_option_function<std::string>(
+          "--evaluations",
+          [options](const std::string& text) { options->budget.evaluations = read_integer("--evaluations", text, 1); },
+          "Configurations to try at most, all problems together")
+      ->type_name("N");
+  command
+      ->add_option_function<std::string>(
+          "--seed",
+          [options](const std::string& text) {
+            options->tuner.seed = static_cast<std::uint64_t>(read_integer("--seed", text, 0));
+          },
+          "Of the search and of the workload [default: 1]")
+      ->type_name("N");
+  add_profile_file(*command, options->profiles);
+  add_common(*command, options->common);
+  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace heddle::cli
