@@ -20,6 +20,8 @@ class TemplateSource {
  public:
   /// Collects `main` and its includes from embedded_sources(); throws std::out_of_range if one is missing.
   explicit TemplateSource(std::string_view main);
+  /// From `files`, the template first and then all that it includes; their texts must outlive this.
+  explicit TemplateSource(std::vector<SourceFile> files);
 
   [[nodiscard]] const SourceFile& main() const noexcept { return files_.front(); }
   [[nodiscard]] const std::vector<SourceFile>& files() const noexcept { return files_; }  ///< main first
