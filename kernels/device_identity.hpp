@@ -9,13 +9,13 @@
 namespace heddle {
 
 struct DeviceIdentity {
-  std::string backend;             ///< "cuda", "cpu", "emulator"
-  std::string name;                ///< card or processor model, as the vendor prints it
-  std::string architecture;        ///< compute capability "9.0", or the instruction set "x86-64-v4"
-  std::int64_t units = 0;          ///< streaming multiprocessors, or cores this process may use
-  std::int64_t memory_gib = 0;     ///< device memory rounded to GiB; 0 for cpu
-  std::int64_t cache_bytes = 0;    ///< L2 of a GPU, last-level cache of a CPU
-  std::int64_t local_bytes = 0;    ///< shared memory one block may opt in to; L2 of one core
+  std::string backend;           ///< "cuda", "cpu", "emulator"
+  std::string name;              ///< card or processor model, as the vendor prints it
+  std::string architecture;      ///< compute capability "9.0", or the instruction set "x86-64-v4"
+  std::int64_t units = 0;        ///< streaming multiprocessors, or cores this process may use
+  std::int64_t memory_gib = 0;   ///< device memory rounded to GiB; 0 for cpu
+  std::int64_t cache_bytes = 0;  ///< L2 of a GPU, last-level cache of a CPU
+  std::int64_t local_bytes = 0;  ///< shared memory one block may opt in to; L2 of one core
 
   /// One line that holds every field: the database key. parse(text()) gives the same identity.
   [[nodiscard]] std::string text() const;

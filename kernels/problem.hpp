@@ -11,8 +11,8 @@ namespace heddle {
 
 /// One size of a family's problems, as the family declares it.
 struct Axis {
-  std::string name;     ///< "rules"
-  double weight = 1.0;  ///< of (log2 ratio)^2 in the distance between two problems
+  std::string name;                ///< "rules"
+  double weight = 1.0;             ///< of (log2 ratio)^2 in the distance between two problems
   std::int64_t maximum = 1 << 24;  ///< larger values are refused wherever they come from
 };
 

@@ -37,6 +37,7 @@ class Configuration {
   bool operator==(const Configuration&) const = default;
 
  private:
+  friend class SearchSpace;  // grows and shrinks one while it enumerates
   std::vector<Entry> entries_;
 };
 
@@ -50,13 +51,16 @@ struct Parameter {
 
 struct Constraint {
   std::string name;  ///< shown when violated
-  /// Called with complete configurations; parameters without a meaning are absent.
+  /// Called as soon as the values of all parameters up to and including `last` are known, so that an enumeration drops
+  /// a whole branch at once; parameters without a meaning are absent. Empty: called with complete configurations.
+  std::string last;
   std::function<bool(const Configuration&, const Problem&, const DeviceIdentity&)> holds;
 };
 
 /// All configurations of a kernel family on one device.
 class SearchSpace {
  public:
+  /// Throws std::out_of_range if a constraint names a parameter that is not there.
   SearchSpace(DeviceIdentity device, std::vector<Parameter> parameters, std::vector<Constraint> constraints);
 
   [[nodiscard]] const std::vector<Parameter>& parameters() const noexcept { return parameters_; }
@@ -73,9 +77,13 @@ class SearchSpace {
   [[nodiscard]] Configuration parse(std::string_view text) const;
 
  private:
+  void extend(Configuration& prefix, std::size_t parameter, const Problem& problem,
+              std::vector<Configuration>& found) const;
+
   DeviceIdentity device_;
   std::vector<Parameter> parameters_;
   std::vector<Constraint> constraints_;
+  std::vector<std::size_t> known_after_;  // per constraint: how many parameters it has to wait for
 };
 
 }  // namespace heddle

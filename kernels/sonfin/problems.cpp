@@ -7,7 +7,7 @@ namespace heddle::sonfin {
 const std::vector<Axis>& problem_axes() {
   // Outputs change only the combination of the rules, a small part of the work until they rival the inputs.
   static const std::vector<Axis> axes{{.name = "rules", .weight = 1.0, .maximum = 1 << 20},
-                                      {.name = "dim", .weight = 1.0, .maximum = 1 << 17},
+                                      {.name = "dim", .weight = 1.0, .maximum = 1 << 16},
                                       {.name = "outputs", .weight = 0.3, .maximum = 1 << 14}};
   return axes;
 }

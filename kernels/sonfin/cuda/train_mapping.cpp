@@ -17,29 +17,34 @@ constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kWord = 4;            // bytes of a float, of an int32
 constexpr std::int64_t kDecisionBytes = 16;  // Decision in tile.cuh
 
-/// What a configuration means in numbers; names as in tile.cuh.
-struct Shape {
-  std::int64_t kernels, block, lanes, inputs, rules, vector, combine = 0;
-  bool tree = false, graph = false, overlap = false;
+/// How the task matrix is laid over threads; names as in tile.cuh.
+struct Tiling {
+  std::int64_t block, lanes, inputs = 1, rules = 1, vector;
 
-  explicit Shape(const Configuration& c)
-      : kernels(c.number("kernels")),
-        block(c.number("block_size")),
-        lanes(c.number("threads_per_rule")),
-        inputs(1),
-        rules(1),
-        vector(c.number("vector")) {
+  explicit Tiling(const Configuration& c)
+      : block(c.number("block_size")), lanes(c.number("threads_per_rule")), vector(c.number("vector")) {
     const std::int64_t count = c.number("coarsen_count");
     if (count > 1) (c.word("coarsening") == "dims" ? inputs : rules) = count;
-    if (c.has("combine_size")) combine = c.number("combine_size");
-    if (c.has("reduction")) tree = c.word("reduction") == "tree";
-    graph = c.word("scheme") == "graph";
-    overlap = c.has("launch") && c.word("launch") == "overlapped";
   }
 
   std::int64_t rules_per_block() const { return block / lanes * rules; }
   std::int64_t span() const { return lanes * inputs * vector; }
   std::int64_t blocks(std::int64_t total_rules) const { return ceil_div(total_rules, rules_per_block()); }
+};
+
+/// What a whole configuration means in numbers.
+struct Shape : Tiling {
+  std::int64_t kernels, combine;
+  bool tree, graph, overlap;
+
+  explicit Shape(const Configuration& c)
+      : Tiling(c),
+        kernels(c.number("kernels")),
+        combine(c.has("combine_size") ? c.number("combine_size") : 0),
+        tree(c.has("reduction") && c.word("reduction") == "tree"),
+        graph(c.word("scheme") == "graph"),
+        overlap(c.has("launch") && c.word("launch") == "overlapped") {}
+
   std::int64_t reduce_words() const {
     if (tree) return block;
     return lanes > kWarp ? rules * (block / kWarp) : 0;
@@ -69,11 +74,6 @@ std::vector<Value> words(std::initializer_list<const char*> values) {
 
 std::vector<Parameter> parameters(const DeviceIdentity& device) {
   std::vector<Parameter> list{
-      {.name = "scheme",
-       .values = words({"graph", "stepwise"}),
-       .meaning = "launches captured, or one by one",
-       .active = {}},
-      {.name = "kernels", .values = numbers({1, 2, 3}), .meaning = "launches per sample", .active = {}},
       {.name = "coarsen_count",
        .values = numbers({1, 2, 4, 8}),
        .meaning = "tasks one thread takes at a time",
@@ -91,6 +91,11 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
        .meaning = "threads that share a rule",
        .active = {}},
       {.name = "vector", .values = numbers({4, 2, 1}), .meaning = "inputs in one memory access", .active = {}},
+      {.name = "kernels", .values = numbers({1, 2, 3}), .meaning = "launches per sample", .active = {}},
+      {.name = "scheme",
+       .values = words({"graph", "stepwise"}),
+       .meaning = "launches captured, or one by one",
+       .active = {}},
       {.name = "reduction",
        .values = words({"shuffle", "tree"}),
        .meaning = "sums over a rule by shuffles, or by a tree in shared memory",
@@ -111,40 +116,41 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
 std::vector<Constraint> constraints() {
   using Identity = DeviceIdentity;
   return {
-      {"threads_per_rule <= block_size",
+      {"threads_per_rule <= block_size", "threads_per_rule",
        [](const Configuration& c, const Problem&, const Identity&) {
          return c.number("threads_per_rule") <= c.number("block_size");
        }},
-      {"at most 16 parameters of a kind in a thread's registers, 8 in blocks of 1024",
+      {"at most 16 parameters of a kind in a thread's registers, 8 in blocks of 1024", "vector",
        [](const Configuration& c, const Problem&, const Identity&) {
          return c.number("coarsen_count") * c.number("vector") <= (c.number("block_size") == 1024 ? 8 : 16);
        }},
-      {"coarsen_count <= dim, rules",
+      {"coarsen_count <= dim, rules", "coarsening",
        [](const Configuration& c, const Problem& p, const Identity&) {
          const std::int64_t count = c.number("coarsen_count");
          return count == 1 || count <= p.at(c.word("coarsening") == "dims" ? "dim" : "rules");
        }},
-      {"no more than half of a rule's threads without an input",
+      {"no more than half of a rule's threads without an input", "vector",
        [](const Configuration& c, const Problem& p, const Identity&) {
-         return Shape(c).span() <= std::max(2 * padded(p.at("dim")) - 1, kWarp);
+         return Tiling(c).span() <= std::max(2 * padded(p.at("dim")) - 1, kWarp);
        }},
-      {"a row in at most 16 passes", [](const Configuration& c, const Problem& p,
-                                        const Identity&) { return padded(p.at("dim")) <= 16 * Shape(c).span(); }},
-      {"no more than half of a block without a rule",
+      {"a row in at most 16 passes", "vector",
        [](const Configuration& c, const Problem& p, const Identity&) {
-         return c.number("block_size") == kWarp || Shape(c).rules_per_block() < 2 * p.at("rules");
+         return padded(p.at("dim")) <= 16 * Tiling(c).span();
        }},
-      {"a tree is the published mapping: separate launches, no coarsening",
+      {"no more than half of a block without a rule", "vector",
+       [](const Configuration& c, const Problem& p, const Identity&) {
+         return c.number("block_size") == kWarp || Tiling(c).rules_per_block() < 2 * p.at("rules");
+       }},
+      {"a tree is the published mapping: separate launches, no coarsening", "reduction",
        [](const Configuration& c, const Problem&, const Identity&) {
          return !c.has("reduction") || c.word("reduction") == "shuffle" ||
                 (c.word("scheme") == "stepwise" && c.number("coarsen_count") == 1 && c.number("vector") == 1);
        }},
-      {"at most 1024 blocks whose sums every block combines",
+      {"at most 1024 blocks whose sums every block combines", "kernels",
        [](const Configuration& c, const Problem& p, const Identity&) {
-         const Shape shape(c);
-         return shape.kernels > 1 || shape.blocks(p.at("rules")) <= 1024;
+         return c.number("kernels") > 1 || Tiling(c).blocks(p.at("rules")) <= 1024;
        }},
-      {"shared memory of a block",
+      {"shared memory of a block", "combine_size",
        [](const Configuration& c, const Problem& p, const Identity& device) {
          const Shape shape(c);
          const std::int64_t bytes =
@@ -193,8 +199,8 @@ class TrainMapping final : public Mapping {
       for (std::int64_t lanes = wanted; lanes <= 1024; lanes *= 2) {
         for (const std::int64_t block : {128, 64, 32, 256, 512, 1024}) {
           const std::string configuration =
-              fmt::format("scheme=graph kernels={} coarsen_count=1 block_size={} threads_per_rule={} vector=4{}{}",
-                          kernels, block, lanes, kernels > 1 ? " combine_size=1024" : "",
+              fmt::format("coarsen_count=1 block_size={} threads_per_rule={} vector=4 kernels={} scheme=graph{}{}",
+                          block, lanes, kernels, kernels > 1 ? " combine_size=1024" : "",
                           device.compute_capability() >= 90 ? " launch=ordered" : "");
           const Configuration candidate = all.parse(configuration);
           if (!all.violated(candidate, problem)) return candidate;
@@ -215,7 +221,7 @@ class TrainMapping final : public Mapping {
            const auto threads = std::max<std::int64_t>(
                static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(p.at("dim")))), kWarp);
            return space.parse(fmt::format(
-               "scheme=stepwise kernels=3 coarsen_count=1 block_size={0} threads_per_rule={0} vector=1 reduction=tree "
+               "coarsen_count=1 block_size={0} threads_per_rule={0} vector=1 kernels=3 scheme=stepwise reduction=tree "
                "combine_size={1}{2}",
                threads, p.at("rules") > 256 ? 1024 : 256, launches ? " launch=ordered" : ""));
          }}};

@@ -1,0 +1,10 @@
+# Run by heddle_embed: writes OUTPUT from the files INPUTS below ROOT.
+string(REPLACE "|" ";" inputs "${INPUTS}")
+set(text "#include \"heddle/kernels/template_source.hpp\"\n\nnamespace heddle {\n\n")
+string(APPEND text "const std::vector<SourceFile>& embedded_sources() {\n  static const std::vector<SourceFile> files{\n")
+foreach(input IN LISTS inputs)
+  file(READ ${ROOT}/${input} content)
+  string(APPEND text "      {\"heddle/${input}\", R\"embedded(${content})embedded\"},\n")
+endforeach()
+string(APPEND text "  };\n  return files;\n}\n\n}  // namespace heddle\n")
+file(WRITE ${OUTPUT} "${text}")
