@@ -1,0 +1,207 @@
+#include "heddle/runtime/device/cuda/cuda_compiler.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "heddle/kernels/kernel_family.hpp"
+#include "runtime/device/temporary_folder.hpp"
+
+namespace heddle {
+namespace {
+
+/// NVRTC if it is installed; else the test says so and has nothing to do.
+std::shared_ptr<const Nvrtc> nvrtc_or_skip() {
+  try {
+    return Nvrtc::open();
+  } catch (const Error& error) {
+    MESSAGE("skipped: " << error.what());
+    return nullptr;
+  }
+}
+
+const TemplateSource& small_source() {
+  static const TemplateSource source(std::vector<SourceFile>{{"test/scale.cuh", R"(
+#include "test/factor.cuh"
+namespace test {
+template <int Count>
+__global__ void scale(float* values) {
+  static_assert(Count > 0, "counts something");
+  for (int i = 0; i < Count; ++i) values[i] *= factor(Count);
+}
+__global__ void touch(float* values) { values[0] = 0.0f; }
+}
+)"},
+                                                             {"test/factor.cuh", R"(
+namespace test {
+__device__ float factor(int count) { return 1.0f / static_cast<float>(count); }
+}
+)"}});
+  return source;
+}
+
+CompileRequest scale(int count) { return {&small_source(), {fmt::format("test::scale<{}>", count)}}; }
+
+std::vector<CompileOutcome> all_of(CompileBatch& batch, std::size_t count) {
+  std::vector<CompileOutcome> outcomes(count);
+  std::set<std::size_t> seen;
+  while (auto done = batch.next()) {
+    REQUIRE(done->first < count);
+    CHECK(seen.insert(done->first).second);
+    outcomes[done->first] = std::move(done->second);
+  }
+  CHECK(seen.size() == count);
+  return outcomes;
+}
+
+std::vector<CompileOutcome> compile(const CudaCompiler& compiler, const std::vector<CompileRequest>& requests) {
+  return all_of(*compiler.compile(requests), requests.size());
+}
+
+const std::vector<CudaBinary::Kernel>& kernels(const CompileOutcome& outcome) {
+  REQUIRE(outcome.binary != nullptr);
+  return dynamic_cast<const CudaBinary&>(*outcome.binary).kernels();
+}
+
+std::shared_ptr<CompileCache> no_cache() { return std::make_shared<CompileCache>(std::filesystem::path()); }
+
+TEST_CASE("cuda compiler: bad instantiations fail alone, with their log") {
+  const auto nvrtc = nvrtc_or_skip();
+  if (!nvrtc) return;
+  const CudaCompiler compiler(nvrtc, "8.0", no_cache(), 2);
+  std::vector<CompileRequest> requests;
+  const std::set<int> bad{0, 7, 30};
+  for (int i = 0; i < 40; ++i) requests.push_back(scale(bad.contains(i) ? -i : i));
+  requests.push_back({&small_source(), {"test::touch", "test::scale<3>"}});
+  requests.push_back({&small_source(), {"test::scale<3>", "test::missing<1>"}});
+  requests.push_back({&small_source(), {"this is no expression"}});
+  const auto outcomes = compile(compiler, requests);
+  for (std::size_t i = 0; i < 40; ++i) {
+    CHECK((outcomes[i].binary == nullptr) == bad.contains(static_cast<int>(i)));
+    if (outcomes[i].binary) {
+      CHECK(kernels(outcomes[i]).at(0).symbol.find("scale") != std::string::npos);
+      CHECK(kernels(outcomes[i]).at(0).cubin->bytes.substr(1, 3) == "ELF");
+      CHECK(outcomes[i].log.empty());
+    } else {
+      CHECK(outcomes[i].log.find("counts something") != std::string::npos);
+    }
+    CHECK_FALSE(outcomes[i].cached);
+    CHECK(outcomes[i].seconds > 0.0);
+  }
+  CHECK(kernels(outcomes[40]).at(0).symbol.find("touch") != std::string::npos);
+  CHECK(kernels(outcomes[40]).at(1).symbol == kernels(outcomes[3]).at(0).symbol);
+  CHECK(outcomes[41].binary == nullptr);
+  CHECK(outcomes[41].log.find("missing") != std::string::npos);
+  CHECK(outcomes[42].binary == nullptr);
+  CHECK_FALSE(outcomes[42].log.empty());
+}
+
+TEST_CASE("cuda compiler: what is in the cache needs no compiler; what is damaged is compiled again") {
+  const auto nvrtc = nvrtc_or_skip();
+  if (!nvrtc) return;
+  const TemporaryFolder temporary;
+  const auto fresh = [&] {
+    return CudaCompiler(nvrtc, "8.6", std::make_shared<CompileCache>(temporary.path() / "cuda"), 2);
+  };
+  const std::vector<CompileRequest> requests{scale(1), scale(2), {&small_source(), {"test::touch", "test::scale<1>"}}};
+  const CudaCompiler cold = fresh();
+  const auto first = compile(cold, requests);
+  CHECK(cold.calls() > 0);
+
+  const CudaCompiler warm = fresh();
+  const auto second = compile(warm, requests);
+  CHECK(warm.calls() == 0);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    CHECK(second[i].cached);
+    CHECK_FALSE(first[i].cached);
+    CHECK(kernels(second[i]).back().symbol == kernels(first[i]).back().symbol);
+    CHECK(kernels(second[i]).back().cubin->bytes == kernels(first[i]).back().cubin->bytes);
+  }
+
+  const CudaCompiler other(nvrtc, "8.9", std::make_shared<CompileCache>(temporary.path() / "cuda"), 2);
+  CHECK_FALSE(compile(other, {scale(1)}).at(0).cached);
+
+  for (const auto& file : std::filesystem::directory_iterator(temporary.path() / "cuda"))
+    if (file.path().extension() == ".bin") std::ofstream(file.path(), std::ios::app) << "more";
+  const CudaCompiler repairing = fresh();
+  const auto third = compile(repairing, requests);
+  CHECK(repairing.calls() > 0);
+  for (std::size_t i = 0; i < requests.size(); ++i) CHECK(kernels(third[i]).back().cubin->bytes.size() > 0);
+  const CudaCompiler again = fresh();
+  compile(again, requests);
+  CHECK(again.calls() == 0);
+}
+
+TEST_CASE("cuda compiler: results come while others are compiled, and a dropped batch stops") {
+  const auto nvrtc = nvrtc_or_skip();
+  if (!nvrtc) return;
+  const CudaCompiler compiler(nvrtc, "7.5", no_cache(), 2);
+  std::vector<CompileRequest> requests;
+  for (int i = 1; i <= 200; ++i) requests.push_back(scale(i));
+  {
+    const auto batch = compiler.compile(requests);
+    const auto done = batch->next();
+    REQUIRE(done.has_value());
+    CHECK(done->second.binary != nullptr);
+  }
+  CHECK(compiler.calls() < 200 / 16);
+  CHECK_FALSE(compiler.compile({})->next().has_value());
+}
+
+/// The default and named configurations and a sample of the others, for a few of the family's problems.
+std::set<std::string> sampled_kernels(const KernelFamily& family, const DeviceIdentity& device, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::set<std::string> kernels;
+  auto problems = family.default_problems(device);
+  std::shuffle(problems.begin(), problems.end(), generator);
+  problems.resize(std::min<std::size_t>(problems.size(), 2));
+  problems.push_back(family.awkward_problem());
+  for (const Problem& problem : problems) {
+    std::vector<Configuration> configurations{family.default_configuration(device, problem)};
+    for (const NamedConfiguration& named : family.named_configurations(device))
+      if (auto configuration = named.configuration(problem)) configurations.push_back(std::move(*configuration));
+    auto others = family.space(device).enumerate(problem);
+    std::shuffle(others.begin(), others.end(), generator);
+    others.resize(std::min<std::size_t>(others.size(), 2));
+    configurations.insert(configurations.end(), others.begin(), others.end());
+    for (const Configuration& configuration : configurations)
+      for (std::string& kernel : family.plan(configuration, problem, device, 4).kernels)
+        kernels.insert(std::move(kernel));
+  }
+  return kernels;
+}
+
+TEST_CASE("every CUDA template compiles for every architecture") {
+  const auto nvrtc = nvrtc_or_skip();
+  if (!nvrtc) return;
+  unsigned seed = 1;
+  for (const char* architecture : {"7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0"}) {
+    const bool consumer = std::string_view(architecture) == "8.6" || std::string_view(architecture) == "12.0";
+    const DeviceIdentity device{"cuda", "any", architecture, 100, 24, 32 << 20, consumer ? 99 << 10 : 163 << 10};
+    if (!nvrtc->supports(device.compute_capability())) {
+      MESSAGE("skipped: " << nvrtc->name() << " does not compile for " << architecture);
+      continue;
+    }
+    const CudaCompiler compiler(nvrtc, architecture, no_cache());
+    std::vector<CompileRequest> requests;
+    for (const KernelFamily* family : families()) {
+      if (!family->supports("cuda")) continue;
+      for (const std::string& kernel : sampled_kernels(*family, device, ++seed))
+        requests.push_back({&family->source("cuda"), {kernel}});
+    }
+    CHECK_FALSE(requests.empty());
+    const auto outcomes = compile(compiler, requests);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      INFO(architecture << ": " << requests[i].kernels.front() << "\n" << outcomes[i].log);
+      CHECK(outcomes[i].binary != nullptr);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle

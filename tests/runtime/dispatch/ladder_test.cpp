@@ -1,0 +1,152 @@
+#include "heddle/runtime/dispatch/ladder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/sonfin/train.hpp"
+#include "runtime/dispatch/fake_device.hpp"
+
+namespace heddle {
+namespace {
+
+const DeviceIdentity kDevice{.backend = "cuda",
+                             .name = "Card",
+                             .architecture = "9.0",
+                             .units = 132,
+                             .memory_gib = 140,
+                             .cache_bytes = 50 << 20,
+                             .local_bytes = 227 << 10};
+const KernelFamily& family() { return sonfin::train_family(); }
+
+std::vector<Problem> problems(std::int64_t cap) {
+  std::vector<Problem> all;
+  for (const std::int64_t rules : rung_capacities(cap)) all.push_back(sonfin::problem(rules, 16, 10));
+  return all;
+}
+
+Profile profile(const Problem& problem, const Configuration& configuration, const std::string& hash) {
+  Profile p;
+  p.key = {.device = kDevice, .family = "sonfin-train", .problem = problem};
+  p.source_hash = hash;
+  p.configuration = configuration.text();
+  p.time = 1.0;
+  return p;
+}
+
+/// Configurations with different kernels that are allowed at every rung.
+std::vector<Configuration> configurations(const std::vector<Problem>& rungs, std::size_t count) {
+  const SearchSpace space = family().space(kDevice);
+  std::vector<Configuration> found;
+  std::vector<std::vector<std::string>> kernels{
+      family().plan(family().default_configuration(kDevice, rungs[0]), rungs[0], kDevice, 1).kernels};
+  for (const Configuration& c : space.enumerate(rungs.front())) {
+    if (found.size() == count) break;
+    if (std::ranges::any_of(rungs, [&](const Problem& p) { return space.violated(c, p).has_value(); })) continue;
+    auto own = family().plan(c, rungs.front(), kDevice, 1).kernels;
+    if (std::ranges::find(kernels, own) != kernels.end()) continue;
+    kernels.push_back(std::move(own));
+    found.push_back(c);
+  }
+  REQUIRE(found.size() == count);
+  return found;
+}
+
+TEST_CASE("rungs are powers of two and their midpoints, and the cap itself") {
+  CHECK(rung_capacities(1) == std::vector<std::int64_t>{1});
+  CHECK(rung_capacities(32) == std::vector<std::int64_t>{32});
+  CHECK(rung_capacities(33) == std::vector<std::int64_t>{32, 33});
+  CHECK(rung_capacities(48) == std::vector<std::int64_t>{32, 48});
+  CHECK(rung_capacities(500) == std::vector<std::int64_t>{32, 48, 64, 96, 128, 192, 256, 384, 500});
+  CHECK_THROWS_AS(rung_capacities(0), Error);
+}
+
+TEST_CASE("everything is compiled in one batch, each kernel once, and rules find their rung") {
+  test::FakeDevice device(kDevice);
+  const Dispatcher dispatcher(kDevice, family(), {}, "now");
+  const auto rungs = problems(500);
+  const Ladder ladder(device, dispatcher, rungs);
+  REQUIRE(device.batches.size() == 1);
+  std::set<std::vector<std::string>> different(device.batches[0].begin(), device.batches[0].end());
+  CHECK(different.size() == device.batches[0].size());
+  CHECK(ladder.at(0) == 0);
+  CHECK(ladder.at(32) == 0);
+  CHECK(ladder.at(33) == 1);
+  CHECK(ladder.at(500) == rungs.size() - 1);
+  CHECK(ladder.at(9999) == rungs.size() - 1);
+  for (const Rung& rung : ladder.rungs()) CHECK(rung.binary != nullptr);
+}
+
+TEST_CASE("the choice depends on the rule count: each rung has its own") {
+  test::FakeDevice device(kDevice);
+  const auto rungs = problems(64);
+  const auto c = configurations(rungs, 2);
+  const Dispatcher dispatcher(kDevice, family(),
+                              {profile(rungs.front(), c[0], "now"), profile(rungs.back(), c[1], "now")}, "now");
+  const Ladder ladder(device, dispatcher, rungs);
+  CHECK(ladder.rungs().front().candidate.configuration == c[0]);
+  CHECK(ladder.rungs().back().candidate.configuration == c[1]);
+  CHECK(device.batches.size() == 1);
+}
+
+TEST_CASE("where a candidate does not compile or load, the next one runs, with a notice") {
+  test::FakeDevice device(kDevice);
+  const auto rungs = problems(48);
+  const auto c = configurations(rungs, 3);
+  const auto kernels = [&](const Configuration& configuration) {
+    return family().plan(configuration, rungs[0], kDevice, 1).kernels;
+  };
+  device.refuses_to_compile.insert(kernels(c[0]));
+  device.refuses_to_load.insert(kernels(c[1]));
+  const Dispatcher dispatcher(kDevice, family(),
+                              {profile(rungs[0], c[0], "now"), profile(sonfin::problem(40, 16, 10), c[1], "now"),
+                               profile(sonfin::problem(4096, 16, 10), c[2], "now")},
+                              "now");
+  std::vector<std::string> notices;
+  Ladder ladder(device, dispatcher, rungs, [&](const std::string& line) { notices.push_back(line); });
+  CHECK(ladder.rungs()[0].candidate.configuration == c[1]);
+  const auto compile_notices = notices.size();
+  CHECK(compile_notices >= 1);
+  CHECK(notices[0].find("error: no") != std::string::npos);
+  CHECK(notices[0].find("more lines") == std::string::npos);
+
+  int probes = 0;
+  const auto execution =
+      ladder.prepare(0, 4, {}, [&](const Rung& rung, Execution&) { probes += rung.candidate.configuration == c[2]; });
+  CHECK(ladder.rungs()[0].candidate.configuration == c[2]);
+  CHECK(probes == 1);
+  CHECK(execution->plan().samples == 4);
+  CHECK(notices.size() == compile_notices + 1);
+  CHECK(notices.back().find("does not load") != std::string::npos);
+}
+
+TEST_CASE("a failing probe counts like a failing launch, and the last failure is passed on") {
+  test::FakeDevice device(kDevice);
+  const auto rungs = problems(32);
+  const auto c = configurations(rungs, 1);
+  const Dispatcher dispatcher(kDevice, family(), {profile(rungs[0], c[0], "now")}, "now");
+  Ladder ladder(device, dispatcher, rungs);
+  std::vector<Configuration> tried;
+  CHECK_THROWS_WITH_AS(static_cast<void>(ladder.prepare(0, 1, {},
+                                                        [&](const Rung& rung, Execution&) {
+                                                          tried.push_back(rung.candidate.configuration);
+                                                          throw DeviceFailure(Status::launch, "bad launch");
+                                                        })),
+                       "bad launch", DeviceFailure);
+  CHECK(tried == std::vector{c[0], family().default_configuration(kDevice, rungs[0])});
+}
+
+TEST_CASE("stale profiles are used with one notice") {
+  test::FakeDevice device(kDevice);
+  const auto rungs = problems(64);
+  const auto c = configurations(rungs, 1);
+  const Dispatcher dispatcher(kDevice, family(), {profile(rungs[0], c[0], "before")}, "now");
+  std::vector<std::string> notices;
+  const Ladder ladder(device, dispatcher, rungs, [&](const std::string& line) { notices.push_back(line); });
+  CHECK(ladder.rungs()[0].candidate.tier == Tier::stale);
+  CHECK(notices.size() == 1);
+}
+
+}  // namespace
+}  // namespace heddle
