@@ -6,74 +6,129 @@
 #include <algorithm>
 #include <cctype>
 #include <stdexcept>
+#include <utility>
 
 namespace heddle {
 
 namespace {
 
 const SourceFile& embedded(std::string_view name) {
-  for (const SourceFile& file : embedded_sources()) {
-    if (file.name == name) return file;
-  }
-  throw std::out_of_range(fmt::format("no source file {} was embedded", name));
+  const auto& all = embedded_sources();
+  const auto file = std::ranges::find(all, name, &SourceFile::name);
+  if (file == all.end()) throw std::out_of_range("no embedded source \"" + std::string(name) + "\"");
+  return *file;
 }
 
-/// Names in the lines  #include "..."  of a file.
+/// Names in lines of the form #include "name".
 std::vector<std::string_view> includes(std::string_view text) {
-  constexpr std::string_view directive = "#include \"";
+  constexpr std::string_view kDirective = "#include \"";
   std::vector<std::string_view> names;
-  for (std::size_t at = text.find(directive); at != std::string_view::npos; at = text.find(directive, at)) {
-    at += directive.size();
-    names.push_back(text.substr(at, text.find('"', at) - at));
+  for (std::size_t at = text.find(kDirective); at != std::string_view::npos; at = text.find(kDirective, at)) {
+    const bool starts_line = at == 0 || text[at - 1] == '\n';
+    at += kDirective.size();
+    if (starts_line) names.push_back(text.substr(at, text.find('"', at) - at));
   }
   return names;
 }
 
-/// The text without comments, and with blanks only where they separate two words.
-std::string essence(std::string_view text) {
-  const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  std::string result;
-  bool blank = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string_view rest = text.substr(i);
-    if (rest.starts_with("//")) {
-      i = std::min(text.find('\n', i), text.size());
-      blank = true;
-    } else if (rest.starts_with("/*")) {
-      i = std::min(text.find("*/", i + 2), text.size() - 2) + 1;
-      blank = true;
-    } else if (std::isspace(static_cast<unsigned char>(text[i])) != 0) {
-      blank = true;
-    } else {
-      if (blank && !result.empty() && word(result.back()) && word(text[i])) result += ' ';
-      blank = false;
-      if (text[i] == '"') {  // kept to the letter
-        std::size_t end = i + 1;
-        while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-        result += text.substr(i, end + 1 - i);
-        i = end;
-      } else {
-        result += text[i];
-      }
+/// The embedded file `main`, then all that it includes, directly or not.
+std::vector<SourceFile> with_includes(std::string_view main) {
+  std::vector<SourceFile> files{embedded(main)};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (const std::string_view name : includes(files[i].text)) {
+      if (std::ranges::find(files, name, &SourceFile::name) == files.end()) files.push_back(embedded(name));
     }
   }
-  return result;
+  return files;
 }
+
+bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+
+/// C++ text without what a formatter may change. A space stays where it separates two words, and inside a
+/// preprocessor line, whose end stays as well. Raw string literals are not understood.
+class Normaliser {
+ public:
+  explicit Normaliser(std::string_view text) : text_(text) {}
+
+  std::string run() {
+    while (at_ < text_.size()) step();
+    if (directive_) result_ += '\n';
+    return std::move(result_);
+  }
+
+ private:
+  bool ahead(std::string_view expected) const { return text_.substr(at_).starts_with(expected); }
+  void skip_past(std::string_view end) { at_ = std::min(text_.find(end, at_), text_.size() - end.size()) + end.size(); }
+
+  void step() {
+    const char c = text_[at_];
+    if (ahead("//")) {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+    } else if (ahead("/*")) {
+      at_ += 2;
+      skip_past("*/");
+      gap_ = true;
+    } else if (ahead("\\\n")) {
+      at_ += 2;
+      gap_ = true;
+    } else if (c == '\n' && directive_) {
+      ++at_;
+      result_ += '\n';
+      directive_ = gap_ = false;
+    } else if (blank(c)) {
+      ++at_;
+      gap_ = true;
+    } else if (c == '"' || (c == '\'' && (gap_ || result_.empty() || !word_character(result_.back())))) {
+      literal(c);
+    } else {
+      if (c == '#' && !directive_) start_directive();
+      put(c);
+      ++at_;
+    }
+  }
+
+  void start_directive() {
+    if (!result_.empty() && result_.back() != '\n') result_ += '\n';
+    directive_ = true;
+    gap_ = false;
+  }
+
+  void literal(char quote) {
+    put(quote);
+    for (++at_; at_ < text_.size(); ++at_) {
+      result_ += text_[at_];
+      if (text_[at_] == quote) break;
+      if (text_[at_] == '\\' && at_ + 1 < text_.size()) result_ += text_[++at_];
+    }
+    ++at_;
+  }
+
+  void put(char c) {
+    const bool after_line = result_.empty() || result_.back() == '\n';
+    if (gap_ && !after_line && (directive_ || (word_character(result_.back()) && word_character(c)))) result_ += ' ';
+    gap_ = false;
+    result_ += c;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string result_;
+  bool gap_ = false;        // blanks or a comment since the last character
+  bool directive_ = false;  // inside a preprocessor line
+};
 
 }  // namespace
 
-TemplateSource::TemplateSource(std::string_view main) {
-  files_.push_back(embedded(main));
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    for (const std::string_view name : includes(files_[i].text)) {
-      const auto known = [&](const SourceFile& file) { return file.name == name; };
-      if (std::none_of(files_.begin(), files_.end(), known)) files_.push_back(embedded(name));
-    }
-  }
+TemplateSource::TemplateSource(std::string_view main) : TemplateSource(with_includes(main)) {}
+
+TemplateSource::TemplateSource(std::vector<SourceFile> files) : files_(std::move(files)) {
   std::string all;
-  for (const SourceFile& file : files_) all += fmt::format("{}\n{}\n", file.name, essence(file.text));
+  for (const SourceFile& file : files_) all += fmt::format("{}\n{}\n", file.name, without_format(file.text));
   hash_ = digest(all);
 }
+
+std::string without_format(std::string_view text) { return Normaliser(text).run(); }
 
 std::string digest(std::string_view bytes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());

@@ -33,6 +33,9 @@ class TemplateSource {
   std::string hash_;
 };
 
+/// C++ text without comments and without the spacing that a formatter may change: what TemplateSource::hash() covers.
+[[nodiscard]] std::string without_format(std::string_view text);
+
 /// 128-bit XXH3 of `bytes` as 32 hex digits. For identity and damage, not against an attacker.
 [[nodiscard]] std::string digest(std::string_view bytes);
 
