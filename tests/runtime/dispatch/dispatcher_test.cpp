@@ -74,7 +74,8 @@ TEST_CASE("tiers come in their order, whatever the order of the profiles") {
   // The stale profile and the exact one have the same key, which no store would hold; the dispatcher does not mind.
   std::ranges::sort(profiles, {}, &Profile::configuration);
   do {
-    const auto candidates = dispatcher(profiles).candidates(kProblem);
+    const Dispatcher d = dispatcher(profiles);
+    const auto candidates = d.candidates(kProblem);
     REQUIRE(candidates.size() == 7);
     const std::vector<Tier> expected{Tier::exact,   Tier::nearest, Tier::nearest, Tier::architecture,
                                      Tier::backend, Tier::stale,   Tier::fallback};
