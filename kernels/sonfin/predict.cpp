@@ -44,7 +44,7 @@ class PredictFamily final : public KernelFamily {
   Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
               std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
     // The timing workload has all rules of the problem from the start, which is what a prediction needs.
-    auto work = std::make_shared<const Workload>(workload(sizes, samples, Purpose::timing, seed));
+    const auto work = shared_workload(sizes, samples, Purpose::timing, seed);
     const Layout layout = predict_layout(configuration, sizes, device);
     Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}, .check = {}};
     pack(work->network, layout, trial.initial);

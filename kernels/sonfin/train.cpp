@@ -42,7 +42,7 @@ class TrainFamily final : public KernelFamily {
 
   Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
               std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
-    auto work = std::make_shared<const Workload>(workload(sizes, samples, purpose, seed));
+    const auto work = shared_workload(sizes, samples, purpose, seed);
     const Layout layout = train_layout(configuration, sizes, device);
     Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}, .check = {}};
     pack(work->network, layout, trial.initial);

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "heddle/kernels/sonfin/reference.hpp"
 
@@ -345,6 +348,21 @@ Accuracy compare_training(const Workload& work, const Network& after, const Prog
   const double loss_error = std::abs(progress.loss - loss) / std::max(loss, std::numeric_limits<double>::min());
   judge(std::isnan(loss_error) ? kInfinity : loss_error, kTotalTolerance, "the sum of errors");
   return accuracy;
+}
+
+std::shared_ptr<const Workload> shared_workload(const Problem& problem, std::int64_t samples, Purpose purpose,
+                                                std::uint64_t seed) {
+  using Arguments = std::tuple<Problem, std::int64_t, Purpose, std::uint64_t>;
+  static std::mutex mutex;
+  static Arguments last_arguments;
+  static std::shared_ptr<const Workload> last;
+  Arguments arguments(problem, samples, purpose, seed);
+  const std::scoped_lock lock(mutex);
+  if (!last || arguments != last_arguments) {
+    last = std::make_shared<const Workload>(workload(problem, samples, purpose, seed));
+    last_arguments = std::move(arguments);
+  }
+  return last;
 }
 
 Accuracy compare_prediction(const Workload& work, const std::vector<float>& outputs) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "heddle/kernels/kernel_family.hpp"
@@ -23,6 +24,9 @@ struct Workload {
 /// `Purpose::verification`: starts with rules - 1 (at least 1) rules and at least one row far from all of them adds
 /// one (for rules = 1: starts with none). Same arguments, same bytes.
 [[nodiscard]] Workload workload(const Problem& problem, std::int64_t samples, Purpose purpose, std::uint64_t seed);
+/// The same, kept until other arguments come: a tuner asks for one workload with every configuration. Thread-safe.
+[[nodiscard]] std::shared_ptr<const Workload> shared_workload(const Problem& problem, std::int64_t samples,
+                                                              Purpose purpose, std::uint64_t seed);
 
 /// The changes of all parameters from `workload.network` to `after`, against those of the reference: over all
 /// parameters the norm of the difference is at most 0.1 % of the norm of the change; for every rule whose change
