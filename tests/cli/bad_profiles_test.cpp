@@ -1,0 +1,144 @@
+// Databases and import files that cannot be used: one clear line each, and nothing that was there is lost.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+
+namespace heddle::test {
+namespace {
+
+using nlohmann::json;
+
+/// A short search on sizes that nothing else uses.
+std::vector<std::string> tune(const std::string& database, const std::string& rules = "5") {
+  return {"tune",      "--device", "cpu",           "--family", "sonfin-train", "--rules", rules,        "--dim", "3",
+          "--outputs", "2",        "--evaluations", "6",        "--quiet",      "--json",  "--profiles", database};
+}
+
+std::size_t profile_count(const Workplace& place, const std::string& database) {
+  const Outcome list = place.run({"profiles", "list", "--json", "--profiles", database});
+  REQUIRE(list.code == 0);
+  return json::parse(list.out)["records"].size();
+}
+
+TEST_CASE("databases that cannot be used") {
+  const Workplace place;
+  const std::string good = place.path("good.sqlite").string();
+  REQUIRE(place.run(tune(good)).code == 0);
+
+  const std::string text = place.write("text.sqlite", "shopping list: bread, milk, a loom\n");
+  check_refused(place.run(tune(text)), 5, {"text.sqlite"});
+  check_refused(place.run({"profiles", "list", "--profiles", text}), 5, {"text.sqlite"});
+  CHECK(place.read("text.sqlite").starts_with("shopping list"));
+
+  const std::string cut = place.path("cut.sqlite").string();
+  std::filesystem::copy_file(good, cut);
+  std::filesystem::resize_file(cut, std::filesystem::file_size(cut) / 2);
+  check_refused(place.run({"profiles", "list", "--profiles", cut}), 5, {"cut.sqlite"});
+
+  const std::string newer = place.path("newer.sqlite").string();
+  std::filesystem::copy_file(good, newer);
+  SQLite::Database(newer, SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 1000");
+  check_refused(place.run(tune(newer)), 5, {"newer.sqlite", "newer"});
+  check_refused(place.run({"profiles", "list", "--profiles", newer}), 5, {"newer.sqlite", "newer"});
+
+  check_refused(place.run(tune(place.folder().string())), 5, {place.folder().string()});
+  check_refused(place.run(tune("/proc/nowhere/p.sqlite")), 5, {"/proc/nowhere"});
+  CHECK(profile_count(place, good) == 1);
+}
+
+TEST_CASE("a database that another process has locked is waited for, then refused") {
+  const Workplace place;
+  const std::string file = place.path("locked.sqlite").string();
+  REQUIRE(place.run(tune(file)).code == 0);
+  {
+    SQLite::Database holder(file, SQLite::OPEN_READWRITE);
+    holder.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    check_refused(place.run(tune(file, "6")), 5, {"locked.sqlite", "locked"});
+    holder.exec("ROLLBACK");
+  }
+  CHECK(profile_count(place, file) == 1);
+}
+
+TEST_CASE("a database in a read-only folder can be read and not written") {
+  if (geteuid() == 0) {
+    MESSAGE("skipped: permissions do not bind root");
+    return;
+  }
+  const Workplace place;
+  const std::string file = place.path("inside/p.sqlite").string();
+  REQUIRE(place.run(tune(file)).code == 0);
+  std::filesystem::permissions(place.path("inside"), std::filesystem::perms(0500));
+  CHECK(profile_count(place, file) == 1);
+  check_refused(place.run(tune(file, "6")), 5, {"p.sqlite"});
+  std::filesystem::permissions(place.path("inside"), std::filesystem::perms(0700));
+}
+
+TEST_CASE("a disk that is full while tuning") {
+  const Workplace place;
+  const std::string file = place.path("full.sqlite").string();
+  REQUIRE(place.run(tune(file)).code == 0);
+  Workplace::Limits limits;
+  limits.file_bytes = static_cast<long>(std::filesystem::file_size(file));
+  auto arguments = tune(file, "7,8,9,11,13,17,19,23");
+  arguments[std::find(arguments.begin(), arguments.end(), "--evaluations") - arguments.begin() + 1] = "4000";
+  check_refused(place.run(arguments, limits), 5, {"full.sqlite"});
+  CHECK(profile_count(place, file) >= 1);
+}
+
+TEST_CASE("import files that cannot be used change nothing") {
+  const Workplace place;
+  const std::string file = place.path("p.sqlite").string();
+  REQUIRE(place.run(tune(file)).code == 0);
+  REQUIRE(place.run({"profiles", "export", place.path("good.json").string(), "--profiles", file}).code == 0);
+  const json good = json::parse(place.read("good.json"));
+
+  const auto refused = [&](const std::string& name, const std::string& bytes, const std::vector<std::string>& words) {
+    CAPTURE(name);
+    const std::string bad = place.write(name, bytes);
+    std::vector<std::string> all = words;
+    all.push_back(name);
+    check_refused(place.run({"profiles", "import", bad, "--profiles", file}), 3, all);
+    CHECK(profile_count(place, file) == 1);
+  };
+  refused("empty.json", "", {});
+  refused("text.json", "weave me a carpet", {});
+  refused("array.json", "[1, 2, 3]", {});
+  refused("cut.json", place.read("good.json").substr(0, 200), {});
+  check_refused(place.run({"profiles", "import", place.path("none.json").string(), "--profiles", file}), 3,
+                {"none.json"});
+
+  // A number changed behind the checksum's back.
+  std::string changed = place.read("good.json");
+  const std::size_t digit = changed.find_first_of("123456789", changed.find("\"samples\""));
+  REQUIRE(digit != std::string::npos);
+  changed[digit] = changed[digit] == '1' ? '2' : '1';
+  refused("checksum.json", changed, {"checksum"});
+}
+
+TEST_CASE("two searches on one database at once") {
+  const Workplace place;
+  const std::string file = place.path("shared.sqlite").string();
+  const auto first = place.start(tune(file, "5,7,9"));
+  const auto second = place.start(tune(file, "6,8,10"));
+  const Outcome a = place.wait(first), b = place.wait(second);
+  CAPTURE(a.err);
+  CAPTURE(b.err);
+  REQUIRE(a.code == 0);
+  REQUIRE(b.code == 0);
+  CHECK(profile_count(place, file) == 6);
+  const Outcome show = place.run({"profiles", "show", "--json", "--profiles", file});
+  std::int64_t kept = 0;
+  for (const json& record : json::parse(show.out)["records"]) {
+    for (const json& count : record["measurements"]) kept += count.get<std::int64_t>();
+  }
+  CHECK(kept ==
+        json::parse(a.out)["evaluations"].get<std::int64_t>() + json::parse(b.out)["evaluations"].get<std::int64_t>());
+}
+
+}  // namespace
+}  // namespace heddle::test

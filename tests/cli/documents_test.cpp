@@ -1,0 +1,117 @@
+// With --json there is one document on standard output and nothing else; without, what people read.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+
+namespace heddle::test {
+namespace {
+
+using nlohmann::json;
+
+json document(const Workplace& place, std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--json"});
+  const Outcome outcome = place.run(arguments);
+  CAPTURE(outcome.err);
+  REQUIRE(outcome.code == 0);
+  json document = json::parse(outcome.out);
+  CHECK(document["heddle"].is_string());
+  CHECK(document["command"].is_string());
+  return document;
+}
+
+TEST_CASE("devices") {
+  const Workplace place;
+  const json devices = document(place, {"devices"})["devices"];
+  const auto is_cpu = [](const json& device) { return device["label"] == "cpu"; };
+  const auto cpu = std::find_if(devices.begin(), devices.end(), is_cpu);
+  REQUIRE(cpu != devices.end());
+  CHECK((*cpu)["usable"] == true);
+  CHECK((*cpu)["identity"]["units"].get<int>() >= 1);
+  CHECK(place.run({"devices"}).out.find("cpu") != std::string::npos);
+}
+
+TEST_CASE("tune, train, predict and carry") {
+  const Workplace place;
+  const std::string file = place.path("p.sqlite").string();
+  const std::string data = place.write("data.csv", table(1500, 6, 4, 11));
+  const std::string test = place.write("test.csv", table(300, 6, 4, 12));
+  const std::string model = place.path("m.heddle").string();
+
+  const json tuned = document(place, {"tune", "--device", "cpu", "--rules", "32", "--dim", "6", "--outputs", "4",
+                                      "--evaluations", "12", "--quiet", "--profiles", file});
+  REQUIRE(tuned["results"].size() >= 1);
+  CHECK(tuned["results"][0]["profile"]["microseconds_per_sample"].get<double>() > 0);
+
+  const std::vector<std::string> train{"train", data,      "--test",     test, "--device",    "cpu", "--model",
+                                       model,   "--quiet", "--profiles", file, "--max-rules", "32"};
+  const json trained = document(place, train);
+  CHECK(trained["rules"].get<int>() == 32);
+  CHECK(trained["epochs"].size() == 10);
+  CHECK(trained["epochs"].back()["test"]["accuracy"].get<double>() > 0.9);
+  CHECK(trained["epochs"].back()["mappings"].back()["tier"] == "exact");
+
+  SUBCASE("a second training calls no compiler and gives the same bits") {
+    const json again = document(place, train);
+    CHECK(again["compiler_calls"] == 0);
+    CHECK(again["epochs"].back()["train_error"] == trained["epochs"].back()["train_error"]);
+  }
+  SUBCASE("without profiles no compiler is needed") {
+    const json plain = document(place, {"train", data, "--device", "cpu", "--model", model, "--epochs", "1"});
+    CHECK(plain["compiler_calls"] == 0);
+    CHECK(plain["epochs"][0]["mappings"][0]["tier"] == "default");
+  }
+  SUBCASE("predictions agree with the score of the last epoch") {
+    const json predicted = document(place, {"predict", model, test, "--device", "cpu", "--profiles", file});
+    CHECK(predicted["predictions"].size() == 300);
+    CHECK(predicted["accuracy"].get<double>() ==
+          doctest::Approx(trained["epochs"].back()["test"]["accuracy"].get<double>()));
+    const Outcome csv = place.run({"predict", model, test, "--device", "cpu", "--quiet"});
+    CHECK(csv.out.starts_with("class\nc"));
+    CHECK(csv.err.empty());
+  }
+  SUBCASE("explain says which profile would run") {
+    const json explained = document(place, {"profiles", "explain", "--device", "cpu", "--rules", "32", "--dim", "6",
+                                            "--outputs", "4", "--family", "sonfin-train", "--profiles", file});
+    CHECK(explained["explanations"][0]["candidates"][0]["tier"] == "exact");
+    const Outcome text =
+        place.run({"profiles", "explain", "--rules", "640", "--dim", "617", "--device", "cpu", "--profiles", file});
+    CHECK(text.code == 0);
+    CHECK(text.out.find("nearest") != std::string::npos);
+  }
+  SUBCASE("export, import into an empty database, verify") {
+    const std::string carried = place.path("carried.json").string();
+    const std::string other = place.path("other.sqlite").string();
+    const auto exported = document(place, {"profiles", "export", carried, "--profiles", file});
+    CHECK(exported["exported"].get<std::size_t>() >= 1);
+    const json imported = document(place, {"profiles", "import", carried, "--profiles", other});
+    CHECK(imported["records"].size() == exported["exported"].get<std::size_t>());
+    CHECK(imported["records"][0]["action"] == "added");
+    CHECK(document(place, {"profiles", "list", "--profiles", other})["records"][0]["state"] == "imported");
+    const json verified = document(place, {"profiles", "verify", "--device", "cpu", "--profiles", other});
+    CHECK(verified["records"].size() == imported["records"].size());
+    CHECK(verified["records"][0]["status"] == "correct");
+    CHECK(document(place, {"profiles", "list", "--profiles", other})["records"][0]["state"] == "current");
+    CHECK(document(place, {"profiles", "prune", "--profiles", other})["records"] == 0);
+  }
+}
+
+TEST_CASE("regression") {
+  const Workplace place;
+  std::string rows;
+  for (int i = 0; i < 400; ++i) {
+    const double x = i * 0.01;
+    rows += std::to_string(x) + " " + std::to_string(1000 + 50 * x * x) + "\n";
+  }
+  const std::string data = place.write("curve.txt", rows);
+  const std::string model = place.path("m").string();
+  const json trained = document(place, {"train", data, "--test", data, "--task", "regress", "--device", "cpu",
+                                        "--model", model, "--epochs", "30"});
+  CHECK(trained["epochs"].back()["test"]["rmse"].get<double>() < 40);
+  const json predicted = document(place, {"predict", model, data, "--device", "cpu"});
+  CHECK(predicted["predictions"][200][0].get<double>() == doctest::Approx(1200).epsilon(0.1));
+}
+
+}  // namespace
+}  // namespace heddle::test

@@ -1,0 +1,106 @@
+// Ctrl-C at any moment: what was measured or learnt is kept.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "cli/program.hpp"
+
+namespace heddle::test {
+namespace {
+
+using nlohmann::json;
+
+void sleep_some(std::mt19937& random, int most_milliseconds) {
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(20 + static_cast<int>(random() % static_cast<unsigned>(most_milliseconds))));
+}
+
+TEST_CASE("Ctrl-C while tuning keeps every measurement") {
+  std::random_device entropy;
+  const unsigned seed = entropy();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const Workplace place;
+  for (int round = 0; round < 4; ++round) {
+    CAPTURE(round);
+    const std::string file = place.path("p" + std::to_string(round)).string();
+    const auto process = place.start({"tune", "--device", "cpu", "--rules", "32,48,64", "--dim", "7,9", "--outputs",
+                                      "2,3", "--budget", "10m", "--json", "--quiet", "--profiles", file});
+    sleep_some(random, 3000);
+    kill(-process.id, SIGINT);  // a terminal sends it to the compilers as well
+    const Outcome outcome = place.wait(process);
+    CAPTURE(outcome.err);
+    if (outcome.code == 128 + SIGINT && outcome.out.empty()) continue;  // before there was anything to keep
+    CHECK(outcome.code == 130);
+    const json document = json::parse(outcome.out);
+    CHECK(document["interrupted"] == true);
+    const Outcome show = place.run({"profiles", "show", "--json", "--profiles", file});
+    REQUIRE(show.code == 0);
+    std::int64_t kept = 0;
+    const json shown = json::parse(show.out);
+    for (const json& record : shown["records"]) {
+      for (const auto& [status, count] : record["measurements"].items()) {
+        kept += count.get<std::int64_t>();
+        CHECK(status != "compilation");
+      }
+    }
+    CHECK(kept == document["evaluations"].get<std::int64_t>());
+  }
+}
+
+TEST_CASE("Ctrl-C while training keeps the model so far") {
+  std::random_device entropy;
+  const unsigned seed = entropy();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(20000, 16, 10, seed));
+  for (int round = 0; round < 6; ++round) {
+    CAPTURE(round);
+    const std::string model = place.path("m" + std::to_string(round)).string();
+    const auto process =
+        place.start({"train", data, "--device", "cpu", "--epochs", "100000", "--model", model, "--json"});
+    sleep_some(random, 2500);
+    kill(-process.id, round % 2 == 0 ? SIGINT : SIGTERM);
+    const Outcome outcome = place.wait(process);
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 130);
+    CHECK(outcome.err.find("interrupted") != std::string::npos);
+    if (!std::filesystem::exists(model)) {
+      CHECK(outcome.err.find("before") != std::string::npos);
+      continue;
+    }
+    const Outcome predicted =
+        place.run({"predict", model, data, "--device", "cpu", "--json", "--output", place.path("o").string()});
+    REQUIRE(predicted.code == 0);
+    CHECK(json::parse(predicted.out)["accuracy"].get<double>() > 0.1);
+  }
+}
+
+TEST_CASE("an interrupted training goes on as if nothing had happened") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(3000, 8, 5, 3));
+  const auto train = [&](const std::string& model, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"train", data, "--device", "cpu", "--model", place.path(model).string(),
+                                       "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = place.run(arguments);
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.code == 0);
+    return json::parse(outcome.out);
+  };
+  const json whole = train("whole", {"--epochs", "4"});
+  (void)train("half", {"--epochs", "2"});
+  const json rest = train("rest", {"--epochs", "4", "--resume", place.path("half").string()});
+  CHECK(rest["epochs"].size() == 2);
+  CHECK(rest["rules"] == whole["rules"]);
+  CHECK(rest["epochs"].back()["train_error"] == whole["epochs"].back()["train_error"]);
+}
+
+}  // namespace
+}  // namespace heddle::test

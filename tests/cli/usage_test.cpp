@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+
+namespace heddle::test {
+namespace {
+
+TEST_CASE("version and help") {
+  const Workplace place;
+  const Outcome version = place.run({"--version"});
+  CHECK(version.code == 0);
+  CHECK(version.out.starts_with("heddle "));
+  CHECK(version.err.empty());
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
+                                                    {"help"},
+                                                    {"--help"},
+                                                    {"help", "tune"},
+                                                    {"train", "--help"},
+                                                    {"help", "profiles"},
+                                                    {"help", "profiles", "explain"}}) {
+    const Outcome help = place.run(arguments);
+    CHECK(help.code == 0);
+    CHECK(help.out.find("--help") != std::string::npos);
+    CHECK(help.err.empty());
+  }
+}
+
+TEST_CASE("help names every option of the trainer") {
+  const Workplace place;
+  const std::string help = place.run({"help", "train"}).out;
+  for (const char* const option : {"--test",
+                                   "--label",
+                                   "--task",
+                                   "--epochs",
+                                   "--max-rules",
+                                   "--threshold",
+                                   "--threshold-decay",
+                                   "--overlap",
+                                   "--learning-rate",
+                                   "--antecedent-rate",
+                                   "--step",
+                                   "--width",
+                                   "--initial-width",
+                                   "--scale",
+                                   "--shuffle",
+                                   "--no-shuffle",
+                                   "--seed",
+                                   "--validation",
+                                   "--patience",
+                                   "--target-error",
+                                   "--resume",
+                                   "--device",
+                                   "--profiles",
+                                   "--model",
+                                   "--json",
+                                   "--quiet"}) {
+    CAPTURE(option);
+    CHECK(help.find(option) != std::string::npos);
+  }
+}
+
+TEST_CASE("wrong usage is one line that names the option") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(40, 3, 2, 1));
+  struct Case {
+    std::vector<std::string> arguments;
+    std::vector<std::string> words;
+  };
+  for (const Case& wrong : {
+           Case{{"weave"}, {"weave"}},
+           Case{{"tune", "--fast"}, {"--fast"}},
+           Case{{"train"}, {"data"}},
+           Case{{"tune", "--rules", "0"}, {"--rules", "'0'"}},
+           Case{{"tune", "--rules", "-5"}, {"--rules", "-5"}},
+           Case{{"tune", "--rules=-5"}, {"--rules", "'-5'"}},
+           Case{{"tune", "--rules", "1e3"}, {"--rules", "'1e3'"}},
+           Case{{"tune", "--rules", "abc"}, {"--rules", "'abc'"}},
+           Case{{"tune", "--rules", "32,"}, {"--rules", "'32,'"}},
+           Case{{"tune", "--rules", "64..32"}, {"--rules", "'64..32'"}},
+           Case{{"tune", "--dim", "99999999999999999999"}, {"--dim", "99999999999999999999"}},
+           Case{{"tune", "--budget", "30"}, {"--budget", "'30'", "30s"}},
+           Case{{"tune", "--budget", "-3s"}, {"--budget"}},
+           Case{{"tune", "--evaluations", "0"}, {"--evaluations", "'0'"}},
+           Case{{"tune", "--seed", "x"}, {"--seed", "'x'"}},
+           Case{{"tune", "--strategy", "magic"}, {"magic", "random"}},
+           Case{{"tune", "--family", "weaving"}, {"weaving", "sonfin-train"}},
+           Case{{"train", data, "--epochs", "0"}, {"epochs", "0"}},
+           Case{{"train", data, "--max-rules", "many"}, {"max-rules", "many"}},
+           Case{{"train", data, "--threshold", "nan"}, {"threshold", "nan"}},
+           Case{{"train", data, "--step", "big"}, {"step", "big", "plain"}},
+           Case{{"train", data, "--task", "guess"}, {"--task", "guess", "regress"}},
+           Case{{"train", data, "--label", "9"}, {"label", "9"}},
+           Case{{"profiles"}, {"heddle help"}},
+           Case{{"profiles", "explain", "--rules", "0"}, {"--rules", "'0'"}},
+       }) {
+    CAPTURE(wrong.arguments.back());
+    check_refused(place.run(wrong.arguments), 2, wrong.words);
+  }
+}
+
+TEST_CASE("an unknown device") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(40, 3, 2, 1));
+  check_refused(place.run({"train", data, "--device", "abacus"}), 4, {"abacus", "cpu"});
+  check_refused(place.run({"tune", "--device", "cuda:99"}), 4, {"cuda:99"});
+}
+
+TEST_CASE("a reader that goes away does not stop training") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(200, 3, 2, 1));
+  const std::string command = "'" HEDDLE_PROGRAM "' train '" + data + "' --model '" + place.path("m").string() +
+                              "' --device cpu --profiles '" + place.path("p").string() + "' 2>/dev/null | true";
+  CHECK(std::system(command.c_str()) == 0);
+  CHECK(std::filesystem::exists(place.path("m")));
+}
+
+}  // namespace
+}  // namespace heddle::test
