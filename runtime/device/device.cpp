@@ -40,13 +40,6 @@ std::optional<int> cuda_ordinal(std::string_view label) {
   return ordinal;
 }
 
-/// What a compiler says first about what is wrong; its notes and warnings may come before.
-std::string first_complaint(const std::string& log) {
-  const std::size_t error = log.find("error");
-  const std::size_t begin = error == std::string::npos ? 0 : log.rfind('\n', error) + 1;
-  return log.substr(begin, log.find('\n', begin) - begin);
-}
-
 }  // namespace
 
 std::vector<DeviceListing> list_devices() {
@@ -67,6 +60,12 @@ std::unique_ptr<Device> open_device(const std::string& label) {
   throw Error(ErrorKind::device, label.empty() ? "no usable device: " + listings.front().remark
                                                : fmt::format("unknown device \"{}\"; expected one of: {}", label,
                                                              labels.empty() ? "(none can be used)" : labels));
+}
+
+std::string first_complaint(const std::string& log) {
+  const std::size_t error = log.find("error");
+  const std::size_t begin = error == std::string::npos ? 0 : log.rfind('\n', error) + 1;
+  return log.substr(begin, log.find('\n', begin) - begin);
 }
 
 CompileOutcome compile_one(Device& device, CompileRequest request) {

@@ -114,6 +114,8 @@ class Device {
                                                            Bindings bindings = {}) = 0;
 };
 
+/// The line of a compiler's log that says what is wrong first; its notes and warnings may come before.
+[[nodiscard]] std::string first_complaint(const std::string& log);
 /// Compiles one configuration; throws DeviceFailure(compilation) with the first line of the log.
 [[nodiscard]] CompileOutcome compile_one(Device& device, CompileRequest request);
 
