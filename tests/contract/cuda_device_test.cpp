@@ -1,0 +1,205 @@
+#include "heddle/runtime/device/cuda/cuda_device.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "heddle/runtime/device/cuda/driver.hpp"
+
+namespace heddle {
+namespace {
+
+constexpr int kCount = 1000;
+
+const TemplateSource& source() {
+  static const TemplateSource source(std::vector<SourceFile>{{"test/contract.cuh", R"(
+extern __shared__ int words[];
+// values[i] += add for i < count; through shared memory when asked to.
+template <bool Shared>
+__global__ void add(int* values, int count, int added, float factor) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= count) return;
+  int value = added;
+  if (Shared) {
+    words[threadIdx.x * 64] = added;
+    __syncwarp();
+    value = words[threadIdx.x * 64];
+  }
+  values[i] += static_cast<int>(static_cast<float>(value) * factor);
+}
+__global__ void write_nowhere(int* values) { *reinterpret_cast<volatile int*>(8) = values[0]; }
+)"}});
+  return source;
+}
+
+/// Two launches that add 1 * 2 and 3 * 2 to `count` integers in a buffer of kCount.
+Plan plan(int count, bool captured, std::int64_t shared_bytes = 0) {
+  Plan plan;
+  plan.kernels = {shared_bytes > 0 ? "add<true>" : "add<false>"};
+  plan.buffers = {{"other", 3, Role::scratch}, {"values", kCount * 4, Role::state}, {"last", 12, Role::input}};
+  for (const std::int32_t added : {1, 3})
+    plan.launches.push_back({.kernel = 0,
+                             .grid = {static_cast<unsigned>((count + 127) / 128), 1, 1},
+                             .block = {128, 1, 1},
+                             .shared_bytes = shared_bytes,
+                             .programmatic = false,
+                             .arguments = {BufferArgument{1, 0}, std::int32_t{count}, added, 2.0F}});
+  plan.captured = captured;
+  plan.samples = 1;
+  return plan;
+}
+
+std::unique_ptr<Execution> prepare(Device& device, Plan what, Bindings bindings = {}) {
+  auto binary = compile_one(device, {&source(), what.kernels}).binary;
+  return device.prepare(std::move(what), std::move(binary), std::move(bindings));
+}
+
+std::vector<int> values(Execution& execution) {
+  std::vector<int> result(kCount);
+  execution.memory("values").read(std::as_writable_bytes(std::span(result)));
+  return result;
+}
+
+/// The status with which `action` fails.
+template <class Action>
+Status failure_of(Action action) {
+  try {
+    action();
+  } catch (const DeviceFailure& failure) {
+    CHECK(std::string(failure.what()).find('\n') == std::string::npos);
+    return failure.status();
+  }
+  return Status::correct;
+}
+
+TEST_CASE("cuda device: launches run in order, captured or not, and the state can be restored") {
+  CudaDevice device(0);
+  for (const bool captured : {false, true}) {
+    CAPTURE(captured);
+    const auto execution = prepare(device, plan(kCount, captured));
+    execution->memory("values").fill(std::byte{0});
+    execution->save();
+    for (int run = 1; run <= 3; ++run) {
+      execution->launch();
+      execution->synchronize();
+      CHECK(values(*execution) == std::vector<int>(kCount, 8 * run));
+    }
+    execution->restore();
+    CHECK(values(*execution) == std::vector<int>(kCount, 0));
+    const double seconds = execution->time();
+    CHECK(seconds > 0.0);
+    CHECK(seconds < 1.0);
+    CHECK(values(*execution) == std::vector<int>(kCount, 8));
+    CHECK_FALSE(execution->overrun().has_value());
+  }
+}
+
+TEST_CASE("cuda device: shared memory beyond 48 KiB") {
+  CudaDevice device(0);
+  const auto execution = prepare(device, plan(kCount, true, 60 << 10));
+  execution->memory("values").fill(std::byte{0});
+  execution->launch();
+  execution->synchronize();
+  CHECK(values(*execution) == std::vector<int>(kCount, 8));
+}
+
+TEST_CASE("cuda device: writing behind a buffer is noticed, to the byte") {
+  CudaDevice device(0);
+  const auto execution = prepare(device, plan(kCount + 1, false));
+  execution->launch();
+  execution->synchronize();
+  CHECK(execution->overrun().value_or("") == "values");
+}
+
+TEST_CASE("cuda device: what does not fit fails as a launch") {
+  CudaDevice device(0);
+  Plan threads = plan(kCount, false);
+  threads.launches[0].block.x = 2048;
+  CHECK(failure_of([&] { prepare(device, threads); }) == Status::launch);
+  CHECK(failure_of([&] { prepare(device, plan(kCount, false, 8 << 20)); }) == Status::launch);
+  CHECK(failure_of([&] { device.allocate(std::int64_t{1} << 50); }) == Status::launch);
+  Plan grid = plan(kCount, true);
+  grid.launches[1].grid.y = 1 << 20;
+  const auto execution = prepare(device, grid);
+  CHECK(failure_of([&] { execution->launch(); }) == Status::launch);
+
+  const auto sound = prepare(device, plan(kCount, false));
+  sound->memory("values").fill(std::byte{0});
+  sound->launch();
+  CHECK(values(*sound) == std::vector<int>(kCount, 8));
+}
+
+TEST_CASE("cuda device: in the caller's context, stream and memory") {
+  const auto driver = Driver::open();
+  CUdevice gpu = 0;
+  CUcontext context = nullptr, popped = nullptr;
+  REQUIRE(driver->cuDeviceGet(&gpu, 0) == CUDA_SUCCESS);
+  REQUIRE(driver->cuDevicePrimaryCtxRetain(&context, gpu) == CUDA_SUCCESS);
+  REQUIRE(driver->cuCtxPushCurrent(context) == CUDA_SUCCESS);
+  CUdeviceptr mine = 0;
+  REQUIRE(driver->cuMemAlloc(&mine, kCount * 4) == CUDA_SUCCESS);
+  CUstream own = nullptr;
+  REQUIRE(driver->cuStreamCreate(&own, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  REQUIRE(driver->cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
+  for (CUstream stream : {own, CUstream{nullptr}}) {
+    for (const bool captured : {false, true}) {
+      CudaDevice device(context, stream);
+      CHECK(device.label() == "cuda:0");
+      const auto memory = device.wrap(mine, kCount * 4);
+      memory->fill(std::byte{0});
+      const auto execution = prepare(device, plan(kCount, captured), {{"values", memory}});
+      CHECK(&execution->memory("values") == memory.get());
+      execution->launch();
+      execution->synchronize();
+      CHECK(values(*execution) == std::vector<int>(kCount, 8));
+      CHECK_FALSE(execution->overrun().has_value());
+      CHECK_THROWS_AS(prepare(device, plan(kCount, captured), {{"values", device.wrap(mine, 4)}}),
+                      std::invalid_argument);
+    }
+  }
+  REQUIRE(driver->cuCtxPushCurrent(context) == CUDA_SUCCESS);
+  CHECK(driver->cuStreamDestroy(own) == CUDA_SUCCESS);
+  CHECK(driver->cuMemFree(mine) == CUDA_SUCCESS);
+  CHECK(driver->cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
+  CHECK(driver->cuDevicePrimaryCtxRelease(gpu) == CUDA_SUCCESS);
+}
+
+TEST_CASE("cuda device: compiled code and identity") {
+  CudaDevice device(0);
+  CHECK(device.identity().backend == "cuda");
+  CHECK(device.identity().units > 0);
+  CHECK(DeviceIdentity::parse(device.identity().text()) == device.identity());
+  CHECK_FALSE(device.provenance().driver.empty());
+  CHECK(device.provenance().compiler.starts_with("NVRTC"));
+  static_cast<void>(compile_one(device, {&source(), {"add<false>"}}));
+  const std::int64_t calls = device.compiler_calls();
+  CHECK(compile_one(device, {&source(), {"add<false>"}}).cached);
+  CHECK(device.compiler_calls() == calls);
+  CHECK_THROWS_AS(CudaDevice(4096), Error);
+}
+
+/// Last, since it costs the context.
+TEST_CASE("cuda device: an illegal access is said clearly, and the device can be opened again") {
+  {
+    CudaDevice device(0);
+    Plan bad = plan(kCount, false);
+    bad.kernels = {"write_nowhere"};
+    bad.launches.resize(1);
+    bad.launches[0].arguments = {BufferArgument{1, 0}};
+    const auto execution = prepare(device, bad);
+    execution->launch();
+    CHECK(failure_of([&] { execution->synchronize(); }) == Status::illegal_access);
+    CHECK(failure_of([&] { execution->synchronize(); }) == Status::illegal_access);
+    CHECK(failure_of([&] { static_cast<void>(execution->overrun()); }) == Status::illegal_access);
+  }
+  CudaDevice device(0);
+  const auto execution = prepare(device, plan(kCount, true));
+  execution->memory("values").fill(std::byte{0});
+  execution->launch();
+  CHECK(values(*execution) == std::vector<int>(kCount, 8));
+}
+
+}  // namespace
+}  // namespace heddle

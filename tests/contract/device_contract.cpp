@@ -1,0 +1,182 @@
+#include "contract/device_contract.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/kernels/kernel_family.hpp"
+
+namespace heddle {
+namespace {
+
+constexpr std::int64_t kSamples = 12;
+constexpr std::byte kPoison{0xff};  // every float of it is not a number
+
+struct Case {
+  const KernelFamily* family;
+  Problem problem;
+  Configuration configuration;
+};
+
+/// The family's awkward problem in sizes from one task to more inputs than a block has threads.
+std::vector<Problem> problems(const KernelFamily& family) {
+  const auto has = [&](std::string_view name) {
+    return std::any_of(family.axes().begin(), family.axes().end(), [&](const Axis& axis) { return axis.name == name; });
+  };
+  std::vector<Problem> all{family.awkward_problem()};
+  if (!has("rules") || !has("dim") || !has("outputs")) return all;
+  for (const auto& [rules, dim] : {std::pair{1, 1}, {3, 5}, {33, 17}, {130, 1025}})
+    for (const int outputs : {1, 3, 26})
+      all.push_back(family.awkward_problem().with("rules", rules).with("dim", dim).with("outputs", outputs));
+  return all;
+}
+
+std::vector<Case> cases(const DeviceIdentity& device, std::size_t sampled, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::vector<Case> all;
+  for (const KernelFamily* family : families()) {
+    if (!family->supports(device.backend)) continue;
+    const SearchSpace space = family->space(device);
+    for (const Problem& problem : problems(*family)) {
+      all.push_back({family, problem, family->default_configuration(device, problem)});
+      for (const NamedConfiguration& named : family->named_configurations(device))
+        if (auto configuration = named.configuration(problem))
+          if (!space.violated(*configuration, problem)) all.push_back({family, problem, std::move(*configuration)});
+      auto others = space.enumerate(problem);
+      std::shuffle(others.begin(), others.end(), generator);
+      others.resize(std::min(others.size(), sampled));
+      for (Configuration& other : others) all.push_back({family, problem, std::move(other)});
+    }
+  }
+  return all;
+}
+
+void fill_buffers(Execution& execution, const Trial& trial) {
+  for (const Buffer& buffer : trial.plan.buffers) {
+    if (buffer.role == Role::output || buffer.role == Role::scratch)
+      execution.memory(buffer.name).fill(kPoison);
+    else
+      execution.memory(buffer.name).write(trial.initial.at(buffer.name));
+  }
+}
+
+HostImage read_buffers(Execution& execution) {
+  HostImage image;
+  for (const Buffer& buffer : execution.plan().buffers) {
+    if (buffer.role == Role::scratch) continue;
+    auto& bytes = image[buffer.name];
+    bytes.resize(static_cast<std::size_t>(buffer.bytes));
+    execution.memory(buffer.name).read(bytes);
+  }
+  return image;
+}
+
+void verify(Device& device, const Case& what, std::shared_ptr<const Binary> binary, unsigned seed) {
+  const Trial trial =
+      what.family->trial(what.configuration, what.problem, device.identity(), kSamples, Purpose::verification, seed);
+  const auto execution = device.prepare(trial.plan, std::move(binary));
+  fill_buffers(*execution, trial);
+  execution->save();
+  execution->launch();
+  execution->synchronize();
+  const auto overrun = execution->overrun();
+  CHECK_MESSAGE(!overrun.has_value(), "wrote behind " << overrun.value_or(""));
+  const HostImage after = read_buffers(*execution);
+  const Accuracy accuracy = trial.check(after);
+  CHECK_MESSAGE(accuracy.accepted, accuracy.message << " (worst error " << accuracy.worst_error << ")");
+  for (const Buffer& buffer : trial.plan.buffers) {
+    if (buffer.role != Role::input) continue;
+    CHECK_MESSAGE(after.at(buffer.name) == trial.initial.at(buffer.name), "wrote to the input " << buffer.name);
+  }
+
+  execution->restore();
+  CHECK(execution->time() > 0.0);
+  CHECK_MESSAGE(read_buffers(*execution) == after, "a second run differs from the first");
+}
+
+void check_memory(Device& device) {
+  const auto memory = device.allocate(1003);
+  CHECK(memory->bytes() >= 1003);
+  memory->fill(std::byte{0xa5});
+  const std::vector<std::byte> written{std::byte{1}, std::byte{2}, std::byte{3}};
+  memory->write(written, 1000);
+  std::vector<std::byte> read(1003);
+  memory->read(read);
+  CHECK(std::count(read.begin(), read.begin() + 1000, std::byte{0xa5}) == 1000);
+  CHECK(std::equal(written.begin(), written.end(), read.begin() + 1000));
+  std::vector<std::byte> end(1);
+  memory->read(end, 1002);
+  CHECK(end.front() == std::byte{3});
+}
+
+/// Memory of the caller's, larger than the plan asks for, in place of a buffer.
+void check_bindings(Device& device, const KernelFamily& family) {
+  const Problem problem = family.awkward_problem();
+  const Configuration configuration = family.default_configuration(device.identity(), problem);
+  const Trial trial = family.trial(configuration, problem, device.identity(), kSamples, Purpose::verification, 7);
+  Bindings bindings;
+  for (const Buffer& buffer : trial.plan.buffers)
+    if (buffer.role == Role::input) bindings[buffer.name] = device.allocate(buffer.bytes + 1024);
+  const auto compiled = compile_one(device, {&family.source(device.identity().backend), trial.plan.kernels});
+  const auto execution = device.prepare(trial.plan, compiled.binary, bindings);
+  fill_buffers(*execution, trial);
+  execution->launch();
+  execution->synchronize();
+  const Accuracy accuracy = trial.check(read_buffers(*execution));
+  CHECK_MESSAGE(accuracy.accepted, accuracy.message);
+  for (const auto& [name, memory] : bindings) CHECK(&execution->memory(name) == memory.get());
+}
+
+void check_bad_instantiation(Device& device, const KernelFamily& family) {
+  const std::vector<std::string> unknown{"heddle::there_is_no_such_kernel<1>"};
+  try {
+    static_cast<void>(compile_one(device, {&family.source(device.identity().backend), unknown}));
+    FAIL_CHECK("compiled what does not exist");
+  } catch (const DeviceFailure& failure) {
+    CHECK(failure.status() == Status::compilation);
+    CHECK(std::string(failure.what()).find('\n') == std::string::npos);
+  }
+}
+
+}  // namespace
+
+void run_device_contract(Device& device, std::size_t sampled, unsigned seed) {
+  check_memory(device);
+  for (const KernelFamily* family : families()) {
+    if (!family->supports(device.identity().backend)) continue;
+    INFO(device.label() << ": " << family->name());
+    check_bindings(device, *family);
+    check_bad_instantiation(device, *family);
+  }
+
+  const std::vector<Case> all = cases(device.identity(), sampled, seed);
+  std::vector<CompileRequest> requests;
+  for (const Case& what : all)
+    requests.push_back({&what.family->source(device.identity().backend),
+                        what.family->plan(what.configuration, what.problem, device.identity(), kSamples).kernels});
+  const auto batch = device.compile(std::move(requests));
+  std::size_t verified = 0;
+  while (auto done = batch->next()) {
+    const Case& what = all[done->first];
+    INFO(device.label() << ": " << what.family->name() << ", " << what.problem.text() << ": "
+                        << what.configuration.text());
+    CHECK_MESSAGE(done->second.binary != nullptr, done->second.log);
+    if (!done->second.binary) continue;
+    try {
+      verify(device, what, std::move(done->second.binary), seed + static_cast<unsigned>(done->first));
+    } catch (const DeviceFailure& failure) {
+      FAIL_CHECK(failure.what());
+      if (failure.status() == Status::illegal_access) return;
+    }
+    ++verified;
+  }
+  MESSAGE(device.label() << " (" << device.identity().name << "): " << verified << " of " << all.size()
+                         << " configurations verified");
+}
+
+}  // namespace heddle
