@@ -40,6 +40,12 @@ Json to_json(const Profile& profile) {
             {"strategy", profile.provenance.strategy}}}};
 }
 
+Json number_or_null(const std::optional<double>& number) {
+  Json json;
+  if (number) json = *number;
+  return json;
+}
+
 void print_document(std::string_view command, const Json& content) {
   Json document = {{"heddle", HEDDLE_VERSION}, {"command", command}};
   document.update(content);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "heddle/kernels/device_identity.hpp"
@@ -15,6 +16,7 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json to_json(const DeviceIdentity& device);
 [[nodiscard]] Json to_json(const Problem& problem);
 [[nodiscard]] Json to_json(const Profile& profile);
+[[nodiscard]] Json number_or_null(const std::optional<double>& number);
 
 /// Prints the one document of a command, which names its `command` first.
 void print_document(std::string_view command, const Json& content);

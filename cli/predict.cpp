@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/data_options.hpp"
@@ -95,7 +96,8 @@ int run(const PredictOptions& options) {
   const std::vector<float> outputs = predict(predictor, model, data);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const double per_row = 1e6 * seconds / static_cast<double>(data.rows());
-  const std::optional<Score> quality = data.labelled() ? std::optional(score(model, data, outputs)) : std::nullopt;
+  std::optional<double> quality;
+  if (data.labelled()) quality = score(model, data, outputs).value;
   const Predictions predictions(model, outputs);
 
   if (!options.output.empty()) write_file(options.output, predictions.table());
@@ -107,7 +109,7 @@ int run(const PredictOptions& options) {
                                {"data", data.source},
                                {"rows", data.rows()},
                                {"task", classify ? "classify" : "regress"},
-                               {classify ? "accuracy" : "rmse", quality ? Json(quality->value) : Json()},
+                               {classify ? "accuracy" : "rmse", number_or_null(quality)},
                                {"microseconds_per_row", per_row},
                                {"configuration", candidate.configuration.text()},
                                {"tier", text(candidate.tier)},
@@ -117,8 +119,8 @@ int run(const PredictOptions& options) {
     return 0;
   }
   std::string summary = fmt::format("{} rows", data.rows());
-  if (quality && classify) summary += fmt::format(", accuracy {:.2f} %", 100 * quality->value);
-  if (quality && !classify) summary += fmt::format(", RMSE {:.5g}", quality->value);
+  if (quality && classify) summary += fmt::format(", accuracy {:.2f} %", 100 * *quality);
+  if (quality && !classify) summary += fmt::format(", RMSE {:.5g}", *quality);
   summary += fmt::format(", {} us per row on {}", short_number(per_row), device->label());
   if (options.output.empty()) {
     print(predictions.table());

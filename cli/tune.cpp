@@ -109,7 +109,7 @@ std::string progress_text(const TuningProgress& progress) {
 Json to_json(const NamedTime& time) {
   return {{"name", time.name},
           {"configuration", time.configuration},
-          {"microseconds_per_sample", time.time ? Json(*time.time) : Json()},
+          {"microseconds_per_sample", number_or_null(time.time)},
           {"status", text(time.status)}};
 }
 
