@@ -1,0 +1,72 @@
+#include "heddle/kernels/files.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "heddle/kernels/error.hpp"
+
+namespace heddle {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "heddle-files-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    path = pattern;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  [[nodiscard]] std::ptrdiff_t entries() const {
+    return std::distance(fs::directory_iterator(path), fs::directory_iterator());
+  }
+};
+
+std::string contents(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+TEST_CASE("write_file makes and replaces files whole and leaves nothing beside them") {
+  const Folder folder;
+  const fs::path file = folder.path / "a";
+  const std::string bytes("\0\n\xff with zeros", 14);
+  write_file(file, bytes);
+  CHECK(contents(file) == bytes);
+  fs::permissions(file, fs::perms(0640));
+  write_file(file, "");
+  CHECK(contents(file).empty());
+  CHECK(fs::status(file).permissions() == fs::perms(0640));
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("write_file follows links and leaves devices what they are") {
+  const Folder folder;
+  write_file(folder.path / "a", "old");
+  fs::create_symlink("a", folder.path / "link");
+  write_file(folder.path / "link", "new");
+  CHECK(fs::is_symlink(folder.path / "link"));
+  CHECK(contents(folder.path / "a") == "new");
+  write_file("/dev/null", "gone");
+  CHECK(fs::is_character_file("/dev/null"));
+}
+
+TEST_CASE("write_file says why it cannot and leaves what was there") {
+  const Folder folder;
+  CHECK_THROWS_WITH_AS(write_file(folder.path / "no" / "b", "x"), doctest::Contains("no/b"), Error);
+  CHECK_THROWS_AS(write_file(folder.path, "x"), Error);
+  CHECK_THROWS_WITH_AS(write_file("/dev/full", "x"), doctest::Contains("No space left"), Error);
+  CHECK(folder.entries() == 0);
+}
+
+}  // namespace
+}  // namespace heddle
