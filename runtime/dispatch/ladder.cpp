@@ -61,7 +61,7 @@ void Ladder::compile() {
       for (const std::size_t rung : *users[index]) {
         rungs_[rung].binary = outcome.binary;
         if (outcome.binary) continue;
-        advance(rung, DeviceFailure(Status::compilation, outcome.log.substr(0, outcome.log.find('\n'))));
+        advance(rung, DeviceFailure(Status::compilation, first_complaint(outcome.log)));
       }
     }
   }
