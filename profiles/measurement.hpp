@@ -34,8 +34,8 @@ struct Provenance {
   std::string compiler;  ///< "NVRTC 13.0", "g++ 12.2.0"
   std::string tool;      ///< "heddle 0.1.0"
   std::string host;
-  std::string clocks;    ///< seen, not set: "SM 1980 MHz, memory 3201 MHz"
-  std::string date;      ///< UTC, "2026-01-31T12:00:00Z"
+  std::string clocks;  ///< seen, not set: "SM 1980 MHz, memory 3201 MHz"
+  std::string date;    ///< UTC, "2026-01-31T12:00:00Z"
   std::int64_t seed = 0;
   std::string strategy;
   bool operator==(const Provenance&) const = default;
@@ -68,12 +68,12 @@ struct Profile {
   ProfileKey key;
   std::string source_hash;
   std::string configuration;
-  double time = 0.0;         ///< median, microseconds per sample
-  double spread = 0.0;       ///< half the interquartile range of the repetitions, microseconds
+  double time = 0.0;    ///< median, microseconds per sample
+  double spread = 0.0;  ///< half the interquartile range of the repetitions, microseconds
   double worst_error = 0.0;
-  std::int64_t samples = 0;  ///< S
+  std::int64_t samples = 0;       ///< S
   std::vector<std::string> ties;  ///< other configurations whose medians could not be told apart from this one
-  bool imported = false;     ///< came from a file and was not measured here yet
+  bool imported = false;          ///< came from a file and was not measured here yet
   Provenance provenance;
 };
 

@@ -1,7 +1,9 @@
 // Measurements and profiles in one SQLite file. All SQL lives behind this.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +22,9 @@ class ProfileStore {
     read,        ///< a missing file is an empty store; a read-only folder is fine
     read_write,  ///< created, with its folders, if missing; migrated to the present schema
   };
-  ProfileStore(const std::filesystem::path& file, Access access);
+  /// `patience`: how long to wait for another process. ":memory:" is a store that lives as long as this object.
+  ProfileStore(const std::filesystem::path& file, Access access,
+               std::chrono::milliseconds patience = std::chrono::seconds(10));
   ~ProfileStore();
   ProfileStore(ProfileStore&&) noexcept;
   ProfileStore& operator=(ProfileStore&&) noexcept;
@@ -45,8 +49,12 @@ class ProfileStore {
   [[nodiscard]] std::vector<Profile> profiles(const std::string& family = {}) const;
   void remove(const ProfileKey& key);
 
+  /// Runs `work`, which may call the functions above, in one transaction: all of it happens or, if it throws, nothing.
+  void atomically(const std::function<void()>& work);
+
   /// Deletes measurements that no longer matter: of source hashes other than those listed per family and backend
-  /// (and the profiles made from them). Returns how many measurements and profiles went.
+  /// (and the profiles made from them). Families and backends that are not listed stay whole. Returns how many
+  /// measurements and profiles went.
   struct Current {
     std::string family, backend, source_hash;
   };

@@ -1,0 +1,168 @@
+#include "heddle/profiles/database.hpp"
+
+#include <SQLiteCpp/Backup.h>
+#include <SQLiteCpp/Statement.h>
+#include <SQLiteCpp/Transaction.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <string>
+#include <system_error>
+
+#include "heddle/profiles/migrations.hpp"
+
+namespace heddle {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kInMemory = ":memory:";
+
+Error error(const fs::path& file, const std::string& what) {
+  return {ErrorKind::profiles, fmt::format("profile database {}: {}", file.string(), what)};
+}
+
+int primary_code(const SQLite::Exception& exception) { return exception.getErrorCode() & 0xff; }
+
+/// The schema of an open file; 0 if it is empty. Refuses what is not ours and what a newer heddle wrote.
+int schema_of(SQLite::Database& database, const fs::path& file) {
+  // One statement sees one state of the file, even while another process creates it.
+  SQLite::Statement query(database,
+                          "SELECT (SELECT application_id FROM pragma_application_id), "
+                          "(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)");
+  query.executeStep();
+  const int application = query.getColumn(0).getInt();
+  const int version = query.getColumn(1).getInt();
+  const int objects = query.getColumn(2).getInt();
+  if (application == 0 && version == 0 && objects == 0) return 0;
+  if (application != kApplicationId || version < 1) {
+    throw error(file, "belongs to another program, expected a file made by heddle");
+  }
+  if (version > present_schema()) {
+    throw error(file,
+                fmt::format("made by a newer heddle: schema {}, this one knows up to {}", version, present_schema()));
+  }
+  return version;
+}
+
+void migrate_in_transaction(SQLite::Database& database, const fs::path& file) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  migrate(database, schema_of(database, file));  // read again: another process may have been first
+  transaction.commit();
+}
+
+SQLite::Database in_memory() {
+  SQLite::Database database(kInMemory, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  return database;
+}
+
+/// As a URI that promises SQLite that nobody changes the file.
+std::string immutable_uri(const fs::path& file) {
+  std::string uri = "file:";
+  for (const char c : fs::absolute(file).string()) {
+    uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
+  }
+  return uri + "?immutable=1";
+}
+
+bool has_log(const fs::path& file) {
+  std::error_code missing;
+  const auto bytes = fs::file_size(file.string() + "-wal", missing);
+  return !missing && bytes > 0;
+}
+
+SQLite::Database open_file_for_reading(const fs::path& file, Patience patience) {
+  const auto milliseconds = static_cast<int>(patience.count());
+  try {
+    SQLite::Database database(file.string(), SQLite::OPEN_READONLY, milliseconds);
+    database.execAndGet("SELECT count(*) FROM sqlite_schema");  // the first access is what needs the log
+    return database;
+  } catch (const SQLite::Exception& exception) {
+    // WAL needs to create files beside the database. Where that is not allowed, an empty log means that the file alone
+    // is complete.
+    if (primary_code(exception) != SQLITE_CANTOPEN || has_log(file)) throw;
+    return {immutable_uri(file), SQLite::OPEN_READONLY | SQLite::OPEN_URI, milliseconds};
+  }
+}
+
+void refuse_folder(const fs::path& file) {
+  std::error_code ignored;
+  if (fs::is_directory(file, ignored)) throw error(file, "is a folder, expected a file");
+}
+
+void make_folder(const fs::path& file) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure) throw error(file, fmt::format("cannot create its folder: {}", failure.message()));
+  if (::access(folder.c_str(), W_OK) != 0) throw error(file, "its folder is read-only");
+}
+
+}  // namespace
+
+SQLite::Database open_for_writing(const fs::path& file, Patience patience) {
+  if (file != kInMemory) {
+    refuse_folder(file);
+    make_folder(file);
+  }
+  try {
+    SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+                              static_cast<int>(patience.count()));
+    if (sqlite3_db_readonly(database.getHandle(), "main") == 1) throw error(file, "is read-only");
+    database.exec("PRAGMA foreign_keys = ON");
+    if (schema_of(database, file) < present_schema()) migrate_in_transaction(database, file);
+    // Where the file system has no shared memory, or another process is at it just now, the old journal does as well.
+    database.tryExec("PRAGMA journal_mode = WAL");
+    return database;
+  } catch (const SQLite::Exception& exception) {
+    throw explained(exception, file, patience);
+  }
+}
+
+SQLite::Database open_for_reading(const fs::path& file, Patience patience) {
+  refuse_folder(file);
+  try {
+    std::error_code failure;
+    const bool there = fs::exists(file, failure);
+    if (failure) throw error(file, failure.message());
+    SQLite::Database database = there ? open_file_for_reading(file, patience) : in_memory();
+    if (schema_of(database, file) < present_schema()) {
+      SQLite::Database copy = in_memory();
+      SQLite::Backup(copy, database).executeStep();
+      migrate_in_transaction(copy, file);
+      database = std::move(copy);
+    }
+    database.exec("PRAGMA query_only = ON");
+    return database;
+  } catch (const SQLite::Exception& exception) {
+    throw explained(exception, file, patience);
+  }
+}
+
+Error explained(const SQLite::Exception& exception, const fs::path& file, Patience patience) {
+  switch (primary_code(exception)) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+      return error(file, fmt::format("locked by another process, gave up after {} s",
+                                     std::chrono::duration<double>(patience).count()));
+    case SQLITE_NOTADB:
+      return error(file, "is not a SQLite file, expected a file made by heddle");
+    case SQLITE_CORRUPT:
+      return error(file, fmt::format("truncated or damaged: {}", exception.getErrorStr()));
+    case SQLITE_READONLY:
+      return error(file, "is read-only");
+    case SQLITE_FULL:
+      return error(file, "the disk is full; nothing of this was written");
+    case SQLITE_IOERR:
+      return error(file, fmt::format("cannot be read or written: {}", exception.what()));
+    case SQLITE_CANTOPEN:
+      return error(file, "cannot be opened, expected a file that may be read and written");
+    default:
+      return error(file, exception.what());
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,35 @@
+#include "heddle/profiles/measurement.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace heddle {
+
+namespace {
+
+struct Named {
+  Status status;
+  std::string_view text;
+};
+constexpr std::array kNames{Named{Status::correct, "correct"},
+                            Named{Status::unverified, "unverified"},
+                            Named{Status::pruned, "pruned"},
+                            Named{Status::constraint, "constraint"},
+                            Named{Status::compilation, "compilation"},
+                            Named{Status::launch, "launch"},
+                            Named{Status::wrong_result, "wrong_result"},
+                            Named{Status::overrun, "overrun"},
+                            Named{Status::illegal_access, "illegal_access"},
+                            Named{Status::hang, "hang"}};
+
+}  // namespace
+
+std::string_view text(Status status) { return std::ranges::find(kNames, status, &Named::status)->text; }
+
+std::optional<Status> parse_status(std::string_view text) {
+  const auto named = std::ranges::find(kNames, text, &Named::text);
+  if (named == kNames.end()) return std::nullopt;
+  return named->status;
+}
+
+}  // namespace heddle

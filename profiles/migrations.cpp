@@ -1,0 +1,89 @@
+#include "heddle/profiles/migrations.hpp"
+
+#include <SQLiteCpp/Database.h>
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace heddle {
+
+namespace {
+
+// Number i leads from schema i to i + 1. Never edited once released: a change is a new one at the end.
+constexpr const char* kMigrations[] = {
+    // Devices and provenances repeat in every row of a tuning run, so each is kept once. `identity` holds every field
+    // of a device; the columns beside it are for people and queries. `times` is a JSON array (microseconds per sample),
+    // so that SQLite's own functions can look into it; numbers are written with the digits that bring back the same
+    // double.
+    R"sql(
+CREATE TABLE devices (
+  id           INTEGER PRIMARY KEY,
+  identity     TEXT NOT NULL UNIQUE,
+  backend      TEXT NOT NULL,
+  name         TEXT NOT NULL,
+  architecture TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE provenances (
+  id       INTEGER PRIMARY KEY,
+  driver   TEXT NOT NULL,
+  compiler TEXT NOT NULL,
+  tool     TEXT NOT NULL,
+  host     TEXT NOT NULL,
+  clocks   TEXT NOT NULL,
+  seed     INTEGER NOT NULL,
+  strategy TEXT NOT NULL,
+  UNIQUE (driver, compiler, tool, host, clocks, seed, strategy)
+) STRICT;
+
+CREATE TABLE measurements (
+  id              INTEGER PRIMARY KEY,
+  device          INTEGER NOT NULL REFERENCES devices,
+  family          TEXT NOT NULL,
+  problem         TEXT NOT NULL,
+  source_hash     TEXT NOT NULL,
+  configuration   TEXT NOT NULL,
+  status          TEXT NOT NULL,
+  times           TEXT NOT NULL,
+  samples         INTEGER NOT NULL,
+  cold_cache      INTEGER NOT NULL,
+  compile_seconds REAL NOT NULL,
+  worst_error     REAL NOT NULL,
+  message         TEXT NOT NULL,
+  provenance      INTEGER NOT NULL REFERENCES provenances,
+  date            TEXT NOT NULL
+) STRICT;
+CREATE INDEX measurements_by_key ON measurements (device, family, problem);
+CREATE INDEX measurements_by_provenance ON measurements (provenance);
+
+CREATE TABLE profiles (
+  device        INTEGER NOT NULL REFERENCES devices,
+  family        TEXT NOT NULL,
+  problem       TEXT NOT NULL,
+  source_hash   TEXT NOT NULL,
+  configuration TEXT NOT NULL,
+  time          REAL NOT NULL,
+  spread        REAL NOT NULL,
+  worst_error   REAL NOT NULL,
+  samples       INTEGER NOT NULL,
+  ties          TEXT NOT NULL,  -- configurations, one per line
+  imported      INTEGER NOT NULL,
+  provenance    INTEGER NOT NULL REFERENCES provenances,
+  date          TEXT NOT NULL,
+  PRIMARY KEY (device, family, problem)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX profiles_by_provenance ON profiles (provenance);
+)sql",
+};
+
+}  // namespace
+
+int present_schema() { return static_cast<int>(std::size(kMigrations)); }
+
+void migrate(SQLite::Database& database, int version) {
+  for (; version < present_schema(); ++version) database.exec(kMigrations[version]);
+  database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  database.exec(fmt::format("PRAGMA user_version = {}", version));
+}
+
+}  // namespace heddle
