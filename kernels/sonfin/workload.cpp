@@ -55,14 +55,15 @@ Workload sized(std::int64_t rules, std::int64_t dim, std::int64_t outputs, std::
   return work;
 }
 
-/// Consequents within 1/2 of zero, targets beyond 1: errors never vanish by accident.
-void fill_outputs(Workload& work, Random& random) {
+/// Consequents within 1/2 of zero; the target of a row is beyond 1 in the direction that its topic says (a class, or
+/// the sign of a single output): errors do not vanish, and rows of one topic do not undo each other's steps.
+void fill_outputs(Workload& work, const std::vector<std::int64_t>& topics, Random& random) {
   for (float& w : work.network.consequents) w = static_cast<float>(0.5 * random.symmetric());
   const std::int64_t outputs = work.network.outputs;
   for (std::int64_t i = 0; i < work.samples(); ++i) {
     const double magnitude = 1.25 + 0.25 * random.symmetric();
-    work.targets[at(i * outputs + random.below(outputs))] =
-        static_cast<float>(outputs == 1 ? random.sign() * magnitude : magnitude);
+    const double sign = outputs == 1 && topics[at(i)] % 2 != 0 ? -1.0 : 1.0;
+    work.targets[at(i * outputs + topics[at(i)] % outputs)] = static_cast<float>(sign * magnitude);
   }
 }
 
@@ -87,17 +88,18 @@ Workload timing_workload(std::int64_t rules, std::int64_t dim, std::int64_t outp
       network.widths[at(kj)] = static_cast<float>(mean_widths[at(k)] * (1.0 + 0.1 * width));
     }
   }
-  std::vector<std::int64_t> winners(at(rules));
+  std::vector<std::int64_t> winners(at(rules)), topics(at(samples));
   std::iota(winners.begin(), winners.end(), 0);
   for (std::int64_t i = 0; i < samples; ++i) {
     if (i % rules == 0) random.shuffle(winners);
     const std::int64_t k = winners[at(i % rules)];
+    topics[at(i)] = k;
     const double noise = mean_widths[at(k)] * std::sqrt(1.2 * 3.0 / static_cast<double>(dim));
     for (std::int64_t j = 0; j < dim; ++j) {
       work.rows[at(i * dim + j)] = static_cast<float>(network.centres[at(k * dim + j)] + noise * random.symmetric());
     }
   }
-  fill_outputs(work, random);
+  fill_outputs(work, topics, random);
   work.options.first_width = kSpread * std::sqrt(static_cast<double>(dim));
   work.options.minimum_width = 0.001;
   work.options.max_rules = rules;
@@ -110,15 +112,17 @@ Workload timing_workload(std::int64_t rules, std::int64_t dim, std::int64_t outp
 /// of its group in every input.
 class VerificationGeometry {
  public:
-  static constexpr double kSpacing = 20.0;  // between lattice points
+  static constexpr double kSpacing = 40.0;  // between lattice points
   static constexpr double kFar = 2.0;       // from the far row to group 0, in every input
 
   /// `depth`: -l of a row at the rules of its group.
   VerificationGeometry(std::int64_t groups, std::int64_t dim, double depth) : dim_(dim), depth_(depth) {
-    for (std::int64_t points = 0; points < groups; ++base_) {
-      points = 1;
-      for (digits_ = 0; digits_ < dim && points < groups; ++digits_) points *= base_ + 1;
-    }
+    const auto enough_points = [&] {
+      std::int64_t points = 1;
+      for (digits_ = 0; digits_ < dim && points < groups; ++digits_) points *= base_;
+      return points >= groups;
+    };
+    while (!enough_points()) ++base_;
     digits_ = std::max<std::int64_t>(digits_, 1);
     // A power of two, so that group 0 can be placed without rounding.
     while (unit_ * static_cast<double>(base_ - 1) > 1.0) unit_ /= 2.0;
@@ -145,12 +149,12 @@ class VerificationGeometry {
     return width == Width::squared ? beta / (kFar * unit_ * std::sqrt(static_cast<double>(dim_))) : beta;
   }
   /// Deep samples in few inputs would throw the widths about; this keeps a step's effect on l below 1.
-  [[nodiscard]] double rate_factor() const { return std::min(1.0, 16.0 * static_cast<double>(dim_) / square(depth_)); }
+  [[nodiscard]] double rate_factor() const { return std::min(1.0, 8.0 * static_cast<double>(dim_) / square(depth_)); }
 
  private:
   std::int64_t dim_;
   double depth_;
-  std::int64_t base_ = 1, digits_ = 1;
+  std::int64_t base_ = 2, digits_ = 1;
   double unit_ = 1.0, width_ = 1.0, jitter_ = 0.0;
 };
 
@@ -231,20 +235,35 @@ Workload verification_workload(std::int64_t rules, std::int64_t dim, std::int64_
     }
   }
 
+  // Rows return to a few groups, so that their order matters; the first and the last rule are among them.
+  std::vector<std::int64_t> visited;
+  for (std::int64_t slot = 2; slot < present; ++slot) {
+    const std::int64_t k = rule_of_slot[at(slot)];
+    if (k == 0 || k == present - 1) visited.push_back(1 + (slot - 2) / kGroupSize);
+  }
+  while (groups > 1 && static_cast<std::int64_t>(visited.size()) < samples / 4) {
+    visited.push_back(1 + random.below(groups - 1));
+  }
+
+  std::vector<std::int64_t> topics(at(samples));
   random.shuffle(work.order);
   const std::int64_t far_position = groups > 1 ? 1 + random.below(samples - 5) : 0;
   for (std::int64_t position = 0; position < samples; ++position) {
     const RowKind kind = row_kind(position, far_position, groups, random);
-    const std::int64_t group = kind == RowKind::near_group ? 1 + random.below(groups - 1) : 0;
+    const std::int64_t group =
+        kind == RowKind::near_group ? visited[at(random.below(static_cast<std::int64_t>(visited.size())))] : 0;
+    // What the far row teaches its rule, the rows after it contradict.
+    topics[at(work.order[at(position)])] = kind == RowKind::near_group ? group : kind == RowKind::far ? 0 : 1;
     double previous_sign = 0.0;
     for (std::int64_t j = 0; j < dim; ++j) {
-      // At the twins signs come in opposite pairs: a row is then as far from the far row as every other one.
+      // At the twins signs come in opposite pairs: every row is as far from the far row and its rule as every other.
       double sign = random.sign();
-      if (kind == RowKind::near_twins && dim > 1) {
-        if (j % 2 == 1)
+      if (kind == RowKind::near_twins) {
+        if (j % 2 == 1) {
           sign = -previous_sign;
-        else if (j == dim - 1)
-          sign = 0.0;
+        } else if (j == dim - 1) {
+          sign = dim == 1 ? 0.25 : 0.0;
+        }
       }
       previous_sign = sign;
       const double step = unit * sign * (1.0 + 0.05 * random.symmetric());
@@ -255,7 +274,7 @@ Workload verification_workload(std::int64_t rules, std::int64_t dim, std::int64_
       work.rows[at(work.order[at(position)] * dim + j)] = static_cast<float>(x);
     }
   }
-  fill_outputs(work, random);
+  fill_outputs(work, topics, random);
   return work;
 }
 
