@@ -48,12 +48,12 @@ class PredictMapping final : public Mapping {
           .values = numbers({128, 256}),
           .meaning = "threads of a block that normalises rows",
           .active = {}}},
-        {{"64 to 512 threads in a block", "coarsen_rules",
+        {{"64 to 512 threads in a block", "",
           [](const Configuration& c, const Problem&, const DeviceIdentity&) {
             const std::int64_t threads = Shape(c).threads();
             return threads >= 64 && threads <= 512;
           }},
-         {"shared memory of a block", "depth",
+         {"shared memory of a block", "",
           [](const Configuration& c, const Problem&, const DeviceIdentity& device_of_space) {
             return Shape(c).shared_bytes() <= device_of_space.local_bytes;
           }}}};
