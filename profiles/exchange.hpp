@@ -10,7 +10,9 @@
 namespace heddle {
 
 /// Writes the profiles (of one family if named) as a JSON document with a schema version and a checksum per record;
-/// written whole and renamed into place. Throws Error(input) if the file cannot be written. Returns how many.
+/// written whole and renamed into place. Profiles that this heddle would not take back (of a family it does not have,
+/// or stale with a configuration that has left the space) stay out. Throws Error(input) if the file cannot be written.
+/// Returns how many.
 std::size_t export_profiles(const ProfileStore& store, const std::filesystem::path& file,
                             const std::string& family = {});
 

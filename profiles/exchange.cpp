@@ -1,0 +1,152 @@
+#include "heddle/profiles/exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/files.hpp"
+#include "heddle/profiles/exchange_record.hpp"
+
+namespace heddle {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kFormat = "heddle-profiles";
+constexpr std::int64_t kSchema = 1;
+constexpr std::size_t kLargestFile = std::size_t{256} << 20;
+
+Error error(const std::filesystem::path& file, const std::string& what) {
+  return {ErrorKind::input, fmt::format("{}: {}", file.string(), what)};
+}
+
+bool acceptable(const Profile& profile) {
+  try {
+    check(profile);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::string read(const std::filesystem::path& file) {
+  const auto fail = [&] { return error(file, "cannot be read: " + std::generic_category().message(errno)); };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"), &std::fclose);
+  if (!stream) throw fail();
+  std::string bytes;
+  char block[1 << 16];
+  while (const std::size_t count = std::fread(block, 1, sizeof block, stream.get())) {
+    bytes.append(block, count);
+    if (bytes.size() > kLargestFile) throw error(file, fmt::format("larger than {} MiB", kLargestFile >> 20));
+  }
+  if (std::ferror(stream.get()) != 0) throw fail();
+  return bytes;
+}
+
+json parse(const std::filesystem::path& file, const std::string& bytes) {
+  try {
+    return json::parse(bytes);
+  } catch (const json::parse_error& failure) {
+    const auto before = std::string_view(bytes).substr(0, failure.byte == 0 ? 0 : failure.byte - 1);
+    const auto line = std::ranges::count(before, '\n') + 1;
+    const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;
+    throw error(file,
+                fmt::format("line {}, column {}: not JSON, expected a document from 'profiles export'", line, column));
+  } catch (const json::exception&) {
+    throw error(file, "holds a number that no float64 can hold");
+  }
+}
+
+/// The array of records of a document of a schema that we know.
+const json& records(const std::filesystem::path& file, const json& document) {
+  if (!document.is_object() || document.value("format", json()) != kFormat) {
+    throw error(file, fmt::format("expected an object with \"format\": \"{}\"", kFormat));
+  }
+  const json schema = document.value("schema", json());
+  if (!schema.is_number_integer() || schema < 1) throw error(file, "schema is missing, expected a number from 1");
+  if (schema > kSchema) {
+    throw error(file,
+                fmt::format("made by a newer heddle: schema {}, this one knows up to {}", schema.dump(), kSchema));
+  }
+  const auto found = document.find("profiles");
+  if (found == document.end() || !found->is_array()) throw error(file, "profiles is missing, expected an array");
+  return *found;
+}
+
+std::vector<Profile> load(const std::filesystem::path& file) {
+  const json document = parse(file, read(file));
+  std::vector<Profile> profiles;
+  std::map<ProfileKey, std::size_t> seen;
+  for (const json& record : records(file, document)) {
+    const std::size_t number = profiles.size() + 1;
+    try {
+      profiles.push_back(from_record(record));
+    } catch (const Error& failure) {
+      throw error(file, fmt::format("record {}: {}", number, failure.what()));
+    }
+    const auto [first, unseen] = seen.emplace(profiles.back().key, number);
+    if (!unseen) {
+      throw error(file,
+                  fmt::format("record {}: the same device, family and problem as record {}", number, first->second));
+    }
+  }
+  return profiles;
+}
+
+bool same(const Profile& a, const Profile& b) {
+  return a.source_hash == b.source_hash && a.configuration == b.configuration && a.time == b.time &&
+         a.spread == b.spread && a.worst_error == b.worst_error && a.samples == b.samples && a.ties == b.ties &&
+         a.provenance == b.provenance;
+}
+
+using Action = ImportDecision::Action;
+
+std::pair<Action, std::string> decide(const std::optional<Profile>& local, const Profile& arriving) {
+  if (!local) return {Action::added, "no local profile"};
+  if (same(*local, arriving)) return {Action::same, "already here"};
+  if (local->source_hash != arriving.source_hash) {
+    if (!current(arriving)) return {Action::kept_local, "the imported profile was made from other kernel sources"};
+    return {Action::replaced, "the local profile was made from other kernel sources"};
+  }
+  const std::string times = fmt::format("{:.2f} against {:.2f} us", local->time, arriving.time);
+  if (arriving.time < local->time) return {Action::replaced, "the local profile is slower: " + times};
+  return {Action::kept_local, "the local profile is at least as fast: " + times};
+}
+
+}  // namespace
+
+std::size_t export_profiles(const ProfileStore& store, const std::filesystem::path& file, const std::string& family) {
+  json list = json::array();
+  for (const Profile& profile : store.profiles(family)) {
+    if (acceptable(profile)) list.push_back(to_record(profile));
+  }
+  const std::size_t count = list.size();
+  const json document = {{"format", kFormat}, {"schema", kSchema}, {"profiles", std::move(list)}};
+  write_file(file, document.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  return count;
+}
+
+std::vector<ImportDecision> import_profiles(ProfileStore& store, const std::filesystem::path& file) {
+  std::vector<Profile> profiles = load(file);  // all of it is good before anything is written
+  std::vector<ImportDecision> decisions;
+  store.atomically([&] {
+    for (Profile& profile : profiles) {
+      const auto [action, reason] = decide(store.find(profile.key), profile);
+      if (action == Action::added || action == Action::replaced) store.keep(profile);
+      decisions.push_back({.profile = std::move(profile), .action = action, .reason = reason});
+    }
+  });
+  return decisions;
+}
+
+}  // namespace heddle

@@ -1,0 +1,25 @@
+// One profile as a JSON object, and back with everything checked. For the files of this folder only.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "heddle/profiles/measurement.hpp"
+
+namespace heddle {
+
+/// With its checksum: the digest of the object's compact text without the member "checksum".
+[[nodiscard]] nlohmann::json to_record(const Profile& profile);
+
+/// The profile in `record`, marked as imported. Throws Error(input) with what was found and what was expected: a wrong
+/// checksum, a missing member, a wrong type, a number out of its range, a text too long, or a family, device, problem
+/// or configuration that does not fit together.
+[[nodiscard]] Profile from_record(const nlohmann::json& record);
+
+/// What from_record() checks beyond the form. Throws Error(input).
+void check(const Profile& profile);
+
+/// Whether the profile was made from the kernel templates that this heddle has. Needs a known family.
+[[nodiscard]] bool current(const Profile& profile);
+
+}  // namespace heddle
