@@ -11,24 +11,35 @@ namespace heddle {
 
 namespace {
 
-// Fields are separated by '|'; in a vendor's name that character and the escape itself are escaped.
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+// Fields are separated by '|'. Whatever a vendor put into a name comes back: '|' and the escape itself are escaped by
+// '\', bytes other than printable ASCII are written as \xNN.
 std::string escaped(std::string_view field) {
   std::string text;
   for (const char c : field) {
-    if (c == '|' || c == '\\') text += '\\';
-    text += c == '\n' ? ' ' : c;
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte > 0x7e) {
+      text += {'\\', 'x', kHexDigits[byte / 16], kHexDigits[byte % 16]};
+    } else {
+      if (c == '|' || c == '\\') text += '\\';
+      text += c;
+    }
   }
   return text;
 }
 
+/// Takes anything: parse() compares the text of what came out with what went in.
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> fields(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size()) {
-      fields.back() += text[++i];
-    } else if (text[i] == '|') {
+    if (text[i] == '|') {
       fields.emplace_back();
+    } else if (text[i] == '\\' && i + 3 < text.size() && text[i + 1] == 'x') {
+      fields.back() += static_cast<char>(16 * kHexDigits.find(text[i + 2]) + kHexDigits.find(text[i + 3]));
+      i += 3;
     } else {
+      if (text[i] == '\\' && i + 1 < text.size()) ++i;
       fields.back() += text[i];
     }
   }
@@ -49,11 +60,12 @@ DeviceIdentity DeviceIdentity::parse(std::string_view text) {
                                                text.substr(0, 200)));
   };
   const std::vector<std::string> fields = split(text);
-  if (fields.size() != 7 || fields[0].empty() || fields[1].empty()) throw fail();
+  if (fields.size() != 7) throw fail();
   const auto number = [&](const std::string& field, std::string_view unit) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (error != std::errc() || value < 0 || std::string_view(end) != " " + std::string(unit)) throw fail();
+    const std::string_view rest(end, static_cast<std::size_t>(field.data() + field.size() - end));
+    if (error != std::errc() || value < 0 || rest != " " + std::string(unit)) throw fail();
     return value;
   };
   DeviceIdentity identity{.backend = fields[0],

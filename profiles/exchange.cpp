@@ -30,9 +30,10 @@ Error error(const std::filesystem::path& file, const std::string& what) {
   return {ErrorKind::input, fmt::format("{}: {}", file.string(), what)};
 }
 
-bool acceptable(const Profile& profile) {
+/// Whether an import would take this.
+bool acceptable(const json& record) {
   try {
-    check(profile);
+    static_cast<void>(from_record(record));
     return true;
   } catch (const Error&) {
     return false;
@@ -128,7 +129,8 @@ std::pair<Action, std::string> decide(const std::optional<Profile>& local, const
 std::size_t export_profiles(const ProfileStore& store, const std::filesystem::path& file, const std::string& family) {
   json list = json::array();
   for (const Profile& profile : store.profiles(family)) {
-    if (acceptable(profile)) list.push_back(to_record(profile));
+    json record = to_record(profile);
+    if (acceptable(record)) list.push_back(std::move(record));
   }
   const std::size_t count = list.size();
   const json document = {{"format", kFormat}, {"schema", kSchema}, {"profiles", std::move(list)}};

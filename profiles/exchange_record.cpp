@@ -39,6 +39,8 @@ std::string excerpt(const json& value) {
   return all.size() <= 60 ? all : all.substr(0, 57) + "...";
 }
 
+bool control_character(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
 std::string checksum(json record) {
   record.erase("checksum");
   return digest(dump(record));
@@ -52,8 +54,7 @@ const json& member(const json& object, const char* name) {
 
 std::string text_of(const json& value, const char* name) {
   const auto* const text = value.get_ptr<const std::string*>();
-  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (text == nullptr || text->size() > kLongestText || std::ranges::any_of(*text, control)) {
+  if (text == nullptr || text->size() > kLongestText || std::ranges::any_of(*text, control_character)) {
     refuse(name, excerpt(value), fmt::format("one line of at most {} bytes", kLongestText));
   }
   return *text;
@@ -113,6 +114,11 @@ void check_number(const char* name, double value, bool positive) {
 }
 
 void check_device(const DeviceIdentity& device) {
+  for (const std::string& text : {device.backend, device.name, device.architecture}) {
+    if (text.empty() || std::ranges::any_of(text, control_character)) {
+      refuse("device", excerpt(device.text()), "backend, name and architecture that can be printed");
+    }
+  }
   check_range("units", device.units, 1, kMostUnits);
   check_range("memory_gib", device.memory_gib, 0, kMostGib);
   check_range("cache_bytes", device.cache_bytes, 0, kMostBytes);
@@ -137,6 +143,32 @@ const KernelFamily& known_family(const std::string& name, const std::string& bac
   }
   if (!(*found)->supports(backend)) refuse("backend", excerpt(backend), fmt::format("one that {} supports", name));
   return **found;
+}
+
+/// What a record says beyond its form.
+void check(const Profile& profile) {
+  const DeviceIdentity& device = profile.key.device;
+  const KernelFamily& kernels = known_family(profile.key.family, device.backend);
+  check_device(device);
+  check_hash(profile.source_hash);
+  check_number("time", profile.time, true);
+  check_number("spread", profile.spread, false);
+  check_number("worst_error", profile.worst_error, false);
+  check_range("samples", profile.samples, 1, kMostSamples);
+
+  const SearchSpace space = kernels.space(device);
+  const auto check_configuration = [&](const std::string& text) {
+    const Configuration configuration = space.parse(text);
+    if (configuration.text() != text) {
+      refuse("configuration", fmt::format("'{}'", text), fmt::format("'{}'", configuration.text()));
+    }
+    if (const auto constraint = space.violated(configuration, profile.key.problem)) {
+      throw Error(ErrorKind::input, fmt::format("configuration '{}' violates '{}' for {}", text, *constraint,
+                                                profile.key.problem.text()));
+    }
+  };
+  check_configuration(profile.configuration);
+  std::ranges::for_each(profile.ties, check_configuration);
 }
 
 }  // namespace
@@ -178,32 +210,6 @@ Profile from_record(const json& record) {
       .provenance = provenance_of(member(record, "provenance"))};
   check(profile);
   return profile;
-}
-
-void check(const Profile& profile) {
-  const DeviceIdentity& device = profile.key.device;
-  const KernelFamily& kernels = known_family(profile.key.family, device.backend);
-  check_device(device);
-  static_cast<void>(Problem::parse(profile.key.problem.text(), kernels.axes()));
-  check_hash(profile.source_hash);
-  check_number("time", profile.time, true);
-  check_number("spread", profile.spread, false);
-  check_number("worst_error", profile.worst_error, false);
-  check_range("samples", profile.samples, 1, kMostSamples);
-
-  const SearchSpace space = kernels.space(device);
-  const auto check_configuration = [&](const std::string& text) {
-    const Configuration configuration = space.parse(text);
-    if (configuration.text() != text) {
-      refuse("configuration", fmt::format("'{}'", text), fmt::format("'{}'", configuration.text()));
-    }
-    if (const auto constraint = space.violated(configuration, profile.key.problem)) {
-      throw Error(ErrorKind::input, fmt::format("configuration '{}' violates '{}' for {}", text, *constraint,
-                                                profile.key.problem.text()));
-    }
-  };
-  check_configuration(profile.configuration);
-  std::ranges::for_each(profile.ties, check_configuration);
 }
 
 bool current(const Profile& profile) {

@@ -16,9 +16,6 @@ namespace heddle {
 /// or configuration that does not fit together.
 [[nodiscard]] Profile from_record(const nlohmann::json& record);
 
-/// What from_record() checks beyond the form. Throws Error(input).
-void check(const Profile& profile);
-
 /// Whether the profile was made from the kernel templates that this heddle has. Needs a known family.
 [[nodiscard]] bool current(const Profile& profile);
 
