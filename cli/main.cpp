@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/cli/command.hpp"
@@ -36,12 +38,32 @@ std::vector<std::string> arguments(int count, char** values) {
   return arguments;
 }
 
+/// Shows a flag and its opposite as "--shuffle,--no-shuffle".
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(34); }
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, positional);
+    constexpr std::string_view kOpposite = "{false}";
+    if (const std::size_t found = name.find(kOpposite); found != std::string::npos) name.erase(found, kOpposite.size());
+    return name;
+  }
+};
+
+[[noreturn]] void refuse(const CLI::App& program, const std::string& complaint) {
+  std::string help = "heddle help";
+  for (const CLI::App* named = &program; !named->get_subcommands().empty();) {
+    named = named->get_subcommands().front();
+    help += " " + named->get_name();
+  }
+  throw Error(ErrorKind::usage, fmt::format("{}; '{}' tells what can be given", complaint, help));
+}
+
 int run(int count, char** values) {
   CLI::App program(description, "heddle");
   program.set_version_flag("--version", "heddle " HEDDLE_VERSION);
   program.footer(footer);
-  program.require_subcommand(1);
-  program.get_formatter()->column_width(34);
+  program.formatter(std::make_shared<HelpFormatter>());
   Action action;
   add_devices(program, action);
   add_tune(program, action);
@@ -55,9 +77,12 @@ int run(int count, char** values) {
   } catch (const CLI::Success& success) {
     program.exit(success);
     return 0;
+  } catch (const CLI::ExtrasError&) {
+    refuse(program, fmt::format("unexpected argument '{}'", program.remaining(true).front()));
   } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::usage, fmt::format("{}; 'heddle help' tells what can be given", error.what()));
+    refuse(program, error.what());
   }
+  if (!action) refuse(program, "no command");
   const int code = action();
   flush_output();
   return code;

@@ -42,7 +42,6 @@ std::string state(const Profile& profile) {
 
 void add_profiles(CLI::App& program, Action& chosen) {
   auto* const command = program.add_subcommand("profiles", "Look into the profile database, carry it between machines");
-  command->require_subcommand(1);
   add_look(*command, chosen);
   add_carry(*command, chosen);
 }

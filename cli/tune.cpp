@@ -251,7 +251,7 @@ void add_tune(CLI::App& program, Action& chosen) {
   for (const KernelFamily* each : families()) names += (names.empty() ? "" : ", ") + std::string(each->name());
   command->add_option("--family", options->families, "Kernel families to tune: " + names + " [default: all]")
       ->type_name("F")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->delimiter(',')
       ->each([](const std::string& name) { (void)family(name); });
   add_sizes(*command, options->sizes, true);

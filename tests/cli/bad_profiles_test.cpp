@@ -82,7 +82,7 @@ TEST_CASE("a disk that is full while tuning") {
   const Workplace place;
   const std::string file = place.path("full.sqlite").string();
   REQUIRE(place.run(tune(file)).code == 0);
-  Workplace::Limits limits;
+  Limits limits;
   limits.file_bytes = static_cast<long>(std::filesystem::file_size(file));
   auto arguments = tune(file, "7,8,9,11,13,17,19,23");
   arguments[std::find(arguments.begin(), arguments.end(), "--evaluations") - arguments.begin() + 1] = "4000";

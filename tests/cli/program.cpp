@@ -51,12 +51,15 @@ std::string Workplace::write(const std::string& name, const std::string& bytes) 
 
 std::string Workplace::read(const std::string& name) const { return contents(path(name).string()); }
 
-Workplace::Process Workplace::start(const std::vector<std::string>& arguments, Limits limits) const {
+Process Workplace::start(const std::vector<std::string>& arguments, Limits limits) const {
   const std::string number = std::to_string(processes_++);
   Process process{.id = 0, .out = path("out." + number).string(), .err = path("err." + number).string()};
   process.id = fork();
   if (process.id < 0) throw std::runtime_error("cannot start a process");
-  if (process.id > 0) return process;
+  if (process.id > 0) {
+    setpgid(process.id, process.id);  // here as well as there: nobody knows who comes first
+    return process;
+  }
 
   if (chdir(folder_.c_str()) != 0) _exit(126);
   redirect(process.out, STDOUT_FILENO);

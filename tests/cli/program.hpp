@@ -15,6 +15,16 @@ struct Outcome {
   std::string out, err;
 };
 
+/// A program under way, in a process group of its own.
+struct Process {
+  pid_t id = 0;
+  std::string out, err;  ///< files
+};
+
+struct Limits {
+  long file_bytes = -1;  ///< of any file it writes; beyond, a write fails
+};
+
 /// A temporary folder, removed at the end; data, cache and profile folders of the programs that run in it are inside.
 class Workplace {
  public:
@@ -29,14 +39,6 @@ class Workplace {
   std::string write(const std::string& name, const std::string& bytes) const;
   [[nodiscard]] std::string read(const std::string& name) const;
 
-  /// A program under way.
-  struct Process {
-    pid_t id = 0;
-    std::string out, err;  ///< files
-  };
-  struct Limits {
-    long file_bytes = -1;  ///< of any file it writes; beyond, a write fails
-  };
   [[nodiscard]] Process start(const std::vector<std::string>& arguments, Limits limits = {}) const;
   [[nodiscard]] Outcome wait(const Process& process) const;
   [[nodiscard]] Outcome run(const std::vector<std::string>& arguments, Limits limits = {}) const;
