@@ -13,8 +13,6 @@ namespace {
 
 constexpr double kMicroseconds = 1e6;
 
-std::string first_line(const std::string& log) { return log.substr(0, log.find('\n')); }
-
 std::string key_of(const std::vector<std::string>& kernels) {
   std::string key;
   for (const std::string& kernel : kernels) key += kernel + '\n';
@@ -133,6 +131,20 @@ std::unique_ptr<Runner> DeviceEvaluator::prepare(const Configuration& configurat
       binary(configuration, problem));
 }
 
+void DeviceEvaluator::check_device() {
+  try {
+    std::vector<std::byte> bytes(64);
+    const auto memory = device_.allocate(static_cast<std::int64_t>(bytes.size()));
+    memory->write(bytes);
+    memory->read(bytes);
+  } catch (const DeviceFailure& failure) {
+    throw Error(ErrorKind::device,
+                fmt::format("{} does not answer any more: {}; what was measured is kept, and another "
+                            "run will leave out the configuration that did this",
+                            device_.label(), failure.what()));
+  }
+}
+
 Verdict DeviceEvaluator::verify(const Configuration& configuration, const Problem& problem) {
   Verdict own = heddle::verify(device_, family_, configuration, problem, binary(configuration, problem), seed_);
   if (own.status != Status::correct) return own;
@@ -156,7 +168,7 @@ std::shared_ptr<const Binary> DeviceEvaluator::binary(const Configuration& confi
   if (missing) {  // kernels that depend on the sizes were not compiled for an awkward problem before
     place->second = compile_one(device_, {.source = &family_.source(device().backend), .kernels = kernels});
   }
-  if (!place->second.binary) throw DeviceFailure(Status::compilation, first_line(place->second.log));
+  if (!place->second.binary) throw DeviceFailure(Status::compilation, first_complaint(place->second.log));
   return place->second.binary;
 }
 

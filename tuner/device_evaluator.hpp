@@ -25,6 +25,7 @@ class DeviceEvaluator final : public Evaluator {
                                                      const Problem& problem) override;
   [[nodiscard]] std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem,
                                                 std::int64_t samples) override;
+  void check_device() override;
   [[nodiscard]] Verdict verify(const Configuration& configuration, const Problem& problem) override;
 
  private:

@@ -62,6 +62,8 @@ class Evaluator {
   /// For a configuration that was compiled. One run of the Runner takes `samples` samples. Throws DeviceFailure.
   [[nodiscard]] virtual std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem,
                                                         std::int64_t samples) = 0;
+  /// After a failure that may have taken the device with it: throws Error(device) if nothing can be run any more.
+  virtual void check_device() = 0;
   /// For a configuration that was compiled: compares it with the reference on the problem's own shape and on an
   /// awkward one, outputs and scratch poisoned before, guards looked at after.
   [[nodiscard]] virtual Verdict verify(const Configuration& configuration, const Problem& problem) = 0;

@@ -5,6 +5,7 @@
 
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/statistics.hpp"
+#include "heddle/tuner/tuning_result.hpp"
 
 namespace heddle {
 
@@ -31,6 +32,11 @@ struct Entrant {
   }
 };
 
+/// Whether a failure may have left the device so that those after it would fail for no fault of their own.
+bool device_in_doubt(const std::vector<Finalist>& finalists) {
+  return std::any_of(finalists.begin(), finalists.end(), [](const Finalist& f) { return takes_device_down(f.status); });
+}
+
 void drop_finished(std::vector<Entrant>& racing) {
   std::erase_if(racing, [](const Entrant& entrant) { return !entrant.runner; });
 }
@@ -54,6 +60,7 @@ void run_finals(std::vector<Finalist>& finalists,
       entrant.runner = prepare(finalist.configuration);
       (void)entrant.runner->time();  // warm-up
     });
+    if (device_in_doubt(finalists)) return;
     if (entrant.runner) racing.push_back(std::move(entrant));
   }
   std::mt19937_64 random(limits.seed);
@@ -62,6 +69,7 @@ void run_finals(std::vector<Finalist>& finalists,
     std::rotate(racing.begin(), racing.begin() + static_cast<std::ptrdiff_t>(random() % racing.size()), racing.end());
     for (Entrant& entrant : racing) {
       entrant.attempt([&] { entrant.finalist->times.push_back(entrant.runner->time()); });
+      if (device_in_doubt(finalists)) return;
     }
     drop_finished(racing);
     if (round + 1 < limits.minimum_rounds || racing.empty()) continue;

@@ -30,8 +30,8 @@ struct FinalsLimits {
 
 /// Times all finalists once per round, in an order that changes from round to round so that drifting clocks favour
 /// none. Those that are clearly slower than the leader drop out after the minimum of rounds; ends when one is left,
-/// with the last round, or when `stop` says so between two rounds. A finalist that fails gets its status and no times.
-/// `prepare`: the runner of a configuration.
+/// with the last round, or when `stop` says so between two rounds. A finalist that fails gets its status and no times;
+/// a failure that may have taken the device with it ends the finals. `prepare`: the runner of a configuration.
 void run_finals(std::vector<Finalist>& finalists,
                 const std::function<std::unique_ptr<Runner>(std::size_t configuration)>& prepare,
                 const FinalsLimits& limits, const std::function<bool(int round)>& stop);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
 
@@ -15,6 +16,8 @@ constexpr std::size_t kLargestBatch = 256;
 // Seconds of waiting for a batch. Longer would let a search overrun its budget, shorter waste the compiler's start.
 constexpr double kLongWait = 2.0;
 constexpr double kShortWait = 0.5;
+// Who is this much faster than the bar is verified at once and becomes the bar; smaller steps do not pay for that.
+constexpr double kNewBar = 0.95;
 
 /// Adds the wall time of a scope to one part of an Effort.
 class Stopwatch {
@@ -36,7 +39,8 @@ class Stopwatch {
 }  // namespace
 
 ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options,
-                             const Problem& problem, StopCondition& stop, Report report)
+                             const Problem& problem, const std::set<std::string>& excluded, StopCondition& stop,
+                             Report report)
     : evaluator_(evaluator),
       journal_(journal),
       options_(options),
@@ -50,6 +54,7 @@ ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const Tuner
       source_hash_(evaluator.family().source(evaluator.device().backend).hash()) {
   provenance_.seed = static_cast<std::int64_t>(options.seed);
   provenance_.strategy = options.strategy;
+  std::erase_if(configurations_, [&](const Configuration& c) { return excluded.contains(c.text()); });
   for (std::size_t i = 0; i < configurations_.size(); ++i) indices_.emplace(configurations_[i].text(), i);
   for (const NamedConfiguration& named : evaluator.family().named_configurations(evaluator.device())) {
     if (auto configuration = named.configuration(problem)) named_.emplace_back(named.name, std::move(*configuration));
@@ -157,21 +162,55 @@ void ProblemSearch::attempt(std::size_t configuration, const Compilation::Done& 
   screened.measurement.compile_seconds = done.seconds;
   effort_.compiling += done.seconds;
   if (done.compiled) {
-    const Stopwatch stopwatch(effort_.measuring);
     ScreeningLimits limits{.repetitions = options_.screening_repetitions, .hopeless = std::nullopt};
-    const bool spared = std::find(protected_.begin(), protected_.end(), configuration) != protected_.end();
-    if (const auto fastest = best(); fastest && !spared) limits.hopeless = *fastest * options_.hopeless;
+    if (bar_ && !spared(configuration)) limits.hopeless = *bar_ * options_.hopeless;
+    const Stopwatch stopwatch(effort_.measuring);
     screened = heddle::screen(evaluator_, configurations_[configuration], std::move(screened.measurement), limits);
   } else {
     screened.measurement.status = Status::compilation;
-    screened.measurement.message = done.log;
+    screened.measurement.message = first_complaint(done.log);
+  }
+  if (screened.measurement.status == Status::unverified && (!bar_ || *screened.cost < kNewBar * *bar_)) {
+    raise_bar(configuration, screened);
   }
   const Observation observation{.status = screened.measurement.status, .cost = screened.cost};
   attempts_[configuration] = observation;
   if (strategy != nullptr) strategy->observe(configuration, observation);
   stop.count_evaluation();
   journal_.add(std::move(screened.measurement));
+  check_device(observation.status);
   report_(Stage::screening, *this);
+}
+
+/// Nothing unverified may prune others: what computes too little is often the fastest.
+void ProblemSearch::raise_bar(std::size_t configuration, Screened& screened) {
+  const Verdict& verdict = verify(configuration);
+  if (verdict.status == Status::correct) {
+    bar_ = screened.cost;
+    return;
+  }
+  screened.measurement.status = verdict.status;
+  screened.measurement.message = verdict.message;
+  screened.measurement.worst_error = verdict.worst_error;
+  screened.measurement.times.clear();
+  screened.cost.reset();
+}
+
+const Verdict& ProblemSearch::verify(std::size_t configuration) {
+  const auto found = verdicts_.find(configuration);
+  if (found != verdicts_.end()) return found->second;
+  const Stopwatch stopwatch(effort_.verifying);
+  return verdicts_.emplace(configuration, evaluator_.verify(configurations_[configuration], problem_)).first->second;
+}
+
+bool ProblemSearch::spared(std::size_t configuration) const {
+  return std::find(protected_.begin(), protected_.end(), configuration) != protected_.end();
+}
+
+void ProblemSearch::check_device(Status status) {
+  if (!takes_device_down(status)) return;
+  journal_.flush();
+  evaluator_.check_device();
 }
 
 std::optional<double> ProblemSearch::best() const {
@@ -199,32 +238,54 @@ void ProblemSearch::decide() {
            .maximum_rounds = options_.maximum_repetitions,
            .seed = options_.seed},
           [this](int round) {
-            return stop_.interrupted() || (round >= options_.minimum_repetitions && stop_.reached());
+            return stop_.interrupted() || (round >= 2 * options_.minimum_repetitions && stop_.reached());
           });
     }
+    for (const Finalist& finalist : finalists) {
+      if (finalist.failed()) record(finalist);
+    }
     crown(finalists);
-    for (Finalist& finalist : finalists) finished_.push_back(std::move(finalist));
+    bool surprise = false;  // somebody who was to be one of the fastest is out
+    for (Finalist& finalist : finalists) {
+      surprise = surprise || finalist.failed();
+      if (!finalist.failed() && finalist.times.empty()) continue;  // did not get to run
+      if (!finalist.failed()) record(finalist);
+      finals_[finalist.configuration] = std::move(finalist);
+    }
+    journal_.flush();
+    if (winner_ && surprise && faster_is_waiting(median(winner_->finalist.times))) winner_.reset();
   }
 }
 
+/// The fastest of the screening that have not failed since, and those that are to be compared with them anyhow.
 std::vector<Finalist> ProblemSearch::next_finalists() {
   std::vector<std::pair<double, std::size_t>> fastest;
   for (const auto& [configuration, tried] : attempts_) {
-    const bool finished = std::any_of(finished_.begin(), finished_.end(),
-                                      [&](const Finalist& f) { return f.configuration == configuration; });
-    if (tried.status == Status::unverified && !finished) fastest.emplace_back(*tried.cost, configuration);
+    const auto past = finals_.find(configuration);
+    const bool failed = past != finals_.end() && past->second.failed();
+    if (tried.status == Status::unverified && !failed) fastest.emplace_back(*tried.cost, configuration);
   }
   std::sort(fastest.begin(), fastest.end());
   std::vector<Finalist> finalists;
   for (const auto& [cost, configuration] : fastest) {
-    const bool spared = std::find(protected_.begin(), protected_.end(), configuration) != protected_.end();
-    if (finalists.size() < options_.finalists || spared) finalists.emplace_back().configuration = configuration;
+    if (finalists.size() < options_.finalists || spared(configuration)) {
+      finalists.emplace_back().configuration = configuration;
+    }
   }
   return finalists;
 }
 
+/// Whether others that were never in the finals may be faster than `time`.
+bool ProblemSearch::faster_is_waiting(double time) const {
+  return std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& entry) {
+    const auto& [configuration, tried] = entry;
+    return tried.status == Status::unverified && *tried.cost < time && !finals_.contains(configuration);
+  });
+}
+
 void ProblemSearch::crown(std::vector<Finalist>& finalists) {
   report_(Stage::verification, *this);
+  provenance_.clocks = evaluator_.provenance().clocks;  // as seen under load
   for (Ranking ranking = rank(finalists); !ranking.order.empty() && !stop_.interrupted(); ranking = rank(finalists)) {
     const auto tied = ranking.order.begin() + static_cast<std::ptrdiff_t>(ranking.ties);
     const auto simplest = std::min_element(ranking.order.begin(), tied, [&](std::size_t a, std::size_t b) {
@@ -233,23 +294,20 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists) {
       return std::pair(distance_from_default(first), first) < std::pair(distance_from_default(second), second);
     });
     Finalist& candidate = finalists[*simplest];
-    Verdict verdict;
-    {
-      const Stopwatch stopwatch(effort_.verifying);
-      verdict = evaluator_.verify(configurations_[candidate.configuration], problem_);
-    }
+    const Verdict& verdict = verify(candidate.configuration);
     candidate.status = verdict.status;
     candidate.message = verdict.message;
     candidate.worst_error = verdict.worst_error;
-    if (verdict.status != Status::correct) continue;
+    if (verdict.status != Status::correct) {
+      record(candidate);
+      continue;
+    }
     winner_ = Winner{.finalist = candidate, .ties = {}};
     for (auto other = ranking.order.begin(); other != tied; ++other) {
       if (other != simplest) winner_->ties.push_back(configurations_[finalists[*other].configuration].text());
     }
-    break;
+    return;
   }
-  for (const Finalist& finalist : finalists) record(finalist);
-  journal_.flush();
 }
 
 void ProblemSearch::record(const Finalist& finalist) {
@@ -259,6 +317,7 @@ void ProblemSearch::record(const Finalist& finalist) {
   measurement.worst_error = finalist.worst_error;
   if (!finalist.failed()) measurement.times = finalist.times;
   journal_.add(std::move(measurement));
+  check_device(finalist.status);
 }
 
 std::size_t ProblemSearch::distance_from_default(std::size_t configuration) const {
@@ -279,11 +338,10 @@ NamedTime ProblemSearch::named_time(const std::string& name, const Configuration
     named.status = tried->second.status;
     named.time = tried->second.cost;
   }
-  for (const Finalist& finalist : finished_) {
-    if (!index || finalist.configuration != *index) continue;
-    named.status = finalist.status;
+  if (const auto last = index ? finals_.find(*index) : finals_.end(); last != finals_.end()) {
+    named.status = last->second.status;
     named.time.reset();
-    if (!finalist.failed() && !finalist.times.empty()) named.time = median(finalist.times);
+    if (!last->second.failed()) named.time = median(last->second.times);
   }
   return named;
 }
@@ -298,7 +356,7 @@ TuningResult ProblemSearch::result() const {
   result.valid = configurations_.size();
   std::map<std::size_t, Status> fates;
   for (const auto& [configuration, tried] : attempts_) fates[configuration] = tried.status;
-  for (const Finalist& finalist : finished_) fates[finalist.configuration] = finalist.status;
+  for (const auto& [configuration, finalist] : finals_) fates[configuration] = finalist.status;
   for (const auto& [configuration, status] : fates) ++result.statuses[status];
   result.effort = effort_;
   result.effort.total = Stopwatch::now() - started_;

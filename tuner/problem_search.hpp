@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/finals.hpp"
 #include "heddle/tuner/journal.hpp"
+#include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/stop_condition.hpp"
 #include "heddle/tuner/strategy.hpp"
 #include "heddle/tuner/tuning_result.hpp"
@@ -23,8 +25,9 @@ namespace heddle {
 class ProblemSearch {
  public:
   using Report = std::function<void(Stage, const ProblemSearch&)>;
+  /// `excluded`: canonical texts of configurations that took the device down before; never tried.
   ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options, const Problem& problem,
-                StopCondition& stop, Report report);
+                const std::set<std::string>& excluded, StopCondition& stop, Report report);
 
   [[nodiscard]] const std::vector<Configuration>& configurations() const noexcept { return configurations_; }
 
@@ -65,6 +68,11 @@ class ProblemSearch {
   [[nodiscard]] Measurement blank(std::size_t configuration) const;
 
   [[nodiscard]] std::vector<Finalist> next_finalists();
+  void raise_bar(std::size_t configuration, Screened& screened);
+  [[nodiscard]] const Verdict& verify(std::size_t configuration);
+  [[nodiscard]] bool spared(std::size_t configuration) const;
+  [[nodiscard]] bool faster_is_waiting(double time) const;
+  void check_device(Status status);
   void crown(std::vector<Finalist>& finalists);
   void record(const Finalist& finalist);
   [[nodiscard]] std::size_t distance_from_default(std::size_t configuration) const;
@@ -88,7 +96,9 @@ class ProblemSearch {
   std::string source_hash_;
   std::int64_t samples_ = 0;
   std::map<std::size_t, Observation> attempts_;
-  std::vector<Finalist> finished_;  ///< all finalists so far, with their fate
+  std::map<std::size_t, Verdict> verdicts_;
+  std::optional<double> bar_;               ///< fastest verified cost so far: what others must not be hopeless against
+  std::map<std::size_t, Finalist> finals_;  ///< the last finals of each configuration that took part in any
   std::optional<Winner> winner_;
 };
 

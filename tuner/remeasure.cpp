@@ -38,7 +38,8 @@ Verdict examine(Evaluator& evaluator, const Profile& profile, std::vector<double
     return {.status = Status::constraint, .message = *constraint};
   }
   const auto done = evaluator.compile({configuration}, problem)->next();
-  if (!done || !done->compiled) return {.status = Status::compilation, .message = done ? done->log : ""};
+  if (!done || !done->compiled)
+    return {.status = Status::compilation, .message = done ? first_complaint(done->log) : ""};
   try {
     Verdict verdict = evaluator.verify(configuration, problem);
     if (verdict.status == Status::correct) times = measure(evaluator, configuration, problem, profile.samples);

@@ -34,11 +34,11 @@ std::optional<std::int64_t> StopCondition::evaluations_left() const {
   return std::max<std::int64_t>(0, *budget_.evaluations - evaluations_);
 }
 
-StopCondition StopCondition::part(double fraction) {
+StopCondition StopCondition::part(double of_time, double of_evaluations) {
   Budget budget;
-  if (const auto left = seconds_left()) budget.seconds = *left * fraction;
+  if (const auto left = seconds_left()) budget.seconds = *left * of_time;
   if (const auto left = evaluations_left()) {
-    budget.evaluations = static_cast<std::int64_t>(static_cast<double>(*left) * fraction);
+    budget.evaluations = static_cast<std::int64_t>(static_cast<double>(*left) * of_evaluations);
   }
   StopCondition result(budget, interrupted_, clock_);
   result.whole_ = this;

@@ -32,8 +32,9 @@ class StopCondition {
   [[nodiscard]] std::optional<double> seconds_left() const;
   [[nodiscard]] std::optional<std::int64_t> evaluations_left() const;
 
-  /// A condition over `fraction` of what is left of this one. Its evaluations count here too; must not outlive this.
-  [[nodiscard]] StopCondition part(double fraction);
+  /// A condition over a fraction of the time that is left of this one, and of the evaluations. Its evaluations count
+  /// here too; must not outlive this.
+  [[nodiscard]] StopCondition part(double of_time, double of_evaluations);
 
   [[nodiscard]] static Clock steady_clock();
 

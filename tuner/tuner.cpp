@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace heddle {
 
 namespace {
 
-constexpr double kScreeningShare = 0.75;  // of a problem's budget; the rest is for finals and verification
+constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
 constexpr std::size_t kFirstBatch = 16;
 constexpr std::size_t kHints = 6;  // winners of other problems that are tried
 
@@ -98,6 +99,19 @@ class Known {
   std::vector<Profile> profiles_;
 };
 
+/// Configurations that took the device down when they were tried before.
+std::set<std::string> fatal_configurations(const ProfileStore& store, const Evaluator& evaluator,
+                                           const Problem& problem) {
+  const KernelFamily& family = evaluator.family();
+  const std::string& source_hash = family.source(evaluator.device().backend).hash();
+  std::set<std::string> fatal;
+  for (const Measurement& past : store.measurements(
+           ProfileKey{.device = evaluator.device(), .family = std::string(family.name()), .problem = problem})) {
+    if (takes_device_down(past.status) && past.source_hash == source_hash) fatal.insert(past.configuration);
+  }
+  return fatal;
+}
+
 /// Whether it is the profile now. What another process stored since `visit` began is replaced by a better one only;
 /// what was there before took part in the finals and has lost, or won anew.
 bool keep(ProfileStore& store, const Visit& visit, const Profile& winner) {
@@ -180,12 +194,14 @@ std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, Stop
   std::vector<TuningResult> results;
   for (std::size_t i = 0; i < agenda.size() && (i == 0 || !stop.reached()); ++i) {
     const Visit& visit = agenda[i];
-    StopCondition slice = stop.part(1.0 / static_cast<double>(agenda.size() - i));
-    ProblemSearch search(evaluator_, journal, options_, visit.problem, slice,
+    const double share = 1.0 / static_cast<double>(agenda.size() - i);
+    StopCondition slice = stop.part(share, share);
+    ProblemSearch search(evaluator_, journal, options_, visit.problem,
+                         fatal_configurations(store_, evaluator_, visit.problem), slice,
                          [&](Stage stage, const ProblemSearch& now) { reporter.progress(i, stage, now); });
     search.screen_first(known.hints(visit.problem));
     if (visit.search) {
-      StopCondition screening = slice.part(kScreeningShare);
+      StopCondition screening = slice.part(kScreeningShare, 1.0);
       const auto order = entry.make(search.configurations(), options_.seed);
       search.screen(*order, screening, batch_size);
     }

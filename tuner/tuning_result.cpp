@@ -11,6 +11,8 @@ Effort& Effort::operator+=(const Effort& other) {
   return *this;
 }
 
+bool takes_device_down(Status status) { return status == Status::illegal_access || status == Status::hang; }
+
 std::int64_t TuningResult::evaluations() const {
   std::int64_t count = 0;
   for (const auto& [status, number] : statuses) count += number;

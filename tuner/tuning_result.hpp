@@ -45,6 +45,9 @@ struct NamedTime {
   Status status = Status::unverified;
 };
 
+/// Whether nothing may run on the device after a failure of this kind.
+[[nodiscard]] bool takes_device_down(Status status);
+
 /// What came out for one problem.
 struct TuningResult {
   Problem problem;

@@ -1,0 +1,123 @@
+// Answers from a formula instead of a device: times with seeded noise, failures where a test wants them.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "fake_family.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/evaluator.hpp"
+
+namespace heddle::fake {
+
+class FakeEvaluator final : public Evaluator {
+ public:
+  explicit FakeEvaluator(const KernelFamily& family, std::uint64_t seed = 1) : family_(family), random_(seed) {}
+
+  /// Microseconds per sample before noise; the best configuration depends on the problem.
+  std::function<double(const Configuration&, const Problem&)> cost = [](const Configuration& c, const Problem& p) {
+    const double width = static_cast<double>(c.number("width"));
+    const double depth = static_cast<double>(c.number("depth"));
+    const double target = std::min(20.0, 4.0 + std::log2(static_cast<double>(p.at("size"))));
+    return 2.0 + std::abs(width - target) * 0.5 + std::abs(depth - 4.0) * 0.25;
+  };
+  std::function<Status(const Configuration&)> fate = [](const Configuration&) { return Status::correct; };
+  double noise = 0.02;  ///< relative; one in twenty repetitions takes twice as long on top
+  bool on_processor = false;
+  bool dead = false;
+  bool dies_for_good = false;
+
+  std::map<std::string, int> prepared;  ///< by configuration
+  std::vector<std::string> compiled;    ///< in order
+  std::vector<std::string> verified;
+
+  const KernelFamily& family() const override { return family_; }
+  const DeviceIdentity& device() const override { return identity_; }
+  Provenance provenance() const override {
+    return {.driver = "fake",
+            .compiler = "",
+            .tool = "",
+            .host = "",
+            .clocks = "",
+            .date = "2026-01-01T00:00:00Z",
+            .seed = 0,
+            .strategy = ""};
+  }
+  bool shares_processor() const override { return on_processor; }
+
+  std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations, const Problem&) override {
+    std::vector<Compilation::Done> done;
+    for (std::size_t i = 0; i < configurations.size(); ++i) {
+      compiled.push_back(configurations[i].text());
+      const bool refused = fate(configurations[i]) == Status::compilation;
+      done.push_back({.index = i, .compiled = !refused, .seconds = 0.5, .log = refused ? "error: refused" : ""});
+    }
+    return std::make_unique<List>(std::move(done));
+  }
+  std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem, std::int64_t) override {
+    ++prepared[configuration.text()];
+    const Status status = fate(configuration);
+    if (dead) throw DeviceFailure(Status::illegal_access, "dead");
+    if (status == Status::launch) throw DeviceFailure(status, "cannot launch");
+    return std::make_unique<FakeRunner>(*this, cost(configuration, problem), status);
+  }
+  void check_device() override {
+    if (dead && dies_for_good) throw Error(ErrorKind::device, "fake does not answer any more");
+    dead = false;
+  }
+  Verdict verify(const Configuration& configuration, const Problem&) override {
+    verified.push_back(configuration.text());
+    const Status status = fate(configuration);
+    if (status == Status::wrong_result) return {.status = status, .worst_error = 7.0, .message = "wrong"};
+    return {.status = Status::correct, .worst_error = 1e-5, .message = ""};
+  }
+
+ private:
+  class List final : public Compilation {
+   public:
+    explicit List(std::vector<Done> done) : done_(std::move(done)) {}
+    std::optional<Done> next() override {
+      if (done_.empty()) return std::nullopt;
+      Done last = done_.back();
+      done_.pop_back();
+      return last;
+    }
+
+   private:
+    std::vector<Done> done_;
+  };
+
+  class FakeRunner final : public Runner {
+   public:
+    FakeRunner(FakeEvaluator& owner, double cost, Status status) : owner_(owner), cost_(cost), status_(status) {}
+    double time() override {
+      if (owner_.dead) throw DeviceFailure(Status::illegal_access, "dead");
+      if (status_ == Status::illegal_access) {
+        owner_.dead = true;
+        throw DeviceFailure(status_, "bad address");
+      }
+      std::uniform_real_distribution<double> uniform(0.0, 1.0);
+      const double outlier = uniform(owner_.random_) < 0.05 ? 2.0 : 1.0;
+      return cost_ * outlier * (1.0 + owner_.noise * uniform(owner_.random_));
+    }
+    void check_guards() override {
+      if (status_ == Status::overrun) throw DeviceFailure(status_, "wrote behind buffer 'values'");
+    }
+
+   private:
+    FakeEvaluator& owner_;
+    double cost_;
+    Status status_;
+  };
+
+  const KernelFamily& family_;
+  DeviceIdentity identity_ = fake::identity();
+  std::mt19937_64 random_;
+};
+
+}  // namespace heddle::fake

@@ -1,0 +1,92 @@
+#include "heddle/tuner/finals.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "fake_evaluator.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Race {
+  fake::Family family;
+  fake::FakeEvaluator evaluator{family};
+  std::vector<Configuration> configurations;
+  std::vector<Finalist> finalists;
+  int rounds = 0;
+
+  void enter(std::int64_t width) {
+    finalists.emplace_back().configuration = configurations.size();
+    configurations.push_back(fake::Family::configuration("good", width, 1));
+  }
+  void run(const FinalsLimits& limits = {}) {
+    run_finals(
+        finalists, [&](std::size_t i) { return evaluator.prepare(configurations[i], fake::problem(8), 1); }, limits,
+        [&](int round) {
+          rounds = round + 1;
+          return false;
+        });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the finals go on until the medians separate") {
+  Race race;
+  race.evaluator.cost = [](const Configuration& c, const Problem&) {
+    return 10.0 + static_cast<double>(c.number("width"));
+  };
+  for (const std::int64_t width : {3, 1, 2}) race.enter(width);
+  race.run();
+  const Ranking ranking = rank(race.finalists);
+  CHECK(race.rounds < FinalsLimits{}.maximum_rounds);
+  CHECK(ranking.ties == 1);
+  CHECK(ranking.order == std::vector<std::size_t>{1, 2, 0});
+}
+
+TEST_CASE("equals are ties, after all rounds") {
+  Race race;
+  race.evaluator.cost = [](const Configuration& c, const Problem&) { return c.number("width") == 4 ? 15.0 : 10.0; };
+  for (const std::int64_t width : {4, 1, 2, 3}) race.enter(width);
+  race.run();
+  const Ranking ranking = rank(race.finalists);
+  CHECK(race.rounds == FinalsLimits{}.maximum_rounds);
+  CHECK(ranking.ties == 3);
+  CHECK(ranking.order.back() == 0);
+  CHECK(race.finalists[0].times.size() < 31);
+  CHECK(race.finalists[1].times.size() == 31);
+}
+
+TEST_CASE("who fails is out, with a status and no times") {
+  Race race;
+  race.evaluator.fate = [](const Configuration& c) {
+    if (c.number("width") == 1) return Status::launch;
+    return c.number("width") == 2 ? Status::overrun : Status::correct;
+  };
+  for (const std::int64_t width : {1, 2, 3}) race.enter(width);
+  race.run();
+  CHECK(race.finalists[0].status == Status::launch);
+  CHECK(race.finalists[1].status == Status::overrun);
+  CHECK(race.finalists[1].times.empty());
+  CHECK(rank(race.finalists).order == std::vector<std::size_t>{2});
+}
+
+TEST_CASE("a bad address ends the finals before others are blamed for it") {
+  Race race;
+  race.evaluator.fate = [](const Configuration& c) {
+    return c.number("width") == 2 ? Status::illegal_access : Status::correct;
+  };
+  for (const std::int64_t width : {1, 2, 3}) race.enter(width);
+  race.run();
+  CHECK(race.finalists[1].status == Status::illegal_access);
+  CHECK(!race.finalists[0].failed());
+  CHECK(!race.finalists[2].failed());
+}
+
+TEST_CASE("nobody to rank") {
+  CHECK(rank({}).order.empty());
+  std::vector<Finalist> nobody;
+  run_finals(nobody, {}, {}, [](int) { return false; });
+}

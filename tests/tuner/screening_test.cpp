@@ -1,0 +1,67 @@
+#include "heddle/tuner/screening.hpp"
+
+#include <doctest/doctest.h>
+
+#include "fake_evaluator.hpp"
+
+using namespace heddle;
+
+namespace {
+
+Measurement blank() {
+  Measurement measurement;
+  measurement.key = {.device = fake::identity(), .family = "fake", .problem = fake::problem(8)};
+  measurement.samples = 32;
+  return measurement;
+}
+
+}  // namespace
+
+TEST_CASE("a repetition takes about a millisecond or two, whatever the speed") {
+  fake::Family family;
+  fake::FakeEvaluator evaluator(family);
+  const Configuration configuration = fake::Family::configuration("good", 1, 1);
+  for (const double cost : {0.001, 0.1, 3.0, 40.0, 2000.0, 1e6}) {
+    evaluator.cost = [&](const Configuration&, const Problem&) { return cost; };
+    const std::int64_t samples = choose_samples(evaluator, configuration, fake::problem(8));
+    CHECK((samples & (samples - 1)) == 0);
+    const double repetition = static_cast<double>(samples) * cost;
+    CHECK((repetition > 1000.0 || samples == 4096));
+    CHECK((repetition < 4000.0 || samples == 16));
+  }
+  evaluator.fate = [](const Configuration&) { return Status::launch; };
+  CHECK(choose_samples(evaluator, configuration, fake::problem(8)) == 64);
+}
+
+TEST_CASE("what cannot win is not measured to the end and has no times") {
+  fake::Family family;
+  fake::FakeEvaluator evaluator(family);
+  evaluator.cost = [](const Configuration&, const Problem&) { return 10.0; };
+  const Configuration configuration = fake::Family::configuration("good", 1, 1);
+  const Screened free = screen(evaluator, configuration, blank(), {.repetitions = 5, .hopeless = {}});
+  CHECK(free.measurement.status == Status::unverified);
+  CHECK(free.measurement.times.size() == 5);
+  CHECK(*free.cost >= 10.0);
+  for (const double limit : {1.0, 9.0}) {
+    const Screened late = screen(evaluator, configuration, blank(), {.repetitions = 5, .hopeless = limit});
+    CHECK(late.measurement.status == Status::pruned);
+    CHECK(late.measurement.times.empty());
+    CHECK(!late.measurement.message.empty());
+    CHECK(*late.cost >= 10.0);
+  }
+}
+
+TEST_CASE("every failure is a status without a time") {
+  fake::Family family;
+  fake::FakeEvaluator evaluator(family);
+  for (const Status status : {Status::launch, Status::overrun, Status::illegal_access}) {
+    evaluator.fate = [&](const Configuration&) { return status; };
+    evaluator.dead = false;
+    const Screened failed =
+        screen(evaluator, fake::Family::configuration("good", 1, 1), blank(), {.repetitions = 3, .hopeless = {}});
+    CHECK(failed.measurement.status == status);
+    CHECK(failed.measurement.times.empty());
+    CHECK(!failed.measurement.message.empty());
+    CHECK(!failed.cost);
+  }
+}

@@ -1,0 +1,36 @@
+#include "heddle/tuner/statistics.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <vector>
+
+using namespace heddle;
+
+TEST_CASE("median and spread do not care about order or one outlier") {
+  CHECK(median(std::vector{3.0}) == 3.0);
+  CHECK(median(std::vector{4.0, 1.0, 900.0, 2.0}) == 3.0);
+  CHECK(median(std::vector{5.0, 1.0, 3.0}) == 3.0);
+  CHECK(half_interquartile_range(std::vector{1.0, 2.0, 3.0, 4.0, 5.0}) == 1.0);
+  CHECK(half_interquartile_range(std::vector{7.0}) == 0.0);
+}
+
+TEST_CASE("clearly slower needs a difference and enough rounds that agree") {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> noise(0.0, 0.01);
+  const auto sample = [&](double mean, int rounds) {
+    std::vector<double> values;
+    for (int i = 0; i < rounds; ++i) values.push_back(mean * (1.0 + noise(random)));
+    return values;
+  };
+  CHECK(clearly_slower(sample(1.2, 9), sample(1.0, 9)));
+  CHECK(!clearly_slower(sample(1.0, 9), sample(1.2, 9)));
+  CHECK(!clearly_slower(sample(1.2, 6), sample(1.0, 6)));  // chance does this once in 32 tries
+  CHECK(!clearly_slower(std::vector<double>(31, 1.004), std::vector<double>(31, 1.0)));
+  CHECK(clearly_slower(std::vector<double>(31, 1.006), std::vector<double>(31, 1.0)));
+  CHECK(!clearly_slower(std::vector<double>{}, std::vector<double>{}));
+
+  int wrong = 0;
+  for (int i = 0; i < 1000; ++i) wrong += clearly_slower(sample(1.0, 31), sample(1.0, 31)) ? 1 : 0;
+  CHECK(wrong < 15);
+}

@@ -1,0 +1,48 @@
+#include "heddle/tuner/stop_condition.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace heddle;
+
+TEST_CASE("without a limit nothing stops a search but an interruption") {
+  bool interrupted = false;
+  StopCondition stop({}, [&] { return interrupted; });
+  for (int i = 0; i < 1000; ++i) stop.count_evaluation();
+  CHECK(!stop.reached());
+  CHECK(!stop.seconds_left());
+  CHECK(!stop.evaluations_left());
+  interrupted = true;
+  CHECK(stop.reached());
+  CHECK(stop.interrupted());
+}
+
+TEST_CASE("time and evaluations each end it, and parts count for the whole") {
+  double now = 100.0;
+  StopCondition stop({.seconds = 10.0, .evaluations = 8}, {}, [&] { return now; });
+  CHECK(*stop.seconds_left() == doctest::Approx(10.0));
+  now += 2.0;
+  StopCondition half = stop.part(0.5, 0.5);
+  CHECK(*half.seconds_left() == doctest::Approx(4.0));
+  CHECK(*half.evaluations_left() == 4);
+  for (int i = 0; i < 4; ++i) half.count_evaluation();
+  CHECK(half.reached());
+  CHECK(!stop.reached());
+  CHECK(*stop.evaluations_left() == 4);
+  StopCondition rest = stop.part(1.0, 1.0);
+  for (int i = 0; i < 4; ++i) stop.count_evaluation();
+  CHECK(stop.reached());
+  CHECK(rest.reached());
+
+  StopCondition timed({.seconds = 1.0, .evaluations = {}}, {}, [&] { return now; });
+  now += 0.9;
+  CHECK(!timed.reached());
+  now += 0.2;
+  CHECK(timed.reached());
+  CHECK(!timed.interrupted());
+  CHECK(*timed.seconds_left() == 0.0);
+}
+
+TEST_CASE("a budget of nothing is reached at once") {
+  CHECK(StopCondition({.seconds = 0.0, .evaluations = {}}).reached());
+  CHECK(StopCondition({.seconds = {}, .evaluations = 0}).reached());
+}

@@ -1,0 +1,348 @@
+#include "heddle/tuner/tuner.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "fake_device.hpp"
+#include "fake_evaluator.hpp"
+#include "heddle/tuner/device_evaluator.hpp"
+#include "temporary_store.hpp"
+
+using namespace heddle;
+
+namespace {
+
+using fake::Family;
+
+TuningResult tune_one(fake::FakeEvaluator& evaluator, ProfileStore& store, const Budget& budget, std::int64_t size,
+                      TunerOptions options = {}) {
+  StopCondition stop(budget);
+  const auto results = Tuner(evaluator, store, std::move(options)).tune({fake::problem(size)}, stop);
+  REQUIRE(results.size() == 1);
+  return results.front();
+}
+
+ProfileKey key(std::int64_t size) {
+  return {.device = fake::identity(), .family = "fake", .problem = fake::problem(size)};
+}
+
+}  // namespace
+
+TEST_CASE("an unlimited search finds the best configuration of the space, whatever the strategy") {
+  for (const StrategyEntry& entry : strategies()) {
+    for (const bool on_processor : {false, true}) {
+      CAPTURE(entry.name);
+      const TemporaryStore temporary;
+      const Family family;
+      fake::FakeEvaluator evaluator(family, 17);
+      evaluator.on_processor = on_processor;
+      const TuningResult result =
+          tune_one(evaluator, temporary.store, {}, 64, {.strategy = std::string(entry.name), .seed = 4});
+      REQUIRE(result.profile);
+      CHECK(result.profile->configuration == "kind=good width=10 depth=4");
+      CHECK(result.profile->time == doctest::Approx(2.0).epsilon(0.05));
+      CHECK(result.profile->provenance.strategy == entry.name);
+      CHECK(result.profile->provenance.seed == 4);
+      CHECK(result.kept);
+      CHECK(result.searched);
+      CHECK(!result.interrupted);
+      CHECK(result.valid == 200);
+      CHECK(result.evaluations() == 200);
+      CHECK(*result.baseline.time == doctest::Approx(2.0 + 4.5 + 0.75).epsilon(0.05));
+      REQUIRE(result.named.size() == 2);
+      CHECK(result.named[0].name == "published");
+      CHECK(*result.named[0].time == doctest::Approx(2.0 + 4.0 + 0.75).epsilon(0.05));
+      CHECK(result.statuses.at(Status::correct) == 1);
+      CHECK(result.statuses.at(Status::pruned) > 0);
+
+      const auto kept = temporary.store.find(key(64));
+      REQUIRE(kept);
+      CHECK(kept->configuration == result.profile->configuration);
+      CHECK(kept->source_hash == family.source("").hash());
+      std::set<std::string> measured;
+      for (const Measurement& m : temporary.store.measurements(key(64))) measured.insert(m.configuration);
+      CHECK(measured.size() == 200);
+    }
+  }
+}
+
+TEST_CASE("however small the budget, default and named configurations are tried and a verified profile comes out") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  const TuningResult result = tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 0}, 64);
+  CHECK(result.evaluations() == 3);
+  REQUIRE(result.profile);
+  CHECK(result.profile->configuration == "kind=good width=2 depth=1");
+  CHECK(std::count(evaluator.verified.begin(), evaluator.verified.end(), result.profile->configuration) == 1);
+}
+
+TEST_CASE("a named configuration that the problem does not allow is said to be so") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  const TuningResult result = tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 20}, 6);
+  REQUIRE(result.named.size() == 2);
+  CHECK(result.named[1].name == "deep");
+  CHECK(!result.named[1].time);
+  CHECK(result.named[1].status == Status::constraint);
+}
+
+TEST_CASE("each way to fail is recorded, none ends the run, and the fastest right one wins") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  evaluator.fate = [](const Configuration& c) {
+    switch (c.number("width")) {
+      case 10:
+        return Status::wrong_result;  // all of the fastest
+      case 9:
+        return Status::compilation;
+      case 11:
+        return Status::launch;
+      case 8:
+        return Status::overrun;
+      case 12:
+        return c.number("depth") == 1 ? Status::illegal_access : Status::correct;
+      default:
+        return Status::correct;
+    }
+  };
+  const TuningResult result = tune_one(evaluator, temporary.store, {}, 64, {.finalists = 4});
+  REQUIRE(result.profile);
+  CHECK(result.profile->configuration == "kind=good width=12 depth=4");
+  CHECK(result.statuses.at(Status::compilation) == 10);
+  CHECK(result.statuses.at(Status::launch) == 10);
+  CHECK(result.statuses.at(Status::overrun) == 10);
+  CHECK(result.statuses.at(Status::illegal_access) == 1);
+  CHECK(result.statuses.at(Status::wrong_result) >= 4);
+  std::map<Status, int> recorded;
+  for (const Measurement& m : temporary.store.measurements(key(64))) {
+    ++recorded[m.status];
+    const bool timed = m.status == Status::correct || m.status == Status::unverified;
+    CHECK(m.times.empty() != timed);
+    if (!timed) CHECK(!m.message.empty());
+  }
+  CHECK(recorded[Status::correct] == 1);
+  CHECK(recorded[Status::wrong_result] == result.statuses.at(Status::wrong_result));
+}
+
+TEST_CASE("if all are wrong there is no profile") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  evaluator.fate = [](const Configuration&) { return Status::wrong_result; };
+  evaluator.cost = [](const Configuration&, const Problem&) { return 5.0; };
+  const TuningResult result = tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 40}, 64);
+  CHECK(!result.profile);
+  CHECK(!result.interrupted);
+  CHECK(result.statuses.at(Status::wrong_result) == 40);
+  CHECK(!temporary.store.find(key(64)));
+}
+
+TEST_CASE("a tie goes to the configuration closest to the default, and the others are recorded") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  evaluator.cost = [](const Configuration& c, const Problem&) {
+    const bool fast = c.number("width") == 5 && c.number("depth") < 4;
+    return fast ? 3.0 : 6.0;
+  };
+  const TuningResult result = tune_one(evaluator, temporary.store, {}, 64);
+  REQUIRE(result.profile);
+  CHECK(result.profile->configuration == "kind=good width=5 depth=1");
+  const std::set<std::string> ties(result.profile->ties.begin(), result.profile->ties.end());
+  CHECK(ties == std::set<std::string>{"kind=good width=5 depth=2", "kind=good width=5 depth=3"});
+}
+
+TEST_CASE("a grid shares out its budget, and winners are tried on the problems after them") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  std::vector<Problem> problems;
+  for (const std::int64_t size : {16, 32, 64, 128, 256}) problems.push_back(fake::problem(size));
+  std::vector<std::int64_t> all;
+  double fraction = 0.0;
+  std::size_t told = 0;
+  TunerCallbacks callbacks;
+  callbacks.progress = [&](const TuningProgress& progress) {
+    all.push_back(progress.all_evaluations);
+    CHECK(progress.problems == problems.size());
+    CHECK(*progress.problem == problems[progress.problem_index]);
+    CHECK(progress.fraction >= fraction);
+    CHECK(progress.fraction <= 1.0);
+    fraction = progress.fraction;
+  };
+  callbacks.result = [&](const TuningResult&) { ++told; };
+  StopCondition stop({.seconds = {}, .evaluations = 300});
+  const auto results = Tuner(evaluator, temporary.store, {}, callbacks).tune(problems, stop);
+  REQUIRE(results.size() == problems.size());
+  CHECK(told == problems.size());
+  CHECK(std::is_sorted(all.begin(), all.end()));
+  std::int64_t evaluations = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    REQUIRE(results[i].profile);
+    CHECK(results[i].problem == problems[i]);
+    CHECK(results[i].evaluations() > 30);
+    evaluations += results[i].evaluations();
+    if (i > 0) CHECK(evaluator.prepared[results[i - 1].profile->configuration] > 0);
+  }
+  CHECK(evaluations == all.back());
+  CHECK(evaluations <= 310);
+}
+
+TEST_CASE("the same seed takes the same path") {
+  const Family family;
+  std::vector<std::vector<std::string>> paths;
+  for (const std::uint64_t seed : {7U, 7U, 8U}) {
+    const TemporaryStore temporary;
+    fake::FakeEvaluator evaluator(family);
+    (void)tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 30}, 64, {.seed = seed});
+    paths.push_back(evaluator.compiled);
+  }
+  CHECK(paths[0] == paths[1]);
+  CHECK(paths[0] != paths[2]);
+}
+
+TEST_CASE("an interruption keeps what was measured and makes no unverified profile") {
+  const Family family;
+  for (const std::int64_t after : {0, 1, 2, 5, 60, 199, 200}) {
+    CAPTURE(after);
+    const TemporaryStore temporary;
+    fake::FakeEvaluator evaluator(family);
+    std::int64_t evaluations = 0;
+    StopCondition stop({}, [&] { return evaluations >= after; });
+    TunerCallbacks callbacks;
+    callbacks.progress = [&](const TuningProgress& progress) { evaluations = progress.all_evaluations; };
+    const auto results =
+        Tuner(evaluator, temporary.store, {}, callbacks).tune({fake::problem(64), fake::problem(32)}, stop);
+    REQUIRE(results.size() == 1);
+    CHECK(results[0].interrupted);
+    CHECK(!results[0].profile);
+    CHECK(!temporary.store.find(key(64)));
+    CHECK(static_cast<std::int64_t>(temporary.store.measurements(key(64)).size()) == after);
+  }
+}
+
+TEST_CASE("a dead device ends the run with one line, keeps all, and the next run leaves the culprit out") {
+  const TemporaryStore temporary;
+  const Family family;
+  const std::string culprit = "kind=good width=7 depth=7";
+  fake::FakeEvaluator evaluator(family);
+  evaluator.fate = [&](const Configuration& c) {
+    return c.text() == culprit ? Status::illegal_access : Status::correct;
+  };
+  evaluator.dies_for_good = true;
+  StopCondition stop;
+  const std::vector<Problem> problems{fake::problem(64)};
+  CHECK_THROWS_AS((void)Tuner(evaluator, temporary.store).tune(problems, stop), Error);
+  const auto measured = temporary.store.measurements(key(64));
+  CHECK(!measured.empty());
+  CHECK(std::count_if(measured.begin(), measured.end(),
+                      [](const Measurement& m) { return m.status == Status::illegal_access; }) == 1);
+  CHECK(measured.front().configuration == culprit);
+  CHECK(!temporary.store.find(key(64)));
+
+  fake::FakeEvaluator again(family);
+  again.fate = evaluator.fate;
+  again.dies_for_good = true;
+  const auto results = Tuner(again, temporary.store).tune(problems, stop);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].profile);
+  CHECK(again.prepared.count(culprit) == 0);
+}
+
+TEST_CASE("stale profiles are re-verified first, without a search, also where nobody asked for the problem") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  Profile stale = *tune_one(evaluator, temporary.store, {}, 64).profile;
+  stale.source_hash = "0123456789abcdef0123456789abcdef";
+  stale.time = 0.001;
+  temporary.store.keep(stale);
+  Profile gone = stale;
+  gone.key = key(128);
+  gone.configuration = "kind=removed width=1 depth=1";
+  temporary.store.keep(gone);
+
+  StopCondition stop;
+  fake::FakeEvaluator again(family);
+  const auto results = Tuner(again, temporary.store).tune({fake::problem(16), fake::problem(64)}, stop);
+  REQUIRE(results.size() == 3);
+  for (const TuningResult& result : results) {
+    REQUIRE(result.profile);
+    CHECK(result.kept);
+    CHECK(result.searched == (result.problem == fake::problem(16)));
+    if (!result.searched) CHECK(result.evaluations() < 8);
+  }
+  CHECK(results[2].problem == fake::problem(16));
+  const auto refreshed = temporary.store.find(key(64));
+  CHECK(refreshed->configuration == stale.configuration);
+  CHECK(refreshed->source_hash == family.source("").hash());
+  CHECK(refreshed->time > 1.0);
+  CHECK(temporary.store.find(key(128))->configuration != gone.configuration);
+}
+
+TEST_CASE("a better profile that another process stored meanwhile stays") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  Profile theirs;
+  theirs.key = key(64);
+  theirs.source_hash = family.source("").hash();
+  theirs.configuration = "kind=good width=20 depth=10";
+  theirs.time = 0.5;
+  theirs.samples = 64;
+  bool stored = false;
+  TunerCallbacks callbacks;
+  callbacks.progress = [&](const TuningProgress& progress) {
+    if (progress.all_evaluations < 20 || stored) return;
+    ProfileStore other(temporary.file(), ProfileStore::Access::read_write);
+    other.keep(theirs);
+    stored = true;
+  };
+  StopCondition stop;
+  const auto results = Tuner(evaluator, temporary.store, {}, callbacks).tune({fake::problem(64)}, stop);
+  CHECK(results.at(0).profile);
+  CHECK(!results.at(0).kept);
+  CHECK(temporary.store.find(key(64))->configuration == theirs.configuration);
+}
+
+TEST_CASE("the present profile takes part, and a search replaces it by what is faster now") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  Profile lucky;
+  lucky.key = key(64);
+  lucky.source_hash = family.source("").hash();
+  lucky.configuration = "kind=good width=20 depth=10";
+  lucky.time = 0.5;  // a figure nobody can reach any more
+  lucky.samples = 64;
+  lucky.imported = true;
+  temporary.store.keep(lucky);
+  const TuningResult result = tune_one(evaluator, temporary.store, {}, 64);
+  CHECK(result.kept);
+  CHECK(evaluator.prepared[lucky.configuration] > 0);
+  CHECK(temporary.store.find(key(64))->configuration == "kind=good width=10 depth=4");
+  CHECK(!temporary.store.find(key(64))->imported);
+}
+
+TEST_CASE("through a device: the right kernels win over faster wrong ones") {
+  const TemporaryStore temporary;
+  const Family family({"good", "wrong", "dirty", "partial", "overrun", "launch", "refused"});
+  fake::FakeDevice device;
+  DeviceEvaluator evaluator(device, family, 1);
+  StopCondition stop;
+  const auto results = Tuner(evaluator, temporary.store).tune({fake::problem(9), fake::problem(3)}, stop);
+  REQUIRE(results.size() == 2);
+  for (const TuningResult& result : results) {
+    REQUIRE(result.profile);
+    CHECK(result.profile->configuration == "kind=good width=1 depth=1");
+    CHECK(result.statuses.at(Status::compilation) == result.statuses.at(Status::launch));
+  }
+  CHECK(device.compiler_calls() == 7 * 20);
+  CHECK(device.state.alive_executions == 0);
+}
