@@ -27,6 +27,14 @@ bool finite(const sonfin::Network& network) {
   return finite(network.centres) && finite(network.widths) && finite(network.consequents);
 }
 
+OptionValues checked_options(const TrainingJob& job) {
+  OptionValues options = job.resume != nullptr ? with_options_of(*job.resume, job.options) : job.options;
+  if (job.options.is_set("patience") && options.number("validation") == 0.0) {
+    throw Error(ErrorKind::usage, "--patience: found it without --validation, expected both or none");
+  }
+  return options;
+}
+
 Model new_model(const Dataset& learn, const OptionValues& options) {
   Model model;
   model.task = learn.task;
@@ -73,7 +81,7 @@ class Session {
           const TrainingObserver& observer)
       : observer_(observer),
         test_(job.test),
-        options_(job.resume != nullptr ? with_options_of(*job.resume, job.options) : job.options),
+        options_(checked_options(job)),
         seed_(static_cast<std::uint64_t>(options_.integer("seed"))),
         parts_(part_data(checked_data(job), options_.number("validation"), seed_)),
         model_(job.resume != nullptr ? resumed_model(job, learn(), options_) : new_model(learn(), options_)),
@@ -82,9 +90,6 @@ class Session {
               .rows = model_.inputs.apply(learn().inputs),
               .targets = network_targets(model_, learn())},
         learner_(device, profiles, rows_, options_.integer("max-rules"), observer.notice) {
-    if (options_.is_set("patience") && !validating()) {
-      throw Error(ErrorKind::usage, "--patience: found it without --validation, expected both or none");
-    }
     if (validating() || test_ != nullptr) {
       predictor_.emplace(device, profiles, rows_.dim, rows_.outputs, options_.integer("max-rules"), observer.notice);
     }
