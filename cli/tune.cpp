@@ -207,7 +207,8 @@ int run(const TuneOptions& options) {
       printer.row(result);
       std::fflush(stdout);
     };
-    StopCondition part = stop.part(static_cast<double>(task.problems.size()) / static_cast<double>(waiting));
+    const double share = static_cast<double>(task.problems.size()) / static_cast<double>(waiting);
+    StopCondition part = stop.part(share, share);
     waiting -= task.problems.size();
     DeviceEvaluator evaluator(*device, *task.family, options.tuner.seed);
     for (const TuningResult& result : Tuner(evaluator, store, options.tuner, callbacks).tune(task.problems, part)) {
