@@ -1,0 +1,232 @@
+#include "heddle/runtime/data/dataset.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <unordered_map>
+
+#include "heddle/runtime/data/data_file.hpp"
+#include "heddle/runtime/data/field.hpp"
+#include "heddle/runtime/data/idx.hpp"
+#include "heddle/runtime/data/label_choice.hpp"
+#include "heddle/runtime/data/text_table.hpp"
+
+namespace heddle {
+namespace {
+
+/// More classes than this are a target column read as classes, not a classification.
+constexpr std::size_t kMostClasses = 1024;
+
+[[noreturn]] void refuse(const std::string& where, const std::string& found, const std::string& expected) {
+  throw Error(ErrorKind::input, where + ": found " + found + ", expected " + expected);
+}
+
+/// What is to be learnt of each row, as it stands in the file.
+struct Labels {
+  std::vector<std::string_view> fields;  ///< N x per_row
+  std::int64_t per_row = 1;
+  std::function<std::string(std::size_t)> place;  ///< "FILE:LINE:COLUMN" of a field
+};
+
+bool by_value_then_text(const std::string& a, const std::string& b) {
+  const std::optional<float> x = parse_number(a), y = parse_number(b);
+  return x && y && *x != *y ? *x < *y : a < b;
+}
+
+std::vector<std::string> classes_of(const Labels& labels, const std::string& source) {
+  std::unordered_map<std::string_view, std::size_t> first_rows;
+  for (std::size_t i = 0; i < labels.fields.size(); ++i) {
+    const std::string_view label = labels.fields[i];
+    if (!is_word(label) && !parse_number(label)) {
+      refuse(labels.place(i), label.empty() ? "nothing" : in_quotes(label), "a class");
+    }
+    first_rows.emplace(label, i);
+    if (first_rows.size() > kMostClasses) {
+      refuse(labels.place(i), "more than " + std::to_string(kMostClasses) + " classes",
+             "fewer, or --task regress for numbers");
+    }
+  }
+  if (first_rows.size() == 1) {
+    refuse(source, "one class only (" + in_quotes(labels.fields.front()) + ")", "at least two");
+  }
+  // A header of numbers passes for a row; its label is then the only one that is a word.
+  const auto is_odd = [](const auto& entry) { return is_word(entry.first); };
+  const auto odd = std::find_if(first_rows.begin(), first_rows.end(), is_odd);
+  if (first_rows.size() > 2 && odd != first_rows.end() && odd->second == 0 &&
+      std::count_if(first_rows.begin(), first_rows.end(), is_odd) == 1 &&
+      std::count(labels.fields.begin(), labels.fields.end(), odd->first) == 1) {
+    refuse(labels.place(0), in_quotes(odd->first),
+           "a number like every other label; if line 1 is a header, say --header, and if not, --no-header");
+  }
+  std::vector<std::string> classes;
+  for (const auto& entry : first_rows) classes.emplace_back(entry.first);
+  const bool numbers = std::all_of(classes.begin(), classes.end(), [](const auto& c) { return parse_number(c); });
+  if (numbers) {
+    std::sort(classes.begin(), classes.end(), by_value_then_text);
+  } else {
+    std::sort(classes.begin(), classes.end());
+  }
+  return classes;
+}
+
+std::string listing(const std::vector<std::string>& words) {
+  constexpr std::size_t kMost = 10;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(words.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + words[i];
+  return words.size() > kMost ? text + ", ..." : text;
+}
+
+void learn_classes(const Labels& labels, const DataOptions& options, Dataset& data) {
+  if (labels.per_row != 1) {
+    refuse(labels.place(1), "a second label", "one class a row");
+  }
+  data.classes = options.expected ? options.expected->classes : classes_of(labels, data.source);
+  std::unordered_map<std::string_view, std::int32_t> index;
+  for (const std::string& name : data.classes) index.emplace(name, static_cast<std::int32_t>(index.size()));
+  data.labels.reserve(labels.fields.size());
+  for (std::size_t i = 0; i < labels.fields.size(); ++i) {
+    const auto found = index.find(labels.fields[i]);
+    if (found == index.end()) {
+      refuse(labels.place(i), labels.fields[i].empty() ? "nothing" : in_quotes(labels.fields[i]),
+             "a class of the training rows: " + listing(data.classes));
+    }
+    data.labels.push_back(found->second);
+  }
+}
+
+void learn_targets(const Labels& labels, const DataOptions& options, Dataset& data) {
+  data.targets_per_row = labels.per_row;
+  if (options.expected && options.expected->targets_per_row != labels.per_row) {
+    refuse(data.source, std::to_string(labels.per_row) + " targets a row",
+           std::to_string(options.expected->targets_per_row) + " as in training");
+  }
+  data.targets.reserve(labels.fields.size());
+  for (std::size_t i = 0; i < labels.fields.size(); ++i) {
+    const std::optional<float> value = parse_number(labels.fields[i]);
+    if (!value) {
+      refuse(labels.place(i), labels.fields[i].empty() ? "nothing" : in_quotes(labels.fields[i]), "a finite number");
+    }
+    data.targets.push_back(*value);
+  }
+}
+
+void learn(const Labels& labels, const DataOptions& options, Dataset& data) {
+  data.task == Task::classify ? learn_classes(labels, options, data) : learn_targets(labels, options, data);
+}
+
+/// From a file of labels: text with one row a line, or IDX.
+void learn_from_file(const std::filesystem::path& file, const DataOptions& options, Dataset& data) {
+  const std::string bytes = read_data_file(file), source = file.string();
+  Labels labels;
+  std::vector<std::string> words;
+  TextTable table;
+  std::int64_t rows = 0;
+  if (is_idx(bytes)) {
+    const IdxArray array = read_idx(bytes, source);
+    if (!array.whole && data.task == Task::classify)
+      refuse(source, "an IDX file of fractions", "whole numbers as classes");
+    rows = array.rows();
+    labels.per_row = array.row_size();
+    words.reserve(array.values.size());
+    for (const float value : array.values) {
+      words.push_back(array.whole ? std::to_string(static_cast<std::int64_t>(value)) : std::to_string(value));
+    }
+    labels.fields.assign(words.begin(), words.end());
+    labels.place = [&](std::size_t i) {
+      return source + ": row " + std::to_string(i / static_cast<std::size_t>(labels.per_row) + 1);
+    };
+  } else {
+    table = read_text(bytes, source, {}, {.header = Header::absent, .label_columns = LabelColumns::all});
+    rows = table.rows;
+    labels.per_row = table.columns;
+    labels.fields = table.labels;
+    labels.place = [&](std::size_t i) {
+      const auto field = static_cast<std::int64_t>(i);
+      return table.label_place(field / table.columns, field % table.columns);
+    };
+  }
+  if (rows != data.rows()) {
+    refuse(source, std::to_string(rows) + " rows", std::to_string(data.rows()) + " as in " + data.source);
+  }
+  learn(labels, options, data);
+}
+
+Dataset load_text(std::string_view bytes, const DataOptions& options, LabelChoice choice, Dataset data) {
+  TextFormat format{.header = options.header, .label_columns = LabelColumns::chosen, .expected_inputs = 0};
+  if (options.expected) format.expected_inputs = options.expected->dim;
+  if (choice.file) {
+    format.label_columns = LabelColumns::none;
+  } else if (choice.columns.empty()) {
+    if (options.expected && options.labels_optional) format.label_columns = LabelColumns::chosen_unless_unlabelled;
+    choice.columns = {"last"};
+  }
+  TextTable table = read_text(bytes, data.source, choice, format);
+  data.dim = table.columns - static_cast<std::int64_t>(table.label_columns.size());
+  data.inputs = std::move(table.inputs);
+  for (std::size_t j = 0; j < table.names.size(); ++j) {
+    const bool label = std::count(table.label_columns.begin(), table.label_columns.end(), j) != 0;
+    if (!label) data.input_names.push_back(table.names[j]);
+  }
+  if (!table.names.empty()) {
+    for (const std::int64_t column : table.label_columns) {
+      data.target_names.push_back(table.names[static_cast<std::size_t>(column)]);
+    }
+  }
+  if (choice.file) {
+    learn_from_file(*choice.file, options, data);
+  } else if (!table.label_columns.empty()) {
+    Labels labels{.fields = std::move(table.labels),
+                  .per_row = static_cast<std::int64_t>(table.label_columns.size()),
+                  .place = [&](std::size_t i) {
+                    const auto field = static_cast<std::int64_t>(i);
+                    const auto per_row = static_cast<std::int64_t>(table.label_columns.size());
+                    return table.label_place(field / per_row, field % per_row);
+                  }};
+    learn(labels, options, data);
+    // Words in every input of line 1 and a known class beside them: a row with mistakes rather than a header.
+    if (table.header_detected && data.task == Task::classify &&
+        std::find(data.classes.begin(), data.classes.end(), data.target_names.front()) != data.classes.end()) {
+      refuse(data.source + ":1", "words in every input and the class " + in_quotes(data.target_names.front()),
+             "numbers, or a header; say which with --header or --no-header");
+    }
+  }
+  return data;
+}
+
+Dataset load_idx(std::string_view bytes, const DataOptions& options, const LabelChoice& choice, Dataset data) {
+  if (!choice.columns.empty() || (!choice.file && !(options.expected && options.labels_optional))) {
+    throw Error(ErrorKind::usage, "--label: found " + (options.label.empty() ? "nothing" : in_quotes(options.label)) +
+                                      ", expected file:PATH with the labels of the IDX file " + data.source);
+  }
+  IdxArray array = read_idx(bytes, data.source);
+  data.dim = array.row_size();
+  data.inputs = std::move(array.values);
+  if (options.expected && data.dim != options.expected->dim) {
+    refuse(data.source, std::to_string(data.dim) + " inputs",
+           std::to_string(options.expected->dim) + " as in training");
+  }
+  if (choice.file) learn_from_file(*choice.file, options, data);
+  return data;
+}
+
+}  // namespace
+
+Expectation expectation(const Dataset& train) {
+  return {.dim = train.dim, .classes = train.classes, .targets_per_row = train.targets_per_row};
+}
+
+Dataset load_dataset(const std::filesystem::path& file, const DataOptions& options) {
+  const LabelChoice choice = LabelChoice::parse(options.label, options.task);
+  Dataset data;
+  data.source = file.string();
+  data.task = options.task;
+  if (options.expected) {
+    data.classes = options.expected->classes;
+    data.targets_per_row = options.expected->targets_per_row;
+  }
+  const std::string bytes = read_data_file(file);
+  return is_idx(bytes) ? load_idx(bytes, options, choice, std::move(data))
+                       : load_text(bytes, options, choice, std::move(data));
+}
+
+}  // namespace heddle

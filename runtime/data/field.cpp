@@ -1,0 +1,48 @@
+#include "heddle/runtime/data/field.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace heddle {
+namespace {
+
+/// The double that all of `field` spells, nan and infinity included.
+std::optional<double> parse_double(std::string_view field) {
+  if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  if (end != field.data() + field.size() || field.empty()) return std::nullopt;
+  if (error == std::errc()) return value;
+  if (error != std::errc::result_out_of_range) return std::nullopt;
+  // from_chars does not tell too large from too small.
+  return std::strtod(std::string(field).c_str(), nullptr);
+}
+
+}  // namespace
+
+std::optional<float> parse_number(std::string_view field) {
+  const std::optional<double> value = parse_double(field);
+  if (!value || !(std::abs(*value) <= static_cast<double>(std::numeric_limits<float>::max()))) return std::nullopt;
+  return static_cast<float>(*value);
+}
+
+bool is_word(std::string_view field) { return !field.empty() && field != "?" && !parse_double(field); }
+
+std::string_view bare(std::string_view field) {
+  const std::size_t first = field.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  field = field.substr(first, field.find_last_not_of(" \t") - first + 1);
+  if (field.size() >= 2 && field.front() == '"' && field.back() == '"') field = field.substr(1, field.size() - 2);
+  return field;
+}
+
+std::string in_quotes(std::string_view field) {
+  constexpr std::size_t kLongest = 40;
+  std::string text = "'";
+  for (const char c : field.substr(0, kLongest)) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '.' : c;
+  return text + (field.size() > kLongest ? "...'" : "'");
+}
+
+}  // namespace heddle

@@ -1,0 +1,20 @@
+// One field of a text: a number, a word, or nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace heddle {
+
+/// The number that all of `field` spells, rounded to float32 (a value too small for it becomes 0). Nothing for
+/// anything else: words, nan, infinities, values too large for float32.
+[[nodiscard]] std::optional<float> parse_number(std::string_view field);
+/// Whether `field` could name a column or class: neither a number of any kind nor a mark of a missing value ("", "?").
+[[nodiscard]] bool is_word(std::string_view field);
+/// Without the blanks around it and one pair of double quotes.
+[[nodiscard]] std::string_view bare(std::string_view field);
+/// In single quotes for an error line: control characters replaced, at most 40 characters.
+[[nodiscard]] std::string in_quotes(std::string_view field);
+
+}  // namespace heddle

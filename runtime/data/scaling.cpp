@@ -1,0 +1,111 @@
+#include "heddle/runtime/data/scaling.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "heddle/kernels/error.hpp"
+
+namespace heddle {
+namespace {
+
+struct Column {
+  double smallest = std::numeric_limits<double>::infinity();
+  double largest = -std::numeric_limits<double>::infinity();
+  double mean = 0.0, variance = 0.0;
+};
+
+/// Two passes: a mean far from zero must not swallow the variance.
+std::vector<Column> statistics(std::span<const float> values, std::int64_t columns) {
+  std::vector<Column> all(static_cast<std::size_t>(columns));
+  const auto rows = static_cast<double>(values.size() / all.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Column& column = all[i % all.size()];
+    const double value = values[i];
+    column.smallest = std::min(column.smallest, value);
+    column.largest = std::max(column.largest, value);
+    column.mean += value / rows;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Column& column = all[i % all.size()];
+    column.variance += (values[i] - column.mean) * (values[i] - column.mean) / rows;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string_view text(Scale scale) {
+  switch (scale) {
+    case Scale::none:
+      return "none";
+    case Scale::minmax:
+      return "minmax";
+    case Scale::zscore:
+      return "zscore";
+  }
+  return "";
+}
+
+Scale parse_scale(std::string_view word) {
+  for (const Scale scale : {Scale::none, Scale::minmax, Scale::zscore}) {
+    if (text(scale) == word) return scale;
+  }
+  throw Error(ErrorKind::usage, "--scale: found '" + std::string(word) + "', expected none, minmax or zscore");
+}
+
+Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t columns) {
+  Scaling scaling{.kind = kind, .offset = {}, .factor = {}};
+  for (const Column& column : statistics(values, columns)) {
+    // Not the variance: rounding leaves a constant column a tiny one.
+    const bool constant = column.smallest == column.largest;
+    switch (kind) {
+      case Scale::none:
+        scaling.offset.push_back(0.0);
+        scaling.factor.push_back(1.0);
+        break;
+      case Scale::minmax:
+        scaling.offset.push_back(column.smallest);
+        scaling.factor.push_back(constant ? 0.0 : 1.0 / (column.largest - column.smallest));
+        break;
+      case Scale::zscore:
+        scaling.offset.push_back(constant ? column.smallest : column.mean);
+        scaling.factor.push_back(constant ? 0.0 : 1.0 / std::sqrt(column.variance));
+        break;
+    }
+  }
+  return scaling;
+}
+
+std::vector<float> Scaling::apply(std::span<const float> values) const {
+  std::vector<float> scaled(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t j = i % offset.size();
+    const double value = (values[i] - offset[j]) * factor[j];
+    if (!(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) {
+      throw Error(ErrorKind::input, "row " + std::to_string(i / offset.size() + 1) + ", column " +
+                                        std::to_string(j + 1) + ": found " + std::to_string(values[i]) +
+                                        ", expected a value that is finite after scaling");
+    }
+    scaled[i] = static_cast<float>(value);
+  }
+  return scaled;
+}
+
+std::vector<float> Scaling::invert(std::span<const float> scaled) const {
+  std::vector<float> values(scaled.size());
+  for (std::size_t i = 0; i < scaled.size(); ++i) {
+    const std::size_t j = i % offset.size();
+    values[i] = static_cast<float>(offset[j] + (factor[j] == 0.0 ? 0.0 : scaled[i] / factor[j]));
+  }
+  return values;
+}
+
+double spread(std::span<const float> values, std::int64_t columns) {
+  double sum = 0.0;
+  for (const Column& column : statistics(values, columns)) sum += column.variance;
+  return std::sqrt(sum);
+}
+
+}  // namespace heddle

@@ -1,0 +1,209 @@
+#include "heddle/runtime/data/text_table.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "heddle/runtime/data/field.hpp"
+
+namespace heddle {
+namespace {
+
+using Fields = std::vector<std::string_view>;
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+std::string place(const std::string& source, std::int64_t line, std::int64_t column) {
+  return source + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+[[noreturn]] void refuse(const std::string& where, std::string_view found, std::string_view expected) {
+  throw Error(ErrorKind::input, where + ": found " + std::string(found) + ", expected " + std::string(expected));
+}
+
+std::string field_text(std::string_view field) { return field.empty() ? "nothing" : in_quotes(field); }
+
+/// Lines of a text, without their ends (\n or \r\n).
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : rest_(text) {
+    if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
+    // Empty lines at the end are no rows.
+    const std::size_t last = rest_.find_last_not_of(" \t\r\n");
+    rest_ = rest_.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  }
+  [[nodiscard]] bool done() const { return rest_.empty(); }
+  std::string_view next() {
+    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    std::string_view line = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    return line;
+  }
+  [[nodiscard]] std::int64_t count() const {
+    return rest_.empty() ? 0 : 1 + std::count(rest_.begin(), rest_.end(), '\n');
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+void split(std::string_view line, bool commas, Fields& fields) {
+  fields.clear();
+  const char* c = line.data();
+  const char* const end = c + line.size();
+  while (true) {
+    while (c != end && is_blank(*c)) ++c;
+    if (c == end && !commas) return;
+    const char* const begin = c;
+    if (commas) {
+      const void* comma = std::memchr(c, ',', static_cast<std::size_t>(end - c));
+      c = comma != nullptr ? static_cast<const char*>(comma) : end;
+    } else {
+      while (c != end && !is_blank(*c)) ++c;
+    }
+    const char* last = c;
+    while (last != begin && is_blank(last[-1])) --last;
+    fields.emplace_back(begin, static_cast<std::size_t>(last - begin));
+    if (c == end) return;
+    if (commas) ++c;
+  }
+}
+
+std::vector<bool> marks(const std::vector<std::int64_t>& columns, std::int64_t count) {
+  std::vector<bool> marked(at(count), false);
+  for (const std::int64_t column : columns) marked[at(column)] = true;
+  return marked;
+}
+
+std::vector<std::string> names_of(const Fields& fields) {
+  std::vector<std::string> names;
+  for (const std::string_view field : fields) names.emplace_back(bare(field));
+  return names;
+}
+
+/// A header has words in all columns but the labels'. Words in some of them are a mistake that only the user can name,
+/// unless line 2 has words there as well.
+bool looks_like_header(const Fields& fields, const Fields& second, const std::vector<bool>& is_label,
+                       const std::string& source) {
+  std::int64_t words = 0, others = 0, first_other = 0;
+  for (std::int64_t j = 0; j < static_cast<std::int64_t>(fields.size()); ++j) {
+    if (is_label[at(j)]) continue;
+    if (is_word(bare(fields[at(j)]))) {
+      ++words;
+    } else if (others++ == 0) {
+      first_other = j;
+    }
+  }
+  if (words > 0 && others > 0) {
+    std::int64_t first_word = 0;
+    while (is_label[at(first_word)] || !is_word(bare(fields[at(first_word)]))) ++first_word;
+    if (at(first_word) < second.size() && is_word(bare(second[at(first_word)]))) {
+      refuse(place(source, 1, first_word + 1), in_quotes(fields[at(first_word)]), "a number");
+    }
+    // The fewer are the more likely mistake.
+    const std::int64_t odd = words <= others ? first_word : first_other;
+    refuse(place(source, 1, odd + 1), field_text(fields[at(odd)]),
+           "numbers only, or names only if line 1 is a header; say which with --header or --no-header");
+  }
+  return words > 0;
+}
+
+/// Columns and header as lines 1 and 2 and the options tell.
+TextTable open_table(const Fields& first, const Fields& second, const std::string& source, const LabelChoice& choice,
+                     const TextFormat& format) {
+  TextTable table;
+  table.source = source;
+  table.columns = static_cast<std::int64_t>(first.size());
+  const std::vector<std::string> first_names = names_of(first);
+  const bool unlabelled =
+      format.label_columns == LabelColumns::none ||
+      (format.label_columns == LabelColumns::chosen_unless_unlabelled && table.columns == format.expected_inputs);
+  if (format.label_columns == LabelColumns::all) {
+    for (std::int64_t j = 0; j < table.columns; ++j) table.label_columns.push_back(j);
+  } else if (!unlabelled) {
+    table.label_columns = choice.resolve(
+        table.columns, format.header == Header::absent ? std::vector<std::string>{} : first_names, source);
+  }
+  const std::int64_t inputs = table.columns - static_cast<std::int64_t>(table.label_columns.size());
+  if (inputs == 0 && format.label_columns != LabelColumns::all) {
+    refuse(source + ":1", std::to_string(table.columns) + (table.columns == 1 ? " column" : " columns"),
+           "at least one input beside the label");
+  }
+  bool header = format.header == Header::present;
+  if (format.header == Header::detect && inputs > 0) {
+    header = (choice.named() && !unlabelled) ||
+             looks_like_header(first, second, marks(table.label_columns, table.columns), source);
+    table.header_detected = header;
+  }
+  if (header) {
+    table.names = first_names;
+    table.first_line = 2;
+  }
+  if (format.expected_inputs > 0 && inputs != format.expected_inputs) {
+    refuse(source + ":1", std::to_string(inputs) + " inputs",
+           std::to_string(format.expected_inputs) + " as in training");
+  }
+  return table;
+}
+
+[[noreturn]] void refuse_ragged(const TextTable& table, std::int64_t line, const Fields& fields) {
+  const auto found = static_cast<std::int64_t>(fields.size());
+  const std::string expected = std::to_string(table.columns) + (table.columns == 1 ? " field" : " fields");
+  if (found == 0) refuse(place(table.source, line, 1), "an empty line", expected);
+  if (found < table.columns) {
+    refuse(place(table.source, line, found + 1), "the end of the line after " + std::to_string(found), expected);
+  }
+  refuse(place(table.source, line, table.columns + 1), in_quotes(fields[at(table.columns)]),
+         "the end of the line after " + expected);
+}
+
+}  // namespace
+
+std::string TextTable::label_place(std::int64_t row, std::int64_t label) const {
+  return place(source, first_line + row, label_columns[at(label)] + 1);
+}
+
+TextTable read_text(std::string_view bytes, const std::string& source, const LabelChoice& choice,
+                    const TextFormat& format) {
+  Lines lines(bytes);
+  if (lines.done()) refuse(source, "no rows", "rows of numbers");
+  const std::int64_t line_count = lines.count();
+  std::string_view line = lines.next();
+  const bool commas = line.find(',') != std::string_view::npos;
+  Fields fields;
+  split(line, commas, fields);
+  if (fields.empty()) refuse(place(source, 1, 1), "an empty line", "a row of numbers or a header");
+  Fields second;
+  if (Lines ahead = lines; !ahead.done()) split(ahead.next(), commas, second);
+  TextTable table = open_table(fields, second, source, choice, format);
+  const auto label_count = static_cast<std::int64_t>(table.label_columns.size());
+  const std::int64_t expected_rows = line_count - (table.first_line - 1);
+  if (expected_rows == 0) refuse(source, "a header and no rows", "rows of numbers");
+
+  const std::vector<bool> is_label = marks(table.label_columns, table.columns);
+  table.inputs.reserve(at(
+      std::min<std::int64_t>(expected_rows * (table.columns - label_count), static_cast<std::int64_t>(bytes.size()))));
+  for (std::int64_t number = 1;; ++number) {
+    if (number >= table.first_line) {
+      if (static_cast<std::int64_t>(fields.size()) != table.columns) refuse_ragged(table, number, fields);
+      for (std::int64_t j = 0; j < table.columns; ++j) {
+        if (is_label[at(j)]) continue;
+        std::optional<float> value = parse_number(fields[at(j)]);
+        if (!value) value = parse_number(bare(fields[at(j)]));  // in double quotes
+        if (!value) {
+          refuse(place(source, number, j + 1), field_text(fields[at(j)]), "a finite number");
+        }
+        table.inputs.push_back(*value);
+      }
+      for (const std::int64_t column : table.label_columns) table.labels.push_back(bare(fields[at(column)]));
+      ++table.rows;
+    }
+    if (lines.done()) return table;
+    line = lines.next();
+    split(line, commas, fields);
+  }
+}
+
+}  // namespace heddle
