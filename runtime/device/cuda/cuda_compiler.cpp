@@ -3,15 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <exception>
-#include <functional>
-#include <map>
-#include <mutex>
 #include <thread>
-#include <utility>
 
 namespace heddle {
 namespace {
@@ -19,216 +11,13 @@ namespace {
 /// Instantiations in one program: enough to share the cost of reading the headers, few enough for early results.
 constexpr std::size_t kProgramSize = 16;
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += word + '\n';
-  return text;
+std::vector<std::string> options_for(const std::string& architecture) {
+  DeviceIdentity identity;
+  identity.backend = "cuda";
+  identity.architecture = architecture;
+  return {fmt::format("--gpu-architecture=sm_{}", identity.compute_capability()), "--std=c++17",
+          "--device-as-default-execution-space"};
 }
-
-/// One kernel to be compiled, for all requests that name it.
-struct Unit {
-  const TemplateSource* source = nullptr;
-  std::string expression;
-  std::string key;  ///< in the cache
-  struct Place {
-    std::size_t request, kernel;
-  };
-  std::vector<Place> places;
-};
-
-using Program = std::vector<const Unit*>;
-
-/// A request under way.
-struct Pending {
-  std::vector<CudaBinary::Kernel> kernels;
-  std::size_t missing = 0;
-  CompileOutcome outcome;
-};
-
-class CudaBatch : public CompileBatch {
- public:
-  CudaBatch(std::shared_ptr<const Nvrtc> nvrtc, std::shared_ptr<CompileCache> cache,
-            std::shared_ptr<std::atomic<std::int64_t>> calls, std::vector<std::string> options, unsigned threads,
-            const std::vector<CompileRequest>& requests)
-      : nvrtc_(std::move(nvrtc)), cache_(std::move(cache)), calls_(std::move(calls)), options_(std::move(options)) {
-    collect(requests);
-    const auto missing = look_up();
-    divide(missing, threads);
-    unfinished_ = programs_.size();
-    const std::size_t workers = std::min<std::size_t>(threads, missing.size());
-    for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
-  }
-
-  ~CudaBatch() override {
-    {
-      const std::lock_guard lock(mutex_);
-      dropped_ = true;
-    }
-    changed_.notify_all();
-    for (std::thread& worker : workers_) worker.join();
-  }
-
-  std::optional<std::pair<std::size_t, CompileOutcome>> next() override {
-    std::unique_lock lock(mutex_);
-    if (delivered_ == pending_.size()) return {};
-    changed_.wait(lock, [this] { return !done_.empty(); });
-    const std::size_t request = done_.front();
-    done_.pop_front();
-    ++delivered_;
-    return std::pair{request, std::move(pending_[request].outcome)};
-  }
-
- private:
-  /// One unit per kernel that the requests name, in their order.
-  void collect(const std::vector<CompileRequest>& requests) {
-    std::map<std::pair<const TemplateSource*, std::string>, std::size_t> known;
-    const std::string how = nvrtc_->name() + '\n' + joined(options_);
-    pending_.resize(requests.size());
-    for (std::size_t r = 0; r < requests.size(); ++r) {
-      const CompileRequest& request = requests[r];
-      pending_[r].kernels.resize(request.kernels.size());
-      pending_[r].missing = request.kernels.size();
-      pending_[r].outcome.cached = true;
-      if (request.kernels.empty()) finish(r);
-      for (std::size_t k = 0; k < request.kernels.size(); ++k) {
-        const std::string& expression = request.kernels[k];
-        const auto [at, fresh] = known.try_emplace({request.source, expression}, units_.size());
-        if (fresh) {
-          const TemplateSource& source = *request.source;
-          const std::string from = fmt::format("{}\n{}\n{}\n", source.main().name, source.hash(), expression);
-          units_.push_back({request.source, expression, digest(from + how), {}});
-        }
-        units_[at->second].places.push_back({r, k});
-      }
-    }
-  }
-
-  /// Delivers what the cache has; returns the rest.
-  Program look_up() {
-    Program missing;
-    for (const Unit& unit : units_) {
-      if (auto entry = cache_->find(unit.key))
-        deliver(unit, {std::move(entry->blob), std::move(entry->metadata)}, 0.0, true);
-      else
-        missing.push_back(&unit);
-    }
-    return missing;
-  }
-
-  /// Programs of one source each, so many that every thread has work.
-  void divide(Program missing, unsigned threads) {
-    std::stable_sort(missing.begin(), missing.end(), [](const Unit* a, const Unit* b) {
-      return std::less<const TemplateSource*>{}(a->source, b->source);
-    });
-    const std::size_t size = std::clamp<std::size_t>((missing.size() + threads - 1) / threads, 1, kProgramSize);
-    for (const Unit* unit : missing) {
-      if (programs_.empty() || programs_.back().size() == size || programs_.back().front()->source != unit->source)
-        programs_.emplace_back();
-      programs_.back().push_back(unit);
-    }
-  }
-
-  void work() {
-    while (true) {
-      Program program;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return dropped_ || !programs_.empty() || unfinished_ == 0; });
-        if (dropped_ || programs_.empty()) return;
-        program = std::move(programs_.front());
-        programs_.pop_front();
-      }
-      try {
-        compile(program);
-      } catch (const std::exception& error) {
-        for (const Unit* unit : program) fail(*unit, error.what(), 0.0);
-      }
-      const std::lock_guard lock(mutex_);
-      if (--unfinished_ == 0) changed_.notify_all();
-    }
-  }
-
-  void compile(const Program& program) {
-    std::vector<std::string> expressions;
-    for (const Unit* unit : program) expressions.push_back(unit->expression);
-    const auto start = std::chrono::steady_clock::now();
-    ++*calls_;
-    NvrtcResult result = nvrtc_->compile(*program.front()->source, expressions, options_);
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    const double share = elapsed.count() / static_cast<double>(program.size());
-    if (result.compiled) {
-      std::vector<CompileCache::Record> records;
-      for (std::size_t i = 0; i < program.size(); ++i) records.push_back({program[i]->key, result.symbols[i]});
-      const auto blob = cache_->store(std::move(result.cubin), records).blob;
-      for (std::size_t i = 0; i < program.size(); ++i)
-        deliver(*program[i], {blob, std::move(result.symbols[i])}, share, false);
-    } else if (program.size() == 1) {
-      fail(*program.front(), result.log, share);
-    } else {
-      bisect(program, share);
-    }
-  }
-
-  /// One of the program's units is bad: both halves are tried again, ahead of everything else.
-  void bisect(const Program& program, double share) {
-    const auto middle = program.begin() + static_cast<std::ptrdiff_t>(program.size() / 2);
-    {
-      const std::lock_guard lock(mutex_);
-      for (const Unit* unit : program)
-        for (const auto& place : unit->places) pending_[place.request].outcome.seconds += share;
-      programs_.emplace_front(middle, program.end());
-      programs_.emplace_front(program.begin(), middle);
-      unfinished_ += 2;
-    }
-    changed_.notify_all();
-  }
-
-  void deliver(const Unit& unit, const CudaBinary::Kernel& kernel, double seconds, bool cached) {
-    settle(unit, seconds, cached, [&](Pending& pending, std::size_t at) { pending.kernels[at] = kernel; });
-  }
-
-  void fail(const Unit& unit, const std::string& log, double seconds) {
-    settle(unit, seconds, false, [&](Pending& pending, std::size_t) { pending.outcome.log = log; });
-  }
-
-  template <class Note>
-  void settle(const Unit& unit, double seconds, bool cached, Note note) {
-    {
-      const std::lock_guard lock(mutex_);
-      for (const auto& [request, kernel] : unit.places) {
-        Pending& pending = pending_[request];
-        note(pending, kernel);
-        pending.outcome.seconds += seconds;
-        pending.outcome.cached = pending.outcome.cached && cached;
-        if (--pending.missing == 0) finish(request);
-      }
-    }
-    changed_.notify_all();
-  }
-
-  void finish(std::size_t request) {
-    Pending& pending = pending_[request];
-    if (pending.outcome.log.empty())
-      pending.outcome.binary = std::make_shared<const CudaBinary>(std::move(pending.kernels));
-    done_.push_back(request);
-  }
-
-  const std::shared_ptr<const Nvrtc> nvrtc_;
-  const std::shared_ptr<CompileCache> cache_;
-  const std::shared_ptr<std::atomic<std::int64_t>> calls_;
-  const std::vector<std::string> options_;
-  std::vector<Unit> units_;
-
-  std::mutex mutex_;  // of all below
-  std::condition_variable changed_;
-  std::vector<Pending> pending_;
-  std::deque<Program> programs_;
-  std::size_t unfinished_ = 0;  // programs waiting or under way
-  std::deque<std::size_t> done_;
-  std::size_t delivered_ = 0;
-  bool dropped_ = false;
-  std::vector<std::thread> workers_;
-};
 
 }  // namespace
 
@@ -237,16 +26,28 @@ CudaCompiler::CudaCompiler(std::shared_ptr<const Nvrtc> nvrtc, const std::string
     : nvrtc_(std::move(nvrtc)),
       cache_(std::move(cache)),
       calls_(std::make_shared<std::atomic<std::int64_t>>(0)),
-      threads_(threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency())) {
-  DeviceIdentity identity;
-  identity.backend = "cuda";
-  identity.architecture = architecture;
-  options_ = {fmt::format("--gpu-architecture=sm_{}", identity.compute_capability()), "--std=c++17",
-              "--device-as-default-execution-space"};
-}
+      options_(options_for(architecture)),
+      threads_(threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency())) {}
 
-std::unique_ptr<CompileBatch> CudaCompiler::compile(std::vector<CompileRequest> requests) const {
-  return std::make_unique<CudaBatch>(nvrtc_, cache_, calls_, options_, threads_, requests);
+std::unique_ptr<CompileBatch> CudaCompiler::compile(const std::vector<CompileRequest>& requests) const {
+  ProgramCompiler compiler;
+  compiler.compile = [nvrtc = nvrtc_, calls = calls_, options = options_](const TemplateSource& source,
+                                                                          const std::vector<std::string>& expressions) {
+    ++*calls;
+    return nvrtc->compile(source, expressions, options);
+  };
+  compiler.built_in = [](const std::string&) { return false; };
+  compiler.binary = [](std::vector<CompiledKernel> kernels) {
+    return std::make_shared<const CudaBinary>(std::move(kernels));
+  };
+  compiler.fingerprint = [nvrtc = nvrtc_, options = options_] {
+    std::string text = nvrtc->name();
+    for (const std::string& option : options) text += ' ' + option;
+    return text;
+  };
+  compiler.program_size = kProgramSize;
+  compiler.threads = threads_;
+  return start_batch(std::move(compiler), cache_, requests);
 }
 
 }  // namespace heddle

@@ -1,43 +1,40 @@
-// Compiles configurations to cubins with NVRTC: batched, in parallel, through the cache. Needs neither driver nor GPU.
+// Compiles configurations to cubins with NVRTC. Needs neither driver nor GPU.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/runtime/device/compile_cache.hpp"
 #include "heddle/runtime/device/cuda/nvrtc.hpp"
 #include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/program_batch.hpp"
 
 namespace heddle {
 
 /// The kernels of one configuration, in the order of the request. Cubins are shared with others of the batch.
 class CudaBinary : public Binary {
  public:
-  struct Kernel {
-    std::shared_ptr<const CompiledBlob> cubin;
-    std::string symbol;
-  };
-  explicit CudaBinary(std::vector<Kernel> kernels) : kernels_(std::move(kernels)) {}
-  [[nodiscard]] const std::vector<Kernel>& kernels() const noexcept { return kernels_; }
+  explicit CudaBinary(std::vector<CompiledKernel> kernels) : kernels_(std::move(kernels)) {}
+  [[nodiscard]] const std::vector<CompiledKernel>& kernels() const noexcept { return kernels_; }
 
  private:
-  std::vector<Kernel> kernels_;
+  std::vector<CompiledKernel> kernels_;
 };
 
-/// The unit of work is one instantiation: configurations that share kernels share their compilation and their cache
-/// entries. Thread-safe.
+/// Thread-safe.
 class CudaCompiler {
  public:
-  /// `architecture`: compute capability "9.0". `threads`: programs compiled at once; 0: one per core.
-  /// `nvrtc` must support it.
+  /// `architecture`: compute capability "9.0", which `nvrtc` must support. `threads`: programs compiled at once; 0: one
+  /// per core.
   CudaCompiler(std::shared_ptr<const Nvrtc> nvrtc, const std::string& architecture, std::shared_ptr<CompileCache> cache,
                unsigned threads = 0);
 
   /// The batch keeps no reference to this object; the sources must outlive it.
-  [[nodiscard]] std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) const;
+  [[nodiscard]] std::unique_ptr<CompileBatch> compile(const std::vector<CompileRequest>& requests) const;
   /// Programs given to NVRTC so far.
   [[nodiscard]] std::int64_t calls() const noexcept { return *calls_; }
   [[nodiscard]] const Nvrtc& nvrtc() const noexcept { return *nvrtc_; }

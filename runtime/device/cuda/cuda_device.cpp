@@ -138,7 +138,7 @@ const Provenance& CudaDevice::provenance() const {
 std::string CudaDevice::remark() const { return implementation_->compiler.cache().remark(); }
 
 std::unique_ptr<CompileBatch> CudaDevice::compile(std::vector<CompileRequest> requests) {
-  return implementation_->compiler.compile(std::move(requests));
+  return implementation_->compiler.compile(requests);
 }
 
 std::int64_t CudaDevice::compiler_calls() const { return implementation_->compiler.calls(); }

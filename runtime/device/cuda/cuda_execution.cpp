@@ -82,8 +82,8 @@ void CudaExecution::bind(const Bindings& bindings) {
 
 /// Finds the kernels, and refuses what they cannot be launched with.
 void CudaExecution::load(CudaModules& modules, const CudaBinary& binary) {
-  for (const CudaBinary::Kernel& kernel : binary.kernels()) {
-    modules_.push_back(modules.load(context_, *kernel.cubin));
+  for (const CompiledKernel& kernel : binary.kernels()) {
+    modules_.push_back(modules.load(context_, *kernel.blob));
     functions_.push_back(modules_.back()->function(kernel.symbol));
   }
   const Driver& driver = context_->driver();

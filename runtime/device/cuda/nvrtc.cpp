@@ -151,8 +151,8 @@ bool Nvrtc::supports(int compute_capability) const {
   return std::find(architectures_.begin(), architectures_.end(), compute_capability) != architectures_.end();
 }
 
-NvrtcResult Nvrtc::compile(const TemplateSource& source, const std::vector<std::string>& expressions,
-                           const std::vector<std::string>& options) const {
+ProgramResult Nvrtc::compile(const TemplateSource& source, const std::vector<std::string>& expressions,
+                             const std::vector<std::string>& options) const {
   const Functions& f = *functions_;
   Program program(f, source);
   for (const std::string& expression : expressions)
@@ -160,7 +160,7 @@ NvrtcResult Nvrtc::compile(const TemplateSource& source, const std::vector<std::
   std::vector<const char*> words;
   for (const std::string& option : options) words.push_back(option.c_str());
 
-  NvrtcResult result;
+  ProgramResult result;
   program.then([&](nvrtcProgram handle) { return f.compile(handle, static_cast<int>(words.size()), words.data()); });
   for (const std::string& expression : expressions) {
     const char* symbol = nullptr;
@@ -169,8 +169,8 @@ NvrtcResult Nvrtc::compile(const TemplateSource& source, const std::vector<std::
   }
   std::size_t size = 0;
   program.then([&](nvrtcProgram handle) { return f.cubin_size(handle, &size); });
-  result.cubin.resize(size);
-  result.compiled = program.then([&](nvrtcProgram handle) { return f.cubin(handle, result.cubin.data()); });
+  result.bytes.resize(size);
+  result.compiled = program.then([&](nvrtcProgram handle) { return f.cubin(handle, result.bytes.data()); });
   if (!result.compiled) result.log = program.log();
   return result;
 }

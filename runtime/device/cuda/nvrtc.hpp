@@ -7,16 +7,9 @@
 
 #include "heddle/kernels/template_source.hpp"
 #include "heddle/runtime/device/cuda/shared_library.hpp"
+#include "heddle/runtime/device/program_batch.hpp"
 
 namespace heddle {
-
-/// What one NVRTC program became.
-struct NvrtcResult {
-  bool compiled = false;
-  std::string cubin;
-  std::vector<std::string> symbols;  ///< lowered names, one per name expression
-  std::string log;                   ///< when it failed
-};
 
 /// Immutable; may be shared between threads: each compile() makes a program of its own.
 class Nvrtc {
@@ -35,9 +28,9 @@ class Nvrtc {
   /// Whether it compiles for a compute capability, times ten.
   [[nodiscard]] bool supports(int compute_capability) const;
 
-  /// Compiles `source` with an instantiation of every expression. Never throws because of the code itself.
-  [[nodiscard]] NvrtcResult compile(const TemplateSource& source, const std::vector<std::string>& expressions,
-                                    const std::vector<std::string>& options) const;
+  /// A cubin with an instantiation of every expression. Code that does not compile is a result, not an exception.
+  [[nodiscard]] ProgramResult compile(const TemplateSource& source, const std::vector<std::string>& expressions,
+                                      const std::vector<std::string>& options) const;
 
  private:
   struct Functions;

@@ -63,7 +63,7 @@ std::vector<CompileOutcome> compile(const CudaCompiler& compiler, const std::vec
   return all_of(*compiler.compile(requests), requests.size());
 }
 
-const std::vector<CudaBinary::Kernel>& kernels(const CompileOutcome& outcome) {
+const std::vector<CompiledKernel>& kernels(const CompileOutcome& outcome) {
   REQUIRE(outcome.binary != nullptr);
   return dynamic_cast<const CudaBinary&>(*outcome.binary).kernels();
 }
@@ -85,7 +85,7 @@ TEST_CASE("cuda compiler: bad instantiations fail alone, with their log") {
     CHECK((outcomes[i].binary == nullptr) == bad.contains(static_cast<int>(i)));
     if (outcomes[i].binary) {
       CHECK(kernels(outcomes[i]).at(0).symbol.find("scale") != std::string::npos);
-      CHECK(kernels(outcomes[i]).at(0).cubin->bytes.substr(1, 3) == "ELF");
+      CHECK(kernels(outcomes[i]).at(0).blob->bytes.substr(1, 3) == "ELF");
       CHECK(outcomes[i].log.empty());
     } else {
       CHECK(outcomes[i].log.find("counts something") != std::string::npos);
@@ -120,7 +120,7 @@ TEST_CASE("cuda compiler: what is in the cache needs no compiler; what is damage
     CHECK(second[i].cached);
     CHECK_FALSE(first[i].cached);
     CHECK(kernels(second[i]).back().symbol == kernels(first[i]).back().symbol);
-    CHECK(kernels(second[i]).back().cubin->bytes == kernels(first[i]).back().cubin->bytes);
+    CHECK(kernels(second[i]).back().blob->bytes == kernels(first[i]).back().blob->bytes);
   }
 
   const CudaCompiler other(nvrtc, "8.9", std::make_shared<CompileCache>(temporary.path() / "cuda"), 2);
@@ -131,7 +131,7 @@ TEST_CASE("cuda compiler: what is in the cache needs no compiler; what is damage
   const CudaCompiler repairing = fresh();
   const auto third = compile(repairing, requests);
   CHECK(repairing.calls() > 0);
-  for (std::size_t i = 0; i < requests.size(); ++i) CHECK(kernels(third[i]).back().cubin->bytes.size() > 0);
+  for (std::size_t i = 0; i < requests.size(); ++i) CHECK(kernels(third[i]).back().blob->bytes.size() > 0);
   const CudaCompiler again = fresh();
   compile(again, requests);
   CHECK(again.calls() == 0);
