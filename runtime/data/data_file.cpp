@@ -21,29 +21,6 @@ constexpr std::uint64_t kLargest = std::uint64_t{16} << 30;
   throw Error(ErrorKind::input, file.string() + ": " + what);
 }
 
-std::string read_bytes(const std::filesystem::path& file) {
-  std::error_code error;
-  const auto status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) fail(file, "found no such file, expected data");
-  if (std::filesystem::is_directory(status)) fail(file, "found a folder, expected a file");
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"), &std::fclose);
-  if (!stream) fail(file, std::string("cannot be opened: ") + std::strerror(errno));
-
-  std::string bytes;
-  const std::uintmax_t size = std::filesystem::file_size(file, error);  // a pipe has none
-  if (!error && size < kLargest) bytes.reserve(size);
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
-  for (std::size_t count = kChunk; count == kChunk;) {
-    const std::size_t before = bytes.size();
-    bytes.resize(before + kChunk);
-    count = std::fread(bytes.data() + before, 1, kChunk, stream.get());
-    bytes.resize(before + count);
-    if (bytes.size() > kLargest) fail(file, "found more than 16 GiB, expected less");
-  }
-  if (std::ferror(stream.get()) != 0) fail(file, std::string("cannot be read: ") + std::strerror(errno));
-  return bytes;
-}
-
 /// An inflate stream for gzip, ended when it goes out of scope.
 class Inflater {
  public:
@@ -96,8 +73,31 @@ std::string unpack(std::string_view packed, const std::filesystem::path& file) {
 
 }  // namespace
 
+std::string read_file(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status)) fail(file, "found no such file, expected one");
+  if (std::filesystem::is_directory(status)) fail(file, "found a folder, expected a file");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"), &std::fclose);
+  if (!stream) fail(file, std::string("cannot be opened: ") + std::strerror(errno));
+
+  std::string bytes;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);  // a pipe has none
+  if (!error && size < kLargest) bytes.reserve(size);
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  for (std::size_t count = kChunk; count == kChunk;) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + kChunk);
+    count = std::fread(bytes.data() + before, 1, kChunk, stream.get());
+    bytes.resize(before + count);
+    if (bytes.size() > kLargest) fail(file, "found more than 16 GiB, expected less");
+  }
+  if (std::ferror(stream.get()) != 0) fail(file, std::string("cannot be read: ") + std::strerror(errno));
+  return bytes;
+}
+
 std::string read_data_file(const std::filesystem::path& file) {
-  std::string bytes = read_bytes(file);
+  std::string bytes = read_file(file);
   if (bytes.starts_with("\x1f\x8b")) bytes = unpack(bytes, file);
   if (bytes.empty()) fail(file, "found an empty file, expected rows of numbers");
   return bytes;
