@@ -65,16 +65,16 @@ DeviceIdentity DeviceIdentity::parse(std::string_view text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
     const std::string_view rest(end, static_cast<std::size_t>(field.data() + field.size() - end));
-    if (error != std::errc() || value < 0 || rest != " " + std::string(unit)) throw fail();
+    if (error != std::errc() || value < 0 || rest != unit) throw fail();
     return value;
   };
   DeviceIdentity identity{.backend = fields[0],
                           .name = fields[1],
                           .architecture = fields[2],
-                          .units = number(fields[3], "units"),
-                          .memory_gib = number(fields[4], "GiB"),
-                          .cache_bytes = number(fields[5], "cache"),
-                          .local_bytes = number(fields[6], "local")};
+                          .units = number(fields[3], " units"),
+                          .memory_gib = number(fields[4], " GiB"),
+                          .cache_bytes = number(fields[5], " cache"),
+                          .local_bytes = number(fields[6], " local")};
   if (identity.text() != text) throw fail();
   return identity;
 }

@@ -1,0 +1,142 @@
+#include "heddle/kernels/search_space.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/kernel_family.hpp"
+
+namespace heddle {
+namespace {
+
+Problem problem(std::int64_t rules) { return Problem({{.name = "rules", .value = rules}}); }
+
+std::vector<Value> numbers(std::initializer_list<std::int64_t> values) { return {values.begin(), values.end()}; }
+
+/// `count` has a meaning in one mode alone; one constraint looks at an early prefix, one at the problem and device.
+SearchSpace small_space() {
+  const auto word = [](const char* text) { return Value(std::string(text)); };
+  std::vector<Parameter> parameters{
+      {.name = "mode", .values = {word("plain"), word("split")}, .meaning = "how", .active = {}},
+      {.name = "count",
+       .values = numbers({1, 2, 4}),
+       .meaning = "parts",
+       .active = [](const Configuration& before) { return before.word("mode") == "split"; }},
+      {.name = "block", .values = numbers({32, 64, 128}), .meaning = "threads", .active = {}}};
+  std::vector<Constraint> constraints{
+      {.name = "count <= rules",
+       .last = "count",
+       .holds = [](const Configuration& c, const Problem& p,
+                   const DeviceIdentity&) { return !c.has("count") || c.number("count") <= p.at("rules"); }},
+      {.name = "block <= units",
+       .last = {},
+       .holds = [](const Configuration& c, const Problem&, const DeviceIdentity& d) {
+         return c.number("block") <= d.units;
+       }}};
+  return {DeviceIdentity{.backend = "cpu", .name = "x", .architecture = "y", .units = 64}, std::move(parameters),
+          std::move(constraints)};
+}
+
+std::vector<std::string> texts(const std::vector<Configuration>& list) {
+  std::vector<std::string> result;
+  for (const Configuration& each : list) result.push_back(each.text());
+  return result;
+}
+
+std::string refusal(const SearchSpace& space, const std::string& text) {
+  try {
+    static_cast<void>(space.parse(text));
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    return error.what();
+  }
+  return {};
+}
+
+TEST_CASE("enumeration is lexicographic, leaves out what has no meaning, and obeys every constraint") {
+  using List = std::vector<std::string>;
+  CHECK(texts(small_space().enumerate(problem(2))) ==
+        List{"mode=plain block=32", "mode=plain block=64", "mode=split count=1 block=32", "mode=split count=1 block=64",
+             "mode=split count=2 block=32", "mode=split count=2 block=64"});
+  CHECK(small_space().enumerate(problem(9)).size() == 8);
+}
+
+TEST_CASE("the first violated constraint is named") {
+  const SearchSpace space = small_space();
+  CHECK(space.violated(space.parse("mode=split count=4 block=128"), problem(2)) == "count <= rules");
+  CHECK(space.violated(space.parse("mode=split count=2 block=128"), problem(2)) == "block <= units");
+  CHECK(!space.violated(space.parse("mode=split count=2 block=64"), problem(2)));
+}
+
+TEST_CASE("neighbours differ in one parameter; those that gain a meaning take their first value") {
+  const SearchSpace space = small_space();
+  using List = std::vector<std::string>;
+  CHECK(texts(space.neighbours(space.parse("mode=plain block=64"), problem(9))) ==
+        List{"mode=split count=1 block=64", "mode=plain block=32"});
+  CHECK(texts(space.neighbours(space.parse("mode=split count=2 block=32"), problem(2))) ==
+        List{"mode=plain block=32", "mode=split count=1 block=32", "mode=split count=2 block=64"});
+}
+
+TEST_CASE("parse refuses what is outside the space and says what was expected") {
+  const SearchSpace space = small_space();
+  CHECK(space.parse("block=32 mode=plain").text() == "mode=plain block=32");
+  CHECK(refusal(space, "mode=plain").find("32, 64, 128") != std::string::npos);
+  CHECK(refusal(space, "mode=plain block=33").find("32, 64, 128") != std::string::npos);
+  for (const char* bad : {"", "mode", "mode=plain block", "mode=plain block=32 block=32", "mode=plain count=1 block=32",
+                          "mode=split block=32", "mode=plain block=32 extra=1", "mode=plain block=32 ; drop",
+                          "mode=plain block= 32", "mode=plain\nblock=32", "mode=plain block=032"}) {
+    CAPTURE(bad);
+    CHECK(!refusal(space, bad).empty());
+  }
+}
+
+TEST_CASE("values by name and kind") {
+  const Configuration c = small_space().parse("mode=split count=2 block=32");
+  CHECK(c.number("count") == 2);
+  CHECK(c.word("mode") == "split");
+  CHECK(c.has("count"));
+  CHECK(!c.has("none"));
+  CHECK_THROWS_AS(static_cast<void>(c.number("none")), std::out_of_range);
+  CHECK_THROWS_AS(static_cast<void>(c.word("none")), std::out_of_range);
+}
+
+TEST_CASE("a constraint that waits for no parameter of its space is a mistake") {
+  const Constraint waits{.name = "x", .last = "nothing", .holds = {}};
+  CHECK_THROWS_AS(SearchSpace({}, {}, {waits}), std::out_of_range);
+}
+
+TEST_CASE("spaces of all families: texts come back, none is repeated, neighbours stay inside, defaults are valid") {
+  for (const KernelFamily* family : families()) {
+    for (const char* backend : {"cuda", "cpu"}) {
+      if (!family->supports(backend)) continue;
+      CAPTURE(family->name());
+      CAPTURE(backend);
+      const DeviceIdentity device{.backend = backend,
+                                  .name = "any",
+                                  .architecture = backend == std::string("cuda") ? "9.0" : "x86-64-v3",
+                                  .units = 16,
+                                  .memory_gib = 80,
+                                  .cache_bytes = 32 << 20,
+                                  .local_bytes = 200 << 10};
+      const SearchSpace space = family->space(device);
+      const Problem sizes = family->awkward_problem();
+      const auto all = space.enumerate(sizes);
+      REQUIRE(!all.empty());
+      std::set<std::string> seen;
+      for (const Configuration& each : all) {
+        REQUIRE(space.parse(each.text()) == each);
+        REQUIRE(!space.violated(each, sizes));
+        REQUIRE(seen.insert(each.text()).second);
+      }
+      for (const Configuration& each : space.neighbours(all[all.size() / 2], sizes)) CHECK(seen.contains(each.text()));
+      CHECK(seen.contains(family->default_configuration(device, sizes).text()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle
