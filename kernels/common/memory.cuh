@@ -11,6 +11,14 @@ struct alignas(4 * Width) Pack {
 };
 
 template <int Width>
+__device__ __forceinline__ Pack<Width> filled(float value) {
+  Pack<Width> pack;
+#pragma unroll
+  for (int v = 0; v < Width; ++v) pack.value[v] = value;
+  return pack;
+}
+
+template <int Width>
 __device__ __forceinline__ Pack<Width> load(const float* from) {
   return *reinterpret_cast<const Pack<Width>*>(from);
 }

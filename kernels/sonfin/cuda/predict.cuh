@@ -63,7 +63,7 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
       inverse[i % Depth * kRulePitch + i / Depth] = there ? __fdividef(1.0f, widths[at]) : 0.0f;
     }
     __syncthreads();
-#pragma unroll
+#pragma unroll 4
     for (int d = 0; d < Depth; ++d) {
       float own_x[ThreadRows], own_centre[ThreadRules], own_inverse[ThreadRules];
 #pragma unroll

@@ -53,68 +53,69 @@ struct Tile {
   __device__ static int input(int base, int i) { return base + (i * Lanes + lane()) * Vector; }
 
   /// Everything about the inputs from `base` on, requested at once. Rules up to the capacity are loaded whether they
-  /// live or not; a row that is nullptr is left out.
+  /// live or not; what is not there looks like padding, so that nothing else has to ask. A row that is nullptr is left
+  /// out.
   __device__ __forceinline__ void fetch(const float* centres, const float* widths, const float* learned_row,
                                         const float* fired_row, int base, int stride, int capacity) {
 #pragma unroll
     for (int i = 0; i < Inputs; ++i) {
       const int j = input(base, i);
-      if (j >= stride) continue;
+      const bool inside = j < stride;
+      learned[i] = inside && learned_row != nullptr ? load<Vector>(learned_row + j) : filled<Vector>(0.0f);
+      fired[i] = inside && fired_row != nullptr ? load<Vector>(fired_row + j) : filled<Vector>(0.0f);
 #pragma unroll
       for (int r = 0; r < Rules; ++r) {
-        const int rule = first_rule() + r;
-        if (rule >= capacity) continue;
-        const long long at = static_cast<long long>(rule) * stride + j;
-        centre[r][i] = load<Vector>(centres + at);
-        width[r][i] = load<Vector>(widths + at);
+        const bool there = inside && first_rule() + r < capacity;
+        const long long at = static_cast<long long>(first_rule() + r) * stride + j;
+        centre[r][i] = there ? load<Vector>(centres + at) : filled<Vector>(0.0f);
+        width[r][i] = there ? load<Vector>(widths + at) : filled<Vector>(1.0f);
       }
-      if (learned_row != nullptr) learned[i] = load<Vector>(learned_row + j);
-      if (fired_row != nullptr) fired[i] = load<Vector>(fired_row + j);
     }
   }
 
   /// Moves m and sigma of the rules with a gradient, and sets those of a new rule; `gradient`: g_k of the Rules rules.
+  /// Conditions that hold for the whole grid are written as arithmetic: the compiler would otherwise make a copy of the
+  /// loop for each.
   __device__ __forceinline__ void update(float* centres, float* widths, const float (&gradient)[Rules], int base,
                                          int stride, const Decision& decision, const Control& control) {
+    const float plain = control.plain_step ? 1.0f : 0.0f, scaled = 1.0f - plain;
 #pragma unroll
     for (int r = 0; r < Rules; ++r) {
       const int rule = first_rule() + r;
       const bool fresh = rule == decision.added;
-      const float g = gradient[r];
-      if (!fresh && !(fabsf(g) >= control.negligible_gradient)) continue;
-      const float rate = 2.0f * control.antecedent_rate * g;
+      if (!fresh && !(fabsf(gradient[r]) >= control.negligible_gradient)) continue;
+      const float rate = 2.0f * control.antecedent_rate * gradient[r];
 #pragma unroll
       for (int i = 0; i < Inputs; ++i) {
-        const int j = input(base, i);
-        if (j >= stride) continue;
+        if (fresh) {  // its gradient is 0, since x = m
+          centre[r][i] = learned[i];
+          width[r][i] = filled<Vector>(decision.width);
+        }
 #pragma unroll
         for (int v = 0; v < Vector; ++v) {
           float& m = centre[r][i].value[v];
           float& s = width[r][i].value[v];
-          if (fresh) {
-            m = learned[i].value[v];
-            s = decision.width;
-          } else {
-            const float inverse = __fdividef(1.0f, s);
-            const float offset = learned[i].value[v] - m;
-            const float move = rate * offset * (control.plain_step ? inverse * inverse : 1.0f);
-            m -= move;
-            s = fmaxf(s - move * offset * inverse, control.minimum_width);
-          }
+          const float inverse = __fdividef(1.0f, s);
+          const float offset = learned[i].value[v] - m;
+          const float move = rate * offset * (plain * inverse * inverse + scaled);
+          m -= move;
+          s = fmaxf(s - move * offset * inverse, control.minimum_width);
         }
-        const long long at = static_cast<long long>(rule) * stride + j;
-        store<Vector>(centres + at, centre[r][i]);
-        store<Vector>(widths + at, width[r][i]);
+        const int j = input(base, i);
+        if (j < stride) {
+          const long long at = static_cast<long long>(rule) * stride + j;
+          store<Vector>(centres + at, centre[r][i]);
+          store<Vector>(widths + at, width[r][i]);
+        }
       }
     }
   }
 
   /// Adds this thread's share of sum ((x - m) / sigma)^2 and, if wanted, of the squared distance |x - m|^2.
   template <bool Squared>
-  __device__ __forceinline__ void fire(int base, int stride, float (&scaled)[Rules], float (&squared)[Rules]) const {
+  __device__ __forceinline__ void fire(float (&scaled)[Rules], float (&squared)[Rules]) const {
 #pragma unroll
     for (int i = 0; i < Inputs; ++i) {
-      if (input(base, i) >= stride) continue;
 #pragma unroll
       for (int r = 0; r < Rules; ++r) {
 #pragma unroll
@@ -161,6 +162,7 @@ struct Tile {
           for (int r = 0; r < Rules; ++r) scratch[warp * Rules + r] = share[r];
         }
         __syncthreads();
+#pragma unroll 1
         for (int p = static_cast<int>(threadIdx.x); p < kRulesPerBlock; p += Block) {
           float sum = 0.0f;
           for (int w = 0; w < kWarpsPerGroup; ++w)

@@ -51,15 +51,17 @@ __global__ void __launch_bounds__(Block)
   }
   const float* learned_row = decision.learn ? staged_rows + static_cast<long long>(learned) * stride : nullptr;
   const float* fired_row = fires ? staged_rows + static_cast<long long>(fired) * stride : nullptr;
+#pragma unroll 1
   for (int base = 0; base < stride; base += Work::kSpan) {
     Work tile;
     tile.fetch(centres, widths, learned_row, fired_row, base, stride, capacity);
-    if (decision.learn) tile.update(centres, widths, own_gradient, base, stride, decision, control);
-    if (fires) tile.template fire<false>(base, stride, scaled, squared);
+    tile.update(centres, widths, own_gradient, base, stride, decision, control);
+    tile.template fire<false>(scaled, squared);
   }
   if (!fires) return;
   Work::reduce(scaled, -1.0f, own_log_firing, scratch);
   __syncthreads();
+#pragma unroll 1
   for (int p = static_cast<int>(threadIdx.x); p < Work::kRulesPerBlock; p += Block) {
     const int rule = static_cast<int>(blockIdx.x) * Work::kRulesPerBlock + p;
     if (rule < progress.rules) log_firing[rule] = own_log_firing[p];
@@ -94,6 +96,7 @@ __global__ void __launch_bounds__(Block)
   const float* target = staged_targets + static_cast<long long>(sample) * target_stride;
 
   Leader leader = nobody();
+#pragma unroll 1
   for (int k = thread; active && k < rules; k += Block) leader = ahead(leader, {log_firing[k], k});
   leader = lead_over_warp(leader);
   if (lane == 0) {
@@ -102,6 +105,7 @@ __global__ void __launch_bounds__(Block)
   }
   __syncthreads();
   leader = nobody();
+#pragma unroll 4
   for (int w = 0; w < kWarps; ++w) leader = ahead(leader, {leader_value[w], leader_index[w]});
 
   const bool adds = active && wants_rule(control, rules, leader.value);
@@ -117,6 +121,7 @@ __global__ void __launch_bounds__(Block)
   if (adds) {
     float squared = 0.0f;  // |x - m|^2 of the leading rule
     const float* row = staged_rows + static_cast<long long>(sample) * stride;
+#pragma unroll 1
     for (int j = thread; leader.index < rules && j < stride; j += Block) {
       const float offset = row[j] - centres[static_cast<long long>(leader.index) * stride + j];
       squared += offset * offset;
@@ -125,6 +130,7 @@ __global__ void __launch_bounds__(Block)
     if (lane == 0) sums[warp] = squared;
     __syncthreads();
     squared = 0.0f;
+#pragma unroll 4
     for (int w = 0; w < kWarps; ++w) squared += sums[w];
     __syncthreads();
     decision = {true, rules + 1, rules, new_width(control, rules, squared)};
@@ -133,6 +139,7 @@ __global__ void __launch_bounds__(Block)
   const float earlier = adds ? exp_below(leader.value, 0.0f) : 1.0f;
 
   float sum = 0.0f;
+#pragma unroll 1
   for (int k = thread; k < rules; k += Block) {
     const float weight = exp_below(log_firing[k], leader.value);
     gradient[k] = weight;
@@ -142,12 +149,15 @@ __global__ void __launch_bounds__(Block)
   if (lane == 0) sums[warp] = sum;
   __syncthreads();
   sum = 0.0f;
+#pragma unroll 4
   for (int w = 0; w < kWarps; ++w) sum += sums[w];
   const float inverse_sum = 1.0f / (sum * earlier + (adds ? 1.0f : 0.0f));
 
+#pragma unroll 1
   for (int item = warp; item < outputs * parts; item += kWarps) {
     const int l = item / parts;
     float share = 0.0f;
+#pragma unroll 4
     for (int k = item % parts * kWarp + lane; k < rules; k += parts * kWarp) {
       share += gradient[k] * consequents[static_cast<long long>(l) * capacity + k];
     }
@@ -155,18 +165,22 @@ __global__ void __launch_bounds__(Block)
     if (lane == 0) partial[item] = share;
   }
   __syncthreads();
+#pragma unroll 1
   for (int l = thread; l < outputs; l += Block) {
     float weighted = 0.0f;
+#pragma unroll 1
     for (int part = 0; part < parts; ++part) weighted += partial[l * parts + part];
     output[l] = (weighted * earlier + (adds ? target[l] : 0.0f)) * inverse_sum;
     error[l] = output[l] - target[l];
   }
   __syncthreads();
 
+#pragma unroll 1
   for (int k = thread; k < decision.rules; k += Block) {
     const bool fresh = k == decision.added;
     const float normalised = (fresh ? 1.0f : gradient[k] * earlier) * inverse_sum;
     float slope = 0.0f;
+#pragma unroll 1
     for (int l = 0; l < outputs; ++l) {
       float* w = consequents + static_cast<long long>(l) * capacity + k;
       const float value = fresh ? target[l] : *w;
@@ -177,6 +191,7 @@ __global__ void __launch_bounds__(Block)
   }
   if (thread == 0) {
     float loss = 0.0f;
+#pragma unroll 1
     for (int l = 0; l < outputs; ++l) loss += 0.5f * error[l] * error[l];
     *decision_at = decision;
     *progress_at = {decision.rules, progress.position + 1, 0, 0, progress.loss + static_cast<double>(loss)};
@@ -207,6 +222,7 @@ __global__ void __launch_bounds__(Block)
   constexpr int kOwn = Work::kRulesPerBlock;
   constexpr int kWarps = Block / kWarp;
   constexpr int kSharers = Lanes < kWarp ? Lanes : kWarp;  // lanes that share the outputs of a rule
+  constexpr int kGradients = Block / kSharers * Rules;     // a copy of g_k for each warp of a group
   let_next_launch_start();
   const int thread = static_cast<int>(threadIdx.x);
   const int warp = thread / kWarp;
@@ -214,13 +230,15 @@ __global__ void __launch_bounds__(Block)
   const int first = static_cast<int>(blockIdx.x) * kOwn;
   const int blocks = static_cast<int>(gridDim.x);
   const int pitch = (blocks + 3) / 4 * 4;
-  const int own_pitch = outputs | 1;  // odd: neighbouring rules and neighbouring outputs lie in different banks
+  const int sharing = thread / kSharers;  // which set of lanes that share a rule
+  const int own_pitch = outputs | 1;      // odd: neighbouring rules and neighbouring outputs lie in different banks
   SharedMemory shared;
   const Records records = {shared.take<float>((4 + outputs) * pitch), pitch};
   float* own_consequents = shared.take<float>(kOwn * own_pitch);
   float* own_moved = shared.take<float>(kOwn * own_pitch);
   float* own_log_firing = shared.take<float>(kOwn);
   float* own_distance = shared.take<float>(kOwn);
+  float* own_gradient = shared.take<float>(kGradients);
   float* target = shared.take<float>(outputs);
   float* output = shared.take<float>(outputs);
   float* error = shared.take<float>(outputs);
@@ -228,18 +246,22 @@ __global__ void __launch_bounds__(Block)
   wait_for_previous_launch();
 
   if (sample > 0) {
+#pragma unroll 1
     for (int i = 4 * thread; i < (4 + outputs) * pitch; i += 4 * Block)
       start_copy<4>(records.at + i, records_before + i);
+#pragma unroll 1
     for (int l = thread; l < outputs; l += Block) {
       start_copy(target + l, staged_targets + static_cast<long long>(sample - 1) * target_stride + l);
     }
   }
+#pragma unroll 1
   for (int i = thread; i < outputs * kOwn; i += Block) {
     const int p = i % kOwn, l = i / kOwn;
     if (first + p < capacity) {
       start_copy(own_consequents + p * own_pitch + l, consequents + static_cast<long long>(l) * capacity + first + p);
     }
   }
+#pragma unroll 1
   for (int p = thread; p < kOwn; p += Block) {
     if (first + p < capacity) start_copy(own_log_firing + p, log_firing + first + p);
   }
@@ -258,6 +280,7 @@ __global__ void __launch_bounds__(Block)
   float top = 0.0f, inverse_sum = 0.0f;
   if (learns) {
     Leader leader = nobody();
+#pragma unroll 2
     for (int b = lane; b < blocks; b += kWarp) leader = ahead(leader, {records.largest()[b], records.rule()[b]});
     leader = lead_over_warp(leader);
     const bool adds = wants_rule(control, now.rules, leader.value);
@@ -272,12 +295,15 @@ __global__ void __launch_bounds__(Block)
     const float earlier = adds ? exp_below(leader.value, 0.0f) : 1.0f;
     top = adds ? 0.0f : leader.value;
     float sum = 0.0f;
+#pragma unroll 2
     for (int b = lane; b < blocks; b += kWarp) {
       sum += exp_below(records.largest()[b], leader.value) * records.sum()[b];
     }
     inverse_sum = __fdividef(1.0f, sum_over_lanes<kWarp>(sum) * earlier + (adds ? 1.0f : 0.0f));
+#pragma unroll 1
     for (int l = warp; l < outputs; l += kWarps) {
       float weighted = 0.0f;
+#pragma unroll 2
       for (int b = lane; b < blocks; b += kWarp) {
         weighted += exp_below(records.largest()[b], leader.value) * records.weighted(l)[b];
       }
@@ -291,8 +317,8 @@ __global__ void __launch_bounds__(Block)
   const bool fires = sample < samples && now.halted == 0 && !halts && now.position + (learns ? 1 : 0) < control.end;
   __syncthreads();
 
-  float gradient[Rules], scaled[Rules], squared[Rules];
-#pragma unroll
+  // Consequents and g_k of the group's own rules; every warp of the group finds g_k for itself.
+#pragma unroll 1
   for (int r = 0; r < Rules; ++r) {
     const int rule = Work::first_rule() + r;
     const int p = rule - first;
@@ -301,6 +327,7 @@ __global__ void __launch_bounds__(Block)
     if (rule < decision.rules) {
       if (learns) normalised = exp_below(fresh ? 0.0f : own_log_firing[p], top) * inverse_sum;
       const bool moves = fresh || (learns && !(normalised < control.negligible_gradient));
+#pragma unroll 1
       for (int l = Work::lane() % kSharers; l < outputs; l += kSharers) {
         float value = fresh ? target[l] : own_consequents[p * own_pitch + l];
         if (moves) {
@@ -313,13 +340,23 @@ __global__ void __launch_bounds__(Block)
         }
       }
     }
-    gradient[r] = normalised * sum_over_lanes<kSharers>(slope);
+    slope = sum_over_lanes<kSharers>(slope);
+    if (Work::lane() % kSharers == 0) own_gradient[sharing * Rules + r] = normalised * slope;
+  }
+  __syncwarp();
+  float gradient[Rules], scaled[Rules], squared[Rules];
+#pragma unroll
+  for (int r = 0; r < Rules; ++r) {
+    gradient[r] = own_gradient[sharing * Rules + r];
     scaled[r] = squared[r] = 0.0f;
   }
-  for (int base = 0; base < stride; base += Work::kSpan) {
-    if (base > 0) tile.fetch(centres, widths, learned_row, fired_row, base, stride, capacity);
-    if (learns) tile.update(centres, widths, gradient, base, stride, decision, control);
-    if (fires) tile.template fire<true>(base, stride, scaled, squared);
+  // Without a gradient update() leaves everything alone, and what fire() adds up is not used if nothing fires.
+  for (int base = 0;;) {
+    tile.update(centres, widths, gradient, base, stride, decision, control);
+    tile.template fire<true>(scaled, squared);
+    base += Work::kSpan;
+    if (base >= stride) break;
+    tile.fetch(centres, widths, learned_row, fired_row, base, stride, capacity);
   }
   if (fires) {
     Work::reduce(squared, 1.0f, own_distance, scratch + Work::kReduceWords);
@@ -329,14 +366,18 @@ __global__ void __launch_bounds__(Block)
     const Records mine = {records_after, pitch};
     const int block = static_cast<int>(blockIdx.x);
     Leader leader = nobody();
+#pragma unroll 1
     for (int p = lane; p < kOwn && first + p < decision.rules; p += kWarp) {
       leader = ahead(leader, {own_log_firing[p], first + p});
     }
     leader = lead_over_warp(leader);
+#pragma unroll 1
     for (int p = thread; p < kOwn && first + p < decision.rules; p += Block) log_firing[first + p] = own_log_firing[p];
-    // One value of the record per warp in turn: the sum, then each output.
+      // One value of the record per warp in turn: the sum, then each output.
+#pragma unroll 1
     for (int item = warp; item < outputs + 1; item += kWarps) {
       float sum = 0.0f;
+#pragma unroll 1
       for (int p = lane; p < kOwn && first + p < decision.rules; p += kWarp) {
         const float weight = exp_below(own_log_firing[p], leader.value);
         sum += item == 0 ? weight : weight * own_moved[p * own_pitch + item - 1];
@@ -356,6 +397,7 @@ __global__ void __launch_bounds__(Block)
 
   if (blockIdx.x == 0 && warp == kWarps - 1 && sample > 0) {
     float loss = 0.0f;
+#pragma unroll 1
     for (int l = lane; learns && l < outputs; l += kWarp) loss += 0.5f * error[l] * error[l];
     loss = sum_over_lanes<kWarp>(loss);
     if (lane == 0) {

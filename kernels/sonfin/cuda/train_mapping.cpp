@@ -55,7 +55,9 @@ struct Shape : Tiling {
   std::int64_t sweep_bytes() const { return kWord * (rules_per_block() + reduce_words()); }
   std::int64_t step_bytes(const Problem& p) const {
     const std::int64_t outputs = p.at("outputs");
-    return kWord * (record_words(p) + rules_per_block() * (2 * (outputs | 1) + 2) + 3 * outputs + 2 * reduce_words());
+    const std::int64_t gradients = block / std::min(lanes, kWarp) * rules;
+    return kWord * (record_words(p) + rules_per_block() * (2 * (outputs | 1) + 2) + gradients + 3 * outputs +
+                    2 * reduce_words());
   }
   std::int64_t combine_bytes(const Problem& p) const {
     const std::int64_t outputs = p.at("outputs");
