@@ -1,0 +1,44 @@
+#include "heddle/kernels/common/cpu_builtin.hpp"
+
+#include "heddle/kernels/common/cpu_builtin_table.hpp"
+
+namespace heddle::cpu {
+
+namespace {
+
+const BuiltinKernel* table([[maybe_unused]] std::string_view architecture) {
+#ifdef HEDDLE_CPU_LEVELS
+  if (architecture == "x86-64-v4") return builtin_v4;
+  if (architecture == "x86-64-v3") return builtin_v3;
+#endif
+  return builtin_baseline;
+}
+
+}  // namespace
+
+Kernel builtin_kernel(std::string_view expression, std::string_view architecture) {
+  const BuiltinKernel* first = table(architecture);
+  for (const BuiltinKernel* entry = first; entry != first + kBuiltinKernels; ++entry) {
+    if (entry->expression == expression) return entry->kernel;
+  }
+  return nullptr;
+}
+
+std::string_view best_architecture() {
+#ifdef HEDDLE_CPU_LEVELS
+  __builtin_cpu_init();
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  return v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : "x86-64-v2";
+#elif defined(__x86_64__)
+  return "x86-64-v2";
+#elif defined(__aarch64__)
+  return "aarch64";
+#else
+  return "generic";
+#endif
+}
+
+}  // namespace heddle::cpu

@@ -1,0 +1,18 @@
+// CPU kernels that were compiled into the binary, so that default configurations need no compiler.
+#pragma once
+
+#include <string_view>
+
+#include "heddle/kernels/common/cpu_launch.hpp"
+
+namespace heddle::cpu {
+
+/// The kernel that Plan::kernels calls `expression`, compiled for `architecture`; null if it was not built in. May be
+/// called only on a CPU of that architecture.
+[[nodiscard]] Kernel builtin_kernel(std::string_view expression, std::string_view architecture);
+
+/// The most capable instruction set of this CPU that kernels may be built for: "x86-64-v4", "x86-64-v3", "x86-64-v2",
+/// "aarch64", or "generic".
+[[nodiscard]] std::string_view best_architecture();
+
+}  // namespace heddle::cpu

@@ -1,0 +1,23 @@
+// The kernels of default configurations. Compiled once per instruction set: HEDDLE_CPU_TABLE names what it defines,
+// HEDDLE_CPU_WIDTH is the number of floats in a vector. Nothing else here may have external linkage, or the linker
+// would mix the instruction sets; so no standard header is included.
+#include "heddle/kernels/common/cpu_builtin_table.hpp"
+#include "heddle/kernels/sonfin/cpu/predict.hpp"
+#include "heddle/kernels/sonfin/cpu/train.hpp"
+
+namespace heddle::cpu {
+
+#define HEDDLE_TEXT_(x) #x
+#define HEDDLE_TEXT(x) HEDDLE_TEXT_(x)
+#define HEDDLE_KERNEL(template_, ...)                                                           \
+  {                                                                                             \
+    "heddle::sonfin::cpu::" #template_ "<" HEDDLE_TEXT(HEDDLE_CPU_WIDTH) ", " #__VA_ARGS__ ">", \
+        heddle::sonfin::cpu::template_<HEDDLE_CPU_WIDTH, __VA_ARGS__>                           \
+  }
+
+const BuiltinKernel HEDDLE_CPU_TABLE[kBuiltinKernels] = {
+    HEDDLE_KERNEL(train_dims, 1, false),  HEDDLE_KERNEL(train_dims, 4, false),  HEDDLE_KERNEL(train_rules, 1, false),
+    HEDDLE_KERNEL(train_rules, 2, false), HEDDLE_KERNEL(train_rules, 4, false), HEDDLE_KERNEL(predict, 8),
+};
+
+}  // namespace heddle::cpu

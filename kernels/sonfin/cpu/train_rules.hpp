@@ -1,0 +1,95 @@
+// Antecedents as [tile][input][W]: the lanes of a vector run over the rules of a tile. Compiled at run time too.
+#pragma once
+
+#include "heddle/kernels/sonfin/cpu/train_state.hpp"
+
+namespace heddle::sonfin::cpu {
+namespace {
+
+/// N: tiles that fire together, so that each input is loaded once for all. Lanes without a rule compute something that
+/// nobody reads.
+template <int W, int N, bool Divides>
+struct Rules {
+  static constexpr int kTiles = N;
+  using F = Float<W>;
+  const TrainArguments& a;
+
+  template <int Count, bool Learns, bool Fires, bool Plain>
+  void sweep(const Samples& x, long long tile, int between, const float* step, float floor, const Rates& rates,
+             F* log_firing) const {
+    const long long first = tile * a.stride * W;
+    const long long apart = between * a.stride * W;  // between the tiles of one thread
+    F sum[Count] = {};
+    F steps[Count];
+#pragma GCC unroll 8
+    for (int c = 0; Learns && c < Count; ++c) steps[c] = load<W>(step + c * W);
+    const long long chunk = a.prune > 0 && !Learns ? a.prune : a.stride;
+    for (long long from = 0;; from += chunk) {
+      const long long to = from + chunk < a.stride ? from + chunk : a.stride;
+      for (long long j = from; j < to; ++j) {
+#pragma GCC unroll 8
+        for (int c = 0; c < Count; ++c) {
+          const long long here = first + c * apart + j * W;
+          F centre = load<W>(a.centres + here), inverse = load<W>(a.inverse + here);
+          if constexpr (Learns) {
+            move<W, Divides, Plain>(centre, inverse, broadcast<W>(x.learned[j]), steps[c], rates);
+            store<W>(a.centres + here, centre);
+            store<W>(a.inverse + here, inverse);
+          }
+          if constexpr (Fires) {
+            const F u = (broadcast<W>(x.fired[j]) - centre) * inverse;
+            sum[c] += u * u;
+          }
+        }
+      }
+      if (to == a.stride) break;
+      F best = -sum[0];
+      for (int c = 1; c < Count; ++c) best = larger<W>(best, -sum[c]);
+      if (largest_lane<W>(best) < floor) break;
+    }
+    for (int c = 0; Fires && c < Count; ++c) log_firing[c] = -sum[c];
+  }
+
+  void learn(const float* learned, long long tile, const float* step, const Rates& rates) const {
+    if (rates.plain) {
+      sweep<1, true, false, true>({learned, nullptr}, tile, 0, step, 0.0f, rates, nullptr);
+    } else {
+      sweep<1, true, false, false>({learned, nullptr}, tile, 0, step, 0.0f, rates, nullptr);
+    }
+  }
+
+  /// Log firing of `Count` tiles, `between` apart, learnt before if one of them moves: so steps are 0 where none is
+  /// due. What falls below `floor` may be given up.
+  template <int Count>
+  void fire(const Samples& x, long long tile, int between, int /*valid*/, const float* step, const int* moves,
+            float floor, const Rates& rates, F* log_firing) const {
+    int any = 0;
+    for (int c = 0; c < Count; ++c) any |= moves[c];
+    if (any == 0) {
+      sweep<Count, false, true, false>(x, tile, between, step, floor, rates, log_firing);
+    } else if (rates.plain) {
+      sweep<Count, true, true, true>(x, tile, between, step, floor, rates, log_firing);
+    } else {
+      sweep<Count, true, true, false>(x, tile, between, step, floor, rates, log_firing);
+    }
+  }
+
+  float squared_distance(const float* x, long long rule) const {
+    const float* m = a.centres + rule / W * a.stride * W + rule % W;
+    float sum = 0.0f;
+    for (long long j = 0; j < a.stride; ++j) sum += (x[j] - m[j * W]) * (x[j] - m[j * W]);
+    return sum;
+  }
+
+  void add(const float* x, long long rule, float width) const {
+    const long long first = rule / W * a.stride * W + rule % W;
+    for (long long j = 0; j < a.stride; ++j) {
+      a.centres[first + j * W] = x[j];
+      a.widths[first + j * W] = width;
+      a.inverse[first + j * W] = 1.0f / width;
+    }
+  }
+};
+
+}  // namespace
+}  // namespace heddle::sonfin::cpu

@@ -1,0 +1,105 @@
+// What the CPU training templates read, publish and remember. Compiled at run time too.
+#pragma once
+
+#include "heddle/kernels/common/cpu_vector.hpp"
+#include "heddle/kernels/sonfin/control.cuh"
+#include "heddle/kernels/sonfin/cpu/sizes.hpp"
+
+namespace heddle::sonfin::cpu {
+namespace {
+
+using namespace heddle::cpu;
+
+/// Arguments of the training kernels, in their order.
+struct TrainArguments {
+  float *centres, *widths, *consequents;
+  Progress* progress;
+  const Control* control;
+  const float *rows, *targets;
+  const int* order;
+  float* inverse;  ///< 1 / widths, laid out like them: what changes during a run
+  float *records, *own;
+  int samples;
+  long long stride, target_stride;
+  int outputs;
+  int rules;  ///< there is room for; more are never live
+  int prune;  ///< give up rules at multiples of this many inputs; 0: never
+
+  explicit TrainArguments(void* const* a)
+      : centres(static_cast<float*>(a[0])),
+        widths(static_cast<float*>(a[1])),
+        consequents(static_cast<float*>(a[2])),
+        progress(static_cast<Progress*>(a[3])),
+        control(static_cast<const Control*>(a[4])),
+        rows(static_cast<const float*>(a[5])),
+        targets(static_cast<const float*>(a[6])),
+        order(static_cast<const int*>(a[7])),
+        inverse(static_cast<float*>(a[8])),
+        records(static_cast<float*>(a[9])),
+        own(static_cast<float*>(a[10])),
+        samples(*static_cast<const int*>(a[11])),
+        stride(*static_cast<const int*>(a[12])),
+        target_stride(*static_cast<const int*>(a[13])),
+        outputs(*static_cast<const int*>(a[14])),
+        rules(*static_cast<const int*>(a[15])),
+        prune(*static_cast<const int*>(a[16])) {}
+};
+
+/// What a thread publishes about its rules at one sample; behind it, the sum weighted by each output's consequents.
+struct Record {
+  float largest;           ///< log firing; -infinity if the thread has no rule
+  int rule;                ///< whose that is, the lowest of equals
+  float sum;               ///< of exp(log firing - largest)
+  float squared_distance;  ///< |x - m|^2 of that rule, where a new rule may be wanted
+
+  float* weighted() { return reinterpret_cast<float*>(this + 1); }
+};
+
+/// A thread's own scratch; tiles are counted as the thread has them.
+struct Own {
+  float* weight;   ///< [tile][W]: exp(log firing - largest of this thread)
+  float* firing;   ///< [tile][W]: log firing; -infinity: no such rule, or one that cannot matter
+  float* step;     ///< [tile][W]: -2 tau_a g_k, 0 where negligible
+  float* output;   ///< y; padding 0
+  float* error;    ///< e; padding 0
+  float* largest;  ///< [tile]: of firing
+  int* moves;      ///< [tile]: whether any step is not 0
+  int* active;     ///< tiles with a rule that matters at this sample
+
+  Own(float* from, const TrainSizes& sizes)
+      : weight(from),
+        firing(weight + sizes.own_tiles() * sizes.width),
+        step(firing + sizes.own_tiles() * sizes.width),
+        output(step + sizes.own_tiles() * sizes.width),
+        error(output + sizes.padded_outputs()),
+        largest(error + sizes.padded_outputs()),
+        moves(reinterpret_cast<int*>(largest + sizes.own_tiles())),
+        active(moves + sizes.own_tiles()) {}
+};
+
+/// What an antecedent update needs beside its step.
+struct Rates {
+  float largest_inverse;  ///< 1 / sigma_min
+  bool plain;             ///< the step as published, not multiplied by sigma^2
+};
+
+/// One sample to be learnt, and one to be fired after that. Null: none.
+struct Samples {
+  const float *learned, *fired;
+};
+
+/// New centres and inverse widths of W tasks, whose rules have `step` = -2 tau_a g; x: the sample learnt. With u =
+/// (x - m) / sigma the scaled step multiplies sigma by 1 + step u^2, the plain one by 1 + step u^2 / sigma^2.
+template <int W, bool Divides, bool Plain>
+inline void move(Float<W>& centre, Float<W>& inverse, Float<W> x, Float<W> step, const Rates& rates) {
+  const Float<W> distance = x - centre;
+  const Float<W> scaled = Plain ? step * inverse * inverse : step;
+  const Float<W> u = distance * inverse;
+  centre += scaled * distance;
+  const Float<W> growth = larger<W>(scaled * u * u + 1.0f, broadcast<W>(1e-20f));  // the width may shrink to its least
+  const Float<W> moved = Divides ? inverse / growth : inverse * reciprocal<W>(growth);
+  inverse = smaller<W>(moved, broadcast<W>(rates.largest_inverse));
+}
+
+}  // namespace
+}  // namespace heddle::sonfin::cpu

@@ -1,0 +1,103 @@
+#include "heddle/runtime/device/cpu/cpu_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "heddle/kernels/common/cpu_builtin.hpp"
+#include "heddle/runtime/device/compile_cache.hpp"
+#include "heddle/runtime/device/cpu/cpu_execution.hpp"
+#include "heddle/runtime/device/cpu/processor.hpp"
+#include "heddle/runtime/device/cpu/system_compiler.hpp"
+#include "heddle/runtime/device/cpu/thread_team.hpp"
+#include "heddle/runtime/device/program_batch.hpp"
+#include "heddle/runtime/device/provenance.hpp"
+
+namespace heddle {
+namespace {
+
+/// Kernels in one shared object: enough to share the cost of a process, few enough for early results.
+constexpr std::size_t kProgramSize = 8;
+
+std::string no_compiler() {
+  const char* chosen = std::getenv("CXX");
+  const std::string sought = chosen != nullptr && *chosen != '\0' ? fmt::format("CXX={} is not a program", chosen)
+                                                                  : "c++, g++ or clang++ not found";
+  return sought + ": only the built-in default configurations can run";
+}
+
+ProgramResult failed(std::string log) {
+  ProgramResult result;
+  result.log = std::move(log);
+  return result;
+}
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice()
+      : identity_(processor_identity()),
+        provenance_(host_provenance()),
+        cache_(std::make_shared<CompileCache>(CompileCache::default_folder("cpu"))) {
+    if (const auto program = SystemCompiler::find()) compiler_ = std::make_shared<SystemCompiler>(*program);
+  }
+
+  std::string label() const override { return "cpu"; }
+  const DeviceIdentity& identity() const override { return identity_; }
+
+  const Provenance& provenance() const override {
+    if (compiler_ && provenance_.compiler.empty()) provenance_.compiler = compiler_->version(*cache_);
+    provenance_.date = utc_now();
+    return provenance_;
+  }
+
+  std::string remark() const override { return compiler_ ? cache_->remark() : no_compiler(); }
+
+  std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) override {
+    // The batch may outlive this object: it holds all it needs.
+    const auto compile_program = [compiler = compiler_](const TemplateSource& source,
+                                                        const std::vector<std::string>& expressions) {
+      return compiler ? compiler->compile(source, expressions) : failed(no_compiler());
+    };
+    return start_batch(
+        {.compile = compile_program,
+         .built_in =
+             [architecture = identity_.architecture](const std::string& expression) {
+               return cpu::builtin_kernel(expression, architecture) != nullptr;
+             },
+         .binary =
+             [](std::vector<CompiledKernel> kernels) { return std::make_shared<const CpuBinary>(std::move(kernels)); },
+         .fingerprint = [compiler = compiler_,
+                         cache = cache_] { return compiler ? compiler->fingerprint(*cache) : std::string(); },
+         .program_size = kProgramSize,
+         .threads = static_cast<unsigned>(std::max<std::int64_t>(identity_.units, 1))},
+        cache_, requests);
+  }
+
+  std::int64_t compiler_calls() const override { return compiler_ ? compiler_->calls() : 0; }
+
+  std::shared_ptr<Memory> allocate(std::int64_t bytes) override { return std::make_shared<CpuMemory>(bytes); }
+
+  std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary, Bindings bindings) override {
+    return std::make_unique<CpuExecution>(team_, libraries_, identity_.architecture, std::move(plan), binary, bindings);
+  }
+
+ private:
+  DeviceIdentity identity_;
+  mutable Provenance provenance_;
+  std::shared_ptr<CompileCache> cache_;
+  std::shared_ptr<SystemCompiler> compiler_;  // empty: there is none
+  ThreadTeam team_;
+  CpuLibraries libraries_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> open_cpu_device() { return std::make_unique<CpuDevice>(); }
+
+DeviceListing cpu_listing() {
+  return {"cpu", processor_identity(), SystemCompiler::find() ? std::string() : no_compiler()};
+}
+
+}  // namespace heddle

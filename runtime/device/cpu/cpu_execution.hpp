@@ -1,0 +1,102 @@
+// Plans on the CPU: memory, loaded kernels, launches.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/common/cpu_launch.hpp"
+#include "heddle/runtime/device/cpu/thread_team.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/program_batch.hpp"
+
+namespace heddle {
+
+/// Host memory with a guard behind its last byte.
+class CpuMemory final : public Memory {
+ public:
+  explicit CpuMemory(std::int64_t bytes);  ///< contents undefined; throws DeviceFailure(launch)
+  [[nodiscard]] std::int64_t bytes() const override { return bytes_; }
+  void write(std::span<const std::byte> from, std::int64_t offset = 0) override;
+  void read(std::span<std::byte> to, std::int64_t offset = 0) const override;
+  void fill(std::byte value) override;
+
+  [[nodiscard]] std::byte* address() const noexcept { return memory_.get(); }
+  [[nodiscard]] bool guard_intact() const;
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const noexcept;
+  };
+  std::byte* range(std::int64_t offset, std::size_t count) const;
+  std::int64_t bytes_;
+  std::unique_ptr<std::byte, Free> memory_;
+};
+
+class CpuBinary final : public Binary {
+ public:
+  explicit CpuBinary(std::vector<CompiledKernel> kernels) : kernels_(std::move(kernels)) {}
+  [[nodiscard]] const std::vector<CompiledKernel>& kernels() const noexcept { return kernels_; }
+
+ private:
+  std::vector<CompiledKernel> kernels_;
+};
+
+/// A shared object in memory, loaded with its symbols to itself.
+class CpuLibrary {
+ public:
+  explicit CpuLibrary(const CompiledBlob& blob);  ///< throws DeviceFailure(launch)
+  ~CpuLibrary();
+  CpuLibrary(const CpuLibrary&) = delete;
+  CpuLibrary& operator=(const CpuLibrary&) = delete;
+  [[nodiscard]] cpu::Kernel kernel(const std::string& symbol) const;  ///< throws DeviceFailure(launch)
+
+ private:
+  int file_ = -1;  // stays open: the loader tells objects apart by name, and the name is its number
+  void* handle_ = nullptr;
+};
+
+/// Objects that are loaded now, by digest.
+class CpuLibraries {
+ public:
+  [[nodiscard]] std::shared_ptr<const CpuLibrary> load(const CompiledBlob& blob);
+
+ private:
+  std::map<std::string, std::weak_ptr<const CpuLibrary>> loaded_;
+};
+
+class CpuExecution final : public Execution {
+ public:
+  /// `team` and `libraries` must outlive this.
+  CpuExecution(ThreadTeam& team, CpuLibraries& libraries, const std::string& architecture, Plan plan,
+               const std::shared_ptr<const Binary>& binary, const Bindings& bindings);
+
+  [[nodiscard]] const Plan& plan() const override { return plan_; }
+  [[nodiscard]] Memory& memory(std::string_view buffer) override;
+  void launch() override;
+  void synchronize() override {}  // launch() returns when all is done
+  [[nodiscard]] double time() override;
+  void save() override;
+  void restore() override;
+  [[nodiscard]] std::optional<std::string> overrun() override;
+
+ private:
+  struct Call {
+    cpu::Kernel kernel = nullptr;
+    int threads = 1;
+    std::vector<Argument> values;  ///< numbers that `arguments` points to
+    std::vector<void*> arguments;
+  };
+
+  ThreadTeam& team_;
+  Plan plan_;
+  std::vector<std::shared_ptr<const CpuLibrary>> libraries_;
+  std::vector<std::shared_ptr<CpuMemory>> memory_;  ///< one per buffer
+  std::vector<std::size_t> guarded_;                ///< buffers that were allocated here
+  std::vector<Call> calls_;
+  std::vector<std::pair<std::size_t, std::vector<std::byte>>> saved_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,132 @@
+#include "heddle/runtime/device/cpu/system_compiler.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+
+#include "heddle/kernels/error.hpp"
+#include "heddle/runtime/device/cpu/process.hpp"
+#include "heddle/runtime/device/cpu/processor.hpp"
+
+namespace heddle {
+namespace {
+
+namespace fs = std::filesystem;
+
+#if defined(__x86_64__)
+constexpr const char* kNative = "-march=native";
+#else
+constexpr const char* kNative = "-mcpu=native";
+#endif
+
+const std::vector<std::string>& options() {
+  static const std::vector<std::string> words = {
+      "-std=c++20", "-O3",   kNative, "-fno-math-errno",    "-fno-trapping-math",
+      "-shared",    "-fPIC", "-w",    "-ffp-contract=fast", "-fvisibility=hidden",
+      "-x",         "c++"};
+  return words;
+}
+
+bool runs(const fs::path& file) { return ::access(file.c_str(), X_OK) == 0 && !fs::is_directory(file); }
+
+/// Stands for any compiler, so that its file says nothing about the version.
+bool is_wrapper(const fs::path& file) {
+  std::error_code ignored;
+  const std::string name = fs::canonical(file, ignored).filename().string();
+  return name == "ccache" || name == "distcc" || name == "sccache";
+}
+
+std::optional<fs::path> on_path(const std::string& name) {
+  if (name.find('/') != std::string::npos) return runs(name) ? std::optional(fs::path(name)) : std::nullopt;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path file = fs::path(folder.empty() ? "." : folder) / name;
+    if (runs(file) && !is_wrapper(file)) return file;
+  }
+  return {};
+}
+
+void write(const fs::path& file, std::string_view text) {
+  fs::create_directories(file.parent_path());
+  std::ofstream stream(file, std::ios::binary);
+  stream << text;
+  if (!stream.flush()) throw Error(ErrorKind::device, fmt::format("{}: cannot be written", file.string()));
+}
+
+std::string read(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+}  // namespace
+
+std::optional<fs::path> SystemCompiler::find() {
+  if (const char* chosen = std::getenv("CXX"); chosen != nullptr && *chosen != '\0') return on_path(chosen);
+  for (const char* name : {"c++", "g++", "clang++"}) {
+    if (auto found = on_path(name)) return found;
+  }
+  return {};
+}
+
+std::string SystemCompiler::version(CompileCache& cache) {
+  const std::lock_guard lock(mutex_);
+  if (!version_.empty()) return version_;
+  std::error_code ignored;
+  const fs::path file = fs::canonical(program_, ignored);
+  const std::string key = digest(fmt::format("version\n{}\n{}\n{}", file.string(), fs::file_size(file, ignored),
+                                             fs::last_write_time(file, ignored).time_since_epoch().count()));
+  if (const auto entry = cache.find(key)) return version_ = entry->blob->bytes;
+  const TemporaryFolder folder;
+  ++calls_;
+  const ProcessResult result = run_process({program_.string(), "--version"}, folder.path() / "log");
+  if (result.status != 0 || result.output.empty()) {
+    throw Error(ErrorKind::device, fmt::format("{} --version failed", program_.string()));
+  }
+  version_ = result.output.substr(0, result.output.find('\n'));
+  cache.store(version_, {{key, "version"}});
+  return version_;
+}
+
+std::string SystemCompiler::fingerprint(CompileCache& cache) {
+  std::string text = version(cache) + '\n' + processor_features();
+  for (const std::string& option : options()) text += '\n' + option;
+  return text;
+}
+
+ProgramResult SystemCompiler::compile(const TemplateSource& source, const std::vector<std::string>& expressions) {
+  const TemporaryFolder folder;
+  for (const SourceFile& file : source.files()) write(folder.path() / file.name, file.text);
+  ProgramResult result;
+  std::string text = fmt::format("#include \"{}\"\n", source.main().name);
+  for (const std::string& expression : expressions) {
+    // Unique among all objects of the process, whichever of them is asked for it.
+    result.symbols.push_back("heddle_" + digest(source.hash() + expression));
+    text += fmt::format(
+        "extern \"C\" __attribute__((visibility(\"default\")))\n"
+        "void {}(const heddle::cpu::LaunchContext& context, void* const* arguments) {{ {}(context, arguments); }}\n",
+        result.symbols.back(), expression);
+  }
+  const fs::path unit = folder.path() / "unit.cpp";
+  const fs::path object = folder.path() / "unit.so";
+  write(unit, text);
+  std::vector<std::string> words = {program_.string()};
+  words.insert(words.end(), options().begin(), options().end());
+  words.insert(words.end(), {"-I", folder.path().string(), unit.string(), "-o", object.string()});
+  ++calls_;
+  ProcessResult process = run_process(words, folder.path() / "log");
+  if (process.status == 0) {
+    result.bytes = read(object);
+    result.compiled = !result.bytes.empty();
+  }
+  if (!result.compiled) result.log = std::move(process.output);
+  return result;
+}
+
+}  // namespace heddle

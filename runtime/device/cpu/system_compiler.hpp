@@ -1,0 +1,41 @@
+// The C++ compiler of this machine.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/runtime/device/compile_cache.hpp"
+#include "heddle/runtime/device/program_batch.hpp"
+
+namespace heddle {
+
+/// Makes shared objects from templates. Thread-safe.
+class SystemCompiler {
+ public:
+  /// $CXX, else the first of c++, g++, clang++ on the path; nothing if there is none.
+  [[nodiscard]] static std::optional<std::filesystem::path> find();
+
+  explicit SystemCompiler(std::filesystem::path program) : program_(std::move(program)) {}
+
+  /// "g++ (Debian 12.2.0-14) 12.2.0": asked once, and kept in `cache` while the program's file stays the same.
+  [[nodiscard]] std::string version(CompileCache& cache);
+  /// Version, options, and what "native" means on this CPU.
+  [[nodiscard]] std::string fingerprint(CompileCache& cache);
+  /// One shared object that exports a function per expression.
+  [[nodiscard]] ProgramResult compile(const TemplateSource& source, const std::vector<std::string>& expressions);
+  /// Processes started so far.
+  [[nodiscard]] std::int64_t calls() const noexcept { return calls_; }
+
+ private:
+  std::filesystem::path program_;
+  std::atomic<std::int64_t> calls_{0};
+  std::mutex mutex_;
+  std::string version_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,46 @@
+// Compiles many requests as programs of several kernels each, in parallel and through the cache.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/runtime/device/compile_cache.hpp"
+#include "heddle/runtime/device/device.hpp"
+
+namespace heddle {
+
+/// Where one kernel is: a symbol in what a compiler made. Without a blob it is built in, and the symbol its expression.
+struct CompiledKernel {
+  std::shared_ptr<const CompiledBlob> blob;
+  std::string symbol;
+};
+
+/// What became of one program.
+struct ProgramResult {
+  bool compiled = false;
+  std::string bytes;                 ///< what the compiler made
+  std::vector<std::string> symbols;  ///< one per expression
+  std::string log;                   ///< when it failed
+};
+
+/// How a kind of device compiles.
+struct ProgramCompiler {
+  /// One program with a kernel per expression. Called from several threads at once.
+  std::function<ProgramResult(const TemplateSource& source, const std::vector<std::string>& expressions)> compile;
+  std::function<bool(const std::string& expression)> built_in;
+  std::function<std::shared_ptr<const Binary>(std::vector<CompiledKernel> kernels)> binary;
+  /// Everything but the source that decides what the compiler makes. Asked once, if something is not built in.
+  std::function<std::string()> fingerprint;
+  std::size_t program_size = 1;  ///< kernels in one program, at most
+  unsigned threads = 1;          ///< programs at a time
+};
+
+/// The unit of work is one kernel: requests that share kernels share their compilation and their cache entries. A
+/// program that does not compile is divided until the bad kernels are alone. Sources must outlive the batch.
+[[nodiscard]] std::unique_ptr<CompileBatch> start_batch(ProgramCompiler compiler, std::shared_ptr<CompileCache> cache,
+                                                        const std::vector<CompileRequest>& requests);
+
+}  // namespace heddle
