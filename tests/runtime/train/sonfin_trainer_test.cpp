@@ -121,6 +121,7 @@ TEST_CASE("climbing the ladder is the same as having room from the start") {
   Model model;
   model.task = Task::classify;
   model.classes = data.classes;
+  model.network = {.dim = data.dim, .outputs = data.outputs(), .centres = {}, .widths = {}, .consequents = {}};
   model.inputs = fit_scaling(Scale::minmax, data.inputs, data.dim);
   const LearningRows rows{.dim = data.dim,
                           .outputs = data.outputs(),
@@ -133,8 +134,7 @@ TEST_CASE("climbing the ladder is the same as having room from the start") {
   const std::vector<std::int32_t> order = permutation(rows.count(), 1, 1);
 
   SonfinLearner learner(cpu(), {}, rows, options.max_rules, {});
-  learner.begin({.dim = rows.dim, .outputs = rows.outputs, .centres = {}, .widths = {}, .consequents = {}}, control,
-                order, 0, 0.0);
+  learner.begin(model.network, control, order, 0, 0.0);
   std::int64_t seen = 0;
   while (learner.advance()) {
     CHECK(learner.position() >= seen);
@@ -162,8 +162,7 @@ TEST_CASE("climbing the ladder is the same as having room from the start") {
   write("rows", sonfin::pack_rows(rows.rows.data(), rows.count(), rows.dim, layout.stride));
   write("targets", sonfin::pack_rows(rows.targets.data(), rows.count(), rows.outputs, layout.target_stride));
   HostImage image;
-  sonfin::pack({.dim = rows.dim, .outputs = rows.outputs, .centres = {}, .widths = {}, .consequents = {}}, layout,
-               image);
+  sonfin::pack(model.network, layout, image);
   for (const auto& [name, bytes] : image) execution->memory(name).write(bytes);
   execution->launch();
   execution->synchronize();
