@@ -26,6 +26,26 @@ Error error(const fs::path& file, const std::string& what) {
 
 int primary_code(const SQLite::Exception& exception) { return exception.getErrorCode() & 0xff; }
 
+/// Whether the file is complete only together with what lies beside it.
+bool has_log(const fs::path& file) {
+  for (const char* suffix : {"-wal", "-journal"}) {
+    std::error_code missing;
+    const auto bytes = fs::file_size(file.string() + suffix, missing);
+    if (!missing && bytes > 0) return true;
+  }
+  return false;
+}
+
+/// SQLite notices a missing page, but takes the missing end of the last one for zeros.
+void refuse_part_of_page(SQLite::Database& database, const fs::path& file) {
+  if (has_log(file)) return;
+  std::error_code missing;
+  const auto bytes = fs::file_size(file, missing);
+  if (!missing && bytes % database.execAndGet("PRAGMA page_size").getUInt() != 0) {
+    throw error(file, "truncated or damaged: it ends inside a page");
+  }
+}
+
 /// The schema of an open file; 0 if it is empty. Refuses what is not ours and what a newer heddle wrote.
 int schema_of(SQLite::Database& database, const fs::path& file) {
   // One statement sees one state of the file, even while another process creates it.
@@ -33,6 +53,7 @@ int schema_of(SQLite::Database& database, const fs::path& file) {
                           "SELECT (SELECT application_id FROM pragma_application_id), "
                           "(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)");
   query.executeStep();
+  refuse_part_of_page(database, file);
   const int application = query.getColumn(0).getInt();
   const int version = query.getColumn(1).getInt();
   const int objects = query.getColumn(2).getInt();
@@ -67,12 +88,6 @@ std::string immutable_uri(const fs::path& file) {
   return uri + "?immutable=1";
 }
 
-bool has_log(const fs::path& file) {
-  std::error_code missing;
-  const auto bytes = fs::file_size(file.string() + "-wal", missing);
-  return !missing && bytes > 0;
-}
-
 SQLite::Database open_file_for_reading(const fs::path& file, Patience patience) {
   const auto milliseconds = static_cast<int>(patience.count());
   try {
@@ -82,7 +97,8 @@ SQLite::Database open_file_for_reading(const fs::path& file, Patience patience) 
   } catch (const SQLite::Exception& exception) {
     // WAL needs to create files beside the database. Where that is not allowed, an empty log means that the file alone
     // is complete.
-    if (primary_code(exception) != SQLITE_CANTOPEN || has_log(file)) throw;
+    const int code = primary_code(exception);
+    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || has_log(file)) throw;
     return {immutable_uri(file), SQLite::OPEN_READONLY | SQLite::OPEN_URI, milliseconds};
   }
 }

@@ -145,8 +145,8 @@ const KernelFamily& known_family(const std::string& name, const std::string& bac
   return **found;
 }
 
-/// What a record says beyond its form.
-void check(const Profile& profile) {
+/// What a record says beyond its form. Brings its configurations into their canonical order.
+void check(Profile& profile) {
   const DeviceIdentity& device = profile.key.device;
   const KernelFamily& kernels = known_family(profile.key.family, device.backend);
   check_device(device);
@@ -157,15 +157,13 @@ void check(const Profile& profile) {
   check_range("samples", profile.samples, 1, kMostSamples);
 
   const SearchSpace space = kernels.space(device);
-  const auto check_configuration = [&](const std::string& text) {
+  const auto check_configuration = [&](std::string& text) {
     const Configuration configuration = space.parse(text);
-    if (configuration.text() != text) {
-      refuse("configuration", fmt::format("'{}'", text), fmt::format("'{}'", configuration.text()));
-    }
     if (const auto constraint = space.violated(configuration, profile.key.problem)) {
       throw Error(ErrorKind::input, fmt::format("configuration '{}' violates '{}' for {}", text, *constraint,
                                                 profile.key.problem.text()));
     }
+    text = configuration.text();
   };
   check_configuration(profile.configuration);
   std::ranges::for_each(profile.ties, check_configuration);

@@ -1,0 +1,215 @@
+// Files that are no profile database, or cannot be used: one line each, and nothing that was there is lost.
+#include "heddle/profiles/database.hpp"
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Exception.h>
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "heddle/profiles/migrations.hpp"
+#include "profiles/support.hpp"
+
+namespace heddle {
+namespace {
+
+using namespace test;
+namespace fs = std::filesystem;
+
+constexpr auto kWrite = ProfileStore::Access::read_write;
+constexpr auto kRead = ProfileStore::Access::read;
+
+std::string contents(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void write(const fs::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
+
+/// A database without log files beside it.
+void make_database(const fs::path& file, int measurements = 1) {
+  ProfileStore store(file, kWrite);
+  store.record(std::vector<Measurement>(static_cast<std::size_t>(measurements), measurement()));
+}
+
+/// Opening `file` either way fails with a line that has its name and `part`, and leaves the file as it was.
+void refused(const fs::path& file, const std::string& part) {
+  const std::string before = fs::is_regular_file(file) ? contents(file) : "";
+  for (const auto access : {kRead, kWrite}) {
+    const std::string line = complaint([&] { static_cast<void>(ProfileStore(file, access).measurements()); });
+    CAPTURE(line);
+    CHECK(contains(line, file.string()));
+    CHECK(contains(line, part));
+  }
+  if (fs::is_regular_file(file)) CHECK(contents(file) == before);
+}
+
+TEST_CASE("files that are something else") {
+  const Folder folder;
+  write(folder / "text", "a shopping list that is longer than the header of any database: " + std::string(200, 'x'));
+  refused(folder / "text", "not a SQLite file");
+  write(folder / "short", "bread");
+  refused(folder / "short", "not a SQLite file");
+  SQLite::Database(folder / "other", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE t (a)");
+  refused(folder / "other", "another program");
+  fs::create_directory(folder / "folder");
+  refused(folder / "folder", "folder");
+}
+
+TEST_CASE("a truncated file") {
+  const Folder folder;
+  make_database(folder / "whole", 200);
+  const std::string whole = contents(folder / "whole");
+  for (const std::size_t size : {whole.size() / 2, whole.size() - 1, std::size_t{5000}}) {
+    write(folder / "cut", whole.substr(0, size));
+    refused(folder / "cut", "truncated or damaged");
+  }
+}
+
+TEST_CASE("a file of a newer heddle") {
+  const Folder folder;
+  make_database(folder / "p");
+  SQLite::Database(folder / "p", SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 1000");
+  refused(folder / "p", "newer heddle: schema 1000");
+}
+
+TEST_CASE("a row that no heddle wrote is damage, not a crash") {
+  const Folder folder;
+  make_database(folder / "p");
+  SQLite::Database(folder / "p", SQLite::OPEN_READWRITE).exec("UPDATE devices SET identity = 'loom'");
+  CHECK(contains(complaint([&] { static_cast<void>(ProfileStore(folder / "p", kRead).measurements()); }), "damaged"));
+}
+
+TEST_CASE("an empty file is an empty database, with or without a log") {
+  const Folder folder;
+  write(folder / "p", "");
+  CHECK(ProfileStore(folder / "p", kRead).measurements().empty());
+  CHECK(fs::file_size(folder / "p") == 0);
+  make_database(folder / "p");
+  CHECK(ProfileStore(folder / "p", kRead).measurements().size() == 1);
+
+  SQLite::Database(folder / "log", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+      .exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a); DROP TABLE t");
+  CHECK(ProfileStore(folder / "log", kRead).measurements().empty());
+}
+
+TEST_CASE("what may not be written can be read") {
+  const Folder folder;
+  const auto inside = folder / "inside";
+  const auto file = inside / "a?b#c%d.sqlite";  // characters with a meaning in a URI
+  make_database(file);
+  fs::permissions(file, fs::perms(0444));
+  fs::permissions(inside, fs::perms(0555));
+  const std::string before = contents(file);
+  CHECK(unprivileged([&] { return ProfileStore(file, kRead).measurements().size() == 1; }));
+  CHECK(unprivileged([&] { return contains(complaint([&] { ProfileStore(file, kWrite); }), "read-only"); }));
+  CHECK(unprivileged([&] {
+    return contains(complaint([&] { ProfileStore(inside / "new.sqlite", kWrite); }), "folder is read-only");
+  }));
+  CHECK(unprivileged([&] {
+    return contains(complaint([&] { ProfileStore(inside / "new/p.sqlite", kWrite); }), "cannot create its folder");
+  }));
+  fs::permissions(inside, fs::perms(0777));
+  CHECK(unprivileged([&] { return contains(complaint([&] { ProfileStore(file, kWrite); }), "read-only"); }));
+  fs::permissions(file, fs::perms(0000));
+  CHECK(unprivileged([&] { return contains(complaint([&] { ProfileStore(file, kRead); }), "cannot be opened"); }));
+  fs::permissions(file, fs::perms(0644));
+  CHECK(contents(file) == before);
+}
+
+TEST_CASE("a lock is waited for, and given up with a line that says so") {
+  const Folder folder;
+  const auto file = folder / "p";
+  make_database(file);
+  int locked[2], opened[2];
+  REQUIRE(::pipe(locked) == 0);
+  REQUIRE(::pipe(opened) == 0);
+  char byte = 0;
+  // Before anything is open here: SQLite's connections must not cross a fork.
+  const pid_t child = start([&] {
+    if (::read(locked[0], &byte, 1) != 1) return false;
+    ProfileStore patient(file, kWrite, std::chrono::minutes(2));
+    if (::write(opened[1], "x", 1) != 1) return false;
+    patient.record(measurement());
+    return true;
+  });
+  {
+    SQLite::Database holder(file, SQLite::OPEN_READWRITE);
+    holder.exec("BEGIN IMMEDIATE");
+    ProfileStore impatient(file, kWrite, std::chrono::milliseconds(20));
+    CHECK(contains(complaint([&] { impatient.record(measurement()); }),
+                   "locked by another process, gave up after 0.02 s"));
+    CHECK(impatient.measurements().size() == 1);  // readers do not wait in WAL mode
+    CHECK(::write(locked[1], "x", 1) == 1);
+    CHECK(::read(opened[0], &byte, 1) == 1);
+    holder.exec("ROLLBACK");
+    CHECK(succeeded(child));
+    CHECK(impatient.measurements().size() == 2);
+  }
+  for (const int descriptor : {locked[0], locked[1], opened[0], opened[1]}) ::close(descriptor);
+}
+
+TEST_CASE("a file that cannot grow: the error names it and earlier records stay") {
+  const Folder folder;
+  const auto file = folder / "p";
+  make_database(file);
+  const bool clear = succeeded(start([&] {
+    ProfileStore store(file, kWrite);
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{.rlim_cur = 100'000, .rlim_max = 100'000};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
+    std::string line;
+    for (int i = 0; i < 10'000 && line.empty(); ++i) line = complaint([&] { store.record(measurement()); });
+    return contains(line, file.string()) && contains(line, "cannot be read or written");
+  }));
+  CHECK(clear);
+  CHECK(ProfileStore(file, kRead).measurements().size() > 1);
+  ProfileStore(file, kWrite).record(measurement());
+}
+
+TEST_CASE("what SQLite's codes mean") {
+  const auto line = [](int code) {
+    return std::string(explained(SQLite::Exception("what it says", code), "p.sqlite", std::chrono::seconds(10)).what());
+  };
+  CHECK(contains(line(SQLITE_FULL), "disk is full"));
+  CHECK(contains(line(SQLITE_BUSY), "after 10 s"));
+  CHECK(contains(line(SQLITE_READONLY | (1 << 8)), "read-only"));
+  CHECK(contains(line(SQLITE_ERROR), "what it says"));
+  for (const int code : {SQLITE_FULL, SQLITE_BUSY, SQLITE_READONLY, SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB}) {
+    CHECK(contains(line(code), "p.sqlite"));
+  }
+}
+
+TEST_CASE("a database that the first schema's heddle wrote") {
+  const Folder folder;
+  const fs::path golden = fs::path(HEDDLE_GOLDEN) / "profiles-schema-1.sqlite";
+  fs::copy_file(golden, folder / "p");
+  for (const auto access : {kRead, kWrite}) {
+    const ProfileStore store(folder / "p", access);
+    const auto measurements = store.measurements();
+    REQUIRE(measurements.size() == 2);
+    CHECK(measurements[0].status == Status::wrong_result);
+    CHECK(measurements[0].message == "rule 3 is off by 12 %");
+    CHECK(measurements[1].times == std::vector<double>{2.125, 0.1, 1e-7});
+    CHECK(measurements[1].key == key());
+    CHECK(measurements[1].provenance == provenance());
+    const auto kept = store.find(key());
+    REQUIRE(kept);
+    CHECK(kept->time == 2.5);
+    CHECK(kept->ties == std::vector<std::string>{"scheme=graph kernels=2", "scheme=stepwise kernels=2"});
+    CHECK(kept->imported);
+    CHECK(kept->provenance == provenance());
+  }
+  SQLite::Database database(folder / "p", SQLite::OPEN_READONLY);
+  CHECK(database.execAndGet("PRAGMA user_version").getInt() == present_schema());
+  CHECK(database.execAndGet("PRAGMA application_id").getInt() == kApplicationId);
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,307 @@
+#include "heddle/profiles/exchange.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+
+#include "heddle/kernels/template_source.hpp"
+#include "profiles/support.hpp"
+
+namespace heddle {
+namespace {
+
+using namespace test;
+using nlohmann::json;
+using Action = ImportDecision::Action;
+namespace fs = std::filesystem;
+
+ProfileStore empty_store() { return {":memory:", ProfileStore::Access::read_write}; }
+
+std::string contents(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void write(const fs::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
+
+/// A document of one profile as an export writes it.
+json document(const Profile& kept) {
+  const Folder folder;
+  ProfileStore store = empty_store();
+  store.keep(kept);
+  REQUIRE(export_profiles(store, folder / "p.json") == 1);
+  return json::parse(contents(folder / "p.json"));
+}
+
+void sign(json& record) {
+  record.erase("checksum");
+  record["checksum"] = digest(record.dump());
+}
+
+std::vector<ImportDecision> import(ProfileStore& store, const json& document) {
+  const Folder folder;
+  write(folder / "p.json", document.dump());
+  return import_profiles(store, folder / "p.json");
+}
+
+/// The line an import of `bytes` is refused with, which names the file; nothing may have been changed.
+std::string refusal(const std::string& bytes) {
+  const Folder folder;
+  write(folder / "bad.json", bytes);
+  ProfileStore store = empty_store();
+  std::string line = complaint([&] { import_profiles(store, folder / "bad.json"); }, ErrorKind::input);
+  CHECK(contains(line, (folder / "bad.json").string()));
+  CHECK(store.profiles().empty());
+  return line;
+}
+
+/// The line for a signed document whose second record was changed; the first one is good and must not be kept either.
+std::string refusal_of(const std::function<void(json&)>& change) {
+  json all = document(profile(key(33)));
+  json bad = document(profile())["profiles"][0];
+  change(bad);
+  sign(bad);
+  all["profiles"].push_back(bad);
+  const std::string line = refusal(all.dump());
+  CHECK(contains(line, "record 2"));
+  return line;
+}
+
+TEST_CASE("what was exported comes back, marked as imported") {
+  const Folder folder;
+  ProfileStore from = empty_store(), to = empty_store();
+  std::mt19937_64 random(std::random_device{}());
+  for (const std::int64_t rules : {1, 33, 640}) {
+    Profile each = profile(key(rules), std::ldexp(static_cast<double>(random() | 1), -60));
+    each.spread = each.time / 3;
+    each.ties = {each.configuration};
+    each.provenance.host =
+        "w\xc3\xa9"
+        "ft \"a\" \\ b";
+    each.provenance.seed = rules == 1 ? std::numeric_limits<std::int64_t>::min() : 7;
+    from.keep(each);
+  }
+  CHECK(export_profiles(from, folder / "p.json") == 3);
+  CHECK(export_profiles(from, folder / "none.json", "sonfin-predict") == 0);
+  const auto decisions = import_profiles(to, folder / "p.json");
+  REQUIRE(decisions.size() == 3);
+  for (const ImportDecision& decision : decisions) {
+    CHECK(decision.action == Action::added);
+    Profile expected = *from.find(decision.profile.key);
+    expected.imported = true;
+    CHECK(same(decision.profile, expected));
+    CHECK(same(*to.find(expected.key), expected));
+  }
+  for (const ImportDecision& decision : import_profiles(to, folder / "p.json")) CHECK(decision.action == Action::same);
+}
+
+TEST_CASE("text that is no UTF-8 does not stop an export") {
+  const Folder folder;
+  ProfileStore from = empty_store(), to = empty_store();
+  Profile odd = profile();
+  odd.provenance.driver = "580\xff\xfe";
+  odd.key.device.name = "card \xff | \\x41 \"\t";
+  from.keep(odd);
+  odd.key.device.name = "card \xff | \\x41 \"";
+  from.keep(odd);
+  CHECK(export_profiles(from, folder / "p.json") == 1);  // not the one with a control character in its name
+  REQUIRE(import_profiles(to, folder / "p.json").size() == 1);
+  CHECK(to.find(odd.key));
+}
+
+TEST_CASE("an export leaves out what no import would take") {
+  ProfileStore store = empty_store();
+  store.keep(profile());
+  Profile gone = profile(key(33));
+  gone.configuration = "scheme=forgotten";
+  store.keep(gone);
+  gone = profile(key(34));
+  gone.key.family = "carpet";
+  store.keep(gone);
+  const Folder folder;
+  CHECK(export_profiles(store, folder / "p.json") == 1);
+}
+
+TEST_CASE("better local profiles are kept, and every decision has its reason") {
+  const auto decide = [](const std::optional<Profile>& local, const Profile& arriving) {
+    ProfileStore store = empty_store();
+    if (local) store.keep(*local);
+    const auto decisions = import(store, document(arriving));
+    REQUIRE(decisions.size() == 1);
+    CHECK(!decisions[0].reason.empty());
+    const bool replaced = decisions[0].action == Action::added || decisions[0].action == Action::replaced;
+    CHECK(store.find(arriving.key)->imported == replaced);
+    CHECK(store.find(arriving.key)->time == (replaced ? arriving.time : local->time));
+    return decisions[0].action;
+  };
+  Profile stale = profile(key(), 1.0);
+  stale.source_hash = "0123456789abcdef0123456789abcdef";
+  CHECK(decide({}, profile()) == Action::added);
+  CHECK(decide({}, stale) == Action::added);
+  CHECK(decide(profile(), profile()) == Action::same);
+  CHECK(decide(profile(key(), 2.0), profile(key(), 3.0)) == Action::kept_local);
+  CHECK(decide(profile(key(), 3.0), profile(key(), 2.0)) == Action::replaced);
+  CHECK(decide(profile(key(), 3.0), stale) == Action::kept_local);
+  CHECK(decide(stale, profile(key(), 3.0)) == Action::replaced);
+}
+
+TEST_CASE("documents that are none") {
+  CHECK(contains(refusal(""), "line 1, column 1: not JSON"));
+  CHECK(contains(refusal("{\n  \"format\": carpet"), "line 2, column 13: not JSON"));
+  CHECK(contains(refusal("weave me a carpet"), "not JSON"));
+  CHECK(contains(refusal(std::string(100'000, '[')), "not JSON"));
+  CHECK(contains(refusal("\"\xff\""), "not JSON"));
+  CHECK(contains(refusal("[1, 2]"), "\"format\": \"heddle-profiles\""));
+  CHECK(contains(refusal("{}"), "\"format\": \"heddle-profiles\""));
+  CHECK(contains(refusal(R"({"format": 3})"), "\"format\": \"heddle-profiles\""));
+  CHECK(contains(refusal(R"({"format": "heddle-profiles", "profiles": []})"), "schema is missing"));
+  CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 2, "profiles": []})"), "newer heddle: schema 2"));
+  CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 1})"), "profiles is missing"));
+  CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 1, "profiles": [1e999]})"), "number"));
+  CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 1, "profiles": [7]})"), "record 1"));
+  std::string whole = document(profile()).dump();
+  CHECK(contains(refusal(whole.substr(0, whole.size() / 2)), "not JSON"));
+
+  ProfileStore store = empty_store();
+  const Folder folder;
+  CHECK(contains(complaint([&] { import_profiles(store, folder / "none"); }, ErrorKind::input), "No such file"));
+  CHECK(contains(complaint([&] { import_profiles(store, folder.path()); }, ErrorKind::input), "directory"));
+}
+
+TEST_CASE("a changed record has a wrong checksum") {
+  json all = document(profile());
+  all["profiles"][0]["time"] = 0.001;
+  CHECK(contains(refusal(all.dump()), "record 1: checksum"));
+  all["profiles"][0].erase("checksum");
+  CHECK(contains(refusal(all.dump()), "record 1: checksum is missing"));
+}
+
+TEST_CASE("records that are signed and yet not to be trusted") {
+  const auto with = [](const char* name, const json& value) {
+    return refusal_of([&](json& record) { record[name] = value; });
+  };
+  for (const json& time : {json(0), json(-1.5), json(-0.0), json("2.5"), json(nullptr), json(json::array())}) {
+    CHECK(contains(with("time", time), "time is"));
+  }
+  CHECK(contains(with("spread", -0.1), "spread is"));
+  CHECK(contains(with("worst_error", -1), "worst_error is"));
+  CHECK(contains(with("samples", 0), "samples is"));
+  CHECK(contains(with("samples", 1.5), "samples is"));
+  CHECK(contains(with("samples", std::numeric_limits<std::uint64_t>::max()), "samples is"));
+  CHECK(contains(with("family", "carpet"), "sonfin-train"));
+  CHECK(contains(with("problem", "rules=1000000000 dim=16 outputs=10"), "rules"));
+  CHECK(contains(with("problem", "rules=640 dim=16"), "outputs"));
+  CHECK(contains(with("device", "loom"), "device"));
+  CHECK(contains(with("device", "abacus|a|9.0|1 units|1 GiB|1 cache|1 local"), "abacus"));
+  CHECK(contains(with("device", "cuda|a|x86|1 units|1 GiB|1 cache|1 local"), "compute capability"));
+  CHECK(contains(with("device", "cuda|a|9.0|9000000000000 units|1 GiB|1 cache|1 local"), "units"));
+  CHECK(contains(with("device", "cuda|\\x1b[2J|9.0|1 units|1 GiB|1 cache|1 local"), "device"));
+  CHECK(contains(with("configuration", "scheme=graph"), "missing"));
+  CHECK(contains(with("configuration", "scheme=`reboot`"), "scheme"));
+  CHECK(contains(with("ties", json::array({"scheme=graph"})), "missing"));
+  CHECK(contains(with("ties", "none"), "ties"));
+  CHECK(contains(with("ties", json(std::vector<int>(3))), "ties"));
+  CHECK(contains(with("source_hash", "0123"), "source_hash"));
+  CHECK(contains(with("source_hash", std::string(31, 'a') + "/"), "source_hash"));
+  CHECK(contains(with("provenance", "me"), "provenance"));
+  const auto with_provenance = [](const char* name, const json& value) {
+    return refusal_of([&](json& record) { record["provenance"][name] = value; });
+  };
+  CHECK(contains(with_provenance("host", std::string(100'000, 'x')), "host is"));
+  CHECK(contains(with_provenance("host", "\033[31m"), "host is"));
+  CHECK(contains(with_provenance("seed", "seven"), "seed is"));
+  for (const char* name : {"device", "family", "problem", "source_hash", "configuration", "time", "spread",
+                           "worst_error", "samples", "ties", "provenance"}) {
+    CHECK(contains(refusal_of([&](json& record) { record.erase(name); }), std::string(name) + " is missing"));
+  }
+}
+
+TEST_CASE("a configuration that is in the space but not allowed for the problem") {
+  const SearchSpace space = family("sonfin-train").space(card());
+  const Problem tiny = key(1, 1, 1).problem;
+  std::string configuration;
+  for (const Configuration& each : space.enumerate(key().problem)) {
+    if (space.violated(each, tiny)) configuration = each.text();
+  }
+  REQUIRE(!configuration.empty());
+  CHECK(contains(refusal_of([&](json& record) {
+                   record["problem"] = tiny.text();
+                   record["configuration"] = configuration;
+                 }),
+                 "violates"));
+}
+
+TEST_CASE("two records of one key") {
+  json all = document(profile());
+  all["profiles"].push_back(all["profiles"][0]);
+  CHECK(contains(refusal(all.dump()), "record 2: the same device, family and problem as record 1"));
+}
+
+TEST_CASE("random damage never brings in what was not exported") {
+  const json good = document(profile());
+  const std::string bytes = good.dump();
+  std::mt19937 random(std::random_device{}());
+  const Folder folder;
+  for (int i = 0; i < 300; ++i) {
+    std::string bad = bytes;
+    for (auto count = 1 + random() % 3; count > 0; --count) bad[random() % bad.size()] = static_cast<char>(random());
+    write(folder / "p.json", bad);
+    ProfileStore store = empty_store();
+    CAPTURE(bad);
+    complaint([&] { import_profiles(store, folder / "p.json"); }, ErrorKind::input);
+    for (const Profile& each : store.profiles()) CHECK(each.time == profile().time);
+  }
+}
+
+TEST_CASE("an export that fails leaves the old file") {
+  const Folder folder;
+  ProfileStore store = empty_store();
+  store.keep(profile());
+  CHECK(contains(complaint([&] { export_profiles(store, folder / "no/p.json"); }, ErrorKind::input), "p.json"));
+  write(folder / "p.json", "old");
+  export_profiles(store, folder / "p.json");
+  CHECK(json::parse(contents(folder / "p.json"))["profiles"].size() == 1);
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("the order of parameters in a configuration does not matter") {
+  json all = document(profile());
+  json& record = all["profiles"][0];
+  const std::string text = record["configuration"];
+  record["configuration"] = text.substr(text.find(' ') + 1) + ' ' + text.substr(0, text.find(' '));
+  sign(record);
+  ProfileStore store = empty_store();
+  import(store, all);
+  CHECK(store.find(key())->configuration == profile().configuration);
+}
+
+TEST_CASE("the export format, schema 1") {
+  const fs::path golden = fs::path(HEDDLE_GOLDEN) / "profiles-schema-1.json";
+  ProfileStore store = empty_store();
+  REQUIRE(import_profiles(store, golden).size() == 1);
+  Profile expected = profile();
+  expected.source_hash = "0123456789abcdef0123456789abcdef";
+  expected.ties = {expected.configuration};
+  expected.imported = true;
+  REQUIRE(store.find(key()));
+  CHECK(same(*store.find(key()), expected));
+
+  const Folder folder;
+  export_profiles(store, folder / "again.json");
+  const auto without_configurations = [](const std::string& text) {
+    json all = json::parse(text);
+    for (const char* name : {"configuration", "ties", "checksum"}) CHECK(all["profiles"][0].erase(name) == 1);
+    return all;
+  };
+  CHECK(without_configurations(contents(folder / "again.json")) == without_configurations(contents(golden)));
+}
+
+}  // namespace
+}  // namespace heddle
