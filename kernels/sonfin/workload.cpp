@@ -128,8 +128,8 @@ class VerificationGeometry {
     while (unit_ * static_cast<double>(base_ - 1) > 1.0) unit_ /= 2.0;
     const double size = static_cast<double>(dim);
     width_ = unit_ * std::sqrt(size / depth);
-    // Keeps the l of a group's rules within about 1 of each other.
-    jitter_ = std::min(0.08, std::sqrt(size) / (2.0 * depth));
+    // Relative noise of places and widths: keeps the l of a group's rules within about 1 of each other.
+    jitter_ = std::min(0.06, std::sqrt(size) / (2.0 * depth));
   }
 
   [[nodiscard]] double unit() const { return unit_; }
@@ -149,7 +149,7 @@ class VerificationGeometry {
     return width == Width::squared ? beta / (kFar * unit_ * std::sqrt(static_cast<double>(dim_))) : beta;
   }
   /// Deep samples in few inputs would throw the widths about; this keeps a step's effect on l below 1.
-  [[nodiscard]] double rate_factor() const { return std::min(1.0, 8.0 * static_cast<double>(dim_) / square(depth_)); }
+  [[nodiscard]] double rate_factor() const { return std::min(1.0, 4.0 * static_cast<double>(dim_) / square(depth_)); }
 
  private:
   std::int64_t dim_;
@@ -207,7 +207,8 @@ Workload verification_workload(std::int64_t rules, std::int64_t dim, std::int64_
   // The far row, and from it to the twins: multiples of unit / 256, so that sums of them are exact.
   std::vector<double> far(at(dim)), to_twin(at(dim));
   for (std::int64_t j = 0; j < dim; ++j) {
-    to_twin[at(j)] = std::floor(256.0 * VerificationGeometry::kFar * (1.0 + 0.05 * random.symmetric())) / 256.0 * unit;
+    to_twin[at(j)] =
+        std::floor(256.0 * VerificationGeometry::kFar * (1.0 + geometry.jitter() * random.symmetric())) / 256.0 * unit;
     far[at(j)] = geometry.anchor(0, j) - to_twin[at(j)];
   }
 
@@ -266,7 +267,7 @@ Workload verification_workload(std::int64_t rules, std::int64_t dim, std::int64_
         }
       }
       previous_sign = sign;
-      const double step = unit * sign * (1.0 + 0.05 * random.symmetric());
+      const double step = unit * sign * (1.0 + geometry.jitter() * random.symmetric());
       double x = geometry.anchor(group, j) + step;
       if (kind == RowKind::far) x = far[at(j)];
       if (kind == RowKind::near_new_rule) x = far[at(j)] + 0.5 * step;
