@@ -33,8 +33,21 @@ bool by_value_then_text(const std::string& a, const std::string& b) {
   return x && y && *x != *y ? *x < *y : a < b;
 }
 
-std::vector<std::string> classes_of(const Labels& labels, const std::string& source) {
-  std::unordered_map<std::string_view, std::size_t> first_rows;
+/// Classes and the row in which each comes first.
+using FirstRows = std::unordered_map<std::string_view, std::size_t>;
+
+/// A header of numbers passes for a row of data; its label is then the only one that is a word.
+void refuse_header_of_numbers(const Labels& labels, const FirstRows& first_rows) {
+  const auto is_odd = [](const auto& entry) { return is_word(entry.first); };
+  if (std::count_if(first_rows.begin(), first_rows.end(), is_odd) != 1) return;
+  const auto& [label, row] = *std::find_if(first_rows.begin(), first_rows.end(), is_odd);
+  if (row != 0 || std::count(labels.fields.begin(), labels.fields.end(), label) != 1) return;
+  refuse(labels.place(0), in_quotes(label),
+         "a number like every other label; if line 1 is a header, say --header, and if not, --no-header");
+}
+
+std::vector<std::string> classes_of(const Labels& labels, const DataOptions& options, const std::string& source) {
+  FirstRows first_rows;
   for (std::size_t i = 0; i < labels.fields.size(); ++i) {
     const std::string_view label = labels.fields[i];
     if (!is_word(label) && !parse_number(label)) {
@@ -49,15 +62,7 @@ std::vector<std::string> classes_of(const Labels& labels, const std::string& sou
   if (first_rows.size() == 1) {
     refuse(source, "one class only (" + in_quotes(labels.fields.front()) + ")", "at least two");
   }
-  // A header of numbers passes for a row; its label is then the only one that is a word.
-  const auto is_odd = [](const auto& entry) { return is_word(entry.first); };
-  const auto odd = std::find_if(first_rows.begin(), first_rows.end(), is_odd);
-  if (first_rows.size() > 2 && odd != first_rows.end() && odd->second == 0 &&
-      std::count_if(first_rows.begin(), first_rows.end(), is_odd) == 1 &&
-      std::count(labels.fields.begin(), labels.fields.end(), odd->first) == 1) {
-    refuse(labels.place(0), in_quotes(odd->first),
-           "a number like every other label; if line 1 is a header, say --header, and if not, --no-header");
-  }
+  if (options.header == Header::detect && first_rows.size() > 2) refuse_header_of_numbers(labels, first_rows);
   std::vector<std::string> classes;
   for (const auto& entry : first_rows) classes.emplace_back(entry.first);
   const bool numbers = std::all_of(classes.begin(), classes.end(), [](const auto& c) { return parse_number(c); });
@@ -80,7 +85,7 @@ void learn_classes(const Labels& labels, const DataOptions& options, Dataset& da
   if (labels.per_row != 1) {
     refuse(labels.place(1), "a second label", "one class a row");
   }
-  data.classes = options.expected ? options.expected->classes : classes_of(labels, data.source);
+  data.classes = options.expected ? options.expected->classes : classes_of(labels, options, data.source);
   std::unordered_map<std::string_view, std::int32_t> index;
   for (const std::string& name : data.classes) index.emplace(name, static_cast<std::int32_t>(index.size()));
   data.labels.reserve(labels.fields.size());

@@ -151,7 +151,8 @@ TextTable open_table(const Fields& first, const Fields& second, const std::strin
 [[noreturn]] void refuse_ragged(const TextTable& table, std::int64_t line, const Fields& fields) {
   const auto found = static_cast<std::int64_t>(fields.size());
   const std::string expected = std::to_string(table.columns) + (table.columns == 1 ? " field" : " fields");
-  if (found == 0) refuse(place(table.source, line, 1), "an empty line", expected);
+  if (found == 0 || (found == 1 && fields.front().empty()))
+    refuse(place(table.source, line, 1), "an empty line", expected);
   if (found < table.columns) {
     refuse(place(table.source, line, found + 1), "the end of the line after " + std::to_string(found), expected);
   }
