@@ -28,6 +28,7 @@ class EpochTable {
   Task task_;
   bool test_, validation_;
   bool headed_ = false;
+  std::string last_mapping_;
 };
 
 }  // namespace heddle::cli

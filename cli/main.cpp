@@ -62,7 +62,6 @@ class HelpFormatter : public CLI::Formatter {
 int run(int count, char** values) {
   CLI::App program(description, "heddle");
   program.set_version_flag("--version", "heddle " HEDDLE_VERSION);
-  program.footer(footer);
   program.formatter(std::make_shared<HelpFormatter>());
   Action action;
   add_devices(program, action);
@@ -70,6 +69,7 @@ int run(int count, char** values) {
   add_train(program, action);
   add_predict(program, action);
   add_profiles(program, action);
+  program.footer(footer);  // after the commands, which would inherit it
   try {
     std::vector<std::string> reversed = arguments(count, values);
     std::reverse(reversed.begin(), reversed.end());

@@ -17,6 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::milliseconds kTerminalInterval{100}, kLogInterval{10'000};
+
 int write_error = 0;
 
 /// Columns of a terminal; 80 if it does not say.
@@ -62,7 +64,10 @@ std::string Table::text() const {
   return text;
 }
 
-ProgressBar::ProgressBar(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0), next_(Clock::now()) {}
+ProgressBar::ProgressBar(bool quiet)
+    : quiet_(quiet),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      next_(Clock::now() + (terminal_ ? kTerminalInterval : kLogInterval)) {}
 
 ProgressBar::~ProgressBar() { clear(); }
 
@@ -71,11 +76,11 @@ void ProgressBar::show(double fraction, const std::string& text) {
   if (quiet_ || now < next_) return;
   fraction = std::clamp(fraction, 0.0, 1.0);
   if (!terminal_) {
-    next_ = now + std::chrono::seconds(10);
+    next_ = now + kLogInterval;
     std::fprintf(stderr, "%3.0f %%  %s\n", 100 * fraction, text.c_str());
     return;
   }
-  next_ = now + std::chrono::milliseconds(100);
+  next_ = now + kTerminalInterval;
   constexpr int cells = 24;
   const int full = static_cast<int>(std::lround(fraction * cells));
   std::string line = fmt::format("[{:=<{}}{:<{}}] {:3.0f} %  {}", "", full, "", cells - full, 100 * fraction, text);

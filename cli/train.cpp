@@ -128,6 +128,10 @@ int run(const TrainOptions& options) {
                         .options = options.values};
   const TrainingResult result = options.trainer.train(*device, profiles, job, observer);
   bar.clear();
+  if (result.model.network.rules() == 0) {
+    note("interrupted before the first row was learnt; there is no model to keep");
+    return exit_interrupted;
+  }
   save_model(result.model, options.model);
 
   if (options.common.json) {
@@ -149,10 +153,12 @@ int run(const TrainOptions& options) {
 
 void add_trainer_option(CLI::App& command, const Option& option, OptionValues& values) {
   if (option.kind == Option::Kind::flag) {
-    command.add_flag_function(
-        fmt::format("--{0},!--no-{0}", option.name),
-        [&values, name = option.name](std::int64_t count) { values.set(name, count > 0 ? "true" : "false"); },
-        fmt::format("{} [default: {}]", option.meaning, option.default_value == "true" ? "yes" : "no"));
+    command
+        .add_flag_function(
+            fmt::format("--{0},!--no-{0}", option.name),
+            [&values, name = option.name](std::int64_t count) { values.set(name, count > 0 ? "true" : "false"); },
+            fmt::format("{} [default: {}]", option.meaning, option.default_value == "true" ? "yes" : "no"))
+        ->group("Training");
     return;
   }
   const char* const type = option.kind == Option::Kind::integer  ? "N"

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
+#include "heddle/kernels/template_source.hpp"
 
 namespace heddle::test {
 namespace {
@@ -112,12 +113,35 @@ TEST_CASE("import files that cannot be used change nothing") {
   check_refused(place.run({"profiles", "import", place.path("none.json").string(), "--profiles", file}), 3,
                 {"none.json"});
 
-  // A number changed behind the checksum's back.
-  std::string changed = place.read("good.json");
-  const std::size_t digit = changed.find_first_of("123456789", changed.find("\"samples\""));
-  REQUIRE(digit != std::string::npos);
-  changed[digit] = changed[digit] == '1' ? '2' : '1';
-  refused("checksum.json", changed, {"checksum"});
+  // Changed behind the checksum's back.
+  json changed = good;
+  changed["profiles"][0]["samples"] = 7;
+  refused("checksum.json", changed.dump(), {"record 1", "checksum"});
+
+  // Lies with a checksum that is right.
+  const auto lie = [&](const std::string& name, const std::string& field, const json& value,
+                       const std::vector<std::string>& words) {
+    json document = good;
+    json& record = document["profiles"][0];
+    record[field] = value;
+    record.erase("checksum");
+    record["checksum"] = digest(record.dump());
+    refused(name, document.dump(), words);
+  };
+  lie("family.json", "family", "weaving", {"record 1", "weaving", "sonfin-train"});
+  lie("outside.json", "configuration", "threads=1 magic=17", {"record 1"});
+  lie("rules.json", "problem", "rules=1000000000 dim=3 outputs=2", {"record 1", "1000000000"});
+  lie("negative.json", "time", -1.5, {"record 1", "time", "-1.5"});
+  lie("text_time.json", "time", "fast", {"record 1", "time", "fast"});
+  lie("samples.json", "samples", -3, {"record 1", "samples", "-3"});
+  lie("device.json", "device", "a toaster", {"record 1"});
+  json newer = good;
+  newer["schema"] = 1000;
+  refused("newer.json", newer.dump(), {"newer"});
+  // A good record before a bad one is not taken either.
+  json mixed = good;
+  mixed["profiles"].push_back(good["profiles"][0]);
+  refused("twice.json", mixed.dump(), {"record 2"});
 }
 
 TEST_CASE("two searches on one database at once") {
