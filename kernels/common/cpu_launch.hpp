@@ -32,7 +32,7 @@ namespace {
     int spins = 0;
     while (static_cast<int>(__atomic_load_n(&context.arrivals[other].round, __ATOMIC_ACQUIRE) - round) < 0) {
       // Long enough for the slowest thread of a step; after that somebody else needs the core to get on.
-      if (++spins > 4000) {
+      if (++spins > 500) {
         context.yield();
         continue;
       }

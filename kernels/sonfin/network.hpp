@@ -49,11 +49,23 @@ struct Layout {
   std::int64_t target_stride = 0;  ///< outputs of a row of `targets` with padding
   std::int64_t antecedent_tile = 1;
   std::int64_t consequent_tile = 1;
+  /// Groups of `dealt` rules are dealt to `banks` in turn, and a bank lies in one piece: 0, 2, 4, ..., 1, 3, 5, ...
+  /// `capacity` is then a multiple of both, and `dealt` of the tiles.
+  std::int64_t banks = 1;
+  std::int64_t dealt = 1;
 
+  /// Which rule of the buffers `rule` is.
+  [[nodiscard]] std::int64_t place(std::int64_t rule) const {
+    if (banks == 1) return rule;
+    const std::int64_t group = rule / dealt;
+    return (group % banks * (capacity / dealt / banks) + group / banks) * dealt + rule % dealt;
+  }
   [[nodiscard]] std::int64_t antecedent(std::int64_t rule, std::int64_t input) const {
+    rule = place(rule);
     return (rule / antecedent_tile * stride + input) * antecedent_tile + rule % antecedent_tile;
   }
   [[nodiscard]] std::int64_t consequent(std::int64_t rule, std::int64_t output) const {
+    rule = place(rule);
     return (rule / consequent_tile * outputs + output) * consequent_tile + rule % consequent_tile;
   }
   [[nodiscard]] std::int64_t antecedents() const { return capacity * stride; }  ///< floats of centres, of widths

@@ -7,12 +7,12 @@ constexpr int round_up(int value, int unit) { return (value + unit - 1) / unit *
 
 /// Scratch of the training templates, in floats. Rules lie in tiles of `width`, dealt to the threads in turn.
 struct TrainSizes {
-  int capacity;  ///< rules, a multiple of width
+  int capacity;  ///< rules, a multiple of width * threads
   int outputs;
   int threads;
   int width;  ///< W
 
-  constexpr int own_tiles() const { return (capacity / width + threads - 1) / threads; }
+  constexpr int own_tiles() const { return capacity / width / threads; }
   constexpr int padded_outputs() const { return round_up(outputs, width); }
   /// What a thread tells the others about one sample: 4 words, then a sum per output; whole pairs of cache lines.
   constexpr int record() const { return round_up(4 + padded_outputs(), 32); }

@@ -1,10 +1,10 @@
 // Online training steps on a CPU: docs/design.md, section 3, for all samples of a run in one launch. Compiled at run
 // time, and at build time for the configurations that need no compiler.
 //
-// Rules lie in tiles of W, and tile t belongs to thread t mod threads, so that a thread keeps its rules in its own
-// cache. The threads meet once per sample: each publishes a record (largest log firing, sums relative to it), then each
-// combines all records in the same order. The update for a sample is carried out in the same pass over centres and
-// widths as the firing of the next.
+// Rules lie in tiles of W. Tile t belongs to thread t mod threads; what a thread has lies in one piece, since
+// neighbouring cache lines of different cores get in each other's way. The threads meet once per sample: each publishes
+// a record (largest log firing, sums relative to it), then each combines all records in the same order. The update for
+// a sample is carried out in the same pass over centres and widths as the firing of the next.
 //
 //   centres, widths, inverse   dims:  rule after rule, `stride` inputs each (a multiple of W)
 //                              rules: [tile][input][W]
@@ -35,11 +35,13 @@ class Trainer {
         a_(arguments),
         control_(*a_.control),
         now_(*a_.progress),
-        sizes_{round_up(a_.rules, W), a_.outputs, context.threads, W},
+        sizes_{round_up(a_.rules, W * context.threads), a_.outputs, context.threads, W},
         own_(a_.own + static_cast<long long>(context.thread) * sizes_.own(), sizes_),
         antecedents_{a_},
         rates_{1.0f / control_.minimum_width, control_.plain_step != 0},
-        negligible_(log_at_most(control_.negligible_gradient)) {}
+        negligible_(log_at_most(control_.negligible_gradient)) {
+    a_.enter_bank(context.thread, sizes_);
+  }
 
   void run() {
     if (now_.halted != 0 || now_.position >= control_.end) return;
@@ -62,7 +64,7 @@ class Trainer {
     }
     if (learned != nullptr) {
       for (int i = 0; i < own_tiles(); ++i) {
-        if (own_.moves[i] != 0) antecedents_.learn(learned, tile(i), own_.step + i * W, rates_);
+        if (own_.moves[i] != 0) antecedents_.learn(learned, i, own_.step + i * W, rates_);
       }
     }
     restore_widths();
@@ -84,7 +86,9 @@ class Trainer {
   /// exp(value - top), 0 for a value that is absent, even if the top is absent too.
   static float exp_below(float value, float top) { return value == -kInfinity ? 0.0f : exp_of_negative(value - top); }
 
-  long long tile(int own) const { return static_cast<long long>(own) * context_.threads + context_.thread; }
+  /// The first rule of this thread's tile i, and back from a rule of this thread to its place in the bank.
+  int first_rule(int i) const { return (i * context_.threads + context_.thread) * W; }
+  int place(int rule) const { return rule / W / context_.threads * W + rule % W; }
   int own_tiles() const {
     const int tiles = (now_.rules + W - 1) / W;
     return (tiles - context_.thread + context_.threads - 1) / context_.threads;
@@ -92,27 +96,22 @@ class Trainer {
   Record& record(int thread, int sample) const {
     return *reinterpret_cast<Record*>(a_.records + ((sample & 1) * context_.threads + thread) * sizes_.record());
   }
-  float* consequents(long long of_tile) const { return a_.consequents + of_tile * a_.outputs * W; }
+  float* consequents(long long i) const { return a_.consequents + i * a_.outputs * W; }
 
   void invert_widths() {
     for (int i = 0; i < sizes_.own_tiles(); ++i) own_.moves[i] = 0;
-    for (int i = 0; i < own_tiles(); ++i) {
-      const long long first = tile(i) * a_.stride * W;
-      for (long long j = first; j < first + a_.stride * W; j += W) {
-        store<W>(a_.inverse + j, 1.0f / load<W>(a_.widths + j));
-      }
+    // Of rules to come as well: whatever their lanes hold then depends on nothing but what was there before.
+    for (long long j = 0; j < sizes_.own_tiles() * a_.stride * W; j += W) {
+      store<W>(a_.inverse + j, 1.0f / load<W>(a_.widths + j));
     }
   }
 
   /// Widths that did not change keep every bit.
   void restore_widths() {
-    for (int i = 0; i < own_tiles(); ++i) {
-      const long long first = tile(i) * a_.stride * W;
-      for (long long j = first; j < first + a_.stride * W; j += W) {
-        const F before = load<W>(a_.widths + j), inverse = load<W>(a_.inverse + j);
-        const F after = larger<W>(1.0f / inverse, broadcast<W>(control_.minimum_width));
-        store<W>(a_.widths + j, 1.0f / before == inverse ? before : after);
-      }
+    for (long long j = 0; j < own_tiles() * a_.stride * W; j += W) {
+      const F before = load<W>(a_.widths + j), inverse = load<W>(a_.inverse + j);
+      const F after = larger<W>(1.0f / inverse, broadcast<W>(control_.minimum_width));
+      store<W>(a_.widths + j, 1.0f / before == inverse ? before : after);
     }
   }
 
@@ -137,7 +136,7 @@ class Trainer {
     mine.rule = leader();
     mine.squared_distance = 0.0f;
     if (top_ <= control_.log_threshold && now_.rules < control_.max_rules && mine.rule >= 0) {
-      mine.squared_distance = antecedents_.squared_distance(x.fired, mine.rule);
+      mine.squared_distance = antecedents_.squared_distance(x.fired, place(mine.rule));
     }
     active_ = 0;
     F sum{};
@@ -164,18 +163,17 @@ class Trainer {
   template <int Count>
   void fire_tiles(const Samples& x, int i) {
     F log_firing[Count];
-    const int room = now_.rules - static_cast<int>(tile(i)) * W;
-    antecedents_.template fire<Count>(x, tile(i), context_.threads, room < W ? room : W, own_.step + i * W,
-                                      own_.moves + i, top_ + negligible_, rates_, log_firing);
+    const int room = now_.rules - first_rule(i);
+    antecedents_.template fire<Count>(x, i, room < W ? room : W, own_.step + i * W, own_.moves + i, top_ + negligible_,
+                                      rates_, log_firing);
     for (int c = 0; c < Count; ++c) {
-      const int this_tile = static_cast<int>(tile(i + c));
-      const I live = lanes<W>() < now_.rules - this_tile * W;
+      const I live = lanes<W>() < now_.rules - first_rule(i + c);
       F firing = live ? log_firing[c] : absent();
       firing = firing >= top_ + negligible_ ? firing : absent();  // given up, or as good as that
       store<W>(own_.firing + (i + c) * W, firing);
       const I better = firing > best_;
       best_ = better ? firing : best_;
-      best_tile_ = better ? I{} + this_tile : best_tile_;
+      best_tile_ = better ? I{} + (i + c) : best_tile_;
       own_.largest[i + c] = largest_lane<W>(firing);
       top_ = own_.largest[i + c] > top_ ? own_.largest[i + c] : top_;
     }
@@ -185,7 +183,7 @@ class Trainer {
   int leader() const {
     int rule = -1;
     for (int k = 0; k < W && top_ > -kInfinity; ++k) {
-      const int candidate = best_tile_[k] * W + k;
+      const int candidate = first_rule(best_tile_[k]) + k;
       if (best_[k] == top_ && candidate < now_.rules && (rule < 0 || candidate < rule)) rule = candidate;
     }
     return rule;
@@ -198,7 +196,7 @@ class Trainer {
     for (int n = 0; n < active_; ++n) {
       const int i = own_.active[n];
       const F weight = load<W>(own_.weight + i * W);
-      const float* w = consequents(tile(i)) + static_cast<long long>(first) * W;
+      const float* w = consequents(i) + static_cast<long long>(first) * W;
 #pragma GCC unroll 8
       for (int o = 0; o < Outputs; ++o) sum[o] += weight * load<W>(w + o * W);
     }
@@ -247,15 +245,13 @@ class Trainer {
 
   void add_rule(const float* x, const float* target, float squared_distance) {
     added_ = now_.rules++;
-    const int of_tile = added_ / W;
-    if (of_tile % context_.threads != context_.thread) return;
+    if (added_ / W % context_.threads != context_.thread) return;
     const float distance = control_.squared_width != 0 ? squared_distance : __builtin_sqrtf(squared_distance);
     const float wanted = added_ == 0 ? control_.first_width : control_.overlap * distance;
-    antecedents_.add(x, added_, wanted > control_.minimum_width ? wanted : control_.minimum_width);
-    float* w = consequents(of_tile) + added_ % W;
+    antecedents_.add(x, place(added_), wanted > control_.minimum_width ? wanted : control_.minimum_width);
+    const int i = place(added_) / W;
+    float* w = consequents(i) + added_ % W;
     for (int l = 0; l < a_.outputs; ++l) w[l * W] = target[l];
-
-    const int i = of_tile / context_.threads;
     if (active_ > 0 && own_.active[active_ - 1] == i) return;  // the last tile is the last of the active ones
     own_.active[active_++] = i;
     own_.largest[i] = -kInfinity;
@@ -267,17 +263,18 @@ class Trainer {
   /// Moves the consequents, and leaves behind by how much the antecedents have to move.
   void learn_consequents() {
     const float factor = exp_below(top_, all_top_) * inverse_sum_;
-    const int added_tile = added_ < 0 ? -1 : added_ / W;
+    const bool adds_here = added_ >= 0 && added_ / W % context_.threads == context_.thread;
+    const int added_tile = adds_here ? place(added_) / W : -1;
     for (int n = 0; n < active_; ++n) {
       const int i = own_.active[n];
-      const bool grows = static_cast<int>(tile(i)) == added_tile;
+      const bool grows = i == added_tile;
       if (!grows && !(own_.largest[i] - all_top_ >= negligible_)) continue;
       F normalised = load<W>(own_.weight + i * W) * factor;
       const I fresh = lanes<W>() == (grows ? added_ % W : -1);
       normalised = fresh ? broadcast<W>(inverse_sum_) : normalised;
       const F change = normalised * control_.consequent_rate;
       F slope{};
-      float* w = consequents(tile(i));
+      float* w = consequents(i);
       for (int l = 0; l < a_.outputs; ++l) {
         const F value = load<W>(w + l * W);
         slope += (value - own_.output[l]) * own_.error[l];
@@ -293,7 +290,7 @@ class Trainer {
   }
 
   const LaunchContext& context_;
-  const TrainArguments a_;
+  TrainArguments a_;
   const Control control_;
   Progress now_;
   const TrainSizes sizes_;

@@ -66,8 +66,8 @@ struct Dims {
 
   /// Log firing of one tile's `valid` rules, those with a step learnt before. What falls below `floor` may be given up.
   template <int Count>
-  void fire(const Samples& x, long long tile, int /*between*/, int valid, const float* step, const int* moves,
-            float floor, const Rates& rates, F* log_firing) const {
+  void fire(const Samples& x, long long tile, int valid, const float* step, const int* moves, float floor,
+            const Rates& rates, F* log_firing) const {
     static_assert(Count == kTiles);
     F part[W] = {};
     int waiting[W];

@@ -98,13 +98,15 @@ class TrainMapping final : public Mapping {
   Layout layout(const Configuration& configuration, const Problem& problem, const DeviceIdentity&) const override {
     const Shape shape(configuration);
     const std::int64_t dim = problem.at("dim");
-    return {.capacity = shape.tiles(problem) * shape.width,
+    return {.capacity = padded(problem.at("rules"), shape.width * shape.threads),
             .dim = dim,
             .outputs = problem.at("outputs"),
             .stride = shape.dims ? padded(dim, shape.width) : dim,
             .target_stride = padded(problem.at("outputs"), shape.width),
             .antecedent_tile = shape.dims ? 1 : shape.width,
-            .consequent_tile = shape.width};
+            .consequent_tile = shape.width,
+            .banks = shape.threads,
+            .dealt = shape.width};
   }
 
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,

@@ -15,10 +15,10 @@ struct Rules {
   const TrainArguments& a;
 
   template <int Count, bool Learns, bool Fires, bool Plain>
-  void sweep(const Samples& x, long long tile, int between, const float* step, float floor, const Rates& rates,
+  void sweep(const Samples& x, long long tile, const float* step, float floor, const Rates& rates,
              F* log_firing) const {
     const long long first = tile * a.stride * W;
-    const long long apart = between * a.stride * W;  // between the tiles of one thread
+    const long long apart = a.stride * W;  // between tiles
     F sum[Count] = {};
     F steps[Count];
 #pragma GCC unroll 8
@@ -52,25 +52,25 @@ struct Rules {
 
   void learn(const float* learned, long long tile, const float* step, const Rates& rates) const {
     if (rates.plain) {
-      sweep<1, true, false, true>({learned, nullptr}, tile, 0, step, 0.0f, rates, nullptr);
+      sweep<1, true, false, true>({learned, nullptr}, tile, step, 0.0f, rates, nullptr);
     } else {
-      sweep<1, true, false, false>({learned, nullptr}, tile, 0, step, 0.0f, rates, nullptr);
+      sweep<1, true, false, false>({learned, nullptr}, tile, step, 0.0f, rates, nullptr);
     }
   }
 
-  /// Log firing of `Count` tiles, `between` apart, learnt before if one of them moves: so steps are 0 where none is
+  /// Log firing of `Count` tiles from `tile` on, learnt before if one of them moves: so steps are 0 where none is
   /// due. What falls below `floor` may be given up.
   template <int Count>
-  void fire(const Samples& x, long long tile, int between, int /*valid*/, const float* step, const int* moves,
-            float floor, const Rates& rates, F* log_firing) const {
+  void fire(const Samples& x, long long tile, int /*valid*/, const float* step, const int* moves, float floor,
+            const Rates& rates, F* log_firing) const {
     int any = 0;
     for (int c = 0; c < Count; ++c) any |= moves[c];
     if (any == 0) {
-      sweep<Count, false, true, false>(x, tile, between, step, floor, rates, log_firing);
+      sweep<Count, false, true, false>(x, tile, step, floor, rates, log_firing);
     } else if (rates.plain) {
-      sweep<Count, true, true, true>(x, tile, between, step, floor, rates, log_firing);
+      sweep<Count, true, true, true>(x, tile, step, floor, rates, log_firing);
     } else {
-      sweep<Count, true, true, false>(x, tile, between, step, floor, rates, log_firing);
+      sweep<Count, true, true, false>(x, tile, step, floor, rates, log_firing);
     }
   }
 

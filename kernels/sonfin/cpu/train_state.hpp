@@ -43,6 +43,15 @@ struct TrainArguments {
         outputs(*static_cast<const int*>(a[14])),
         rules(*static_cast<const int*>(a[15])),
         prune(*static_cast<const int*>(a[16])) {}
+
+  /// Lets the parameters begin with the bank of `thread`.
+  void enter_bank(int thread, const TrainSizes& sizes) {
+    const long long first = static_cast<long long>(thread) * sizes.own_tiles() * sizes.width;
+    centres += first * stride;
+    widths += first * stride;
+    inverse += first * stride;
+    consequents += first * outputs;
+  }
 };
 
 /// What a thread publishes about its rules at one sample; behind it, the sum weighted by each output's consequents.
