@@ -26,6 +26,7 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
               float* log_firing, int stride, int capacity) {
   constexpr int kAcross = BlockRules / ThreadRules;
   constexpr int kThreads = BlockRows / ThreadRows * kAcross;
+  constexpr int kUnroll = ThreadRows * ThreadRules < 64 ? 4 : 2;  // more costs compile time and gains nothing
   static_assert(BlockRows % ThreadRows == 0 && BlockRules % ThreadRules == 0, "whole threads");
   // A pad of one word a row keeps the transposed stores of neighbouring threads in different banks.
   constexpr int kRowPitch = BlockRows + 1;
@@ -50,11 +51,13 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
     for (int b = 0; b < ThreadRules; ++b) sum[a][b] = 0.0f;
   }
   for (int base = 0; base < stride; base += Depth) {
+#pragma unroll 2
     for (int i = thread; i < BlockRows * Depth; i += kThreads) {
       const int row = first_row + i / Depth, j = base + i % Depth;
       x[i % Depth * kRowPitch + i / Depth] =
           row < control.rows && j < stride ? rows[static_cast<long long>(row) * stride + j] : 0.0f;
     }
+#pragma unroll 2
     for (int i = thread; i < BlockRules * Depth; i += kThreads) {
       const int rule = first_rule + i / Depth, j = base + i % Depth;
       const bool there = rule < control.rules && j < stride;
@@ -63,7 +66,7 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
       inverse[i % Depth * kRulePitch + i / Depth] = there ? __fdividef(1.0f, widths[at]) : 0.0f;
     }
     __syncthreads();
-#pragma unroll 4
+#pragma unroll kUnroll
     for (int d = 0; d < Depth; ++d) {
       float own_x[ThreadRows], own_centre[ThreadRules], own_inverse[ThreadRules];
 #pragma unroll
