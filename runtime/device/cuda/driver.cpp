@@ -67,7 +67,7 @@ void Driver::check(CUresult result, const std::string& where, const char* what) 
   if (result == CUDA_SUCCESS) return;
   throw DeviceFailure(status_of(result),
                       fmt::format("{}: {}: {}{}", where, what, text(result),
-                                  is_fatal(result) ? "; this device cannot be used until it is opened again" : ""));
+                                  is_fatal(result) ? "; this device cannot be used until the program is started again" : ""));
 }
 
 }  // namespace heddle
