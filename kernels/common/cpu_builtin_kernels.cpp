@@ -16,8 +16,8 @@ namespace heddle::cpu {
   }
 
 const BuiltinKernel HEDDLE_CPU_TABLE[kBuiltinKernels] = {
-    HEDDLE_KERNEL(train_dims, 1, false),  HEDDLE_KERNEL(train_dims, 4, false),  HEDDLE_KERNEL(train_rules, 1, false),
-    HEDDLE_KERNEL(train_rules, 2, false), HEDDLE_KERNEL(train_rules, 4, false), HEDDLE_KERNEL(predict, 8),
+    HEDDLE_KERNEL(train_rules, 1),
+    HEDDLE_KERNEL(predict, 8),
 };
 
 }  // namespace heddle::cpu

@@ -99,31 +99,6 @@ inline Float<W> magnitude(Float<W> v) {
   return (Float<W>)((Int<W>)v & 0x7fffffff);
 }
 
-/// 1 / v of a positive v, within 1 part in 500.
-template <int W>
-inline Float<W> rough_reciprocal(Float<W> v) {
-#if defined(__AVX512F__)
-  if constexpr (W == 16) return __builtin_ia32_rcp14ps512_mask(v, v, 0xffff);
-#endif
-#if defined(__AVX__)
-  if constexpr (W == 8) return __builtin_ia32_rcpps256(v);
-#endif
-#if defined(__SSE__)
-  if constexpr (W == 4) return __builtin_ia32_rcpps(v);
-#endif
-  const Float<W> y = (Float<W>)(0x7ef311c7 - (Int<W>)v);  // the exponent negated: within 12 %
-  const Float<W> error = 1.0f - v * y;
-  return y + y * (error * error + error);
-}
-
-/// 1 / v of a positive v, to about 1 unit in the last place; exactly 1 for 1. Many times the speed of a division.
-template <int W>
-inline Float<W> reciprocal(Float<W> v) {
-  const Float<W> y = rough_reciprocal<W>(v);
-  const Float<W> error = 1.0f - v * y;
-  return y + y * (error * error + error);  // the error becomes its cube
-}
-
 /// e^x for x <= 0, to about 2 units in the last place; exactly 0 below -87, for -infinity as well.
 template <int W>
 inline Float<W> exp_of_negative(Float<W> x) {

@@ -13,7 +13,6 @@
 //   parameter  meaning
 //   W          floats in a vector; rules in a tile
 //   N          dims: vectors of one rule's inputs in flight; rules: tiles that share a loaded input
-//   Divides    whether widths are updated by a division, or by an approximate reciprocal and a Newton step
 //
 // Rules that cannot change any float are left out: where the normalised firing is below Control::negligible_gradient
 // there is neither sum nor update. With `prune` > 0 firing is given up on the way there: it can only fall further.
@@ -37,8 +36,7 @@ class Trainer {
         now_(*a_.progress),
         sizes_{round_up(a_.rules, W * context.threads), a_.outputs, context.threads, W},
         own_(a_.own + static_cast<long long>(context.thread) * sizes_.own(), sizes_),
-        antecedents_{a_},
-        rates_{1.0f / control_.minimum_width, control_.plain_step != 0},
+        antecedents_{a_, 1.0f / control_.minimum_width},
         negligible_(log_at_most(control_.negligible_gradient)) {
     a_.enter_bank(context.thread, sizes_);
   }
@@ -64,7 +62,8 @@ class Trainer {
     }
     if (learned != nullptr) {
       for (int i = 0; i < own_tiles(); ++i) {
-        if (own_.moves[i] != 0) antecedents_.learn(learned, i, own_.step + i * W, rates_);
+        if (own_.moves[i] != kStill)
+          antecedents_.learn(learned, i, own_.step + i * W, static_cast<Move>(own_.moves[i]));
       }
     }
     restore_widths();
@@ -99,7 +98,7 @@ class Trainer {
   float* consequents(long long i) const { return a_.consequents + i * a_.outputs * W; }
 
   void invert_widths() {
-    for (int i = 0; i < sizes_.own_tiles(); ++i) own_.moves[i] = 0;
+    for (int i = 0; i < sizes_.own_tiles(); ++i) own_.moves[i] = kStill;
     // Of rules to come as well: whatever their lanes hold then depends on nothing but what was there before.
     for (long long j = 0; j < sizes_.own_tiles() * a_.stride * W; j += W) {
       store<W>(a_.inverse + j, 1.0f / load<W>(a_.widths + j));
@@ -141,7 +140,7 @@ class Trainer {
     active_ = 0;
     F sum{};
     for (i = 0; i < tiles; ++i) {
-      own_.moves[i] = 0;
+      own_.moves[i] = kStill;
       store<W>(own_.step + i * W, F{});
       if (!(own_.largest[i] >= top_ + negligible_) || top_ == -kInfinity) continue;
       own_.active[active_++] = i;
@@ -165,7 +164,7 @@ class Trainer {
     F log_firing[Count];
     const int room = now_.rules - first_rule(i);
     antecedents_.template fire<Count>(x, i, room < W ? room : W, own_.step + i * W, own_.moves + i, top_ + negligible_,
-                                      rates_, log_firing);
+                                      log_firing);
     for (int c = 0; c < Count; ++c) {
       const I live = lanes<W>() < now_.rules - first_rule(i + c);
       F firing = live ? log_firing[c] : absent();
@@ -256,7 +255,7 @@ class Trainer {
     own_.active[active_++] = i;
     own_.largest[i] = -kInfinity;
     store<W>(own_.weight + i * W, F{});
-    own_.moves[i] = 0;
+    own_.moves[i] = kStill;
     store<W>(own_.step + i * W, F{});
   }
 
@@ -285,7 +284,11 @@ class Trainer {
       // The centre of a new rule is the sample itself: it has nothing to move by.
       const F step = counts & ~fresh ? gradient * (-2.0f * control_.antecedent_rate) : F{};
       store<W>(own_.step + i * W, step);
-      own_.moves[i] = largest_lane<W>(magnitude<W>(step)) > 0.0f ? 1 : 0;
+      // A lane that was given up has no step, and its firing would make that 0 no number.
+      const F growth = step != 0.0f ? step * load<W>(own_.firing + i * W) : F{};
+      const float largest_growth = largest_lane<W>(magnitude<W>(growth));
+      const Move any = control_.plain_step != 0 ? kPlain : largest_growth < kSmallGrowth ? kSmall : kLarge;
+      own_.moves[i] = largest_lane<W>(magnitude<W>(step)) > 0.0f ? any : kStill;
     }
   }
 
@@ -296,7 +299,6 @@ class Trainer {
   const TrainSizes sizes_;
   const Own own_;
   const Antecedents antecedents_;
-  const Rates rates_;
   const float negligible_;  // log of the normalised firing below which a rule does not matter
 
   float top_ = 0.0f;  // largest log firing of this thread's rules
@@ -308,14 +310,14 @@ class Trainer {
   int added_ = -1;  // the rule this sample added
 };
 
-template <int W, int N, bool Divides>
+template <int W, int N>
 void train_dims(const LaunchContext& context, void* const* arguments) {
-  Trainer<W, Dims<W, N, Divides>>(context, arguments).run();
+  Trainer<W, Dims<W, N>>(context, arguments).run();
 }
 
-template <int W, int N, bool Divides>
+template <int W, int N>
 void train_rules(const LaunchContext& context, void* const* arguments) {
-  Trainer<W, Rules<W, N, Divides>>(context, arguments).run();
+  Trainer<W, Rules<W, N>>(context, arguments).run();
 }
 
 }  // namespace

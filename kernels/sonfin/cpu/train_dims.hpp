@@ -7,11 +7,12 @@ namespace heddle::sonfin::cpu {
 namespace {
 
 /// N: vectors of one rule's inputs in flight. Rows are padded to a multiple of W: x = 0, m = 0, which adds nothing.
-template <int W, int N, bool Divides>
+template <int W, int N>
 struct Dims {
   static constexpr int kTiles = 1;  ///< tiles that fire together
   using F = Float<W>;
   const TrainArguments& a;
+  float largest_inverse;  ///< 1 / sigma_min
 
   /// Sum over inputs [from, to) of ((x - m) / sigma)^2, by lane.
   F fire_rule(const float* x, long long rule, long long from, long long to) const {
@@ -35,14 +36,14 @@ struct Dims {
     return sum[0];
   }
 
-  template <bool Fires, bool Plain>
-  F learn_rule(const Samples& x, long long rule, float step, const Rates& rates) const {
+  template <Move How, bool Fires>
+  F learn_rule(const Samples& x, long long rule, float step) const {
     float* m = a.centres + rule * a.stride;
     float* r = a.inverse + rule * a.stride;
     F sum{};
     for (long long j = 0; j < a.stride; j += W) {
       F centre = load<W>(m + j), inverse = load<W>(r + j);
-      move<W, Divides, Plain>(centre, inverse, load<W>(x.learned + j), broadcast<W>(step), rates);
+      move<W, How>(centre, inverse, load<W>(x.learned + j), broadcast<W>(step), largest_inverse);
       store<W>(m + j, centre);
       store<W>(r + j, inverse);
       if constexpr (Fires) {
@@ -54,27 +55,29 @@ struct Dims {
   }
 
   template <bool Fires>
-  F learn_rule(const Samples& x, long long rule, float step, const Rates& rates) const {
-    return rates.plain ? learn_rule<Fires, true>(x, rule, step, rates) : learn_rule<Fires, false>(x, rule, step, rates);
+  F learn_rule(const Samples& x, long long rule, float step, Move how) const {
+    if (how == kSmall) return learn_rule<kSmall, Fires>(x, rule, step);
+    if (how == kLarge) return learn_rule<kLarge, Fires>(x, rule, step);
+    return learn_rule<kPlain, Fires>(x, rule, step);
   }
 
-  void learn(const float* learned, long long tile, const float* step, const Rates& rates) const {
+  void learn(const float* learned, long long tile, const float* step, Move how) const {
     for (int k = 0; k < W; ++k) {
-      if (step[k] != 0.0f) learn_rule<false>({learned, nullptr}, tile * W + k, step[k], rates);
+      if (step[k] != 0.0f) learn_rule<false>({learned, nullptr}, tile * W + k, step[k], how);
     }
   }
 
   /// Log firing of one tile's `valid` rules, those with a step learnt before. What falls below `floor` may be given up.
   template <int Count>
   void fire(const Samples& x, long long tile, int valid, const float* step, const int* moves, float floor,
-            const Rates& rates, F* log_firing) const {
+            F* log_firing) const {
     static_assert(Count == kTiles);
     F part[W] = {};
     int waiting[W];
     int count = 0;
     for (int k = 0; k < valid; ++k) {
-      if (*moves != 0 && step[k] != 0.0f) {
-        part[k] = learn_rule<true>(x, tile * W + k, step[k], rates);
+      if (*moves != kStill && step[k] != 0.0f) {
+        part[k] = learn_rule<true>(x, tile * W + k, step[k], static_cast<Move>(*moves));
       } else {
         waiting[count++] = k;
       }

@@ -15,12 +15,11 @@ using cpu::padded;
 
 /// What a configuration means in numbers; names as in train.hpp.
 struct Shape {
-  bool dims, divides;
+  bool dims;
   std::int64_t width, count, threads, prune;
 
   explicit Shape(const Configuration& c)
       : dims(c.word("coarsening") == "dims"),
-        divides(c.word("reciprocal") == "divide"),
         width(c.number("block_size")),
         count(c.number("coarsen_count")),
         threads(c.number("threads")),
@@ -35,15 +34,11 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
            .meaning = "whether a vector holds the same input of several rules, or several inputs of one rule",
            .active = {}},
           {.name = "coarsen_count",
-           .values = cpu::values({2, 4, 1, 8}),
+           .values = cpu::values({1, 2, 4, 8}),
            .meaning = "vectors that are worked on at a time",
            .active = {}},
           cpu::block_size(device),
           cpu::threads(device),
-          {.name = "reciprocal",
-           .values = cpu::words({"newton", "divide"}),
-           .meaning = "how widths are inverted",
-           .active = {}},
           {.name = "prune",
            .values = cpu::values({0, 64, 256}),
            .meaning = "inputs after which a rule that cannot matter is given up; 0: never",
@@ -90,9 +85,8 @@ class TrainMapping final : public Mapping {
       const std::int64_t count = std::get<std::int64_t>(value);
       if (count <= wanted) threads = std::max(threads, count);
     }
-    const std::int64_t count = 2 * threads < 2 * tiles ? 2 : 1;
-    return space(device).parse(fmt::format(
-        "coarsening=rules coarsen_count={} block_size={} threads={} reciprocal=newton prune=0", count, width, threads));
+    return space(device).parse(
+        fmt::format("coarsening=rules coarsen_count=1 block_size={} threads={} prune=0", width, threads));
   }
 
   Layout layout(const Configuration& configuration, const Problem& problem, const DeviceIdentity&) const override {
@@ -118,8 +112,8 @@ class TrainMapping final : public Mapping {
     constexpr std::int64_t kFloat = sizeof(float);
     Plan plan;
     plan.samples = samples;
-    plan.kernels = {fmt::format("heddle::sonfin::cpu::train_{}<{}, {}, {}>", shape.dims ? "dims" : "rules", shape.width,
-                                shape.count, shape.divides)};
+    plan.kernels = {
+        fmt::format("heddle::sonfin::cpu::train_{}<{}, {}>", shape.dims ? "dims" : "rules", shape.width, shape.count)};
     plan.buffers = {{"centres", kFloat * where.antecedents(), Role::parameter},
                     {"widths", kFloat * where.antecedents(), Role::parameter},
                     {"consequents", kFloat * where.consequents(), Role::parameter},

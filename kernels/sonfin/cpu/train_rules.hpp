@@ -8,15 +8,16 @@ namespace {
 
 /// N: tiles that fire together, so that each input is loaded once for all. Lanes without a rule compute something that
 /// nobody reads.
-template <int W, int N, bool Divides>
+template <int W, int N>
 struct Rules {
   static constexpr int kTiles = N;
   using F = Float<W>;
   const TrainArguments& a;
+  float largest_inverse;  ///< 1 / sigma_min
 
-  template <int Count, bool Learns, bool Fires, bool Plain>
-  void sweep(const Samples& x, long long tile, const float* step, float floor, const Rates& rates,
-             F* log_firing) const {
+  template <int Count, Move How, bool Fires>
+  void sweep(const Samples& x, long long tile, const float* step, float floor, F* log_firing) const {
+    constexpr bool Learns = How != kStill;
     const long long first = tile * a.stride * W;
     const long long apart = a.stride * W;  // between tiles
     F sum[Count] = {};
@@ -32,7 +33,7 @@ struct Rules {
           const long long here = first + c * apart + j * W;
           F centre = load<W>(a.centres + here), inverse = load<W>(a.inverse + here);
           if constexpr (Learns) {
-            move<W, Divides, Plain>(centre, inverse, broadcast<W>(x.learned[j]), steps[c], rates);
+            move<W, How>(centre, inverse, broadcast<W>(x.learned[j]), steps[c], largest_inverse);
             store<W>(a.centres + here, centre);
             store<W>(a.inverse + here, inverse);
           }
@@ -50,28 +51,24 @@ struct Rules {
     for (int c = 0; Fires && c < Count; ++c) log_firing[c] = -sum[c];
   }
 
-  void learn(const float* learned, long long tile, const float* step, const Rates& rates) const {
-    if (rates.plain) {
-      sweep<1, true, false, true>({learned, nullptr}, tile, step, 0.0f, rates, nullptr);
-    } else {
-      sweep<1, true, false, false>({learned, nullptr}, tile, step, 0.0f, rates, nullptr);
-    }
+  void learn(const float* learned, long long tile, const float* step, Move how) const {
+    const Samples x = {learned, nullptr};
+    if (how == kSmall) return sweep<1, kSmall, false>(x, tile, step, 0.0f, nullptr);
+    if (how == kLarge) return sweep<1, kLarge, false>(x, tile, step, 0.0f, nullptr);
+    sweep<1, kPlain, false>(x, tile, step, 0.0f, nullptr);
   }
 
-  /// Log firing of `Count` tiles from `tile` on, learnt before if one of them moves: so steps are 0 where none is
+  /// Log firing of `Count` tiles from `tile` on, all learnt before if one of them moves, so steps are 0 where none is
   /// due. What falls below `floor` may be given up.
   template <int Count>
   void fire(const Samples& x, long long tile, int /*valid*/, const float* step, const int* moves, float floor,
-            const Rates& rates, F* log_firing) const {
-    int any = 0;
-    for (int c = 0; c < Count; ++c) any |= moves[c];
-    if (any == 0) {
-      sweep<Count, false, true, false>(x, tile, step, floor, rates, log_firing);
-    } else if (rates.plain) {
-      sweep<Count, true, true, true>(x, tile, step, floor, rates, log_firing);
-    } else {
-      sweep<Count, true, true, false>(x, tile, step, floor, rates, log_firing);
-    }
+            F* log_firing) const {
+    int how = moves[0];
+    for (int c = 1; c < Count; ++c) how = moves[c] > how ? moves[c] : how;
+    if (how == kStill) return sweep<Count, kStill, true>(x, tile, step, floor, log_firing);
+    if (how == kSmall) return sweep<Count, kSmall, true>(x, tile, step, floor, log_firing);
+    if (how == kLarge) return sweep<Count, kLarge, true>(x, tile, step, floor, log_firing);
+    sweep<Count, kPlain, true>(x, tile, step, floor, log_firing);
   }
 
   float squared_distance(const float* x, long long rule) const {

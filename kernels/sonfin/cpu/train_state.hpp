@@ -72,7 +72,7 @@ struct Own {
   float* output;   ///< y; padding 0
   float* error;    ///< e; padding 0
   float* largest;  ///< [tile]: of firing
-  int* moves;      ///< [tile]: whether any step is not 0
+  int* moves;      ///< [tile]: a Move
   int* active;     ///< tiles with a rule that matters at this sample
 
   Own(float* from, const TrainSizes& sizes)
@@ -86,28 +86,33 @@ struct Own {
         active(moves + sizes.own_tiles()) {}
 };
 
-/// What an antecedent update needs beside its step.
-struct Rates {
-  float largest_inverse;  ///< 1 / sigma_min
-  bool plain;             ///< the step as published, not multiplied by sigma^2
-};
-
 /// One sample to be learnt, and one to be fired after that. Null: none.
 struct Samples {
   const float *learned, *fired;
 };
 
+/// How the rules of a tile move: not at all; by so little that kSmallGrowth holds; by any amount; by the plain step.
+enum Move : int { kStill, kSmall, kLarge, kPlain };
+
+/// Bound of |step u^2| below which 1 / (1 + step u^2) needs no division. A step's u^2 sum to minus the log firing,
+/// which therefore bounds each.
+constexpr float kSmallGrowth = 1.0f / 256.0f;
+
 /// New centres and inverse widths of W tasks, whose rules have `step` = -2 tau_a g; x: the sample learnt. With u =
 /// (x - m) / sigma the scaled step multiplies sigma by 1 + step u^2, the plain one by 1 + step u^2 / sigma^2.
-template <int W, bool Divides, bool Plain>
-inline void move(Float<W>& centre, Float<W>& inverse, Float<W> x, Float<W> step, const Rates& rates) {
+template <int W, Move How>
+inline void move(Float<W>& centre, Float<W>& inverse, Float<W> x, Float<W> step, float largest_inverse) {
   const Float<W> distance = x - centre;
-  const Float<W> scaled = Plain ? step * inverse * inverse : step;
+  const Float<W> scaled = How == kPlain ? step * inverse * inverse : step;
   const Float<W> u = distance * inverse;
   centre += scaled * distance;
-  const Float<W> growth = larger<W>(scaled * u * u + 1.0f, broadcast<W>(1e-20f));  // the width may shrink to its least
-  const Float<W> moved = Divides ? inverse / growth : inverse * reciprocal<W>(growth);
-  inverse = smaller<W>(moved, broadcast<W>(rates.largest_inverse));
+  const Float<W> growth = scaled * u * u;
+  if constexpr (How == kSmall) {
+    inverse -= inverse * growth * (1.0f - growth);  // to the cube of growth, half a unit in the last place
+  } else {
+    inverse /= larger<W>(1.0f + growth, broadcast<W>(1e-20f));  // below 0 the width shrinks to its least
+  }
+  inverse = smaller<W>(inverse, broadcast<W>(largest_inverse));
 }
 
 }  // namespace
