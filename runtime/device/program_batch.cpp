@@ -106,19 +106,22 @@ class ProgramBatch final : public CompileBatch {
     return missing;
   }
 
-  /// Programs of one source each, so many that every thread has work.
+  /// Programs of one source each. They become smaller towards the end, so that the threads finish together whatever a
+  /// kernel costs: each takes its share of half of what is left (guided self-scheduling, Polychronopoulos and Kuck).
   void divide(Program missing) {
+    constexpr std::size_t kSmallest = 2;  // reading the headers costs as much as a small kernel
     std::stable_sort(missing.begin(), missing.end(), [](const Unit* a, const Unit* b) {
       return std::less<const TemplateSource*>{}(a->source, b->source);
     });
-    const std::size_t threads = compiler_.threads;
-    const std::size_t size =
-        std::clamp<std::size_t>((missing.size() + threads - 1) / threads, 1, compiler_.program_size);
-    for (const Unit* unit : missing) {
-      if (programs_.empty() || programs_.back().size() == size || programs_.back().front()->source != unit->source) {
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      if (programs_.empty() || programs_.back().size() >= size ||
+          programs_.back().front()->source != missing[i]->source) {
         programs_.emplace_back();
+        const std::size_t share = (missing.size() - i) / (2 * std::size_t{compiler_.threads});
+        size = std::min(std::max(share, kSmallest), compiler_.program_size);
       }
-      programs_.back().push_back(unit);
+      programs_.back().push_back(missing[i]);
     }
   }
 
