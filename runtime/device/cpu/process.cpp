@@ -43,7 +43,7 @@ ProcessResult run_process(const std::vector<std::string>& words, const std::file
           .output = std::string(std::istreambuf_iterator<char>(file), {})};
 }
 
-TemporaryFolder::TemporaryFolder() {
+ScratchFolder::ScratchFolder() {
   std::error_code failed;
   std::filesystem::path where = std::filesystem::temp_directory_path(failed);
   if (failed) where = "/tmp";
@@ -54,7 +54,7 @@ TemporaryFolder::TemporaryFolder() {
   path_ = name;
 }
 
-TemporaryFolder::~TemporaryFolder() {
+ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }

@@ -17,12 +17,12 @@ struct ProcessResult {
 [[nodiscard]] ProcessResult run_process(const std::vector<std::string>& words, const std::filesystem::path& capture);
 
 /// A new empty folder for this user alone, removed with all that is in it.
-class TemporaryFolder {
+class ScratchFolder {
  public:
-  TemporaryFolder();  ///< throws Error(device)
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ScratchFolder();  ///< throws Error(device)
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:

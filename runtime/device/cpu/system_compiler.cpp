@@ -83,7 +83,7 @@ std::string SystemCompiler::version(CompileCache& cache) {
   const std::string key = digest(fmt::format("version\n{}\n{}\n{}", file.string(), fs::file_size(file, ignored),
                                              fs::last_write_time(file, ignored).time_since_epoch().count()));
   if (const auto entry = cache.find(key)) return version_ = entry->blob->bytes;
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   ++calls_;
   const ProcessResult result = run_process({program_.string(), "--version"}, folder.path() / "log");
   if (result.status != 0 || result.output.empty()) {
@@ -101,7 +101,7 @@ std::string SystemCompiler::fingerprint(CompileCache& cache) {
 }
 
 ProgramResult SystemCompiler::compile(const TemplateSource& source, const std::vector<std::string>& expressions) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   for (const SourceFile& file : source.files()) write(folder.path() / file.name, file.text);
   ProgramResult result;
   std::string text = fmt::format("#include \"{}\"\n", source.main().name);
