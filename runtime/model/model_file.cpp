@@ -235,7 +235,9 @@ class Entries {
     return *found;
   }
   [[noreturn]] void refuse(const std::string& name, const std::string& expected) const {
-    throw Error(ErrorKind::input, source_ + ": found something else at '" + path_ + name + "', expected " + expected);
+    std::string where = path_ + name;
+    if (where.ends_with('.')) where.pop_back();
+    throw Error(ErrorKind::input, source_ + ": found something else at '" + where + "', expected " + expected);
   }
 
   const Json& map_;
