@@ -237,7 +237,7 @@ int run(const TuneOptions& options) {
   }
   if (!stop.interrupted()) return 0;
   flush_output();
-  note(fmt::format("interrupted; {} measurements and {} profiles of this run are kept in {}", summary.evaluations,
+  note(fmt::format("interrupted; what {} configurations gave and {} profiles are kept in {}", summary.evaluations,
                    summary.reached, store.file().string()));
   return exit_interrupted;
 }

@@ -155,13 +155,14 @@ TEST_CASE("two searches on one database at once") {
   REQUIRE(a.code == 0);
   REQUIRE(b.code == 0);
   CHECK(profile_count(place, file) == 6);
-  const Outcome show = place.run({"profiles", "show", "--json", "--profiles", file});
+  const json shown = json::parse(place.run({"profiles", "show", "--json", "--profiles", file}).out);
   std::int64_t kept = 0;
-  for (const json& record : json::parse(show.out)["records"]) {
+  for (const json& record : shown["records"]) {
     for (const json& count : record["measurements"]) kept += count.get<std::int64_t>();
   }
-  CHECK(kept ==
-        json::parse(a.out)["evaluations"].get<std::int64_t>() + json::parse(b.out)["evaluations"].get<std::int64_t>());
+  const json first_document = json::parse(a.out), second_document = json::parse(b.out);
+  // At least one for each: those that came to the finals were timed again.
+  CHECK(kept >= first_document["evaluations"].get<std::int64_t>() + second_document["evaluations"].get<std::int64_t>());
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST_CASE("Ctrl-C while tuning keeps every measurement") {
   const Workplace place;
   for (int round = 0; round < 4; ++round) {
     CAPTURE(round);
-    const std::string file = place.path("p" + std::to_string(round)).string();
+    const std::string file = place.path(std::to_string(round) + ".sqlite").string();
     const auto process = place.start({"tune", "--device", "cpu", "--rules", "32,48,64", "--dim", "7,9", "--outputs",
                                       "2,3", "--budget", "10m", "--json", "--quiet", "--profiles", file});
     sleep_some(random, 3000);
@@ -49,7 +49,7 @@ TEST_CASE("Ctrl-C while tuning keeps every measurement") {
         CHECK(status != "compilation");
       }
     }
-    CHECK(kept == document["evaluations"].get<std::int64_t>());
+    CHECK(kept >= document["evaluations"].get<std::int64_t>());  // finalists are timed again
   }
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("Ctrl-C while training keeps the model so far") {
   const std::string data = place.write("data.csv", table(20000, 16, 10, seed));
   for (int round = 0; round < 6; ++round) {
     CAPTURE(round);
-    const std::string model = place.path("m" + std::to_string(round)).string();
+    const std::string model = place.path(std::to_string(round) + ".heddle").string();
     const auto process =
         place.start({"train", data, "--device", "cpu", "--epochs", "100000", "--model", model, "--json"});
     sleep_some(random, 2500);
