@@ -95,13 +95,17 @@ void ProblemSearch::screen_first(const std::vector<Configuration>& hints) {
 
 void ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t& batch_size) {
   for (const auto& [configuration, tried] : attempts_) strategy.observe(configuration, tried);
+  const auto room = [&](std::size_t under_way) {  // never compile more than may still be tried
+    const auto left = static_cast<std::size_t>(stop.evaluations_left().value_or(kLargestBatch + under_way));
+    return std::min(batch_size, left - std::min(left, under_way));
+  };
   Batch batch;
   while (!stop.reached()) {
-    if (!batch.compilation) batch = compile(strategy.next(batch_size));
+    if (!batch.compilation) batch = compile(strategy.next(room(0)));
     if (!batch.compilation) return;
     const bool full = batch.configurations.size() >= batch_size;
     Batch ahead;
-    if (!evaluator_.shares_processor()) ahead = compile(strategy.next(batch_size));
+    if (!evaluator_.shares_processor()) ahead = compile(strategy.next(room(batch.configurations.size())));
     const double waited = effort_.waiting;
     if (evaluator_.shares_processor()) {
       for (const auto& done : wait_for_all(*batch.compilation, [&] { return stop.reached(); })) {
