@@ -241,7 +241,7 @@ TEST_CASE("random numbers come back to the last bit") {
       char digits[64];
       text.append(digits, std::to_chars(digits, digits + sizeof digits, values[i]).ptr);
       text += round % 2 == 0 ? ", " : "  ";
-      if (i % dim == dim - 1) text += (i / dim == 0 ? "u" : "v") + std::string("\n");
+      if (i % dim == dim - 1) text += i / dim == 0 ? "u\n" : "v\n";
     }
     CHECK(load(text).inputs == values);
   }
