@@ -217,6 +217,12 @@ void ProblemSearch::check_device(Status status) {
   evaluator_.check_device();
 }
 
+std::set<std::string> ProblemSearch::tried() const {
+  std::set<std::string> texts;
+  for (const auto& [configuration, tried] : attempts_) texts.insert(configurations_[configuration].text());
+  return texts;
+}
+
 std::optional<double> ProblemSearch::best() const {
   std::optional<double> fastest;
   for (const auto& [configuration, tried] : attempts_) {

@@ -45,6 +45,8 @@ class ProblemSearch {
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
   [[nodiscard]] const Effort& effort() const noexcept { return effort_; }
   [[nodiscard]] std::int64_t evaluations() const { return static_cast<std::int64_t>(attempts_.size()); }
+  /// Canonical texts of what was evaluated.
+  [[nodiscard]] std::set<std::string> tried() const;
   /// Fastest so far, and the default's; microseconds per sample.
   [[nodiscard]] std::optional<double> best() const;
   [[nodiscard]] std::optional<double> baseline() const;

@@ -13,7 +13,7 @@ namespace heddle {
 
 struct TunerCallbacks {
   std::function<void(const TuningProgress&)> progress;  ///< after every evaluation and every stage
-  std::function<void(const TuningResult&)> result;      ///< after every problem
+  std::function<void(const TuningResult&)> result;      ///< after every problem, and again if it was improved
 };
 
 /// Evaluator and store must outlive it.
@@ -24,8 +24,9 @@ class Tuner {
   /// Stale profiles of this family and device are re-verified first, whether or not they are among `problems`; the
   /// rest of the budget is shared out evenly, problems without a profile first. However short the budget, every problem
   /// reached tries the default, the named configurations, its present profile and the winners of problems like it, and
-  /// ends with a verified profile unless interrupted. Everything measured is in the store when this returns or throws,
-  /// except what the store refused. Problems never reached have no result. Throws Error(profiles), Error(device).
+  /// ends with a verified profile unless interrupted. A last pass tries winners found later on the problems before
+  /// them. Everything measured is in the store when this returns or throws, except what the store refused. Problems
+  /// never reached have no result. Throws Error(profiles), Error(device).
   [[nodiscard]] std::vector<TuningResult> tune(const std::vector<Problem>& problems, StopCondition& stop);
 
  private:

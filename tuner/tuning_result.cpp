@@ -19,6 +19,18 @@ std::int64_t TuningResult::evaluations() const {
   return count;
 }
 
+bool TuningResult::improve(const TuningResult& later) {
+  effort += later.effort;
+  if (!later.profile) return false;
+  improved = !profile || later.profile->configuration != profile->configuration;
+  profile = later.profile;
+  kept = later.kept;
+  baseline = later.baseline;
+  named = later.named;
+  samples = later.samples;
+  return improved;
+}
+
 std::string_view text(Stage stage) {
   switch (stage) {
     case Stage::screening:

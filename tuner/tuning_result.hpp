@@ -54,6 +54,7 @@ struct TuningResult {
   bool searched = false;                    ///< false: a stale profile was re-verified, with a few measurements
   bool interrupted = false;                 ///< somebody stopped it before a winner was verified
   std::optional<Profile> profile;           ///< the verified winner; nothing if interrupted or if all failed
+  bool improved = false;                    ///< the winner of a problem visited later replaced the first one
   bool kept = false;                        ///< stored; false if another process had stored a better one meanwhile
   NamedTime baseline;                       ///< the untuned default; name "default"
   std::vector<NamedTime> named;             ///< in the order of KernelFamily::named_configurations(), where they exist
@@ -62,6 +63,9 @@ struct TuningResult {
   std::map<Status, std::int64_t> statuses;  ///< how the evaluations ended
   Effort effort;
   [[nodiscard]] std::int64_t evaluations() const;
+  /// Takes over the outcome of a later, shorter visit of the same problem, in which the winner took part again. Returns
+  /// whether that changed the winner.
+  bool improve(const TuningResult& later);
 };
 
 enum class Stage { screening, finals, verification };

@@ -194,6 +194,42 @@ TEST_CASE("a grid shares out its budget, and winners are tried on the problems a
   CHECK(evaluations <= 310);
 }
 
+TEST_CASE("what wins late is tried on the problems before") {
+  const Family family;
+  std::string fast;  // what the small problem's search comes across and the large one's does not
+  for (const bool planted : {false, true}) {
+    const TemporaryStore temporary;
+    fake::FakeEvaluator evaluator(family);
+    evaluator.cost = [&](const Configuration& c, const Problem&) { return c.text() == fast ? 1.0 : 5.0; };
+    double now = 0.0;
+    std::vector<std::string> told;
+    TunerCallbacks callbacks;
+    callbacks.progress = [&](const TuningProgress&) { now += 1.0; };
+    callbacks.result = [&](const TuningResult& result) {
+      told.push_back(result.problem.text() + (result.improved ? " improved" : ""));
+    };
+    StopCondition stop({.seconds = 60.0, .evaluations = {}}, {}, [&] { return now; });
+    const auto results =
+        Tuner(evaluator, temporary.store, {}, callbacks).tune({fake::problem(64), fake::problem(2)}, stop);
+    REQUIRE(results.size() == 2);
+    if (!planted) {
+      std::set<std::string> large;
+      for (const Measurement& m : temporary.store.measurements(key(64))) large.insert(m.configuration);
+      for (const Measurement& m : temporary.store.measurements(key(2))) {
+        if (!large.contains(m.configuration)) fast = m.configuration;
+      }
+      REQUIRE(!fast.empty());
+      continue;
+    }
+    CHECK(told == std::vector<std::string>{"size=64", "size=2", "size=64 improved"});
+    CHECK(results[0].improved);
+    CHECK(results[0].searched);
+    CHECK(results[0].profile->configuration == fast);
+    CHECK(results[1].profile->configuration == fast);
+    CHECK(temporary.store.find(key(64))->configuration == fast);
+  }
+}
+
 TEST_CASE("the same seed takes the same path") {
   const Family family;
   std::vector<std::vector<std::string>> paths;

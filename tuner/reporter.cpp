@@ -1,0 +1,50 @@
+#include "heddle/tuner/reporter.hpp"
+
+#include <algorithm>
+
+namespace heddle {
+
+void Reporter::progress(std::size_t index, double before, double share, Stage stage, const ProblemSearch& search) {
+  if (!callbacks_.progress) return;
+  TuningProgress progress;
+  progress.problem_index = index;
+  progress.problems = problems_;
+  progress.problem = &search.problem();
+  progress.stage = stage;
+  progress.evaluations = search.evaluations();
+  progress.valid = search.configurations().size();
+  progress.all_evaluations = evaluations_ + search.evaluations();
+  progress.best = search.best();
+  progress.baseline = search.baseline();
+  progress.effort = effort_;
+  progress.effort += search.effort();
+  progress.effort.total = stop_.seconds_used();
+  const auto tried = static_cast<double>(progress.evaluations);
+  advance(before + share * tried / std::max(tried, static_cast<double>(progress.valid)), progress.all_evaluations);
+  progress.fraction = fraction_;
+  const double used = stop_.seconds_used();
+  if (fraction_ > 0.0) progress.seconds_left = used * (1.0 - fraction_) / fraction_;
+  callbacks_.progress(progress);
+}
+
+void Reporter::finished(const TuningResult& result) {
+  evaluations_ += result.evaluations();
+  effort_ += result.effort;
+}
+
+void Reporter::result(const TuningResult& result) const {
+  if (callbacks_.result) callbacks_.result(result);
+}
+
+/// What is done is the largest part of problems, time or evaluations, as any of them may end the run.
+void Reporter::advance(double visited, std::int64_t evaluations) {
+  fraction_ = std::max(fraction_, visited);
+  const double used = stop_.seconds_used();
+  if (const auto left = stop_.seconds_left()) fraction_ = std::max(fraction_, used / (used + *left));
+  if (const auto left = stop_.evaluations_left()) {
+    const auto done = static_cast<double>(evaluations);
+    fraction_ = std::max(fraction_, done / (done + static_cast<double>(*left)));
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,36 @@
+// Progress of a whole run, put together from that of its problems.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/tuner/problem_search.hpp"
+#include "heddle/tuner/stop_condition.hpp"
+#include "heddle/tuner/tuner.hpp"
+
+namespace heddle {
+
+/// Callbacks and condition must outlive it.
+class Reporter {
+ public:
+  Reporter(const TunerCallbacks& callbacks, const StopCondition& stop, std::size_t problems)
+      : callbacks_(callbacks), stop_(stop), problems_(problems) {}
+
+  /// `before`, `share`: the parts of the run that lie before this visit, and that it may take.
+  void progress(std::size_t index, double before, double share, Stage stage, const ProblemSearch& search);
+  /// A visit has ended; it counts towards the sums from now on.
+  void finished(const TuningResult& result);
+  void result(const TuningResult& result) const;
+
+ private:
+  void advance(double visited, std::int64_t evaluations);
+
+  const TunerCallbacks& callbacks_;
+  const StopCondition& stop_;
+  std::size_t problems_;
+  std::int64_t evaluations_ = 0;
+  Effort effort_;
+  double fraction_ = 0.0;
+};
+
+}  // namespace heddle
