@@ -63,12 +63,12 @@ std::string EpochTable::line(const EpochReport& report) {
   text += fmt::format("  {:>9}", short_number(report.microseconds_per_sample));
   if (!report.mappings.empty()) {
     const MappingUse& last = report.mappings.back();
-    std::string mapping = fmt::format("{} ({})", last.configuration, heddle::text(last.tier));
-    if (const std::size_t others = report.mappings.size() - 1; others > 0) {
-      mapping += fmt::format(" after {} smaller one{}", others, others == 1 ? "" : "s");
-    }
+    const std::string mapping = fmt::format("{} ({})", last.configuration, heddle::text(last.tier));
     text += "  " + (mapping == last_mapping_ ? "as above" : mapping);
     last_mapping_ = mapping;
+    if (const std::size_t others = report.mappings.size() - 1; others > 0) {
+      text += fmt::format(" after {} smaller one{}", others, others == 1 ? "" : "s");
+    }
   }
   return text + "\n";
 }
