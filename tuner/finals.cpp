@@ -76,6 +76,7 @@ void run_finals(std::vector<Finalist>& finalists,
     const Finalist* first = leader(racing);
     for (Entrant& entrant : racing) {
       if (entrant.finalist == first || !clearly_slower(entrant.finalist->times, first->times)) continue;
+      entrant.finalist->beaten = true;
       entrant.attempt([&] { entrant.runner->check_guards(); });
       entrant.runner.reset();
     }
@@ -95,9 +96,13 @@ Ranking rank(const std::vector<Finalist>& finalists) {
   if (ranking.order.empty()) return ranking;
   std::sort(ranking.order.begin(), ranking.order.end(),
             [&](std::size_t a, std::size_t b) { return median(finalists[a].times) < median(finalists[b].times); });
-  const std::vector<double>& fastest = finalists[ranking.order.front()].times;
-  const auto end = std::stable_partition(ranking.order.begin(), ranking.order.end(),
-                                         [&](std::size_t i) { return !clearly_slower(finalists[i].times, fastest); });
+  const Finalist& fastest = finalists[ranking.order.front()];
+  const auto tied = [&](std::size_t i) {
+    // Who dropped out was compared with the leader of its rounds; the present one may have been unlucky in them.
+    const Finalist& finalist = finalists[i];
+    return &finalist == &fastest || !(finalist.beaten || clearly_slower(finalist.times, fastest.times));
+  };
+  const auto end = std::stable_partition(ranking.order.begin(), ranking.order.end(), tied);
   ranking.ties = static_cast<std::size_t>(end - ranking.order.begin());
   return ranking;
 }

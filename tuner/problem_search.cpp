@@ -13,9 +13,8 @@ namespace {
 
 constexpr std::size_t kSmallestBatch = 4;
 constexpr std::size_t kLargestBatch = 256;
-// Seconds of waiting for a batch. Longer would let a search overrun its budget, shorter waste the compiler's start.
-constexpr double kLongWait = 2.0;
-constexpr double kShortWait = 0.5;
+// Seconds to wait for a batch. Longer would let a search overrun its time, shorter waste the compiler's start.
+constexpr double kGoodWait = 1.0;
 // Who is this much faster than the bar is verified at once and becomes the bar; smaller steps do not pay for that.
 constexpr double kNewBar = 0.95;
 
@@ -93,19 +92,19 @@ void ProblemSearch::screen_first(const std::vector<Configuration>& hints) {
   }
 }
 
-void ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t& batch_size) {
+void ProblemSearch::screen(Strategy& strategy, StopCondition& stop, Pace& pace) {
   for (const auto& [configuration, tried] : attempts_) strategy.observe(configuration, tried);
   const auto room = [&](std::size_t under_way) {  // never compile more than may still be tried
     const auto left = static_cast<std::size_t>(stop.evaluations_left().value_or(kLargestBatch + under_way));
-    return std::min(batch_size, left - std::min(left, under_way));
+    return std::min(pace.batch_size(stop.seconds_left()), left - std::min(left, under_way));
   };
   Batch batch;
   while (!stop.reached()) {
     if (!batch.compilation) batch = compile(strategy.next(room(0)));
     if (!batch.compilation) return;
-    const bool full = batch.configurations.size() >= batch_size;
+    const std::size_t size = batch.configurations.size();
     Batch ahead;
-    if (!evaluator_.shares_processor()) ahead = compile(strategy.next(room(batch.configurations.size())));
+    if (!evaluator_.shares_processor()) ahead = compile(strategy.next(room(size)));
     const double waited = effort_.waiting;
     if (evaluator_.shares_processor()) {
       for (const auto& done : wait_for_all(*batch.compilation, [&] { return stop.reached(); })) {
@@ -118,10 +117,21 @@ void ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t&
         attempt(batch.configurations[done->index], *done, stop, &strategy);
       }
     }
-    if (effort_.waiting - waited > kLongWait) batch_size = std::max(kSmallestBatch, batch_size / 2);
-    if (effort_.waiting - waited < kShortWait && full) batch_size = std::min(kLargestBatch, batch_size * 2);
+    pace.waited(effort_.waiting - waited, size);
     batch = std::move(ahead);
   }
+}
+
+std::size_t ProblemSearch::Pace::batch_size(const std::optional<double>& seconds_left) const {
+  const double wait = seconds_left ? std::min(kGoodWait, 0.5 * *seconds_left) : kGoodWait;
+  const double affordable = wait / std::max(seconds_each_, 1e-9);
+  return static_cast<std::size_t>(
+      std::clamp(affordable, static_cast<double>(kSmallestBatch), static_cast<double>(largest_)));
+}
+
+void ProblemSearch::Pace::waited(double seconds, std::size_t configurations) {
+  seconds_each_ = seconds / static_cast<double>(configurations);
+  largest_ = std::min(kLargestBatch, 2 * std::max(configurations, kSmallestBatch));
 }
 
 ProblemSearch::Batch ProblemSearch::compile(std::vector<std::size_t> configurations) {

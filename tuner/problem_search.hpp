@@ -33,9 +33,18 @@ class ProblemSearch {
 
   /// The default and named configurations, and those of `hints` that are valid; whatever the budget.
   void screen_first(const std::vector<Configuration>& hints);
-  /// What the strategy proposes, compiling ahead, until it has no more or `stop` is reached. `batch_size`: how many to
-  /// compile at once, kept between problems as it adapts to the compiler's speed.
-  void screen(Strategy& strategy, StopCondition& stop, std::size_t& batch_size);
+  /// How many configurations to compile at once, learned from how long that took; kept between problems.
+  class Pace {
+   public:
+    [[nodiscard]] std::size_t batch_size(const std::optional<double>& seconds_left) const;
+    void waited(double seconds, std::size_t configurations);
+
+   private:
+    double seconds_each_ = 0.0;
+    std::size_t largest_ = 8;
+  };
+  /// What the strategy proposes, compiling ahead, until it has no more or `stop` is reached.
+  void screen(Strategy& strategy, StopCondition& stop, Pace& pace);
   /// Finals and verification until a winner is verified or nobody is left.
   void decide();
 

@@ -16,8 +16,7 @@ namespace {
 
 constexpr double kFirstPass = 0.9;        // of the time of a run, if there are several problems
 constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
-constexpr std::size_t kFirstBatch = 16;
-constexpr std::size_t kHints = 6;  // winners of other problems that are tried
+constexpr std::size_t kHints = 6;         // winners of other problems that are tried
 
 /// One call of Tuner::tune().
 class Run {
@@ -83,7 +82,7 @@ class Run {
     if (visit.search) {
       StopCondition screening = stop.part(kScreeningShare, 1.0);
       const auto order = strategy_.make(search.configurations(), options_.seed);
-      search.screen(*order, screening, batch_size_);
+      search.screen(*order, screening, pace_);
     }
     search.decide();
     tried_.resize(agenda_.size());
@@ -108,7 +107,7 @@ class Run {
   const std::vector<Visit> agenda_;
   Reporter reporter_;
   Journal journal_;
-  std::size_t batch_size_ = kFirstBatch;
+  ProblemSearch::Pace pace_;
   std::vector<std::set<std::string>> tried_;  ///< canonical texts, by place in the agenda
   std::vector<TuningResult> results_;         ///< likewise
 };

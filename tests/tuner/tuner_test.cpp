@@ -158,6 +158,20 @@ TEST_CASE("a tie goes to the configuration closest to the default, and the other
   CHECK(ties == std::set<std::string>{"kind=good width=5 depth=2", "kind=good width=5 depth=3"});
 }
 
+TEST_CASE("noise never makes a tie of what is twice as slow") {
+  const Family family;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    const TemporaryStore temporary;
+    fake::FakeEvaluator evaluator(family, seed);
+    evaluator.cost = [](const Configuration& c, const Problem&) { return c.number("width") == 5 ? 3.0 : 6.0; };
+    const TuningResult result = tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 60}, 64);
+    REQUIRE(result.profile);
+    CHECK(result.profile->configuration.find("width=5") != std::string::npos);
+    for (const std::string& tie : result.profile->ties) CHECK(tie.find("width=5") != std::string::npos);
+  }
+}
+
 TEST_CASE("a grid shares out its budget, and winners are tried on the problems after them") {
   const TemporaryStore temporary;
   const Family family;
