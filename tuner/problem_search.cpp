@@ -74,7 +74,9 @@ void ProblemSearch::screen_first(const std::vector<Configuration>& hints) {
     return index.has_value();
   };
   add(default_);
-  for (const auto& [name, configuration] : named_) add(configuration);
+  for (const auto& [name, configuration] : named_) {
+    if (!add(configuration)) record_forbidden(configuration);
+  }
   protected_ = first;
   for (const Configuration& hint : hints) add(hint);
   if (first.empty()) return;
@@ -159,20 +161,29 @@ std::vector<Compilation::Done> ProblemSearch::wait_for_all(Compilation& compilat
   return ready;
 }
 
-Measurement ProblemSearch::blank(std::size_t configuration) const {
+Measurement ProblemSearch::blank(const Configuration& configuration) const {
   Measurement measurement;
   measurement.key = {
       .device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem_};
   measurement.source_hash = source_hash_;
-  measurement.configuration = configurations_[configuration].text();
+  measurement.configuration = configuration.text();
   measurement.samples = samples_;
   measurement.provenance = provenance_;
   return measurement;
 }
 
+void ProblemSearch::record_forbidden(const Configuration& configuration) {
+  const auto constraint = evaluator_.family().space(evaluator_.device()).violated(configuration, problem_);
+  if (!constraint) return;  // one that took the device down before
+  Measurement measurement = blank(configuration);
+  measurement.status = Status::constraint;
+  measurement.message = *constraint;
+  journal_.add(std::move(measurement));
+}
+
 void ProblemSearch::attempt(std::size_t configuration, const Compilation::Done& done, StopCondition& stop,
                             Strategy* strategy) {
-  Screened screened{.measurement = blank(configuration), .cost = std::nullopt};
+  Screened screened{.measurement = blank(configurations_[configuration]), .cost = std::nullopt};
   screened.measurement.compile_seconds = done.seconds;
   effort_.compiling += done.seconds;
   if (done.compiled) {
@@ -331,7 +342,7 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists) {
 }
 
 void ProblemSearch::record(const Finalist& finalist) {
-  Measurement measurement = blank(finalist.configuration);
+  Measurement measurement = blank(configurations_[finalist.configuration]);
   measurement.status = finalist.status;
   measurement.message = finalist.message;
   measurement.worst_error = finalist.worst_error;
@@ -382,7 +393,7 @@ TuningResult ProblemSearch::result() const {
   result.effort.total = Stopwatch::now() - started_;
   if (winner_) {
     const Finalist& finalist = winner_->finalist;
-    result.profile = Profile{.key = blank(finalist.configuration).key,
+    result.profile = Profile{.key = blank(configurations_[finalist.configuration]).key,
                              .source_hash = source_hash_,
                              .configuration = configurations_[finalist.configuration].text(),
                              .time = median(finalist.times),

@@ -76,7 +76,8 @@ class ProblemSearch {
   [[nodiscard]] std::vector<Compilation::Done> wait_for_all(Compilation& compilation,
                                                             const std::function<bool()>& stop);
   void attempt(std::size_t configuration, const Compilation::Done& done, StopCondition& stop, Strategy* strategy);
-  [[nodiscard]] Measurement blank(std::size_t configuration) const;
+  [[nodiscard]] Measurement blank(const Configuration& configuration) const;
+  void record_forbidden(const Configuration& configuration);
 
   [[nodiscard]] std::vector<Finalist> next_finalists();
   void raise_bar(std::size_t configuration, Screened& screened);

@@ -89,6 +89,12 @@ TEST_CASE("a named configuration that the problem does not allow is said to be s
   CHECK(result.named[1].name == "deep");
   CHECK(!result.named[1].time);
   CHECK(result.named[1].status == Status::constraint);
+  const auto recorded = temporary.store.measurements(key(6));
+  const auto forbidden = std::find_if(recorded.begin(), recorded.end(),
+                                      [](const Measurement& m) { return m.status == Status::constraint; });
+  REQUIRE(forbidden != recorded.end());
+  CHECK(forbidden->message == "depth <= size");
+  CHECK(forbidden->times.empty());
 }
 
 TEST_CASE("each way to fail is recorded, none ends the run, and the fastest right one wins") {
