@@ -110,7 +110,8 @@ std::vector<std::vector<double>> interleave(Evaluator& evaluator, const std::vec
   return times;
 }
 
-/// The configuration with the best geometric mean over all cells; where it is not allowed the default stands in.
+/// Of the configurations allowed in the most cells (all, if there is one), that with the best geometric mean over all
+/// cells; where it is not allowed the default stands in.
 struct Fixed {
   std::optional<Configuration> configuration;
   std::size_t valid = 0;       ///< cells that allow it
@@ -135,18 +136,30 @@ Fixed best_fixed(Evaluator& evaluator, const ProfileStore& store, const std::vec
       return !space.violated(configuration, problem);
     }));
   };
-  std::vector<std::pair<double, std::string>> ranked;
+  struct Candidacy {
+    std::size_t cells = 0;
+    double votes = 0.0;
+    Configuration configuration;
+  };
+  std::vector<Candidacy> ranked;
   for (const auto& [text, weight] : votes) {
     try {
-      // A configuration for few cells cannot be the best on average.
-      ranked.emplace_back(-weight - static_cast<double>(valid_cells(space.parse(text))), text);
+      Configuration configuration = space.parse(text);
+      const std::size_t allowed = valid_cells(configuration);
+      ranked.push_back({.cells = allowed, .votes = weight, .configuration = std::move(configuration)});
     } catch (const Error&) {  // a stale profile's, which the space no longer has
     }
   }
-  std::sort(ranked.begin(), ranked.end());
-  if (ranked.size() > options.candidates) ranked.resize(options.candidates);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Candidacy& a, const Candidacy& b) {
+    return std::pair(a.cells, a.votes) > std::pair(b.cells, b.votes);
+  });
+  // One configuration for everything is to run wherever any does.
+  std::erase_if(ranked,
+                [most = ranked.empty() ? 0 : ranked.front().cells](const Candidacy& c) { return c.cells < most; });
   std::vector<Configuration> candidates;
-  for (const auto& [weight, text] : ranked) candidates.push_back(space.parse(text));
+  for (const Candidacy& candidacy : ranked) {
+    if (candidates.size() < options.candidates) candidates.push_back(candidacy.configuration);
+  }
 
   std::vector<double> logs(candidates.size(), 0.0);
   for (const Problem& problem : problems) {
