@@ -57,6 +57,9 @@ struct Tile {
   /// out.
   __device__ __forceinline__ void fetch(const float* centres, const float* widths, const float* learned_row,
                                         const float* fired_row, int base, int stride, int capacity) {
+    const long long corner = static_cast<long long>(first_rule()) * stride + input(base, 0);
+    const float* const first_centre = centres + corner;
+    const float* const first_width = widths + corner;
 #pragma unroll
     for (int i = 0; i < Inputs; ++i) {
       const int j = input(base, i);
@@ -66,9 +69,9 @@ struct Tile {
 #pragma unroll
       for (int r = 0; r < Rules; ++r) {
         const bool there = inside && first_rule() + r < capacity;
-        const long long at = static_cast<long long>(first_rule() + r) * stride + j;
-        centre[r][i] = there ? load<Vector>(centres + at) : filled<Vector>(0.0f);
-        width[r][i] = there ? load<Vector>(widths + at) : filled<Vector>(1.0f);
+        const int at = r * stride + i * Lanes * Vector;
+        centre[r][i] = there ? load<Vector>(first_centre + at) : filled<Vector>(0.0f);
+        width[r][i] = there ? load<Vector>(first_width + at) : filled<Vector>(1.0f);
       }
     }
   }
@@ -79,6 +82,9 @@ struct Tile {
   __device__ __forceinline__ void update(float* centres, float* widths, const float (&gradient)[Rules], int base,
                                          int stride, const Decision& decision, const Control& control) {
     const float plain = control.plain_step ? 1.0f : 0.0f, scaled = 1.0f - plain;
+    const long long corner = static_cast<long long>(first_rule()) * stride + input(base, 0);
+    float* const first_centre = centres + corner;
+    float* const first_width = widths + corner;
 #pragma unroll
     for (int r = 0; r < Rules; ++r) {
       const int rule = first_rule() + r;
@@ -101,11 +107,10 @@ struct Tile {
           m -= move;
           s = fmaxf(s - move * offset * inverse, control.minimum_width);
         }
-        const int j = input(base, i);
-        if (j < stride) {
-          const long long at = static_cast<long long>(rule) * stride + j;
-          store<Vector>(centres + at, centre[r][i]);
-          store<Vector>(widths + at, width[r][i]);
+        if (input(base, i) < stride) {
+          const int at = r * stride + i * Lanes * Vector;
+          store<Vector>(first_centre + at, centre[r][i]);
+          store<Vector>(first_width + at, width[r][i]);
         }
       }
     }
@@ -182,7 +187,8 @@ __device__ __forceinline__ bool wants_rule(const Control& control, int rules, fl
 
 __device__ __forceinline__ float new_width(const Control& control, int rules, float squared) {
   if (rules == 0) return fmaxf(control.first_width, control.minimum_width);
-  return fmaxf(control.overlap * (control.squared_width ? squared : sqrtf(squared)), control.minimum_width);
+  return fmaxf(control.overlap * (control.squared_width ? squared : squared * rsqrtf(fmaxf(squared, 1e-37f))),
+               control.minimum_width);
 }
 
 /// Copies the rows of the next samples to where every launch of a captured graph finds them, and the progress to where

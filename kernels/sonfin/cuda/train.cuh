@@ -206,8 +206,7 @@ struct Records {
   __device__ float* largest() const { return at; }
   __device__ int* rule() const { return reinterpret_cast<int*>(at + pitch); }
   __device__ float* distance() const { return at + 2 * pitch; }
-  __device__ float* sum() const { return at + 3 * pitch; }
-  __device__ float* weighted(int output) const { return at + (4 + output) * pitch; }
+  __device__ float* weighted(int output) const { return at + (4 + output) * pitch; }  ///< -1: the sum
 };
 
 /// A block's shared memory in `step`. `own`: rules of a block.
@@ -290,13 +289,11 @@ __device__ __forceinline__ void leave_record(int own, int outputs, int rules, fl
     }
     sum = sum_over_lanes<kWarp>(sum);
     if (lane != 0) continue;
+    mine.weighted(item - 1)[block] = sum;
     if (item == 0) {
       mine.largest()[block] = leader.value;
       mine.rule()[block] = leader.index;
       mine.distance()[block] = leader.index < rules ? memory.distance[leader.index - first] : 0.0f;
-      mine.sum()[block] = sum;
-    } else {
-      mine.weighted(item - 1)[block] = sum;
     }
   }
 }
@@ -376,22 +373,19 @@ __global__ void __launch_bounds__(Block)
     // A new rule fires with l = 0, the largest there is: by this the sums over earlier rules shrink beside it.
     const float earlier = adds ? exp_below(leader.value, 0.0f) : 1.0f;
     top = adds ? 0.0f : leader.value;
-    float sum = 0.0f;
-#pragma unroll 2
-    for (int b = lane; b < blocks; b += kWarp) {
-      sum += exp_below(records.largest()[b], leader.value) * records.sum()[b];
-    }
-    inverse_sum = __fdividef(1.0f, sum_over_lanes<kWarp>(sum) * earlier + (adds ? 1.0f : 0.0f));
+    // Every warp finds the sum, which stands above the outputs in the records, then its own outputs.
 #pragma unroll 1
-    for (int l = warp; l < outputs; l += kWarps) {
+    for (int l = -1; l < outputs; l = l < 0 ? warp : l + kWarps) {
       float weighted = 0.0f;
 #pragma unroll 2
       for (int b = lane; b < blocks; b += kWarp) {
         weighted += exp_below(records.largest()[b], leader.value) * records.weighted(l)[b];
       }
-      weighted = sum_over_lanes<kWarp>(weighted);
-      if (lane == 0) {
-        memory.output[l] = (weighted * earlier + (adds ? memory.target[l] : 0.0f)) * inverse_sum;
+      weighted = sum_over_lanes<kWarp>(weighted) * earlier;
+      if (l < 0) {
+        inverse_sum = __fdividef(1.0f, weighted + (adds ? 1.0f : 0.0f));
+      } else if (lane == 0) {
+        memory.output[l] = (weighted + (adds ? memory.target[l] : 0.0f)) * inverse_sum;
         memory.error[l] = memory.output[l] - memory.target[l];
       }
     }

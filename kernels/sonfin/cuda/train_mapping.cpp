@@ -135,9 +135,9 @@ std::vector<Constraint> constraints() {
        [](const Configuration& c, const Problem& p, const Identity&) {
          return Tiling(c).span() <= std::max(2 * padded(p.at("dim")) - 1, kWarp);
        }},
-      {"a row in at most 16 passes", "vector",
+      {"a row in at most 64 passes", "vector",
        [](const Configuration& c, const Problem& p, const Identity&) {
-         return padded(p.at("dim")) <= 16 * Tiling(c).span();
+         return padded(p.at("dim")) <= 64 * Tiling(c).span();
        }},
       {"no more than half of a block without a rule", "vector",
        [](const Configuration& c, const Problem& p, const Identity&) {
@@ -194,16 +194,20 @@ class TrainMapping final : public Mapping {
 
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     // One pack of four inputs a thread, up to two warps a rule: good everywhere, best nowhere. The rest is what fits.
+    // A launch is set up early where all its blocks find room beside those of the one before.
     const SearchSpace all = space(device);
     const std::int64_t stride = padded(problem.at("dim"));
     const std::int64_t wanted = std::clamp<std::int64_t>(power_of_two_below(stride / 4), 1, 64);
     for (const std::int64_t kernels : {1, 2}) {
       for (std::int64_t lanes = wanted; lanes <= 1024; lanes *= 2) {
         for (const std::int64_t block : {128, 64, 32, 256, 512, 1024}) {
+          if (block < lanes) continue;
           const std::string configuration =
               fmt::format("coarsen_count=1 block_size={} threads_per_rule={} vector=4 kernels={} scheme=graph{}{}",
                           block, lanes, kernels, kernels > 1 ? " combine_size=1024" : "",
-                          device.compute_capability() >= 90 ? " launch=ordered" : "");
+                          device.compute_capability() < 90                               ? ""
+                          : ceil_div(problem.at("rules"), block / lanes) <= device.units ? " launch=overlapped"
+                                                                                         : " launch=ordered");
           const Configuration candidate = all.parse(configuration);
           if (!all.violated(candidate, problem)) return candidate;
         }
