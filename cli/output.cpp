@@ -97,6 +97,7 @@ void ProgressBar::clear() {
 std::string short_number(double value) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   const double size = std::abs(value);
+  if (size != 0 && size < 1) return fmt::format("{:.3g}", value);
   const int decimals = size >= 100 ? 0 : size >= 10 ? 1 : 2;
   return fmt::format("{:.{}f}", value, decimals);
 }
