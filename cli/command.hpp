@@ -1,7 +1,10 @@
-// The commands of the program `heddle`, one file each.
+// Commands of the program and their options. Hides the parser of the command line, whose header takes longer to
+// compile than all else here.
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -11,12 +14,47 @@ namespace heddle::cli {
 
 /// What a command does once its arguments are read; returns the exit code. Throws heddle::Error.
 using Action = std::function<int()>;
+/// Takes the text of one value. Throws Error(usage) that names the option, what was found and what was expected.
+using Reader = std::function<void(const std::string& value)>;
 
-/// Each declares a command with its options on `program`. Parsing a command line that names the command sets `chosen`.
-void add_devices(CLI::App& program, Action& chosen);
-void add_tune(CLI::App& program, Action& chosen);
-void add_train(CLI::App& program, Action& chosen);
-void add_predict(CLI::App& program, Action& chosen);
-void add_profiles(CLI::App& program, Action& chosen);
+/// One command, or the program itself. A view: copies declare options of the same command. What options refer to has to
+/// live until the action has run.
+class Command {
+ public:
+  Command(CLI::App& parser, Action& chosen) : parser_(parser), chosen_(chosen) {}
+
+  /// `heddle ... NAME`
+  Command add(const std::string& name, const std::string& meaning);
+  /// What runs when the command line names this command.
+  void action(Action run);
+
+  /// `type`: what help shows for the value, "FILE".
+  void positional(const std::string& name, const std::string& type, const std::string& meaning, std::string& value);
+  void option(const std::string& name, const std::string& type, const std::string& meaning, std::string& value);
+  void option(const std::string& name, const std::string& type, const std::string& meaning, Reader read);
+  /// May be given several times, or once with values between commas; `read` gets one at a time.
+  void list(const std::string& name, const std::string& type, const std::string& meaning, Reader read);
+  void flag(const std::string& names, const std::string& meaning, bool& value);
+  /// --NAME and --no-NAME.
+  void toggle(const std::string& name, const std::string& meaning, std::function<void(bool)> read);
+  /// Options declared from now on, by this object, stand under a title of their own in the help.
+  void group(std::string title) { group_ = std::move(title); }
+
+ private:
+  CLI::App& parser_;
+  Action& chosen_;
+  std::string group_ = "Options";
+};
+
+/// One file each: declares a command with its options.
+void add_devices(Command& program);
+void add_tune(Command& program);
+void add_train(Command& program);
+void add_predict(Command& program);
+void add_profiles(Command& program);
+
+/// Reads a whole command line, the program's name left out. Returns what is to be done; nothing if help or the version
+/// was asked for and has been printed. Throws Error(usage), and what a Reader throws.
+[[nodiscard]] Action parse(std::vector<std::string> arguments);
 
 }  // namespace heddle::cli

@@ -15,8 +15,8 @@ struct DataArguments {
   Header header = Header::detect;
 };
 /// --label, --header, --no-header
-void add_data_options(CLI::App& command, DataArguments& arguments);
+void add_data_options(Command& command, DataArguments& arguments);
 /// --task
-void add_task(CLI::App& command, DataArguments& arguments);
+void add_task(Command& command, DataArguments& arguments);
 
 }  // namespace heddle::cli

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "heddle/cli/command.hpp"
@@ -58,11 +57,11 @@ int run(const Common& common) {
 
 }  // namespace
 
-void add_devices(CLI::App& program, Action& chosen) {
-  auto* const command = program.add_subcommand("devices", "What can run here, the best first, and why the rest cannot");
+void add_devices(Command& program) {
+  Command command = program.add("devices", "What can run here, the best first, and why the rest cannot");
   const auto common = std::make_shared<Common>();
-  add_common(*command, *common);
-  command->callback([common, &chosen] { chosen = [common] { return run(*common); }; });
+  add_common(command, *common);
+  command.action([common] { return run(*common); });
 }
 
 }  // namespace heddle::cli

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -29,28 +28,26 @@ std::optional<Number> parse(std::string_view text) {
 
 }  // namespace
 
-void add_common(CLI::App& command, Common& common) {
-  command.add_flag("--json", common.json, "One JSON document on standard output and nothing else there");
-  command.add_flag("--quiet,-q", common.quiet, "No progress and no remarks");
+void add_common(Command& command, Common& common) {
+  command.flag("--json", "One JSON document on standard output and nothing else there", common.json);
+  command.flag("--quiet,-q", "No progress and no remarks", common.quiet);
 }
 
-void add_device(CLI::App& command, std::string& device) {
-  command.add_option("--device", device, "What to run on, as 'heddle devices' lists it [default: the best one]")
-      ->type_name("D");
+void add_device(Command& command, std::string& device) {
+  command.option("--device", "D", "What to run on, as 'heddle devices' lists it [default: the best one]", device);
 }
 
-void add_profile_file(CLI::App& command, std::string& file) {
-  command
-      .add_option("--profiles", file,
-                  "Profile database [default: HEDDLE_PROFILES, else heddle/profiles.sqlite in the XDG data directory]")
-      ->type_name("FILE");
+void add_profile_file(Command& command, std::string& file) {
+  command.option("--profiles", "FILE",
+                 "Profile database [default: HEDDLE_PROFILES, else heddle/profiles.sqlite in the XDG data directory]",
+                 file);
 }
 
 ProfileStore open_profiles(const std::string& file, ProfileStore::Access access) {
   return ProfileStore(file.empty() ? ProfileStore::default_file() : std::filesystem::path(file), access);
 }
 
-void add_sizes(CLI::App& command, Sizes& sizes, bool list) {
+void add_sizes(Command& command, Sizes& sizes, bool list) {
   std::vector<Axis> axes;
   for (const KernelFamily* family : families()) {
     for (const Axis& axis : family->axes()) {
@@ -64,11 +61,9 @@ void add_sizes(CLI::App& command, Sizes& sizes, bool list) {
       sizes[axis.name] = list ? read_list(option, text, axis.maximum)
                               : std::vector<std::int64_t>{read_integer(option, text, 1, axis.maximum)};
     };
-    command
-        .add_option_function<std::string>(
-            option, read,
-            list ? "Sizes of the problems, as 64 or 32,64,128 or 32..1024 (doubling)" : "Size of the problem")
-        ->type_name(list ? "LIST" : "N");
+    command.option(option, list ? "LIST" : "N",
+                   list ? "Sizes of the problems, as 64 or 32,64,128 or 32..1024 (doubling)" : "Size of the problem",
+                   read);
   }
 }
 

@@ -7,12 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "heddle/cli/command.hpp"
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/profiles/profile_store.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace heddle::cli {
 
@@ -21,16 +18,16 @@ struct Common {
   bool json = false;   ///< one document on standard output and nothing else
   bool quiet = false;  ///< no progress, no remarks
 };
-void add_common(CLI::App& command, Common& common);
-void add_device(CLI::App& command, std::string& device);
-void add_profile_file(CLI::App& command, std::string& file);
+void add_common(Command& command, Common& common);
+void add_device(Command& command, std::string& device);
+void add_profile_file(Command& command, std::string& file);
 /// The file named, else the default one.
 [[nodiscard]] ProfileStore open_profiles(const std::string& file, ProfileStore::Access access);
 
 /// Values for the axes of the families' problems, by axis name, as `--rules LIST` and so on gave them.
 using Sizes = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
 /// One option for every axis that some family has. `list`: whether an option takes more than one value.
-void add_sizes(CLI::App& command, Sizes& sizes, bool list);
+void add_sizes(Command& command, Sizes& sizes, bool list);
 
 /// All read the value of `option`, and throw Error(usage) that names it, what was found and what was expected.
 [[nodiscard]] std::int64_t read_integer(const std::string& option, const std::string& text, std::int64_t least,

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -134,19 +133,18 @@ int run(const PredictOptions& options) {
 
 }  // namespace
 
-void add_predict(CLI::App& program, Action& chosen) {
-  auto* const command = program.add_subcommand("predict", "Apply a model to rows");
+void add_predict(Command& program) {
+  Command command = program.add("predict", "Apply a model to rows");
   const auto options = std::make_shared<PredictOptions>();
-  command->add_option("model", options->model, "What 'heddle train' wrote")->type_name("MODEL")->required();
-  command->add_option("data", options->rows, "Rows, with or without labels")->type_name("DATA")->required();
-  add_data_options(*command, options->data);
-  command
-      ->add_option("--output", options->output, "Write the predictions as CSV to this file [default: standard output]")
-      ->type_name("FILE");
-  add_device(*command, options->device);
-  add_profile_file(*command, options->profiles);
-  add_common(*command, options->common);
-  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.positional("model", "MODEL", "What 'heddle train' wrote", options->model);
+  command.positional("data", "DATA", "Rows, with or without labels", options->rows);
+  add_data_options(command, options->data);
+  command.option("--output", "FILE", "Write the predictions as CSV to this file [default: standard output]",
+                 options->output);
+  add_device(command, options->device);
+  add_profile_file(command, options->profiles);
+  add_common(command, options->common);
+  command.action([options] { return run(*options); });
 }
 
 }  // namespace heddle::cli

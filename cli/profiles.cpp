@@ -2,24 +2,20 @@
 
 #include "heddle/cli/profiles.hpp"
 
-#include <CLI/CLI.hpp>
-#include <utility>
-
 namespace heddle::cli {
 
-CLI::App& add_subcommand(CLI::App& profiles, Action& chosen, const std::string& name, const std::string& meaning,
-                         const std::shared_ptr<ProfileOptions>& options, ProfileAction run) {
-  auto* const command = profiles.add_subcommand(name, meaning);
-  add_profile_file(*command, options->profiles);
-  add_common(*command, options->common);
-  command->callback([options, &chosen, run = std::move(run)] { chosen = [options, run] { return run(*options); }; });
-  return *command;
+Command add_subcommand(Command& profiles, const std::string& name, const std::string& meaning,
+                       const std::shared_ptr<ProfileOptions>& options, int (*run)(const ProfileOptions&)) {
+  Command command = profiles.add(name, meaning);
+  add_profile_file(command, options->profiles);
+  add_common(command, options->common);
+  command.action([options, run] { return run(*options); });
+  return command;
 }
 
-void add_family(CLI::App& command, ProfileOptions& options) {
-  command.add_option("--family", options.family, "Only this kernel family")
-      ->type_name("F")
-      ->each([](const std::string& name) { (void)family(name); });
+void add_family(Command& command, ProfileOptions& options) {
+  command.option("--family", "F", "Only this kernel family",
+                 [&options](const std::string& name) { options.family = family(name).name(); });
 }
 
 const KernelFamily* find_family(const std::string& name) {
@@ -40,10 +36,10 @@ std::string state(const Profile& profile) {
   return is_stale(profile) ? "imported, stale" : "imported";
 }
 
-void add_profiles(CLI::App& program, Action& chosen) {
-  auto* const command = program.add_subcommand("profiles", "Look into the profile database, carry it between machines");
-  add_look(*command, chosen);
-  add_carry(*command, chosen);
+void add_profiles(Command& program) {
+  Command command = program.add("profiles", "Look into the profile database, carry it between machines");
+  add_look(command);
+  add_carry(command);
 }
 
 }  // namespace heddle::cli

@@ -1,7 +1,6 @@
 // What the subcommands of `heddle profiles` share.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,17 +19,15 @@ struct ProfileOptions {
   bool all = false;
 };
 
-/// Options are kept alive by the action.
-using ProfileAction = std::function<int(const ProfileOptions&)>;
-/// Declares `heddle profiles NAME` with what every subcommand takes.
-CLI::App& add_subcommand(CLI::App& profiles, Action& chosen, const std::string& name, const std::string& meaning,
-                         const std::shared_ptr<ProfileOptions>& options, ProfileAction run);
-void add_family(CLI::App& command, ProfileOptions& options);
+/// `heddle profiles NAME` with what every subcommand takes. `options` live until `run` has.
+Command add_subcommand(Command& profiles, const std::string& name, const std::string& meaning,
+                       const std::shared_ptr<ProfileOptions>& options, int (*run)(const ProfileOptions&));
+void add_family(Command& command, ProfileOptions& options);
 
 /// profiles_look.cpp: list, show, explain
-void add_look(CLI::App& profiles, Action& chosen);
+void add_look(Command& profiles);
 /// profiles_carry.cpp: export, import, verify, prune
-void add_carry(CLI::App& profiles, Action& chosen);
+void add_carry(Command& profiles);
 
 /// The family called so, or none: a database may know families that this program does not.
 [[nodiscard]] const KernelFamily* find_family(const std::string& name);

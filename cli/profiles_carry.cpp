@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <utility>
 
@@ -164,27 +163,27 @@ int prune(const ProfileOptions& options) {
 
 }  // namespace
 
-void add_carry(CLI::App& profiles, Action& chosen) {
+void add_carry(Command& profiles) {
   auto options = std::make_shared<ProfileOptions>();
-  auto* command = &add_subcommand(profiles, chosen, "export", "Write profiles to a JSON file", options, export_to);
-  command->add_option("file", options->file, "Where to write")->type_name("FILE")->required();
-  add_family(*command, *options);
+  Command exporting = add_subcommand(profiles, "export", "Write profiles to a JSON file", options, export_to);
+  exporting.positional("file", "FILE", "Where to write", options->file);
+  add_family(exporting, *options);
 
   options = std::make_shared<ProfileOptions>();
-  command = &add_subcommand(profiles, chosen, "import", "Take profiles from a JSON file where they are better", options,
-                            import_from);
-  command->add_option("file", options->file, "What 'heddle profiles export' wrote")->type_name("FILE")->required();
+  Command importing =
+      add_subcommand(profiles, "import", "Take profiles from a JSON file where they are better", options, import_from);
+  importing.positional("file", "FILE", "What 'heddle profiles export' wrote", options->file);
 
   options = std::make_shared<ProfileOptions>();
-  command = &add_subcommand(profiles, chosen, "verify", "Measure imported and stale profiles on this machine", options,
-                            verify_profiles);
-  command->add_flag("--all", options->all, "Every profile of the device");
-  add_family(*command, *options);
-  add_sizes(*command, options->sizes, true);
-  add_device(*command, options->device);
+  Command verifying = add_subcommand(profiles, "verify", "Measure imported and stale profiles on this machine", options,
+                                     verify_profiles);
+  verifying.flag("--all", "Every profile of the device", options->all);
+  add_family(verifying, *options);
+  add_sizes(verifying, options->sizes, true);
+  add_device(verifying, options->device);
 
   options = std::make_shared<ProfileOptions>();
-  add_subcommand(profiles, chosen, "prune", "Remove what was made from kernel sources of the past", options, prune);
+  add_subcommand(profiles, "prune", "Remove what was made from kernel sources of the past", options, prune);
 }
 
 }  // namespace heddle::cli

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "heddle/cli/json.hpp"
@@ -195,22 +195,20 @@ int explain(const ProfileOptions& options) {
 
 }  // namespace
 
-void add_look(CLI::App& profiles, Action& chosen) {
-  auto options = std::make_shared<ProfileOptions>();
-  auto* command = &add_subcommand(profiles, chosen, "list", "The profiles there are, a line each", options, list);
-  add_family(*command, *options);
-  add_sizes(*command, options->sizes, true);
-
-  options = std::make_shared<ProfileOptions>();
-  command = &add_subcommand(profiles, chosen, "show", "All that is known about problems, failures too", options, show);
-  add_family(*command, *options);
-  add_sizes(*command, options->sizes, true);
-
-  options = std::make_shared<ProfileOptions>();
-  command = &add_subcommand(profiles, chosen, "explain", "What would run for a problem, and why", options, explain);
-  add_family(*command, *options);
-  add_sizes(*command, options->sizes, false);
-  add_device(*command, options->device);
+void add_look(Command& profiles) {
+  for (const auto& [name, meaning, run] :
+       {std::tuple{"list", "The profiles there are, a line each", &list},
+        std::tuple{"show", "All that is known about problems, failures too", &show}}) {
+    const auto options = std::make_shared<ProfileOptions>();
+    Command command = add_subcommand(profiles, name, meaning, options, run);
+    add_family(command, *options);
+    add_sizes(command, options->sizes, true);
+  }
+  const auto options = std::make_shared<ProfileOptions>();
+  Command command = add_subcommand(profiles, "explain", "What would run for a problem, and why", options, explain);
+  add_family(command, *options);
+  add_sizes(command, options->sizes, false);
+  add_device(command, options->device);
 }
 
 }  // namespace heddle::cli

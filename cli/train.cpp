@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -151,14 +150,11 @@ int run(const TrainOptions& options) {
   return exit_interrupted;
 }
 
-void add_trainer_option(CLI::App& command, const Option& option, OptionValues& values) {
+void add_trainer_option(Command& command, const Option& option, OptionValues& values) {
+  const std::string& name = option.name;
   if (option.kind == Option::Kind::flag) {
-    command
-        .add_flag_function(
-            fmt::format("--{0},!--no-{0}", option.name),
-            [&values, name = option.name](std::int64_t count) { values.set(name, count > 0 ? "true" : "false"); },
-            fmt::format("{} [default: {}]", option.meaning, option.default_value == "true" ? "yes" : "no"))
-        ->group("Training");
+    command.toggle(name, fmt::format("{} [default: {}]", option.meaning, option.default_value == "true" ? "yes" : "no"),
+                   [&values, name](bool on) { values.set(name, on ? "true" : "false"); });
     return;
   }
   const char* const type = option.kind == Option::Kind::integer  ? "N"
@@ -166,35 +162,30 @@ void add_trainer_option(CLI::App& command, const Option& option, OptionValues& v
                                                                  : "WORD";
   std::string meaning = option.meaning;
   for (const std::string& choice : option.choices) meaning += (&choice == option.choices.data() ? ": " : ", ") + choice;
-  command
-      .add_option_function<std::string>(
-          "--" + option.name, [&values, name = option.name](const std::string& value) { values.set(name, value); },
-          fmt::format("{} [default: {}]", meaning, option.default_value))
-      ->type_name(type)
-      ->group("Training");
+  command.option("--" + name, type, fmt::format("{} [default: {}]", meaning, option.default_value),
+                 [&values, name](const std::string& value) { values.set(name, value); });
 }
 
 }  // namespace
 
-void add_train(CLI::App& program, Action& chosen) {
+void add_train(Command& program) {
   const Trainer& trainer = *trainers().front();
-  auto* const command = program.add_subcommand("train", std::string("Train: ") + std::string(trainer.meaning()));
+  Command command = program.add("train", fmt::format("Train: {}", trainer.meaning()));
   const auto options = std::make_shared<TrainOptions>(trainer);
-  command->add_option("data", options->train, "Training rows: numeric text, IDX, or gzip of either")
-      ->type_name("DATA")
-      ->required();
-  command->add_option("--test", options->test, "Rows to score after every epoch")->type_name("DATA");
-  add_data_options(*command, options->data);
-  command->add_option("--test-label", options->test_label, "The same for the test rows [default: as --label]")
-      ->type_name("COLUMN");
-  add_task(*command, options->data);
-  for (const Option& option : trainer.options()) add_trainer_option(*command, option, options->values);
-  command->add_option("--resume", options->resume, "Go on training this model")->type_name("MODEL");
-  command->add_option("--model", options->model, "Where to keep the model")->type_name("FILE")->capture_default_str();
-  add_device(*command, options->device);
-  add_profile_file(*command, options->profiles);
-  add_common(*command, options->common);
-  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.positional("data", "DATA", "Training rows: numeric text, IDX, or gzip of either", options->train);
+  command.option("--test", "DATA", "Rows to score after every epoch", options->test);
+  add_data_options(command, options->data);
+  command.option("--test-label", "COLUMN", "The same for the test rows [default: as --label]", options->test_label);
+  add_task(command, options->data);
+  command.option("--resume", "MODEL", "Go on training this model", options->resume);
+  command.option("--model", "FILE", fmt::format("Where to keep the model [default: {}]", options->model),
+                 options->model);
+  add_device(command, options->device);
+  add_profile_file(command, options->profiles);
+  add_common(command, options->common);
+  command.group("Training");
+  for (const Option& option : trainer.options()) add_trainer_option(command, option, options->values);
+  command.action([options] { return run(*options); });
 }
 
 }  // namespace heddle::cli

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -244,46 +243,31 @@ int run(const TuneOptions& options) {
 
 }  // namespace
 
-void add_tune(CLI::App& program, Action& chosen) {
-  auto* const command = program.add_subcommand("tune", "Find the fastest mappings on a device and keep them");
+void add_tune(Command& program) {
+  Command command = program.add("tune", "Find the fastest mappings on a device and keep them");
   const auto options = std::make_shared<TuneOptions>();
-  add_device(*command, options->device);
+  add_device(command, options->device);
   std::string names;
   for (const KernelFamily* each : families()) names += (names.empty() ? "" : ", ") + std::string(each->name());
-  command->add_option("--family", options->families, "Kernel families to tune: " + names + " [default: all]")
-      ->type_name("F")
-      ->allow_extra_args(false)
-      ->delimiter(',')
-      ->each([](const std::string& name) { (void)family(name); });
-  add_sizes(*command, options->sizes, true);
+  command.list("--family", "F", "Kernel families to tune: " + names + " [default: all]",
+               [options](const std::string& name) { options->families.emplace_back(family(name).name()); });
+  add_sizes(command, options->sizes, true);
   names.clear();
   for (const StrategyEntry& each : strategies()) names += fmt::format("\n  {}: {}", each.name, each.meaning);
-  command->add_option("--strategy", options->tuner.strategy, "How to search" + names)
-      ->type_name("S")
-      ->capture_default_str()
-      ->each([](const std::string& name) { (void)strategy(name); });
-  command
-      ->add_option_function<std::string>(
-          "--budget", [options](const std::string& text) { options->budget.seconds = read_duration("--budget", text); },
-          "Time to spend, as 30s, 5m or 1h [default: 10m, or none with --evaluations]")
-      ->type_name("TIME");
-  command
-      ->add_option_function<std::string>(
-          "--evaluations",
-          [options](const std::string& text) { options->budget.evaluations = read_integer("--evaluations", text, 1); },
-          "Configurations to try at most, all problems together")
-      ->type_name("N");
-  command
-      ->add_option_function<std::string>(
-          "--seed",
-          [options](const std::string& text) {
-            options->tuner.seed = static_cast<std::uint64_t>(read_integer("--seed", text, 0));
-          },
-          "Of the search and of the workload [default: 1]")
-      ->type_name("N");
-  add_profile_file(*command, options->profiles);
-  add_common(*command, options->common);
-  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.option("--strategy", "S", fmt::format("How to search [default: {}]{}", options->tuner.strategy, names),
+                 [options](const std::string& name) { options->tuner.strategy = strategy(name).name; });
+  command.option("--budget", "TIME", "Time to spend, as 30s, 5m or 1h [default: 10m, or none with --evaluations]",
+                 [options](const std::string& text) { options->budget.seconds = read_duration("--budget", text); });
+  command.option(
+      "--evaluations", "N", "Configurations to try at most, all problems together",
+      [options](const std::string& text) { options->budget.evaluations = read_integer("--evaluations", text, 1); });
+  command.option("--seed", "N", fmt::format("Of the search and of the workload [default: {}]", options->tuner.seed),
+                 [options](const std::string& text) {
+                   options->tuner.seed = static_cast<std::uint64_t>(read_integer("--seed", text, 0));
+                 });
+  add_profile_file(command, options->profiles);
+  add_common(command, options->common);
+  command.action([options] { return run(*options); });
 }
 
 }  // namespace heddle::cli

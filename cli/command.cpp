@@ -1,0 +1,122 @@
+#include "heddle/cli/command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "heddle/kernels/error.hpp"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* kDescription =
+    "heddle finds the fastest mapping of fuzzy neural network training on the device at hand, keeps it in a profile\n"
+    "database, and trains with it.";
+
+constexpr const char* kFooter =
+    "Start with 'heddle devices', then 'heddle tune', then 'heddle train DATA'; 'heddle help COMMAND' tells more.\n"
+    "Exit codes: 0 done, 2 wrong usage, 3 bad input, 4 no such device or toolchain, 5 profile database, 1 a bug,\n"
+    "130 interrupted.";
+
+/// Shows a flag and its opposite as "--shuffle,--no-shuffle".
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(34); }
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, positional);
+    constexpr std::string_view kOpposite = "{false}";
+    if (const std::size_t found = name.find(kOpposite); found != std::string::npos) name.erase(found, kOpposite.size());
+    return name;
+  }
+};
+
+[[noreturn]] void refuse(const CLI::App& program, const std::string& complaint) {
+  std::string help = "heddle help";
+  for (const CLI::App* named = &program; !named->get_subcommands().empty();) {
+    named = named->get_subcommands().front();
+    help += " " + named->get_name();
+  }
+  throw Error(ErrorKind::usage, fmt::format("{}; '{}' tells what can be given", complaint, help));
+}
+
+}  // namespace
+
+Command Command::add(const std::string& name, const std::string& meaning) {
+  return {*parser_.add_subcommand(name, meaning), chosen_};
+}
+
+void Command::action(Action run) {
+  parser_.callback([&chosen = chosen_, run = std::move(run)] { chosen = run; });
+}
+
+void Command::positional(const std::string& name, const std::string& type, const std::string& meaning,
+                         std::string& value) {
+  parser_.add_option(name, value, meaning)->type_name(type)->required();
+}
+
+void Command::option(const std::string& name, const std::string& type, const std::string& meaning, std::string& value) {
+  option(name, type, meaning, [&value](const std::string& text) { value = text; });
+}
+
+void Command::option(const std::string& name, const std::string& type, const std::string& meaning, Reader read) {
+  parser_.add_option_function(name, read, meaning)->type_name(type)->group(group_);
+}
+
+void Command::list(const std::string& name, const std::string& type, const std::string& meaning, Reader read) {
+  const auto read_all = [read = std::move(read)](const std::vector<std::string>& values) {
+    for (const std::string& value : values) read(value);
+  };
+  parser_.add_option_function<std::vector<std::string>>(name, read_all, meaning)
+      ->type_name(type)
+      ->group(group_)
+      ->allow_extra_args(false)
+      ->delimiter(',');
+}
+
+void Command::flag(const std::string& names, const std::string& meaning, bool& value) {
+  parser_.add_flag(names, value, meaning)->group(group_);
+}
+
+void Command::toggle(const std::string& name, const std::string& meaning, std::function<void(bool)> read) {
+  const auto read_count = [read = std::move(read)](std::int64_t count) { read(count > 0); };
+  parser_.add_flag_function(fmt::format("--{0},!--no-{0}", name), read_count, meaning)->group(group_);
+}
+
+Action parse(std::vector<std::string> arguments) {
+  CLI::App program(kDescription, "heddle");
+  program.set_version_flag("--version", "heddle " HEDDLE_VERSION);
+  program.formatter(std::make_shared<HelpFormatter>());
+  Action chosen;
+  Command commands(program, chosen);
+  add_devices(commands);
+  add_tune(commands);
+  add_train(commands);
+  add_predict(commands);
+  add_profiles(commands);
+  program.footer(kFooter);  // after the commands, which would inherit it
+
+  if (arguments.empty()) arguments = {"--help"};
+  if (arguments.front() == "help") {  // "help tune" is "tune --help"
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    program.parse(std::move(arguments));
+  } catch (const CLI::Success& success) {
+    program.exit(success);
+    return {};
+  } catch (const CLI::ExtrasError&) {
+    refuse(program, fmt::format("unexpected argument '{}'", program.remaining(true).front()));
+  } catch (const CLI::ParseError& error) {
+    refuse(program, error.what());
+  }
+  if (!chosen) refuse(program, "no command");
+  return chosen;
+}
+
+}  // namespace heddle::cli
