@@ -25,7 +25,7 @@ struct Progress {
   int position;  ///< next position of `order` to be learnt
   int halted;    ///< 1: this position wants a rule and the plan's capacity, below the cap, is used up
   int reserved;
-  double loss;   ///< sum of E over the samples learnt so far
+  double loss;  ///< sum of E over the samples learnt so far
 };
 
 /// What the batch prediction reads.

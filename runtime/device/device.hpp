@@ -123,7 +123,7 @@ class Device {
 struct DeviceListing {
   std::string label;
   std::optional<DeviceIdentity> identity;  ///< nothing if it cannot be used
-  std::string remark;  ///< why it cannot be used, or what limits it
+  std::string remark;                      ///< why it cannot be used, or what limits it
 };
 /// Everything heddle knows how to look for, the best usable device first.
 [[nodiscard]] std::vector<DeviceListing> list_devices();

@@ -65,9 +65,10 @@ std::string Driver::text(CUresult result) const {
 
 void Driver::check(CUresult result, const std::string& where, const char* what) const {
   if (result == CUDA_SUCCESS) return;
-  throw DeviceFailure(status_of(result),
-                      fmt::format("{}: {}: {}{}", where, what, text(result),
-                                  is_fatal(result) ? "; this device cannot be used until the program is started again" : ""));
+  throw DeviceFailure(
+      status_of(result),
+      fmt::format("{}: {}: {}{}", where, what, text(result),
+                  is_fatal(result) ? "; this device cannot be used until the program is started again" : ""));
 }
 
 }  // namespace heddle
