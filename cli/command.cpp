@@ -62,12 +62,12 @@ void Command::option(const std::string& name, const std::string& type, const std
   option(name, type, meaning, [&value](const std::string& text) { value = text; });
 }
 
-void Command::option(const std::string& name, const std::string& type, const std::string& meaning, Reader read) {
+void Command::option(const std::string& name, const std::string& type, const std::string& meaning, const Reader& read) {
   parser_.add_option_function(name, read, meaning)->type_name(type)->group(group_);
 }
 
-void Command::list(const std::string& name, const std::string& type, const std::string& meaning, Reader read) {
-  const auto read_all = [read = std::move(read)](const std::vector<std::string>& values) {
+void Command::list(const std::string& name, const std::string& type, const std::string& meaning, const Reader& read) {
+  const auto read_all = [read](const std::vector<std::string>& values) {
     for (const std::string& value : values) read(value);
   };
   parser_.add_option_function<std::vector<std::string>>(name, read_all, meaning)
@@ -81,8 +81,8 @@ void Command::flag(const std::string& names, const std::string& meaning, bool& v
   parser_.add_flag(names, value, meaning)->group(group_);
 }
 
-void Command::toggle(const std::string& name, const std::string& meaning, std::function<void(bool)> read) {
-  const auto read_count = [read = std::move(read)](std::int64_t count) { read(count > 0); };
+void Command::toggle(const std::string& name, const std::string& meaning, const std::function<void(bool)>& read) {
+  const auto read_count = [read](std::int64_t count) { read(count > 0); };
   parser_.add_flag_function(fmt::format("--{0},!--no-{0}", name), read_count, meaning)->group(group_);
 }
 

@@ -31,12 +31,12 @@ class Command {
   /// `type`: what help shows for the value, "FILE".
   void positional(const std::string& name, const std::string& type, const std::string& meaning, std::string& value);
   void option(const std::string& name, const std::string& type, const std::string& meaning, std::string& value);
-  void option(const std::string& name, const std::string& type, const std::string& meaning, Reader read);
+  void option(const std::string& name, const std::string& type, const std::string& meaning, const Reader& read);
   /// May be given several times, or once with values between commas; `read` gets one at a time.
-  void list(const std::string& name, const std::string& type, const std::string& meaning, Reader read);
+  void list(const std::string& name, const std::string& type, const std::string& meaning, const Reader& read);
   void flag(const std::string& names, const std::string& meaning, bool& value);
   /// --NAME and --no-NAME.
-  void toggle(const std::string& name, const std::string& meaning, std::function<void(bool)> read);
+  void toggle(const std::string& name, const std::string& meaning, const std::function<void(bool)>& read);
   /// Options declared from now on, by this object, stand under a title of their own in the help.
   void group(std::string title) { group_ = std::move(title); }
 

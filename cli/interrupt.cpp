@@ -17,8 +17,9 @@ extern "C" void ask_to_stop(int) {
 
 }  // namespace
 
-void install_signal_handlers() {
-  std::signal(SIGPIPE, SIG_IGN);
+void ignore_closed_pipes() { std::signal(SIGPIPE, SIG_IGN); }
+
+void catch_interrupts() {
   struct sigaction action = {};
   action.sa_handler = ask_to_stop;
   action.sa_flags = SA_RESTART;

@@ -23,7 +23,7 @@ void complain(std::string text) {
 
 int main(int count, char** values) {
   using namespace heddle;
-  cli::install_signal_handlers();
+  cli::ignore_closed_pipes();
   try {
     const cli::Action action = cli::parse({values + 1, values + count});
     const int code = action ? action() : 0;

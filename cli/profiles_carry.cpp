@@ -101,6 +101,7 @@ int verify_profiles(const ProfileOptions& options) {
            !(options.all || profile.imported || is_stale(profile));
   });
 
+  catch_interrupts();
   ProgressBar bar(options.common.quiet);
   Json records = Json::array();
   Table table({{"family"}, {"problem"}, {"before", Table::Align::right}, {"now us", Table::Align::right}, {"outcome"}});

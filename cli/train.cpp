@@ -121,6 +121,7 @@ int run(const TrainOptions& options) {
     if (!options.common.quiet) note(line);
   };
   observer.stop = interrupted;
+  catch_interrupts();
   const TrainingJob job{.train = &train,
                         .test = test ? &*test : nullptr,
                         .resume = resumed ? &*resumed : nullptr,

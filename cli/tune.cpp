@@ -95,14 +95,13 @@ class ResultPrinter {
   bool headed_ = false;
 };
 
+/// What matters most comes first: a terminal may cut the end off.
 std::string progress_text(const TuningProgress& progress) {
-  std::string text =
-      fmt::format("{} of {}  {}  {}", progress.problem_index + 1, progress.problems,
-                  progress.problem != nullptr ? progress.problem->text() : "", heddle::text(progress.stage));
-  if (progress.best) text += fmt::format("  best {} us", short_number(*progress.best));
-  text += fmt::format("  {} tried", progress.all_evaluations);
+  std::string text = fmt::format("{}/{}", progress.problem_index + 1, progress.problems);
   if (progress.seconds_left) text += fmt::format("  {} left", duration(*progress.seconds_left));
-  return text;
+  if (progress.best) text += fmt::format("  {} us", short_number(*progress.best));
+  if (progress.problem != nullptr) text += "  " + progress.problem->text();
+  return text + fmt::format("  {}, {} tried", heddle::text(progress.stage), progress.all_evaluations);
 }
 
 Json to_json(const NamedTime& time) {
@@ -188,6 +187,7 @@ int run(const TuneOptions& options) {
 
   Budget budget = options.budget;
   if (!budget.seconds && !budget.evaluations) budget.seconds = default_seconds;
+  catch_interrupts();
   StopCondition stop(budget, interrupted);
   ProgressBar bar(options.common.quiet);
   Json results = Json::array();

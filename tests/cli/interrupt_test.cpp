@@ -69,6 +69,10 @@ TEST_CASE("Ctrl-C while training keeps the model so far") {
     kill(-process.id, round % 2 == 0 ? SIGINT : SIGTERM);
     const Outcome outcome = place.wait(process);
     CAPTURE(outcome.err);
+    if (outcome.code == 128 + SIGTERM || (outcome.code == 128 + SIGINT && outcome.err.empty())) {
+      CHECK(!std::filesystem::exists(model));  // while it read the data
+      continue;
+    }
     CHECK(outcome.code == 130);
     CHECK(outcome.err.find("interrupted") != std::string::npos);
     if (!std::filesystem::exists(model)) {
