@@ -76,8 +76,9 @@ class TrainMapping final : public Mapping {
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     const std::int64_t width = cpu::widest(device.architecture);
     const std::int64_t tiles = padded(problem.at("rules"), width) / width;
-    // Below this, what a thread saves is less than what it costs to meet the others.
-    constexpr std::int64_t kTasksPerThread = 2048;
+    // Below this, what a thread saves is little, and where other work runs too it is lost many times over: every sample
+    // waits for the thread that does not get a core.
+    constexpr std::int64_t kTasksPerThread = 8192;
     const std::int64_t work = problem.at("rules") * (problem.at("dim") + problem.at("outputs"));
     const std::int64_t wanted = std::min(tiles, work / kTasksPerThread);
     std::int64_t threads = 1;
