@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "heddle/cli/output.hpp"
 
 namespace heddle::cli {
@@ -73,10 +75,13 @@ std::string EpochTable::line(const EpochReport& report) {
   return text + "\n";
 }
 
-std::string EpochTable::closing(const std::vector<EpochReport>& epochs, std::int64_t rules) const {
-  std::string text = fmt::format("\n{} rules", rules);
-  if (!epochs.empty() && epochs.back().test) {
-    text += fmt::format(", test {} {}", task_ == Task::classify ? "accuracy" : "RMSE", value(epochs.back().test));
+std::string EpochTable::closing(const TrainingResult& result) const {
+  const std::vector<EpochReport>& epochs = result.epochs;
+  std::string text = fmt::format("\n{} rules", result.model.network.rules());
+  const auto kept = std::find_if(epochs.begin(), epochs.end(),
+                                 [&](const EpochReport& report) { return report.epoch == result.best_epoch; });
+  if (kept != epochs.end() && kept->test) {
+    text += fmt::format(", test {} {}", task_ == Task::classify ? "accuracy" : "RMSE", value(kept->test));
   }
   return text + fmt::format(", {} us per sample\n", short_number(microseconds_per_sample(epochs)));
 }

@@ -20,7 +20,7 @@ class EpochTable {
 
   [[nodiscard]] std::string line(const EpochReport& report);
   /// What came out, in one line.
-  [[nodiscard]] std::string closing(const std::vector<EpochReport>& epochs, std::int64_t rules) const;
+  [[nodiscard]] std::string closing(const TrainingResult& result) const;
 
  private:
   [[nodiscard]] std::string value(const std::optional<Score>& score) const;

@@ -84,6 +84,7 @@ int run(const PredictOptions& options) {
                                                    .header = options.data.header,
                                                    .expected = model.expectation(),
                                                    .labels_optional = true});
+  if (!options.output.empty()) check_writable(options.output);
   const auto device = open_device(options.device);
   const auto profiles = open_profiles(options.profiles, ProfileStore::Access::read).profiles();
   const Notice notice = [&](const std::string& line) {

@@ -17,7 +17,7 @@ std::set<std::int64_t> axis_sizes(const Axis& axis, const std::vector<Problem>& 
 }  // namespace
 
 std::vector<Problem> problem_grid(const KernelFamily& family, const DeviceIdentity& device, const Sizes& sizes) {
-  const std::vector<Problem> defaults = family.default_problems(device);
+  std::vector<Problem> defaults = family.default_problems(device);
   if (sizes.empty()) return defaults;
   std::vector<std::vector<Problem::Size>> grid{{}};
   for (const Axis& axis : family.axes()) {
@@ -38,6 +38,7 @@ std::vector<Problem> problem_grid(const KernelFamily& family, const DeviceIdenti
 Problem one_problem(const KernelFamily& family, const DeviceIdentity& device, const Sizes& sizes) {
   const std::vector<Problem> defaults = family.default_problems(device);
   std::vector<Problem::Size> chosen;
+  chosen.reserve(family.axes().size());
   for (const Axis& axis : family.axes()) chosen.push_back({axis.name, *axis_sizes(axis, defaults, sizes).begin()});
   return Problem(std::move(chosen));
 }

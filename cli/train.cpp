@@ -13,6 +13,7 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/files.hpp"
 #include "heddle/runtime/model/model_file.hpp"
 #include "heddle/runtime/train/trainer.hpp"
 
@@ -41,6 +42,7 @@ void check_destination(const std::filesystem::path& file) {
   if (std::filesystem::is_directory(file, ignored)) {
     throw Error(ErrorKind::input, fmt::format("option --model: '{}' is a folder, expected a file", file.string()));
   }
+  check_writable(file);
 }
 
 Dataset load_training_data(const TrainOptions& options, const std::optional<Model>& resumed) {
@@ -83,6 +85,7 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
           {"rules", result.model.network.rules()},
           {"ending", text(result.ending)},
           {"message", result.message},
+          {"best_epoch", result.best_epoch},
           {"compiler_calls", device.compiler_calls()},
           {"microseconds_per_sample", microseconds_per_sample(result.epochs)},
           {"epochs", epochs}};
@@ -138,7 +141,7 @@ int run(const TrainOptions& options) {
     print_document("train", document(options, *device, train, test, result));
   } else {
     if (!result.message.empty()) say(result.message + "\n");
-    say(table.closing(result.epochs, result.model.network.rules()));
+    say(table.closing(result));
     say(fmt::format("model: {}\n", options.model));
   }
   if (result.ending == Ending::diverged) {
@@ -146,8 +149,8 @@ int run(const TrainOptions& options) {
   }
   if (result.ending != Ending::stopped) return 0;
   flush_output();
-  note(fmt::format("interrupted; the model so far is kept in {0}, 'heddle train {1} --resume {0}' goes on from it",
-                   options.model, options.train));
+  note(fmt::format("interrupted; the model so far is kept in {0}; the same command with --resume {0} goes on from it",
+                   options.model));
   return exit_interrupted;
 }
 
