@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Test accuracy with the default options, mean of several seeds, on the sets of docs/design.md section 3.
+"""Test accuracy with the default options, mean of several seeds, on four public sets.
 
     bench/accuracy.py HEDDLE DATA DEVICE [--seeds 1,2,3] [--sets pendigits,letter,...] [--output FILE]
 

@@ -78,9 +78,12 @@ std::string EpochTable::line(const EpochReport& report) {
 std::string EpochTable::closing(const TrainingResult& result) const {
   const std::vector<EpochReport>& epochs = result.epochs;
   std::string text = fmt::format("\n{} rules", result.model.network.rules());
-  const auto kept = std::find_if(epochs.begin(), epochs.end(),
-                                 [&](const EpochReport& report) { return report.epoch == result.best_epoch; });
-  if (kept != epochs.end() && kept->test) {
+  // The model is the last one, or an earlier and better one, which then has the last one beside it.
+  const TrainingState& state = result.model.training;
+  const auto kept = std::find_if(epochs.rbegin(), epochs.rend(), [&](const EpochReport& report) {
+    return !state.last || report.epoch == state.best_epoch;
+  });
+  if (kept != epochs.rend() && kept->test) {
     text += fmt::format(", test {} {}", task_ == Task::classify ? "accuracy" : "RMSE", value(kept->test));
   }
   return text + fmt::format(", {} us per sample\n", short_number(microseconds_per_sample(epochs)));

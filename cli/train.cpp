@@ -85,7 +85,7 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
           {"rules", result.model.network.rules()},
           {"ending", text(result.ending)},
           {"message", result.message},
-          {"best_epoch", result.best_epoch},
+          {"best_epoch", result.model.training.best_epoch},
           {"compiler_calls", device.compiler_calls()},
           {"microseconds_per_sample", microseconds_per_sample(result.epochs)},
           {"epochs", epochs}};

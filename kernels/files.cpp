@@ -46,6 +46,17 @@ int create_beside(const std::filesystem::path& target, std::string& name) {
 
 }  // namespace
 
+void check_writable(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) fail(file, EISDIR);
+  if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored)) return;
+  std::string temporary;
+  const int descriptor = create_beside(std::filesystem::weakly_canonical(file, ignored), temporary);
+  if (descriptor < 0) fail(file, errno);
+  close(descriptor);
+  unlink(temporary.c_str());
+}
+
 void write_file(const std::filesystem::path& file, std::string_view bytes) {
   namespace fs = std::filesystem;
   std::error_code ignored;

@@ -11,4 +11,7 @@ namespace heddle {
 /// the bytes are just written. Throws Error(input) with the file's name and the system's reason.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
+/// Throws what write_file() would throw about the folder, before the work whose result is to be written.
+void check_writable(const std::filesystem::path& file);
+
 }  // namespace heddle

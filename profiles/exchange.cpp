@@ -56,7 +56,12 @@ std::string read(const std::filesystem::path& file) {
 
 json parse(const std::filesystem::path& file, const std::string& bytes) {
   try {
-    return json::parse(bytes);
+    // Copying and printing a document recurse, so its depth must not be the file's to choose.
+    constexpr int kDeepest = 8;
+    return json::parse(bytes, [&](int depth, json::parse_event_t, const json&) {
+      if (depth > kDeepest) throw error(file, "nested too deeply, expected a document from 'profiles export'");
+      return true;
+    });
   } catch (const json::parse_error& failure) {
     const auto before = std::string_view(bytes).substr(0, failure.byte == 0 ? 0 : failure.byte - 1);
     const auto line = std::ranges::count(before, '\n') + 1;

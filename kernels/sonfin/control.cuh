@@ -4,7 +4,7 @@
 
 namespace heddle::sonfin {
 
-/// Written by the host before a run; the kernels only read it. Formulas: docs/design.md, section 3.
+/// Written by the host before a run; the kernels only read it. Formulas: docs/design.md, "The network".
 struct Control {
   float consequent_rate;      ///< tau_w
   float antecedent_rate;      ///< tau_a
@@ -12,7 +12,7 @@ struct Control {
   float overlap;              ///< beta
   float minimum_width;        ///< sigma_min
   float first_width;          ///< width of the first rule, already times beta
-  float negligible_gradient;  ///< |g_k| below this cannot change a float32 parameter; the kernel may skip the rule
+  float negligible_gradient;  ///< positive; |g_k| below this cannot change a float32 parameter; the kernel may skip the rule
   int plain_step;             ///< 1: step as published, 0: step scaled by sigma^2
   int squared_width;          ///< 1: new width from the squared distance
   int max_rules;              ///< the user's cap

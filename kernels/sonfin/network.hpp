@@ -23,7 +23,7 @@ struct Network {
 enum class Step { scaled, plain };
 enum class Width { distance, squared };
 
-/// Options of learning; the defaults are those of docs/design.md, section 3.
+/// Options of learning; the defaults are those of docs/design.md, "The network".
 struct Hyperparameters {
   double consequent_rate = 0.3;
   double antecedent_rate = 0.15;

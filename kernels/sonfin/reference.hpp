@@ -1,4 +1,4 @@
-// SONFIN in float64, as docs/design.md section 3 writes it: what every kernel is compared with.
+// SONFIN in float64, as docs/design.md, "The network", writes it: what every kernel is compared with.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ struct Scaling {
 /// From N x columns training values; N >= 1.
 [[nodiscard]] Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t columns);
 
-/// sqrt of the columns' summed variances (of N): the first rule's width before beta, docs/design.md section 3.
+/// sqrt of the columns' summed variances (of N): the first rule's width before beta, docs/design.md, "The network",.
 [[nodiscard]] double spread(std::span<const float> values, std::int64_t columns);
 
 }  // namespace heddle

@@ -40,7 +40,7 @@ SonfinLearner::SonfinLearner(Device& device, const std::vector<Profile>& profile
       ladder_(device, dispatcher_, problems(rows, max_rules), notice) {
   // With nothing to learn a run changes nothing, but shows whether its kernels can be launched.
   const auto probe = [](const Rung&, Execution& execution) {
-    execution.memory("control").write(bytes(sonfin::Control{}));
+    execution.memory("control").write(bytes(sonfin::control({}, 0)));
     execution.memory("progress").write(bytes(sonfin::Progress{}));
     execution.launch();
     execution.synchronize();

@@ -95,10 +95,19 @@ class Session {
     }
     model_.hyperparameters = hyperparameters(options_, spread(rows_.rows, rows_.dim));
     TrainingState& state = model_.training;
+    // Errors on other validation rows, or on none, say nothing about the best epoch so far.
+    const auto split = state.options.find("validation");
+    const bool same_split = validating() && state.seed == seed_ && split != state.options.end() &&
+                            split->second == options_.word("validation");
     state.seed = seed_;
     for (const Option& option : options_.declared()) state.options[option.name] = options_.word(option.name);
-    if (state.best_epoch > 0) best_ = model_.network;
+    if (state.best_epoch > 0 && same_split) best_ = model_.network;
     if (state.last) model_.network = *std::exchange(state.last, std::nullopt);
+    if (!same_split) {
+      state.best_epoch = 0;
+      state.best_error = 0.0;
+      state.epochs_without_improvement = 0;
+    }
     model_.provenance = {{"tool", device.provenance().tool},
                          {"device", fmt::format("{} ({})", device.label(), device.identity().name)},
                          {"date", utc_now()},

@@ -1,4 +1,4 @@
-// Online training of a self-constructing neural fuzzy network, docs/design.md section 3.
+// Online training of a self-constructing neural fuzzy network, docs/design.md, "The network",.
 #pragma once
 
 #include "heddle/runtime/train/trainer.hpp"

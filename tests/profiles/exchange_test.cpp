@@ -156,7 +156,7 @@ TEST_CASE("documents that are none") {
   CHECK(contains(refusal(""), "line 1, column 1: not JSON"));
   CHECK(contains(refusal("{\n  \"format\": carpet"), "line 2, column 13: not JSON"));
   CHECK(contains(refusal("weave me a carpet"), "not JSON"));
-  CHECK(contains(refusal(std::string(100'000, '[')), "not JSON"));
+  CHECK(contains(refusal(std::string(100'000, '[')), "nested too deeply"));
   CHECK(contains(refusal("\"\xff\""), "not JSON"));
   CHECK(contains(refusal("[1, 2]"), "\"format\": \"heddle-profiles\""));
   CHECK(contains(refusal("{}"), "\"format\": \"heddle-profiles\""));
@@ -171,6 +171,12 @@ TEST_CASE("documents that are none") {
 
   ProfileStore store = empty_store();
   const Folder folder;
+  for (const std::string open : {"[", "{\"a\":"}) {
+    std::string deep = "{\"format\":";
+    for (int i = 0; i < 100000; ++i) deep += open;
+    write(folder / "deep.json", deep);
+    CHECK(contains(complaint([&] { import_profiles(store, folder / "deep.json"); }, ErrorKind::input), "too deeply"));
+  }
   CHECK(contains(complaint([&] { import_profiles(store, folder / "none"); }, ErrorKind::input), "No such file"));
   CHECK(contains(complaint([&] { import_profiles(store, folder.path()); }, ErrorKind::input), "directory"));
 }

@@ -1,4 +1,4 @@
-// Online training steps on a CPU: docs/design.md, section 3, for all samples of a run in one launch. Compiled at run
+// Online training steps on a CPU: docs/design.md, "The network", for all samples of a run in one launch. Compiled at run
 // time, and at build time for the configurations that need no compiler.
 //
 // Rules lie in tiles of W. Tile t belongs to thread t mod threads; what a thread has lies in one piece, since

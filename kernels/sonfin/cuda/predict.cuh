@@ -1,4 +1,4 @@
-// Outputs of a SONFIN for many rows. Formulas: docs/design.md, section 3.
+// Outputs of a SONFIN for many rows. Formulas: docs/design.md, "The network".
 //
 //   fire_rows     log firing of all rules for all rows: a tile of rows x rules per block, as a matrix product is tiled
 //   combine_rows  normalises the firing of one row and sums the consequents: a warp per row

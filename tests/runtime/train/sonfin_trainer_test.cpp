@@ -246,6 +246,19 @@ TEST_CASE("early stopping keeps the best model, and can go on from the last") {
   CHECK(a.model.training.best_epoch == b.model.training.best_epoch);
 }
 
+TEST_CASE("a best epoch counts only on the validation rows it was found with") {
+  const Dataset train = test::clusters(700, 6, 3, 41);
+  const TrainingResult first = run(job(train, {{"epochs", "3"}, {"max-rules", "60"}, {"validation", "0.25"}}));
+  for (const auto& [name, value] : {std::pair{"validation", "0"}, std::pair{"seed", "7"}}) {
+    TrainingJob longer = job(train, {{"epochs", "5"}, {name, value}});
+    longer.resume = &first.model;
+    const TrainingResult result = run(longer);
+    CHECK(result.model.training.epochs == 5);
+    CHECK(result.model.training.best_epoch != 1);
+    CHECK(result.model.network.consequents != first.model.network.consequents);
+  }
+}
+
 TEST_CASE("training ends at the target error") {
   const Dataset train = test::clusters(800, 5, 3, 51);
   const TrainingResult result = run(job(train, {{"epochs", "50"}, {"max-rules", "60"}, {"target-error", "0.1"}}));
