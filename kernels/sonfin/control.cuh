@@ -12,7 +12,8 @@ struct Control {
   float overlap;              ///< beta
   float minimum_width;        ///< sigma_min
   float first_width;          ///< width of the first rule, already times beta
-  float negligible_gradient;  ///< positive; |g_k| below this cannot change a float32 parameter; the kernel may skip the rule
+  float negligible_gradient;  ///< positive; |g_k| below this cannot change a float32 parameter; the kernel may skip the
+                              ///< rule
   int plain_step;             ///< 1: step as published, 0: step scaled by sigma^2
   int squared_width;          ///< 1: new width from the squared distance
   int max_rules;              ///< the user's cap

@@ -1,5 +1,5 @@
-// Online training steps on a CPU: docs/design.md, "The network", for all samples of a run in one launch. Compiled at run
-// time, and at build time for the configurations that need no compiler.
+// Online training steps on a CPU: docs/design.md, "The network", for all samples of a run in one launch. Compiled at
+// run time, and at build time for the configurations that need no compiler.
 //
 // Rules lie in tiles of W. Tile t belongs to thread t mod threads; what a thread has lies in one piece, since
 // neighbouring cache lines of different cores get in each other's way. The threads meet once per sample: each publishes

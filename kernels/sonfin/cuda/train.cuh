@@ -1,4 +1,5 @@
-// One online training step of a SONFIN, in three, two or one launches per sample. Formulas: docs/design.md, "The network".
+// One online training step of a SONFIN, in three, two or one launches per sample. Formulas: docs/design.md, "The
+// network".
 //
 //   kernels = 3:  sweep (fire) -> combine -> sweep (update)              the published order of launches
 //   kernels = 2:  combine -> sweep (update this sample, fire the next)   parameters travel once per sample
