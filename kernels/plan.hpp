@@ -44,6 +44,8 @@ struct Launch {
   Extent grid, block;
   std::int64_t shared_bytes = 0;
   bool programmatic = false;  ///< may start before the previous launch has ended; the kernel itself waits
+  bool resident = false;      ///< blocks wait for each other: all run at once, or the launch is refused
+  unsigned cluster = 1;       ///< blocks in a thread block cluster; divides grid.x
   std::vector<Argument> arguments;
 };
 

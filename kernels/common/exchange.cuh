@@ -1,0 +1,126 @@
+// How blocks that run at the same time tell each other something: packets through global memory, and messages into the
+// shared memory of the blocks of a cluster. The only place in the templates with such accesses and their PTX. A device
+// that runs templates without a GPU replaces this file.
+//
+// Memory model: PTX ISA, "Memory Consistency Model". A packet is one single-copy atomic access of 128 bits, so that who
+// reads its stamp has its data; nothing else is ordered by it.
+#pragma once
+
+#include "heddle/kernels/common/memory.cuh"
+
+namespace heddle {
+
+/// Three values and the round they belong to. Written by one thread, read by any.
+struct alignas(16) Packet {
+  float a, b, c;
+  unsigned stamp;
+};
+
+/// Stores a packet in global memory, relaxed, for the whole GPU to see.
+__device__ __forceinline__ void post(Packet* to, const Packet& packet) {
+  asm volatile(
+      "{\n\t.reg .b128 whole;\n\t.reg .b64 low, high;\n\t"
+      "mov.b64 low, {%1, %2};\n\tmov.b64 high, {%3, %4};\n\tmov.b128 whole, {low, high};\n\t"
+      "st.relaxed.gpu.global.b128 [%0], whole;\n\t}" ::"l"(__cvta_generic_to_global(to)),
+      "r"(__float_as_uint(packet.a)), "r"(__float_as_uint(packet.b)), "r"(__float_as_uint(packet.c)), "r"(packet.stamp)
+      : "memory");
+}
+
+/// One look at a packet in global memory; poll until the stamp is the one awaited.
+__device__ __forceinline__ Packet look(const Packet* from) {
+  unsigned a, b, c, stamp;
+  asm volatile(
+      "{\n\t.reg .b128 whole;\n\t.reg .b64 low, high;\n\t"
+      "ld.relaxed.gpu.global.b128 whole, [%4];\n\tmov.b128 {low, high}, whole;\n\t"
+      "mov.b64 {%0, %1}, low;\n\tmov.b64 {%2, %3}, high;\n\t}"
+      : "=r"(a), "=r"(b), "=r"(c), "=r"(stamp)
+      : "l"(__cvta_generic_to_global(from))
+      : "memory");
+  return {__uint_as_float(a), __uint_as_float(b), __uint_as_float(c), stamp};
+}
+
+/// Whether a thread that polls has waited for longer than any block can lag behind: then one is lost, and waiting on
+/// would hang the GPU. Ask once per poll; only every 1024th looks at the clock.
+class Patience {
+ public:
+  __device__ __forceinline__ bool exhausted() {
+    if (++polls_ % 1024 != 0) return false;
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    if (polls_ == 1024) since_ = now;
+    return now - since_ > kNanoseconds;
+  }
+
+ private:
+  static constexpr unsigned long long kNanoseconds = 4000000000ull;
+  unsigned polls_ = 0;
+  unsigned long long since_ = 0;
+};
+
+#if __CUDA_ARCH__ >= 900
+
+__device__ __forceinline__ int cluster_rank() {
+  unsigned rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return static_cast<int>(rank);
+}
+
+__device__ __forceinline__ int cluster_blocks() {
+  unsigned blocks;
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+  return static_cast<int>(blocks);
+}
+
+/// A barrier of all threads of all blocks of the cluster; orders their accesses to shared memory.
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/// Counts the bytes that arrive in a block's shared memory. Lives in shared memory, in 2 words that are 8-byte aligned,
+/// at the same place in every block of the cluster. Its rounds are numbered 0, 1, 2, ...; a message of the next round
+/// must not be sent to it before this one is complete.
+class Mailbox {
+ public:
+  __device__ __forceinline__ explicit Mailbox(int* words) : words_(words) {}
+
+  /// One thread; a cluster_barrier() has to follow before anybody sends.
+  __device__ __forceinline__ void open() const {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(address(words_))
+                 : "memory");
+  }
+  /// One thread, once a round: how many bytes the round brings in all.
+  __device__ __forceinline__ void expect(int bytes) const {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(words_)), "r"(bytes)
+                 : "memory");
+  }
+  /// Waits until the bytes of `round` have arrived; the calling thread then sees them.
+  __device__ __forceinline__ void wait(int round) const {
+    asm volatile(
+        "{\n\t.reg .pred done;\n\tAGAIN:\n\t"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n\t"
+        "@!done bra AGAIN;\n\t}" ::"r"(address(words_)),
+        "r"(round & 1)
+        : "memory");
+  }
+  /// Stores 16 bytes where block `rank` of the cluster has what is here at `to`, and counts them in its mailbox.
+  __device__ __forceinline__ void send(int rank, float* to, const Pack<4>& value) const {
+    asm volatile(
+        "{\n\t.reg .b32 there, box;\n\tmapa.shared::cluster.u32 there, %0, %2;\n\tmapa.shared::cluster.u32 box, %1, "
+        "%2;\n\t"
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [there], {%3, %4, %5, %6}, [box];\n\t}" ::"r"(
+            address(to)),
+        "r"(address(words_)), "r"(rank), "f"(value.value[0]), "f"(value.value[1]), "f"(value.value[2]),
+        "f"(value.value[3])
+        : "memory");
+  }
+
+ private:
+  __device__ __forceinline__ static unsigned address(const void* shared) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  }
+  int* words_;
+};
+
+#endif
+
+}  // namespace heddle
