@@ -49,6 +49,8 @@ Command Command::add(const std::string& name, const std::string& meaning) {
   return {*parser_.add_subcommand(name, meaning), chosen_};
 }
 
+Command Command::add_hidden(const std::string& name) { return {*parser_.add_subcommand(name, "")->group(""), chosen_}; }
+
 void Command::action(Action run) {
   parser_.callback([&chosen = chosen_, run = std::move(run)] { chosen = run; });
 }
@@ -97,6 +99,7 @@ Action parse(std::vector<std::string> arguments) {
   add_train(commands);
   add_predict(commands);
   add_profiles(commands);
+  add_worker(commands);
   program.footer(kFooter);  // after the commands, which would inherit it
 
   if (arguments.empty()) arguments = {"--help"};

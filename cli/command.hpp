@@ -25,6 +25,8 @@ class Command {
 
   /// `heddle ... NAME`
   Command add(const std::string& name, const std::string& meaning);
+  /// One that help does not show: the program calls it itself.
+  Command add_hidden(const std::string& name);
   /// What runs when the command line names this command.
   void action(Action run);
 
@@ -52,6 +54,7 @@ void add_tune(Command& program);
 void add_train(Command& program);
 void add_predict(Command& program);
 void add_profiles(Command& program);
+void add_worker(Command& program);
 
 /// Reads a whole command line, the program's name left out. Returns what is to be done; nothing if help or the version
 /// was asked for and has been printed. Throws Error(usage), and what a Reader throws.

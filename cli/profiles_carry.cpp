@@ -11,9 +11,8 @@
 #include "heddle/cli/problems.hpp"
 #include "heddle/cli/profiles.hpp"
 #include "heddle/profiles/exchange.hpp"
-#include "heddle/runtime/device/device.hpp"
-#include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/remeasure.hpp"
+#include "heddle/tuner/worker/isolated_evaluator.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -91,13 +90,13 @@ Json to_json(const Profile& before, const Remeasured& now) {
 }
 
 int verify_profiles(const ProfileOptions& options) {
-  const auto device = open_device(options.device);
+  Worker worker({.device = options.device});
   ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write);
   std::vector<Profile> waiting = store.profiles(options.family);
   std::erase_if(waiting, [&](const Profile& profile) {
     const KernelFamily* const family = find_family(profile.key.family);
-    return family == nullptr || !family->supports(device->identity().backend) ||
-           profile.key.device != device->identity() || !matches(profile.key.problem, options.sizes) ||
+    return family == nullptr || !family->supports(worker.identity().backend) ||
+           profile.key.device != worker.identity() || !matches(profile.key.problem, options.sizes) ||
            !(options.all || profile.imported || is_stale(profile));
   });
 
@@ -106,14 +105,14 @@ int verify_profiles(const ProfileOptions& options) {
   Json records = Json::array();
   Table table({{"family"}, {"problem"}, {"before", Table::Align::right}, {"now us", Table::Align::right}, {"outcome"}});
   std::size_t done = 0;
-  std::map<std::string, DeviceEvaluator> evaluators;  // each keeps what it compiled
+  std::map<std::string, IsolatedEvaluator> evaluators;  // each keeps what it compiled
   for (const Profile& profile : waiting) {
     if (interrupted()) break;
     bar.show(static_cast<double>(done) / static_cast<double>(waiting.size()),
              fmt::format("{} of {}  {}", done + 1, waiting.size(), profile.key.problem.text()));
     const std::uint64_t seed = static_cast<std::uint64_t>(profile.provenance.seed);
     auto& evaluator =
-        evaluators.try_emplace(profile.key.family, *device, family(profile.key.family), seed).first->second;
+        evaluators.try_emplace(profile.key.family, worker, family(profile.key.family), seed).first->second;
     const Remeasured now = remeasure(evaluator, store, profile);
     records.push_back(to_json(profile, now));
     std::string outcome(heddle::text(now.verdict.status));
@@ -126,11 +125,11 @@ int verify_profiles(const ProfileOptions& options) {
   bar.clear();
   if (options.common.json) {
     print_document("profiles verify", {{"profiles", store.file().string()},
-                                       {"device", device->label()},
+                                       {"device", worker.label()},
                                        {"waiting", waiting.size()},
                                        {"records", records}});
   } else if (waiting.empty()) {
-    print(fmt::format("nothing to verify for {} in {}; --all measures every profile anew\n", device->label(),
+    print(fmt::format("nothing to verify for {} in {}; --all measures every profile anew\n", worker.label(),
                       store.file().string()));
   } else {
     print(table.text());

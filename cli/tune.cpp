@@ -13,9 +13,9 @@
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/problems.hpp"
-#include "heddle/runtime/device/device.hpp"
-#include "heddle/tuner/device_evaluator.hpp"
+#include "heddle/kernels/error.hpp"
 #include "heddle/tuner/tuner.hpp"
+#include "heddle/tuner/worker/isolated_evaluator.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -177,8 +177,8 @@ struct Summary {
 };
 
 int run(const TuneOptions& options) {
-  const auto device = open_device(options.device);
-  const auto work = tasks(options, device->identity());
+  Worker worker({.device = options.device});
+  const auto work = tasks(options, worker.identity());
   ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write);
   std::size_t waiting = 0;
   for (const FamilyTask& task : work) waiting += task.problems.size();
@@ -194,7 +194,7 @@ int run(const TuneOptions& options) {
   for (const FamilyTask& task : work) {
     if (!options.common.json) {
       print(fmt::format("{}tuning {} on {} ({}), {} problems\n", &task == work.data() ? "" : "\n", task.family->name(),
-                        device->label(), device->identity().name, task.problems.size()));
+                        worker.label(), worker.identity().name, task.problems.size()));
       std::fflush(stdout);
     }
     ResultPrinter printer(task);
@@ -209,7 +209,7 @@ int run(const TuneOptions& options) {
     const double share = static_cast<double>(task.problems.size()) / static_cast<double>(waiting);
     StopCondition part = stop.part(share, share);
     waiting -= task.problems.size();
-    DeviceEvaluator evaluator(*device, *task.family, options.tuner.seed);
+    IsolatedEvaluator evaluator(worker, *task.family, options.tuner.seed);
     for (const TuningResult& result : Tuner(evaluator, store, options.tuner, callbacks).tune(task.problems, part)) {
       summary.add(result);
       results.push_back(to_json(task.family->name(), result));
@@ -219,15 +219,15 @@ int run(const TuneOptions& options) {
   bar.clear();
 
   if (options.common.json) {
-    print_document("tune", {{"device", device->label()},
-                            {"identity", cli::to_json(device->identity())},
+    print_document("tune", {{"device", worker.label()},
+                            {"identity", cli::to_json(worker.identity())},
                             {"profiles", store.file().string()},
                             {"strategy", options.tuner.strategy},
                             {"seed", options.tuner.seed},
                             {"interrupted", stop.interrupted()},
                             {"problems", summary.problems},
                             {"evaluations", summary.evaluations},
-                            {"compiler_calls", device->compiler_calls()},
+                            {"compiler_calls", worker.compiler_calls()},
                             {"seconds", to_json(summary.effort)},
                             {"results", results}});
   } else {

@@ -20,7 +20,9 @@ constexpr std::array kNames{Named{Status::correct, "correct"},
                             Named{Status::wrong_result, "wrong_result"},
                             Named{Status::overrun, "overrun"},
                             Named{Status::illegal_access, "illegal_access"},
-                            Named{Status::hang, "hang"}};
+                            Named{Status::hang, "hang"},
+                            Named{Status::out_of_memory, "out_of_memory"},
+                            Named{Status::crash, "crash"}};
 
 }  // namespace
 

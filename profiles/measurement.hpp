@@ -24,6 +24,8 @@ enum class Status {
   overrun,         ///< wrote behind a buffer
   illegal_access,  ///< the device reported a bad address
   hang,            ///< did not end in time
+  out_of_memory,   ///< took all memory there was
+  crash,           ///< ended the process it ran in
 };
 [[nodiscard]] std::string_view text(Status status);
 [[nodiscard]] std::optional<Status> parse_status(std::string_view text);

@@ -11,7 +11,10 @@ Effort& Effort::operator+=(const Effort& other) {
   return *this;
 }
 
-bool takes_device_down(Status status) { return status == Status::illegal_access || status == Status::hang; }
+bool takes_device_down(Status status) {
+  return status == Status::illegal_access || status == Status::hang || status == Status::out_of_memory ||
+         status == Status::crash;
+}
 
 std::int64_t TuningResult::evaluations() const {
   std::int64_t count = 0;

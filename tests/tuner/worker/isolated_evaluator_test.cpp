@@ -1,0 +1,158 @@
+// Kernels that crash, hang, eat all memory, leave or compute rubbish, on a device whose label is in HEDDLE_TEST_DEVICE
+// (by default the CPU).
+#include "heddle/tuner/worker/isolated_evaluator.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/tuner.hpp"
+#include "tuner/temporary_store.hpp"
+#include "tuner/worker/faulty_family.hpp"
+
+using namespace heddle;
+
+namespace {
+
+std::string device_label() {
+  const char* const label = std::getenv("HEDDLE_TEST_DEVICE");
+  return label == nullptr ? "cpu" : label;
+}
+
+WorkerOptions options() {
+  return {.command = {HEDDLE_WORKER_PROGRAM}, .device = device_label(), .memory_bytes = std::int64_t{1} << 30};
+}
+
+Configuration configuration(const std::string& kind, std::int64_t work = 1) {
+  return Configuration({{"kind", kind}, {"work", work}});
+}
+
+Problem problem(std::int64_t size) { return Problem({{.name = "size", .value = size}}); }
+
+Status failure_of(IsolatedEvaluator& evaluator, const std::string& kind) {
+  try {
+    const auto runner = evaluator.prepare(configuration(kind), problem(64), 32);
+    (void)runner->time();
+    runner->check_guards();
+    return Status::unverified;
+  } catch (const DeviceFailure& failure) {
+    CHECK(std::string(failure.what()).find('\n') == std::string::npos);
+    return failure.status();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every fault gets its status, and the search ends with the right winner") {
+  Worker worker(options());
+  const bool on_cpu = worker.identity().backend == "cpu";
+  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3);
+  const TemporaryStore temporary;
+  StopCondition stop;
+  const auto results =
+      Tuner(evaluator, temporary.store, {.strategy = "exhaustive", .seed = 3}).tune({problem(64)}, stop);
+  REQUIRE(results.size() == 1);
+  REQUIRE(results[0].profile);
+  CHECK(results[0].profile->configuration == "kind=good work=1");
+  CHECK(results[0].evaluations() == 9);
+  std::map<std::string, Status> statuses;
+  for (const Measurement& measurement : temporary.store.measurements()) {
+    statuses.try_emplace(measurement.configuration, measurement.status);  // newest first
+    CAPTURE(measurement.configuration);
+    if (measurement.configuration.find("good") == std::string::npos) {
+      CHECK(measurement.times.empty());
+      CHECK(!measurement.message.empty());
+    }
+  }
+  CHECK(statuses["kind=good work=1"] == Status::correct);
+  CHECK(statuses["kind=null work=1"] == Status::illegal_access);
+  CHECK(statuses["kind=spin work=1"] == Status::hang);
+  CHECK(statuses["kind=outside work=1"] == Status::overrun);
+  CHECK(statuses["kind=even work=1"] == Status::wrong_result);
+  // A kernel on a GPU can neither end the process nor take its memory.
+  CHECK(statuses["kind=memory work=1"] == (on_cpu ? Status::out_of_memory : Status::illegal_access));
+  CHECK(statuses["kind=leave work=1"] == (on_cpu ? Status::crash : Status::illegal_access));
+}
+
+TEST_CASE("a hang is cut at the larger of two seconds and fifty times the best") {
+  Worker worker(options());
+  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3, {.factor = 50.0, .least = 0.3});
+  const auto good = evaluator.prepare(configuration("good", 4), problem(64), 32);
+  (void)good->time();
+  const double start = StopCondition::steady_clock()();
+  CHECK(failure_of(evaluator, "spin") == Status::hang);
+  const double took = StopCondition::steady_clock()() - start;
+  CHECK(took >= 0.3);
+  evaluator.check_device();
+  CHECK(good->time() > 0.0);  // made anew in another process
+}
+
+TEST_CASE("a worker that somebody kills is replaced, whoever is running or compiling, and nobody is blamed") {
+  Worker worker(options());
+  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3);
+  const auto runner = evaluator.prepare(configuration("good", 2), problem(64), 32);
+  CHECK(runner->time() > 0.0);
+  for (int times = 0; times < 5; ++times) {
+    const std::int64_t before = worker.generation();
+    REQUIRE(::kill(worker.process(), SIGKILL) == 0);
+    CHECK(runner->time() > 0.0);
+    CHECK(worker.generation() == before + 1);
+    REQUIRE(::kill(worker.process(), SIGKILL) == 0);
+    CHECK(evaluator.verify(configuration("good", 2), problem(64)).status == Status::correct);
+    REQUIRE(::kill(worker.process(), SIGKILL) == 0);
+    CHECK_FALSE(evaluator.provenance().tool.empty());
+    const auto compilation = evaluator.compile({configuration("good", 1), configuration("even")}, problem(64));
+    REQUIRE(::kill(worker.process(), SIGKILL) == 0);
+    int compiled = 0;
+    while (const auto done = compilation->next()) compiled += done->compiled ? 1 : 0;
+    CHECK(compiled == 2);
+  }
+  REQUIRE(::kill(worker.process(), SIGKILL) == 0);
+  evaluator.check_device();
+}
+
+TEST_CASE("killed at random moments, a search still finds the winner") {
+  Worker worker(options());
+  IsolatedEvaluator evaluator(worker, sonfin::train_family(), 5);
+  const TemporaryStore temporary;
+  StopCondition stop({.seconds = {}, .evaluations = 12});
+  std::atomic<pid_t> victim = worker.process();
+  std::atomic<bool> over = false;
+  std::atomic<int> kills = 0;
+  std::thread killer([&] {
+    for (unsigned i = 0; !over; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(37 + i * 29 % 101));
+      const pid_t process = victim.exchange(-1);
+      if (process > 0 && ::kill(process, SIGKILL) == 0) ++kills;
+    }
+  });
+  TunerCallbacks callbacks;
+  callbacks.progress = [&](const TuningProgress&) { victim = worker.process(); };
+  const auto results =
+      Tuner(evaluator, temporary.store, {.seed = 5}, callbacks).tune({sonfin::problem(12, 7, 3)}, stop);
+  over = true;
+  killer.join();
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].profile);
+  CHECK(results[0].statuses.count(Status::crash) == 0);
+  CHECK(kills > 0);
+}
+
+TEST_CASE("a device that cannot be opened is one error") {
+  WorkerOptions wrong = options();
+  wrong.device = "abacus";
+  CHECK_THROWS_WITH_AS(Worker{wrong}, doctest::Contains("unknown device \"abacus\""), Error);
+  wrong = options();
+  wrong.command = {"/bin/false"};
+  CHECK_THROWS_AS(Worker{wrong}, Error);
+  wrong.command = {"/there/is/no/such/program"};
+  CHECK_THROWS_AS(Worker{wrong}, Error);
+}

@@ -1,0 +1,116 @@
+#include "heddle/tuner/worker/channel.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "heddle/kernels/template_source.hpp"
+
+namespace heddle {
+
+namespace {
+
+using Reason = ChannelError::Reason;
+
+constexpr std::uint32_t kMark = 0x68776b00U + Channel::kVersion;  // "hwk"
+constexpr std::size_t kChecksum = 32;
+constexpr std::uint32_t kLongest = std::uint32_t{64} << 20;
+constexpr double kTick = 0.02;  // seconds between two questions to a watch
+
+struct Header {
+  std::uint32_t mark = kMark;
+  std::uint32_t bytes = 0;
+  std::array<char, kChecksum> checksum{};
+};
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+ChannelError closed() { return {Reason::closed, "the connection was closed"}; }
+
+}  // namespace
+
+Channel::Channel(int descriptor) : descriptor_(descriptor) {}
+
+Channel::~Channel() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Channel::Channel(Channel&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+Channel& Channel::operator=(Channel&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+void Channel::wait(short event, double until, const Patience& patience) const {
+  while (true) {
+    const double left = std::max(0.0, until - now());
+    const double pause = patience.watch ? std::min(left, kTick) : left;
+    pollfd waiting{.fd = descriptor_, .events = event, .revents = 0};
+    const int found = ::poll(&waiting, 1, std::isinf(pause) ? -1 : static_cast<int>(std::min(pause * 1e3 + 1.0, 1e6)));
+    if (found > 0) return;  // also after a hang-up: what was sent before it can still be read
+    if (found < 0 && errno != EINTR) throw closed();
+    if (left <= 0.0) throw ChannelError(Reason::late, "no answer in time");
+    if (patience.watch && patience.watch()) throw ChannelError(Reason::stopped, "stopped waiting");
+  }
+}
+
+void Channel::send(const nlohmann::json& message) {
+  const std::vector<std::uint8_t> body = nlohmann::json::to_cbor(message);
+  Header header;
+  header.bytes = static_cast<std::uint32_t>(body.size());
+  const std::string checksum = digest({reinterpret_cast<const char*>(body.data()), body.size()});
+  std::copy_n(checksum.begin(), kChecksum, header.checksum.begin());
+  std::string bytes(sizeof header + body.size(), '\0');
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::copy(body.begin(), body.end(), bytes.begin() + sizeof header);
+  for (std::string_view rest = bytes; !rest.empty();) {
+    const ssize_t sent = ::send(descriptor_, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) throw closed();
+    rest.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+nlohmann::json Channel::receive(const Patience& patience) {
+  const double until = patience.seconds ? now() + *patience.seconds : std::numeric_limits<double>::infinity();
+  const auto read = [&](char* to, std::size_t bytes) {
+    while (bytes > 0) {
+      wait(POLLIN, until, patience);
+      const ssize_t got = ::recv(descriptor_, to, bytes, MSG_DONTWAIT);
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (got <= 0) throw closed();
+      to += got;
+      bytes -= static_cast<std::size_t>(got);
+    }
+  };
+  Header header;
+  read(reinterpret_cast<char*>(&header), sizeof header);
+  if (header.mark != kMark || header.bytes > kLongest)
+    throw ChannelError(Reason::garbled, "no message of this version");
+  std::string body(header.bytes, '\0');
+  read(body.data(), body.size());
+  if (digest(body) != std::string_view(header.checksum.data(), kChecksum)) {
+    throw ChannelError(Reason::garbled, "a message was damaged");
+  }
+  try {
+    return nlohmann::json::from_cbor(body);
+  } catch (const nlohmann::json::exception& error) {
+    throw ChannelError(Reason::garbled, fmt::format("a message cannot be read: {}", error.what()));
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,59 @@
+// Messages between two processes that do not trust each other's health.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace heddle {
+
+/// The other side can no longer be talked to.
+class ChannelError : public std::runtime_error {
+ public:
+  enum class Reason {
+    closed,   ///< the other process has ended, or closed its end, perhaps in the middle of a message
+    garbled,  ///< something came that is no message: another version, a wrong length or checksum
+    late,     ///< nothing complete came in time
+    stopped,  ///< the caller's watch said so
+  };
+  ChannelError(Reason reason, const std::string& what) : std::runtime_error(what), reason_(reason) {}
+  [[nodiscard]] Reason reason() const noexcept { return reason_; }
+
+ private:
+  Reason reason_;
+};
+
+/// One end of a stream socket. A message is a header (a mark with the protocol's version, the length, a checksum) and
+/// CBOR. After a ChannelError the channel is of no use. From one thread at a time.
+class Channel {
+ public:
+  /// Raised whenever a message changes its meaning.
+  static constexpr std::uint32_t kVersion = 1;
+
+  /// How long to wait for a message: `seconds`, or for ever. `watch`, if any, is asked every few milliseconds while
+  /// waiting; true ends it.
+  struct Patience {
+    std::optional<double> seconds;
+    std::function<bool()> watch;
+  };
+
+  /// Closes `descriptor` at the end.
+  explicit Channel(int descriptor);
+  ~Channel();
+  Channel(Channel&& other) noexcept;
+  Channel& operator=(Channel&& other) noexcept;
+
+  /// Both throw ChannelError.
+  void send(const nlohmann::json& message);
+  [[nodiscard]] nlohmann::json receive(const Patience& patience);
+
+ private:
+  void wait(short event, double until, const Patience& patience) const;
+
+  int descriptor_ = -1;
+};
+
+}  // namespace heddle

@@ -1,0 +1,49 @@
+// A process of our own that may die, hang or eat all memory.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// How a process ended.
+struct ProcessEnd {
+  bool signalled = false;
+  int number = 0;  ///< of the signal, else the exit code
+};
+
+/// Ends with this object, killed if need be. From one thread at a time, always the one that made it: the process is
+/// killed with that thread.
+class ChildProcess {
+ public:
+  /// Starts words[0], a path, with a stream socket as its descriptor 3, nothing on its standard input and output, and
+  /// its standard error kept. Throws Error(device).
+  explicit ChildProcess(const std::vector<std::string>& words);
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  static constexpr int kDescriptor = 3;
+  /// Our end of the socket; the caller closes it.
+  [[nodiscard]] int take_socket();
+  [[nodiscard]] pid_t id() const noexcept { return id_; }
+  /// Bytes in memory, 0 if it has ended.
+  [[nodiscard]] std::int64_t resident_bytes() const;
+  /// Waits a moment for an end under way, then kills.
+  ProcessEnd end(double seconds_to_wait);
+  /// The last line it wrote to its standard error.
+  [[nodiscard]] std::string last_words() const;
+
+ private:
+  pid_t id_ = -1;
+  int socket_ = -1;
+  int complaints_ = -1;
+};
+
+/// Memory that is left for a process on this machine, and in the control group that it is in.
+[[nodiscard]] std::int64_t available_memory();
+
+}  // namespace heddle

@@ -1,0 +1,310 @@
+#include "heddle/tuner/worker/isolated_evaluator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <vector>
+
+#include "heddle/runtime/device/device.hpp"
+
+namespace heddle {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr double kQuick = 20.0;  // seconds: nothing that runs a kernel
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+template <class Ask>
+auto IsolatedEvaluator::attempt(Ask ask) const {
+  for (bool again = false;; again = true) {
+    worker_.ensure();
+    const bool alone = compiling_ == 0 || compiling_in_ != worker_.generation();
+    try {
+      return ask();
+    } catch (const WorkerLost& lost) {
+      // The compiler runs in the same process; without it, who dies again has done it.
+      const bool doubtful = lost.from_outside() || (!alone && lost.status() != Status::hang);
+      if (again || !doubtful) throw DeviceFailure(lost.status(), lost.what());
+    }
+  }
+}
+
+/// Made anew in a new process whenever the old one was lost.
+class IsolatedEvaluator::RemoteRunner final : public Runner {
+ public:
+  RemoteRunner(IsolatedEvaluator& owner, const Configuration& configuration, Problem problem, std::int64_t samples)
+      : owner_(owner), configuration_(configuration.text()), problem_(std::move(problem)), samples_(samples) {
+    owner_.attempt([this] { ready(); });
+  }
+  ~RemoteRunner() override {
+    if (generation_ == owner_.worker_.generation()) owner_.worker_.tell({{"forget", number_}});
+  }
+
+  double time() override {
+    return owner_.attempt([this] {
+      if (ready()) (void)run();  // as warm as the one that was lost
+      return run();
+    });
+  }
+
+  void check_guards() override {
+    try {
+      owner_.attempt([this] {
+        if (generation_ == owner_.worker_.generation()) {  // a new one has not run yet
+          (void)owner_.worker_.ask({{"ask", "guards"}, {"number", number_}}, kQuick);
+        }
+      });
+    } catch (const DeviceFailure& failure) {
+      if (failure.status() == Status::overrun) owner_.overran();
+      throw;
+    }
+  }
+
+ private:
+  /// Returns whether it had to be made.
+  bool ready() {
+    Worker& worker = owner_.worker_;
+    worker.ensure();
+    if (generation_ == worker.generation()) return false;
+    number_ = worker.next_number();
+    const double start = now();
+    (void)worker.ask({{"ask", "prepare"},
+                      {"family", owner_.family_.name()},
+                      {"seed", owner_.seed_},
+                      {"number", number_},
+                      {"configuration", configuration_},
+                      {"problem", problem_.text()},
+                      {"samples", samples_}},
+                     owner_.deadline(Work::prepare, problem_, 1.0));
+    owner_.took(Work::prepare, problem_, now() - start);
+    generation_ = worker.generation();
+    return true;
+  }
+
+  double run() {
+    const auto amount = static_cast<double>(samples_);
+    const double start = now();
+    const json answer =
+        owner_.worker_.ask({{"ask", "time"}, {"number", number_}}, owner_.deadline(Work::time, problem_, amount));
+    owner_.took(Work::time, problem_, (now() - start) / amount);
+    return answer.at("time").get<double>();
+  }
+
+  IsolatedEvaluator& owner_;
+  std::string configuration_;
+  Problem problem_;
+  std::int64_t samples_;
+  std::int64_t number_ = 0;
+  std::int64_t generation_ = 0;
+};
+
+/// Configurations that are left when the worker dies are asked for again; if nothing else can be to blame, half of them
+/// at a time, until the one that kills the compiler is alone.
+class IsolatedEvaluator::RemoteCompilation final : public Compilation {
+ public:
+  RemoteCompilation(IsolatedEvaluator& owner, const std::vector<Configuration>& configurations, Problem problem)
+      : owner_(owner), problem_(std::move(problem)) {
+    for (const Configuration& configuration : configurations) texts_.push_back(configuration.text());
+    groups_.emplace_back(texts_.size());
+    std::iota(groups_.back().begin(), groups_.back().end(), std::size_t{0});
+    if (texts_.empty()) groups_.clear();
+    try {
+      if (!groups_.empty()) submit();
+    } catch (const WorkerLost&) {  // next() sees to it
+    }
+  }
+  ~RemoteCompilation() override {
+    try {  // what the compiler is at just now has to end before something is measured
+      if (running()) (void)owner_.worker_.ask({{"ask", "drop"}, {"number", number_}}, owner_.deadlines_.compiler);
+    } catch (const std::exception&) {  // the next question starts a new process
+    }
+    finished();
+  }
+
+  std::optional<Done> next() override {
+    while (!groups_.empty()) {
+      bool alone = true;
+      try {
+        owner_.worker_.ensure();
+        if (!running()) submit();
+        alone = owner_.compiling_ == 1;
+        const json answer = owner_.worker_.ask({{"ask", "next"}, {"number", number_}}, owner_.deadlines_.compiler);
+        if (!answer.contains("index")) {  // all that was asked for is done
+          groups_.pop_front();
+          owner_.worker_.tell({{"forget", number_}});
+          finished();
+          continue;
+        }
+        const auto position = answer.at("index").get<std::size_t>();
+        const std::size_t index = asked_.at(position);
+        std::erase(groups_.front(), index);
+        return Done{.index = index,
+                    .compiled = answer.at("compiled"),
+                    .seconds = answer.at("seconds"),
+                    .log = answer.at("log")};
+      } catch (const WorkerLost& lost) {
+        finished();
+        if (lost.from_outside() || !alone || groups_.front().empty()) continue;
+        if (groups_.front().size() == 1) {
+          const std::size_t culprit = groups_.front().front();
+          groups_.pop_front();
+          return Done{.index = culprit,
+                      .compiled = false,
+                      .seconds = 0.0,
+                      .log = fmt::format("error: the compiler: {}", lost.what())};
+        }
+        divide();
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] bool running() const { return submitted_ && generation_ == owner_.worker_.generation(); }
+
+  void submit() {
+    owner_.worker_.ensure();
+    generation_ = owner_.worker_.generation();
+    if (owner_.compiling_in_ != generation_) {
+      owner_.compiling_in_ = generation_;
+      owner_.compiling_ = 0;
+    }
+    asked_ = groups_.front();
+    std::vector<std::string> configurations;
+    for (const std::size_t index : asked_) configurations.push_back(texts_[index]);
+    number_ = owner_.worker_.next_number();
+    submitted_ = true;
+    ++owner_.compiling_;
+    (void)owner_.worker_.ask({{"ask", "compile"},
+                              {"family", owner_.family_.name()},
+                              {"seed", owner_.seed_},
+                              {"number", number_},
+                              {"configurations", configurations},
+                              {"problem", problem_.text()}},
+                             owner_.deadlines_.compiler);
+  }
+
+  /// What was submitted is no longer under way.
+  void finished() {
+    if (submitted_ && owner_.compiling_in_ == generation_) --owner_.compiling_;
+    submitted_ = false;
+  }
+
+  void divide() {
+    std::vector<std::size_t>& whole = groups_.front();
+    const auto middle = whole.begin() + static_cast<std::ptrdiff_t>(whole.size() / 2);
+    std::vector<std::size_t> rest(middle, whole.end());
+    whole.erase(middle, whole.end());
+    groups_.insert(groups_.begin() + 1, std::move(rest));
+  }
+
+  IsolatedEvaluator& owner_;
+  Problem problem_;
+  std::vector<std::string> texts_;
+  std::deque<std::vector<std::size_t>> groups_;  ///< what is not done; the first is under way
+  std::vector<std::size_t> asked_;               ///< the first group as it was submitted
+  bool submitted_ = false;
+  std::int64_t number_ = 0;
+  std::int64_t generation_ = 0;
+};
+
+IsolatedEvaluator::IsolatedEvaluator(Worker& worker, const KernelFamily& family, std::uint64_t seed,
+                                     Deadlines deadlines)
+    : worker_(worker), family_(family), seed_(seed), deadlines_(deadlines) {
+  if (!family.supports(worker.identity().backend)) {
+    throw Error(ErrorKind::usage, fmt::format("kernel family '{}' has no kernels for device '{}' (backend {})",
+                                              family.name(), worker.label(), worker.identity().backend));
+  }
+}
+
+double IsolatedEvaluator::deadline(Work work, const Problem& problem, double amount) const {
+  const auto usual = usual_.find({work, problem.text()});
+  if (usual == usual_.end()) return deadlines_.first;
+  return std::max(deadlines_.least, deadlines_.factor * usual->second * amount);
+}
+
+/// The best time of a kernel; for the rest, which is not what is searched for, the longest.
+void IsolatedEvaluator::took(Work work, const Problem& problem, double seconds_per_amount) {
+  const auto [usual, first] = usual_.try_emplace({work, problem.text()}, seconds_per_amount);
+  usual->second =
+      work == Work::time ? std::min(usual->second, seconds_per_amount) : std::max(usual->second, seconds_per_amount);
+}
+
+/// Behind a buffer in the memory of the process itself lies anything.
+void IsolatedEvaluator::overran() {
+  if (worker_.shares_processor()) worker_.retire();
+}
+
+Provenance IsolatedEvaluator::provenance() const {
+  const json answer = attempt([this] {
+    return worker_.ask({{"ask", "provenance"}, {"family", family_.name()}, {"seed", seed_}}, kQuick);
+  });
+  Provenance provenance;
+  provenance.driver = answer.at("driver");
+  provenance.compiler = answer.at("compiler");
+  provenance.tool = answer.at("tool");
+  provenance.host = answer.at("host");
+  provenance.clocks = answer.at("clocks");
+  provenance.date = answer.at("date");
+  return provenance;
+}
+
+std::unique_ptr<Compilation> IsolatedEvaluator::compile(const std::vector<Configuration>& configurations,
+                                                        const Problem& problem) {
+  return std::make_unique<RemoteCompilation>(*this, configurations, problem);
+}
+
+std::unique_ptr<Runner> IsolatedEvaluator::prepare(const Configuration& configuration, const Problem& problem,
+                                                   std::int64_t samples) {
+  return std::make_unique<RemoteRunner>(*this, configuration, problem, samples);
+}
+
+void IsolatedEvaluator::check_device() {
+  for (bool again = false;; again = true) {
+    try {
+      (void)worker_.ask({{"ask", "check"}, {"family", family_.name()}, {"seed", seed_}}, kQuick);
+      return;
+    } catch (const WorkerLost& lost) {
+      if (again)
+        throw Error(ErrorKind::device, fmt::format("{} does not answer any more: {}", worker_.label(), lost.what()));
+    } catch (const Error&) {
+      if (again) throw;
+    }
+    worker_.retire();
+  }
+}
+
+Verdict IsolatedEvaluator::verify(const Configuration& configuration, const Problem& problem) {
+  try {
+    const json answer = attempt([&] {
+      const double start = now();
+      json verdict = worker_.ask({{"ask", "verify"},
+                                  {"family", family_.name()},
+                                  {"seed", seed_},
+                                  {"configuration", configuration.text()},
+                                  {"problem", problem.text()}},
+                                 deadline(Work::verify, problem, 1.0));
+      took(Work::verify, problem, now() - start);
+      return verdict;
+    });
+    const Verdict verdict{
+        .status = parse_status(answer.at("status").get<std::string>()).value_or(Status::crash),
+        .worst_error = answer.at("worst_error").is_number() ? answer.at("worst_error").get<double>() : 0.0,
+        .message = answer.at("message")};
+    if (verdict.status == Status::overrun) overran();
+    return verdict;
+  } catch (const DeviceFailure& failure) {
+    return {.status = failure.status(), .worst_error = 0.0, .message = failure.what()};
+  }
+}
+
+}  // namespace heddle

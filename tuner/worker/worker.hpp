@@ -1,0 +1,90 @@
+// The worker process as the tuner sees it: one that can be asked, may be lost, and is started anew.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "heddle/profiles/measurement.hpp"
+#include "heddle/tuner/worker/channel.hpp"
+#include "heddle/tuner/worker/child_process.hpp"
+
+namespace heddle {
+
+/// The process ended, hung or ran out of memory while it was asked something. The next question starts a new one.
+class WorkerLost : public std::runtime_error {
+ public:
+  WorkerLost(Status status, const std::string& what, bool from_outside)
+      : std::runtime_error(what), status_(status), from_outside_(from_outside) {}
+  [[nodiscard]] Status status() const noexcept { return status_; }
+  /// Somebody killed it; what it was doing has nothing to do with that.
+  [[nodiscard]] bool from_outside() const noexcept { return from_outside_; }
+
+ private:
+  Status status_;
+  bool from_outside_;
+};
+
+struct WorkerOptions {
+  /// The program and arguments that run serve() of worker/serve.hpp.
+  std::vector<std::string> command{"/proc/self/exe", "worker"};
+  std::string device;             ///< label, as open_device() takes it
+  std::int64_t memory_bytes = 0;  ///< more in memory is out of memory; 0: nine tenths of what is left when it starts
+  double start_seconds = 60.0;
+};
+
+/// Holds one device in one process; several families may use it. From the thread that made it.
+class Worker {
+ public:
+  /// Starts the process, which opens the device. Throws Error(device).
+  explicit Worker(WorkerOptions options);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  [[nodiscard]] const std::string& label() const noexcept { return label_; }
+  [[nodiscard]] const DeviceIdentity& identity() const noexcept { return identity_; }
+  [[nodiscard]] const std::string& remark() const noexcept { return remark_; }
+  [[nodiscard]] bool shares_processor() const noexcept { return shares_processor_; }
+
+  /// How often a compiler was called, as far as the processes told before they were lost.
+  [[nodiscard]] std::int64_t compiler_calls() const noexcept { return calls_before_ + calls_; }
+
+  /// Which process answers: grows by one with every new one. What was asked of an earlier one is gone.
+  [[nodiscard]] std::int64_t generation() const noexcept { return generation_; }
+  [[nodiscard]] pid_t process() const noexcept { return process_ ? process_->id() : -1; }
+
+  /// One question and its answer. Throws WorkerLost; DeviceFailure and Error as the worker threw them.
+  nlohmann::json ask(const nlohmann::json& question, double seconds);
+  /// Without an answer; a lost worker shows at the next question.
+  void tell(const nlohmann::json& message) noexcept;
+  /// The next question starts a new process.
+  void retire() noexcept;
+  /// Starts a process unless one is running. Throws Error(device) if none can open the device any more.
+  void ensure();
+  /// A number for something in the worker that is talked about later.
+  [[nodiscard]] std::int64_t next_number() noexcept { return ++numbers_; }
+
+ private:
+  void start();
+  nlohmann::json exchange(const nlohmann::json& question, double seconds);
+  [[nodiscard]] WorkerLost lost(const ChannelError& error, double seconds);
+
+  WorkerOptions options_;
+  std::string label_, remark_;
+  DeviceIdentity identity_;
+  bool shares_processor_ = false;
+  std::unique_ptr<ChildProcess> process_;
+  std::optional<Channel> channel_;
+  std::int64_t memory_limit_ = 0;
+  std::int64_t generation_ = 0;
+  std::int64_t numbers_ = 0;
+  std::int64_t calls_before_ = 0;  ///< of earlier processes
+  std::int64_t calls_ = 0;
+};
+
+}  // namespace heddle
