@@ -134,13 +134,14 @@ Json to_json(std::string_view family, const TuningResult& result) {
           {"samples", result.samples},
           {"valid", result.valid},
           {"evaluations", result.evaluations()},
+          {"recalled", result.recalled},
           {"statuses", statuses},
           {"seconds", to_json(result.effort)}};
 }
 
 struct Summary {
   std::size_t problems = 0, reached = 0;
-  std::int64_t evaluations = 0;
+  std::int64_t evaluations = 0, recalled = 0;
   std::map<Status, std::int64_t> statuses;
   Effort effort;
   double log_gain = 0.0;
@@ -149,6 +150,7 @@ struct Summary {
   void add(const TuningResult& result) {
     if (result.profile) ++reached;
     evaluations += result.evaluations();
+    recalled += result.recalled;
     for (const auto& [status, count] : result.statuses) statuses[status] += count;
     effort += result.effort;
     if (result.profile && result.baseline.time) {
@@ -165,7 +167,8 @@ struct Summary {
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, name);
     }
     std::string text = fmt::format("\n{} of {} problems tuned in {}; {} configurations tried{}{}\n", reached, problems,
-                                   duration(effort.total), evaluations, counts.empty() ? "" : ": ", counts);
+                                   duration(effort.total), evaluations - recalled, counts.empty() ? "" : ": ", counts);
+    if (recalled > 0) text += fmt::format("{} more were known from earlier runs\n", recalled);
     text += fmt::format("time went to waiting for the compiler {} s, measuring {} s, verifying {} s\n",
                         short_number(effort.waiting), short_number(effort.measuring), short_number(effort.verifying));
     if (gains > 0) {
@@ -189,6 +192,16 @@ int run(const TuneOptions& options) {
   if (!budget.seconds && !budget.evaluations) budget.seconds = default_seconds;
   catch_interrupts();
   StopCondition stop(budget, interrupted);
+  std::string whole_task;
+  for (const FamilyTask& task : work) {
+    IsolatedEvaluator evaluator(worker, *task.family, options.tuner.seed);
+    whole_task += fmt::format("{}\n", Tuner(evaluator, store, options.tuner).task(task.problems));
+  }
+  const TuningRun whole_run = store.begin_run(whole_task);
+  stop.charge(whole_run.seconds);
+  if (whole_run.resumed && !options.common.quiet) {
+    note(fmt::format("continuing a run that was stopped after {}", duration(whole_run.seconds)));
+  }
   ProgressBar bar(options.common.quiet);
   Json results = Json::array();
   for (const FamilyTask& task : work) {
@@ -210,13 +223,16 @@ int run(const TuneOptions& options) {
     StopCondition part = stop.part(share, share);
     waiting -= task.problems.size();
     IsolatedEvaluator evaluator(worker, *task.family, options.tuner.seed);
-    for (const TuningResult& result : Tuner(evaluator, store, options.tuner, callbacks).tune(task.problems, part)) {
+    for (const TuningResult& result :
+         Tuner(evaluator, store, options.tuner, callbacks).tune(task.problems, part, whole_run)) {
       summary.add(result);
       results.push_back(to_json(task.family->name(), result));
     }
     if (stop.interrupted()) break;
   }
   bar.clear();
+  store.spent(whole_run, stop.seconds_used());
+  store.end_run(whole_run, !stop.interrupted());
 
   if (options.common.json) {
     print_document("tune", {{"device", worker.label()},

@@ -88,17 +88,28 @@ std::string immutable_uri(const fs::path& file) {
   return uri + "?immutable=1";
 }
 
+/// The first access is what needs the log.
+void touch(SQLite::Database& database) { database.execAndGet("SELECT count(*) FROM sqlite_schema"); }
+
 SQLite::Database open_file_for_reading(const fs::path& file, Patience patience) {
   const auto milliseconds = static_cast<int>(patience.count());
   try {
     SQLite::Database database(file.string(), SQLite::OPEN_READONLY, milliseconds);
-    database.execAndGet("SELECT count(*) FROM sqlite_schema");  // the first access is what needs the log
+    touch(database);
     return database;
   } catch (const SQLite::Exception& exception) {
     // WAL needs to create files beside the database. Where that is not allowed, an empty log means that the file alone
     // is complete.
     const int code = primary_code(exception);
-    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || has_log(file)) throw;
+    if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) throw;
+    if (has_log(file)) {  // of a process that was killed: who may write can tidy up
+      if (::access(file.c_str(), W_OK) != 0) throw;
+      SQLite::Database writer(file.string(), SQLite::OPEN_READWRITE, milliseconds);
+      touch(writer);
+      SQLite::Database database(file.string(), SQLite::OPEN_READONLY, milliseconds);
+      touch(database);
+      return database;
+    }
     return {immutable_uri(file), SQLite::OPEN_READONLY | SQLite::OPEN_URI, milliseconds};
   }
 }
@@ -131,6 +142,9 @@ SQLite::Database open_for_writing(const fs::path& file, Patience patience) {
     if (schema_of(database, file) < present_schema()) migrate_in_transaction(database, file);
     // Where the file system has no shared memory, or another process is at it just now, the old journal does as well.
     database.tryExec("PRAGMA journal_mode = WAL");
+    // What is written survives the process at once; waiting for the disk each time would take longer than measuring.
+    // A power failure takes the last transactions away, whole ones.
+    database.exec("PRAGMA synchronous = NORMAL");
     return database;
   } catch (const SQLite::Exception& exception) {
     throw explained(exception, file, patience);

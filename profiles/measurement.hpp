@@ -62,6 +62,10 @@ struct Measurement {
   double compile_seconds = 0.0;
   double worst_error = 0.0;
   std::string message;
+  /// What a search learnt from it, microseconds per sample: the median; of a pruned one a lower bound.
+  std::optional<double> cost;
+  std::int64_t run = 0;    ///< TuningRun::id; 0: of none
+  std::int64_t visit = 0;  ///< in the finals of which visit of the run, from 1; 0: screening
   Provenance provenance;
 };
 
@@ -76,6 +80,7 @@ struct Profile {
   std::int64_t samples = 0;       ///< S
   std::vector<std::string> ties;  ///< other configurations whose medians could not be told apart from this one
   bool imported = false;          ///< came from a file and was not measured here yet
+  std::int64_t run = 0;           ///< TuningRun::id of the run that made it; 0: none in this database
   Provenance provenance;
 };
 

@@ -74,6 +74,46 @@ CREATE TABLE profiles (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX profiles_by_provenance ON profiles (provenance);
 )sql",
+
+    // A run that was killed is found again by its task, and goes on from what it measured and from the profiles as they
+    // were when it began (aside.kept_for). `horizon` is the last measurement of others that it knows. What an import
+    // displaced lies aside for run 0.
+    R"sql(
+CREATE TABLE runs (
+  id      INTEGER PRIMARY KEY,
+  task    TEXT NOT NULL,
+  owner   TEXT NOT NULL,  -- the process at work, empty: none
+  horizon INTEGER NOT NULL,
+  seconds REAL NOT NULL,
+  ended   INTEGER NOT NULL
+) STRICT;
+CREATE INDEX runs_by_task ON runs (task);
+
+ALTER TABLE measurements ADD COLUMN run INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE measurements ADD COLUMN visit INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE measurements ADD COLUMN cost REAL;
+ALTER TABLE profiles ADD COLUMN run INTEGER NOT NULL DEFAULT 0;
+
+CREATE TABLE aside (
+  kept_for      INTEGER NOT NULL,  -- the run that began with it; 0: displaced by an import
+  device        INTEGER NOT NULL REFERENCES devices,
+  family        TEXT NOT NULL,
+  problem       TEXT NOT NULL,
+  source_hash   TEXT NOT NULL,
+  configuration TEXT NOT NULL,
+  time          REAL NOT NULL,
+  spread        REAL NOT NULL,
+  worst_error   REAL NOT NULL,
+  samples       INTEGER NOT NULL,
+  ties          TEXT NOT NULL,
+  imported      INTEGER NOT NULL,
+  provenance    INTEGER NOT NULL REFERENCES provenances,
+  date          TEXT NOT NULL,
+  run           INTEGER NOT NULL,  -- as in profiles
+  PRIMARY KEY (kept_for, device, family, problem)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX aside_by_provenance ON aside (provenance);
+)sql",
 };
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/profiles/database.hpp"
+#include "heddle/profiles/owner.hpp"
 
 namespace heddle {
 
@@ -25,6 +26,10 @@ namespace {
 constexpr const char* kCommonColumns =
     "d.identity, r.family, r.problem, r.source_hash, r.configuration, r.worst_error, r.samples, "
     "p.driver, p.compiler, p.tool, p.host, p.clocks, r.date, p.seed, p.strategy";
+/// Of the tables profiles and aside.
+constexpr const char* kProfileColumns =
+    "device, family, problem, source_hash, configuration, time, spread, worst_error, samples, ties, imported, "
+    "provenance, date, run";
 constexpr const char* kJoins = "JOIN devices d ON d.id = r.device JOIN provenances p ON p.id = r.provenance";
 constexpr const char* kOfKey = "d.identity = ? AND r.family = ? AND r.problem = ?";
 
@@ -163,32 +168,40 @@ struct ProfileStore::Implementation {
   void insert(const Measurement& m) {
     SQLite::Statement row(database,
                           "INSERT INTO measurements (device, family, problem, source_hash, configuration, status, "
-                          "times, samples, cold_cache, compile_seconds, worst_error, message, provenance, date) "
-                          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                          "times, samples, cold_cache, compile_seconds, worst_error, message, provenance, date, run, "
+                          "visit, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     // SQLite takes NaN for NULL.
     const double worst_error = std::isnan(m.worst_error) ? std::numeric_limits<double>::infinity() : m.worst_error;
     bind_all(row, device(m.key.device), m.key.family, m.key.problem.text(), m.source_hash, m.configuration,
              std::string(text(m.status)), json_array(m.times), m.samples, m.cold_cache ? 1 : 0, m.compile_seconds,
-             worst_error, m.message, provenance(m.provenance), m.provenance.date);
+             worst_error, m.message, provenance(m.provenance), m.provenance.date, m.run, m.visit);
+    if (m.cost) row.bind(row.getBindParameterCount(), *m.cost);
     row.exec();
   }
 
   void replace(const Profile& p) {
     SQLite::Statement row(database,
                           "INSERT OR REPLACE INTO profiles (device, family, problem, source_hash, configuration, time, "
-                          "spread, worst_error, samples, ties, imported, provenance, date) "
-                          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                          "spread, worst_error, samples, ties, imported, provenance, date, run) "
+                          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     bind_all(row, device(p.key.device), p.key.family, p.key.problem.text(), p.source_hash, p.configuration, p.time,
              p.spread, p.worst_error, p.samples, joined_lines(p.ties), p.imported ? 1 : 0, provenance(p.provenance),
-             p.provenance.date);
+             p.provenance.date, p.run);
     row.exec();
   }
 
   /// The rows of `condition`, whose placeholders are bound to `arguments`.
   template <class... Arguments>
   std::vector<Profile> profiles(const std::string& condition, const Arguments&... arguments) {
-    SQLite::Statement row(database, fmt::format("SELECT r.time, r.spread, r.ties, r.imported, {} FROM profiles r {} {}",
-                                                kCommonColumns, kJoins, condition));
+    return profiles_in("profiles", condition, arguments...);
+  }
+
+  /// `table`: profiles or aside.
+  template <class... Arguments>
+  std::vector<Profile> profiles_in(const char* table, const std::string& condition, const Arguments&... arguments) {
+    SQLite::Statement row(
+        database, fmt::format("SELECT r.time, r.spread, r.ties, r.imported, r.run, {} FROM {} r {} {}", kCommonColumns,
+                              table, kJoins, condition));
     bind_all(row, arguments...);
     std::vector<Profile> found;
     while (row.executeStep()) {
@@ -201,9 +214,51 @@ struct ProfileStore::Implementation {
                        .samples = row.getColumn("samples").getInt64(),
                        .ties = split_lines(row.getColumn("ties").getString()),
                        .imported = row.getColumn("imported").getInt() != 0,
+                       .run = row.getColumn("run").getInt64(),
                        .provenance = provenance_of(row)});
     }
     return found;
+  }
+
+  /// The rows of `condition`, whose placeholders are bound to `arguments`.
+  template <class... Arguments>
+  std::vector<Measurement> measurements(const std::string& condition, const Arguments&... arguments) {
+    SQLite::Statement row(database,
+                          fmt::format("SELECT r.status, r.times, r.cold_cache, r.compile_seconds, r.message, r.cost, "
+                                      "r.run, r.visit, {} FROM measurements r {} {}",
+                                      kCommonColumns, kJoins, condition));
+    bind_all(row, arguments...);
+    std::vector<Measurement> found;
+    while (row.executeStep()) {
+      const std::string status = row.getColumn("status").getString();
+      const auto parsed = parse_status(status);
+      if (!parsed) throw Error(ErrorKind::input, fmt::format("a measurement with status '{}'", status));
+      const SQLite::Column cost = row.getColumn("cost");
+      found.push_back({.key = key_of(row),
+                       .source_hash = row.getColumn("source_hash").getString(),
+                       .configuration = row.getColumn("configuration").getString(),
+                       .status = *parsed,
+                       .times = parse_json_array(row.getColumn("times").getString()),
+                       .samples = row.getColumn("samples").getInt64(),
+                       .cold_cache = row.getColumn("cold_cache").getInt() != 0,
+                       .compile_seconds = row.getColumn("compile_seconds").getDouble(),
+                       .worst_error = row.getColumn("worst_error").getDouble(),
+                       .message = row.getColumn("message").getString(),
+                       .cost = cost.isNull() ? std::nullopt : std::optional(cost.getDouble()),
+                       .run = row.getColumn("run").getInt64(),
+                       .visit = row.getColumn("visit").getInt64(),
+                       .provenance = provenance_of(row)});
+    }
+    return found;
+  }
+
+  /// Deletes the profile of `key` from `table`, and what `condition` says besides.
+  void remove_from(const char* table, const char* condition, const ProfileKey& key) {
+    SQLite::Statement row(database, fmt::format("DELETE FROM {} WHERE device = (SELECT id FROM devices WHERE "
+                                                "identity = ?) AND family = ? AND problem = ? {}",
+                                                table, condition));
+    bind_all(row, key.device.text(), key.family, key.problem.text());
+    row.exec();
   }
 
   std::optional<Profile> find(const ProfileKey& key) {
@@ -247,31 +302,83 @@ void ProfileStore::record(const std::vector<Measurement>& measurements) {
 
 std::vector<Measurement> ProfileStore::measurements(const std::optional<ProfileKey>& key) const {
   return implementation_->guarded([&] {
-    SQLite::Statement row(
-        implementation_->database,
-        fmt::format(
-            "SELECT r.status, r.times, r.cold_cache, r.compile_seconds, r.message, {} FROM measurements r {} {} "
-            "ORDER BY r.id DESC",
-            kCommonColumns, kJoins, key ? fmt::format("WHERE {}", kOfKey) : ""));
-    if (key) bind_all(row, key->device.text(), key->family, key->problem.text());
-    std::vector<Measurement> found;
-    while (row.executeStep()) {
-      const std::string status = row.getColumn("status").getString();
-      const auto parsed = parse_status(status);
-      if (!parsed) throw Error(ErrorKind::input, fmt::format("a measurement with status '{}'", status));
-      found.push_back({.key = key_of(row),
-                       .source_hash = row.getColumn("source_hash").getString(),
-                       .configuration = row.getColumn("configuration").getString(),
-                       .status = *parsed,
-                       .times = parse_json_array(row.getColumn("times").getString()),
-                       .samples = row.getColumn("samples").getInt64(),
-                       .cold_cache = row.getColumn("cold_cache").getInt() != 0,
-                       .compile_seconds = row.getColumn("compile_seconds").getDouble(),
-                       .worst_error = row.getColumn("worst_error").getDouble(),
-                       .message = row.getColumn("message").getString(),
-                       .provenance = provenance_of(row)});
+    constexpr const char* kNewestFirst = "ORDER BY r.id DESC";
+    if (!key) return implementation_->measurements(kNewestFirst);
+    return implementation_->measurements(fmt::format("WHERE {} {}", kOfKey, kNewestFirst), key->device.text(),
+                                         key->family, key->problem.text());
+  });
+}
+
+std::vector<Measurement> ProfileStore::known(const ProfileKey& key, const Measurement& like,
+                                             const TuningRun& run) const {
+  return implementation_->guarded([&] {
+    return implementation_->measurements(
+        fmt::format("WHERE {} AND r.source_hash = ? AND p.driver = ? AND p.compiler = ? "
+                    "AND (r.run = ? OR r.id <= (SELECT horizon FROM runs WHERE id = ?)) ORDER BY r.id",
+                    kOfKey),
+        key.device.text(), key.family, key.problem.text(), like.source_hash, like.provenance.driver,
+        like.provenance.compiler, run.id, run.id);
+  });
+}
+
+TuningRun ProfileStore::begin_run(const std::string& task) {
+  return implementation_->in_transaction([&] {
+    SQLite::Database& database = implementation_->database;
+    SQLite::Statement unfinished(database,
+                                 "SELECT id, owner, seconds FROM runs WHERE task = ? AND NOT ended ORDER BY id DESC");
+    bind_all(unfinished, task);
+    TuningRun run;
+    while (!run.resumed && unfinished.executeStep()) {
+      if (may_be_running(unfinished.getColumn("owner").getString())) continue;
+      run = {.id = unfinished.getColumn("id").getInt64(),
+             .resumed = true,
+             .seconds = unfinished.getColumn("seconds").getDouble()};
     }
-    return found;
+    if (run.resumed) {
+      SQLite::Statement row(database, "UPDATE runs SET owner = ? WHERE id = ?");
+      bind_all(row, this_process(), run.id);
+      row.exec();
+      return run;
+    }
+    SQLite::Statement row(database,
+                          "INSERT INTO runs (task, owner, horizon, seconds, ended) VALUES "
+                          "(?, ?, (SELECT coalesce(max(id), 0) FROM measurements), 0, 0) RETURNING id");
+    bind_all(row, task, this_process());
+    row.executeStep();
+    run.id = row.getColumn(0).getInt64();
+    row.reset();
+    SQLite::Statement snapshot(
+        database, fmt::format("INSERT INTO aside ({0}, kept_for) SELECT {0}, ? FROM profiles", kProfileColumns));
+    bind_all(snapshot, run.id);
+    snapshot.exec();
+    return run;
+  });
+}
+
+std::vector<Profile> ProfileStore::profiles_before(const TuningRun& run) const {
+  auto found =
+      implementation_->guarded([&] { return implementation_->profiles_in("aside", "WHERE r.kept_for = ?", run.id); });
+  std::ranges::sort(found, {}, &Profile::key);
+  return found;
+}
+
+void ProfileStore::spent(const TuningRun& run, double seconds) {
+  implementation_->in_transaction([&] {
+    SQLite::Statement row(implementation_->database, "UPDATE runs SET seconds = ? WHERE id = ?");
+    bind_all(row, seconds, run.id);
+    row.exec();
+  });
+}
+
+void ProfileStore::end_run(const TuningRun& run, bool finished) {
+  implementation_->in_transaction([&] {
+    SQLite::Statement row(implementation_->database, "UPDATE runs SET owner = '', ended = ? WHERE id = ?");
+    bind_all(row, finished ? 1 : 0, run.id);
+    row.exec();
+    if (!finished) return;
+    SQLite::Statement snapshot(implementation_->database, "DELETE FROM aside WHERE kept_for = ?");
+    bind_all(snapshot, run.id);
+    snapshot.exec();
   });
 }
 
@@ -303,12 +410,45 @@ std::vector<Profile> ProfileStore::profiles(const std::string& family) const {
 }
 
 void ProfileStore::remove(const ProfileKey& key) {
+  implementation_->in_transaction([&] { implementation_->remove_from("profiles", "", key); });
+}
+
+void ProfileStore::keep_for_now(const Profile& profile) {
   implementation_->in_transaction([&] {
-    SQLite::Statement row(implementation_->database,
-                          "DELETE FROM profiles WHERE device = (SELECT id FROM devices WHERE identity = ?) "
-                          "AND family = ? AND problem = ?");
-    bind_all(row, key.device.text(), key.family, key.problem.text());
-    row.exec();
+    const auto present = implementation_->find(profile.key);
+    if (present && !present->imported) {
+      SQLite::Statement row(
+          implementation_->database,
+          fmt::format("INSERT OR REPLACE INTO aside ({0}, kept_for) SELECT {0}, 0 FROM profiles WHERE device = "
+                      "(SELECT id FROM devices WHERE identity = ?) AND family = ? AND problem = ?",
+                      kProfileColumns));
+      bind_all(row, profile.key.device.text(), profile.key.family, profile.key.problem.text());
+      row.exec();
+    }
+    implementation_->replace(profile);
+  });
+}
+
+std::optional<Profile> ProfileStore::displaced(const ProfileKey& key) const {
+  return implementation_->guarded([&]() -> std::optional<Profile> {
+    auto found = implementation_->profiles_in("aside", fmt::format("WHERE kept_for = 0 AND {}", kOfKey),
+                                              key.device.text(), key.family, key.problem.text());
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+  });
+}
+
+void ProfileStore::forget_displaced(const ProfileKey& key) {
+  implementation_->in_transaction([&] { implementation_->remove_from("aside", "AND kept_for = 0", key); });
+}
+
+bool ProfileStore::restore_displaced(const ProfileKey& key) {
+  return implementation_->in_transaction([&] {
+    const auto local = displaced(key);
+    if (!local) return false;
+    implementation_->replace(*local);
+    implementation_->remove_from("aside", "AND kept_for = 0", key);
+    return true;
   });
 }
 
@@ -334,7 +474,8 @@ ProfileStore::Pruned ProfileStore::prune(const std::vector<Current>& current) {
     const Pruned pruned{.measurements = delete_from("measurements"), .profiles = delete_from("profiles")};
     for (const auto& [table, column] : {std::pair("devices", "device"), std::pair("provenances", "provenance")}) {
       database.exec(
-          fmt::format("DELETE FROM {0} WHERE id NOT IN (SELECT {1} FROM measurements UNION SELECT {1} FROM profiles)",
+          fmt::format("DELETE FROM {0} WHERE id NOT IN (SELECT {1} FROM measurements UNION SELECT {1} FROM profiles "
+                      "UNION SELECT {1} FROM aside)",
                       table, column));
     }
     database.exec("DROP TABLE temp.current");

@@ -13,6 +13,13 @@
 
 namespace heddle {
 
+/// One call of the tuner, which may take several processes: a killed one is continued.
+struct TuningRun {
+  std::int64_t id = 0;   ///< from 1
+  bool resumed = false;  ///< an earlier process has worked at it
+  double seconds = 0.0;  ///< what earlier processes spent
+};
+
 /// Safe to use from several processes at once; one object from one thread at a time. Every call may throw
 /// Error(profiles) with the file's name: not a database, truncated, made by a newer heddle, read-only, disk full, or
 /// locked by another process for more than 10 s.
@@ -33,11 +40,27 @@ class ProfileStore {
   [[nodiscard]] static std::filesystem::path default_file();
   [[nodiscard]] const std::filesystem::path& file() const;
 
-  /// Appends; kept for good, failures too. Durable when it returns.
+  /// Appends; kept for good, failures too. When it returns, the death of this process cannot take it away any more; a
+  /// power failure may take the last seconds away, never more.
   void record(const Measurement& measurement);
   void record(const std::vector<Measurement>& measurements);  ///< all or none
   /// Newest first. Without a key, all.
   [[nodiscard]] std::vector<Measurement> measurements(const std::optional<ProfileKey>& key = {}) const;
+
+  /// What is known about `key` under the same kernel source, driver and compiler as of `like`: what was measured before
+  /// `run` began, and by the run itself. Oldest first.
+  [[nodiscard]] std::vector<Measurement> known(const ProfileKey& key, const Measurement& like,
+                                               const TuningRun& run) const;
+
+  /// The unfinished run of the same task that no process is working at, or a new one. `task`: everything that decides
+  /// which way a search takes.
+  [[nodiscard]] TuningRun begin_run(const std::string& task);
+  /// Profiles as they were when the run began; in key order.
+  [[nodiscard]] std::vector<Profile> profiles_before(const TuningRun& run) const;
+  /// Seconds spent so far, earlier processes' included. Kept with the next thing that is written.
+  void spent(const TuningRun& run, double seconds);
+  /// This process works at it no longer. `finished`: nobody shall continue it.
+  void end_run(const TuningRun& run, bool finished);
 
   /// Makes this the profile of its key, in place of another one.
   void keep(const Profile& profile);
@@ -48,6 +71,13 @@ class ProfileStore {
   /// All profiles, of one family if named, in key order.
   [[nodiscard]] std::vector<Profile> profiles(const std::string& family = {}) const;
   void remove(const ProfileKey& key);
+
+  /// keep() of a profile that nobody has measured here yet: a local one that it displaces lies aside until
+  /// forget_displaced(), or comes back by restore_displaced(), which returns whether there was one.
+  void keep_for_now(const Profile& profile);
+  [[nodiscard]] std::optional<Profile> displaced(const ProfileKey& key) const;
+  void forget_displaced(const ProfileKey& key);
+  bool restore_displaced(const ProfileKey& key);
 
   /// Runs `work`, which may call the functions above, in one transaction: all of it happens or, if it throws, nothing.
   void atomically(const std::function<void()>& work);

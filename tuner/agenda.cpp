@@ -21,12 +21,12 @@ std::optional<Configuration> parse(const SearchSpace& space, const std::string& 
 
 }  // namespace
 
-KnownProfiles::KnownProfiles(const ProfileStore& store, const Evaluator& evaluator)
+KnownProfiles::KnownProfiles(std::vector<Profile> profiles, const Evaluator& evaluator)
     : family_(evaluator.family()),
       space_(family_.space(evaluator.device())),
       source_hash_(family_.source(evaluator.device().backend).hash()) {
-  for (Profile& profile : store.profiles(std::string(family_.name()))) {
-    if (profile.key.device == evaluator.device()) add(std::move(profile));
+  for (Profile& profile : profiles) {
+    if (profile.key.family == family_.name() && profile.key.device == evaluator.device()) add(std::move(profile));
   }
 }
 
@@ -73,24 +73,14 @@ std::vector<Configuration> KnownProfiles::hints(const Problem& problem, std::siz
   return found;
 }
 
-std::set<std::string> fatal_configurations(const ProfileStore& store, const Evaluator& evaluator,
-                                           const Problem& problem) {
-  const KernelFamily& family = evaluator.family();
-  const std::string& source_hash = family.source(evaluator.device().backend).hash();
-  std::set<std::string> fatal;
-  for (const Measurement& past : store.measurements(
-           ProfileKey{.device = evaluator.device(), .family = std::string(family.name()), .problem = problem})) {
-    if (takes_device_down(past.status) && past.source_hash == source_hash) fatal.insert(past.configuration);
-  }
-  return fatal;
-}
-
 bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner) {
   const std::optional<Profile> present = store.find(winner.key);
+  const bool ours = present && present->run != 0 && present->run == winner.run;
   const bool unchanged =
-      present.has_value() == visit.profile.has_value() &&
-      (!present || (present->configuration == visit.profile->configuration && present->time == visit.profile->time &&
-                    present->source_hash == visit.profile->source_hash));
+      ours ||
+      (present.has_value() == visit.profile.has_value() &&
+       (!present || (present->configuration == visit.profile->configuration && present->time == visit.profile->time &&
+                     present->source_hash == visit.profile->source_hash)));
   if (!unchanged) return store.keep_if_better(winner);
   store.keep(winner);
   return true;

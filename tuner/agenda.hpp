@@ -22,7 +22,8 @@ struct Visit {
 /// The profiles of one family and device while a run goes on.
 class KnownProfiles {
  public:
-  KnownProfiles(const ProfileStore& store, const Evaluator& evaluator);
+  /// `profiles`: as they were when the run began.
+  KnownProfiles(std::vector<Profile> profiles, const Evaluator& evaluator);
 
   /// Takes the place of the one with the same key.
   void add(Profile profile);
@@ -39,12 +40,9 @@ class KnownProfiles {
   std::vector<Profile> profiles_;
 };
 
-/// Canonical texts of configurations that took the device down when they were tried before.
-[[nodiscard]] std::set<std::string> fatal_configurations(const ProfileStore& store, const Evaluator& evaluator,
-                                                         const Problem& problem);
-
-/// Makes `winner` the profile of its key. What another process stored since `visit` began is replaced by a better one
-/// only; what was there before took part in the finals and has lost, or won anew. Returns whether it was kept.
+/// Makes `winner` the profile of its key. What another run stored since `visit` began is replaced by a better one only;
+/// what was there before, and what this run put there, took part in the finals and has lost, or won anew. Returns
+/// whether it was kept.
 bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner);
 
 }  // namespace heddle

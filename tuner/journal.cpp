@@ -1,35 +1,102 @@
 #include "heddle/tuner/journal.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "heddle/tuner/statistics.hpp"
 
 namespace heddle {
 
 namespace {
 
-constexpr double kLongestWait = 0.5;  // seconds
+bool timed(Status status) { return status == Status::correct || status == Status::unverified; }
+
+Recollection recollection(const Measurement& measurement, bool own) {
+  Recollection result{.observation = {.status = measurement.status, .cost = measurement.cost},
+                      .message = measurement.message,
+                      .own = own};
+  if (!timed(measurement.status)) return result;
+  result.observation.status = Status::unverified;
+  if (!result.observation.cost) result.observation.cost = median(measurement.times);
+  return result;
+}
+
+/// Whether it says anything about the speed or the failure of a configuration.
+bool telling(const Measurement& measurement) {
+  if (measurement.status == Status::pruned) return measurement.cost.has_value();
+  return timed(measurement.status) == !measurement.times.empty();
+}
 
 }  // namespace
 
-Journal::Journal(ProfileStore& store, StopCondition::Clock clock)
-    : store_(store), clock_(std::move(clock)), flushed_(clock_()) {}
+Journal::Journal(ProfileStore& store, const Evaluator& evaluator, TuningRun run)
+    : store_(store), evaluator_(evaluator), run_(run) {
+  like_.source_hash = evaluator.family().source(evaluator.device().backend).hash();
+  like_.provenance = evaluator.provenance();
+}
 
-Journal::~Journal() {
-  try {
-    flush();
-  } catch (...) {  // on the way out of another error, or of nobody who would listen
+Journal::Page& Journal::page(const Problem& problem) {
+  const auto [found, unread] = pages_.try_emplace(problem);
+  if (!unread) return found->second;
+  const ProfileKey key{
+      .device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem};
+  for (Measurement& known : store_.known(key, like_, run_)) {
+    if (!telling(known)) continue;
+    Page& page = found->second;
+    if (known.run == run_.id && known.visit > 0) {
+      page.finals.push_back(std::move(known));
+    } else {
+      auto& place = known.run == run_.id ? page.own : page.earlier;
+      place.insert_or_assign(known.configuration, known);
+    }
   }
+  return found->second;
+}
+
+std::optional<Recollection> Journal::recall(const Problem& problem, const std::string& configuration,
+                                            std::int64_t visit) {
+  const Page& known = page(problem);
+  for (const Measurement& final : known.finals) {
+    if (final.configuration == configuration && final.visit < visit && !timed(final.status)) {
+      return recollection(final, true);
+    }
+  }
+  if (const auto own = known.own.find(configuration); own != known.own.end()) return recollection(own->second, true);
+  const auto earlier = known.earlier.find(configuration);
+  if (earlier == known.earlier.end()) return std::nullopt;
+  return recollection(earlier->second, false);
+}
+
+std::optional<std::int64_t> Journal::samples(const Problem& problem) {
+  const Page& known = page(problem);
+  for (const auto* measurements : {&known.own, &known.earlier}) {
+    for (const auto& [configuration, measurement] : *measurements) {
+      if (timed(measurement.status) && measurement.samples > 0) return measurement.samples;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Measurement> Journal::finals(const Problem& problem, std::int64_t visit) {
+  std::vector<Measurement> found = page(problem).finals;
+  std::erase_if(found, [&](const Measurement& final) { return final.visit != visit; });
+  return found;
+}
+
+bool Journal::first_time(const Problem& problem, const std::string& configuration) {
+  return page(problem).counted.insert(configuration).second;
 }
 
 void Journal::add(Measurement measurement) {
-  waiting_.push_back(std::move(measurement));
-  if (clock_() - flushed_ > kLongestWait) flush();
-}
-
-void Journal::flush() {
-  flushed_ = clock_();
-  if (waiting_.empty()) return;
-  const std::vector<Measurement> batch = std::exchange(waiting_, {});
-  store_.record(batch);
+  measurement.run = run_.id;
+  store_.record(measurement);
+  if (!telling(measurement)) return;
+  Page& known = page(measurement.key.problem);
+  if (measurement.visit > 0) {
+    known.finals.push_back(std::move(measurement));
+  } else {
+    known.own.insert_or_assign(measurement.configuration, measurement);
+  }
 }
 
 }  // namespace heddle

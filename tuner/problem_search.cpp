@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kSmallestBatch = 4;
 constexpr std::size_t kLargestBatch = 256;
+// Where measuring waits for the compiler: a few programs for each core.
+constexpr std::size_t kLargestSharedBatch = 8;
 // Seconds to wait for a batch. Longer would let a search overrun its time, shorter waste the compiler's start.
 constexpr double kGoodWait = 1.0;
 // Who is this much faster than the bar is verified at once and becomes the bar; smaller steps do not pay for that.
@@ -38,12 +40,12 @@ class Stopwatch {
 }  // namespace
 
 ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options,
-                             const Problem& problem, const std::set<std::string>& excluded, StopCondition& stop,
-                             Report report)
+                             const Problem& problem, std::int64_t visit, StopCondition& stop, Report report)
     : evaluator_(evaluator),
       journal_(journal),
       options_(options),
       problem_(problem),
+      visit_(visit),
       stop_(stop),
       report_(std::move(report)),
       started_(Stopwatch::now()),
@@ -53,7 +55,6 @@ ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const Tuner
       source_hash_(evaluator.family().source(evaluator.device().backend).hash()) {
   provenance_.seed = static_cast<std::int64_t>(options.seed);
   provenance_.strategy = options.strategy;
-  std::erase_if(configurations_, [&](const Configuration& c) { return excluded.contains(c.text()); });
   for (std::size_t i = 0; i < configurations_.size(); ++i) indices_.emplace(configurations_[i].text(), i);
   for (const NamedConfiguration& named : evaluator.family().named_configurations(evaluator.device())) {
     if (auto configuration = named.configuration(problem)) named_.emplace_back(named.name, std::move(*configuration));
@@ -80,85 +81,138 @@ void ProblemSearch::screen_first(const std::vector<Configuration>& hints) {
   protected_ = first;
   for (const Configuration& hint : hints) add(hint);
   if (first.empty()) return;
-
-  const Batch batch = compile(std::move(first));
-  auto ready = wait_for_all(*batch.compilation, [this] { return stop_.interrupted(); });
-  std::sort(ready.begin(), ready.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
-  if (!ready.empty()) {
-    const Stopwatch stopwatch(effort_.measuring);
-    samples_ = choose_samples(evaluator_, configurations_[batch.configurations[ready.front().index]], problem_);
+  samples_ = journal_.samples(problem_).value_or(0);
+  Batch untuned = compile({first.front()});
+  StopCondition always = stop_.without_budget();  // every problem that is reached ends with a profile
+  if (!try_all(untuned, always, nullptr) || stop_.reached()) return;
+  first.erase(first.begin());
+  if (const auto left = stop_.evaluations_left()) {
+    first.resize(std::min(first.size(), static_cast<std::size_t>(*left)));
   }
-  for (const Compilation::Done& done : ready) {
-    if (stop_.interrupted()) return;
-    attempt(batch.configurations[done.index], done, stop_, nullptr);
-  }
+  Batch rest = compile(std::move(first));
+  try_all(rest, stop_, nullptr);
 }
 
 void ProblemSearch::screen(Strategy& strategy, StopCondition& stop, Pace& pace) {
   for (const auto& [configuration, tried] : attempts_) strategy.observe(configuration, tried);
   const auto room = [&](std::size_t under_way) {  // never compile more than may still be tried
     const auto left = static_cast<std::size_t>(stop.evaluations_left().value_or(kLargestBatch + under_way));
-    return std::min(pace.batch_size(stop.seconds_left()), left - std::min(left, under_way));
+    return std::min(pace.batch_size(evaluator_.shares_processor(), stop.seconds_left()),
+                    left - std::min(left, under_way));
   };
   Batch batch;
   while (!stop.reached()) {
-    if (!batch.compilation) batch = compile(strategy.next(room(0)));
-    if (!batch.compilation) return;
-    const std::size_t size = batch.configurations.size();
+    if (batch.configurations.empty()) batch = compile(strategy.next(room(0)));
+    if (batch.configurations.empty()) return;
     Batch ahead;
-    if (!evaluator_.shares_processor()) ahead = compile(strategy.next(room(size)));
+    if (!evaluator_.shares_processor()) ahead = compile(strategy.next(room(batch.configurations.size())));
     const double waited = effort_.waiting;
-    if (evaluator_.shares_processor()) {
-      for (const auto& done : wait_for_all(*batch.compilation, [&] { return stop.reached(); })) {
-        if (stop.interrupted()) return;
-        attempt(batch.configurations[done.index], done, stop, &strategy);
-      }
-    } else {
-      while (const auto done = wait(*batch.compilation)) {
-        if (stop.reached()) return;
-        attempt(batch.configurations[done->index], *done, stop, &strategy);
-      }
-    }
-    pace.waited(effort_.waiting - waited, size);
+    const std::size_t compiled = batch.compiling.size();
+    if (!try_all(batch, stop, &strategy)) return;
+    pace.waited(effort_.waiting - waited, compiled);
     batch = std::move(ahead);
   }
 }
 
-std::size_t ProblemSearch::Pace::batch_size(const std::optional<double>& seconds_left) const {
-  const double wait = seconds_left ? std::min(kGoodWait, 0.5 * *seconds_left) : kGoodWait;
-  const double affordable = wait / std::max(seconds_each_, 1e-9);
+std::size_t ProblemSearch::Pace::batch_size(bool shares_processor, const std::optional<double>& seconds_left) const {
+  const std::size_t usual = std::min(next_, shares_processor ? kLargestSharedBatch : kLargestBatch);
+  if (!seconds_left) return usual;
+  const double affordable = 0.5 * *seconds_left / std::max(seconds_each_, 1e-9);
   return static_cast<std::size_t>(
-      std::clamp(affordable, static_cast<double>(kSmallestBatch), static_cast<double>(largest_)));
+      std::clamp(affordable, static_cast<double>(kSmallestBatch), static_cast<double>(usual)));
 }
 
 void ProblemSearch::Pace::waited(double seconds, std::size_t configurations) {
-  seconds_each_ = seconds / static_cast<double>(configurations);
-  largest_ = std::min(kLargestBatch, 2 * std::max(configurations, kSmallestBatch));
+  if (configurations > 0) seconds_each_ = seconds / static_cast<double>(configurations);
+  next_ = std::min(kLargestBatch, 2 * next_);
 }
 
 ProblemSearch::Batch ProblemSearch::compile(std::vector<std::size_t> configurations) {
-  if (configurations.empty()) return {};
+  Batch batch;
   std::vector<Configuration> list;
-  for (const std::size_t index : configurations) list.push_back(configurations_[index]);
-  auto compilation = evaluator_.compile(list, problem_);
-  return {.configurations = std::move(configurations), .compilation = std::move(compilation)};
-}
-
-std::optional<Compilation::Done> ProblemSearch::wait(Compilation& compilation) {
-  const Stopwatch stopwatch(effort_.waiting);
-  return compilation.next();
-}
-
-std::vector<Compilation::Done> ProblemSearch::wait_for_all(Compilation& compilation,
-                                                           const std::function<bool()>& stop) {
-  journal_.flush();  // this may take a while, and nothing measured shall be lost meanwhile
-  std::vector<Compilation::Done> ready;
-  while (!stop()) {
-    auto done = wait(compilation);
-    if (!done) break;
-    ready.push_back(std::move(*done));
+  for (const std::size_t index : configurations) {
+    if (recall(index)) continue;
+    batch.compiling.push_back(index);
+    list.push_back(configurations_[index]);
   }
-  return ready;
+  if (!list.empty()) batch.compilation = evaluator_.compile(list, problem_);
+  batch.configurations = std::move(configurations);
+  return batch;
+}
+
+/// One more of what is being compiled. Returns whether there was one.
+bool ProblemSearch::wait(Batch& batch) {
+  const Stopwatch stopwatch(effort_.waiting);
+  auto done = batch.compilation ? batch.compilation->next() : std::nullopt;
+  if (!done) return false;
+  const std::size_t configuration = batch.compiling[done->index];
+  effort_.compiling += done->seconds;
+  compiled_.insert(configuration);
+  batch.ready.emplace(configuration, std::move(*done));
+  return true;
+}
+
+void ProblemSearch::wait_for_all(Batch& batch, const StopCondition& stop) {
+  while (!stop.reached() && wait(batch)) {
+  }
+}
+
+/// Nothing if the search is stopped before it is compiled.
+std::optional<Compilation::Done> ProblemSearch::take(Batch& batch, std::size_t configuration,
+                                                     const StopCondition& stop) {
+  while (!batch.ready.contains(configuration)) {
+    if (stop.reached() || !wait(batch)) return std::nullopt;
+  }
+  return std::move(batch.ready.extract(configuration).mapped());
+}
+
+/// In order, whichever the compiler is done with first: a run that is continued sees the same. Returns whether it got
+/// to the end.
+bool ProblemSearch::try_all(Batch& batch, StopCondition& stop, Strategy* strategy) {
+  if (evaluator_.shares_processor()) wait_for_all(batch, stop);
+  for (const std::size_t configuration : batch.configurations) {
+    if (stop.reached()) return false;
+    Observation observation;
+    if (const auto known = recall(configuration)) {
+      observation = remember(configuration, *known);
+      if (known->own) {
+        if (journal_.first_time(problem_, configurations_[configuration].text())) stop.count_evaluation();
+      } else if (!attempts_.contains(configuration)) {
+        ++recalled_;
+      }
+    } else {
+      const auto done = take(batch, configuration, stop);
+      if (!done) return false;
+      observation = measure(configuration, *done);
+      if (journal_.first_time(problem_, configurations_[configuration].text())) stop.count_evaluation();
+    }
+    attempts_[configuration] = observation;
+    if (strategy != nullptr) strategy->observe(configuration, observation);
+    report_(Stage::screening, *this);
+  }
+  return true;
+}
+
+std::optional<Recollection> ProblemSearch::recall(std::size_t configuration) {
+  return journal_.recall(problem_, configurations_[configuration].text(), visit_);
+}
+
+/// As if it had been measured now.
+Observation ProblemSearch::remember(std::size_t configuration, const Recollection& known) {
+  if (!raises_bar(known.observation)) return known.observation;
+  if (known.own) {  // it was verified then, or it would have failed
+    bar_ = known.observation.cost;
+    return known.observation;
+  }
+  Screened screened{.measurement = blank(configurations_[configuration]), .cost = known.observation.cost};
+  screened.measurement.status = known.observation.status;
+  raise_bar(configuration, screened);
+  const Observation observation{.status = screened.measurement.status, .cost = screened.cost};
+  if (observation.status != known.observation.status) {
+    journal_.add(std::move(screened.measurement));
+    check_device(observation.status);
+  }
+  return observation;
 }
 
 Measurement ProblemSearch::blank(const Configuration& configuration) const {
@@ -168,43 +222,44 @@ Measurement ProblemSearch::blank(const Configuration& configuration) const {
   measurement.source_hash = source_hash_;
   measurement.configuration = configuration.text();
   measurement.samples = samples_;
+  measurement.run = journal_.run().id;
   measurement.provenance = provenance_;
   return measurement;
 }
 
 void ProblemSearch::record_forbidden(const Configuration& configuration) {
   const auto constraint = evaluator_.family().space(evaluator_.device()).violated(configuration, problem_);
-  if (!constraint) return;  // one that took the device down before
+  if (!constraint || journal_.recall(problem_, configuration.text(), visit_)) return;
   Measurement measurement = blank(configuration);
   measurement.status = Status::constraint;
   measurement.message = *constraint;
   journal_.add(std::move(measurement));
 }
 
-void ProblemSearch::attempt(std::size_t configuration, const Compilation::Done& done, StopCondition& stop,
-                            Strategy* strategy) {
+Observation ProblemSearch::measure(std::size_t configuration, const Compilation::Done& done) {
   Screened screened{.measurement = blank(configurations_[configuration]), .cost = std::nullopt};
   screened.measurement.compile_seconds = done.seconds;
-  effort_.compiling += done.seconds;
   if (done.compiled) {
+    const Stopwatch stopwatch(effort_.measuring);
+    if (samples_ == 0) samples_ = choose_samples(evaluator_, configurations_[configuration], problem_);
+    screened.measurement.samples = samples_;
     ScreeningLimits limits{.repetitions = options_.screening_repetitions, .hopeless = std::nullopt};
     if (bar_ && !spared(configuration)) limits.hopeless = *bar_ * options_.hopeless;
-    const Stopwatch stopwatch(effort_.measuring);
     screened = heddle::screen(evaluator_, configurations_[configuration], std::move(screened.measurement), limits);
   } else {
     screened.measurement.status = Status::compilation;
     screened.measurement.message = first_complaint(done.log);
   }
-  if (screened.measurement.status == Status::unverified && (!bar_ || *screened.cost < kNewBar * *bar_)) {
-    raise_bar(configuration, screened);
-  }
+  if (raises_bar({.status = screened.measurement.status, .cost = screened.cost})) raise_bar(configuration, screened);
   const Observation observation{.status = screened.measurement.status, .cost = screened.cost};
-  attempts_[configuration] = observation;
-  if (strategy != nullptr) strategy->observe(configuration, observation);
-  stop.count_evaluation();
+  screened.measurement.cost = screened.cost;
   journal_.add(std::move(screened.measurement));
   check_device(observation.status);
-  report_(Stage::screening, *this);
+  return observation;
+}
+
+bool ProblemSearch::raises_bar(const Observation& observation) const {
+  return observation.status == Status::unverified && (!bar_ || *observation.cost < kNewBar * *bar_);
 }
 
 /// Nothing unverified may prune others: what computes too little is often the fastest.
@@ -233,9 +288,7 @@ bool ProblemSearch::spared(std::size_t configuration) const {
 }
 
 void ProblemSearch::check_device(Status status) {
-  if (!takes_device_down(status)) return;
-  journal_.flush();
-  evaluator_.check_device();
+  if (takes_device_down(status)) evaluator_.check_device();
 }
 
 std::set<std::string> ProblemSearch::tried() const {
@@ -255,10 +308,11 @@ std::optional<double> ProblemSearch::best() const {
 std::optional<double> ProblemSearch::baseline() const { return named_time("default", default_).time; }
 
 void ProblemSearch::decide() {
+  if (recall_finals()) return;
   while (!winner_ && !stop_.interrupted()) {
     std::vector<Finalist> finalists = next_finalists();
     if (finalists.empty()) return;
-    journal_.flush();
+    compile_finalists(finalists);
     report_(Stage::finals, *this);
     {
       const Stopwatch stopwatch(effort_.measuring);
@@ -283,9 +337,50 @@ void ProblemSearch::decide() {
       if (!finalist.failed()) record(finalist);
       finals_[finalist.configuration] = std::move(finalist);
     }
-    journal_.flush();
     if (winner_ && surprise && faster_is_waiting(median(winner_->finalist.times))) winner_.reset();
   }
+}
+
+/// What only an earlier process has compiled is compiled at once, not one by one when it is needed.
+void ProblemSearch::compile_finalists(const std::vector<Finalist>& finalists) {
+  Batch batch;
+  std::vector<Configuration> list;
+  for (const Finalist& finalist : finalists) {
+    if (!compiled_.insert(finalist.configuration).second) continue;
+    batch.compiling.push_back(finalist.configuration);
+    list.push_back(configurations_[finalist.configuration]);
+  }
+  if (list.empty()) return;
+  batch.compilation = evaluator_.compile(list, problem_);
+  while (wait(batch)) {
+  }
+}
+
+/// Returns whether an earlier process had come to the end of them.
+bool ProblemSearch::recall_finals() {
+  std::vector<Finalist> finalists;
+  bool concluded = false;
+  for (const Measurement& known : journal_.finals(problem_, visit_)) {
+    const auto index = indices_.find(known.configuration);
+    if (index == indices_.end()) continue;
+    Finalist& finalist = finalists.emplace_back();
+    finalist.configuration = index->second;
+    finalist.times = known.times;
+    finalist.message = known.message;
+    finalist.worst_error = known.worst_error;
+    finalist.beaten = known.status == Status::unverified && !known.message.empty();
+    const bool failed = known.times.empty();
+    if (failed || known.status == Status::correct) {
+      verdicts_[finalist.configuration] = {
+          .status = known.status, .worst_error = known.worst_error, .message = known.message};
+    }
+    finalist.status = failed ? known.status : Status::unverified;
+    samples_ = known.samples;
+    concluded = concluded || !failed;
+  }
+  if (concluded) crown(finalists);
+  for (Finalist& finalist : finalists) finals_[finalist.configuration] = std::move(finalist);
+  return concluded;
 }
 
 /// The fastest of the screening that have not failed since, and those that are to be compared with them anyhow.
@@ -341,14 +436,22 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists) {
   }
 }
 
+/// A failure at once; what is needed to decide with the decision.
 void ProblemSearch::record(const Finalist& finalist) {
   Measurement measurement = blank(configurations_[finalist.configuration]);
   measurement.status = finalist.status;
   measurement.message = finalist.message;
   measurement.worst_error = finalist.worst_error;
-  if (!finalist.failed()) measurement.times = finalist.times;
-  journal_.add(std::move(measurement));
-  check_device(finalist.status);
+  measurement.visit = visit_;
+  if (finalist.failed()) {
+    journal_.add(std::move(measurement));
+    check_device(finalist.status);
+    return;
+  }
+  if (finalist.beaten) measurement.message = "clearly slower than the fastest";
+  measurement.times = finalist.times;
+  measurement.cost = median(finalist.times);
+  conclusion_.push_back(std::move(measurement));
 }
 
 std::size_t ProblemSearch::distance_from_default(std::size_t configuration) const {
@@ -389,6 +492,7 @@ TuningResult ProblemSearch::result() const {
   for (const auto& [configuration, tried] : attempts_) fates[configuration] = tried.status;
   for (const auto& [configuration, finalist] : finals_) fates[configuration] = finalist.status;
   for (const auto& [configuration, status] : fates) ++result.statuses[status];
+  result.recalled = static_cast<std::int64_t>(recalled_);
   result.effort = effort_;
   result.effort.total = Stopwatch::now() - started_;
   if (winner_) {
@@ -402,6 +506,7 @@ TuningResult ProblemSearch::result() const {
                              .samples = samples_,
                              .ties = winner_->ties,
                              .imported = false,
+                             .run = journal_.run().id,
                              .provenance = provenance_};
   }
   return result;

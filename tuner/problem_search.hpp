@@ -21,32 +21,36 @@
 
 namespace heddle {
 
-/// Called in the order of its functions. Everything measured goes to the journal. What it is made with must outlive it.
+/// Called in the order of its functions. Everything measured goes to the journal, and nothing is measured that the
+/// journal knows. What it is made with must outlive it.
 class ProblemSearch {
  public:
   using Report = std::function<void(Stage, const ProblemSearch&)>;
-  /// `excluded`: canonical texts of configurations that took the device down before; never tried.
+  /// `visit`: which of the run, counted from 1.
   ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options, const Problem& problem,
-                const std::set<std::string>& excluded, StopCondition& stop, Report report);
+                std::int64_t visit, StopCondition& stop, Report report);
 
   [[nodiscard]] const std::vector<Configuration>& configurations() const noexcept { return configurations_; }
 
-  /// The default and named configurations, and those of `hints` that are valid; whatever the budget.
+  /// The default configuration, whatever the budget; then the named ones and those of `hints` that are valid.
   void screen_first(const std::vector<Configuration>& hints);
-  /// How many configurations to compile at once, learned from how long that took; kept between problems.
+  /// How many configurations to compile at once; kept between problems. The same for every run on a device, so that a
+  /// run that is continued asks the strategy the same questions; only the end of a time budget makes it smaller.
   class Pace {
    public:
-    [[nodiscard]] std::size_t batch_size(const std::optional<double>& seconds_left) const;
+    [[nodiscard]] std::size_t batch_size(bool shares_processor, const std::optional<double>& seconds_left) const;
     void waited(double seconds, std::size_t configurations);
 
    private:
     double seconds_each_ = 0.0;
-    std::size_t largest_ = 8;
+    std::size_t next_ = 8;
   };
   /// What the strategy proposes, compiling ahead, until it has no more or `stop` is reached.
   void screen(Strategy& strategy, StopCondition& stop, Pace& pace);
-  /// Finals and verification until a winner is verified or nobody is left.
+  /// Finals and verification until a winner is verified or nobody is left. What it measures is in conclusion().
   void decide();
+  /// To be recorded together with the profile, all or nothing: finals half known cannot be continued.
+  [[nodiscard]] std::vector<Measurement> conclusion() { return std::move(conclusion_); }
 
   /// `profile` is the winner, `kept` is not set.
   [[nodiscard]] TuningResult result() const;
@@ -61,9 +65,12 @@ class ProblemSearch {
   [[nodiscard]] std::optional<double> baseline() const;
 
  private:
+  /// Configurations to be tried in this order; what is not known of them is being compiled.
   struct Batch {
     std::vector<std::size_t> configurations;
+    std::vector<std::size_t> compiling;
     std::unique_ptr<Compilation> compilation;
+    std::map<std::size_t, Compilation::Done> ready;  ///< by configuration
   };
   struct Winner {
     Finalist finalist;
@@ -72,14 +79,21 @@ class ProblemSearch {
 
   [[nodiscard]] std::optional<std::size_t> index_of(const Configuration& configuration) const;
   [[nodiscard]] Batch compile(std::vector<std::size_t> configurations);
-  [[nodiscard]] std::optional<Compilation::Done> wait(Compilation& compilation);
-  [[nodiscard]] std::vector<Compilation::Done> wait_for_all(Compilation& compilation,
-                                                            const std::function<bool()>& stop);
-  void attempt(std::size_t configuration, const Compilation::Done& done, StopCondition& stop, Strategy* strategy);
+  bool wait(Batch& batch);
+  void wait_for_all(Batch& batch, const StopCondition& stop);
+  [[nodiscard]] std::optional<Compilation::Done> take(Batch& batch, std::size_t configuration,
+                                                      const StopCondition& stop);
+  bool try_all(Batch& batch, StopCondition& stop, Strategy* strategy);
+  [[nodiscard]] std::optional<Recollection> recall(std::size_t configuration);
+  [[nodiscard]] Observation remember(std::size_t configuration, const Recollection& known);
+  [[nodiscard]] Observation measure(std::size_t configuration, const Compilation::Done& done);
+  void compile_finalists(const std::vector<Finalist>& finalists);
+  bool recall_finals();
   [[nodiscard]] Measurement blank(const Configuration& configuration) const;
   void record_forbidden(const Configuration& configuration);
 
   [[nodiscard]] std::vector<Finalist> next_finalists();
+  [[nodiscard]] bool raises_bar(const Observation& observation) const;
   void raise_bar(std::size_t configuration, Screened& screened);
   [[nodiscard]] const Verdict& verify(std::size_t configuration);
   [[nodiscard]] bool spared(std::size_t configuration) const;
@@ -94,6 +108,7 @@ class ProblemSearch {
   Journal& journal_;
   const TunerOptions& options_;
   Problem problem_;
+  std::int64_t visit_;
   StopCondition& stop_;
   Report report_;
   Effort effort_;
@@ -107,6 +122,9 @@ class ProblemSearch {
   Provenance provenance_;
   std::string source_hash_;
   std::int64_t samples_ = 0;
+  std::size_t recalled_ = 0;        ///< attempts that an earlier run had made
+  std::set<std::size_t> compiled_;  ///< in this process
+  std::vector<Measurement> conclusion_;
   std::map<std::size_t, Observation> attempts_;
   std::map<std::size_t, Verdict> verdicts_;
   std::optional<double> bar_;               ///< fastest verified cost so far: what others must not be hopeless against

@@ -21,6 +21,14 @@ constexpr double kRepetition = 1500.0;  // microseconds: thousands of clock tick
 
 // A first run also loads code and fills caches; only one that is slower than that explains is hopeless at once.
 constexpr double kColdStart = 4.0;
+// One repetition may be disturbed; a second one as well is unlikely. Beyond this, it would take more than a
+// disturbance.
+constexpr double kDisturbed = 2.0;
+
+bool cannot_win(const std::vector<double>& times, double hopeless) {
+  const double fastest = *std::min_element(times.begin(), times.end());
+  return fastest > (times.size() < 2 ? kDisturbed * hopeless : hopeless);
+}
 
 }  // namespace
 
@@ -56,7 +64,7 @@ Screened screen(Evaluator& evaluator, const Configuration& configuration, Measur
       std::vector<double> times;
       for (int repetition = 0; repetition < limits.repetitions; ++repetition) {
         times.push_back(runner->time());
-        if (limits.hopeless && *std::min_element(times.begin(), times.end()) > *limits.hopeless) break;
+        if (limits.hopeless && cannot_win(times, *limits.hopeless)) break;
       }
       if (times.size() < static_cast<std::size_t>(limits.repetitions)) {
         give_up(*std::min_element(times.begin(), times.end()));

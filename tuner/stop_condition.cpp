@@ -14,6 +14,7 @@ StopCondition::StopCondition(Budget budget, std::function<bool()> interrupted, C
     : budget_(budget), interrupted_(std::move(interrupted)), clock_(std::move(clock)), start_(clock_()) {}
 
 bool StopCondition::reached() const {
+  if (unlimited_) return interrupted();
   return interrupted() || seconds_left() == 0.0 || evaluations_left() == 0 || (whole_ != nullptr && whole_->reached());
 }
 
@@ -42,6 +43,13 @@ StopCondition StopCondition::part(double of_time, double of_evaluations) {
   }
   StopCondition result(budget, interrupted_, clock_);
   result.whole_ = this;
+  return result;
+}
+
+StopCondition StopCondition::without_budget() {
+  StopCondition result({}, interrupted_, clock_);
+  result.whole_ = this;
+  result.unlimited_ = true;
   return result;
 }
 

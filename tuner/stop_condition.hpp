@@ -28,6 +28,8 @@ class StopCondition {
   void count_evaluation();
 
   [[nodiscard]] double seconds_used() const { return clock_() - start_; }
+  /// Likewise of the condition that this is a part of, if it is.
+  [[nodiscard]] double seconds_of_whole() const { return whole_ ? whole_->seconds_of_whole() : seconds_used(); }
   /// Never negative; nothing if there is no such limit.
   [[nodiscard]] std::optional<double> seconds_left() const;
   [[nodiscard]] std::optional<std::int64_t> evaluations_left() const;
@@ -35,6 +37,11 @@ class StopCondition {
   /// A condition over a fraction of the time that is left of this one, and of the evaluations. Its evaluations count
   /// here too; must not outlive this.
   [[nodiscard]] StopCondition part(double of_time, double of_evaluations);
+
+  /// One that only an interruption ends. Its evaluations count here too; must not outlive this.
+  [[nodiscard]] StopCondition without_budget();
+  /// Time that was spent before this was made.
+  void charge(double seconds) { start_ -= seconds; }
 
   [[nodiscard]] static Clock steady_clock();
 
@@ -45,6 +52,7 @@ class StopCondition {
   double start_ = 0.0;
   std::int64_t evaluations_ = 0;
   StopCondition* whole_ = nullptr;
+  bool unlimited_ = false;
 };
 
 }  // namespace heddle

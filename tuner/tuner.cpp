@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "fmt/format.h"
 #include "heddle/tuner/agenda.hpp"
 #include "heddle/tuner/journal.hpp"
 #include "heddle/tuner/problem_search.hpp"
@@ -22,22 +23,21 @@ constexpr std::size_t kHints = 6;         // winners of other problems that are 
 class Run {
  public:
   Run(Evaluator& evaluator, ProfileStore& store, const TunerOptions& options, const TunerCallbacks& callbacks,
-      const std::vector<Problem>& problems, StopCondition& stop)
+      const std::vector<Problem>& problems, StopCondition& stop, const TuningRun& run)
       : evaluator_(evaluator),
         store_(store),
         options_(options),
         strategy_(strategy(options.strategy)),
         stop_(stop),
-        known_(store, evaluator),
+        known_(store.profiles_before(run), evaluator),
         agenda_(known_.agenda(problems)),
         reporter_(callbacks, stop, agenda_.size()),
-        journal_(store) {}
+        journal_(store, evaluator, run) {}
 
   std::vector<TuningResult> tune() {
     const double first_pass = agenda_.size() > 1 ? kFirstPass : 1.0;
     search_each({.begin = 0.0, .length = first_pass});
     if (agenda_.size() > 1) try_later_winners({.begin = first_pass, .length = 1.0 - first_pass});
-    journal_.flush();
     return std::move(results_);
   }
 
@@ -76,7 +76,7 @@ class Run {
     const double share = pass.length / static_cast<double>(agenda_.size());
     const double before = pass.begin + share * static_cast<double>(index);
     ProblemSearch search(
-        evaluator_, journal_, options_, visit.problem, fatal_configurations(store_, evaluator_, visit.problem), stop,
+        evaluator_, journal_, options_, visit.problem, ++visits_, stop,
         [&](Stage stage, const ProblemSearch& now) { reporter_.progress(index, before, share, stage, now); });
     search.screen_first(hints);
     if (visit.search) {
@@ -91,7 +91,11 @@ class Run {
     TuningResult result = search.result();
     result.searched = visit.search;
     if (result.profile) {
-      result.kept = keep_winner(store_, visit, *result.profile);
+      store_.atomically([&] {
+        store_.record(search.conclusion());
+        result.kept = keep_winner(store_, visit, *result.profile);
+        store_.spent(journal_.run(), stop_.seconds_of_whole());
+      });
       known_.add(*result.profile);
     }
     reporter_.finished(result);
@@ -108,6 +112,7 @@ class Run {
   Reporter reporter_;
   Journal journal_;
   ProblemSearch::Pace pace_;
+  std::int64_t visits_ = 0;
   std::vector<std::set<std::string>> tried_;  ///< canonical texts, by place in the agenda
   std::vector<TuningResult> results_;         ///< likewise
 };
@@ -118,7 +123,28 @@ Tuner::Tuner(Evaluator& evaluator, ProfileStore& store, TunerOptions options, Tu
     : evaluator_(evaluator), store_(store), options_(std::move(options)), callbacks_(std::move(callbacks)) {}
 
 std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, StopCondition& stop) {
-  return Run(evaluator_, store_, options_, callbacks_, problems, stop).tune();
+  const TuningRun run = store_.begin_run(task(problems));
+  stop.charge(run.seconds);
+  auto results = tune(problems, stop, run);
+  store_.end_run(run, !stop.interrupted());
+  return results;
+}
+
+std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, StopCondition& stop, const TuningRun& run) {
+  return Run(evaluator_, store_, options_, callbacks_, problems, stop, run).tune();
+}
+
+std::string Tuner::task(const std::vector<Problem>& problems) const {
+  const KernelFamily& family = evaluator_.family();
+  const DeviceIdentity& device = evaluator_.device();
+  const Provenance provenance = evaluator_.provenance();
+  std::string task = fmt::format(
+      "{} {} on {}; driver {}; compiler {}; strategy {} seed {} screening {} hopeless {} finalists {} rounds {} to {}",
+      family.name(), family.source(device.backend).hash(), device.text(), provenance.driver, provenance.compiler,
+      options_.strategy, options_.seed, options_.screening_repetitions, options_.hopeless, options_.finalists,
+      options_.minimum_repetitions, options_.maximum_repetitions);
+  for (const Problem& problem : problems) task += fmt::format("\n{}", problem.text());
+  return task;
 }
 
 }  // namespace heddle

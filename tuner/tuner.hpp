@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "heddle/profiles/profile_store.hpp"
@@ -23,11 +24,20 @@ class Tuner {
 
   /// Stale profiles of this family and device are re-verified first, whether or not they are among `problems`; the
   /// rest of the budget is shared out evenly, problems without a profile first. However short the budget, every problem
-  /// reached tries the default, the named configurations, its present profile and the winners of problems like it, and
-  /// ends with a verified profile unless interrupted. A last pass tries winners found later on the problems before
-  /// them. Everything measured is in the store when this returns or throws, except what the store refused. Problems
-  /// never reached have no result. Throws Error(profiles), Error(device).
+  /// reached tries the default and ends with a verified profile unless interrupted; the named configurations, its
+  /// present profile and the winners of problems like it come next. A last pass tries winners found later on the
+  /// problems before them. Everything measured is in the store when this returns or throws, except what the store
+  /// refused. Problems never reached have no result. Throws Error(profiles), Error(device).
+  ///
+  /// A run of the same task that was killed or interrupted is continued: it takes the same path again, but measures
+  /// nothing that it knows. What earlier runs measured with the same kernels, driver and compiler is not measured again
+  /// either; it counts as no evaluation.
   [[nodiscard]] std::vector<TuningResult> tune(const std::vector<Problem>& problems, StopCondition& stop);
+  /// As a part of a run that covers more: the caller begins and ends it, with task() as a part of its task.
+  [[nodiscard]] std::vector<TuningResult> tune(const std::vector<Problem>& problems, StopCondition& stop,
+                                               const TuningRun& run);
+  /// Everything but the budget that decides which way the search takes.
+  [[nodiscard]] std::string task(const std::vector<Problem>& problems) const;
 
  private:
   Evaluator& evaluator_;

@@ -61,6 +61,7 @@ struct TuningResult {
   std::int64_t samples = 0;                 ///< S of every time here
   std::size_t valid = 0;                    ///< configurations that satisfy the constraints
   std::map<Status, std::int64_t> statuses;  ///< how the evaluations ended
+  std::int64_t recalled = 0;                ///< evaluations that an earlier run had made
   Effort effort;
   [[nodiscard]] std::int64_t evaluations() const;
   /// Takes over the outcome of a later, shorter visit of the same problem, in which the winner took part again. Returns

@@ -114,6 +114,9 @@ inline Measurement measurement(const ProfileKey& where = key()) {
           .compile_seconds = 0.25,
           .worst_error = 1e-5,
           .message = "",
+          .cost = 2.125,
+          .run = 0,
+          .visit = 0,
           .provenance = provenance()};
 }
 
@@ -129,6 +132,7 @@ inline Profile profile(const ProfileKey& where = key(), double time = 2.5) {
           .samples = 512,
           .ties = {},
           .imported = false,
+          .run = 0,
           .provenance = provenance()};
 }
 

@@ -27,7 +27,8 @@ class FakeEvaluator final : public Evaluator {
     return 2.0 + std::abs(width - target) * 0.5 + std::abs(depth - 4.0) * 0.25;
   };
   std::function<Status(const Configuration&)> fate = [](const Configuration&) { return Status::correct; };
-  double noise = 0.02;  ///< relative; one in twenty repetitions takes twice as long on top
+  double noise = 0.02;     ///< relative
+  double outliers = 0.05;  ///< repetitions that take twice as long on top
   bool on_processor = false;
   bool dead = false;
   bool dies_for_good = false;
@@ -102,7 +103,7 @@ class FakeEvaluator final : public Evaluator {
         throw DeviceFailure(status_, "bad address");
       }
       std::uniform_real_distribution<double> uniform(0.0, 1.0);
-      const double outlier = uniform(owner_.random_) < 0.05 ? 2.0 : 1.0;
+      const double outlier = uniform(owner_.random_) < owner_.outliers ? 2.0 : 1.0;
       return cost_ * outlier * (1.0 + owner_.noise * uniform(owner_.random_));
     }
     void check_guards() override {

@@ -2,44 +2,99 @@
 
 #include <doctest/doctest.h>
 
-#include "fake_family.hpp"
+#include "fake_evaluator.hpp"
 #include "temporary_store.hpp"
 
 using namespace heddle;
 
 namespace {
 
-Measurement measurement(int number) {
-  Measurement measurement;
-  measurement.key = {.device = fake::identity(), .family = "fake", .problem = fake::problem(8)};
-  measurement.source_hash = std::string(32, 'a');
-  measurement.configuration = "kind=good width=" + std::to_string(number);
-  measurement.status = Status::unverified;
-  measurement.times = {1.5, 2.5};
-  measurement.samples = 16;
-  return measurement;
-}
+struct Desk {
+  TemporaryStore temporary;
+  fake::Family family;
+  fake::FakeEvaluator evaluator{family};
+
+  Measurement measurement(int number, std::int64_t size = 8) const {
+    Measurement measurement;
+    measurement.key = {.device = fake::identity(), .family = "fake", .problem = fake::problem(size)};
+    measurement.source_hash = family.source("").hash();
+    measurement.configuration = text(number);
+    measurement.status = Status::unverified;
+    measurement.times = {1.5, 2.5};
+    measurement.cost = 2.0;
+    measurement.samples = 16;
+    measurement.provenance = evaluator.provenance();
+    return measurement;
+  }
+  static std::string text(int number) { return "kind=good width=" + std::to_string(number); }
+};
 
 }  // namespace
 
-TEST_CASE("measurements are written in batches, within a second, in order") {
-  const TemporaryStore temporary;
-  double now = 0.0;
-  {
-    Journal journal(temporary.store, [&] { return now; });
-    for (int i = 0; i < 5; ++i) journal.add(measurement(i));
-    CHECK(temporary.store.measurements().empty());
-    now += 0.9;
-    journal.add(measurement(5));
-    CHECK(temporary.store.measurements().size() == 6);
-    journal.add(measurement(6));
-    journal.flush();
-    CHECK(temporary.store.measurements().size() == 7);
-    journal.flush();
-    journal.add(measurement(7));
-  }
-  const auto stored = temporary.store.measurements();
-  REQUIRE(stored.size() == 8);
-  for (int i = 0; i < 8; ++i)
-    CHECK(stored[static_cast<std::size_t>(7 - i)].configuration == measurement(i).configuration);
+TEST_CASE("what was measured is on disk at once, and another journal of the run knows it as its own") {
+  Desk desk;
+  Journal journal(desk.temporary.store, desk.evaluator, desk.temporary.store.begin_run("task"));
+  CHECK(!journal.recall(fake::problem(8), Desk::text(1), 1));
+  journal.add(desk.measurement(1));
+  Measurement pruned = desk.measurement(2);
+  pruned.status = Status::pruned;
+  pruned.times.clear();
+  pruned.cost = 7.0;
+  journal.add(pruned);
+  const ProfileStore other(desk.temporary.file(), ProfileStore::Access::read);
+  CHECK(other.measurements().size() == 2);
+
+  const auto first = journal.recall(fake::problem(8), Desk::text(1), 1);
+  REQUIRE(first);
+  CHECK(first->own);
+  CHECK(first->observation.status == Status::unverified);
+  CHECK(*first->observation.cost == 2.0);
+  Journal again(desk.temporary.store, desk.evaluator, journal.run());
+  const auto second = again.recall(fake::problem(8), Desk::text(2), 1);
+  REQUIRE(second);
+  CHECK(second->own);
+  CHECK(second->observation.status == Status::pruned);
+  CHECK(*second->observation.cost == 7.0);
+  CHECK(*again.samples(fake::problem(8)) == 16);
+  CHECK(!again.recall(fake::problem(9), Desk::text(2), 1));
+  CHECK(again.first_time(fake::problem(8), Desk::text(1)));
+  CHECK(!again.first_time(fake::problem(8), Desk::text(1)));
+}
+
+TEST_CASE("an earlier run's measurements are known under the same kernels, driver and compiler only") {
+  Desk desk;
+  ProfileStore& store = desk.temporary.store;
+  const TuningRun first = store.begin_run("task");
+  Journal(store, desk.evaluator, first).add(desk.measurement(1));
+  Measurement old_source = desk.measurement(2);
+  old_source.source_hash = std::string(32, '0');
+  Measurement old_driver = desk.measurement(3);
+  old_driver.provenance.driver = "older";
+  store.record({old_source, old_driver});
+  store.end_run(first, true);
+  const TuningRun second = store.begin_run("task");
+  CHECK(second.id != first.id);
+  store.record(desk.measurement(4));  // by somebody else, after the run began
+  Journal journal(store, desk.evaluator, second);
+  const auto known = journal.recall(fake::problem(8), Desk::text(1), 1);
+  REQUIRE(known);
+  CHECK(!known->own);
+  for (const int unknown : {2, 3, 4}) CHECK(!journal.recall(fake::problem(8), Desk::text(unknown), 1));
+}
+
+TEST_CASE("finals belong to their visit, and who failed in them is known to the visits after it") {
+  Desk desk;
+  Journal journal(desk.temporary.store, desk.evaluator, desk.temporary.store.begin_run("task"));
+  journal.add(desk.measurement(1));
+  Measurement failed = desk.measurement(1);
+  failed.status = Status::wrong_result;
+  failed.times.clear();
+  failed.cost.reset();
+  failed.visit = 2;
+  journal.add(failed);
+  Journal again(desk.temporary.store, desk.evaluator, journal.run());
+  CHECK(again.finals(fake::problem(8), 1).empty());
+  CHECK(again.finals(fake::problem(8), 2).size() == 1);
+  CHECK(again.recall(fake::problem(8), Desk::text(1), 2)->observation.status == Status::unverified);
+  CHECK(again.recall(fake::problem(8), Desk::text(1), 3)->observation.status == Status::wrong_result);
 }
