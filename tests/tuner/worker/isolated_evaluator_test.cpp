@@ -28,7 +28,7 @@ std::string device_label() {
 }
 
 WorkerOptions options() {
-  return {.command = {HEDDLE_WORKER_PROGRAM}, .device = device_label(), .memory_bytes = std::int64_t{1} << 30};
+  return {.command = {HEDDLE_WORKER_PROGRAM}, .device = device_label(), .memory_bytes = std::int64_t{256} << 20};
 }
 
 Configuration configuration(const std::string& kind, std::int64_t work = 1) {
