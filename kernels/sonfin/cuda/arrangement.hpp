@@ -14,4 +14,9 @@ namespace heddle::sonfin {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
 }
 
+/// The smallest power of two that is at least `value`, which is positive.
+[[nodiscard]] constexpr std::int64_t power_of_two_from(std::int64_t value) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(value)));
+}
+
 }  // namespace heddle::sonfin

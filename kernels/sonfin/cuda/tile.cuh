@@ -18,7 +18,7 @@
 
 #include "heddle/kernels/common/memory.cuh"
 #include "heddle/kernels/common/reduce.cuh"
-#include "heddle/kernels/sonfin/control.cuh"
+#include "heddle/kernels/sonfin/cuda/decision.cuh"
 
 namespace heddle::sonfin {
 
@@ -80,7 +80,7 @@ struct Tile {
   /// Conditions that hold for the whole grid are written as arithmetic: the compiler would otherwise make a copy of the
   /// loop for each.
   __device__ __forceinline__ void update(float* centres, float* widths, const float (&gradient)[Rules], int base,
-                                         int stride, const Decision& decision, const Control& control) {
+                                         int stride, int capacity, const Decision& decision, const Control& control) {
     const float plain = control.plain_step ? 1.0f : 0.0f, scaled = 1.0f - plain;
     const long long corner = static_cast<long long>(first_rule()) * stride + input(base, 0);
     float* const first_centre = centres + corner;
@@ -107,7 +107,7 @@ struct Tile {
           m -= move;
           s = fmaxf(s - move * offset * inverse, control.minimum_width);
         }
-        if (input(base, i) < stride) {
+        if (rule < capacity && input(base, i) < stride) {
           const int at = r * stride + i * Lanes * Vector;
           store<Vector>(first_centre + at, centre[r][i]);
           store<Vector>(first_width + at, width[r][i]);
@@ -178,18 +178,6 @@ struct Tile {
     }
   }
 };
-
-/// Whether the sample wants a rule, and whether there is room; the same arithmetic for every scheme.
-/// `leader`: the largest log firing and its rule; `squared`: |x - m|^2 of that rule.
-__device__ __forceinline__ bool wants_rule(const Control& control, int rules, float leading_log_firing) {
-  return rules < control.max_rules && (rules == 0 || leading_log_firing <= control.log_threshold);
-}
-
-__device__ __forceinline__ float new_width(const Control& control, int rules, float squared) {
-  if (rules == 0) return fmaxf(control.first_width, control.minimum_width);
-  return fmaxf(control.overlap * (control.squared_width ? squared : squared * rsqrtf(fmaxf(squared, 1e-37f))),
-               control.minimum_width);
-}
 
 /// Copies the rows of the next samples to where every launch of a captured graph finds them, and the progress to where
 /// the launches pass it on. Grid: one block per sample.

@@ -25,6 +25,23 @@ const Guard& guard_pattern() {
   return pattern;
 }
 
+std::vector<CUlaunchAttribute> attributes(const Launch& launch) {
+  std::vector<CUlaunchAttribute> list;
+  const auto add = [&](CUlaunchAttributeID id) -> CUlaunchAttributeValue& {
+    list.emplace_back().id = id;
+    return list.back().value;
+  };
+  if (launch.programmatic)
+    add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).programmaticStreamSerializationAllowed = 1;
+  if (launch.resident) add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
+  if (launch.cluster > 1) {
+    auto& dimension = add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim;
+    dimension.x = launch.cluster;
+    dimension.y = dimension.z = 1;
+  }
+  return list;
+}
+
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
@@ -105,14 +122,15 @@ void CudaExecution::load(CudaModules& modules, const CudaBinary& binary) {
       context_->check(driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                 static_cast<int>(launch.shared_bytes)),
                       fmt::format("{} bytes of shared memory", launch.shared_bytes).c_str());
+    if (launch.cluster > 8)
+      context_->check(driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                      "no clusters of more than 8 blocks");
   }
   context_->check(driver.cuEventCreate(&start_, CU_EVENT_DEFAULT), "cannot make an event");
   context_->check(driver.cuEventCreate(&stop_, CU_EVENT_DEFAULT), "cannot make an event");
 }
 
 void CudaExecution::pack() {
-  programmatic_.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-  programmatic_.value.programmaticStreamSerializationAllowed = 1;
   calls_.reserve(plan_.launches.size());
   for (const Launch& launch : plan_.launches) {
     Call& call = calls_.emplace_back();
@@ -124,8 +142,10 @@ void CudaExecution::pack() {
     call.config.blockDimY = launch.block.y;
     call.config.blockDimZ = launch.block.z;
     call.config.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
-    call.config.attrs = launch.programmatic ? &programmatic_ : nullptr;
-    call.config.numAttrs = launch.programmatic ? 1 : 0;
+    call.attributes = attributes(launch);
+    call.config.attrs = call.attributes.data();
+    call.config.numAttrs = static_cast<unsigned>(call.attributes.size());
+    if (launch.resident || launch.cluster > 1) require_residence(call, launch);
     call.values.resize(launch.arguments.size());
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       if (const auto* address = std::get_if<BufferArgument>(&launch.arguments[i]))
@@ -137,6 +157,36 @@ void CudaExecution::pack() {
         std::memcpy(&call.values[i], &std::get<float>(launch.arguments[i]), sizeof(float));
       call.arguments.push_back(&call.values[i]);
     }
+  }
+}
+
+/// Blocks that wait for each other must all find room at once, on what the driver grants this process of the card.
+void CudaExecution::require_residence(const Call& call, const Launch& launch) const {
+  const Driver& driver = context_->driver();
+  const CudaContext::Scope scope(*context_);
+  const std::string& kernel = plan_.kernels[static_cast<std::size_t>(launch.kernel)];
+  if (launch.cluster > 1) {
+    int clusters = 0;
+    const CUresult result = driver.cuOccupancyMaxActiveClusters(&clusters, call.function, &call.config);
+    if (result != CUDA_SUCCESS || clusters < 1)
+      throw DeviceFailure(Status::launch,
+                          fmt::format("{}: no room for a cluster of {} blocks", kernel, launch.cluster));
+  }
+  if (launch.resident) {
+    int blocks = 0, units = 0;
+    CUdevice device = 0;
+    context_->check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                        &blocks, call.function, static_cast<int>(launch.block.x * launch.block.y * launch.block.z),
+                        static_cast<std::size_t>(launch.shared_bytes)),
+                    "cannot ask for the room of a kernel");
+    context_->check(driver.cuCtxGetDevice(&device), "cannot find the device");
+    context_->check(driver.cuDeviceGetAttribute(&units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+                    "cannot count the multiprocessors");
+    const std::uint64_t wanted = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+    const std::uint64_t room = static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(units);
+    if (wanted > room)
+      throw DeviceFailure(Status::launch,
+                          fmt::format("{}: {} blocks have to run at once, there is room for {}", kernel, wanted, room));
   }
 }
 

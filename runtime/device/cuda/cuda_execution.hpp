@@ -37,6 +37,7 @@ class CudaExecution : public Execution {
   /// A launch with its arguments packed once.
   struct Call {
     CUlaunchConfig config{};
+    std::vector<CUlaunchAttribute> attributes;
     CUfunction function = nullptr;
     std::vector<std::uint64_t> values;  ///< one argument each, in its first bytes
     std::vector<void*> arguments;       ///< into `values`
@@ -45,6 +46,7 @@ class CudaExecution : public Execution {
   void bind(const Bindings& bindings);
   void load(CudaModules& modules, const CudaBinary& binary);
   void pack();
+  void require_residence(const Call& call, const Launch& launch) const;
   [[nodiscard]] bool kept(std::size_t buffer) const;
   void capture();
   void submit(CUstream stream);
@@ -57,7 +59,6 @@ class CudaExecution : public Execution {
   std::shared_ptr<CudaMemory> saved_;
   std::vector<std::shared_ptr<const CudaModule>> modules_;
   std::vector<CUfunction> functions_;  ///< of each kernel
-  CUlaunchAttribute programmatic_{};
   std::vector<Call> calls_;
   CUgraphExec graph_ = nullptr;
   CUevent start_ = nullptr, stop_ = nullptr;

@@ -1,0 +1,134 @@
+// What a kernel author asks first: of the configurations that match some words, which are right, and how fast are they?
+//
+//   explore --problems 640x16x1,1024x1024x10 --match scheme=grid --sample 40 --samples 512 --best 5
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/device_evaluator.hpp"
+#include "heddle/tuner/statistics.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Options {
+  std::string device, family = "sonfin-train";
+  std::vector<std::string> problems, match;
+  std::size_t sample = 0, best = 8;
+  std::int64_t samples = 512;
+  int rounds = 7;
+  bool verify = false;
+  unsigned seed = 1;
+};
+
+/// "640x16x1" in the order of the family's axes.
+Problem problem_of(const KernelFamily& family, const std::string& text) {
+  std::vector<Problem::Size> sizes;
+  std::size_t begin = 0;
+  for (const Axis& axis : family.axes()) {
+    const std::size_t end = std::min(text.find('x', begin), text.size());
+    sizes.push_back({axis.name, std::stoll(text.substr(begin, end - begin))});
+    begin = end + 1;
+  }
+  return Problem(sizes);
+}
+
+bool matches(const Configuration& configuration, const std::vector<std::string>& wanted) {
+  const std::string text = " " + configuration.text() + " ";
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& word) { return text.find(" " + word + " ") != std::string::npos; });
+}
+
+struct Outcome {
+  Configuration configuration;
+  std::optional<double> time;
+  std::string failure;
+};
+
+Outcome measure(Evaluator& evaluator, const Configuration& configuration, const Problem& problem,
+                const Options& options) {
+  Outcome outcome{.configuration = configuration, .time = {}, .failure = {}};
+  try {
+    const auto runner = evaluator.prepare(configuration, problem, options.samples);
+    (void)runner->time();
+    std::vector<double> times;
+    for (int round = 0; round < options.rounds; ++round) times.push_back(runner->time());
+    runner->check_guards();
+    outcome.time = median(times);
+  } catch (const DeviceFailure& failure) {
+    outcome.failure = failure.what();
+    if (failure.status() == Status::illegal_access) throw;
+  }
+  return outcome;
+}
+
+void explore(Evaluator& evaluator, const Problem& problem, const Options& options) {
+  const SearchSpace space = evaluator.family().space(evaluator.device());
+  std::vector<Configuration> configurations = space.enumerate(problem);
+  std::erase_if(configurations, [&](const Configuration& c) { return !matches(c, options.match); });
+  const std::size_t valid = configurations.size();
+  std::shuffle(configurations.begin(), configurations.end(), std::mt19937(options.seed));
+  if (options.sample > 0) configurations.resize(std::min(configurations.size(), options.sample));
+  std::vector<bool> compiled(configurations.size(), false);
+  const auto compilation = evaluator.compile(configurations, problem);
+  while (const auto done = compilation->next()) {
+    compiled[done->index] = done->compiled;
+    if (!done->compiled) fmt::print("  {}: {}\n", configurations[done->index].text(), first_complaint(done->log));
+  }
+  std::vector<Outcome> outcomes;
+  for (std::size_t i = 0; i < configurations.size(); ++i) {
+    if (compiled[i]) outcomes.push_back(measure(evaluator, configurations[i], problem, options));
+  }
+  std::stable_sort(outcomes.begin(), outcomes.end(),
+                   [](const Outcome& a, const Outcome& b) { return a.time.value_or(1e30) < b.time.value_or(1e30); });
+  fmt::print("{}: {} of {} configurations\n", problem.text(), configurations.size(), valid);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    if (outcome.time && i >= options.best) continue;
+    std::string verdict;
+    if (options.verify && outcome.time) {
+      const Verdict judged = evaluator.verify(outcome.configuration, problem);
+      verdict = judged.status == Status::correct ? fmt::format("  error {:.1e}", judged.worst_error)
+                                                 : fmt::format("  WRONG: {}", judged.message);
+    }
+    fmt::print("  {:>8}  {}{}{}\n", outcome.time ? fmt::format("{:.3f}", *outcome.time) : "failed",
+               outcome.configuration.text(), verdict, outcome.failure.empty() ? "" : "  " + outcome.failure);
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times, and on request verifies, configurations that match some words");
+  app.add_option("--device", options.device, "cuda:N or cpu; the best one if left out");
+  app.add_option("--family", options.family, "kernel family");
+  app.add_option("--problems", options.problems, "sizes in the order of the family's axes: 640x16x1,...")
+      ->delimiter(',')
+      ->required();
+  app.add_option("--match", options.match, "name=value that a configuration must have; several")->delimiter(',');
+  app.add_option("--sample", options.sample, "how many to draw; 0: all that match");
+  app.add_option("--best", options.best, "how many of the fastest to print, and to verify");
+  app.add_option("--samples", options.samples, "samples in one run");
+  app.add_option("--rounds", options.rounds, "runs of which the median is told");
+  app.add_flag("--verify", options.verify, "compare with the reference");
+  app.add_option("--seed", options.seed);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    const auto device = open_device(options.device);
+    DeviceEvaluator evaluator(*device, family(options.family), options.seed);
+    for (const std::string& text : options.problems) explore(evaluator, problem_of(evaluator.family(), text), options);
+  } catch (const Error& error) {
+    fmt::print(stderr, "explore: {}\n", error.what());
+    return static_cast<int>(error.kind());
+  }
+  return 0;
+}

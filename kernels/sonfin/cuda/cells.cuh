@@ -1,0 +1,244 @@
+// The task matrix of a resident training kernel: every thread keeps the centres and widths of its tasks for as long as
+// the launch lasts, the widths as their reciprocals 1 / sigma, so that firing does not divide.
+//
+// | parameter | meaning |
+// |---|---|
+// | Lanes   | threads that share one rule: a power of two up to a warp |
+// | Packs   | packs of inputs of one rule that one thread keeps; Lanes * Packs * Vector is at least the padded dim |
+// | Rules   | rules that the same threads keep |
+// | Vector  | inputs in one pack |
+// | Storage | where: 0 registers, 1 shared memory, 2 centres in registers and widths in shared memory |
+//
+// Group q of block b keeps rules (b * Groups + q) * Rules + 0 .. Rules - 1. Inside a group, lane i keeps packs
+// i, i + Lanes, ... of each. What is kept in shared memory belongs to one thread alone: no barrier is needed.
+#pragma once
+
+#include "heddle/kernels/common/memory.cuh"
+#include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/sonfin/control.cuh"
+
+namespace heddle::sonfin {
+
+constexpr int kRegisters = 0, kShared = 1, kSplit = 2;
+
+template <int Block, int Lanes, int Packs, int Rules, int Vector, int Storage>
+class Cells {
+  static_assert(Block % kWarp == 0 && Block <= 1024, "whole warps");
+  static_assert(Lanes >= 1 && Lanes <= kWarp && (Lanes & (Lanes - 1)) == 0, "a power of two up to a warp");
+  static_assert(Vector == 1 || Vector == 2 || Vector == 4, "one access");
+
+ public:
+  static constexpr int kLanes = Lanes;
+  static constexpr int kGroups = Block / Lanes;
+  static constexpr int kOwn = kGroups * Rules;  ///< rules of a block
+  static constexpr bool kCentresInRegisters = Storage != kShared, kWidthsInRegisters = Storage == kRegisters;
+  static constexpr int kCells = Rules * Packs;
+  static constexpr int kSharedWords =
+      Block * Vector * kCells * ((kCentresInRegisters ? 0 : 1) + (kWidthsInRegisters ? 0 : 1));
+
+  /// Rows of inputs: this thread's share in registers, if the parameters are there too; else whole, in shared memory.
+  static constexpr bool kRowsInRegisters = Storage == kRegisters;
+  static constexpr int kSpan = Lanes * Packs * Vector;
+  /// One is learnt, one arrives, and a slower warp may still learn the one before.
+  static constexpr int kRowsInShared = 3;
+  struct Row {
+    Pack<Vector> own[kRowsInRegisters ? Packs : 1];
+    const float* whole;
+    __device__ __forceinline__ Pack<Vector> operator[](int i) const {
+      if constexpr (kRowsInRegisters) {
+        return own[i];
+      } else {
+        return load<Vector>(whole + input(i));
+      }
+    }
+  };
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % Lanes; }
+  __device__ static int group() { return static_cast<int>(threadIdx.x) / Lanes; }
+  __device__ static int first_rule() { return (static_cast<int>(blockIdx.x) * kGroups + group()) * Rules; }
+  __device__ static int input(int i) { return (i * Lanes + lane()) * Vector; }
+
+  __device__ __forceinline__ explicit Cells(SharedMemory& shared) {
+    if constexpr (!kCentresInRegisters) shared_centres_ = shared.take<float>(Block * Vector * kCells);
+    if constexpr (!kWidthsInRegisters) shared_inverses_ = shared.take<float>(Block * Vector * kCells);
+    if constexpr (!kRowsInRegisters) {
+      rows_ = shared.take<float>(kRowsInShared * kSpan);
+      for (int j = static_cast<int>(threadIdx.x); j < kRowsInShared * kSpan; j += Block) rows_[j] = 0.0f;
+      __syncthreads();
+    }
+  }
+
+  /// What is not there looks like padding (m = 0, sigma = 1), so that nothing else has to ask.
+  __device__ __forceinline__ void fetch(const float* centres, const float* widths, int stride, int capacity) {
+    each_cell([&](int r, int i) {
+      const bool there = input(i) < stride && first_rule() + r < capacity;
+      const long long at = static_cast<long long>(first_rule() + r) * stride + input(i);
+      const Pack<Vector> m = there ? load<Vector>(centres + at) : filled<Vector>(0.0f);
+      const Pack<Vector> s = there ? load<Vector>(widths + at) : filled<Vector>(1.0f);
+      set(r, i, m, reciprocal(s));
+    });
+  }
+
+  /// Rules that never moved are left alone: their widths would come back rounded.
+  __device__ __forceinline__ void write_back(float* centres, float* widths, int stride) const {
+    each_cell([&](int r, int i) {
+      if ((moved_ >> r & 1u) != 0 && input(i) < stride) {
+        const long long at = static_cast<long long>(first_rule() + r) * stride + input(i);
+        store<Vector>(centres + at, centre(r, i));
+        store<Vector>(widths + at, reciprocal(inverse(r, i)));
+      }
+    });
+  }
+
+  /// Starts to load the row of the sample with this number. In shared memory it is there after copies_arrived() and a
+  /// barrier of the block.
+  __device__ __forceinline__ void request(Row& row, const float* from, int stride, int sample) {
+    if constexpr (kRowsInRegisters) {
+#pragma unroll
+      for (int i = 0; i < Packs; ++i) {
+        row.own[i] = input(i) < stride ? load<Vector>(from + input(i)) : filled<Vector>(0.0f);
+      }
+    } else {
+      float* to = rows_ + sample % kRowsInShared * kSpan;
+      for (int j = 4 * static_cast<int>(threadIdx.x); j < stride; j += 4 * Block) start_copy<4>(to + j, from + j);
+      row.whole = to;
+    }
+  }
+
+  /// log firing of the group's rules: -sum ((x - m) / sigma)^2; every lane of the group gets it.
+  __device__ __forceinline__ void fire(const Row& row, float (&log_firing)[Rules]) const {
+    Pack<Vector> sums[Rules];  // added up in parallel
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) sums[r] = filled<Vector>(0.0f);
+    each_cell([&](int r, int i) {
+      const Pack<Vector> x = row[i], m = centre(r, i), u = inverse(r, i);
+#pragma unroll
+      for (int v = 0; v < Vector; ++v) {
+        const float z = (x.value[v] - m.value[v]) * u.value[v];
+        sums[r].value[v] += z * z;
+      }
+    });
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+      float sum = sums[r].value[0];
+      if constexpr (Vector == 2) sum += sums[r].value[1];
+      if constexpr (Vector == 4) sum = (sum + sums[r].value[1]) + (sums[r].value[2] + sums[r].value[3]);
+      log_firing[r] = -sum_over_lanes<Lanes>(sum);
+    }
+  }
+
+  /// |x - m|^2 of rule r of the group, 0 if the group has no such rule; every lane of the group gets it.
+  __device__ __forceinline__ float squared_distance(const Row& row, int wanted) const {
+    float squared = 0.0f;
+    each_cell([&](int r, int i) {
+      const Pack<Vector> x = row[i], m = centre(r, i);
+#pragma unroll
+      for (int v = 0; v < Vector; ++v) {
+        const float offset = x.value[v] - m.value[v];
+        squared += r == wanted ? offset * offset : 0.0f;
+      }
+    });
+    return sum_over_lanes<Lanes>(squared);
+  }
+
+  /// Moves m and sigma of rule r of the group along its gradient g_k. With z = (x - m) / sigma the scaled step is
+  /// m - c (x - m), sigma (1 - c z^2), where c = 2 tau_a g_k; the plain one has c / sigma^2 in its place.
+  __device__ __forceinline__ void move(const Row& row, int r, float gradient, const Control& control) {
+    const float rate = -2.0f * control.antecedent_rate * gradient;
+    const float largest_inverse = __fdividef(1.0f, control.minimum_width);
+    moved_ |= 1u << r;
+    if (control.plain_step != 0) {
+      move<true>(row, r, rate, largest_inverse);
+    } else {
+      move<false>(row, r, rate, largest_inverse);
+    }
+  }
+
+  /// Rule r of the group becomes a new rule: m = x, all widths the same.
+  __device__ __forceinline__ void add(const Row& row, int r, float width) {
+    moved_ |= 1u << r;
+    each_pack([&](int i) { set(r, i, row[i], filled<Vector>(__frcp_rn(width))); });
+  }
+
+ private:
+  __device__ __forceinline__ static Pack<Vector> reciprocal(Pack<Vector> of) {
+#pragma unroll
+    for (int v = 0; v < Vector; ++v) of.value[v] = __frcp_rn(of.value[v]);
+    return of;
+  }
+
+  template <bool Plain>
+  __device__ __forceinline__ void move(const Row& row, int r, float rate, float largest_inverse) {
+    each_pack([&](int i) {
+      const Pack<Vector> x = row[i];
+      Pack<Vector> m = centre(r, i), u = inverse(r, i);
+#pragma unroll
+      for (int v = 0; v < Vector; ++v) {
+        const float offset = x.value[v] - m.value[v];
+        const float z = offset * u.value[v];
+        const float own_rate = Plain ? rate * u.value[v] * u.value[v] : rate;
+        m.value[v] += own_rate * offset;
+        // A step to zero or beyond makes the reciprocal infinite or negative; as unsigned numbers, those are larger
+        // than any that is allowed.
+        const float wanted = __fdividef(u.value[v], 1.0f + own_rate * z * z);
+        u.value[v] = __uint_as_float(min(__float_as_uint(wanted), __float_as_uint(largest_inverse)));
+      }
+      set(r, i, m, u);
+    });
+  }
+
+  template <class Action>
+  __device__ __forceinline__ static void each_pack(Action action) {
+    if constexpr (Storage == kShared) {
+#pragma unroll(Packs < 4 ? Packs : 4)
+      for (int i = 0; i < Packs; ++i) action(i);
+    } else {
+#pragma unroll
+      for (int i = 0; i < Packs; ++i) action(i);
+    }
+  }
+  template <class Action>
+  __device__ __forceinline__ static void each_cell(Action action) {
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) each_pack([&](int i) { action(r, i); });
+  }
+
+  __device__ __forceinline__ static int place(int r, int i) {
+    return ((r * Packs + i) * Block + static_cast<int>(threadIdx.x)) * Vector;
+  }
+  __device__ __forceinline__ Pack<Vector> centre(int r, int i) const {
+    if constexpr (kCentresInRegisters) {
+      return centre_[r][i];
+    } else {
+      return load<Vector>(shared_centres_ + place(r, i));
+    }
+  }
+  __device__ __forceinline__ Pack<Vector> inverse(int r, int i) const {
+    if constexpr (kWidthsInRegisters) {
+      return inverse_[r][i];
+    } else {
+      return load<Vector>(shared_inverses_ + place(r, i));
+    }
+  }
+  __device__ __forceinline__ void set(int r, int i, const Pack<Vector>& m, const Pack<Vector>& u) {
+    if constexpr (kCentresInRegisters) {
+      centre_[r][i] = m;
+    } else {
+      store<Vector>(shared_centres_ + place(r, i), m);
+    }
+    if constexpr (kWidthsInRegisters) {
+      inverse_[r][i] = u;
+    } else {
+      store<Vector>(shared_inverses_ + place(r, i), u);
+    }
+  }
+
+  Pack<Vector> centre_[kCentresInRegisters ? Rules : 1][kCentresInRegisters ? Packs : 1];
+  Pack<Vector> inverse_[kWidthsInRegisters ? Rules : 1][kWidthsInRegisters ? Packs : 1];
+  float* shared_centres_ = nullptr;
+  float* shared_inverses_ = nullptr;
+  float* rows_ = nullptr;
+  unsigned moved_ = 0;  ///< bit r: rule r of the group
+};
+
+}  // namespace heddle::sonfin

@@ -1,0 +1,299 @@
+// One round of exchange in a resident kernel: every warp hands in a record, every warp gets the sum of all.
+//
+// A record has 2 + L values: a sum, a largest value, and L sums. Whoever adds records up does it in the same order, so
+// that every thread of the grid comes to the same result, bit for bit.
+//
+// | Link | how records travel |
+// |---|---|
+// | 0 block   | shared memory and a barrier |
+// | 1 cluster | messages into the shared memory of every block of the cluster; no barrier |
+// | 2 grid    | added up per block, then as packets of three values through global memory |
+#pragma once
+
+#include "heddle/kernels/common/exchange.cuh"
+#include "heddle/kernels/common/reduce.cuh"
+
+namespace heddle::sonfin {
+
+constexpr int kBlockLink = 0, kClusterLink = 1, kGridLink = 2;
+/// Packets of one column that a lane waits for at a time: 32 times this many blocks, at most.
+constexpr int kPacketsPerLane = 6;
+/// Every packet is posted this often, so that not all blocks poll the same lines of the L2 cache.
+constexpr int kReplicas = 8;
+
+constexpr int power_of_two_from(int value) {
+  int power = 1;
+  while (power < value) power *= 2;
+  return power;
+}
+
+template <int Block, int Outputs, int Link>
+class ExchangeSums {
+ public:
+  static constexpr int kWarps = Block / kWarp;
+  /// Lanes of a warp that get different outputs: lane i has outputs i % kValueLanes + kWarp * c.
+  static constexpr int kValueLanes = Outputs < kWarp ? power_of_two_from(Outputs) : kWarp;
+  static constexpr int kChunks = (Outputs + kWarp - 1) / kWarp;
+
+  /// The result of a round.
+  struct Sums {
+    float sum, largest;
+    float weighted[kChunks];
+  };
+
+  __device__ __forceinline__ ExchangeSums(SharedMemory& shared, Packet* packets) : packets_(packets) {
+    if constexpr (Link == kClusterLink) {
+#if __CUDA_ARCH__ >= 900
+      parts_ = kWarps * cluster_blocks();
+#endif
+      boxes_ = shared.take<int>(4);
+      own_ = shared.take<float>(kWarps * kPitch) + warp() * kPitch;
+      records_ = shared.take<float>(2 * parts_ * kPitch);
+    } else if constexpr (Link == kBlockLink) {
+      records_ = shared.take<float>(2 * kWarps * kPitch);
+      own_ = records_ + warp() * kPitch;
+    } else {
+      records_ = shared.take<float>(kWarps * kPitch);
+      result_ = shared.take<float>(3 * kColumns + 1);
+      own_ = records_ + warp() * kPitch;
+    }
+  }
+
+  /// The whole block, before the first round.
+  __device__ __forceinline__ void open() const {
+#if __CUDA_ARCH__ >= 900
+    if constexpr (Link == kClusterLink) {
+      if (threadIdx.x < 2) box(static_cast<int>(threadIdx.x)).open();
+      cluster_barrier();
+    }
+#endif
+  }
+  /// The whole block, after the last round: nobody leaves while others may still write to it.
+  __device__ __forceinline__ void close() const {
+#if __CUDA_ARCH__ >= 900
+    if constexpr (Link == kClusterLink) cluster_barrier();
+#endif
+  }
+
+  /// Hands in a warp's record. `sum` and `largest` are the same in all lanes; lane i has outputs
+  /// i % Sharers + Sharers * c in `weighted`. The whole block calls it, and then collect().
+  template <int Sharers, int Count>
+  __device__ __forceinline__ void hand_in(float sum, float largest, const float (&weighted)[Count]) {
+    if constexpr (Link == kClusterLink && Outputs == 1) {
+#if __CUDA_ARCH__ >= 900
+      send_all(0, Pack<4>{{sum, largest, weighted[0], 0.0f}});
+#endif
+    } else {
+      leave<Sharers>(sum, largest, weighted);
+#if __CUDA_ARCH__ >= 900
+      if constexpr (Link == kClusterLink) {
+        __syncwarp();
+#pragma unroll
+        for (int message = 0; message < kPitch / 4; ++message) send_all(message, load<4>(own_ + 4 * message));
+      }
+#endif
+      if constexpr (Link == kGridLink) {
+        __syncthreads();
+        post_columns();
+      }
+    }
+  }
+
+  /// Waits for the sums of all records of the round. Returns false if a block is lost.
+  __device__ __forceinline__ bool collect(Sums& all) {
+    bool met = true;
+    if constexpr (Link == kBlockLink) __syncthreads();
+#if __CUDA_ARCH__ >= 900
+    if constexpr (Link == kClusterLink) {
+      if (threadIdx.x == 0) box(round_ & 1).expect(parts_ * kPitch * 4);
+      box(round_ & 1).wait(round_ >> 1);
+    }
+#endif
+    if constexpr (Link == kGridLink) {
+      met = await_columns();
+      met = __syncthreads_and(met) != 0;
+    }
+    add_up(all);
+    ++round_;
+    return met;
+  }
+
+ private:
+  static constexpr int kColumns = (2 + Outputs + 2) / 3;  ///< packets of a record
+  /// From one record to the next: whole messages of 4 words, or odd against bank conflicts, or whole columns.
+  static constexpr int kPitch = Link == kClusterLink || Outputs == 1 ? (2 + Outputs + 3) / 4 * 4
+                                : Link == kGridLink                  ? (3 * kColumns) | 1
+                                                                     : (2 + Outputs) | 1;
+
+  __device__ static int warp() { return static_cast<int>(threadIdx.x) / kWarp; }
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
+
+  /// Where records of the present round are.
+  __device__ __forceinline__ float* records() const {
+    return Link == kGridLink ? records_ : records_ + (round_ & 1) * parts() * kPitch;
+  }
+  __device__ __forceinline__ int parts() const { return Link == kClusterLink ? parts_ : kWarps; }
+
+  template <int Sharers, int Count>
+  __device__ __forceinline__ void leave(float sum, float largest, const float (&weighted)[Count]) const {
+    float* record = Link == kBlockLink ? own_ + (round_ & 1) * kWarps * kPitch : own_;
+    if constexpr (Outputs == 1) {
+      if (lane() == 0) store<4>(record, Pack<4>{{sum, largest, weighted[0], 0.0f}});
+    } else {
+      if (lane() == 0) {
+        record[0] = sum;
+        record[1] = largest;
+      }
+      if (lane() < Sharers) {
+#pragma unroll
+        for (int c = 0; c < Count; ++c) {
+          const int l = lane() + Sharers * c;
+          if (l < Outputs) record[2 + l] = weighted[c];
+        }
+      }
+      if constexpr (Link != kBlockLink) {  // what is sent is whole
+        constexpr int kSent = Link == kGridLink ? 3 * kColumns : kPitch;
+        if (lane() < kSent - 2 - Outputs) record[2 + Outputs + lane()] = 0.0f;
+      }
+    }
+  }
+
+#if __CUDA_ARCH__ >= 900
+  __device__ __forceinline__ Mailbox box(int parity) const { return Mailbox(boxes_ + 2 * parity); }
+
+  /// Words 4 * message ... of this warp's record to every block of the cluster.
+  __device__ __forceinline__ void send_all(int message, const Pack<4>& words) const {
+    float* to = records() + (cluster_rank() * kWarps + warp()) * kPitch + 4 * message;
+    if (lane() < cluster_blocks()) box(round_ & 1).send(lane(), to, words);
+  }
+#endif
+
+  __device__ __forceinline__ void add_up(Sums& all) const {
+    if constexpr (Link == kGridLink) {
+      all.sum = result_[0];
+      all.largest = result_[1];
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) {
+        const int l = lane() % kValueLanes + kWarp * c;
+        all.weighted[c] = l < Outputs ? result_[2 + l] : 0.0f;
+      }
+    } else {
+      // Lanes share the parts; those beyond repeat what others do, so that few have to be added up by shuffles.
+      constexpr int kMost = kWarp / kValueLanes;
+      constexpr int kSets = Link == kBlockLink && power_of_two_from(kWarps) < kMost ? power_of_two_from(kWarps) : kMost;
+      const float* from = records();
+      all.sum = 0.0f;
+      all.largest = -infinity();
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) all.weighted[c] = 0.0f;
+#pragma unroll(Link == kBlockLink ? 32 : 4)
+      for (int p = lane() / kValueLanes % kSets; p < parts(); p += kSets) {
+        if constexpr (Outputs == 1) {
+          const Pack<4> record = load<4>(from + p * kPitch);
+          all.sum += record.value[0];
+          all.largest = fmaxf(all.largest, record.value[1]);
+          all.weighted[0] += record.value[2];
+        } else {
+          all.sum += from[p * kPitch];
+          all.largest = fmaxf(all.largest, from[p * kPitch + 1]);
+#pragma unroll
+          for (int c = 0; c < kChunks; ++c) {
+            const int l = lane() % kValueLanes + kWarp * c;
+            if (l < Outputs) all.weighted[c] += from[p * kPitch + 2 + l];
+          }
+        }
+      }
+#pragma unroll
+      for (int offset = kValueLanes; offset < kValueLanes * kSets; offset *= 2) {
+        all.sum += __shfl_xor_sync(kAllLanes, all.sum, offset);
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c) all.weighted[c] += __shfl_xor_sync(kAllLanes, all.weighted[c], offset);
+      }
+      all.largest = largest_over_warp(all.largest);
+    }
+  }
+
+  __device__ __forceinline__ Packet* slots(int replica, int column) const {
+    return packets_ + (((round_ & 1) * kReplicas + replica) * kColumns + column) * static_cast<int>(gridDim.x);
+  }
+  __device__ __forceinline__ unsigned stamp() const { return static_cast<unsigned>(round_ + 1); }
+  /// What adds up to nothing: the second value of the first column is the largest.
+  __device__ __forceinline__ static Packet nothing(int column) {
+    return {0.0f, column == 0 ? -infinity() : 0.0f, 0.0f, 0};
+  }
+  template <int Lanes>
+  __device__ __forceinline__ static void add_over_lanes(Packet& packet, int column) {
+    packet.a = sum_over_lanes<Lanes>(packet.a);
+    packet.c = sum_over_lanes<Lanes>(packet.c);
+    packet.b = column == 0 ? largest_over_warp(packet.b) : sum_over_lanes<Lanes>(packet.b);
+  }
+
+  /// A warp takes columns of three values, adds up the block's records, and posts that.
+  __device__ __forceinline__ void post_columns() const {
+    constexpr int kWarpsUp = power_of_two_from(kWarps);
+#pragma unroll 1
+    for (int column = warp(); column < kColumns; column += kWarps) {
+      Packet packet = nothing(column);
+      if (lane() < kWarps) {
+        const float* from = records_ + lane() * kPitch + 3 * column;
+        packet = {from[0], from[1], from[2], 0};
+      }
+      add_over_lanes<kWarpsUp>(packet, column);
+      if constexpr (kWarpsUp < kReplicas) {
+        packet.a = __shfl_sync(kAllLanes, packet.a, 0);
+        packet.b = __shfl_sync(kAllLanes, packet.b, 0);
+        packet.c = __shfl_sync(kAllLanes, packet.c, 0);
+      }
+      packet.stamp = stamp();
+      if (lane() < kReplicas) post(slots(lane(), column) + blockIdx.x, packet);
+    }
+  }
+
+  /// The same warp adds up what all blocks posted.
+  __device__ __forceinline__ bool await_columns() const {
+    const int blocks = static_cast<int>(gridDim.x);
+    bool met = true;
+#pragma unroll 1
+    for (int column = warp(); column < kColumns; column += kWarps) {
+      const Packet* const mine = slots(static_cast<int>(blockIdx.x) % kReplicas, column);
+      Packet arrived[kPacketsPerLane];
+#pragma unroll
+      for (int i = 0; i < kPacketsPerLane; ++i) arrived[i] = nothing(column);
+      Patience patience;
+      for (bool waits = true; waits;) {
+        waits = false;
+#pragma unroll
+        for (int i = 0; i < kPacketsPerLane; ++i) {
+          if (lane() + i * kWarp < blocks && arrived[i].stamp != stamp()) arrived[i] = look(mine + lane() + i * kWarp);
+        }
+#pragma unroll
+        for (int i = 0; i < kPacketsPerLane; ++i) {
+          if (lane() + i * kWarp < blocks && arrived[i].stamp != stamp()) waits = true;
+        }
+        if (waits && patience.exhausted()) met = waits = false;
+      }
+      __syncwarp();
+      Packet total = arrived[0];
+#pragma unroll
+      for (int i = 1; i < kPacketsPerLane; ++i) {
+        total.a += arrived[i].a;
+        total.b = column == 0 ? fmaxf(total.b, arrived[i].b) : total.b + arrived[i].b;
+        total.c += arrived[i].c;
+      }
+      add_over_lanes<kWarp>(total, column);
+      if (lane() == 0) {
+        result_[3 * column] = total.a;
+        result_[3 * column + 1] = total.b;
+        result_[3 * column + 2] = total.c;
+      }
+    }
+    return met;
+  }
+
+  int parts_ = kWarps, round_ = 0;
+  Packet* packets_;
+  int* boxes_ = nullptr;
+  float *own_ = nullptr, *records_ = nullptr, *result_ = nullptr;
+};
+
+}  // namespace heddle::sonfin

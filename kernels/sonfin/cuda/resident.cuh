@@ -1,0 +1,255 @@
+// Many online training steps of a SONFIN in one launch: parameters stay on chip, and what the blocks tell each other
+// per sample are sums over their rules. Formulas: docs/design.md, "The network".
+//
+// One round of exchange per sample (exchange_sums.cuh) carries
+//
+//   sum_k exp(l_k - shift),   max_k l_k,   sum_k w_kl exp(l_k - shift) for every output l.
+//
+// The shift is the largest l_k of the sample before, which every thread knows; should the present one be so far from it
+// that sums might overflow or lose rules that count, a second round repeats them with the right shift. So the largest
+// l_k is not waited for, and the sums stay in the log domain all the same. A new rule takes two more rounds, which find
+// the leading rule and its distance.
+//
+// Parameters of the mapping: see cells.cuh. Every thread keeps the consequents of its rules: lane i of a group those of
+// outputs i % Sharers + Sharers * c, where Sharers lanes share the outputs. Rows and targets are requested one sample
+// ahead, their numbers two.
+#pragma once
+
+#include "heddle/kernels/sonfin/cuda/cells.cuh"
+#include "heddle/kernels/sonfin/cuda/decision.cuh"
+#include "heddle/kernels/sonfin/cuda/exchange_sums.cuh"
+
+namespace heddle::sonfin {
+
+/// How far the largest l_k may be from the shift. A rule that exp() then takes for 0 is 47 below the largest: it has a
+/// share of 1e-20.
+constexpr float kFarthestShift = 40.0f;
+
+/// Empties the packets of the launch that follows. Grid: enough threads for all.
+__global__ void clear_packets(Packet* packets, int count) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < count) packets[i] = {0.0f, 0.0f, 0.0f, 0};
+}
+
+/// Learns the next samples, `samples` of them at most. Rules up to `capacity`, which the grid has to hold; a sample
+/// that wants one more halts it.
+template <int Block, int Lanes, int Packs, int Rules, int Vector, int Outputs, int Storage, int Link>
+__global__ void __launch_bounds__(Block, 1)
+    resident(float* centres, float* widths, float* consequents, const Control* control_at, Progress* progress_at,
+             const float* rows, const float* targets, const int* order, Packet* packets, int samples, int stride,
+             int target_stride, int capacity) {
+  using Work = Cells<Block, Lanes, Packs, Rules, Vector, Storage>;
+  using Exchange = ExchangeSums<Block, Outputs, Link>;
+  constexpr int kValueLanes = Exchange::kValueLanes, kChunks = Exchange::kChunks;
+  constexpr int kSharers = Lanes < kValueLanes ? Lanes : kValueLanes;
+  constexpr int kShare = (Outputs + kSharers - 1) / kSharers;  // outputs of a thread
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  SharedMemory shared;
+  Work cells(shared);
+  Exchange exchange(shared, packets);
+  const Control control = *control_at;
+  const Progress before = *progress_at;
+  exchange.open();
+  const int position = before.position;
+  const int left = control.end - position < samples ? control.end - position : samples;
+  if (before.halted != 0 || left <= 0) return;
+  int rules = before.rules;
+
+  cells.fetch(centres, widths, stride, capacity);
+  float w[Rules][kShare];
+#pragma unroll
+  for (int r = 0; r < Rules; ++r) {
+#pragma unroll
+    for (int c = 0; c < kShare; ++c) {
+      const int rule = Work::first_rule() + r, l = lane % kSharers + kSharers * c;
+      w[r][c] = rule < capacity && l < Outputs ? consequents[static_cast<long long>(l) * capacity + rule] : 0.0f;
+    }
+  }
+  const auto request_target = [&](float(&target)[kChunks], long long row) {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      const int l = lane % kValueLanes + kWarp * c;
+      target[c] = l < Outputs ? targets[row * target_stride + l] : 0.0f;
+    }
+  };
+  const bool keeps_loss = blockIdx.x == 0 && threadIdx.x < kValueLanes;
+  double loss = 0.0;
+
+  typename Work::Row row, next_row;
+  float target[kChunks], next_target[kChunks];
+  cells.request(row, rows + static_cast<long long>(order[position]) * stride, stride, 0);
+  request_target(target, order[position]);
+  int next = order[position + (left > 1 ? 1 : 0)];
+  if constexpr (!Work::kRowsInRegisters) {
+    copies_arrived();
+    __syncthreads();
+  }
+  float shift = 0.0f;
+  bool halts = false, lost = false;
+  int sample = 0;
+  for (; sample < left; ++sample) {
+    float log_firing[Rules], weight[Rules];
+    cells.fire(row, log_firing);
+    float largest = -infinity();
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+      if (Work::first_rule() + r >= rules) log_firing[r] = -infinity();
+      largest = fmaxf(largest, log_firing[r]);
+    }
+    if constexpr (Lanes < kWarp) largest = largest_over_warp(largest);
+    typename Exchange::Sums sums;
+    for (bool first = true;; first = false) {
+      float sum = 0.0f, weighted[kShare];
+#pragma unroll
+      for (int c = 0; c < kShare; ++c) weighted[c] = 0.0f;
+#pragma unroll
+      for (int r = 0; r < Rules; ++r) {
+        weight[r] = __expf(log_firing[r] - shift);
+        sum += weight[r];
+#pragma unroll
+        for (int c = 0; c < kShare; ++c) weighted[c] += weight[r] * w[r][c];
+      }
+      sum = sum_over_groups<Lanes>(sum);
+#pragma unroll
+      for (int c = 0; c < kShare; ++c) weighted[c] = sum_over_groups<Lanes>(weighted[c]);
+      exchange.template hand_in<kSharers>(sum, largest, weighted);
+      if (first) {
+        // Requested while nothing else is to be done, used when this sample is through. The last one is requested again
+        // in place of what is not there.
+        cells.request(next_row, rows + static_cast<long long>(next) * stride, stride, sample + 1);
+        request_target(next_target, next);
+        next = order[position + (sample + 2 < left ? sample + 2 : left - 1)];
+        if constexpr (!Work::kRowsInRegisters) {
+          copies_arrived();
+          if constexpr (Link == kClusterLink) __syncthreads();
+        }
+      }
+      lost = !exchange.collect(sums);
+      if (lost || rules == 0 || fabsf(sums.largest - shift) <= kFarthestShift) break;
+      if (!isfinite(sums.largest)) break;
+      shift = sums.largest;
+    }
+    if (lost) break;
+
+    // Every thread of the grid has come to the same sums, and decides alike.
+    const bool adds = wants_rule(control, rules, sums.largest);
+    int added = -1;
+    float earlier = 1.0f, new_weight = 0.0f, width = 0.0f;
+    if (adds) {
+      halts = rules >= capacity;
+      if (halts) break;
+      float squared = 0.0f;
+      if (rules > 0) {
+        int mine = kNobody;  // the lowest of this warp's rules that lead
+#pragma unroll
+        for (int r = Rules - 1; r >= 0; --r) {
+          if (log_firing[r] == sums.largest) mine = Work::first_rule() + r;
+        }
+        mine = smallest_over_warp(mine);
+        const float nothing[kShare] = {};
+        typename Exchange::Sums found;
+        float distance = 0.0f;
+        for (int round = 0; round < 2 && !lost; ++round) {
+          exchange.template hand_in<kSharers>(distance, mine == kNobody ? -infinity() : -static_cast<float>(mine),
+                                              nothing);
+          lost = !exchange.collect(found);
+          const int leader = static_cast<int>(-found.largest);
+          distance = cells.squared_distance(row, leader - Work::first_rule());
+          distance = sum_over_groups<Lanes>(distance);  // one group has the rule, if any
+        }
+        if (lost) break;
+        squared = found.sum;
+      }
+      width = new_width(control, rules, squared);
+      // It fires with l = 0; by this the sums over earlier rules shrink beside it.
+      earlier = rules > 0 ? __expf(shift) : 0.0f;
+      new_weight = 1.0f;
+      added = rules++;
+    }
+    const float inverse_sum = __fdividef(1.0f, sums.sum * earlier + new_weight);
+
+    float output[kChunks], error[kChunks];
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      output[c] = (sums.weighted[c] * earlier + target[c] * new_weight) * inverse_sum;
+      error[c] = output[c] - target[c];
+    }
+    // Of the outputs whose consequents this thread keeps.
+    float own_output[kShare], own_error[kShare];
+#pragma unroll
+    for (int c = 0; c < kShare; ++c) {
+      if constexpr (kSharers == kValueLanes) {
+        own_output[c] = output[c];
+        own_error[c] = error[c];
+      } else {
+        const int from = lane % kSharers + kSharers * c % kWarp;
+        own_output[c] = __shfl_sync(kAllLanes, output[kSharers * c / kWarp], from);
+        own_error[c] = __shfl_sync(kAllLanes, error[kSharers * c / kWarp], from);
+      }
+    }
+    if (adds) {
+#pragma unroll
+      for (int r = 0; r < Rules; ++r) {
+        if (Work::first_rule() + r != added) continue;
+        cells.add(row, r, width);
+        weight[r] = 0.0f;
+        log_firing[r] = 0.0f;
+#pragma unroll
+        for (int c = 0; c < kShare; ++c) {
+          const int l = lane % kSharers + kSharers * c;
+          // Of the new rule w = d, and phi = 1 / sum.
+          if (l < Outputs) {
+            const float d = own_output[c] - own_error[c];
+            w[r][c] = d - control.consequent_rate * own_error[c] * inverse_sum;
+          }
+        }
+      }
+    }
+    float gradient[Rules];
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+      const float normalised = weight[r] * earlier * inverse_sum;
+      float slope = 0.0f;
+#pragma unroll
+      for (int c = 0; c < kShare; ++c) {
+        slope += own_error[c] * (w[r][c] - own_output[c]);
+        w[r][c] -= control.consequent_rate * own_error[c] * normalised;
+      }
+      gradient[r] = normalised * sum_over_lanes<kSharers>(slope);
+    }
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+      if (fabsf(gradient[r]) >= control.negligible_gradient) cells.move(row, r, gradient[r], control);
+    }
+    if (keeps_loss) {
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) loss += static_cast<double>(0.5f * error[c] * error[c]);
+    }
+    shift = adds ? 0.0f : sums.largest;
+    row = next_row;
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) target[c] = next_target[c];
+  }
+  exchange.close();
+
+  cells.write_back(centres, widths, stride);
+#pragma unroll
+  for (int r = 0; r < Rules; ++r) {
+#pragma unroll
+    for (int c = 0; c < kShare; ++c) {
+      const int rule = Work::first_rule() + r, l = lane % kSharers + kSharers * c;
+      if (rule < rules && l < Outputs && Work::lane() < kSharers) {
+        consequents[static_cast<long long>(l) * capacity + rule] = w[r][c];
+      }
+    }
+  }
+  if (keeps_loss) {
+    // Lane by lane, in one order.
+    constexpr unsigned kKeepers = kValueLanes == kWarp ? kAllLanes : (1u << kValueLanes) - 1;
+    double total = 0.0;
+    for (int from = 0; from < kValueLanes; ++from) total += __shfl_sync(kKeepers, loss, from);
+    if (lane == 0) *progress_at = {rules, position + sample, lost ? 2 : halts ? 1 : 0, 0, before.loss + total};
+  }
+}
+
+}  // namespace heddle::sonfin

@@ -1,0 +1,104 @@
+#include "heddle/kernels/sonfin/cuda/resident_shape.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "heddle/kernels/sonfin/cuda/arrangement.hpp"
+#include "heddle/kernels/sonfin/cuda/plan_writer.hpp"
+
+namespace heddle::sonfin {
+
+namespace {
+
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kPacketBytes = 16;
+constexpr std::int64_t kReplicas = 8;  // exchange_sums.cuh
+
+ResidentShape::Link link_of(const Configuration& c) {
+  const std::string& scheme = c.word("scheme");
+  if (scheme == "block") return ResidentShape::Link::block;
+  return scheme == "cluster" ? ResidentShape::Link::cluster : ResidentShape::Link::grid;
+}
+
+ResidentShape::Storage storage_of(const Configuration& c) {
+  const std::string& storage = c.word("storage");
+  if (storage == "registers") return ResidentShape::Storage::registers;
+  return storage == "shared" ? ResidentShape::Storage::shared : ResidentShape::Storage::split;
+}
+
+}  // namespace
+
+bool is_resident(const Configuration& c) {
+  const std::string& scheme = c.word("scheme");
+  return scheme == "block" || scheme == "cluster" || scheme == "grid";
+}
+
+ResidentShape::ResidentShape(const Configuration& c, const Problem& p)
+    : block(c.number("block_size")),
+      lanes(c.number("threads_per_rule")),
+      packs(ceil_div(padded(p.at("dim")), lanes * c.number("vector"))),
+      rules(c.number("coarsen_count")),
+      vector(c.number("vector")),
+      outputs(p.at("outputs")),
+      storage(storage_of(c)),
+      link(link_of(c)),
+      blocks(ceil_div(p.at("rules"), rules_per_block())) {}
+
+std::int64_t ResidentShape::registers() const {
+  const std::int64_t row = packs * vector, cells = row * rules;
+  const std::int64_t sharers = std::min(lanes, power_of_two_from(outputs));
+  const std::int64_t others = (storage == Storage::registers ? 2 * row : 0) + rules * ceil_div(outputs, sharers) + 48;
+  switch (storage) {
+    case Storage::registers:
+      return 2 * cells + others;
+    case Storage::shared:
+      return others;
+    case Storage::split:
+      return cells + others;
+  }
+  return 0;
+}
+
+/// What `resident` takes from its SharedMemory.
+std::int64_t ResidentShape::shared_bytes() const {
+  const std::int64_t warps = block / kWarp, whole = padded(2 + outputs);
+  const std::int64_t columns = ceil_div(2 + outputs, 3);
+  std::int64_t words = 0;
+  switch (link) {
+    case Link::block:
+      words = 2 * warps * (outputs == 1 ? whole : (2 + outputs) | 1);
+      break;
+    case Link::cluster:
+      words = 4 + (1 + 2 * blocks) * warps * whole;
+      break;
+    case Link::grid:
+      words = warps * (outputs == 1 ? whole : (3 * columns) | 1) + 3 * columns + 1;
+      break;
+  }
+  const std::int64_t kept = storage == Storage::registers ? 0 : storage == Storage::split ? 1 : 2;
+  const std::int64_t rows = storage == Storage::registers ? 0 : 3 * lanes * packs * vector;
+  return kWord * (words + rows + kept * block * vector * packs * rules);
+}
+
+void ResidentShape::write(Plan& plan, const Layout& where, std::int64_t samples) const {
+  // Two rounds of packets, one for every three values of a record, and that several times.
+  const std::int64_t packets = link == Link::grid ? 2 * kReplicas * ceil_div(2 + where.outputs, 3) * blocks : 1;
+  plan.kernels.push_back(fmt::format("heddle::sonfin::resident<{}, {}, {}, {}, {}, {}, {}, {}>", block, lanes, packs,
+                                     rules, vector, where.outputs, static_cast<int>(storage), static_cast<int>(link)));
+  plan.buffers.push_back({"packets", kPacketBytes * packets, Role::scratch});
+  PlanWriter writer(plan);
+  if (link == Link::grid) {
+    plan.kernels.emplace_back("heddle::sonfin::clear_packets");
+    writer.launch(1, ceil_div(packets, 256), 256, 0, {writer.at("packets"), int32(packets)});
+  }
+  Launch& launch = writer.launch(
+      0, blocks, block, shared_bytes(),
+      {writer.at("centres"), writer.at("widths"), writer.at("consequents"), writer.at("control"), writer.at("progress"),
+       writer.at("rows"), writer.at("targets"), writer.at("order"), writer.at("packets"), int32(samples),
+       int32(where.stride), int32(where.target_stride), int32(where.capacity)});
+  launch.resident = link == Link::grid;
+  if (link == Link::cluster) launch.cluster = static_cast<unsigned>(blocks);
+}
+
+}  // namespace heddle::sonfin

@@ -1,0 +1,33 @@
+// The schemes whose parameters stay on chip for many samples, `block`, `cluster` and `grid`: sizes of a configuration,
+// and its plan. The kernels are in resident.cuh.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/sonfin/network.hpp"
+
+namespace heddle::sonfin {
+
+[[nodiscard]] bool is_resident(const Configuration& configuration);
+
+/// What a configuration of these schemes means in numbers; names as in cells.cuh.
+struct ResidentShape {
+  enum class Link { block, cluster, grid };
+  enum class Storage { registers, shared, split };
+
+  std::int64_t block, lanes, packs, rules, vector, outputs;
+  Storage storage;
+  Link link;
+  std::int64_t blocks;
+
+  ResidentShape(const Configuration& configuration, const Problem& problem);
+  [[nodiscard]] std::int64_t rules_per_block() const { return block / lanes * rules; }
+  /// Registers of a thread, roughly: what it keeps, and what it works with.
+  [[nodiscard]] std::int64_t registers() const;
+  [[nodiscard]] std::int64_t shared_bytes() const;
+  /// Adds kernels, scratch and launches to a plan that has the buffers of all schemes.
+  void write(Plan& plan, const Layout& where, std::int64_t samples) const;
+};
+
+}  // namespace heddle::sonfin
