@@ -20,11 +20,14 @@ struct Control {
   int end;                    ///< rows of `order` to be learnt: positions at and after it are left alone
 };
 
+constexpr int kFull = 1;       ///< this position wants a rule, and the plan's capacity, below the cap, is used up
+constexpr int kLostBlock = 2;  ///< a block of a resident kernel waited in vain for another
+
 /// Carried by the kernels from sample to sample; the host reads it after a run.
 struct Progress {
   int rules;     ///< live rules
   int position;  ///< next position of `order` to be learnt
-  int halted;    ///< 1: this position wants a rule and the plan's capacity, below the cap, is used up
+  int halted;    ///< 0: no; or one of the next
   int reserved;
   double loss;  ///< sum of E over the samples learnt so far
 };

@@ -12,7 +12,7 @@ namespace heddle {
 namespace {
 
 /// Samples of one run: long enough that submitting and reading back do not count, short enough to stop soon.
-constexpr std::int64_t kSamples = 256;
+constexpr std::int64_t kSamples = 1024;
 /// Runs are submitted ahead until reading the progress back happens about this often.
 constexpr double kSecondsAhead = 0.02;
 constexpr int kMostRunsAhead = 64;
@@ -116,6 +116,11 @@ void SonfinLearner::load(std::size_t rung, const sonfin::Network& network) {
 bool SonfinLearner::advance() {
   const auto start = std::chrono::steady_clock::now();
   launch_some();
+  if (progress_.halted == sonfin::kLostBlock) {
+    throw DeviceFailure(Status::hang, device_.label() +
+                                          ": a block of a resident kernel did not answer for seconds, found the GPU "
+                                          "taken by other work; run again, or choose another device");
+  }
   if (progress_.halted != 0) {
     const std::size_t next = std::max(rung_ + 1, ladder_.at(progress_.rules + 1));
     if (next >= executions_.size()) throw Error(ErrorKind::bug, "a kernel wants more rules than the cap allows");

@@ -294,7 +294,9 @@ TEST_CASE("the export format, schema 1") {
   REQUIRE(import_profiles(store, golden).size() == 1);
   Profile expected = profile();
   expected.source_hash = "0123456789abcdef0123456789abcdef";
-  expected.configuration = json::parse(contents(golden))["profiles"][0]["configuration"];
+  // The order of the parameters may change; a file keeps the one of its time.
+  const std::string written = json::parse(contents(golden))["profiles"][0]["configuration"];
+  expected.configuration = family(key().family).space(key().device).parse(written).text();
   expected.ties = {expected.configuration};
   expected.imported = true;
   REQUIRE(store.find(key()));

@@ -25,6 +25,9 @@ namespace heddle::sonfin {
 /// share of 1e-20.
 constexpr float kFarthestShift = 40.0f;
 
+/// What a round of exchange is for.
+enum class Round { sums, leader, distance };
+
 /// Empties the packets of the launch that follows. Grid: enough threads for all.
 __global__ void clear_packets(Packet* packets, int count) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -97,22 +100,31 @@ __global__ void __launch_bounds__(Block, 1)
       largest = fmaxf(largest, log_firing[r]);
     }
     if constexpr (Lanes < kWarp) largest = largest_over_warp(largest);
-    typename Exchange::Sums sums;
-    for (bool first = true;; first = false) {
-      float sum = 0.0f, weighted[kShare];
+    // A round for the sums; more of them if the shift was wrong, or to find the leading rule and its distance.
+    typename Exchange::Sums sums, found;
+    bool adds = false, first = true;
+    int leader = kNobody;  // of this warp's rules; then of all
+    float squared = 0.0f;
+#pragma unroll 1
+    for (Round round = Round::sums;; first = false) {
+      float sum = squared, most = leader == kNobody ? -infinity() : -static_cast<float>(leader), weighted[kShare];
 #pragma unroll
       for (int c = 0; c < kShare; ++c) weighted[c] = 0.0f;
+      if (round == Round::sums) {
+        sum = 0.0f;
+        most = largest;
 #pragma unroll
-      for (int r = 0; r < Rules; ++r) {
-        weight[r] = __expf(log_firing[r] - shift);
-        sum += weight[r];
+        for (int r = 0; r < Rules; ++r) {
+          weight[r] = __expf(log_firing[r] - shift);
+          sum += weight[r];
 #pragma unroll
-        for (int c = 0; c < kShare; ++c) weighted[c] += weight[r] * w[r][c];
+          for (int c = 0; c < kShare; ++c) weighted[c] += weight[r] * w[r][c];
+        }
+        sum = sum_over_groups<Lanes>(sum);
+#pragma unroll
+        for (int c = 0; c < kShare; ++c) weighted[c] = sum_over_groups<Lanes>(weighted[c]);
       }
-      sum = sum_over_groups<Lanes>(sum);
-#pragma unroll
-      for (int c = 0; c < kShare; ++c) weighted[c] = sum_over_groups<Lanes>(weighted[c]);
-      exchange.template hand_in<kSharers>(sum, largest, weighted);
+      exchange.template hand_in<kSharers>(sum, most, weighted);
       if (first) {
         // Requested while nothing else is to be done, used when this sample is through. The last one is requested again
         // in place of what is not there.
@@ -124,42 +136,39 @@ __global__ void __launch_bounds__(Block, 1)
           if constexpr (Link == kClusterLink) __syncthreads();
         }
       }
-      lost = !exchange.collect(sums);
-      if (lost || rules == 0 || fabsf(sums.largest - shift) <= kFarthestShift) break;
-      if (!isfinite(sums.largest)) break;
-      shift = sums.largest;
+      lost = !exchange.collect(found);
+      if (lost) break;
+      // Every thread of the grid has come to the same sums, and decides alike.
+      if (round == Round::sums) {
+        sums = found;
+        if (rules > 0 && isfinite(sums.largest) && fabsf(sums.largest - shift) > kFarthestShift) {
+          shift = sums.largest;
+          continue;
+        }
+        adds = wants_rule(control, rules, sums.largest);
+        halts = adds && rules >= capacity;
+        if (!adds || halts || rules == 0) break;
+#pragma unroll
+        for (int r = Rules - 1; r >= 0; --r) {
+          if (log_firing[r] == sums.largest) leader = Work::first_rule() + r;
+        }
+        leader = smallest_over_warp(leader);
+        round = Round::leader;
+      } else if (round == Round::leader) {
+        leader = static_cast<int>(-found.largest);
+        // One group has the rule; the others add nothing.
+        squared = sum_over_groups<Lanes>(cells.squared_distance(row, leader - Work::first_rule()));
+        round = Round::distance;
+      } else {
+        squared = found.sum;
+        break;
+      }
     }
-    if (lost) break;
+    if (lost || halts) break;
 
-    // Every thread of the grid has come to the same sums, and decides alike.
-    const bool adds = wants_rule(control, rules, sums.largest);
     int added = -1;
     float earlier = 1.0f, new_weight = 0.0f, width = 0.0f;
     if (adds) {
-      halts = rules >= capacity;
-      if (halts) break;
-      float squared = 0.0f;
-      if (rules > 0) {
-        int mine = kNobody;  // the lowest of this warp's rules that lead
-#pragma unroll
-        for (int r = Rules - 1; r >= 0; --r) {
-          if (log_firing[r] == sums.largest) mine = Work::first_rule() + r;
-        }
-        mine = smallest_over_warp(mine);
-        const float nothing[kShare] = {};
-        typename Exchange::Sums found;
-        float distance = 0.0f;
-        for (int round = 0; round < 2 && !lost; ++round) {
-          exchange.template hand_in<kSharers>(distance, mine == kNobody ? -infinity() : -static_cast<float>(mine),
-                                              nothing);
-          lost = !exchange.collect(found);
-          const int leader = static_cast<int>(-found.largest);
-          distance = cells.squared_distance(row, leader - Work::first_rule());
-          distance = sum_over_groups<Lanes>(distance);  // one group has the rule, if any
-        }
-        if (lost) break;
-        squared = found.sum;
-      }
       width = new_width(control, rules, squared);
       // It fires with l = 0; by this the sums over earlier rules shrink beside it.
       earlier = rules > 0 ? __expf(shift) : 0.0f;
@@ -248,7 +257,8 @@ __global__ void __launch_bounds__(Block, 1)
     constexpr unsigned kKeepers = kValueLanes == kWarp ? kAllLanes : (1u << kValueLanes) - 1;
     double total = 0.0;
     for (int from = 0; from < kValueLanes; ++from) total += __shfl_sync(kKeepers, loss, from);
-    if (lane == 0) *progress_at = {rules, position + sample, lost ? 2 : halts ? 1 : 0, 0, before.loss + total};
+    if (lane == 0)
+      *progress_at = {rules, position + sample, lost ? kLostBlock : halts ? kFull : 0, 0, before.loss + total};
   }
 }
 

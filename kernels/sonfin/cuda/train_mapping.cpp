@@ -150,7 +150,7 @@ std::vector<Constraint> constraints() {
                  return shape.registers() <= std::min(kRegistersOfThread, kRegistersOfMultiprocessor / shape.block);
                }),
       resident("shared memory of a block of a resident scheme", "storage",
-               [](const Shape& shape, const Problem& p, const Identity& device) {
+               [](const Shape& shape, const Problem&, const Identity& device) {
                  return shape.shared_bytes() <= device.local_bytes;
                }),
       launched("a tree is the published mapping: separate launches, no coarsening", "reduction",
