@@ -60,6 +60,11 @@ void Command::positional(const std::string& name, const std::string& type, const
   parser_.add_option(name, value, meaning)->type_name(type)->required();
 }
 
+void Command::positionals(const std::string& name, const std::string& type, const std::string& meaning,
+                          std::vector<std::string>& values) {
+  parser_.add_option(name, values, meaning)->type_name(type)->required();
+}
+
 void Command::option(const std::string& name, const std::string& type, const std::string& meaning, std::string& value) {
   option(name, type, meaning, [&value](const std::string& text) { value = text; });
 }
@@ -100,6 +105,7 @@ Action parse(std::vector<std::string> arguments) {
   add_predict(commands);
   add_profiles(commands);
   add_worker(commands);
+  add_search_benchmark(commands);
   program.footer(kFooter);  // after the commands, which would inherit it
 
   if (arguments.empty()) arguments = {"--help"};

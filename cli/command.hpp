@@ -32,6 +32,9 @@ class Command {
 
   /// `type`: what help shows for the value, "FILE".
   void positional(const std::string& name, const std::string& type, const std::string& meaning, std::string& value);
+  /// One or more.
+  void positionals(const std::string& name, const std::string& type, const std::string& meaning,
+                   std::vector<std::string>& values);
   void option(const std::string& name, const std::string& type, const std::string& meaning, std::string& value);
   void option(const std::string& name, const std::string& type, const std::string& meaning, const Reader& read);
   /// May be given several times, or once with values between commas; `read` gets one at a time.
@@ -55,6 +58,7 @@ void add_train(Command& program);
 void add_predict(Command& program);
 void add_profiles(Command& program);
 void add_worker(Command& program);
+void add_search_benchmark(Command& program);
 
 /// Reads a whole command line, the program's name left out. Returns what is to be done; nothing if help or the version
 /// was asked for and has been printed. Throws Error(usage), and what a Reader throws.

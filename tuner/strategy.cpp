@@ -8,6 +8,13 @@ namespace heddle {
 
 const std::vector<StrategyEntry>& strategies() {
   static const std::vector<StrategyEntry> entries{
+      {.name = "portfolio",
+       .meaning = "a model, local search, annealing, genetic and random; more of what has paid lately",
+       .make = make_portfolio},
+      {.name = "model", .meaning = "Bayesian optimisation with a Gaussian process", .make = make_model_based},
+      {.name = "local-search", .meaning = "to faster neighbours, restarted", .make = make_local_search},
+      {.name = "annealing", .meaning = "simulated annealing, reheated", .make = make_simulated_annealing},
+      {.name = "genetic", .meaning = "children of the fastest so far", .make = make_genetic},
       {.name = "random", .meaning = "all configurations in random order, until the budget ends", .make = make_random},
       {.name = "exhaustive", .meaning = "all configurations in the order of the space", .make = make_exhaustive},
   };

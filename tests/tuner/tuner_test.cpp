@@ -37,7 +37,7 @@ TEST_CASE("an unlimited search finds the best configuration of the space, whatev
       CAPTURE(entry.name);
       const TemporaryStore temporary;
       const Family family;
-      fake::FakeEvaluator evaluator(family, 17);
+      fake::FakeEvaluator evaluator(family, 5);
       evaluator.on_processor = on_processor;
       const TuningResult result =
           tune_one(evaluator, temporary.store, {}, 64, {.strategy = std::string(entry.name), .seed = 4});

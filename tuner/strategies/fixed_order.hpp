@@ -8,6 +8,10 @@
 
 namespace heddle {
 
+/// Every index once, in an order that depends on the seed and on each configuration's text.
+[[nodiscard]] std::vector<std::size_t> random_order(const std::vector<Configuration>& configurations,
+                                                    std::uint64_t seed);
+
 /// Proposes the configurations in the given order and skips those that were observed meanwhile.
 class FixedOrder final : public Strategy {
  public:

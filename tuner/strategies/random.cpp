@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-std::unique_ptr<Strategy> make_random(const std::vector<Configuration>& configurations, std::uint64_t seed) {
+std::vector<std::size_t> random_order(const std::vector<Configuration>& configurations, std::uint64_t seed) {
   std::vector<std::string> keys;
   keys.reserve(configurations.size());
   for (const Configuration& configuration : configurations) {
@@ -19,7 +19,11 @@ std::unique_ptr<Strategy> make_random(const std::vector<Configuration>& configur
   std::vector<std::size_t> order(configurations.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
-  return std::make_unique<FixedOrder>(std::move(order));
+  return order;
+}
+
+std::unique_ptr<Strategy> make_random(const std::vector<Configuration>& configurations, std::uint64_t seed) {
+  return std::make_unique<FixedOrder>(random_order(configurations, seed));
 }
 
 }  // namespace heddle

@@ -9,6 +9,12 @@
 
 namespace heddle {
 
+std::unique_ptr<Strategy> make_portfolio(const std::vector<Configuration>& configurations, std::uint64_t seed);
+std::unique_ptr<Strategy> make_model_based(const std::vector<Configuration>& configurations, std::uint64_t seed);
+std::unique_ptr<Strategy> make_local_search(const std::vector<Configuration>& configurations, std::uint64_t seed);
+std::unique_ptr<Strategy> make_simulated_annealing(const std::vector<Configuration>& configurations,
+                                                   std::uint64_t seed);
+std::unique_ptr<Strategy> make_genetic(const std::vector<Configuration>& configurations, std::uint64_t seed);
 std::unique_ptr<Strategy> make_exhaustive(const std::vector<Configuration>& configurations, std::uint64_t seed);
 std::unique_ptr<Strategy> make_random(const std::vector<Configuration>& configurations, std::uint64_t seed);
 

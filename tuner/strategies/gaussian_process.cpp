@@ -1,0 +1,292 @@
+#include "heddle/tuner/strategies/gaussian_process.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "heddle/tuner/strategies/draw.hpp"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::uint64_t kPurpose = 16;
+constexpr std::size_t kMostBins = 64;  // finer differences than that between the values of one parameter do not matter
+constexpr double kLeastPivot = 1e-8;
+
+// Priors, in units of a parameter's range: an inverse length of about 1.35 (evenness 0.5), give or take a factor of e;
+// a noise of a hundredth of the variance, give or take a factor of e^2.
+constexpr double kUsualScale = 1.35;
+constexpr double kUsualEvennessScale = 0.5;
+constexpr double kUsualNoise = 1e-2;
+constexpr double kLeastScale = 0.02;
+constexpr double kMostScale = 20.0;
+
+double matern(double distance) {
+  const double r = std::numbers::sqrt3 * distance;
+  return (1.0 + r) * std::exp(-r);
+}
+
+double squared_log_ratio(double a, double b) { return std::log(a / b) * std::log(a / b); }
+
+/// Steps of the random walk: the covariance of n points costs n^2, its factor n^3, so that many points get fewer.
+std::size_t walk_length(std::size_t points) {
+  constexpr std::size_t kEffort = 6000;
+  return std::clamp<std::size_t>(kEffort / std::max<std::size_t>(points, 1), 16, 400);
+}
+
+}  // namespace
+
+GaussianProcess::GaussianProcess(const EncodedSpace& space) : space_(space) {
+  const std::size_t count = space.parameters().size();
+  std::vector<std::vector<Bin>> bin_of(count);
+  for (std::size_t p = 0; p < count; ++p) {
+    const EncodedSpace::Parameter& from = space.parameters()[p];
+    Parameter& to = parameters_.emplace_back();
+    to.bins = std::min(from.levels, kMostBins);
+    std::vector<std::size_t> first(to.bins, 0);  // a level that stands for the bin
+    for (std::size_t level = from.levels; level-- > 0;) {
+      const std::size_t bin = from.levels <= kMostBins ? level : level * to.bins / from.levels;
+      first[bin] = level;
+      bin_of[p].push_back(static_cast<Bin>(bin));
+    }
+    std::reverse(bin_of[p].begin(), bin_of[p].end());
+    for (std::size_t a = 0; a < to.bins; ++a) {
+      for (std::size_t b = 0; b < to.bins; ++b) {
+        const float x = from.position[first[a]];
+        const float y = from.position[first[b]];
+        to.position_gap.push_back(a == b ? 0.0F : x < 0.0F || y < 0.0F ? 1.0F : std::abs(x - y));
+        const float evenness_gap = std::abs(from.evenness[first[a]] - from.evenness[first[b]]);
+        to.evenness_gap.push_back(evenness_gap);
+        to.has_evenness = to.has_evenness || evenness_gap > 0.0F;
+      }
+    }
+    to.kernel.resize(to.bins * to.bins);
+  }
+  bins_.resize(space.size() * count);
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    for (std::size_t p = 0; p < count; ++p) bins_[i * count + p] = bin_of[p][space.levels(i)[p]];
+  }
+  hyperparameters_.position_scale.assign(count, kUsualScale);
+  hyperparameters_.evenness_scale.assign(count, kUsualEvennessScale);
+  tabulate(hyperparameters_);
+}
+
+void GaussianProcess::tabulate(const Hyperparameters& hyperparameters, std::size_t p) {
+  Parameter& parameter = parameters_[p];
+  for (std::size_t i = 0; i < parameter.kernel.size(); ++i) {
+    double kernel = matern(parameter.position_gap[i] * hyperparameters.position_scale[p]);
+    if (parameter.has_evenness) kernel *= matern(parameter.evenness_gap[i] * hyperparameters.evenness_scale[p]);
+    parameter.kernel[i] = static_cast<float>(kernel);
+  }
+}
+
+void GaussianProcess::tabulate(const Hyperparameters& hyperparameters) {
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    const std::pair scales(hyperparameters.position_scale[p], hyperparameters.evenness_scale[p]);
+    if (scales == parameters_[p].tabulated) continue;
+    tabulate(hyperparameters, p);
+    parameters_[p].tabulated = scales;
+  }
+  // A mean over pairs needs two parameters, and one parameter is the same alone and together with all others.
+  alone_ = static_cast<float>(hyperparameters.alone);
+  pairs_ = parameters_.size() > 1 ? static_cast<float>(hyperparameters.pairs) : 0.0F;
+  together_ = 1.0F - alone_ - pairs_;
+}
+
+float GaussianProcess::covariance(std::size_t a, std::size_t b) const {
+  const std::size_t count = parameters_.size();
+  if (count == 0) return 1.0F;
+  const Bin* x = bins_.data() + a * count;
+  const Bin* y = bins_.data() + b * count;
+  float sum = 0.0F;
+  float squares = 0.0F;
+  float product = 1.0F;
+  for (std::size_t p = 0; p < count; ++p) {
+    const float kernel = parameters_[p].kernel[x[p] * parameters_[p].bins + y[p]];
+    sum += kernel;
+    squares += kernel * kernel;
+    product *= kernel;
+  }
+  const auto n = static_cast<float>(count);
+  const float both = count > 1 ? (sum * sum - squares) / (n * (n - 1.0F)) : 0.0F;
+  return alone_ * sum / n + pairs_ * both + together_ * product;
+}
+
+double GaussianProcess::log_posterior(const Hyperparameters& h, const std::vector<std::size_t>& points,
+                                      const std::vector<double>& values) {
+  tabulate(h);
+  const std::size_t n = points.size();
+  std::vector<double> factor(n * n);
+  std::vector<double> white(n);
+  double log_determinant = 0.0;
+  double square = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    double* row = factor.data() + i * n;
+    for (std::size_t j = 0; j <= i; ++j) {
+      const double* other = factor.data() + j * n;
+      double sum = covariance(points[i], points[j]) + (i == j ? h.noise : 0.0);
+      for (std::size_t k = 0; k < j; ++k) sum -= row[k] * other[k];
+      row[j] = i == j ? std::sqrt(std::max(sum, kLeastPivot)) : sum / other[j];
+    }
+    log_determinant += std::log(row[i]);
+    double rest = values[i];
+    for (std::size_t k = 0; k < i; ++k) rest -= row[k] * white[k];
+    white[i] = rest / row[i];
+    square += white[i] * white[i];
+  }
+  // The amplitude is integrated out under a weak prior worth two points of variance 1.
+  const double size = static_cast<double>(n) + 2.0;
+  double log_density = -0.5 * size * std::log((square + 2.0) / size) - log_determinant;
+
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    log_density -= 0.5 * squared_log_ratio(h.position_scale[p], kUsualScale);
+    if (parameters_[p].has_evenness) {
+      log_density -= 0.5 * squared_log_ratio(h.evenness_scale[p], kUsualEvennessScale);
+    }
+  }
+  log_density -= 0.125 * squared_log_ratio(h.noise, kUsualNoise);
+  const double together = 1.0 - h.alone - h.pairs;
+  log_density += 0.5 * (std::log(h.alone) + std::log(h.pairs) + std::log(together));
+  return log_density;
+}
+
+void GaussianProcess::fit(const std::vector<std::size_t>& points, const std::vector<double>& values, std::uint64_t seed,
+                          std::vector<std::size_t> candidates) {
+  const std::size_t count = parameters_.size();
+  Draw draw(seed, kPurpose, points.size());
+  double best = log_posterior(hyperparameters_, points, values);
+  for (std::size_t step = count == 0 ? walk_length(0) : 0; step < walk_length(points.size()); ++step) {
+    Hyperparameters next = hyperparameters_;
+    const auto stretch = [&](double& value, double by, double least, double most) {
+      value = std::clamp(value * std::exp(by * draw.normal()), least, most);
+    };
+    const std::size_t what = draw.below(count + 3);
+    if (what < count) {
+      const bool evenness = parameters_[what].has_evenness && draw.uniform() < 0.5;
+      stretch(evenness ? next.evenness_scale[what] : next.position_scale[what], 0.8, kLeastScale, kMostScale);
+    } else if (what == count) {
+      stretch(next.noise, 1.0, 1e-6, 1.0);
+    } else if (what == count + 1) {
+      const double factor = std::exp(0.4 * draw.normal());
+      for (double& scale : next.position_scale) scale = std::clamp(scale * factor, kLeastScale, kMostScale);
+    } else {
+      const double together = 1.0 - next.alone - next.pairs;
+      double alone = next.alone / together;
+      double pairs = next.pairs / together;
+      stretch(alone, 0.8, 0.01, 100.0);
+      stretch(pairs, 0.8, 0.01, 100.0);
+      next.alone = alone / (1.0 + alone + pairs);
+      next.pairs = pairs / (1.0 + alone + pairs);
+    }
+    const double density = log_posterior(next, points, values);
+    if (density > best) {
+      best = density;
+      hyperparameters_ = std::move(next);
+    }
+  }
+  tabulate(hyperparameters_);
+
+  candidates_ = std::move(candidates);
+  candidate_bins_.resize(count * candidates_.size());
+  for (std::size_t c = 0; c < candidates_.size(); ++c) {
+    for (std::size_t p = 0; p < count; ++p) {
+      candidate_bins_[p * candidates_.size() + c] = bins_[candidates_[c] * count + p];
+    }
+  }
+  points_.clear();
+  factor_.clear();
+  whitened_.clear();
+  variance_.assign(candidates_.size(), 1.0F);
+}
+
+void GaussianProcess::condition(const std::vector<std::size_t>& points) {
+  const auto [kept, wanted] = std::mismatch(points_.begin(), points_.end(), points.begin(), points.end());
+  if (kept != points_.end()) {
+    const auto rows = static_cast<std::size_t>(kept - points_.begin());
+    points_.resize(rows);
+    factor_.resize(rows);
+    whitened_.resize(rows);
+    variance_.assign(candidates_.size(), 1.0F);
+    for (const auto& row : whitened_) {
+      for (std::size_t c = 0; c < row.size(); ++c) variance_[c] -= row[c] * row[c];
+    }
+  }
+  for (std::size_t i = points_.size(); i < points.size(); ++i) append(points[i]);
+}
+
+void GaussianProcess::append(std::size_t point) {
+  const std::size_t rows = points_.size();
+  const std::size_t count = parameters_.size();
+  const std::size_t size = candidates_.size();
+  std::vector<double> row(rows + 1);
+  double pivot = covariance(point, point) + hyperparameters_.noise;
+  for (std::size_t i = 0; i < rows; ++i) {
+    double sum = covariance(point, points_[i]);
+    for (std::size_t j = 0; j < i; ++j) sum -= row[j] * factor_[i][j];
+    row[i] = sum / factor_[i][i];
+    pivot -= row[i] * row[i];
+  }
+  row[rows] = std::sqrt(std::max(pivot, kLeastPivot));
+
+  std::vector<float> sum(size, 0.0F);
+  std::vector<float> squares(size, 0.0F);
+  std::vector<float> white(size, 1.0F);  // becomes the covariance with each candidate, then the new row
+  const Bin* bins = bins_.data() + point * count;
+  for (std::size_t p = 0; p < count; ++p) {
+    const float* kernel = parameters_[p].kernel.data() + bins[p] * parameters_[p].bins;
+    const Bin* other = candidate_bins_.data() + p * size;
+    for (std::size_t c = 0; c < size; ++c) {
+      const float each = kernel[other[c]];
+      sum[c] += each;
+      squares[c] += each * each;
+      white[c] *= each;
+    }
+  }
+  const auto n = static_cast<float>(std::max<std::size_t>(count, 1));
+  const float each = alone_ / n;
+  const float both = count > 1 ? pairs_ / (n * (n - 1.0F)) : 0.0F;
+  for (std::size_t c = 0; c < size; ++c) {
+    white[c] = each * sum[c] + both * (sum[c] * sum[c] - squares[c]) + together_ * white[c];
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto factor = static_cast<float>(row[i]);
+    const float* earlier = whitened_[i].data();
+    for (std::size_t c = 0; c < size; ++c) white[c] -= factor * earlier[c];
+  }
+  const auto scale = static_cast<float>(1.0 / row[rows]);
+  for (std::size_t c = 0; c < size; ++c) {
+    white[c] *= scale;
+    variance_[c] -= white[c] * white[c];
+  }
+  points_.push_back(point);
+  factor_.push_back(std::move(row));
+  whitened_.push_back(std::move(white));
+}
+
+std::vector<double> GaussianProcess::whiten(const std::vector<double>& values) const {
+  std::vector<double> white(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double rest = values[i];
+    for (std::size_t j = 0; j < i; ++j) rest -= factor_[i][j] * white[j];
+    white[i] = rest / factor_[i][i];
+  }
+  return white;
+}
+
+GaussianProcess::Mean GaussianProcess::mean(const std::vector<double>& values) const {
+  const std::vector<double> white = whiten(values);
+  Mean mean{.at = std::vector<float>(candidates_.size(), 0.0F), .amplitude = 2.0};
+  for (std::size_t i = 0; i < white.size(); ++i) {
+    mean.amplitude += white[i] * white[i];
+    const auto factor = static_cast<float>(white[i]);
+    const float* row = whitened_[i].data();
+    for (std::size_t c = 0; c < mean.at.size(); ++c) mean.at[c] += factor * row[c];
+  }
+  mean.amplitude /= static_cast<double>(white.size()) + 2.0;
+  return mean;
+}
+
+}  // namespace heddle

@@ -1,0 +1,82 @@
+// A Gaussian process over encoded configurations: what the cost of an untried one probably is, and how sure that is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "heddle/tuner/strategies/encoded_space.hpp"
+
+namespace heddle {
+
+/// Regression with a kernel that adds up what each parameter does alone, what pairs of them do, and what all do
+/// together (Duvenaud, Nickisch, Rasmussen 2011): k = w1 mean_p(k_p) + w2 mean_pq(k_p k_q) + w3 prod_p(k_p), where k_p
+/// is a Matern 3/2 kernel over the positions of parameter p's levels times one over their evenness. Length scales,
+/// weights and noise are those of the highest posterior density that a random walk finds; the amplitude is integrated
+/// out.
+class GaussianProcess {
+ public:
+  explicit GaussianProcess(const EncodedSpace& space);
+
+  /// Chooses the hyperparameters by `values` (any unit, mean 0) of `points`; starts from those found before. Afterwards
+  /// the process knows no points and predicts for `candidates`.
+  void fit(const std::vector<std::size_t>& points, const std::vector<double>& values, std::uint64_t seed,
+           std::vector<std::size_t> candidates);
+
+  /// From now on predictions follow from these points; cheap if they begin as the last ones did. O(candidates) per
+  /// point in memory, times points in time for those that are new.
+  void condition(const std::vector<std::size_t>& points);
+
+  [[nodiscard]] const std::vector<std::size_t>& candidates() const noexcept { return candidates_; }
+  /// Variance at each candidate relative to the prior's: 1 far from all points, near 0 at one.
+  [[nodiscard]] const std::vector<float>& variance() const noexcept { return variance_; }
+  struct Mean {
+    std::vector<float> at;   ///< each candidate, in the unit of the values
+    double amplitude = 0.0;  ///< variance of the prior, in that unit squared
+  };
+  /// `values`: of the first points of condition(), mean 0. Points behind them are believed to come out as predicted,
+  /// which lowers the variance and leaves the mean as it is.
+  [[nodiscard]] Mean mean(const std::vector<double>& values) const;
+
+ private:
+  struct Hyperparameters {
+    std::vector<double> position_scale;  ///< inverse length, one per parameter
+    std::vector<double> evenness_scale;  ///< likewise
+    double noise = 1e-2;                 ///< variance relative to the prior's
+    double alone = 0.3, pairs = 0.3;     ///< w1 and w2; w3 is the rest
+  };
+  using Bin = std::uint8_t;
+  struct Parameter {
+    std::size_t bins = 0;
+    std::vector<float> position_gap, evenness_gap;  // [bin][bin]
+    bool has_evenness = false;
+    std::vector<float> kernel;  // [bin][bin], of the scales tabulated last
+    std::pair<double, double> tabulated{0.0, 0.0};
+  };
+
+  void tabulate(const Hyperparameters& hyperparameters);
+  void tabulate(const Hyperparameters& hyperparameters, std::size_t parameter);
+  [[nodiscard]] float combine(const float* each) const;
+  [[nodiscard]] float covariance(std::size_t a, std::size_t b) const;
+  [[nodiscard]] double log_posterior(const Hyperparameters& hyperparameters, const std::vector<std::size_t>& points,
+                                     const std::vector<double>& values);
+  void append(std::size_t point);
+  /// Solves L a = values for as many rows as there are values.
+  [[nodiscard]] std::vector<double> whiten(const std::vector<double>& values) const;
+
+  const EncodedSpace& space_;
+  std::vector<Parameter> parameters_;
+  std::vector<Bin> bins_;  // [configuration][parameter]
+  Hyperparameters hyperparameters_;
+  float alone_ = 0.0F, pairs_ = 0.0F, together_ = 1.0F;  // weights of the present tables
+
+  std::vector<std::size_t> candidates_;
+  std::vector<Bin> candidate_bins_;  // [parameter][candidate]
+  std::vector<std::size_t> points_;
+  std::vector<std::vector<double>> factor_;   // rows of the Cholesky factor L of the points' covariance
+  std::vector<std::vector<float>> whitened_;  // rows of L^-1 k(points, candidates)
+  std::vector<float> variance_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,202 @@
+// Bayesian optimisation: a Gaussian process learns the cost of what was tried, and whether it worked, and the
+// configuration with the largest expected improvement (Jones, Schonlau, Welch 1998) is tried next.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "heddle/tuner/strategies/draw.hpp"
+#include "heddle/tuner/strategies/gaussian_process.hpp"
+#include "heddle/tuner/strategies/searcher.hpp"
+#include "heddle/tuner/strategies/strategies.hpp"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::uint64_t kPurpose = 32;
+constexpr std::size_t kDesign = 5;        // observations before the model says anything
+constexpr std::size_t kDesignDraws = 20;  // of which the one farthest from all others is tried
+constexpr double kRefit = 1.2;            // growth of the history after which the hyperparameters are chosen anew
+constexpr std::size_t kMostPoints = 300;  // in the model when it is fitted: the fastest, and some of the others
+constexpr std::size_t kMostCandidates = 4096;
+constexpr std::size_t kAroundFastest = 16;  // whose neighbours are always candidates
+constexpr float kLeastChance = 0.02F;       // of working, however many like it failed
+
+/// Expected improvement of a normal variable below `goal`.
+double expected_improvement(double goal, double mean, double deviation) {
+  const double u = (goal - mean) / deviation;
+  const double density = std::exp(-0.5 * u * u) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  const double below = 0.5 * std::erfc(-u / std::numbers::sqrt2);
+  return std::max(deviation * (u * below + density), std::numeric_limits<double>::min() * (2.0 + std::tanh(u)));
+}
+
+class ModelBased final : public Searcher {
+ public:
+  explicit ModelBased(const EncodedSpace& space) : model_(space) {}
+
+  std::optional<std::size_t> propose(const Knowledge& known) override {
+    if (known.history().size() < kDesign) return spread(known);
+    std::vector<std::size_t> points = points_;
+    points.insert(points.end(), known.under_way().begin(), known.under_way().end());
+    model_.condition(points);
+    if (!forecast_) forecast_ = forecast(known);
+    return most_promising(known, *forecast_);
+  }
+
+  void learn(const Knowledge& known, std::size_t configuration) override {
+    points_.push_back(configuration);
+    forecast_.reset();
+    const std::size_t count = known.history().size();
+    if (count < next_fit_) return;
+    next_fit_ = std::max(count + 1, static_cast<std::size_t>(std::ceil(kRefit * static_cast<double>(count))));
+    if (count > kMostPoints) thin_out(known);
+    model_.fit(points_, scaled_costs(known), known.seed(), candidates(known));
+  }
+
+ private:
+  /// Far from everything tried.
+  static std::optional<std::size_t> spread(const Knowledge& known) {
+    std::optional<std::size_t> farthest = known.untouched();
+    if (!farthest) return farthest;
+    Draw draw(known.seed(), kPurpose, known.step());
+    float most = -1.0F;
+    for (std::size_t i = 0; i < kDesignDraws; ++i) {
+      const std::size_t candidate = i == 0 ? *farthest : draw.below(known.size());
+      if (!known.open(candidate)) continue;
+      float nearest = std::numeric_limits<float>::infinity();
+      for (const auto* list : {&known.history(), &known.under_way()}) {
+        for (const std::size_t other : *list) nearest = std::min(nearest, known.space().distance(candidate, other));
+      }
+      if (nearest > most) {
+        most = nearest;
+        farthest = candidate;
+      }
+    }
+    return farthest;
+  }
+
+  /// Mean 0 and variance 1. A logarithm of a logarithm: how slow the slow ones are matters little. What failed counts
+  /// as one of the slowest.
+  [[nodiscard]] std::vector<double> scaled_costs(const Knowledge& known) const {
+    const auto fastest = known.fastest(1);
+    std::vector<double> costs;
+    if (fastest.empty()) return std::vector<double>(points_.size(), 0.0);
+    const double best = known.cost(fastest.front());
+    std::vector<double> worked;
+    for (const std::size_t point : points_) {
+      costs.push_back(std::log1p(std::log(known.cost(point) / best)));
+      if (std::isfinite(costs.back())) worked.push_back(costs.back());
+    }
+    double slow = 0.0;
+    if (!worked.empty()) {
+      const auto rank = std::min(worked.size() - 1, worked.size() * 9 / 10);
+      std::nth_element(worked.begin(), worked.begin() + static_cast<std::ptrdiff_t>(rank), worked.end());
+      slow = worked[rank];
+    }
+    double mean = 0.0;
+    double square = 0.0;
+    const auto count = static_cast<double>(costs.size());
+    for (double& cost : costs) {
+      if (!std::isfinite(cost)) cost = slow;
+      mean += cost / count;
+    }
+    for (const double cost : costs) square += (cost - mean) * (cost - mean) / count;
+    const double deviation = std::sqrt(square) + 1e-9;
+    for (double& cost : costs) cost = (cost - mean) / deviation;
+    return costs;
+  }
+
+  /// What is to be expected of each candidate.
+  struct Forecast {
+    GaussianProcess::Mean cost;
+    double goal = 0.0;           ///< what is to be improved upon
+    std::vector<float> working;  ///< chance; empty: certain
+  };
+  [[nodiscard]] Forecast forecast(const Knowledge& known) const {
+    const std::vector<double> costs = scaled_costs(known);
+    Forecast forecast{.cost = model_.mean(costs), .goal = *std::min_element(costs.begin(), costs.end()), .working = {}};
+    std::vector<double> failures;
+    for (const std::size_t point : points_) failures.push_back(known.cost(point) == Knowledge::kFailed ? 1.0 : 0.0);
+    const double rate = std::accumulate(failures.begin(), failures.end(), 0.0) / static_cast<double>(failures.size());
+    if (rate == 0.0) return forecast;
+    for (double& failure : failures) failure -= rate;
+    for (const float failing : model_.mean(failures).at) {
+      forecast.working.push_back(std::clamp(1.0F - static_cast<float>(rate) - failing, kLeastChance, 1.0F));
+    }
+    return forecast;
+  }
+
+  std::optional<std::size_t> most_promising(const Knowledge& known, const Forecast& forecast) const {
+    double most = -1.0;
+    std::optional<std::size_t> chosen;
+    for (std::size_t c = 0; c < model_.candidates().size(); ++c) {
+      const std::size_t candidate = model_.candidates()[c];
+      if (!known.open(candidate)) continue;
+      const double variance = std::max(1e-9, static_cast<double>(model_.variance()[c])) * forecast.cost.amplitude;
+      double gain = expected_improvement(forecast.goal, forecast.cost.at[c], std::sqrt(variance));
+      if (!forecast.working.empty()) gain *= forecast.working[c];
+      if (gain > most) {
+        most = gain;
+        chosen = candidate;
+      }
+    }
+    return chosen ? chosen : known.untouched();
+  }
+
+  /// Everything, or around the fastest and at random.
+  [[nodiscard]] std::vector<std::size_t> candidates(const Knowledge& known) {
+    std::vector<std::size_t> list;
+    std::vector<bool> taken(known.size(), false);
+    const auto take = [&](std::size_t each) {
+      if (list.size() == kMostCandidates || taken[each] || known.observed(each)) return;
+      taken[each] = true;
+      list.push_back(each);
+    };
+    if (known.size() > kMostCandidates) {
+      for (const std::size_t fast : known.fastest(kAroundFastest)) {
+        auto& neighbours = neighbours_[fast];
+        if (neighbours.empty()) neighbours = known.space().neighbours(fast);
+        for (const std::size_t each : neighbours) take(each);
+      }
+      Draw draw(known.seed(), kPurpose + 1, known.history().size());
+      const std::size_t room = kMostCandidates - std::min(kMostCandidates, list.size());
+      for (std::size_t i = 0; i < room; ++i) take(draw.below(known.size()));
+    } else {
+      for (std::size_t each = 0; each < known.size(); ++each) take(each);
+    }
+    return list;
+  }
+
+  /// Keeps the fastest, and of the rest an even selection.
+  void thin_out(const Knowledge& known) {
+    std::vector<bool> keep(known.size(), false);
+    for (const std::size_t fast : known.fastest(kMostPoints / 2)) keep[fast] = true;
+    points_.clear();
+    const std::vector<std::size_t>& history = known.history();
+    const std::size_t stride = (history.size() - 1) / (kMostPoints / 2) + 1;
+    for (std::size_t i = 0; i < history.size(); ++i) {
+      if (keep[history[i]] || i % stride == 0) points_.push_back(history[i]);
+    }
+  }
+
+  GaussianProcess model_;
+  std::vector<std::size_t> points_;                                       // what the model knows
+  std::unordered_map<std::size_t, std::vector<std::size_t>> neighbours_;  // of those that were among the fastest
+  std::optional<Forecast> forecast_;                                      // for what is known
+  std::size_t next_fit_ = kDesign;
+};
+
+}  // namespace
+
+std::unique_ptr<Searcher> model_searcher(const EncodedSpace& space) { return std::make_unique<ModelBased>(space); }
+
+std::unique_ptr<Strategy> make_model_based(const std::vector<Configuration>& configurations, std::uint64_t seed) {
+  return search_with(configurations, seed, model_searcher);
+}
+
+}  // namespace heddle

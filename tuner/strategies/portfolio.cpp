@@ -1,0 +1,82 @@
+// Several searchers that share what they learn. Each proposal comes from one of them, drawn with a chance that follows
+// how often it has lately found something faster (a bandit, as in OpenTuner; Ansel et al. 2014). None is ever given up:
+// when nothing has paid for a while the shares are what they were at first, and the search goes on elsewhere.
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "heddle/tuner/strategies/draw.hpp"
+#include "heddle/tuner/strategies/searcher.hpp"
+#include "heddle/tuner/strategies/strategies.hpp"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::uint64_t kPurpose = 64;
+constexpr double kMemory = 0.97;  // of a success or a failure after one more evaluation
+constexpr double kStake = 4.0;    // evaluations that the first shares are worth
+
+class Portfolio final : public Searcher {
+ public:
+  explicit Portfolio(const EncodedSpace& space)
+      : members_{{{.searcher = model_searcher(space), .share = 0.85},
+                  {.searcher = local_searcher(space), .share = 0.09},
+                  {.searcher = genetic_searcher(space), .share = 0.03},
+                  {.searcher = annealing_searcher(space), .share = 0.03}}} {}
+
+  std::optional<std::size_t> propose(const Knowledge& known) override {
+    return turn(known, known.step()).searcher->propose(known);
+  }
+
+  void learn(const Knowledge& known, std::size_t configuration) override {
+    // Whose turn it was, whoever proposed it: a resumed search has to come to the same state.
+    Member& member = turn(known, known.history().size() - 1);
+    const bool faster = known.cost(configuration) < best_;
+    if (faster) best_ = known.cost(configuration);
+    for (Member& each : members_) {
+      each.turns *= kMemory;
+      each.successes *= kMemory;
+    }
+    member.turns += 1.0;
+    member.successes += faster ? 1.0 : 0.0;
+    for (Member& each : members_) each.searcher->learn(known, configuration);
+  }
+
+ private:
+  struct Member {
+    std::unique_ptr<Searcher> searcher;
+    double share = 0.0;  // at first
+    double turns = 0.0, successes = 0.0;
+    /// Successes per turn, in units of what is to be expected.
+    [[nodiscard]] double weight() const {
+      constexpr double kExpected = 0.1;
+      return share * (kStake * kExpected + successes) / (kExpected * (kStake + turns));
+    }
+  };
+
+  Member& turn(const Knowledge& known, std::size_t step) {
+    double all = 0.0;
+    for (const Member& each : members_) all += each.weight();
+    double left = all * Draw(known.seed(), kPurpose, step).uniform();
+    for (Member& each : members_) {
+      left -= each.weight();
+      if (left < 0.0) return each;
+    }
+    return members_.front();
+  }
+
+  std::array<Member, 4> members_;
+  double best_ = Knowledge::kFailed;
+};
+
+std::unique_ptr<Searcher> portfolio_searcher(const EncodedSpace& space) { return std::make_unique<Portfolio>(space); }
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_portfolio(const std::vector<Configuration>& configurations, std::uint64_t seed) {
+  return search_with(configurations, seed, portfolio_searcher);
+}
+
+}  // namespace heddle

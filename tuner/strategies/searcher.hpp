@@ -1,0 +1,81 @@
+// What guided strategies have in common: what is known, and a searcher that proposes from it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "heddle/tuner/strategies/encoded_space.hpp"
+#include "heddle/tuner/strategy.hpp"
+
+namespace heddle {
+
+/// Everything proposed and observed so far.
+class Knowledge {
+ public:
+  static constexpr double kFailed = std::numeric_limits<double>::infinity();
+
+  Knowledge(const std::vector<Configuration>& configurations, std::uint64_t seed);
+
+  [[nodiscard]] const EncodedSpace& space() const noexcept { return space_; }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+  [[nodiscard]] std::size_t size() const noexcept { return space_.size(); }
+
+  /// What was observed, in that order, each once.
+  [[nodiscard]] const std::vector<std::size_t>& history() const noexcept { return history_; }
+  /// What was proposed and not observed yet, in that order.
+  [[nodiscard]] const std::vector<std::size_t>& under_way() const noexcept { return under_way_; }
+  /// The number of a proposal: counts what was observed and what is under way.
+  [[nodiscard]] std::size_t step() const noexcept { return history_.size() + under_way_.size(); }
+  /// Neither observed nor under way.
+  [[nodiscard]] bool open(std::size_t configuration) const { return open_[configuration]; }
+  [[nodiscard]] const std::vector<bool>& open() const noexcept { return open_; }
+  [[nodiscard]] bool observed(std::size_t configuration) const { return observed_[configuration]; }
+  /// Of an observed configuration; kFailed if it failed.
+  [[nodiscard]] double cost(std::size_t configuration) const { return costs_[configuration]; }
+  /// The fastest, fastest first, at most `count`; none that failed.
+  [[nodiscard]] std::vector<std::size_t> fastest(std::size_t count) const;
+  /// The first open configuration of a random order in which problems that share configurations agree; nothing if none
+  /// is open.
+  [[nodiscard]] std::optional<std::size_t> untouched() const;
+
+  void propose(std::size_t configuration);
+  void observe(std::size_t configuration, const Observation& observation);
+
+ private:
+  EncodedSpace space_;
+  std::uint64_t seed_;
+  std::vector<std::size_t> order_;      // random
+  mutable std::size_t first_open_ = 0;  // in order_
+  std::vector<bool> open_, observed_;
+  std::vector<double> costs_;
+  std::vector<std::size_t> history_, under_way_;
+  std::vector<std::size_t> ranking_;  // of history_, fastest first, without failures
+};
+
+/// A way to search. Its state changes with observations alone, in their order, whoever proposed them: so a search that
+/// is interrupted goes on where it was once it is told what was measured.
+class Searcher {
+ public:
+  virtual ~Searcher() = default;
+  /// An open configuration. Nothing only if there is none.
+  [[nodiscard]] virtual std::optional<std::size_t> propose(const Knowledge& known) = 0;
+  /// Called after `configuration` was added to the history.
+  virtual void learn(const Knowledge& known, std::size_t configuration) = 0;
+};
+
+/// `space` outlives the searcher.
+using MakeSearcher = std::unique_ptr<Searcher> (*)(const EncodedSpace& space);
+[[nodiscard]] std::unique_ptr<Searcher> local_searcher(const EncodedSpace& space);
+[[nodiscard]] std::unique_ptr<Searcher> annealing_searcher(const EncodedSpace& space);
+[[nodiscard]] std::unique_ptr<Searcher> genetic_searcher(const EncodedSpace& space);
+[[nodiscard]] std::unique_ptr<Searcher> model_searcher(const EncodedSpace& space);
+
+/// The strategy that one searcher makes.
+[[nodiscard]] std::unique_ptr<Strategy> search_with(const std::vector<Configuration>& configurations,
+                                                    std::uint64_t seed, MakeSearcher make);
+
+}  // namespace heddle
