@@ -19,12 +19,26 @@ namespace {
 
 int export_to(const ProfileOptions& options) {
   const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read);
-  const std::size_t count = export_profiles(store, options.file, options.family);
+  const Exported exported = export_profiles(store, options.file, options.family);
   if (options.common.json) {
-    print_document("profiles export",
-                   {{"profiles", store.file().string()}, {"file", options.file}, {"exported", count}});
-  } else {
-    print(fmt::format("{} profiles written to {}\n", count, options.file));
+    Json left_out = Json::array();
+    for (const auto& [profile, reason] : exported.left_out) {
+      left_out.push_back({{"family", profile.key.family},
+                          {"device", to_json(profile.key.device)},
+                          {"problem", to_json(profile.key.problem)},
+                          {"reason", reason}});
+    }
+    print_document("profiles export", {{"profiles", store.file().string()},
+                                       {"file", options.file},
+                                       {"exported", exported.count},
+                                       {"left_out", left_out}});
+    return 0;
+  }
+  print(fmt::format("{} profiles written to {}\n", exported.count, options.file));
+  if (exported.left_out.empty()) return 0;
+  print(fmt::format("{} left out:\n", exported.left_out.size()));
+  for (const auto& [profile, reason] : exported.left_out) {
+    print(fmt::format("  {} {}: {}\n", profile.key.family, profile.key.problem.text(), reason));
   }
   return 0;
 }
@@ -86,7 +100,8 @@ Json to_json(const Profile& before, const Remeasured& now) {
           {"message", now.verdict.message},
           {"before", now.before},
           {"now", now.profile ? Json(now.profile->time) : Json()},
-          {"removed", now.removed}};
+          {"removed", now.removed},
+          {"restored", now.restored}};
 }
 
 int verify_profiles(const ProfileOptions& options) {
@@ -118,6 +133,7 @@ int verify_profiles(const ProfileOptions& options) {
     std::string outcome(heddle::text(now.verdict.status));
     if (!now.verdict.message.empty()) outcome += ": " + now.verdict.message;
     if (now.removed) outcome += " (removed)";
+    if (now.restored) outcome += " (the local profile that it displaced is back)";
     table.row({profile.key.family, profile.key.problem.text(), short_number(now.before),
                now.profile ? short_number(now.profile->time) : "-", outcome});
     ++done;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -26,35 +27,35 @@ constexpr std::string_view kFormat = "heddle-profiles";
 constexpr std::int64_t kSchema = 1;
 constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 
-Error error(const std::filesystem::path& file, const std::string& what) {
-  return {ErrorKind::input, fmt::format("{}: {}", file.string(), what)};
+Error error(const std::string& file, const std::string& what) {
+  return {ErrorKind::input, fmt::format("{}: {}", file, what)};
 }
 
-/// Whether an import would take this.
-bool acceptable(const json& record) {
+/// Why an import would not take this; nothing if it would.
+std::optional<std::string> objection(const json& record) {
   try {
     static_cast<void>(from_record(record));
-    return true;
-  } catch (const Error&) {
-    return false;
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error.what();
   }
 }
 
 std::string read(const std::filesystem::path& file) {
-  const auto fail = [&] { return error(file, "cannot be read: " + std::generic_category().message(errno)); };
+  const auto fail = [&] { return error(file.string(), "cannot be read: " + std::generic_category().message(errno)); };
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"), &std::fclose);
   if (!stream) throw fail();
   std::string bytes;
   char block[1 << 16];
   while (const std::size_t count = std::fread(block, 1, sizeof block, stream.get())) {
     bytes.append(block, count);
-    if (bytes.size() > kLargestFile) throw error(file, fmt::format("larger than {} MiB", kLargestFile >> 20));
+    if (bytes.size() > kLargestFile) throw error(file.string(), fmt::format("larger than {} MiB", kLargestFile >> 20));
   }
   if (std::ferror(stream.get()) != 0) throw fail();
   return bytes;
 }
 
-json parse(const std::filesystem::path& file, const std::string& bytes) {
+json parse(const std::string& file, const std::string& bytes) {
   try {
     // Copying and printing a document recurse, so its depth must not be the file's to choose.
     constexpr int kDeepest = 8;
@@ -74,7 +75,7 @@ json parse(const std::filesystem::path& file, const std::string& bytes) {
 }
 
 /// The array of records of a document of a schema that we know.
-const json& records(const std::filesystem::path& file, const json& document) {
+const json& records(const std::string& file, const json& document) {
   if (!document.is_object() || document.value("format", json()) != kFormat) {
     throw error(file, fmt::format("expected an object with \"format\": \"{}\"", kFormat));
   }
@@ -89,8 +90,8 @@ const json& records(const std::filesystem::path& file, const json& document) {
   return *found;
 }
 
-std::vector<Profile> load(const std::filesystem::path& file) {
-  const json document = parse(file, read(file));
+std::vector<Profile> load(const std::string& file, const std::string& bytes) {
+  const json document = parse(file, bytes);
   std::vector<Profile> profiles;
   std::map<ProfileKey, std::size_t> seen;
   for (const json& record : records(file, document)) {
@@ -131,25 +132,34 @@ std::pair<Action, std::string> decide(const std::optional<Profile>& local, const
 
 }  // namespace
 
-std::size_t export_profiles(const ProfileStore& store, const std::filesystem::path& file, const std::string& family) {
+Exported export_profiles(const ProfileStore& store, const std::filesystem::path& file, const std::string& family) {
+  Exported exported;
   json list = json::array();
-  for (const Profile& profile : store.profiles(family)) {
+  for (Profile& profile : store.profiles(family)) {
     json record = to_record(profile);
-    if (acceptable(record)) list.push_back(std::move(record));
+    if (auto reason = objection(record)) {
+      exported.left_out.push_back({.profile = std::move(profile), .reason = std::move(*reason)});
+    } else {
+      list.push_back(std::move(record));
+    }
   }
-  const std::size_t count = list.size();
+  exported.count = list.size();
   const json document = {{"format", kFormat}, {"schema", kSchema}, {"profiles", std::move(list)}};
   write_file(file, document.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
-  return count;
+  return exported;
 }
 
 std::vector<ImportDecision> import_profiles(ProfileStore& store, const std::filesystem::path& file) {
-  std::vector<Profile> profiles = load(file);  // all of it is good before anything is written
+  return import_document(store, read(file), file.string());
+}
+
+std::vector<ImportDecision> import_document(ProfileStore& store, const std::string& bytes, const std::string& name) {
+  std::vector<Profile> profiles = load(name, bytes);  // all of it is good before anything is written
   std::vector<ImportDecision> decisions;
   store.atomically([&] {
     for (Profile& profile : profiles) {
       const auto [action, reason] = decide(store.find(profile.key), profile);
-      if (action == Action::added || action == Action::replaced) store.keep(profile);
+      if (action == Action::added || action == Action::replaced) store.keep_for_now(profile);
       decisions.push_back({.profile = std::move(profile), .action = action, .reason = reason});
     }
   });

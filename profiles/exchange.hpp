@@ -9,12 +9,19 @@
 
 namespace heddle {
 
+struct Exported {
+  std::size_t count = 0;
+  struct LeftOut {
+    Profile profile;
+    std::string reason;
+  };
+  std::vector<LeftOut> left_out;
+};
 /// Writes the profiles (of one family if named) as a JSON document with a schema version and a checksum per record;
 /// written whole and renamed into place. Profiles that this heddle would not take back (of a family it does not have,
-/// or stale with a configuration that has left the space) stay out. Throws Error(input) if the file cannot be written.
-/// Returns how many.
-std::size_t export_profiles(const ProfileStore& store, const std::filesystem::path& file,
-                            const std::string& family = {});
+/// or stale with a configuration that has left the space) are left out. Throws Error(input) if the file cannot be
+/// written.
+Exported export_profiles(const ProfileStore& store, const std::filesystem::path& file, const std::string& family = {});
 
 struct ImportDecision {
   enum class Action { added, replaced, kept_local, same };
@@ -24,7 +31,11 @@ struct ImportDecision {
 };
 /// All or nothing. Trusts nothing in the file: each record's family, sizes, numbers and configuration are checked
 /// against the family's own space for the device it names. Keeps local profiles that are at least as fast; what it
-/// brings is marked as imported. Throws Error(input) that names the file and record, what was found and expected.
+/// brings is marked as imported, and a local profile that it displaces lies aside until somebody has measured which is
+/// better (ProfileStore::keep_for_now). Throws Error(input) that names the file and record, what was found and
+/// expected.
 std::vector<ImportDecision> import_profiles(ProfileStore& store, const std::filesystem::path& file);
+/// The same of a document in memory; `name` is what errors call it.
+std::vector<ImportDecision> import_document(ProfileStore& store, const std::string& bytes, const std::string& name);
 
 }  // namespace heddle

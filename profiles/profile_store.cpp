@@ -379,6 +379,9 @@ void ProfileStore::end_run(const TuningRun& run, bool finished) {
     SQLite::Statement snapshot(implementation_->database, "DELETE FROM aside WHERE kept_for = ?");
     bind_all(snapshot, run.id);
     snapshot.exec();
+    implementation_->database.exec(
+        "DELETE FROM aside WHERE kept_for = 0 AND (device, family, problem) NOT IN "
+        "(SELECT device, family, problem FROM profiles WHERE imported)");
   });
 }
 
@@ -431,11 +434,17 @@ void ProfileStore::keep_for_now(const Profile& profile) {
 
 std::optional<Profile> ProfileStore::displaced(const ProfileKey& key) const {
   return implementation_->guarded([&]() -> std::optional<Profile> {
-    auto found = implementation_->profiles_in("aside", fmt::format("WHERE kept_for = 0 AND {}", kOfKey),
+    auto found = implementation_->profiles_in("aside", fmt::format("WHERE r.kept_for = 0 AND {}", kOfKey),
                                               key.device.text(), key.family, key.problem.text());
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
   });
+}
+
+std::vector<Profile> ProfileStore::displaced() const {
+  auto found = implementation_->guarded([&] { return implementation_->profiles_in("aside", "WHERE r.kept_for = 0"); });
+  std::ranges::sort(found, {}, &Profile::key);
+  return found;
 }
 
 void ProfileStore::forget_displaced(const ProfileKey& key) {

@@ -59,7 +59,8 @@ class ProfileStore {
   [[nodiscard]] std::vector<Profile> profiles_before(const TuningRun& run) const;
   /// Seconds spent so far, earlier processes' included. Kept with the next thing that is written.
   void spent(const TuningRun& run, double seconds);
-  /// This process works at it no longer. `finished`: nobody shall continue it.
+  /// This process works at it no longer. `finished`: nobody shall continue it, and what imports displaced is forgotten
+  /// where the imported profile has been measured meanwhile.
   void end_run(const TuningRun& run, bool finished);
 
   /// Makes this the profile of its key, in place of another one.
@@ -76,6 +77,7 @@ class ProfileStore {
   /// forget_displaced(), or comes back by restore_displaced(), which returns whether there was one.
   void keep_for_now(const Profile& profile);
   [[nodiscard]] std::optional<Profile> displaced(const ProfileKey& key) const;
+  [[nodiscard]] std::vector<Profile> displaced() const;  ///< all of them, in key order
   void forget_displaced(const ProfileKey& key);
   bool restore_displaced(const ProfileKey& key);
 

@@ -21,12 +21,18 @@ std::optional<Configuration> parse(const SearchSpace& space, const std::string& 
 
 }  // namespace
 
-KnownProfiles::KnownProfiles(std::vector<Profile> profiles, const Evaluator& evaluator)
+KnownProfiles::KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator)
     : family_(evaluator.family()),
       space_(family_.space(evaluator.device())),
       source_hash_(family_.source(evaluator.device().backend).hash()) {
+  const auto ours = [&](const Profile& profile) {
+    return profile.key.family == family_.name() && profile.key.device == evaluator.device();
+  };
   for (Profile& profile : profiles) {
-    if (profile.key.family == family_.name() && profile.key.device == evaluator.device()) add(std::move(profile));
+    if (ours(profile)) add(std::move(profile));
+  }
+  for (Profile& profile : displaced) {
+    if (ours(profile)) displaced_.push_back(std::move(profile));
   }
 }
 
@@ -58,6 +64,7 @@ std::vector<Visit> KnownProfiles::agenda(const std::vector<Problem>& problems) c
 std::vector<Configuration> KnownProfiles::hints(const Problem& problem, std::size_t count) const {
   std::vector<const Profile*> nearest;
   for (const Profile& profile : profiles_) nearest.push_back(&profile);
+  for (const Profile& profile : displaced_) nearest.push_back(&profile);
   std::stable_sort(nearest.begin(), nearest.end(), [&](const Profile* a, const Profile* b) {
     return distance(a->key.problem, problem, family_.axes()) < distance(b->key.problem, problem, family_.axes());
   });

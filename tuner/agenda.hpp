@@ -22,8 +22,8 @@ struct Visit {
 /// The profiles of one family and device while a run goes on.
 class KnownProfiles {
  public:
-  /// `profiles`: as they were when the run began.
-  KnownProfiles(std::vector<Profile> profiles, const Evaluator& evaluator);
+  /// `profiles`: as they were when the run began. `displaced`: hints alone.
+  KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator);
 
   /// Takes the place of the one with the same key.
   void add(Profile profile);
@@ -37,7 +37,7 @@ class KnownProfiles {
   const KernelFamily& family_;
   SearchSpace space_;
   std::string source_hash_;
-  std::vector<Profile> profiles_;
+  std::vector<Profile> profiles_, displaced_;
 };
 
 /// Makes `winner` the profile of its key. What another run stored since `visit` began is replaced by a better one only;

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/statistics.hpp"
+#include "heddle/tuner/tuning_result.hpp"
 
 namespace heddle {
 
@@ -50,7 +51,7 @@ Verdict examine(Evaluator& evaluator, const Profile& profile, std::vector<double
 }
 
 bool computes_wrongly(Status status) {
-  return status == Status::wrong_result || status == Status::overrun || status == Status::illegal_access;
+  return status == Status::wrong_result || status == Status::overrun || takes_device_down(status);
 }
 
 }  // namespace
@@ -69,14 +70,16 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
   measurement.provenance = evaluator.provenance();
   measurement.provenance.strategy = "verify";
 
-  Remeasured result{.verdict = {}, .before = profile.time, .profile = std::nullopt, .removed = false};
+  Remeasured result{
+      .verdict = {}, .before = profile.time, .profile = std::nullopt, .removed = false, .restored = false};
   result.verdict = examine(evaluator, profile, measurement.times);
   measurement.status = result.verdict.status;
   measurement.worst_error = result.verdict.worst_error;
   measurement.message = result.verdict.message;
   store.record(measurement);
 
-  if (result.verdict.status == Status::correct) {
+  const bool correct = result.verdict.status == Status::correct;
+  if (correct) {
     Profile anew = profile;
     anew.source_hash = measurement.source_hash;
     anew.time = median(measurement.times);
@@ -84,12 +87,22 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
     anew.worst_error = measurement.worst_error;
     anew.imported = false;
     anew.provenance = measurement.provenance;
-    store.keep(anew);
     result.profile = std::move(anew);
-  } else if (computes_wrongly(result.verdict.status)) {
-    store.remove(profile.key);
-    result.removed = true;
   }
+  store.atomically([&] {
+    const auto local = store.displaced(profile.key);
+    const bool faster =
+        local && local->source_hash == measurement.source_hash && correct && local->time < result.profile->time;
+    if (correct) store.keep(*result.profile);
+    if (local && (!correct || faster)) {
+      result.restored = store.restore_displaced(profile.key);
+    } else if (correct) {
+      store.forget_displaced(profile.key);
+    } else if (computes_wrongly(result.verdict.status)) {
+      store.remove(profile.key);
+      result.removed = true;
+    }
+  });
   return result;
 }
 

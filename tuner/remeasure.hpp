@@ -11,12 +11,13 @@ struct Remeasured {
   double before = 0.0;             ///< time of the profile as it was, microseconds per sample
   std::optional<Profile> profile;  ///< as it is now; nothing if it failed
   bool removed = false;            ///< it computes something wrong, so it is a profile no longer
+  bool restored = false;           ///< a local profile that an import had displaced is better, and back in its place
 };
 
 /// Times and verifies the configuration of `profile` on the evaluator's device, records the measurement, and keeps the
 /// profile with its new figures, no longer stale nor imported. A profile that computes wrong results is removed; one
-/// that could not be compiled or launched stays as it was. Throws Error(usage) if the profile is of another device or
-/// family.
+/// that could not be compiled or launched stays as it was, unless it had displaced a local one. Throws Error(usage) if
+/// the profile is of another device or family.
 [[nodiscard]] Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& profile);
 
 }  // namespace heddle

@@ -29,7 +29,7 @@ class Run {
         options_(options),
         strategy_(strategy(options.strategy)),
         stop_(stop),
-        known_(store.profiles_before(run), evaluator),
+        known_(store.profiles_before(run), store.displaced(), evaluator),
         agenda_(known_.agenda(problems)),
         reporter_(callbacks, stop, agenda_.size()),
         journal_(store, evaluator, run) {}

@@ -36,7 +36,7 @@ json document(const Profile& kept) {
   const Folder folder;
   ProfileStore store = empty_store();
   store.keep(kept);
-  REQUIRE(export_profiles(store, folder / "p.json") == 1);
+  REQUIRE(export_profiles(store, folder / "p.json").count == 1);
   return json::parse(contents(folder / "p.json"));
 }
 
@@ -88,8 +88,8 @@ TEST_CASE("what was exported comes back, marked as imported") {
     each.provenance.seed = rules == 1 ? std::numeric_limits<std::int64_t>::min() : 7;
     from.keep(each);
   }
-  CHECK(export_profiles(from, folder / "p.json") == 3);
-  CHECK(export_profiles(from, folder / "none.json", "sonfin-predict") == 0);
+  CHECK(export_profiles(from, folder / "p.json").count == 3);
+  CHECK(export_profiles(from, folder / "none.json", "sonfin-predict").count == 0);
   const auto decisions = import_profiles(to, folder / "p.json");
   REQUIRE(decisions.size() == 3);
   for (const ImportDecision& decision : decisions) {
@@ -111,7 +111,7 @@ TEST_CASE("text that is no UTF-8 does not stop an export") {
   from.keep(odd);
   odd.key.device.name = "card \xff | \\x41 \"";
   from.keep(odd);
-  CHECK(export_profiles(from, folder / "p.json") == 1);  // not the one with a control character in its name
+  CHECK(export_profiles(from, folder / "p.json").count == 1);  // not the one with a control character in its name
   REQUIRE(import_profiles(to, folder / "p.json").size() == 1);
   CHECK(to.find(odd.key));
 }
@@ -126,7 +126,28 @@ TEST_CASE("an export leaves out what no import would take") {
   gone.key.family = "carpet";
   store.keep(gone);
   const Folder folder;
-  CHECK(export_profiles(store, folder / "p.json") == 1);
+  const Exported exported = export_profiles(store, folder / "p.json");
+  CHECK(exported.count == 1);
+  REQUIRE(exported.left_out.size() == 2);
+  CHECK(exported.left_out[0].profile.key.family == "carpet");
+  CHECK(contains(exported.left_out[0].reason, "carpet"));
+  CHECK(contains(exported.left_out[1].reason, "scheme"));
+}
+
+TEST_CASE("a local profile that an import displaces lies aside, once") {
+  ProfileStore store = empty_store();
+  store.keep(profile(key(), 4.0));
+  for (const double time : {3.0, 2.0}) {  // the second displaces an imported one
+    REQUIRE(import(store, document(profile(key(), time)))[0].action == Action::replaced);
+    CHECK(store.find(key())->time == time);
+    REQUIRE(store.displaced(key()));
+    CHECK(store.displaced(key())->time == 4.0);
+    CHECK(!store.displaced(key())->imported);
+  }
+  CHECK(store.displaced().size() == 1);
+  CHECK(store.restore_displaced(key()));
+  CHECK(store.find(key())->time == 4.0);
+  CHECK(!store.restore_displaced(key()));
 }
 
 TEST_CASE("better local profiles are kept, and every decision has its reason") {

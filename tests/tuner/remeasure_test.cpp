@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "fake_evaluator.hpp"
+#include "heddle/runtime/device/device.hpp"
 #include "temporary_store.hpp"
 
 using namespace heddle;
@@ -60,6 +61,46 @@ TEST_CASE("a profile that is wrong goes, one that cannot be tried stays") {
     CHECK(temporary.store.find(profile.key).has_value() != one.removed);
     REQUIRE(temporary.store.measurements().size() == 1);
     CHECK(temporary.store.measurements().front().times.empty());
+  }
+}
+
+TEST_CASE("a local profile that an import displaced comes back if it is the better one") {
+  const fake::Family family;
+  struct Case {
+    double local;  ///< the imported one takes 2 us here, whatever its file said
+    Status fate;
+    bool restored;
+  };
+  for (const Case& one :
+       {Case{1.5, Status::correct, true}, Case{3.0, Status::correct, false}, Case{3.0, Status::wrong_result, true},
+        Case{3.0, Status::hang, true}, Case{3.0, Status::launch, true}}) {
+    CAPTURE(text(one.fate));
+    const TemporaryStore temporary;
+    fake::FakeEvaluator evaluator(family);
+    evaluator.fate = [&](const Configuration&) { return one.fate; };
+    if (one.fate == Status::hang) {
+      evaluator.cost = [](const Configuration&, const Problem&) -> double {
+        throw DeviceFailure(Status::hang, "did not end");
+      };
+    }
+    Profile local = imported("kind=good width=6 depth=4");
+    local.source_hash = family.source("").hash();
+    local.imported = false;
+    local.time = one.local;
+    temporary.store.keep(local);
+    const Profile arriving = imported("kind=good width=7 depth=4");
+    temporary.store.keep_for_now(arriving);
+    REQUIRE(temporary.store.find(local.key)->imported);
+    CHECK(temporary.store.displaced(local.key)->configuration == local.configuration);
+    const Remeasured result = remeasure(evaluator, temporary.store, arriving);
+    CHECK(result.restored == one.restored);
+    CHECK(!result.removed);
+    const auto kept = temporary.store.find(local.key);
+    REQUIRE(kept);
+    CHECK(!kept->imported);
+    CHECK(kept->configuration == (one.restored ? local : arriving).configuration);
+    CHECK(kept->time == doctest::Approx(one.restored ? one.local : 2.0).epsilon(0.05));
+    CHECK(!temporary.store.displaced(local.key));
   }
 }
 

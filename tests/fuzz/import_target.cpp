@@ -1,0 +1,133 @@
+#include "fuzz/import_target.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/profiles/exchange.hpp"
+
+namespace heddle::test {
+namespace {
+
+void require(bool holds, const char* what, const std::string& bytes) {
+  if (holds) return;
+  std::fputs(fmt::format("{}:\n{}\n", what, bytes).c_str(), stderr);
+  std::abort();
+}
+
+DeviceIdentity device(const std::string& backend) {
+  const bool cuda = backend == "cuda";
+  return {.backend = backend,
+          .name = cuda ? "NVIDIA Test 1000" : "Processor",
+          .architecture = cuda ? "9.0" : "x86-64-v3",
+          .units = cuda ? 132 : 4,
+          .memory_gib = cuda ? 80 : 0,
+          .cache_bytes = 1 << 25,
+          .local_bytes = cuda ? 232448 : 1 << 20};
+}
+
+std::vector<Profile> profiles(const std::string& backend, double time) {
+  std::vector<Profile> all;
+  for (const KernelFamily* family : families()) {
+    if (!family->supports(backend)) continue;
+    const Problem problem = family->awkward_problem();
+    const std::string configuration = family->default_configuration(device(backend), problem).text();
+    all.push_back({.key = {.device = device(backend), .family = std::string(family->name()), .problem = problem},
+                   .source_hash = family->source(backend).hash(),
+                   .configuration = configuration,
+                   .time = time,
+                   .spread = 0.25,
+                   .worst_error = 1e-5,
+                   .samples = 512,
+                   .ties = {configuration},
+                   .imported = false,
+                   .run = 0,
+                   .provenance = {.driver = "580.159.04",
+                                  .compiler = "g++ 12.2.0",
+                                  .tool = "heddle",
+                                  .host = "host",
+                                  .clocks = "SM 1980 MHz",
+                                  .date = "2026-01-31T12:00:00Z",
+                                  .seed = 1,
+                                  .strategy = "random"}});
+  }
+  return all;
+}
+
+/// Some profiles are faster than those of the good documents, some slower.
+std::unique_ptr<ProfileStore> stocked() {
+  auto store = std::make_unique<ProfileStore>(":memory:", ProfileStore::Access::read_write);
+  for (const Profile& profile : profiles("cpu", 1.0)) store->keep(profile);
+  store->keep(profiles("cuda", 9.0).front());
+  return store;
+}
+
+std::string fingerprint(const ProfileStore& store) {
+  std::string text;
+  for (const Profile& p : store.profiles()) {
+    text += fmt::format("{}|{}|{}|{}|{}|{}|{}\n", p.key.device.text(), p.key.family, p.key.problem.text(),
+                        p.configuration, p.time, p.imported, p.source_hash);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool import_once(const std::string& bytes) {
+  static std::unique_ptr<ProfileStore> store = stocked();
+  static const std::string untouched = fingerprint(*store);
+  try {
+    const auto decisions = import_document(*store, bytes, "the document");
+    for (const ImportDecision& decision : decisions) {
+      using enum ImportDecision::Action;
+      const auto kept = store->find(decision.profile.key);
+      require(kept.has_value(), "a key without a profile", bytes);
+      if (decision.action != added && decision.action != replaced) continue;
+      const KernelFamily& kernels = family(kept->key.family);
+      const SearchSpace space = kernels.space(kept->key.device);
+      require(kept->imported, "not marked as imported", bytes);
+      require(!space.violated(space.parse(kept->configuration), kept->key.problem), "outside the space", bytes);
+      require(std::isfinite(kept->time) && kept->time > 0.0, "a time that is none", bytes);
+      for (const Axis& axis : kernels.axes()) {
+        require(kept->key.problem.at(axis.name) >= 1 && kept->key.problem.at(axis.name) <= axis.maximum,
+                "a size out of range", bytes);
+      }
+    }
+    if (fingerprint(*store) != untouched) store = stocked();
+    return true;
+  } catch (const Error& error) {
+    const std::string line = error.what();
+    require(error.kind() == ErrorKind::input, "not a bad input", bytes);
+    require(line.starts_with("the document: ") && line.find('\n') == std::string::npos, "not one line", bytes);
+    require(fingerprint(*store) == untouched, "refused, and yet something was taken", bytes);
+    return false;
+  }
+}
+
+const std::vector<std::string>& good_documents() {
+  static const std::vector<std::string> documents = [] {
+    std::vector<std::string> all;
+    for (const char* backend : {"cpu", "cuda"}) {
+      ProfileStore store(":memory:", ProfileStore::Access::read_write);
+      for (const Profile& profile : profiles(backend, 2.5)) store.keep(profile);
+      const auto file = std::filesystem::temp_directory_path() / fmt::format("heddle-fuzz-{}.json", ::getpid());
+      export_profiles(store, file);
+      std::ifstream stream(file, std::ios::binary);
+      all.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+      std::filesystem::remove(file);
+    }
+    return all;
+  }();
+  return documents;
+}
+
+}  // namespace heddle::test
