@@ -1,7 +1,7 @@
-# Run by heddle_embed: writes OUTPUT from the files INPUTS below ROOT.
+# Run by heddle_embed: writes OUTPUT, which defines FUNCTION, from the files INPUTS below ROOT.
 string(REPLACE "|" ";" inputs "${INPUTS}")
 set(text "#include \"heddle/kernels/template_source.hpp\"\n\nnamespace heddle {\n\n")
-string(APPEND text "const std::vector<SourceFile>& embedded_sources() {\n  static const std::vector<SourceFile> files{\n")
+string(APPEND text "const std::vector<SourceFile>& ${FUNCTION}() {\n  static const std::vector<SourceFile> files{\n")
 foreach(input IN LISTS inputs)
   file(READ ${ROOT}/${input} content)
   string(APPEND text "      {\"heddle/${input}\", R\"embedded(${content})embedded\"},\n")

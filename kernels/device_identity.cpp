@@ -88,4 +88,6 @@ int DeviceIdentity::compute_capability() const {
   return second.ec == std::errc() && second.ptr == end ? 10 * major + minor : 0;
 }
 
+bool runs_cuda_templates(std::string_view backend) { return backend == "cuda" || backend == "emulator"; }
+
 }  // namespace heddle

@@ -27,4 +27,7 @@ struct DeviceIdentity {
   auto operator<=>(const DeviceIdentity&) const = default;
 };
 
+/// Whether a backend runs what is written in CUDA: "cuda", "emulator".
+[[nodiscard]] bool runs_cuda_templates(std::string_view backend);
+
 }  // namespace heddle

@@ -27,7 +27,7 @@ std::vector<Problem> problem_grid(const DeviceIdentity& device) {
   return grid;
 }
 
-bool has_templates(std::string_view backend) { return backend == "cuda" || backend == "cpu"; }
+bool has_templates(std::string_view backend) { return backend == "cpu" || runs_cuda_templates(backend); }
 
 Problem problem(std::int64_t rules, std::int64_t dim, std::int64_t outputs) {
   return Problem(

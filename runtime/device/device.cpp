@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
+#include "heddle/runtime/device/emulator/emulator_device.hpp"
 #ifdef HEDDLE_WITH_CUDA
 #include "heddle/runtime/device/cuda/cuda_device.hpp"
 #endif
@@ -28,16 +29,15 @@ std::unique_ptr<Device> open_cuda_device(int) { throw Error(ErrorKind::device, k
 
 bool usable(const DeviceListing& listing) { return listing.identity.has_value(); }
 
-/// N of "cuda:N"; "cuda" is "cuda:0".
-std::optional<int> cuda_ordinal(std::string_view label) {
-  if (label == "cuda") return 0;
-  constexpr std::string_view kPrefix = "cuda:";
-  if (!label.starts_with(kPrefix)) return {};
-  label.remove_prefix(kPrefix.size());
-  int ordinal = 0;
-  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), ordinal);
-  if (error != std::errc() || end != label.data() + label.size() || ordinal < 0) return {};
-  return ordinal;
+/// N of "kind:N"; `otherwise` if the label is the kind alone.
+std::optional<int> number_of(std::string_view label, std::string_view kind, int otherwise) {
+  if (label == kind) return otherwise;
+  if (!label.starts_with(kind) || label.substr(kind.size(), 1) != ":") return {};
+  label.remove_prefix(kind.size() + 1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), number);
+  if (error != std::errc() || end != label.data() + label.size() || number < 0) return {};
+  return number;
 }
 
 }  // namespace
@@ -46,12 +46,16 @@ std::vector<DeviceListing> list_devices() {
   std::vector<DeviceListing> listings = cuda_listings();
   listings.push_back(cpu_listing());
   std::stable_partition(listings.begin(), listings.end(), usable);
+  listings.push_back(emulator_listing());  // never the best
   return listings;
 }
 
 std::unique_ptr<Device> open_device(const std::string& label) {
   if (label == "cpu") return open_cpu_device();
-  if (const auto ordinal = cuda_ordinal(label)) return open_cuda_device(*ordinal);
+  if (const auto ordinal = number_of(label, "cuda", 0)) return open_cuda_device(*ordinal);
+  if (const auto capability = number_of(label, "emulator", EmulatorOptions{}.capability)) {
+    return open_emulator({.capability = *capability});
+  }
   const std::vector<DeviceListing> listings = list_devices();
   if (label.empty() && usable(listings.front())) return open_device(listings.front().label);
   std::string labels;

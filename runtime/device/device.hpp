@@ -125,9 +125,10 @@ struct DeviceListing {
   std::optional<DeviceIdentity> identity;  ///< nothing if it cannot be used
   std::string remark;                      ///< why it cannot be used, or what limits it
 };
-/// Everything heddle knows how to look for, the best usable device first.
+/// Everything heddle knows how to look for, the best usable device first, the emulator last.
 [[nodiscard]] std::vector<DeviceListing> list_devices();
-/// Opens "cuda:N", "cuda" (N = 0), "cpu", or "" (the best one). Throws Error(device) with the labels there are.
+/// Opens "cuda:N", "cuda" (N = 0), "cpu", "emulator:N" (compute capability times ten), "emulator", or "" (the best
+/// one). Throws Error(device) with the labels there are.
 [[nodiscard]] std::unique_ptr<Device> open_device(const std::string& label);
 
 }  // namespace heddle

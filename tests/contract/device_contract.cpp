@@ -170,7 +170,7 @@ void run_device_contract(Device& device, std::size_t sampled, unsigned seed) {
     try {
       verify(device, what, std::move(done->second.binary), seed + static_cast<unsigned>(done->first));
     } catch (const DeviceFailure& failure) {
-      FAIL_CHECK(failure.what());
+      FAIL_CHECK(std::string(failure.what()));
       if (failure.status() == Status::illegal_access) return;
     }
     ++verified;

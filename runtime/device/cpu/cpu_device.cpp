@@ -21,6 +21,25 @@ namespace {
 /// Kernels in one shared object: enough to share the cost of a process, few enough for early results.
 constexpr std::size_t kProgramSize = 8;
 
+#if defined(__x86_64__)
+constexpr const char* kNative = "-march=native";
+#else
+constexpr const char* kNative = "-mcpu=native";
+#endif
+
+Dialect dialect() {
+  return {
+      .options = {"-std=c++20", "-O3", kNative, "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-w",
+                  "-ffp-contract=fast", "-fvisibility=hidden", "-x", "c++"},
+      .files = {},
+      .prologue = {},
+      .function =
+          "extern \"C\" __attribute__((visibility(\"default\")))\n"
+          "void {0}(const heddle::cpu::LaunchContext& context, void* const* arguments) {{ {1}(context, arguments); "
+          "}}\n",
+  };
+}
+
 std::string no_compiler() {
   const char* chosen = std::getenv("CXX");
   const std::string sought = chosen != nullptr && *chosen != '\0' ? fmt::format("CXX={} is not a program", chosen)
@@ -40,7 +59,7 @@ class CpuDevice final : public Device {
       : identity_(processor_identity()),
         provenance_(host_provenance()),
         cache_(std::make_shared<CompileCache>(CompileCache::default_folder("cpu"))) {
-    if (const auto program = SystemCompiler::find()) compiler_ = std::make_shared<SystemCompiler>(*program);
+    if (const auto program = SystemCompiler::find()) compiler_ = std::make_shared<SystemCompiler>(*program, dialect());
   }
 
   std::string label() const override { return "cpu"; }

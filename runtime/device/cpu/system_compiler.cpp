@@ -19,20 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-#if defined(__x86_64__)
-constexpr const char* kNative = "-march=native";
-#else
-constexpr const char* kNative = "-mcpu=native";
-#endif
-
-const std::vector<std::string>& options() {
-  static const std::vector<std::string> words = {
-      "-std=c++20", "-O3",   kNative, "-fno-math-errno",    "-fno-trapping-math",
-      "-shared",    "-fPIC", "-w",    "-ffp-contract=fast", "-fvisibility=hidden",
-      "-x",         "c++"};
-  return words;
-}
-
 bool runs(const fs::path& file) { return ::access(file.c_str(), X_OK) == 0 && !fs::is_directory(file); }
 
 /// Stands for any compiler, so that its file says nothing about the version.
@@ -40,17 +26,6 @@ bool is_wrapper(const fs::path& file) {
   std::error_code ignored;
   const std::string name = fs::canonical(file, ignored).filename().string();
   return name == "ccache" || name == "distcc" || name == "sccache";
-}
-
-std::optional<fs::path> on_path(const std::string& name) {
-  if (name.find('/') != std::string::npos) return runs(name) ? std::optional(fs::path(name)) : std::nullopt;
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path file = fs::path(folder.empty() ? "." : folder) / name;
-    if (runs(file) && !is_wrapper(file)) return file;
-  }
-  return {};
 }
 
 void write(const fs::path& file, std::string_view text) {
@@ -67,10 +42,21 @@ std::string read(const fs::path& file) {
 
 }  // namespace
 
+std::optional<fs::path> find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return runs(name) ? std::optional(fs::path(name)) : std::nullopt;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path file = fs::path(folder.empty() ? "." : folder) / name;
+    if (runs(file) && !is_wrapper(file)) return file;
+  }
+  return {};
+}
+
 std::optional<fs::path> SystemCompiler::find() {
-  if (const char* chosen = std::getenv("CXX"); chosen != nullptr && *chosen != '\0') return on_path(chosen);
+  if (const char* chosen = std::getenv("CXX"); chosen != nullptr && *chosen != '\0') return find_program(chosen);
   for (const char* name : {"c++", "g++", "clang++"}) {
-    if (auto found = on_path(name)) return found;
+    if (auto found = find_program(name)) return found;
   }
   return {};
 }
@@ -96,28 +82,29 @@ std::string SystemCompiler::version(CompileCache& cache) {
 
 std::string SystemCompiler::fingerprint(CompileCache& cache) {
   std::string text = version(cache) + '\n' + processor_features();
-  for (const std::string& option : options()) text += '\n' + option;
-  return text;
+  for (const std::string& option : dialect_.options) text += '\n' + option;
+  for (const SourceFile& file : dialect_.files) text += '\n' + digest(file.text);
+  return text + '\n' + dialect_.prologue + dialect_.function;
 }
 
 ProgramResult SystemCompiler::compile(const TemplateSource& source, const std::vector<std::string>& expressions) {
   const ScratchFolder folder;
   for (const SourceFile& file : source.files()) write(folder.path() / file.name, file.text);
+  for (const SourceFile& file : dialect_.files) write(folder.path() / file.name, file.text);
   ProgramResult result;
-  std::string text = fmt::format("#include \"{}\"\n", source.main().name);
+  std::string text = fmt::format("{}#include \"{}\"\n", dialect_.prologue, source.main().name);
   for (const std::string& expression : expressions) {
     // Unique among all objects of the process, whichever of them is asked for it.
     result.symbols.push_back("heddle_" + digest(source.hash() + expression));
-    text += fmt::format(
-        "extern \"C\" __attribute__((visibility(\"default\")))\n"
-        "void {}(const heddle::cpu::LaunchContext& context, void* const* arguments) {{ {}(context, arguments); }}\n",
-        result.symbols.back(), expression);
+    text += fmt::format(fmt::runtime(dialect_.function), result.symbols.back(), expression);
   }
   const fs::path unit = folder.path() / "unit.cpp";
   const fs::path object = folder.path() / "unit.so";
   write(unit, text);
   std::vector<std::string> words = {program_.string()};
-  words.insert(words.end(), options().begin(), options().end());
+  words.insert(words.end(), dialect_.options.begin(), dialect_.options.end());
+  // Names of files are those of the source tree, whatever the folder is called.
+  words.push_back(fmt::format("-ffile-prefix-map={}/=", folder.path().string()));
   words.insert(words.end(), {"-I", folder.path().string(), unit.string(), "-o", object.string()});
   ++calls_;
   ProcessResult process = run_process(words, folder.path() / "log");

@@ -9,10 +9,23 @@
 #include <string>
 #include <vector>
 
+#include "heddle/kernels/template_source.hpp"
 #include "heddle/runtime/device/compile_cache.hpp"
 #include "heddle/runtime/device/program_batch.hpp"
 
 namespace heddle {
+
+/// How a device has its templates compiled.
+struct Dialect {
+  std::vector<std::string> options;
+  std::vector<SourceFile> files;  ///< beside the template's own; one of the same name takes the place of its file
+  std::string prologue;           ///< before the template
+  /// One function: {0} is its symbol, {1} the expression.
+  std::string function;
+};
+
+/// A program of that name on the path.
+[[nodiscard]] std::optional<std::filesystem::path> find_program(const std::string& name);
 
 /// Makes shared objects from templates. Thread-safe.
 class SystemCompiler {
@@ -20,11 +33,12 @@ class SystemCompiler {
   /// $CXX, else the first of c++, g++, clang++ on the path; nothing if there is none.
   [[nodiscard]] static std::optional<std::filesystem::path> find();
 
-  explicit SystemCompiler(std::filesystem::path program) : program_(std::move(program)) {}
+  SystemCompiler(std::filesystem::path program, Dialect dialect)
+      : program_(std::move(program)), dialect_(std::move(dialect)) {}
 
   /// "g++ (Debian 12.2.0-14) 12.2.0": asked once, and kept in `cache` while the program's file stays the same.
   [[nodiscard]] std::string version(CompileCache& cache);
-  /// Version, options, and what "native" means on this CPU.
+  /// Version, dialect, and what "native" means on this CPU.
   [[nodiscard]] std::string fingerprint(CompileCache& cache);
   /// One shared object that exports a function per expression.
   [[nodiscard]] ProgramResult compile(const TemplateSource& source, const std::vector<std::string>& expressions);
@@ -33,6 +47,7 @@ class SystemCompiler {
 
  private:
   std::filesystem::path program_;
+  Dialect dialect_;
   std::atomic<std::int64_t> calls_{0};
   std::mutex mutex_;
   std::string version_;

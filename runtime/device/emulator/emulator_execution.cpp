@@ -1,0 +1,250 @@
+#include "heddle/runtime/device/emulator/emulator_execution.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+#include "heddle/runtime/device/emulator/calls.hpp"
+
+namespace heddle {
+namespace {
+
+/// Numbers of segments and read sets are 31 bits wide; a launch needs far fewer than this.
+constexpr std::uint32_t kManySegments = 0x40000000U;
+
+/// The part of memory that the object whose base is `begin` takes up.
+std::uintptr_t end_of(std::uintptr_t begin) {
+  struct Search {
+    std::uintptr_t begin, end;
+  } search{begin, begin};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        if (info->dlpi_addr != wanted.begin) return 0;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& header = info->dlpi_phdr[i];
+          if (header.p_type == PT_LOAD) {
+            wanted.end = std::max<std::uintptr_t>(wanted.end, wanted.begin + header.p_vaddr + header.p_memsz);
+          }
+        }
+        return 1;
+      },
+      &search);
+  return search.end;
+}
+
+/// Spreads a seed over the launches of a run; 0 stays 0.
+std::uint64_t seed_of_launch(std::uint64_t seed, std::size_t launch) {
+  if (seed == 0) return 0;
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15ULL + launch;  // splitmix64, Vigna
+  state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  state = (state ^ (state >> 27)) * 0x94d049bb133111ebULL;
+  return (state ^ (state >> 31)) | 1U;
+}
+
+}  // namespace
+
+EmulatorMemory::EmulatorMemory(std::shared_ptr<emulator::Machine> machine, std::int64_t bytes)
+    : machine_(std::move(machine)),
+      bytes_(bytes),
+      address_(bytes < 0 ? throw DeviceFailure(Status::launch, "emulator: cannot allocate less than nothing")
+                         : machine_->space.allocate(static_cast<std::size_t>(bytes))) {}
+
+EmulatorMemory::~EmulatorMemory() { machine_->space.release(address_); }
+
+std::byte* EmulatorMemory::range(std::int64_t offset, std::size_t count) const {
+  if (offset < 0 || offset > bytes_ || count > static_cast<std::size_t>(bytes_ - offset)) {
+    throw std::out_of_range(
+        fmt::format("bytes {} to {} of {}", offset, offset + static_cast<std::int64_t>(count), bytes_));
+  }
+  return address_ + offset;
+}
+
+void EmulatorMemory::write(std::span<const std::byte> from, std::int64_t offset) {
+  std::byte* to = range(offset, from.size());
+  if (from.empty()) return;
+  std::memcpy(to, from.data(), from.size());
+  machine_->space.mark_written(to, from.size(), true);
+  machine_->settle();
+}
+
+void EmulatorMemory::read(std::span<std::byte> to, std::int64_t offset) const {
+  const std::byte* from = range(offset, to.size());
+  if (!to.empty()) std::memcpy(to.data(), from, to.size());
+  machine_->settle();
+}
+
+void EmulatorMemory::fill(std::byte value) {
+  std::memset(address_, std::to_integer<int>(value), static_cast<std::size_t>(bytes_));
+  machine_->space.mark_written(address_, static_cast<std::size_t>(bytes_), true);
+  machine_->settle();
+}
+
+EmulatorCode::EmulatorCode(const CompiledBlob& blob) {
+  loaded_.file = folder_.path() / "kernels.so";
+  std::ofstream file(loaded_.file, std::ios::binary);
+  file << blob.bytes;
+  file.close();
+  if (!file) throw DeviceFailure(Status::launch, fmt::format("{}: cannot be written", loaded_.file.string()));
+  handle_ = ::dlopen(loaded_.file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr)
+    throw DeviceFailure(Status::launch, fmt::format("emulator: cannot load a kernel: {}", ::dlerror()));
+  *static_cast<const emulator::Calls**>(symbol("heddle_emulator_calls")) = &emulator::calls();
+  link_map* map = nullptr;
+  if (::dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0) {
+    loaded_.begin = map->l_addr;
+    loaded_.end = end_of(loaded_.begin);
+  }
+}
+
+EmulatorCode::~EmulatorCode() { ::dlclose(handle_); }
+
+void* EmulatorCode::symbol(const std::string& name) const {
+  void* found = ::dlsym(handle_, name.c_str());
+  if (found == nullptr) throw DeviceFailure(Status::launch, "emulator: a compiled object has no symbol " + name);
+  return found;
+}
+
+emulator::Kernel EmulatorCode::kernel(const std::string& name) const {
+  return reinterpret_cast<emulator::Kernel>(symbol(name));
+}
+
+EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine, EmulatorCodes& codes,
+                                     const emulator::Capability& capability, std::uint64_t seed, Plan plan,
+                                     const std::shared_ptr<const Binary>& binary, const Bindings& bindings)
+    : machine_(std::move(machine)), seed_(seed), plan_(std::move(plan)) {
+  const auto* compiled = dynamic_cast<const EmulatorBinary*>(binary.get());
+  if (compiled == nullptr || compiled->kernels().size() != plan_.kernels.size()) {
+    throw std::invalid_argument("the binary was not compiled for this plan by the emulator");
+  }
+  for (const Launch& launch : plan_.launches) {
+    emulator::require(capability, launch, plan_.kernels.at(static_cast<std::size_t>(launch.kernel)));
+  }
+  for (const CompiledKernel& kernel : compiled->kernels()) {
+    std::weak_ptr<const EmulatorCode>& known = codes[kernel.blob->digest];
+    auto code = known.lock();
+    if (!code) known = code = std::make_shared<const EmulatorCode>(*kernel.blob);
+    kernels_.push_back(code->kernel(kernel.symbol));
+    if (std::find(codes_.begin(), codes_.end(), code) == codes_.end()) {
+      loaded_.push_back(code->loaded());
+      codes_.push_back(std::move(code));
+    }
+  }
+  for (const Buffer& buffer : plan_.buffers) {
+    const auto bound = bindings.find(buffer.name);
+    if (bound == bindings.end()) {
+      memory_.push_back(std::make_shared<EmulatorMemory>(machine_, buffer.bytes));
+      continue;
+    }
+    memory_.push_back(std::dynamic_pointer_cast<EmulatorMemory>(bound->second));
+    if (!memory_.back() || memory_.back()->bytes() < buffer.bytes) {
+      throw std::invalid_argument(fmt::format("memory bound to {}: expected {} bytes on the emulator, found {}",
+                                              buffer.name, buffer.bytes, bound->second ? bound->second->bytes() : 0));
+    }
+  }
+  for (const Launch& launch : plan_.launches) {
+    std::vector<Value>& values = values_.emplace_back(launch.arguments.size());
+    std::vector<void*>& arguments = arguments_.emplace_back();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (const auto* buffer = std::get_if<BufferArgument>(&launch.arguments[i])) {
+        values[i].address = memory_.at(static_cast<std::size_t>(buffer->buffer))->address() + buffer->offset;
+        arguments.push_back(&values[i].address);
+      } else if (const auto* number = std::get_if<std::int32_t>(&launch.arguments[i])) {
+        values[i].number = *number;
+        arguments.push_back(&values[i].number);
+      } else {
+        values[i].real = std::get<float>(launch.arguments[i]);
+        arguments.push_back(&values[i].real);
+      }
+    }
+  }
+}
+
+Memory& EmulatorExecution::memory(std::string_view buffer) {
+  return *memory_[static_cast<std::size_t>(plan_.buffer(buffer))];
+}
+
+/// What a role promises holds from here on: scratch and outputs mean nothing, inputs are only read.
+void EmulatorExecution::begin_run() {
+  emulator::AddressSpace& space = machine_->space;
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const Role role = plan_.buffers[i].role;
+    const auto bytes = static_cast<std::size_t>(plan_.buffers[i].bytes);
+    space.mark_read_only(memory_[i]->address(), bytes, role == Role::input);
+    if (role == Role::scratch || role == Role::output) space.mark_written(memory_[i]->address(), bytes, false);
+  }
+  if (machine_->segments > kManySegments || machine_->read_sets > kManySegments) {
+    space.forget_accesses();
+    machine_->segments = machine_->read_sets = 0;
+    machine_->settle();
+  }
+}
+
+void EmulatorExecution::launch() {
+  begin_run();
+  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+    const Launch& shape = plan_.launches[i];
+    const emulator::GridLaunch launch{
+        .kernel = kernels_[static_cast<std::size_t>(shape.kernel)],
+        .arguments = arguments_[i].data(),
+        .shape = &shape,
+        .describe = [this](const void* address) { return describe(address); },
+        .constant =
+            [this](const void* address) {
+              const auto at = reinterpret_cast<std::uintptr_t>(address);
+              return std::any_of(loaded_.begin(), loaded_.end(),
+                                 [at](const emulator::LoadedCode& code) { return at >= code.begin && at < code.end; });
+            }};
+    const auto finding = emulator::Grid(*machine_, launch, seed_of_launch(seed_, i)).run();
+    if (finding) {
+      machine_->settle();
+      throw DeviceFailure(finding->status,
+                          text(*finding, plan_.kernels[static_cast<std::size_t>(shape.kernel)], i, loaded_));
+    }
+  }
+}
+
+double EmulatorExecution::time() {
+  const auto start = std::chrono::steady_clock::now();
+  launch();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void EmulatorExecution::save() {
+  saved_.clear();
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const Role role = plan_.buffers[i].role;
+    if (role != Role::parameter && role != Role::state) continue;
+    const std::byte* from = memory_[i]->address();
+    saved_.emplace_back(i, std::vector<std::byte>(from, from + plan_.buffers[i].bytes));
+  }
+}
+
+void EmulatorExecution::restore() {
+  for (const auto& [buffer, bytes] : saved_) memory_[buffer]->write(bytes);
+}
+
+std::string EmulatorExecution::describe(const void* address) const {
+  // The buffer that begins last at or below the address, or the first above it.
+  const std::byte* const byte = static_cast<const std::byte*>(address);
+  std::size_t nearest = memory_.size();
+  for (std::size_t i = 0; i < memory_.size(); ++i) {
+    if (memory_[i]->address() > byte) continue;
+    if (nearest == memory_.size() || memory_[i]->address() > memory_[nearest]->address()) nearest = i;
+  }
+  if (nearest == memory_.size()) return "before every buffer";
+  const std::int64_t offset = byte - memory_[nearest]->address();
+  const Buffer& buffer = plan_.buffers[nearest];
+  if (offset >= buffer.bytes)
+    return fmt::format("byte {} of buffer '{}', which has {}", offset, buffer.name, buffer.bytes);
+  return fmt::format("word {} of buffer '{}'", offset / 4, buffer.name);
+}
+
+}  // namespace heddle

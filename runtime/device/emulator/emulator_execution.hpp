@@ -1,0 +1,111 @@
+// Plans on the emulator: memory, loaded kernels, launches.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/runtime/device/cpu/process.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/emulator/capability.hpp"
+#include "heddle/runtime/device/emulator/finding.hpp"
+#include "heddle/runtime/device/emulator/grid.hpp"
+#include "heddle/runtime/device/program_batch.hpp"
+
+namespace heddle {
+
+/// Memory of exactly the bytes that were asked for, every word with a note of who wrote it. What the host writes or
+/// fills is written.
+class EmulatorMemory final : public Memory {
+ public:
+  EmulatorMemory(std::shared_ptr<emulator::Machine> machine, std::int64_t bytes);
+  ~EmulatorMemory() override;
+  EmulatorMemory(const EmulatorMemory&) = delete;
+  EmulatorMemory& operator=(const EmulatorMemory&) = delete;
+  [[nodiscard]] std::int64_t bytes() const override { return bytes_; }
+  void write(std::span<const std::byte> from, std::int64_t offset = 0) override;
+  void read(std::span<std::byte> to, std::int64_t offset = 0) const override;
+  void fill(std::byte value) override;
+
+  [[nodiscard]] std::byte* address() const noexcept { return address_; }
+
+ private:
+  [[nodiscard]] std::byte* range(std::int64_t offset, std::size_t count) const;
+
+  std::shared_ptr<emulator::Machine> machine_;
+  std::int64_t bytes_;
+  std::byte* address_;
+};
+
+class EmulatorBinary final : public Binary {
+ public:
+  explicit EmulatorBinary(std::vector<CompiledKernel> kernels) : kernels_(std::move(kernels)) {}
+  [[nodiscard]] const std::vector<CompiledKernel>& kernels() const noexcept { return kernels_; }
+
+ private:
+  std::vector<CompiledKernel> kernels_;
+};
+
+/// A shared object that was written to a file of its own, where debuggers and addr2line find it, and loaded.
+class EmulatorCode {
+ public:
+  explicit EmulatorCode(const CompiledBlob& blob);  ///< throws DeviceFailure(launch)
+  ~EmulatorCode();
+  EmulatorCode(const EmulatorCode&) = delete;
+  EmulatorCode& operator=(const EmulatorCode&) = delete;
+  [[nodiscard]] emulator::Kernel kernel(const std::string& symbol) const;  ///< throws DeviceFailure(launch)
+  [[nodiscard]] const emulator::LoadedCode& loaded() const noexcept { return loaded_; }
+
+ private:
+  [[nodiscard]] void* symbol(const std::string& name) const;
+
+  ScratchFolder folder_;
+  void* handle_ = nullptr;
+  emulator::LoadedCode loaded_;
+};
+
+/// Objects that are loaded now, by digest.
+using EmulatorCodes = std::map<std::string, std::weak_ptr<const EmulatorCode>>;
+
+class EmulatorExecution final : public Execution {
+ public:
+  /// `codes` must outlive this. `seed`: of the order of threads.
+  EmulatorExecution(std::shared_ptr<emulator::Machine> machine, EmulatorCodes& codes,
+                    const emulator::Capability& capability, std::uint64_t seed, Plan plan,
+                    const std::shared_ptr<const Binary>& binary, const Bindings& bindings);
+
+  [[nodiscard]] const Plan& plan() const override { return plan_; }
+  [[nodiscard]] Memory& memory(std::string_view buffer) override;
+  /// Runs to the end. Throws DeviceFailure with the first finding.
+  void launch() override;
+  void synchronize() override {}
+  [[nodiscard]] double time() override;
+  void save() override;
+  void restore() override;
+  /// Never: what is outside a buffer cannot be written.
+  [[nodiscard]] std::optional<std::string> overrun() override { return {}; }
+
+ private:
+  void begin_run();
+  [[nodiscard]] std::string describe(const void* address) const;
+
+  std::shared_ptr<emulator::Machine> machine_;
+  std::uint64_t seed_;
+  Plan plan_;
+  std::vector<std::shared_ptr<const EmulatorCode>> codes_;
+  std::vector<emulator::LoadedCode> loaded_;
+  std::vector<emulator::Kernel> kernels_;
+  std::vector<std::shared_ptr<EmulatorMemory>> memory_;  ///< one per buffer
+  struct Value {
+    void* address;
+    std::int32_t number;
+    float real;
+  };
+  std::vector<std::vector<Value>> values_;     ///< one list per launch
+  std::vector<std::vector<void*>> arguments_;  ///< what points to them
+  std::vector<std::pair<std::size_t, std::vector<std::byte>>> saved_;
+};
+
+}  // namespace heddle

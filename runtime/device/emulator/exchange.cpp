@@ -1,0 +1,211 @@
+// Exchange between blocks: packets in global memory, and messages into the shared memory of a cluster's blocks. Both
+// are seen late, each on its own, in an order that the seed decides.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "heddle/runtime/device/emulator/grid.hpp"
+#include "heddle/runtime/device/emulator/viewer.hpp"
+
+namespace heddle::emulator {
+namespace {
+
+constexpr std::size_t kMailboxBytes = 8;
+
+void require_alignment(Grid& grid, const void* address, const char* what, const void* at) {
+  if (reinterpret_cast<std::uintptr_t>(address) % sizeof(Quad) != 0) {
+    grid.stop(Status::illegal_access, fmt::format("the address of {} is no multiple of {}", what, sizeof(Quad)), at);
+  }
+}
+
+}  // namespace
+
+void Grid::post(void* to, const Quad& value, const void* at) {
+  require_alignment(*this, to, "a packet", at);
+  access(to, sizeof(Quad), kWrite | kAtomic | kLater, at);
+  deliveries_.push_back({.to = static_cast<std::byte*>(to), .value = value, .sender = thread_->number, .at = at});
+  progress();
+  yield();
+}
+
+Quad Grid::look(const void* from, const Line& line) {
+  require_alignment(*this, from, "a packet", line.at);
+  Thread& thread = *thread_;
+  thread.line = line;
+  ++idle_looks_;
+  if (thread.polled == from && thread.polled_changes == changes_[from]) {
+    pollers_.push_back(&thread);
+    suspend(Wait::packet, line);
+  } else {
+    yield();
+  }
+  Quad value{};
+  // A thread sees its own stores at once.
+  const auto own = std::find_if(deliveries_.rbegin(), deliveries_.rend(), [&](const Delivery& delivery) {
+    return delivery.to == from && delivery.sender == thread.number;
+  });
+  if (own != deliveries_.rend()) {
+    value = own->value;
+  } else {
+    access(from, sizeof(Quad), kRead | kAtomic, line.at);
+    std::memcpy(&value, from, sizeof(Quad));
+  }
+  thread.polled = from;
+  thread.polled_changes = changes_[from];
+  return value;
+}
+
+bool Grid::deliver_one() {
+  if (deliveries_.empty()) return false;
+  // What goes to one place arrives in order.
+  const std::byte* to = deliveries_[order_.draw(deliveries_.size())].to;
+  const auto first =
+      std::find_if(deliveries_.begin(), deliveries_.end(), [to](const Delivery& each) { return each.to == to; });
+  const Delivery delivery = std::move(*first);
+  deliveries_.erase(first);
+  deliver(delivery);
+  progress();
+  return true;
+}
+
+void Grid::deliver(const Delivery& delivery) {
+  if (delivery.block == nullptr) {
+    std::memcpy(delivery.to, &delivery.value, sizeof(Quad));
+    machine_.space.mark_written(delivery.to, sizeof(Quad), true);
+    ++changes_[delivery.to];
+    std::erase_if(pollers_, [&](Thread* poller) {
+      if (poller->polled != delivery.to) return false;
+      ready(*poller);
+      return true;
+    });
+    return;
+  }
+  Block& block = *delivery.block;
+  const unsigned sender = delivery.sender & ~kMessage;
+  const auto place = [&] {
+    return Place{thread_index(sender % block_threads_), block_index(sender / block_threads_), {}, {}};
+  };
+  if (block.exited == block_threads_) {
+    throw Finding{.status = Status::illegal_access,
+                  .what = fmt::format("its message reaches block {}, which has ended", text(block_index(block.number))),
+                  .place = place(),
+                  .at = reinterpret_cast<std::uintptr_t>(delivery.at)};
+  }
+  try {
+    check(delivery.to, sizeof(Quad), kWrite, delivery.at,
+          {.thread = nullptr,
+           .number = delivery.sender,
+           .segment = delivery.segment,
+           .ordered_before = first_segment_,
+           .read_sets_before = first_read_set_,
+           .foreign = delivery.known.get()});
+  } catch (Finding& finding) {
+    finding.what = "its message " + finding.what;
+    finding.place = place();
+    throw;
+  }
+  std::memcpy(delivery.to, &delivery.value, sizeof(Quad));
+  Mailbox& mailbox = block.mailboxes.at(delivery.mailbox);
+  mailbox.missing -= static_cast<std::int64_t>(sizeof(Quad));
+  mailbox.arriving = joined(mailbox.arriving, delivery.known);
+  complete_round(block, mailbox);
+}
+
+/// A mailbox's round is over when its bytes were named and have arrived; PTX ISA, "mbarrier".
+void Grid::complete_round(Block& block, Mailbox& mailbox) {
+  if (!mailbox.expecting || mailbox.missing != 0) return;
+  ++mailbox.completed;
+  mailbox.expecting = false;
+  mailbox.brought = joined(mailbox.brought, std::exchange(mailbox.arriving, {}));
+  for (Thread& thread : block.threads) {
+    if (thread.wait == Wait::mailbox) ready(thread);
+  }
+}
+
+std::ptrdiff_t Grid::shared_offset(const void* address, std::size_t alignment, const char* what, const void* at) {
+  const auto offset = static_cast<const std::byte*>(address) - thread_->block->shared;
+  if (static_cast<std::size_t>(offset) >= shared_span()) {
+    stop(Status::illegal_access, fmt::format("the address of {} is not in the block's shared memory", what), at);
+  }
+  if (static_cast<std::size_t>(offset) % alignment != 0) {
+    stop(Status::illegal_access, fmt::format("the address of {} is no multiple of {}", what, alignment), at);
+  }
+  return offset;
+}
+
+Mailbox& Grid::opened(Block& block, std::ptrdiff_t offset, const void* at) {
+  const auto found = block.mailboxes.find(offset);
+  if (found == block.mailboxes.end()) {
+    stop(Status::illegal_access, fmt::format("the mailbox of block {} is not open", text(block_index(block.number))),
+         at);
+  }
+  check(block.shared + offset, kMailboxBytes, kRead | kWrite | kAtomic, at, viewer_of(*thread_));
+  return found->second;
+}
+
+void Grid::mailbox_open(void* box, const void* at) {
+  const std::ptrdiff_t offset = shared_offset(box, kMailboxBytes, "a mailbox", at);
+  access(box, kMailboxBytes, kWrite, at);
+  thread_->block->mailboxes[offset] = {};
+}
+
+void Grid::mailbox_expect(void* box, int bytes, const void* at) {
+  Block& block = *thread_->block;
+  Mailbox& mailbox = opened(block, shared_offset(box, kMailboxBytes, "a mailbox", at), at);
+  if (mailbox.expecting) stop(Status::wrong_result, "expects bytes twice in one round of a mailbox", at);
+  mailbox.expecting = true;
+  mailbox.missing += bytes;
+  complete_round(block, mailbox);
+  yield();
+}
+
+void Grid::mailbox_wait(void* box, int round, const Line& line) {
+  Thread& thread = *thread_;
+  Mailbox& mailbox = opened(*thread.block, shared_offset(box, kMailboxBytes, "a mailbox", line.at), line.at);
+  if (mailbox.completed < round) {
+    stop(Status::wrong_result,
+         fmt::format("waits for round {} of a mailbox before round {} is over: a GPU sees the parity of rounds alone",
+                     round, round - 1),
+         line.at);
+  }
+  while (mailbox.completed <= round) suspend(Wait::mailbox, line);
+  if (mailbox.completed > round + 1) {
+    stop(Status::hang,
+         fmt::format("waits for round {} of a mailbox, and round {} is over too: a GPU sees the parity of rounds alone",
+                     round, mailbox.completed - 1),
+         line.at);
+  }
+  learn(thread, mailbox.brought);
+  thread.segment = 0;
+}
+
+void Grid::mailbox_send(void* box, int rank, void* to, const Quad& value, const void* at) {
+  Thread& thread = *thread_;
+  Cluster& cluster = *thread.block->cluster;
+  if (rank < 0 || static_cast<std::size_t>(rank) >= cluster.blocks.size()) {
+    stop(Status::illegal_access, fmt::format("sends to block {} of a cluster of {}", rank, cluster.blocks.size()), at);
+  }
+  Block& block = *cluster.blocks[static_cast<std::size_t>(rank)];
+  const std::ptrdiff_t offset = shared_offset(box, kMailboxBytes, "a mailbox", at);
+  const std::ptrdiff_t target = shared_offset(to, sizeof(Quad), "a message", at);
+  static_cast<void>(opened(block, offset, at));
+  const ThreadNumber number = thread.number | kMessage;
+  const Segment segment = new_segment(number);
+  auto known = std::make_shared<Knowledge>(*all_known_to(thread));
+  known->learn_thread(number, segment);
+  thread.segment = 0;  // what comes later does not travel with it
+  deliveries_.push_back({.to = block.shared + target,
+                         .value = value,
+                         .sender = number,
+                         .block = &block,
+                         .mailbox = offset,
+                         .segment = segment,
+                         .known = std::move(known),
+                         .at = at});
+  progress();
+  yield();
+}
+
+}  // namespace heddle::emulator

@@ -1,0 +1,14 @@
+#include "heddle/runtime/device/emulator/kernel_sources.hpp"
+
+namespace heddle {
+
+std::vector<SourceFile> emulator_sources() {
+  std::vector<SourceFile> files = emulator_files();
+  for (SourceFile& file : files) {
+    if (file.name.ends_with("/kernel/memory.cuh")) file.name = "heddle/kernels/common/memory.cuh";
+    if (file.name.ends_with("/kernel/exchange.cuh")) file.name = "heddle/kernels/common/exchange.cuh";
+  }
+  return files;
+}
+
+}  // namespace heddle

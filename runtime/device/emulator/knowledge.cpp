@@ -1,0 +1,60 @@
+#include "heddle/runtime/device/emulator/knowledge.hpp"
+
+#include <algorithm>
+
+namespace heddle::emulator {
+namespace {
+
+template <class Key>
+void raise(std::map<Key, Segment>& known, Key key, Segment time) {
+  Segment& value = known[key];
+  value = std::max(value, time);
+}
+
+template <class Key>
+bool reaches(const std::map<Key, Segment>& known, Key key, Segment time) {
+  const auto found = known.find(key);
+  return found != known.end() && time <= found->second;
+}
+
+}  // namespace
+
+void Knowledge::learn_block(std::uint32_t block, Segment time) { raise(blocks, block, time); }
+void Knowledge::learn_thread(ThreadNumber thread, Segment time) { raise(threads, thread, time); }
+
+void Knowledge::learn(const Knowledge& other) {
+  for (const auto& [block, time] : other.blocks) learn_block(block, time);
+  for (const auto& [thread, time] : other.threads) learn_thread(thread, time);
+}
+
+bool Knowledge::knows_block(std::uint32_t block, Segment time) const { return reaches(blocks, block, time); }
+bool Knowledge::knows_thread(ThreadNumber thread, Segment time) const { return reaches(threads, thread, time); }
+
+SharedKnowledge joined(const SharedKnowledge& a, const SharedKnowledge& b) {
+  if (!a || a == b) return b;
+  if (!b) return a;
+  auto both = std::make_shared<Knowledge>(*a);
+  both->learn(*b);
+  return both;
+}
+
+void ReadSet::add(std::uint32_t block, std::uint32_t thread, Segment segment) {
+  constexpr std::uint32_t kWarp = 32;
+  const std::uint32_t warp = thread / kWarp, lane = 1U << (thread % kWarp);
+  if (recent_ >= readers_.size() || readers_[recent_].block != block) {
+    const auto found =
+        std::find_if(readers_.begin(), readers_.end(), [block](const Readers& r) { return r.block == block; });
+    recent_ = static_cast<std::size_t>(found - readers_.begin());
+    if (found == readers_.end()) {
+      readers_.push_back({block, thread, warp, lane, segment});
+      return;
+    }
+  }
+  Readers& known = readers_[recent_];
+  if (known.thread != thread) known.thread = Readers::kSeveral;
+  if (known.warp != warp) known.warp = Readers::kSeveral;
+  known.lanes |= lane;
+  known.last = std::max(known.last, segment);
+}
+
+}  // namespace heddle::emulator

@@ -1,0 +1,57 @@
+// Who knows what of whom: the happens-before relation of a launch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace heddle::emulator {
+
+/// What one thread does between two points at which it meets others. Numbered in the order in which they begin, over
+/// all launches, so that a number is a time: to know a thread up to time n is to know its segments up to n.
+using Segment = std::uint32_t;
+
+/// A thread of a launch: block * threads of a block + thread; with kMessage set, what a message of that thread brings.
+using ThreadNumber = std::uint32_t;
+constexpr ThreadNumber kMessage = 0x80000000U;
+
+/// What is known of other blocks, and of single threads. Immutable once it is shared.
+struct Knowledge {
+  std::map<std::uint32_t, Segment> blocks;  ///< everything that a block's threads did up to a time
+  std::map<ThreadNumber, Segment> threads;
+
+  void learn_block(std::uint32_t block, Segment time);
+  void learn_thread(ThreadNumber thread, Segment time);
+  void learn(const Knowledge& other);
+
+  [[nodiscard]] bool knows_block(std::uint32_t block, Segment time) const;
+  [[nodiscard]] bool knows_thread(ThreadNumber thread, Segment time) const;
+};
+
+using SharedKnowledge = std::shared_ptr<const Knowledge>;
+
+/// Both together; may be one of the two.
+[[nodiscard]] SharedKnowledge joined(const SharedKnowledge& a, const SharedKnowledge& b);
+
+/// The reads of one word since it was written, when there are several: per block, as exact as its last readers allow.
+class ReadSet {
+ public:
+  struct Readers {
+    std::uint32_t block;
+    std::uint32_t thread;  ///< in the block, or kSeveral
+    std::uint32_t warp;    ///< in the block, or kSeveral
+    std::uint32_t lanes;   ///< of that warp
+    Segment last;
+    static constexpr std::uint32_t kSeveral = 0xffffffffU;
+  };
+
+  void add(std::uint32_t block, std::uint32_t thread, Segment segment);
+  [[nodiscard]] const std::vector<Readers>& readers() const noexcept { return readers_; }
+
+ private:
+  std::vector<Readers> readers_;
+  std::size_t recent_ = 0;
+};
+
+}  // namespace heddle::emulator
