@@ -178,15 +178,17 @@ class ExchangeSums {
         all.weighted[c] = l < Outputs ? result_[2 + l] : 0.0f;
       }
     } else {
-      // Lanes share the parts; those beyond repeat what others do, so that few have to be added up by shuffles.
+      // A lane adds up all parts if they are few, and known to be; else lanes share them, which costs shuffles. Lanes
+      // beyond repeat what others do.
       constexpr int kMost = kWarp / kValueLanes;
-      constexpr int kSets = Link == kBlockLink && power_of_two_from(kWarps) < kMost ? power_of_two_from(kWarps) : kMost;
+      constexpr int kWanted = Link == kClusterLink ? kMost : kWarps <= 8 ? 1 : power_of_two_from(kWarps);
+      constexpr int kSets = kWanted < kMost ? kWanted : kMost;
       const float* from = records();
       all.sum = 0.0f;
       all.largest = -infinity();
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) all.weighted[c] = 0.0f;
-#pragma unroll(Link == kBlockLink ? 32 : 4)
+#pragma unroll(Link == kBlockLink ? 8 : 4)
       for (int p = lane() / kValueLanes % kSets; p < parts(); p += kSets) {
         if constexpr (Outputs == 1) {
           const Pack<4> record = load<4>(from + p * kPitch);
@@ -209,7 +211,7 @@ class ExchangeSums {
 #pragma unroll
         for (int c = 0; c < kChunks; ++c) all.weighted[c] += __shfl_xor_sync(kAllLanes, all.weighted[c], offset);
       }
-      all.largest = largest_over_warp(all.largest);
+      if constexpr (kSets > 1) all.largest = largest_over_warp(all.largest);
     }
   }
 

@@ -25,9 +25,6 @@ namespace heddle::sonfin {
 /// share of 1e-20.
 constexpr float kFarthestShift = 40.0f;
 
-/// What a round of exchange is for.
-enum class Round { sums, leader, distance };
-
 /// Empties the packets of the launch that follows. Grid: enough threads for all.
 __global__ void clear_packets(Packet* packets, int count) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -77,6 +74,7 @@ __global__ void __launch_bounds__(Block, 1)
   };
   const bool keeps_loss = blockIdx.x == 0 && threadIdx.x < kValueLanes;
   double loss = 0.0;
+  float recent_loss = 0.0f;  // added to the rest now and then: a conversion to double takes its time
 
   typename Work::Row row, next_row;
   float target[kChunks], next_target[kChunks];
@@ -100,31 +98,23 @@ __global__ void __launch_bounds__(Block, 1)
       largest = fmaxf(largest, log_firing[r]);
     }
     if constexpr (Lanes < kWarp) largest = largest_over_warp(largest);
-    // A round for the sums; more of them if the shift was wrong, or to find the leading rule and its distance.
-    typename Exchange::Sums sums, found;
-    bool adds = false, first = true;
-    int leader = kNobody;  // of this warp's rules; then of all
-    float squared = 0.0f;
-#pragma unroll 1
-    for (Round round = Round::sums;; first = false) {
-      float sum = squared, most = leader == kNobody ? -infinity() : -static_cast<float>(leader), weighted[kShare];
+    // A round for the sums; another one if the shift was wrong.
+    typename Exchange::Sums sums;
+    for (bool first = true;; first = false) {
+      float sum = 0.0f, weighted[kShare];
 #pragma unroll
       for (int c = 0; c < kShare; ++c) weighted[c] = 0.0f;
-      if (round == Round::sums) {
-        sum = 0.0f;
-        most = largest;
 #pragma unroll
-        for (int r = 0; r < Rules; ++r) {
-          weight[r] = __expf(log_firing[r] - shift);
-          sum += weight[r];
+      for (int r = 0; r < Rules; ++r) {
+        weight[r] = __expf(log_firing[r] - shift);
+        sum += weight[r];
 #pragma unroll
-          for (int c = 0; c < kShare; ++c) weighted[c] += weight[r] * w[r][c];
-        }
-        sum = sum_over_groups<Lanes>(sum);
-#pragma unroll
-        for (int c = 0; c < kShare; ++c) weighted[c] = sum_over_groups<Lanes>(weighted[c]);
+        for (int c = 0; c < kShare; ++c) weighted[c] += weight[r] * w[r][c];
       }
-      exchange.template hand_in<kSharers>(sum, most, weighted);
+      sum = sum_over_groups<Lanes>(sum);
+#pragma unroll
+      for (int c = 0; c < kShare; ++c) weighted[c] = sum_over_groups<Lanes>(weighted[c]);
+      exchange.template hand_in<kSharers>(sum, largest, weighted);
       if (first) {
         // Requested while nothing else is to be done, used when this sample is through. The last one is requested again
         // in place of what is not there.
@@ -136,39 +126,42 @@ __global__ void __launch_bounds__(Block, 1)
           if constexpr (Link == kClusterLink) __syncthreads();
         }
       }
-      lost = !exchange.collect(found);
-      if (lost) break;
-      // Every thread of the grid has come to the same sums, and decides alike.
-      if (round == Round::sums) {
-        sums = found;
-        if (rules > 0 && isfinite(sums.largest) && fabsf(sums.largest - shift) > kFarthestShift) {
-          shift = sums.largest;
-          continue;
-        }
-        adds = wants_rule(control, rules, sums.largest);
-        halts = adds && rules >= capacity;
-        if (!adds || halts || rules == 0) break;
+      lost = !exchange.collect(sums);
+      if (lost || rules == 0 || fabsf(sums.largest - shift) <= kFarthestShift || !isfinite(sums.largest)) break;
+      shift = sums.largest;
+    }
+    if (lost) break;
+
+    // Every thread of the grid has come to the same sums, and decides alike.
+    int added = -1;
+    float earlier = 1.0f, new_weight = 0.0f, width = 0.0f;
+    const bool adds = wants_rule(control, rules, sums.largest);
+    if (adds) {
+      halts = rules >= capacity;
+      if (halts) break;
+      float squared = 0.0f;
+      if (rules > 0) {
+        int leader = kNobody;  // the lowest of this warp's rules that lead; then of all
 #pragma unroll
         for (int r = Rules - 1; r >= 0; --r) {
           if (log_firing[r] == sums.largest) leader = Work::first_rule() + r;
         }
         leader = smallest_over_warp(leader);
-        round = Round::leader;
-      } else if (round == Round::leader) {
-        leader = static_cast<int>(-found.largest);
-        // One group has the rule; the others add nothing.
-        squared = sum_over_groups<Lanes>(cells.squared_distance(row, leader - Work::first_rule()));
-        round = Round::distance;
-      } else {
+        const float nothing[kShare] = {};
+        typename Exchange::Sums found;
+        // One round finds the leading rule, the next its distance.
+#pragma unroll 1
+        for (int round = 0; round < 2 && !lost; ++round) {
+          exchange.template hand_in<kSharers>(squared, leader == kNobody ? -infinity() : -static_cast<float>(leader),
+                                              nothing);
+          lost = !exchange.collect(found);
+          leader = static_cast<int>(-found.largest);
+          // One group has the rule; the others add nothing.
+          squared = sum_over_groups<Lanes>(cells.squared_distance(row, leader - Work::first_rule()));
+        }
+        if (lost) break;
         squared = found.sum;
-        break;
       }
-    }
-    if (lost || halts) break;
-
-    int added = -1;
-    float earlier = 1.0f, new_weight = 0.0f, width = 0.0f;
-    if (adds) {
       width = new_width(control, rules, squared);
       // It fires with l = 0; by this the sums over earlier rules shrink beside it.
       earlier = rules > 0 ? __expf(shift) : 0.0f;
@@ -232,7 +225,11 @@ __global__ void __launch_bounds__(Block, 1)
     }
     if (keeps_loss) {
 #pragma unroll
-      for (int c = 0; c < kChunks; ++c) loss += static_cast<double>(0.5f * error[c] * error[c]);
+      for (int c = 0; c < kChunks; ++c) recent_loss += 0.5f * error[c] * error[c];
+      if (sample % 16 == 15) {
+        loss += static_cast<double>(recent_loss);
+        recent_loss = 0.0f;
+      }
     }
     shift = adds ? 0.0f : sums.largest;
     row = next_row;
@@ -253,6 +250,7 @@ __global__ void __launch_bounds__(Block, 1)
     }
   }
   if (keeps_loss) {
+    loss += static_cast<double>(recent_loss);
     // Lane by lane, in one order.
     constexpr unsigned kKeepers = kValueLanes == kWarp ? kAllLanes : (1u << kValueLanes) - 1;
     double total = 0.0;

@@ -169,6 +169,48 @@ std::vector<Constraint> constraints() {
   };
 }
 
+/// Good everywhere, best nowhere: the scheme with the cheapest exchange that holds the parameters with a few packs of
+/// inputs a thread, and as few rules a group as fit.
+std::vector<std::string> resident_candidates(const DeviceIdentity& device, const Problem& problem) {
+  constexpr std::int64_t kTasksOfBlock = 4096;
+  const std::int64_t stride = padded(problem.at("dim"));
+  const std::int64_t lanes = std::min(kWarp, power_of_two_from(ceil_div(stride, 16)));
+  std::vector<std::string> candidates;
+  for (const char* storage : {"registers", "split", "shared"}) {
+    for (const char* scheme : {"block", "cluster", "grid"}) {
+      if (scheme == std::string_view("cluster") && device.compute_capability() < 90) continue;
+      if (scheme == std::string_view("block") && stride * problem.at("rules") > kTasksOfBlock) continue;
+      for (const std::int64_t count : {1, 2, 3, 4, 6, 8}) {
+        for (const std::int64_t block : {128, 256}) {
+          candidates.push_back(
+              fmt::format("scheme={} coarsen_count={}{} block_size={} threads_per_rule={} vector=4 storage={}", scheme,
+                          count, count > 1 ? " coarsening=rules" : "", block, lanes, storage));
+        }
+      }
+    }
+  }
+  return candidates;
+}
+
+/// One pack of four inputs a thread, up to two warps a rule. Overlapped launches gain a tenth in most places and lose
+/// half in some: only for who has measured.
+std::vector<std::string> launched_candidates(const DeviceIdentity& device, const Problem& problem) {
+  const std::int64_t wanted = std::clamp<std::int64_t>(power_of_two_below(padded(problem.at("dim")) / 4), 1, 64);
+  std::vector<std::string> candidates;
+  for (const std::int64_t kernels : {1, 2}) {
+    for (std::int64_t lanes = wanted; lanes <= 1024; lanes *= 2) {
+      for (const std::int64_t block : {128, 64, 32, 256, 512, 1024}) {
+        if (block < lanes) continue;
+        candidates.push_back(
+            fmt::format("scheme=graph coarsen_count=1 block_size={} threads_per_rule={} vector=4 kernels={}{}{}", block,
+                        lanes, kernels, kernels > 1 ? " combine_size=1024" : "",
+                        device.compute_capability() >= 90 ? " launch=ordered" : ""));
+      }
+    }
+  }
+  return candidates;
+}
+
 class TrainMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
@@ -179,22 +221,11 @@ class TrainMapping final : public Mapping {
   SearchSpace space(const DeviceIdentity& device) const override { return {device, parameters(device), constraints()}; }
 
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
-    // One pack of four inputs a thread, up to two warps a rule: good everywhere, best nowhere. The rest is what fits.
-    // Overlapped launches gain a tenth in most places and lose half in some: only for who has measured.
     const SearchSpace all = space(device);
-    const std::int64_t stride = padded(problem.at("dim"));
-    const std::int64_t wanted = std::clamp<std::int64_t>(power_of_two_below(stride / 4), 1, 64);
-    for (const std::int64_t kernels : {1, 2}) {
-      for (std::int64_t lanes = wanted; lanes <= 1024; lanes *= 2) {
-        for (const std::int64_t block : {128, 64, 32, 256, 512, 1024}) {
-          if (block < lanes) continue;
-          const std::string configuration =
-              fmt::format("scheme=graph coarsen_count=1 block_size={} threads_per_rule={} vector=4 kernels={}{}{}",
-                          block, lanes, kernels, kernels > 1 ? " combine_size=1024" : "",
-                          device.compute_capability() >= 90 ? " launch=ordered" : "");
-          const Configuration candidate = all.parse(configuration);
-          if (!all.violated(candidate, problem)) return candidate;
-        }
+    for (const auto& candidates : {resident_candidates(device, problem), launched_candidates(device, problem)}) {
+      for (const std::string& text : candidates) {
+        const Configuration candidate = all.parse(text);
+        if (!all.violated(candidate, problem)) return candidate;
       }
     }
     throw Error(ErrorKind::usage,
