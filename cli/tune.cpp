@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -12,17 +13,18 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
-#include "heddle/cli/problems.hpp"
+#include "heddle/cli/tune_target.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/files.hpp"
+#include "heddle/tuner/replay/record.hpp"
 #include "heddle/tuner/tuner.hpp"
-#include "heddle/tuner/worker/isolated_evaluator.hpp"
 
 namespace heddle::cli {
 namespace {
 
 struct TuneOptions {
   Common common;
-  std::string device, profiles;
+  std::string device, profiles, replay, record;
   std::vector<std::string> families;
   Sizes sizes;
   Budget budget;
@@ -31,29 +33,6 @@ struct TuneOptions {
 
 /// A search without end would surprise; this covers the default problems of one GPU well.
 constexpr double default_seconds = 600.0;
-
-struct FamilyTask {
-  const KernelFamily* family = nullptr;
-  std::vector<Problem> problems;
-};
-
-std::vector<FamilyTask> tasks(const TuneOptions& options, const DeviceIdentity& device) {
-  std::vector<FamilyTask> tasks;
-  for (const std::string& name : options.families) {
-    if (!family(name).supports(device.backend)) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("option --family: {} has no templates for the backend {}", name, device.backend));
-    }
-    tasks.push_back({&family(name), {}});
-  }
-  if (tasks.empty()) {
-    for (const KernelFamily* each : families()) {
-      if (each->supports(device.backend)) tasks.push_back({each, {}});
-    }
-  }
-  for (FamilyTask& task : tasks) task.problems = problem_grid(*task.family, device, options.sizes);
-  return tasks;
-}
 
 std::string time_text(const std::optional<double>& time) { return time ? short_number(*time) : "-"; }
 
@@ -179,10 +158,36 @@ struct Summary {
   }
 };
 
+void check_recordable(const TuneOptions& options, const std::vector<FamilyTask>& work) {
+  std::size_t problems = 0;
+  for (const FamilyTask& task : work) problems += task.problems.size();
+  if (problems != 1) {
+    throw Error(ErrorKind::usage, fmt::format("option --record: found {} problems, expected one family and one problem "
+                                              "(--family, --rules, --dim, --outputs)",
+                                              problems));
+  }
+  check_writable(options.record);
+}
+
+/// Writes what the store knows of the one problem; returns how many configurations.
+std::size_t write_record(const TuneOptions& options, const ProfileStore& store, const DeviceIdentity& device,
+                         const FamilyTask& task) {
+  const ProfileKey key{.device = device, .family = std::string(task.family->name()), .problem = task.problems.front()};
+  const RecordedSpace recording = recorded(store, *task.family, key);
+  write_recorded_space(options.record, recording);
+  return recording.configurations.size();
+}
+
 int run(const TuneOptions& options) {
-  Worker worker({.device = options.device});
-  const auto work = tasks(options, worker.identity());
-  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write);
+  if (!options.replay.empty() && !options.device.empty()) {
+    throw Error(ErrorKind::usage, "option --replay: takes the place of a device, so --device makes no sense");
+  }
+  const auto target = options.replay.empty() ? device_target(options.device) : replay_target(options.replay);
+  const auto work = target->tasks(options.families, options.sizes);
+  if (!options.record.empty()) check_recordable(options, work);
+  // What a recording gives is no profile to train with; it is kept only where somebody asks for it.
+  const bool forgotten = !options.replay.empty() && options.profiles.empty();
+  ProfileStore store = open_profiles(forgotten ? ":memory:" : options.profiles, ProfileStore::Access::read_write);
   std::size_t waiting = 0;
   for (const FamilyTask& task : work) waiting += task.problems.size();
   Summary summary;
@@ -191,11 +196,11 @@ int run(const TuneOptions& options) {
   Budget budget = options.budget;
   if (!budget.seconds && !budget.evaluations) budget.seconds = default_seconds;
   catch_interrupts();
-  StopCondition stop(budget, interrupted);
+  StopCondition stop(budget, interrupted, target->clock());
   std::string whole_task;
   for (const FamilyTask& task : work) {
-    IsolatedEvaluator evaluator(worker, *task.family, options.tuner.seed);
-    whole_task += fmt::format("{}\n", Tuner(evaluator, store, options.tuner).task(task.problems));
+    const auto evaluator = target->evaluator(*task.family, options.tuner.seed);
+    whole_task += fmt::format("{}\n", Tuner(*evaluator, store, options.tuner).task(task.problems));
   }
   const TuningRun whole_run = store.begin_run(whole_task);
   stop.charge(whole_run.seconds);
@@ -207,7 +212,7 @@ int run(const TuneOptions& options) {
   for (const FamilyTask& task : work) {
     if (!options.common.json) {
       print(fmt::format("{}tuning {} on {} ({}), {} problems\n", &task == work.data() ? "" : "\n", task.family->name(),
-                        worker.label(), worker.identity().name, task.problems.size()));
+                        target->label(), target->identity().name, task.problems.size()));
       std::fflush(stdout);
     }
     ResultPrinter printer(task);
@@ -222,9 +227,9 @@ int run(const TuneOptions& options) {
     const double share = static_cast<double>(task.problems.size()) / static_cast<double>(waiting);
     StopCondition part = stop.part(share, share);
     waiting -= task.problems.size();
-    IsolatedEvaluator evaluator(worker, *task.family, options.tuner.seed);
+    const auto evaluator = target->evaluator(*task.family, options.tuner.seed);
     for (const TuningResult& result :
-         Tuner(evaluator, store, options.tuner, callbacks).tune(task.problems, part, whole_run)) {
+         Tuner(*evaluator, store, options.tuner, callbacks).tune(task.problems, part, whole_run)) {
       summary.add(result);
       results.push_back(to_json(task.family->name(), result));
     }
@@ -233,17 +238,21 @@ int run(const TuneOptions& options) {
   bar.clear();
   store.spent(whole_run, stop.seconds_used());
   store.end_run(whole_run, !stop.interrupted());
+  if (!options.record.empty()) {
+    const std::size_t count = write_record(options, store, target->identity(), work.front());
+    if (!options.common.quiet) note(fmt::format("{}: {} configurations recorded", options.record, count));
+  }
 
   if (options.common.json) {
-    print_document("tune", {{"device", worker.label()},
-                            {"identity", cli::to_json(worker.identity())},
+    print_document("tune", {{"device", target->label()},
+                            {"identity", cli::to_json(target->identity())},
                             {"profiles", store.file().string()},
                             {"strategy", options.tuner.strategy},
                             {"seed", options.tuner.seed},
                             {"interrupted", stop.interrupted()},
                             {"problems", summary.problems},
                             {"evaluations", summary.evaluations},
-                            {"compiler_calls", worker.compiler_calls()},
+                            {"compiler_calls", target->compiler_calls()},
                             {"seconds", to_json(summary.effort)},
                             {"results", results}});
   } else {
@@ -280,6 +289,13 @@ void add_tune(Command& program) {
   command.option("--seed", "N", fmt::format("Of the search and of the workload [default: {}]", options->tuner.seed),
                  [options](const std::string& text) {
                    options->tuner.seed = static_cast<std::uint64_t>(read_integer("--seed", text, 0));
+                 });
+  command.option("--replay", "FILE", "Search a recorded space (T4 or T1) in virtual time in place of a device",
+                 options->replay);
+  command.option("--record", "FILE", "Write what was measured for the one problem as T4; measures all to the end",
+                 [options](const std::string& file) {
+                   options->record = file;
+                   options->tuner.hopeless = std::numeric_limits<double>::infinity();
                  });
   add_profile_file(command, options->profiles);
   add_common(command, options->common);

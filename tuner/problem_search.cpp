@@ -20,20 +20,17 @@ constexpr double kGoodWait = 1.0;
 // Who is this much faster than the bar is verified at once and becomes the bar; smaller steps do not pay for that.
 constexpr double kNewBar = 0.95;
 
-/// Adds the wall time of a scope to one part of an Effort.
+/// Adds the time that a scope takes, on the clock of the search, to one part of an Effort.
 class Stopwatch {
  public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds), start_(now()) {}
-  ~Stopwatch() { seconds_ += now() - start_; }
+  Stopwatch(double& seconds, const StopCondition& stop) : seconds_(seconds), stop_(stop), start_(stop.now()) {}
+  ~Stopwatch() { seconds_ += stop_.now() - start_; }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
-  static double now() {
-    static const StopCondition::Clock clock = StopCondition::steady_clock();
-    return clock();
-  }
 
  private:
   double& seconds_;
+  const StopCondition& stop_;
   double start_;
 };
 
@@ -48,7 +45,7 @@ ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const Tuner
       visit_(visit),
       stop_(stop),
       report_(std::move(report)),
-      started_(Stopwatch::now()),
+      started_(stop_.now()),
       configurations_(evaluator.family().space(evaluator.device()).enumerate(problem)),
       default_(evaluator.family().default_configuration(evaluator.device(), problem)),
       provenance_(evaluator.provenance()),
@@ -142,7 +139,7 @@ ProblemSearch::Batch ProblemSearch::compile(std::vector<std::size_t> configurati
 
 /// One more of what is being compiled. Returns whether there was one.
 bool ProblemSearch::wait(Batch& batch) {
-  const Stopwatch stopwatch(effort_.waiting);
+  const Stopwatch stopwatch(effort_.waiting, stop_);
   auto done = batch.compilation ? batch.compilation->next() : std::nullopt;
   if (!done) return false;
   const std::size_t configuration = batch.compiling[done->index];
@@ -240,7 +237,7 @@ Observation ProblemSearch::measure(std::size_t configuration, const Compilation:
   Screened screened{.measurement = blank(configurations_[configuration]), .cost = std::nullopt};
   screened.measurement.compile_seconds = done.seconds;
   if (done.compiled) {
-    const Stopwatch stopwatch(effort_.measuring);
+    const Stopwatch stopwatch(effort_.measuring, stop_);
     if (samples_ == 0) samples_ = choose_samples(evaluator_, configurations_[configuration], problem_);
     screened.measurement.samples = samples_;
     ScreeningLimits limits{.repetitions = options_.screening_repetitions, .hopeless = std::nullopt};
@@ -279,7 +276,7 @@ void ProblemSearch::raise_bar(std::size_t configuration, Screened& screened) {
 const Verdict& ProblemSearch::verify(std::size_t configuration) {
   const auto found = verdicts_.find(configuration);
   if (found != verdicts_.end()) return found->second;
-  const Stopwatch stopwatch(effort_.verifying);
+  const Stopwatch stopwatch(effort_.verifying, stop_);
   return verdicts_.emplace(configuration, evaluator_.verify(configurations_[configuration], problem_)).first->second;
 }
 
@@ -315,7 +312,7 @@ void ProblemSearch::decide() {
     compile_finalists(finalists);
     report_(Stage::finals, *this);
     {
-      const Stopwatch stopwatch(effort_.measuring);
+      const Stopwatch stopwatch(effort_.measuring, stop_);
       run_finals(
           finalists,
           [this](std::size_t index) { return evaluator_.prepare(configurations_[index], problem_, samples_); },
@@ -494,7 +491,7 @@ TuningResult ProblemSearch::result() const {
   for (const auto& [configuration, status] : fates) ++result.statuses[status];
   result.recalled = static_cast<std::int64_t>(recalled_);
   result.effort = effort_;
-  result.effort.total = Stopwatch::now() - started_;
+  result.effort.total = stop_.now() - started_;
   if (winner_) {
     const Finalist& finalist = winner_->finalist;
     result.profile = Profile{.key = blank(configurations_[finalist.configuration]).key,

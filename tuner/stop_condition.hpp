@@ -27,6 +27,7 @@ class StopCondition {
   [[nodiscard]] bool interrupted() const;
   void count_evaluation();
 
+  [[nodiscard]] double now() const { return clock_(); }
   [[nodiscard]] double seconds_used() const { return clock_() - start_; }
   /// Likewise of the condition that this is a part of, if it is.
   [[nodiscard]] double seconds_of_whole() const { return whole_ ? whole_->seconds_of_whole() : seconds_used(); }

@@ -150,6 +150,8 @@ std::string_view invalidity(Status status) {
     case Status::overrun:
       return "correctness";
     case Status::illegal_access:
+    case Status::out_of_memory:
+    case Status::crash:
       return "runtime";
     default:
       break;
@@ -401,7 +403,7 @@ void write_recorded_space(const std::filesystem::path& file, const RecordedSpace
     results.push_back({{"configuration", configuration},
                        {"times", {{"compilation", outcome.compile_seconds * 1e3}, {"runtimes", runtimes}}},
                        {"invalidity", invalidity(outcome.status)},
-                       {"correctness", outcome.status == Status::correct ? 1 : 0},
+                       {"correctness", outcome.time ? 1 : 0},
                        {"status", text(outcome.status)},
                        {"message", outcome.message},
                        {"measurements", nlohmann::ordered_json::array({time})},

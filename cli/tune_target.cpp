@@ -1,0 +1,80 @@
+#include "heddle/cli/tune_target.hpp"
+
+#include <fmt/format.h>
+
+#include "heddle/cli/problems.hpp"
+#include "heddle/kernels/error.hpp"
+#include "heddle/tuner/replay/replay_evaluator.hpp"
+#include "heddle/tuner/worker/isolated_evaluator.hpp"
+
+namespace heddle::cli {
+
+namespace {
+
+class DeviceTarget final : public TuneTarget {
+ public:
+  explicit DeviceTarget(const std::string& device) : worker_({.device = device}) {}
+
+  const std::string& label() const override { return worker_.label(); }
+  const DeviceIdentity& identity() const override { return worker_.identity(); }
+  std::vector<FamilyTask> tasks(const std::vector<std::string>& names, const Sizes& sizes) const override {
+    const DeviceIdentity& device = worker_.identity();
+    std::vector<FamilyTask> tasks;
+    for (const std::string& name : names) {
+      if (!family(name).supports(device.backend)) {
+        throw Error(ErrorKind::usage,
+                    fmt::format("option --family: {} has no templates for the backend {}", name, device.backend));
+      }
+      tasks.push_back({&family(name), {}});
+    }
+    if (tasks.empty()) {
+      for (const KernelFamily* each : families()) {
+        if (each->supports(device.backend)) tasks.push_back({each, {}});
+      }
+    }
+    for (FamilyTask& task : tasks) task.problems = problem_grid(*task.family, device, sizes);
+    return tasks;
+  }
+  std::unique_ptr<Evaluator> evaluator(const KernelFamily& family, std::uint64_t seed) override {
+    return std::make_unique<IsolatedEvaluator>(worker_, family, seed);
+  }
+  std::int64_t compiler_calls() const override { return worker_.compiler_calls(); }
+
+ private:
+  Worker worker_;
+};
+
+class ReplayTarget final : public TuneTarget {
+ public:
+  explicit ReplayTarget(const std::string& file)
+      : label_("replay of " + file), family_(read_recorded_space(file)), identity_(family_.device()) {}
+
+  const std::string& label() const override { return label_; }
+  const DeviceIdentity& identity() const override { return identity_; }
+  std::vector<FamilyTask> tasks(const std::vector<std::string>& families, const Sizes& sizes) const override {
+    if (!families.empty() || !sizes.empty()) {
+      throw Error(ErrorKind::usage, "option --replay: a recording has one problem, so neither a family nor sizes");
+    }
+    return {{.family = &family_, .problems = {family_.problem()}}};
+  }
+  std::unique_ptr<Evaluator> evaluator(const KernelFamily&, std::uint64_t) override {
+    return std::make_unique<ReplayEvaluator>(family_, now_);
+  }
+  StopCondition::Clock clock() const override {
+    return [now = now_] { return *now; };
+  }
+
+ private:
+  std::string label_;
+  RecordedFamily family_;
+  DeviceIdentity identity_;
+  std::shared_ptr<double> now_ = std::make_shared<double>(0.0);
+};
+
+}  // namespace
+
+std::unique_ptr<TuneTarget> device_target(const std::string& device) { return std::make_unique<DeviceTarget>(device); }
+
+std::unique_ptr<TuneTarget> replay_target(const std::string& file) { return std::make_unique<ReplayTarget>(file); }
+
+}  // namespace heddle::cli

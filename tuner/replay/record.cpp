@@ -1,0 +1,48 @@
+#include "heddle/tuner/replay/record.hpp"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "heddle/tuner/statistics.hpp"
+
+namespace heddle {
+
+RecordedSpace recorded(const ProfileStore& store, const KernelFamily& family, const ProfileKey& key) {
+  const std::string& source_hash = family.source(key.device.backend).hash();
+  std::unordered_map<std::string, RecordedOutcome> outcomes;
+  for (const Measurement& measurement : store.measurements(key)) {  // newest first
+    if (measurement.source_hash != source_hash || measurement.cold_cache) continue;
+    if (measurement.status == Status::pruned || measurement.status == Status::constraint) continue;
+    const bool timed = !measurement.times.empty();
+    const auto [place, newest] = outcomes.try_emplace(measurement.configuration);
+    RecordedOutcome& outcome = place->second;
+    // The last word counts: what was timed and then found wrong has failed. The compiler ran for the first measurement.
+    outcome.compile_seconds = std::max(outcome.compile_seconds, measurement.compile_seconds);
+    if (newest) {
+      outcome.status = measurement.status;
+      outcome.message = measurement.message;
+    }
+    if (timed && (newest || (outcome.time && measurement.times.size() > outcome.times.size()))) {
+      outcome.time = median(measurement.times);
+      outcome.times = measurement.times;
+    }
+  }
+
+  const SearchSpace space = family.space(key.device);
+  RecordedSpace recording;
+  recording.name = std::string(family.name());
+  recording.device = key.device.text();
+  recording.kernel = std::string(family.name());
+  recording.problem = key.problem.text();
+  for (const Parameter& parameter : space.parameters()) recording.parameters.push_back(parameter.name);
+  for (const Configuration& configuration : space.enumerate(key.problem)) {
+    const auto found = outcomes.find(configuration.text());
+    if (found == outcomes.end()) continue;
+    recording.configurations.push_back(configuration);
+    recording.outcomes.push_back(found->second);
+  }
+  return recording;
+}
+
+}  // namespace heddle
