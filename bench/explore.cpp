@@ -13,6 +13,7 @@
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/statistics.hpp"
+#include "problem_text.hpp"
 
 using namespace heddle;
 
@@ -27,18 +28,6 @@ struct Options {
   bool verify = false;
   unsigned seed = 1;
 };
-
-/// "640x16x1" in the order of the family's axes.
-Problem problem_of(const KernelFamily& family, const std::string& text) {
-  std::vector<Problem::Size> sizes;
-  std::size_t begin = 0;
-  for (const Axis& axis : family.axes()) {
-    const std::size_t end = std::min(text.find('x', begin), text.size());
-    sizes.push_back({axis.name, std::stoll(text.substr(begin, end - begin))});
-    begin = end + 1;
-  }
-  return Problem(sizes);
-}
 
 bool matches(const Configuration& configuration, const std::vector<std::string>& wanted) {
   const std::string text = " " + configuration.text() + " ";
@@ -125,7 +114,8 @@ int main(int argc, char** argv) {
   try {
     const auto device = open_device(options.device);
     DeviceEvaluator evaluator(*device, family(options.family), options.seed);
-    for (const std::string& text : options.problems) explore(evaluator, problem_of(evaluator.family(), text), options);
+    for (const std::string& text : options.problems)
+      explore(evaluator, bench::problem_of(evaluator.family(), text), options);
   } catch (const Error& error) {
     fmt::print(stderr, "explore: {}\n", error.what());
     return static_cast<int>(error.kind());

@@ -1,42 +1,50 @@
-// The table of mappings: on one device, for a grid of problems, the published mapping, one fixed configuration, the
-// untuned default and what heddle chooses, timed in turn within one run. Writes JSON for mapping_table.py.
+// The table of mappings: on one device, for many problems, the published mappings, one fixed configuration, the untuned
+// default and what heddle chooses, timed in turn within one run, beside the physical floor of the device. Writes JSON
+// for mapping_table.py; what is finished stays if the run is cut short.
 //
-//   mapping_table --profiles h200.sqlite --budget 600 --limit 900 --commit "$(git rev-parse HEAD)" --output table.json
+//   mapping_table --profiles h200.sqlite --budget 300 --atm-budget 60 --limit 540 --commit "$(git rev-parse HEAD)"
+//                 --cells 640x16x10,500x617x26 --output table.json
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "fixed_mapping.hpp"
+#include "heddle/kernels/files.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
 #include "heddle/tuner/tuner.hpp"
+#include "interleave.hpp"
+#include "limits.hpp"
+#include "problem_text.hpp"
+#include "restricted_family.hpp"
 
 using namespace heddle;
+using namespace heddle::bench;
 using Json = nlohmann::ordered_json;
 
 namespace {
 
 struct Options {
-  std::string device, profiles = ProfileStore::default_file().string(), family = "sonfin-train", strategy = "random";
-  std::string output = "mapping_table.json", commit;
-  std::vector<std::int64_t> rules{32, 64, 128, 256, 512, 1024}, dim{16, 32, 64, 128, 256, 512, 1024}, outputs{1, 10};
-  double budget = 0.0, limit = 1e9;
+  std::string device, profiles = ProfileStore::default_file().string(), family = "sonfin-train";
+  std::string strategy{strategies().front().name}, output = "mapping_table.json", commit;
+  std::vector<std::int64_t> rules{32, 64, 128, 256, 512, 1024}, dim{16, 32, 64, 128, 256, 512, 1024}, outputs{1};
+  std::vector<std::string> cells;
+  bool grid = true;
+  double budget = 0.0, atm_budget = 0.0, limit = 1e9;
+  std::int64_t samples = 0;
   int rounds = 15;
-  std::size_t candidates = 24;
+  std::size_t candidates = 16;
   std::uint64_t seed = 1;
 };
 
@@ -47,142 +55,37 @@ void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   fmt::print(stderr, "{}\n", fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
-std::vector<Problem> cells(const Options& options) {
+/// The grid, then the cells named one by one that are not in it.
+std::vector<Problem> cells(const KernelFamily& family, const Options& options) {
   std::vector<Problem> problems;
   for (const std::int64_t outputs : options.outputs) {
     for (const std::int64_t rules : options.rules) {
       for (const std::int64_t dim : options.dim) {
-        problems.push_back(Problem({{"rules", rules}, {"dim", dim}, {"outputs", outputs}}));
+        if (options.grid) problems.push_back(Problem({{"rules", rules}, {"dim", dim}, {"outputs", outputs}}));
       }
     }
+  }
+  for (const std::string& text : options.cells) {
+    const Problem problem = problem_of(family, text);
+    if (std::ranges::find(problems, problem) == problems.end()) problems.push_back(problem);
   }
   return problems;
 }
 
-void tune(Evaluator& evaluator, ProfileStore& store, const std::vector<Problem>& problems, const Options& options) {
-  StopCondition stop({.seconds = options.budget, .evaluations = {}}, [] { return interrupted != 0; });
+void tune(const std::string& what, Evaluator& evaluator, ProfileStore& store, const std::vector<Problem>& problems,
+          const Options& options, double seconds) {
+  StopCondition stop({.seconds = seconds, .evaluations = {}}, [] { return interrupted != 0; });
   TunerCallbacks callbacks;
   callbacks.result = [&](const TuningResult& result) {
     const auto microseconds = [](const std::optional<double>& time) {
       return time ? fmt::format("{:.2f}", *time) : "-";
     };
-    say("tuned {}: {} us, default {} us, {} of {} tried in {:.1f} s (waited {:.1f}, measured {:.1f}, verified {:.1f})",
-        result.problem.text(), result.profile ? fmt::format("{:.2f}", result.profile->time) : "-",
+    say("{} {}: {} us, default {} us, {} of {} tried in {:.1f} s (waited {:.1f}, measured {:.1f}, verified {:.1f})",
+        what, result.problem.text(), result.profile ? fmt::format("{:.2f}", result.profile->time) : "-",
         microseconds(result.baseline.time), result.evaluations(), result.valid, result.effort.total,
         result.effort.waiting, result.effort.measuring, result.effort.verifying);
   };
   (void)Tuner(evaluator, store, {.strategy = options.strategy, .seed = options.seed}, callbacks).tune(problems, stop);
-}
-
-/// Compiles all that is not compiled yet.
-void compile(Evaluator& evaluator, const std::vector<Configuration>& configurations, const Problem& problem) {
-  const auto compilation = evaluator.compile(configurations, problem);
-  while (compilation->next()) {
-  }
-}
-
-/// Times of each configuration for one problem, interleaved; empty where it failed.
-std::vector<std::vector<double>> interleave(Evaluator& evaluator, const std::vector<Configuration>& configurations,
-                                            const Problem& problem, std::int64_t samples, int rounds) {
-  std::vector<std::unique_ptr<Runner>> runners(configurations.size());
-  std::vector<std::vector<double>> times(configurations.size());
-  const auto attempt = [&](std::size_t i, const auto& step) {
-    try {
-      step();
-    } catch (const DeviceFailure& failure) {
-      say("{}: {}: {}", problem.text(), configurations[i].text(), failure.what());
-      runners[i].reset();
-      times[i].clear();
-    }
-  };
-  for (std::size_t i = 0; i < runners.size(); ++i) {
-    attempt(i, [&] {
-      runners[i] = evaluator.prepare(configurations[i], problem, samples);
-      (void)runners[i]->time();
-    });
-  }
-  for (int round = 0; round < rounds; ++round) {
-    for (std::size_t turn = 0; turn < runners.size(); ++turn) {
-      const std::size_t i = (turn + static_cast<std::size_t>(round)) % runners.size();
-      if (runners[i]) attempt(i, [&] { times[i].push_back(runners[i]->time()); });
-    }
-  }
-  return times;
-}
-
-/// Of the configurations allowed in the most cells (all, if there is one), that with the best geometric mean over all
-/// cells; where it is not allowed the default stands in.
-struct Fixed {
-  std::optional<Configuration> configuration;
-  std::size_t valid = 0;       ///< cells that allow it
-  std::size_t candidates = 0;  ///< how many were compared
-};
-
-Fixed best_fixed(Evaluator& evaluator, const ProfileStore& store, const std::vector<Problem>& problems,
-                 const Options& options, const StopCondition& stop) {
-  const KernelFamily& family = evaluator.family();
-  const SearchSpace space = family.space(evaluator.device());
-  // Winners and those that tied with them, those that win most cells first, and the defaults.
-  std::map<std::string, double> votes;
-  for (const Problem& problem : problems) {
-    votes[family.default_configuration(evaluator.device(), problem).text()] += 1.0;
-    const auto profile = store.find({.device = evaluator.device(), .family = options.family, .problem = problem});
-    if (!profile) continue;
-    votes[profile->configuration] += 1.0;
-    for (const std::string& tie : profile->ties) votes[tie] += 0.5;
-  }
-  const auto valid_cells = [&](const Configuration& configuration) {
-    return static_cast<std::size_t>(std::count_if(problems.begin(), problems.end(), [&](const Problem& problem) {
-      return !space.violated(configuration, problem);
-    }));
-  };
-  struct Candidacy {
-    std::size_t cells = 0;
-    double votes = 0.0;
-    Configuration configuration;
-  };
-  std::vector<Candidacy> ranked;
-  for (const auto& [text, weight] : votes) {
-    try {
-      Configuration configuration = space.parse(text);
-      const std::size_t allowed = valid_cells(configuration);
-      ranked.push_back({.cells = allowed, .votes = weight, .configuration = std::move(configuration)});
-    } catch (const Error&) {  // a stale profile's, which the space no longer has
-    }
-  }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const Candidacy& a, const Candidacy& b) {
-    return std::pair(a.cells, a.votes) > std::pair(b.cells, b.votes);
-  });
-  // One configuration for everything is to run wherever any does.
-  std::erase_if(ranked,
-                [most = ranked.empty() ? 0 : ranked.front().cells](const Candidacy& c) { return c.cells < most; });
-  std::vector<Configuration> candidates;
-  for (const Candidacy& candidacy : ranked) {
-    if (candidates.size() < options.candidates) candidates.push_back(candidacy.configuration);
-  }
-
-  std::vector<double> logs(candidates.size(), 0.0);
-  for (const Problem& problem : problems) {
-    if (stop.reached()) return {};
-    std::vector<Configuration> entrants{family.default_configuration(evaluator.device(), problem)};
-    std::vector<std::size_t> places(candidates.size(), 0);  // 0: the default stands in
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (space.violated(candidates[i], problem)) continue;
-      places[i] = entrants.size();
-      entrants.push_back(candidates[i]);
-    }
-    compile(evaluator, entrants, problem);
-    const std::int64_t samples = choose_samples(evaluator, entrants.front(), problem);
-    const auto times = interleave(evaluator, entrants, problem, samples, 3);
-    const double failed = 10.0 * (times.front().empty() ? 1e3 : median(times.front()));
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      logs[i] += std::log(times[places[i]].empty() ? failed : median(times[places[i]]));
-    }
-    say("fixed configuration: {}, {} candidates", problem.text(), candidates.size());
-  }
-  if (candidates.empty()) return {};
-  const auto best = static_cast<std::size_t>(std::min_element(logs.begin(), logs.end()) - logs.begin());
-  return {.configuration = candidates[best], .valid = valid_cells(candidates[best]), .candidates = candidates.size()};
 }
 
 /// One configuration in the part or parts it plays.
@@ -191,37 +94,73 @@ struct Entry {
   Configuration configuration;
 };
 
-void enter(std::vector<Entry>& entries, const std::string& role, const Configuration& configuration) {
-  for (Entry& entry : entries) {
-    if (entry.configuration == configuration) {
-      entry.roles.push_back(role);
-      return;
+/// What every cell is measured with.
+struct Contest {
+  Evaluator& evaluator;
+  const Dispatcher& dispatcher;
+  const FixedMapping& fixed;
+  const ProfileStore& atm;  ///< empty if it was not searched
+  const std::optional<Limits>& limits;
+};
+
+std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, const Candidate& chosen) {
+  const DeviceIdentity& device = contest.evaluator.device();
+  const KernelFamily& family = contest.evaluator.family();
+  const SearchSpace space = family.space(device);
+  std::vector<Entry> entries;
+  const auto enter = [&](const std::string& role, const Configuration& configuration) {
+    if (space.violated(configuration, problem)) return;
+    const auto same = std::ranges::find(entries, configuration, &Entry::configuration);
+    if (same == entries.end()) {
+      entries.push_back({.roles = {role}, .configuration = configuration});
+    } else {
+      same->roles.push_back(role);
     }
+  };
+  const Configuration usual = family.default_configuration(device, problem);
+  enter("default", usual);
+  for (const NamedConfiguration& named : family.named_configurations(device)) {
+    if (const auto configuration = named.configuration(problem)) enter(named.name, *configuration);
   }
-  entries.push_back({.roles = {role}, .configuration = configuration});
+  const auto atm = contest.atm.find({.device = device, .family = std::string(family.name()), .problem = problem});
+  if (atm) enter("atm", space.parse(atm->configuration));
+  if (const auto& fixed = contest.fixed.configuration) enter("fixed", space.violated(*fixed, problem) ? usual : *fixed);
+  enter("chosen", chosen.configuration);
+  return entries;
 }
 
-Json measure_cell(Evaluator& evaluator, const Dispatcher& dispatcher, const Fixed& fixed, const Problem& problem,
-                  int rounds) {
-  const KernelFamily& family = evaluator.family();
-  const SearchSpace space = family.space(evaluator.device());
-  const Candidate& chosen = dispatcher.choose(problem);
-  std::vector<Entry> entries;
-  enter(entries, "default", family.default_configuration(evaluator.device(), problem));
-  for (const NamedConfiguration& named : family.named_configurations(evaluator.device())) {
-    const auto configuration = named.configuration(problem);
-    if (configuration && !space.violated(*configuration, problem)) enter(entries, named.name, *configuration);
-  }
-  if (fixed.configuration && !space.violated(*fixed.configuration, problem)) {
-    enter(entries, "fixed", *fixed.configuration);
-  }
-  enter(entries, "chosen", chosen.configuration);
+Json to_json(const Floor& floor) {
+  return {{"median", floor.microseconds},
+          {"link", floor.link},
+          {"blocks", floor.blocks},
+          {"arithmetic", floor.arithmetic},
+          {"exchange", floor.exchange}};
+}
 
+Json to_json(const Limits& limits) {
+  Json exchanges = Json::array();
+  for (const Exchange& exchange : limits.exchanges) {
+    exchanges.push_back(
+        {{"link", exchange.link}, {"blocks", exchange.blocks}, {"microseconds", exchange.microseconds}});
+  }
+  return {{"operations_per_microsecond", limits.operations_per_microsecond},
+          {"cache_bytes_per_microsecond", limits.cache_bytes_per_microsecond},
+          {"memory_bytes_per_microsecond", limits.memory_bytes_per_microsecond},
+          {"launch_microseconds", limits.launch_microseconds},
+          {"node_microseconds", limits.node_microseconds},
+          {"exchanges", exchanges}};
+}
+
+Json measure_cell(const Contest& contest, const Problem& problem, const Options& options) {
+  Evaluator& evaluator = contest.evaluator;
+  const Candidate& chosen = contest.dispatcher.choose(problem);
+  const std::vector<Entry> entries = entries_of(contest, problem, chosen);
   std::vector<Configuration> configurations;
   for (const Entry& entry : entries) configurations.push_back(entry.configuration);
   compile(evaluator, configurations, problem);
-  const std::int64_t samples = choose_samples(evaluator, configurations.front(), problem);
-  const auto times = interleave(evaluator, configurations, problem, samples, rounds);
+  const std::int64_t samples =
+      options.samples > 0 ? options.samples : choose_samples(evaluator, configurations.front(), problem);
+  const auto times = interleave(evaluator, configurations, problem, samples, options.rounds);
 
   Json sizes = Json::object();
   for (const Problem::Size& size : problem.sizes()) sizes[size.name] = size.value;
@@ -241,15 +180,16 @@ Json measure_cell(Evaluator& evaluator, const Dispatcher& dispatcher, const Fixe
     }
     cell["entries"].push_back(std::move(row));
   }
+  if (contest.limits) {
+    const KernelFamily& family = evaluator.family();
+    const Floor floor = family.name() == sonfin::train_family().name()
+                            ? training_floor(*contest.limits, family, evaluator.device(), problem)
+                            : batch_floor(*contest.limits, family, problem);
+    cell["floor"] = to_json(floor);
+    line += fmt::format("  floor {:.2f}", floor.microseconds);
+  }
   say("{}", line);
   return cell;
-}
-
-/// Whole or not at all, so that a run that is cut short leaves what it had.
-void write(const std::string& file, const Json& document) {
-  const std::string unfinished = file + ".part";
-  std::ofstream(unfinished) << document.dump(1) << '\n';
-  std::filesystem::rename(unfinished, file);
 }
 
 void run(const Options& options, const std::string& command) {
@@ -258,11 +198,19 @@ void run(const Options& options, const std::string& command) {
   const KernelFamily& family = heddle::family(options.family);
   DeviceEvaluator evaluator(*device, family, options.seed);
   ProfileStore store(options.profiles, ProfileStore::Access::read_write);
-  const std::vector<Problem> problems = cells(options);
+  ProfileStore atm_store(":memory:", ProfileStore::Access::read_write);
+  const std::vector<Problem> problems = cells(family, options);
   say("{}: {} on {} problems", device->label(), device->identity().name, problems.size());
-  if (options.budget > 0.0) tune(evaluator, store, problems, options);
+  const bool gpu = device->identity().backend == "cuda";
+  std::optional<Limits> limits;
+  if (gpu) limits = measure_limits(*device);
+  if (options.budget > 0.0) tune("tuned", evaluator, store, problems, options, options.budget);
+  if (gpu && options.atm_budget > 0.0) {
+    DeviceEvaluator atm(*device, atm_family(), options.seed);
+    tune("atm", atm, atm_store, problems, options, options.atm_budget);
+  }
 
-  const Fixed fixed = best_fixed(evaluator, store, problems, options, stop);
+  const FixedMapping fixed = best_fixed(evaluator, store, problems, options.candidates, stop);
   const Provenance provenance = evaluator.provenance();
   Json document{{"command", command},
                 {"commit", options.commit},
@@ -279,19 +227,24 @@ void run(const Options& options, const std::string& command) {
                 {"rounds", options.rounds},
                 {"complete", false},
                 {"cells", Json::array()}};
+  if (limits) document["limits"] = to_json(*limits);
   if (fixed.configuration) {
-    document["fixed"] = {
-        {"configuration", fixed.configuration->text()}, {"valid_cells", fixed.valid}, {"candidates", fixed.candidates}};
+    document["fixed"] = {{"configuration", fixed.configuration->text()},
+                         {"valid_cells", fixed.valid},
+                         {"candidates", fixed.candidates},
+                         {"compared_cells", fixed.problems}};
     say("fixed: {}, allowed in {} of {} cells", fixed.configuration->text(), fixed.valid, problems.size());
   }
   const Dispatcher dispatcher(device->identity(), family, store.profiles(options.family));
   for (const Problem& problem : problems) {
     if (stop.reached()) break;
-    document["cells"].push_back(measure_cell(evaluator, dispatcher, fixed, problem, options.rounds));
-    write(options.output, document);
+    document["cells"].push_back(measure_cell(
+        {.evaluator = evaluator, .dispatcher = dispatcher, .fixed = fixed, .atm = atm_store, .limits = limits}, problem,
+        options));
+    write_file(options.output, document.dump(1) + "\n");
   }
   document["complete"] = document["cells"].size() == problems.size();
-  write(options.output, document);
+  write_file(options.output, document.dump(1) + "\n");
   say("{} of {} cells in {}", document["cells"].size(), problems.size(), options.output);
 }
 
@@ -307,7 +260,12 @@ int main(int argc, char** argv) {
   app.add_option("--rules", options.rules)->delimiter(',');
   app.add_option("--dim", options.dim)->delimiter(',');
   app.add_option("--outputs", options.outputs)->delimiter(',');
+  app.add_option("--cells", options.cells, "further problems: 640x16x10,500x617x26")->delimiter(',');
+  app.add_flag("--grid,!--no-grid", options.grid, "whether to measure the grid of --rules, --dim and --outputs");
   app.add_option("--budget", options.budget, "seconds of tuning before; 0: take the profiles as they are");
+  app.add_option("--atm-budget", options.atm_budget,
+                 "seconds to search the published mapping's own space; 0: leave out");
+  app.add_option("--samples", options.samples, "samples of one run; 0: so many that it takes long enough");
   app.add_option("--limit", options.limit, "seconds for everything; what is measured by then is kept");
   app.add_option("--rounds", options.rounds, "interleaved repetitions per cell");
   app.add_option("--candidates", options.candidates, "how many are compared for the one fixed configuration");

@@ -1,0 +1,222 @@
+#include "limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <span>
+#include <string_view>
+
+namespace heddle {
+
+const std::vector<SourceFile>& bench_sources();  // made by heddle_embed
+
+namespace bench {
+
+namespace {
+
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kChains = 16, kSteps = 32, kReplicas = 8;  // limits.cuh
+constexpr std::int64_t kMostBlocks = kWarp * 6;                   // of exchange_in_grid
+constexpr std::int64_t kRegisterBytes = 65536 * 4;                // of a multiprocessor
+constexpr int kRepetitions = 5;
+
+constexpr const char* kNothing = "heddle::bench::nothing";
+constexpr const char* kMultiplyAdd = "heddle::bench::multiply_add";
+constexpr const char* kRead = "heddle::bench::read";
+constexpr const char* kBlock = "heddle::bench::exchange_in_block<128>";
+constexpr const char* kCluster = "heddle::bench::exchange_in_cluster";
+constexpr const char* kGrid = "heddle::bench::exchange_in_grid";
+constexpr const char* kClear = "heddle::bench::clear_packets";
+
+std::int32_t int32(std::int64_t value) { return static_cast<std::int32_t>(value); }
+Extent extent(std::int64_t x) { return {.x = static_cast<unsigned>(x)}; }
+
+/// The template, then all that it includes.
+std::vector<SourceFile> files() {
+  std::vector<SourceFile> all = bench_sources();
+  std::ranges::stable_partition(all, [](const SourceFile& file) { return file.name.ends_with("limits.cuh"); });
+  return all;
+}
+
+class Meter {
+ public:
+  explicit Meter(Device& device) : device_(device) {}
+
+  Limits measure() {
+    Limits limits;
+    limits.operations_per_microsecond = operations();
+    // A quarter of the cache, and many times the cache.
+    const std::int64_t cache = device_.identity().cache_bytes;
+    limits.cache_bytes_per_microsecond = bytes_read(cache / 4, 64);
+    limits.memory_bytes_per_microsecond = bytes_read(std::max<std::int64_t>(16 * cache, 1 << 30), 1);
+    limits.launch_microseconds = launches(false);
+    limits.node_microseconds = launches(true);
+    limits.exchanges.push_back(exchange("block", 1));
+    for (const std::int64_t blocks : {2, 4, 8, 16}) {
+      if (device_.identity().compute_capability() >= 90) limits.exchanges.push_back(exchange("cluster", blocks));
+    }
+    const std::int64_t most = std::min(device_.identity().units, kMostBlocks);
+    for (const std::int64_t blocks : {16, 32, 64, 96, 128}) {
+      if (blocks < most) limits.exchanges.push_back(exchange("grid", blocks));
+    }
+    if (most > 1) limits.exchanges.push_back(exchange("grid", most));
+    return limits;
+  }
+
+ private:
+  /// Microseconds of the fastest run.
+  double fastest(Plan plan, const std::function<void(Execution&)>& check = {}) {
+    const CompileOutcome code = compile_one(device_, {&limits_source(), plan.kernels});
+    const auto execution = device_.prepare(std::move(plan), code.binary);
+    double best = std::numeric_limits<double>::infinity();
+    (void)execution->time();
+    for (int i = 0; i < kRepetitions; ++i) best = std::min(best, execution->time() * 1e6);
+    if (check) check(*execution);
+    return best;
+  }
+
+  double operations() {
+    constexpr std::int64_t kBlocks = 8, kThreads = 256, kRounds = 256;
+    Plan plan;
+    plan.kernels = {kMultiplyAdd};
+    plan.buffers = {{"sink", 4, Role::output}};
+    const std::int64_t blocks = kBlocks * device_.identity().units;
+    plan.launches.push_back({.kernel = 0,
+                             .grid = extent(blocks),
+                             .block = extent(kThreads),
+                             .arguments = {BufferArgument{0, 0}, int32(kRounds), 0.5F}});
+    return 2.0 * static_cast<double>(blocks * kThreads * kRounds * kChains * kSteps) / fastest(std::move(plan));
+  }
+
+  double bytes_read(std::int64_t bytes, std::int64_t passes) {
+    constexpr std::int64_t kThreads = 512;
+    const std::int64_t blocks = 4 * device_.identity().units;
+    const std::int64_t part = std::max<std::int64_t>(bytes / 16 / blocks / (4 * kThreads), 1) * 4 * kThreads;
+    Plan plan;
+    plan.kernels = {kRead};
+    plan.buffers = {{"from", 16 * part * blocks, Role::scratch}, {"sink", 4, Role::output}};
+    plan.launches.push_back({.kernel = 0,
+                             .grid = extent(blocks),
+                             .block = extent(kThreads),
+                             .arguments = {BufferArgument{0, 0}, BufferArgument{1, 0}, int32(part), int32(passes)}});
+    return static_cast<double>(16 * part * blocks * passes) / fastest(std::move(plan));
+  }
+
+  double launches(bool captured) {
+    constexpr std::size_t kLaunches = 1000;
+    Plan plan;
+    plan.kernels = {kNothing};
+    plan.buffers = {{"unused", 16, Role::scratch}};
+    plan.launches.assign(kLaunches, {.kernel = 0, .grid = extent(1), .block = extent(kWarp), .arguments = {}});
+    plan.captured = captured;
+    return fastest(std::move(plan)) / static_cast<double>(kLaunches);
+  }
+
+  Exchange exchange(const std::string& link, std::int64_t blocks) {
+    constexpr std::int64_t kRounds = 4000, kBlockWarps = 4;
+    Plan plan;
+    plan.buffers = {{"sink", 4, Role::output}};
+    Launch launch{.kernel = 0, .grid = extent(blocks), .block = extent(kWarp), .arguments = {}};
+    if (link == "grid") {
+      const std::int64_t packets = 2 * kReplicas * blocks;
+      plan.kernels = {kGrid, kClear};
+      plan.buffers.push_back({"packets", 16 * packets, Role::scratch});
+      plan.launches.push_back({.kernel = 1,
+                               .grid = extent((packets + 255) / 256),
+                               .block = extent(256),
+                               .arguments = {BufferArgument{1, 0}, int32(packets)}});
+      launch.resident = true;
+      launch.arguments = {BufferArgument{1, 0}, BufferArgument{0, 0}, int32(kRounds)};
+    } else {
+      plan.kernels = {link == "block" ? kBlock : kCluster};
+      if (link == "block") launch.block = extent(kWarp * kBlockWarps);
+      if (link == "cluster") launch.cluster = static_cast<unsigned>(blocks);
+      launch.shared_bytes = link == "block" ? 4 * 8 * kBlockWarps : 4 * (4 + 8 * blocks);
+      launch.arguments = {BufferArgument{0, 0}, int32(kRounds)};
+    }
+    plan.launches.push_back(std::move(launch));
+    const double time = fastest(std::move(plan), [&](Execution& execution) {
+      float agreed = 0.0F;
+      execution.synchronize();
+      execution.memory("sink").read(std::as_writable_bytes(std::span(&agreed, 1)));
+      if (!(agreed > 0.99F && agreed < 1.01F)) {
+        throw DeviceFailure(Status::wrong_result,
+                            fmt::format("exchange among {} blocks of a {}: the blocks do not agree", blocks, link));
+      }
+    });
+    return {.link = link, .blocks = blocks, .microseconds = time / static_cast<double>(kRounds)};
+  }
+
+  Device& device_;
+};
+
+}  // namespace
+
+const TemplateSource& limits_source() {
+  static const TemplateSource source(files());
+  return source;
+}
+
+std::vector<std::string> limits_kernels(const DeviceIdentity& device) {
+  std::vector<std::string> all{kNothing, kMultiplyAdd, kRead, kBlock, kGrid, kClear};
+  if (device.compute_capability() >= 90) all.emplace_back(kCluster);
+  return all;
+}
+
+Limits measure_limits(Device& device) { return Meter(device).measure(); }
+
+Floor training_floor(const Limits& limits, const KernelFamily& family, const DeviceIdentity& device,
+                     const Problem& problem) {
+  const auto rules = static_cast<double>(problem.at("rules"));
+  const auto dim = static_cast<double>(problem.at("dim"));
+  const auto outputs = static_cast<double>(problem.at("outputs"));
+  const double parameters = 8.0 * rules * dim + 4.0 * rules * outputs;  // bytes
+  const Cost cost = family.cost(problem);
+  const auto units = static_cast<double>(device.units);
+
+  const bool cached = parameters <= static_cast<double>(device.cache_bytes);
+  const double moved = cost.bytes / (cached ? limits.cache_bytes_per_microsecond : limits.memory_bytes_per_microsecond);
+  const double arithmetic = cost.operations / limits.operations_per_microsecond;
+  // Between launches, or among all blocks of one: whichever is cheaper.
+  double meeting = limits.node_microseconds;
+  for (const Exchange& exchange : limits.exchanges) {
+    if (exchange.link == "grid") meeting = std::min(meeting, exchange.microseconds);
+  }
+  Floor best{.microseconds = std::max(moved, arithmetic) + meeting,
+             .link = "memory",
+             .blocks = device.units,
+             .arithmetic = arithmetic,
+             .exchange = meeting};
+  for (const Exchange& exchange : limits.exchanges) {
+    const auto blocks = static_cast<double>(exchange.blocks);
+    if (parameters > blocks * static_cast<double>(kRegisterBytes + device.local_bytes)) continue;
+    const double work = cost.operations / (limits.operations_per_microsecond * blocks / units);
+    const double row = 4.0 * (dim + outputs) / limits.cache_bytes_per_microsecond;
+    const double time = std::max(work, row) + exchange.microseconds;
+    if (time < best.microseconds) {
+      best = {.microseconds = time,
+              .link = exchange.link,
+              .blocks = exchange.blocks,
+              .arithmetic = work,
+              .exchange = exchange.microseconds};
+    }
+  }
+  return best;
+}
+
+Floor batch_floor(const Limits& limits, const KernelFamily& family, const Problem& problem) {
+  const Cost cost = family.cost(problem);
+  const double arithmetic = cost.operations / limits.operations_per_microsecond;
+  return {.microseconds = std::max(arithmetic, cost.bytes / limits.memory_bytes_per_microsecond),
+          .link = "memory",
+          .blocks = 0,
+          .arithmetic = arithmetic,
+          .exchange = 0.0};
+}
+
+}  // namespace bench
+}  // namespace heddle

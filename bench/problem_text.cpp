@@ -1,0 +1,33 @@
+#include "problem_text.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+
+#include "heddle/kernels/error.hpp"
+
+namespace heddle::bench {
+
+Problem problem_of(const KernelFamily& family, const std::string& text) {
+  std::vector<Problem::Size> sizes;
+  std::vector<std::string_view> names;
+  std::string_view rest = text;
+  for (const Axis& axis : family.axes()) {
+    names.push_back(axis.name);
+    const std::string_view word = rest.substr(0, rest.find('x'));
+    rest.remove_prefix(word.size() < rest.size() ? word.size() + 1 : word.size());
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error == std::errc() && end == word.data() + word.size() && value >= 1 && value <= axis.maximum) {
+      sizes.push_back({.name = axis.name, .value = value});
+    }
+  }
+  if (sizes.size() != names.size() || !rest.empty()) {
+    throw Error(ErrorKind::usage, fmt::format("found '{}', expected sizes {}", text, fmt::join(names, " x ")));
+  }
+  return Problem(sizes);
+}
+
+}  // namespace heddle::bench

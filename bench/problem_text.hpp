@@ -1,0 +1,14 @@
+// Problems as the programs here take them on their command lines.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/kernel_family.hpp"
+
+namespace heddle::bench {
+
+/// "640x16x1": sizes in the order of the family's axes. Throws Error(usage).
+[[nodiscard]] Problem problem_of(const KernelFamily& family, const std::string& text);
+
+}  // namespace heddle::bench

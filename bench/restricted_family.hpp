@@ -1,0 +1,56 @@
+// A kernel family of which only a part of the search space is open: how a published way to map the work, which is a
+// space of its own, is tuned with the same tuner.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/kernel_family.hpp"
+
+namespace heddle::bench {
+
+/// `whole` must outlive it. Has the name of `whole`, so that its profiles can be used in place of others: keep them in
+/// a store of their own.
+class RestrictedFamily final : public KernelFamily {
+ public:
+  /// The values allowed, by parameter, as text; a parameter that is not named keeps all.
+  using Allowed = std::map<std::string, std::vector<std::string>>;
+  RestrictedFamily(const KernelFamily& whole, Allowed allowed);
+
+  [[nodiscard]] std::string_view name() const override { return whole_.name(); }
+  [[nodiscard]] std::string_view meaning() const override { return whole_.meaning(); }
+  [[nodiscard]] const std::vector<Axis>& axes() const override { return whole_.axes(); }
+  [[nodiscard]] std::vector<Problem> default_problems(const DeviceIdentity& device) const override {
+    return whole_.default_problems(device);
+  }
+  [[nodiscard]] Problem awkward_problem() const override { return whole_.awkward_problem(); }
+  [[nodiscard]] bool supports(std::string_view backend) const override { return whole_.supports(backend); }
+  [[nodiscard]] const TemplateSource& source(std::string_view backend) const override { return whole_.source(backend); }
+  [[nodiscard]] SearchSpace space(const DeviceIdentity& device) const override;
+  /// The first that is allowed. Throws Error(usage) if none is.
+  [[nodiscard]] Configuration default_configuration(const DeviceIdentity& device,
+                                                    const Problem& problem) const override;
+  [[nodiscard]] std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&) const override {
+    return {};
+  }
+  [[nodiscard]] Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+                          std::int64_t samples) const override {
+    return whole_.plan(configuration, problem, device, samples);
+  }
+  [[nodiscard]] Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+                            std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
+    return whole_.trial(configuration, problem, device, samples, purpose, seed);
+  }
+  [[nodiscard]] Cost cost(const Problem& problem) const override { return whole_.cost(problem); }
+
+ private:
+  const KernelFamily& whole_;
+  Allowed allowed_;
+};
+
+/// Architecture-aware thread mapping as published: fire, combine and update launched one by one for every sample, sums
+/// by shuffles; coarsening, its count, the block and the threads of a rule are open.
+[[nodiscard]] const RestrictedFamily& atm_family();
+
+}  // namespace heddle::bench

@@ -1,0 +1,198 @@
+// Whole training runs: wall time per epoch, from the first sample with no rule, on the GPU with the profiles there are,
+// on the CPU, and on the GPU with the published ways to map the work: ATM, its space searched for every size that the
+// network passes through, and GPU-FNN with the decision about every sample on the host. Writes JSON for whole_runs.py
+// after every run.
+//
+//   whole_runs --data DIR --profiles h200.sqlite --sets letter,pendigits --epochs 2 --output whole_runs.json
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/files.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/profiles/profile_store.hpp"
+#include "heddle/runtime/dispatch/ladder.hpp"
+#include "heddle/runtime/train/shuffle.hpp"
+#include "heddle/runtime/train/sonfin_learner.hpp"
+#include "heddle/tuner/device_evaluator.hpp"
+#include "heddle/tuner/tuner.hpp"
+#include "host_decided.hpp"
+#include "restricted_family.hpp"
+#include "training_sets.hpp"
+
+using namespace heddle;
+using namespace heddle::bench;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct Options {
+  std::string device, data, profiles = ProfileStore::default_file().string(), output = "whole_runs.json", commit;
+  std::vector<std::string> sets = training_set_names(), ways{"heddle", "cpu", "atm", "gpu-fnn"};
+  std::int64_t epochs = 2;
+  double atm_budget = 15.0, limit = 1e9;
+  std::uint64_t seed = 1;
+};
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// One epoch on some device: learns every row from `network`, leaves the network in its place, returns the sum of E.
+using Epoch = std::function<double(sonfin::Network& network, const sonfin::Control&, std::vector<std::int32_t> order)>;
+
+/// Runs the epochs, the clock around each: from the parameters on the host to the parameters on the host.
+Json run_epochs(const TrainingSet& set, const Options& options, const Epoch& epoch) {
+  constexpr double kThresholdDecay = 1.0;  // the default of training
+  sonfin::Network network{
+      .dim = set.rows.dim, .outputs = set.rows.outputs, .centres = {}, .widths = {}, .consequents = {}};
+  sonfin::Control control = sonfin::control(set.options, set.rows.count());
+  Json epochs = Json::array();
+  for (std::int64_t i = 1; i <= options.epochs; ++i) {
+    auto order = permutation(set.rows.count(), options.seed, static_cast<std::uint64_t>(i));
+    const Clock::time_point start = Clock::now();
+    const double loss = epoch(network, control, std::move(order));
+    epochs.push_back({{"seconds", seconds_since(start)},
+                      {"rules", network.rules()},
+                      {"train_error", loss / static_cast<double>(set.rows.count())}});
+    control.log_threshold -= static_cast<float>(kThresholdDecay);
+  }
+  return epochs;
+}
+
+Epoch with_learner(SonfinLearner& learner) {
+  return [&learner](sonfin::Network& network, const sonfin::Control& control, std::vector<std::int32_t> order) {
+    learner.begin(network, control, std::move(order), 0, 0.0);
+    while (learner.advance()) {
+    }
+    network = learner.network();
+    return learner.loss();
+  };
+}
+
+/// The mapping that learnt most samples of the last epoch.
+std::string main_mapping(const SonfinLearner& learner) {
+  const auto most = std::ranges::max_element(learner.uses(), {}, &SonfinLearner::Use::samples);
+  return learner.rungs()[most->rung].candidate.configuration.text();
+}
+
+Json run_learner(Device& device, const std::vector<Profile>& profiles, const TrainingSet& set, const Options& options) {
+  const auto notice = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  const Clock::time_point start = Clock::now();
+  SonfinLearner learner(device, profiles, set.rows, set.rules, notice);
+  const double setup = seconds_since(start);
+  Json epochs = run_epochs(set, options, with_learner(learner));
+  return {{"setup_seconds", setup}, {"configuration", main_mapping(learner)}, {"epochs", std::move(epochs)}};
+}
+
+/// Profiles of ATM for every capacity that the network passes through.
+std::vector<Profile> search_atm(Device& device, const TrainingSet& set, const Options& options) {
+  ProfileStore store(":memory:", ProfileStore::Access::read_write);
+  DeviceEvaluator evaluator(device, atm_family(), options.seed);
+  std::vector<Problem> problems;
+  for (const std::int64_t rules : rung_capacities(set.rules)) {
+    problems.push_back(sonfin::problem(rules, set.rows.dim, set.rows.outputs));
+  }
+  StopCondition stop({.seconds = options.atm_budget, .evaluations = {}});
+  (void)Tuner(evaluator, store, {.seed = options.seed}).tune(problems, stop);
+  return store.profiles();
+}
+
+Json run_host_decided(Device& device, const TrainingSet& set, const Options& options) {
+  const Clock::time_point start = Clock::now();
+  HostDecidedLearner learner(device, set.rows, set.rules);
+  const double setup = seconds_since(start);
+  Json epochs = run_epochs(set, options, [&](auto& network, const auto& control, std::vector<std::int32_t> order) {
+    learner.learn(network, control, order);
+    network = learner.network();
+    return learner.loss();
+  });
+  return {{"setup_seconds", setup}, {"configuration", "gpu-fnn"}, {"epochs", std::move(epochs)}};
+}
+
+void run(const Options& options, const std::string& command) {
+  constexpr std::int64_t kMostInputsOfGpuFnn = 1024;
+  const Clock::time_point start = Clock::now();
+  const auto device = open_device(options.device);
+  const auto cpu = open_device("cpu");
+  const bool gpu = device->identity().backend != "cpu";
+  const ProfileStore store(options.profiles, ProfileStore::Access::read);
+  const std::vector<Profile> profiles = store.profiles();
+  Json document{{"command", command},
+                {"commit", options.commit},
+                {"device", device->identity().text()},
+                {"name", device->identity().name},
+                {"cpu", cpu->identity().name},
+                {"cores", cpu->identity().units},
+                {"driver", device->provenance().driver},
+                {"clocks", device->provenance().clocks},
+                {"date", device->provenance().date},
+                {"unit", "seconds per epoch"},
+                {"complete", false},
+                {"sets", Json::array()}};
+  const auto save = [&] { write_file(options.output, document.dump(1) + "\n"); };
+  for (const std::string& name : options.sets) {
+    const TrainingSet set = load_training_set(name, options.data);
+    document["sets"].push_back({{"name", name},
+                                {"rows", set.rows.count()},
+                                {"dim", set.rows.dim},
+                                {"outputs", set.rows.outputs},
+                                {"max_rules", set.rules},
+                                {"runs", Json::object()}});
+    for (const std::string& way : options.ways) {
+      if (seconds_since(start) > options.limit) return save();
+      if ((way == "gpu-fnn" && set.rows.dim > kMostInputsOfGpuFnn) || (!gpu && way != "cpu")) continue;
+      Json result;
+      try {
+        if (way == "heddle") result = run_learner(*device, profiles, set, options);
+        if (way == "cpu") result = run_learner(*cpu, profiles, set, options);
+        if (way == "atm") result = run_learner(*device, search_atm(*device, set, options), set, options);
+        if (way == "gpu-fnn") result = run_host_decided(*device, set, options);
+      } catch (const DeviceFailure& failure) {
+        result = {{"failure", failure.what()}};
+      }
+      fmt::print(stderr, "{} {}: {}\n", name, way, result.dump());
+      document["sets"].back()["runs"][way] = std::move(result);
+      save();
+    }
+  }
+  document["complete"] = true;
+  save();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times whole training runs on the GPU, the CPU, and with the published mappings");
+  app.add_option("--device", options.device, "cuda:N; the best one if left out");
+  app.add_option("--data", options.data, "folder with the sets, at any depth")->required();
+  app.add_option("--profiles", options.profiles, "profile database");
+  app.add_option("--sets", options.sets, "which; all if left out")->delimiter(',');
+  app.add_option("--ways", options.ways, "heddle, cpu, atm, gpu-fnn; all if left out")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"heddle", "cpu", "atm", "gpu-fnn"}));
+  app.add_option("--epochs", options.epochs)->check(CLI::PositiveNumber);
+  app.add_option("--atm-budget", options.atm_budget, "seconds to search ATM's space for one set");
+  app.add_option("--limit", options.limit, "seconds after which nothing new is begun");
+  app.add_option("--seed", options.seed);
+  app.add_option("--commit", options.commit, "recorded beside the results");
+  app.add_option("--output", options.output, "JSON file");
+  CLI11_PARSE(app, argc, argv);
+  std::string command;
+  for (int i = 0; i < argc; ++i) command += (i > 0 ? " " : "") + std::string(argv[i]);
+  try {
+    run(options, command);
+  } catch (const Error& error) {
+    fmt::print(stderr, "whole_runs: {}\n", error.what());
+    return static_cast<int>(error.kind());
+  }
+  return 0;
+}
