@@ -28,6 +28,10 @@ def key(cell):
     return tuple(cell["problem"][size] for size in ("rules", "dim", "outputs"))
 
 
+def digits(time):
+    return f"{time:.2f}" if time >= 1 else f"{time:.3f}"
+
+
 def name(sizes):
     return " x ".join(map(str, sizes))
 
@@ -66,7 +70,7 @@ def table(found, roles):
     yield "|" + "--:|" * (len(head) - 1) + "---|"
     for sizes, cell in found.items():
         row = [str(sizes[0]), str(sizes[1])]
-        row += [f"{cell[role][0]:.2f} ± {cell[role][1]:.2f}" if role in cell else "–" for role in roles]
+        row += [f"{digits(cell[role][0])} ± {digits(cell[role][1])}" if role in cell else "–" for role in roles]
         for role in baselines:
             row.append(f"{cell[role][0] / cell['chosen'][0]:.2f}" if role in cell and "chosen" in cell else "–")
         row.append(f"`{cell['chosen'][2]}`" if "chosen" in cell else "–")

@@ -3,40 +3,81 @@
 whether it is up to date (exit code 1 if not).
 """
 import json
-import math
 import pathlib
-import statistics
 import sys
 
+import mapping_table
+import whole_runs
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CELLS = [(32, 16), (256, 256), (1024, 16), (1024, 512), (1024, 1024)]
+RESULTS = ROOT / "bench" / "results"
+CELLS = [(32, 16, 1), (640, 16, 1), (256, 256, 1), (1024, 16, 1), (1024, 512, 1), (1024, 1024, 1), (32, 16, 10),
+         (640, 16, 10), (256, 256, 10), (1024, 16, 10), (1024, 512, 10), (1024, 1024, 10), (642, 16, 26), (500, 617, 26)]
+COLUMNS = {"pytorch captured": "PyTorch, captured", "gpu-fnn": "GPU-FNN", "atm": "ATM", "fixed": "one fixed mapping",
+           "default": "heddle, untuned", "chosen": "heddle, tuned", "floor": "floor of the card"}
 
 
 def load(name: str):
-    return json.loads((ROOT / "bench" / "results" / name).read_text())
+    return json.loads((RESULTS / name).read_text())
 
 
 def gpu() -> str:
-    cells = load("nvidia-h200/mapping_table.json")["cells"]
-
-    def of(cell, role):
-        return next(entry["median"] for entry in cell["entries"] if role in entry["roles"])
-
-    lines = ["| rules x dim x outputs | GPU-FNN | one fixed mapping | heddle, untuned | heddle, tuned | GPU-FNN / tuned |",
-             "|---|--:|--:|--:|--:|--:|"]
-    ratios = {}
-    for cell in cells:
-        rules, dim, outputs = (cell["problem"][size] for size in ("rules", "dim", "outputs"))
-        times = [of(cell, name) for name in ("gpu-fnn", "fixed", "default", "chosen")]
-        ratios.setdefault(outputs, []).append(times[0] / times[3])
-        if (rules, dim) in CELLS:
-            figures = " | ".join(f"{time:.2f}" for time in times)
-            lines.append(f"| {rules} x {dim} x {outputs} | {figures} | {times[0] / times[3]:.1f} |")
-    for outputs, values in ratios.items():
-        mean = math.exp(statistics.fmean(map(math.log, values)))
-        lines += ["", f"Over all {len(values)} cells with L = {outputs}, GPU-FNN takes {mean:.2f} times as long as what heddle "
-                  f"chose (geometric mean), at least {min(values):.2f} times."]
+    folder = RESULTS / "nvidia-h200"
+    _, found = mapping_table.load(folder / "mapping_table.json", folder / "pytorch_step.json")
+    roles = [role for role in COLUMNS if any(role in cell for cell in found.values())]
+    lines = ["| rules x dim x outputs | " + " | ".join(COLUMNS[role] for role in roles) + " | GPU-FNN / tuned |",
+             "|---|" + "--:|" * (len(roles) + 1)]
+    for sizes in CELLS:
+        if sizes in found:
+            cell = found[sizes]
+            figures = " | ".join(mapping_table.digits(cell[role][0]) if role in cell else "–" for role in roles)
+            lines.append(f"| {mapping_table.name(sizes)} | {figures} | {cell['gpu-fnn'][0] / cell['chosen'][0]:.1f} |")
+    for outputs in sorted({sizes[2] for sizes in found}):
+        part = {sizes: cell for sizes, cell in found.items() if sizes[2] == outputs}
+        if len(part) < 42:
+            continue
+        said = []
+        for role in ("gpu-fnn", "atm", "pytorch captured", "fixed"):
+            ratios = list(mapping_table.ratios(part, role).values())
+            if ratios:
+                said.append(f"{COLUMNS[role]} {mapping_table.geometric_mean(ratios):.2f} ({min(ratios):.2f})")
+        lines += ["", f"Times as long as what heddle chose, geometric mean (and lowest) of {len(part)} cells with "
+                  f"L = {outputs}: " + "; ".join(said) + "."]
+    for plot, meaning in (("time_against_rules.svg", "Time per sample against rules"),
+                          ("time_against_dim.svg", "Time per sample against inputs")):
+        if (folder / plot).exists():
+            lines += ["", f"![{meaning}](bench/results/nvidia-h200/{plot})"]
+    lines += runs(folder / "whole_runs.json") + batch(folder / "predict_table.json")
     return "\n".join(lines)
+
+
+def runs(file: pathlib.Path) -> list[str]:
+    if not file.exists():
+        return []
+    document = json.loads(file.read_text())
+    ways = {"cpu": f"CPU, {document['cores']} cores", "gpu-fnn": "GPU-FNN, host decides", "atm": "ATM", "heddle": "heddle"}
+    lines = ["", "Whole training runs, seconds per epoch:", "",
+             "| data | rows | dim x outputs | rules | " + " | ".join(ways.values()) + " |", "|---|" + "--:|" * 7]
+    for entry in document["sets"]:
+        times = [whole_runs.per_epoch(entry["runs"][way]) if way in entry["runs"] else None for way in ways]
+        lines.append(f"| {entry['name']} | {entry['rows']} | {entry['dim']} x {entry['outputs']} | {entry['max_rules']} | "
+                     + " | ".join(whole_runs.number(time, 3) for time in times) + " |")
+    return lines
+
+
+def batch(file: pathlib.Path) -> list[str]:
+    if not file.exists():
+        return []
+    document, found = mapping_table.load(file)
+    lines = []
+    for cell in document["cells"]:
+        sizes, rows = mapping_table.key(cell), cell["samples"]
+        best = found[sizes]
+        if "chosen" in best:
+            floor = f"; the card's arithmetic alone takes {best['floor'][0] * rows / 1000:.2f} ms" if "floor" in best else ""
+            lines += ["", f"Prediction of {rows} rows at {mapping_table.name(sizes)}: {best['chosen'][0] * rows / 1000:.2f} "
+                      f"ms{floor}."]
+    return lines
 
 
 def cpu() -> str:

@@ -50,11 +50,14 @@ Dataset read(const Entry& entry, const std::filesystem::path& folder) {
   std::string label = entry.label;
   if (label.starts_with("file:")) label = "file:" + find(folder, label.substr(5)).string();
   Dataset data = load_dataset(find(folder, entry.file), {.label = label});
-  if (entry.rows > 0 && entry.rows < data.rows()) {
-    data.inputs.resize(static_cast<std::size_t>(entry.rows * data.dim));
-    data.labels.resize(static_cast<std::size_t>(entry.rows));
-  }
   return data;
+}
+
+void keep_first(Dataset& data, std::int64_t rows) {
+  if (rows <= 0 || rows >= data.rows()) return;
+  data.inputs.resize(static_cast<std::size_t>(rows * data.dim));
+  if (!data.labels.empty()) data.labels.resize(static_cast<std::size_t>(rows));
+  if (!data.targets.empty()) data.targets.resize(static_cast<std::size_t>(rows * data.targets_per_row));
 }
 
 Dataset draw(const Entry& entry) {
@@ -83,17 +86,20 @@ const std::vector<std::string>& training_set_names() {
   return names;
 }
 
-TrainingSet load_training_set(const std::string& name, const std::filesystem::path& folder) {
+TrainingSet load_training_set(const std::string& name, const std::filesystem::path& folder, std::int64_t rows) {
   const auto entry = std::ranges::find(entries(), name, &Entry::name);
   if (entry == entries().end()) {
     throw Error(ErrorKind::usage,
                 fmt::format("found set '{}', expected some of {}", name, fmt::join(training_set_names(), ", ")));
   }
-  const Dataset data = entry->file.empty() ? draw(*entry) : read(*entry, folder);
+  Dataset data = entry->file.empty() ? draw(*entry) : read(*entry, folder);
+  keep_first(data, entry->rows);
+  keep_first(data, rows);
   OptionValues options(sonfin_options());
   options.set("max-rules", std::to_string(entry->rules));
   Model model;
   model.task = data.task;
+  model.network = {.dim = data.dim, .outputs = data.outputs(), .centres = {}, .widths = {}, .consequents = {}};
   model.classes = data.classes;
   model.inputs = fit_scaling(Scale::minmax, data.inputs, data.dim);
   if (data.task == Task::regress) model.targets = fit_scaling(Scale::zscore, data.targets, data.targets_per_row);

@@ -20,8 +20,10 @@ struct TrainingSet {
 };
 
 [[nodiscard]] const std::vector<std::string>& training_set_names();
-/// `folder`: where the files lie, at any depth. Inputs scaled to 0..1, classes one-hot; "random-D" is drawn uniformly,
-/// with one target. Throws Error(usage) for another name, Error(input) if a file is missing.
-[[nodiscard]] TrainingSet load_training_set(const std::string& name, const std::filesystem::path& folder);
+/// `folder`: where the files lie, at any depth; `rows`: at most so many, 0: all. Inputs scaled to 0..1, classes
+/// one-hot; "random-D" is drawn uniformly, with one target. Throws Error(usage) for another name, Error(input) if a
+/// file is missing.
+[[nodiscard]] TrainingSet load_training_set(const std::string& name, const std::filesystem::path& folder,
+                                            std::int64_t rows = 0);
 
 }  // namespace heddle::bench

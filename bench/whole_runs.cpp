@@ -37,7 +37,7 @@ namespace {
 struct Options {
   std::string device, data, profiles = ProfileStore::default_file().string(), output = "whole_runs.json", commit;
   std::vector<std::string> sets = training_set_names(), ways{"heddle", "cpu", "atm", "gpu-fnn"};
-  std::int64_t epochs = 2;
+  std::int64_t epochs = 2, rows = 0;
   double atm_budget = 15.0, limit = 1e9;
   std::uint64_t seed = 1;
 };
@@ -139,7 +139,7 @@ void run(const Options& options, const std::string& command) {
                 {"sets", Json::array()}};
   const auto save = [&] { write_file(options.output, document.dump(1) + "\n"); };
   for (const std::string& name : options.sets) {
-    const TrainingSet set = load_training_set(name, options.data);
+    const TrainingSet set = load_training_set(name, options.data, options.rows);
     document["sets"].push_back({{"name", name},
                                 {"rows", set.rows.count()},
                                 {"dim", set.rows.dim},
@@ -179,6 +179,7 @@ int main(int argc, char** argv) {
   app.add_option("--ways", options.ways, "heddle, cpu, atm, gpu-fnn; all if left out")
       ->delimiter(',')
       ->check(CLI::IsMember({"heddle", "cpu", "atm", "gpu-fnn"}));
+  app.add_option("--rows", options.rows, "at most so many of each set; 0: all");
   app.add_option("--epochs", options.epochs)->check(CLI::PositiveNumber);
   app.add_option("--atm-budget", options.atm_budget, "seconds to search ATM's space for one set");
   app.add_option("--limit", options.limit, "seconds after which nothing new is begun");
