@@ -64,7 +64,9 @@ class ResultPrinter {
     for (const NamedTime& other : result.named) line += fmt::format("  {:>8}", time_text(other.time));
     line += "  " + result.profile->configuration;
     if (!result.profile->ties.empty()) line += fmt::format("  ({} ties)", result.profile->ties.size());
-    if (!result.searched) line += "  (verified again)";
+    if (!result.change.empty()) {
+      line += fmt::format("  ({}: {})", result.searched ? "searched anew" : "verified again", result.change);
+    }
     if (!result.kept) line += "  (another process kept a better one)";
     print(line + "\n");
   }
@@ -105,6 +107,7 @@ Json to_json(std::string_view family, const TuningResult& result) {
   return {{"family", family},
           {"problem", cli::to_json(result.problem)},
           {"searched", result.searched},
+          {"change", result.change},
           {"interrupted", result.interrupted},
           {"kept", result.kept},
           {"profile", result.profile ? cli::to_json(*result.profile) : Json()},

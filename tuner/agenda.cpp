@@ -1,14 +1,17 @@
 #include "heddle/tuner/agenda.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
-#include "heddle/tuner/tuning_result.hpp"
+#include "heddle/tuner/statistics.hpp"
 
 namespace heddle {
 
 namespace {
+
+constexpr double kMuchOfItsLead = 1.25;
 
 /// Nothing if a changed space no longer has it.
 std::optional<Configuration> parse(const SearchSpace& space, const std::string& text) {
@@ -22,9 +25,7 @@ std::optional<Configuration> parse(const SearchSpace& space, const std::string& 
 }  // namespace
 
 KnownProfiles::KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator)
-    : family_(evaluator.family()),
-      space_(family_.space(evaluator.device())),
-      source_hash_(family_.source(evaluator.device().backend).hash()) {
+    : family_(evaluator.family()), space_(family_.space(evaluator.device())) {
   const auto ours = [&](const Profile& profile) {
     return profile.key.family == family_.name() && profile.key.device == evaluator.device();
   };
@@ -41,11 +42,17 @@ void KnownProfiles::add(Profile profile) {
   profiles_.push_back(std::move(profile));
 }
 
-std::vector<Visit> KnownProfiles::agenda(const std::vector<Problem>& problems) const {
+bool KnownProfiles::know_clocks() const {
+  return std::any_of(profiles_.begin(), profiles_.end(), [](const Profile& p) { return !p.provenance.clocks.empty(); });
+}
+
+std::vector<Visit> KnownProfiles::agenda(const std::vector<Problem>& problems, const Environment& now) const {
   std::vector<Visit> visits;
   for (const Profile& profile : profiles_) {
-    if (profile.source_hash != source_hash_)
-      visits.push_back({.problem = profile.key.problem, .search = false, .profile = profile});
+    std::string change = change_since(profile, now);
+    if (change.empty()) continue;
+    visits.push_back(
+        {.problem = profile.key.problem, .search = false, .profile = profile, .change = std::move(change)});
   }
   const auto listed = [&](const Problem& problem) {
     return std::any_of(visits.begin(), visits.end(), [&](const Visit& visit) { return visit.problem == problem; });
@@ -55,7 +62,10 @@ std::vector<Visit> KnownProfiles::agenda(const std::vector<Problem>& problems) c
       const auto profile =
           std::find_if(profiles_.begin(), profiles_.end(), [&](const Profile& p) { return p.key.problem == problem; });
       if ((profile != profiles_.end()) != known || listed(problem)) continue;
-      visits.push_back({.problem = problem, .search = true, .profile = known ? std::optional(*profile) : std::nullopt});
+      visits.push_back({.problem = problem,
+                        .search = true,
+                        .profile = known ? std::optional(*profile) : std::nullopt,
+                        .change = {}});
     }
   }
   return visits;
@@ -78,6 +88,49 @@ std::vector<Configuration> KnownProfiles::hints(const Problem& problem, std::siz
     }
   }
   return found;
+}
+
+std::vector<Configuration> contenders(const ProfileStore& store, const Evaluator& evaluator, const Profile& profile,
+                                      const TuningRun& run, std::size_t count) {
+  const SearchSpace space = evaluator.family().space(evaluator.device());
+  std::vector<Configuration> found;
+  const auto add = [&](const std::string& text) {
+    const auto configuration = parse(space, text);
+    if (!configuration || space.violated(*configuration, profile.key.problem)) return;
+    if (std::find(found.begin(), found.end(), *configuration) == found.end()) found.push_back(*configuration);
+  };
+  add(profile.configuration);
+  for (const std::string& tie : profile.ties) add(tie);
+  std::map<std::string, double> fastest;
+  for (const Measurement& past : store.measurements(profile.key)) {  // newest first
+    if (past.run == run.id || past.times.empty()) continue;
+    fastest.try_emplace(past.configuration, median(past.times));
+  }
+  std::vector<std::pair<double, std::string>> order;
+  for (const auto& [configuration, time] : fastest) order.emplace_back(time, configuration);
+  std::sort(order.begin(), order.end());
+  const std::size_t most = found.size() + count;
+  for (auto next = order.begin(); next != order.end() && found.size() < most; ++next) add(next->second);
+  return found;
+}
+
+std::optional<double> last_time(const ProfileStore& store, const ProfileKey& key, const std::string& configuration,
+                                const TuningRun& run) {
+  for (const Measurement& past : store.measurements(key)) {  // newest first
+    if (past.run != run.id && past.configuration == configuration && !past.times.empty()) return median(past.times);
+  }
+  return std::nullopt;
+}
+
+bool ranking_moved(const Profile& before, const std::optional<double>& baseline_before, const TuningResult& now) {
+  if (!now.profile) return false;
+  if (now.profile->configuration != before.configuration &&
+      std::find(before.ties.begin(), before.ties.end(), now.profile->configuration) == before.ties.end()) {
+    return true;
+  }
+  if (!baseline_before || !now.baseline.time) return false;
+  const double slowdown = now.profile->time / before.time;
+  return slowdown > kMuchOfItsLead * *now.baseline.time / *baseline_before;
 }
 
 bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner) {

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "heddle/profiles/profile_store.hpp"
+#include "heddle/tuner/environment.hpp"
 #include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/tuning_result.hpp"
 
 namespace heddle {
 
@@ -17,6 +19,7 @@ struct Visit {
   Problem problem;
   bool search = true;              ///< false: a few measurements, no search
   std::optional<Profile> profile;  ///< what the store has at the beginning
+  std::string change;              ///< why the profile has to be measured again, in one line; mostly empty
 };
 
 /// The profiles of one family and device while a run goes on.
@@ -27,8 +30,11 @@ class KnownProfiles {
 
   /// Takes the place of the one with the same key.
   void add(Profile profile);
-  /// Stale profiles, to be re-verified, then problems without a profile, then the rest; each as they were given.
-  [[nodiscard]] std::vector<Visit> agenda(const std::vector<Problem>& problems) const;
+  /// Profiles that were made in another environment, to be verified again, then problems without a profile, then the
+  /// rest; each as they were given.
+  [[nodiscard]] std::vector<Visit> agenda(const std::vector<Problem>& problems, const Environment& now) const;
+  /// Whether any of them says at which clocks it was measured.
+  [[nodiscard]] bool know_clocks() const;
   /// The configurations of the profile of `problem` and of those nearest to it that it allows, nearest first, at most
   /// `count`.
   [[nodiscard]] std::vector<Configuration> hints(const Problem& problem, std::size_t count) const;
@@ -36,9 +42,20 @@ class KnownProfiles {
  private:
   const KernelFamily& family_;
   SearchSpace space_;
-  std::string source_hash_;
   std::vector<Profile> profiles_, displaced_;
 };
+
+/// Configurations that `profile`'s problem allows and that were about as fast as the profile, as far as the store
+/// knows: the profile itself, its ties, and the fastest that runs other than `run` measured, at most `count` of these.
+[[nodiscard]] std::vector<Configuration> contenders(const ProfileStore& store, const Evaluator& evaluator,
+                                                    const Profile& profile, const TuningRun& run, std::size_t count);
+/// Median time of the last measurement of `configuration` by runs other than `run`.
+[[nodiscard]] std::optional<double> last_time(const ProfileStore& store, const ProfileKey& key,
+                                              const std::string& configuration, const TuningRun& run);
+/// Whether others than the profile and its ties won when it was measured again, or it lost much of its lead over the
+/// untuned default, which took `baseline_before`: then the order of those that were not measured may have changed too.
+[[nodiscard]] bool ranking_moved(const Profile& before, const std::optional<double>& baseline_before,
+                                 const TuningResult& now);
 
 /// Makes `winner` the profile of its key. What another run stored since `visit` began is replaced by a better one only;
 /// what was there before, and what this run put there, took part in the finals and has lost, or won anew. Returns

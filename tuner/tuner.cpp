@@ -18,6 +18,7 @@ namespace {
 constexpr double kFirstPass = 0.9;        // of the time of a run, if there are several problems
 constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
 constexpr std::size_t kHints = 6;         // winners of other problems that are tried
+constexpr std::size_t kContenders = 4;    // that a profile has to beat again when its environment has changed
 
 /// One call of Tuner::tune().
 class Run {
@@ -30,7 +31,7 @@ class Run {
         strategy_(strategy(options.strategy)),
         stop_(stop),
         known_(store.profiles_before(run), store.displaced(), evaluator),
-        agenda_(known_.agenda(problems)),
+        agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
         reporter_(callbacks, stop, agenda_.size()),
         journal_(store, evaluator, run) {}
 
@@ -52,9 +53,26 @@ class Run {
     for (std::size_t i = 0; i < agenda_.size() && (i == 0 || !stop.reached()); ++i) {
       const double share = 1.0 / static_cast<double>(agenda_.size() - i);
       StopCondition slice = stop.part(share, share);
-      results_.push_back(visit(i, agenda_[i], known_.hints(agenda_[i].problem, kHints), pass, slice));
+      results_.push_back(agenda_[i].search ? visit(i, agenda_[i], known_.hints(agenda_[i].problem, kHints), pass, slice)
+                                           : measure_again(i, pass, slice));
       reporter_.result(results_.back());
     }
+  }
+
+  /// A handful of measurements where something has changed since a profile was made; a search only where the ranking
+  /// has moved.
+  TuningResult measure_again(std::size_t index, const Pass& pass, StopCondition& stop) {
+    const Visit& first = agenda_[index];
+    const auto before = contenders(store_, evaluator_, *first.profile, journal_.run(), kContenders);
+    TuningResult result = visit(index, first, before, pass, stop);
+    const auto baseline = last_time(store_, first.profile->key, result.baseline.configuration, journal_.run());
+    if (!ranking_moved(*first.profile, baseline, result) || stop.reached()) return result;
+    Visit search = first;
+    search.search = true;
+    search.profile = result.profile;
+    TuningResult found = visit(index, search, known_.hints(first.problem, kHints), pass, stop);
+    found.effort += result.effort;
+    return found.profile ? found : result;
   }
 
   /// Problems visited early could not try what won later for others like them; that takes a few measurements each, of
@@ -66,7 +84,7 @@ class Run {
       const bool news = std::any_of(hints.begin(), hints.end(),
                                     [&](const Configuration& hint) { return !tried_[i].contains(hint.text()); });
       if (!news) continue;
-      const Visit again{.problem = result.problem, .search = false, .profile = result.profile};
+      const Visit again{.problem = result.problem, .search = false, .profile = result.profile, .change = {}};
       if (result.improve(visit(i, again, hints, pass, stop_))) reporter_.result(result);
     }
   }
@@ -90,6 +108,7 @@ class Run {
 
     TuningResult result = search.result();
     result.searched = visit.search;
+    result.change = visit.change;
     if (result.profile) {
       store_.atomically([&] {
         store_.record(search.conclusion());
@@ -131,6 +150,7 @@ std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, Stop
 }
 
 std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, StopCondition& stop, const TuningRun& run) {
+  if (problems.empty()) return {};
   return Run(evaluator_, store_, options_, callbacks_, problems, stop, run).tune();
 }
 

@@ -22,12 +22,14 @@ class Tuner {
  public:
   Tuner(Evaluator& evaluator, ProfileStore& store, TunerOptions options = {}, TunerCallbacks callbacks = {});
 
-  /// Stale profiles of this family and device are re-verified first, whether or not they are among `problems`; the
-  /// rest of the budget is shared out evenly, problems without a profile first. However short the budget, every problem
-  /// reached tries the default and ends with a verified profile unless interrupted; the named configurations, its
-  /// present profile and the winners of problems like it come next. A last pass tries winners found later on the
-  /// problems before them. Everything measured is in the store when this returns or throws, except what the store
-  /// refused. Problems never reached have no result. Throws Error(profiles), Error(device).
+  /// Profiles of this family and device that were made from other templates, by another driver or compiler or at other
+  /// clocks are measured again first, whether or not they are among `problems`: a handful of measurements each, and a
+  /// search where somebody else wins now. The rest of the budget is shared out evenly, problems without a profile
+  /// first. However short the budget, every problem reached tries the default and ends with a verified profile unless
+  /// interrupted; the named configurations, its present profile and the winners of problems like it come next. A last
+  /// pass tries winners found later on the problems before them. Everything measured is in the store when this returns
+  /// or throws, except what the store refused. Problems never reached have no result. Throws Error(profiles),
+  /// Error(device).
   ///
   /// A run of the same task that was killed or interrupted is continued: it takes the same path again, but measures
   /// nothing that it knows. What earlier runs measured with the same kernels, driver and compiler is not measured again

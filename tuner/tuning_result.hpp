@@ -51,7 +51,8 @@ struct NamedTime {
 /// What came out for one problem.
 struct TuningResult {
   Problem problem;
-  bool searched = false;                    ///< false: a stale profile was re-verified, with a few measurements
+  bool searched = false;                    ///< false: a profile was verified again, with a few measurements
+  std::string change;                       ///< why: what has changed since it was made; empty if nothing
   bool interrupted = false;                 ///< somebody stopped it before a winner was verified
   std::optional<Profile> profile;           ///< the verified winner; nothing if interrupted or if all failed
   bool improved = false;                    ///< the winner of a problem visited later replaced the first one

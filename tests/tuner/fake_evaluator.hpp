@@ -30,6 +30,7 @@ class FakeEvaluator final : public Evaluator {
   double noise = 0.02;     ///< relative
   double outliers = 0.05;  ///< repetitions that take twice as long on top
   bool on_processor = false;
+  std::string driver = "fake", clocks;
   bool dead = false;
   bool dies_for_good = false;
 
@@ -40,11 +41,11 @@ class FakeEvaluator final : public Evaluator {
   const KernelFamily& family() const override { return family_; }
   const DeviceIdentity& device() const override { return identity_; }
   Provenance provenance() const override {
-    return {.driver = "fake",
+    return {.driver = driver,
             .compiler = "",
             .tool = "",
             .host = "",
-            .clocks = "",
+            .clocks = clocks,
             .date = "2026-01-01T00:00:00Z",
             .seed = 0,
             .strategy = ""};

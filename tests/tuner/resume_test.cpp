@@ -155,7 +155,10 @@ TEST_CASE("killed two hundred times at random moments, a run ends as if nobody h
       CAPTURE(task.strategy);
       const TemporaryFolder undisturbed;
       shared().prepared = 0;
+      const auto clock = StopCondition::steady_clock();
+      const double begin = clock();
       REQUIRE(wait_for(start(undisturbed.path() / "p", task)) == 0);
+      double longest = (clock() - begin) / 6.0;  // until the next kill; grows, since what is known is asked again too
       const int needed = shared().prepared;
       const auto expected = contents(undisturbed.path() / "p");
 
@@ -165,7 +168,9 @@ TEST_CASE("killed two hundred times at random moments, a run ends as if nobody h
       int here = 0;
       for (bool finished = false; !finished; ++here) {
         const pid_t child = start(file, task);
-        ::usleep(static_cast<useconds_t>(random() % (random() % 2 == 0 ? 10'000 : 100'000)));
+        longest *= 1.03;
+        const double until = std::uniform_real_distribution<double>(0.0, longest)(random);
+        ::usleep(static_cast<useconds_t>((random() % 2 == 0 ? 0.1 : 1.0) * until * 1e6));
         ::kill(child, SIGKILL);
         const int end = wait_for(child);
         REQUIRE((end == -SIGKILL || end == 0));
