@@ -20,21 +20,40 @@
 
 namespace heddle::sonfin {
 
+/// Of `Count` values that a thread takes of `Total`, the packs: 4 neighbours at a time if there are so many.
+template <int Count, int Total>
+struct Packs {
+  static constexpr int kWidth = Count < 4 ? Count : 4;
+  static constexpr int kStep = kWidth * (Total / Count);  ///< from one pack of a thread to its next
+  static_assert(Count % kWidth == 0 && Total % Count == 0, "whole packs, whole threads");
+  __device__ static int place(int thread, int i) { return i / kWidth * kStep + thread * kWidth + i % kWidth; }
+
+  __device__ __forceinline__ static void take(float (&own)[Count], const float* from, int thread) {
+#pragma unroll
+    for (int i = 0; i < Count; i += kWidth) {
+      const Pack<kWidth> pack = load<kWidth>(from + place(thread, i));
+#pragma unroll
+      for (int v = 0; v < kWidth; ++v) own[i + v] = pack.value[v];
+    }
+  }
+};
+
+/// Two multiply-adds a task: z = x u - m u with u = 1 / sigma, and sum z^2. So that large inputs with small differences
+/// keep their digits, both x and m are taken relative to the first rule's centre.
 template <int BlockRows, int BlockRules, int ThreadRows, int ThreadRules, int Depth>
 __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / ThreadRules))
     fire_rows(const float* rows, const float* centres, const float* widths, const PredictControl* control_at,
               float* log_firing, int stride, int capacity) {
+  using OfRows = Packs<ThreadRows, BlockRows>;
+  using OfRules = Packs<ThreadRules, BlockRules>;
   constexpr int kAcross = BlockRules / ThreadRules;
   constexpr int kThreads = BlockRows / ThreadRows * kAcross;
   constexpr int kUnroll = ThreadRows * ThreadRules < 64 ? 4 : 2;  // more costs compile time and gains nothing
-  static_assert(BlockRows % ThreadRows == 0 && BlockRules % ThreadRules == 0, "whole threads");
-  // A pad of one word a row keeps the transposed stores of neighbouring threads in different banks.
-  constexpr int kRowPitch = BlockRows + 1;
-  constexpr int kRulePitch = BlockRules + 1;
+  static_assert(Depth % 4 == 0, "four inputs in one access");
   SharedMemory shared;
-  float* x = shared.take<float>(Depth * kRowPitch);
-  float* centre = shared.take<float>(Depth * kRulePitch);
-  float* inverse = shared.take<float>(Depth * kRulePitch);
+  float* x = shared.take<float>(Depth * BlockRows);
+  float* inverse = shared.take<float>(Depth * BlockRules);
+  float* scaled_centre = shared.take<float>(Depth * BlockRules);
 
   const PredictControl control = *control_at;
   const int thread = static_cast<int>(threadIdx.x);
@@ -50,37 +69,53 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
 #pragma unroll
     for (int b = 0; b < ThreadRules; ++b) sum[a][b] = 0.0f;
   }
+#pragma unroll 1
   for (int base = 0; base < stride; base += Depth) {
+    // Neighbouring threads take neighbouring rows or rules, so that what they store lies in different banks.
 #pragma unroll 2
-    for (int i = thread; i < BlockRows * Depth; i += kThreads) {
-      const int row = first_row + i / Depth, j = base + i % Depth;
-      x[i % Depth * kRowPitch + i / Depth] =
-          row < control.rows && j < stride ? rows[static_cast<long long>(row) * stride + j] : 0.0f;
+    for (int i = thread; i < BlockRows * (Depth / 4); i += kThreads) {
+      const int d = i / BlockRows * 4, j = base + d, row = first_row + i % BlockRows;
+      Pack<4> own = filled<4>(0.0f);
+      if (row < control.rows && j < stride) {
+        own = load<4>(rows + static_cast<long long>(row) * stride + j);
+        const Pack<4> origin = load<4>(centres + j);
+#pragma unroll
+        for (int v = 0; v < 4; ++v) own.value[v] -= origin.value[v];
+      }
+#pragma unroll
+      for (int v = 0; v < 4; ++v) x[(d + v) * BlockRows + i % BlockRows] = own.value[v];
     }
 #pragma unroll 2
-    for (int i = thread; i < BlockRules * Depth; i += kThreads) {
-      const int rule = first_rule + i / Depth, j = base + i % Depth;
-      const bool there = rule < control.rules && j < stride;
-      const long long at = static_cast<long long>(rule) * stride + j;
-      centre[i % Depth * kRulePitch + i / Depth] = there ? centres[at] : 0.0f;
-      inverse[i % Depth * kRulePitch + i / Depth] = there ? __fdividef(1.0f, widths[at]) : 0.0f;
+    for (int i = thread; i < BlockRules * (Depth / 4); i += kThreads) {
+      const int d = i / BlockRules * 4, j = base + d, rule = first_rule + i % BlockRules;
+      Pack<4> u = filled<4>(0.0f), mu = filled<4>(0.0f);
+      if (rule < control.rules && j < stride) {
+        const long long at = static_cast<long long>(rule) * stride + j;
+        const Pack<4> m = load<4>(centres + at), s = load<4>(widths + at), origin = load<4>(centres + j);
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+          u.value[v] = __fdividef(1.0f, s.value[v]);
+          mu.value[v] = (m.value[v] - origin.value[v]) * u.value[v];
+        }
+      }
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        inverse[(d + v) * BlockRules + i % BlockRules] = u.value[v];
+        scaled_centre[(d + v) * BlockRules + i % BlockRules] = mu.value[v];
+      }
     }
     __syncthreads();
 #pragma unroll kUnroll
     for (int d = 0; d < Depth; ++d) {
-      float own_x[ThreadRows], own_centre[ThreadRules], own_inverse[ThreadRules];
-#pragma unroll
-      for (int a = 0; a < ThreadRows; ++a) own_x[a] = x[d * kRowPitch + my_row + a * (BlockRows / ThreadRows)];
-#pragma unroll
-      for (int b = 0; b < ThreadRules; ++b) {
-        own_centre[b] = centre[d * kRulePitch + my_rule + b * kAcross];
-        own_inverse[b] = inverse[d * kRulePitch + my_rule + b * kAcross];
-      }
+      float own_x[ThreadRows], own_inverse[ThreadRules], own_centre[ThreadRules];
+      OfRows::take(own_x, x + d * BlockRows, my_row);
+      OfRules::take(own_inverse, inverse + d * BlockRules, my_rule);
+      OfRules::take(own_centre, scaled_centre + d * BlockRules, my_rule);
 #pragma unroll
       for (int a = 0; a < ThreadRows; ++a) {
 #pragma unroll
         for (int b = 0; b < ThreadRules; ++b) {
-          const float z = (own_x[a] - own_centre[b]) * own_inverse[b];
+          const float z = own_x[a] * own_inverse[b] - own_centre[b];
           sum[a][b] += z * z;
         }
       }
@@ -89,10 +124,10 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
   }
 #pragma unroll
   for (int a = 0; a < ThreadRows; ++a) {
-    const int row = first_row + my_row + a * (BlockRows / ThreadRows);
+    const int row = first_row + OfRows::place(my_row, a);
 #pragma unroll
     for (int b = 0; b < ThreadRules; ++b) {
-      const int rule = first_rule + my_rule + b * kAcross;
+      const int rule = first_rule + OfRules::place(my_rule, b);
       if (row < control.rows && rule < control.rules) {
         log_firing[static_cast<long long>(row) * capacity + rule] = -sum[a][b];
       }
@@ -109,16 +144,16 @@ __global__ void __launch_bounds__(Block)
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   if (row >= control.rows) return;
   const float* own = log_firing + static_cast<long long>(row) * capacity;
-  Leader leader = {-infinity(), 0x7fffffff};
-  for (int k = lane; k < control.rules; k += kWarp) leader = ahead(leader, {own[k], k});
-  leader = lead_over_warp(leader);
+  float top = -infinity();
+  for (int k = lane; k < control.rules; k += kWarp) top = fmaxf(top, own[k]);
+  top = largest_over_warp(top);
   float sum = 0.0f;
-  for (int k = lane; k < control.rules; k += kWarp) sum += exp_below(own[k], leader.value);
+  for (int k = lane; k < control.rules; k += kWarp) sum += exp_below(own[k], top);
   const float inverse_sum = 1.0f / sum_over_lanes<kWarp>(sum);
   for (int l = 0; l < outputs; ++l) {
     const float* w = consequents + static_cast<long long>(l) * capacity;
     float weighted = 0.0f;
-    for (int k = lane; k < control.rules; k += kWarp) weighted += exp_below(own[k], leader.value) * w[k];
+    for (int k = lane; k < control.rules; k += kWarp) weighted += exp_below(own[k], top) * w[k];
     weighted = sum_over_lanes<kWarp>(weighted);
     if (lane == 0) outputs_at[static_cast<long long>(row) * outputs + l] = weighted * inverse_sum;
   }

@@ -22,7 +22,7 @@ struct Shape {
 
   std::int64_t threads() const { return block_rows / thread_rows * (block_rules / thread_rules); }
   /// What fire_rows takes of shared memory.
-  std::int64_t shared_bytes() const { return 4 * depth * ((block_rows + 1) + 2 * (block_rules + 1)); }
+  std::int64_t shared_bytes() const { return 4 * depth * (block_rows + 2 * block_rules); }
 };
 
 class PredictMapping final : public Mapping {
