@@ -48,7 +48,9 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
   using OfRules = Packs<ThreadRules, BlockRules>;
   constexpr int kAcross = BlockRules / ThreadRules;
   constexpr int kThreads = BlockRows / ThreadRows * kAcross;
-  constexpr int kUnroll = ThreadRows * ThreadRules < 64 ? 4 : 2;  // more costs compile time and gains nothing
+  constexpr int kUnroll = ThreadRows * ThreadRules < 64    ? 4
+                          : ThreadRows * ThreadRules < 128 ? 2
+                                                           : 1;  // more costs compile time and gains nothing
   static_assert(Depth % 4 == 0, "four inputs in one access");
   SharedMemory shared;
   float* x = shared.take<float>(Depth * BlockRows);
@@ -147,15 +149,28 @@ __global__ void __launch_bounds__(Block)
   float top = -infinity();
   for (int k = lane; k < control.rules; k += kWarp) top = fmaxf(top, own[k]);
   top = largest_over_warp(top);
-  float sum = 0.0f;
-  for (int k = lane; k < control.rules; k += kWarp) sum += exp_below(own[k], top);
-  const float inverse_sum = 1.0f / sum_over_lanes<kWarp>(sum);
-  for (int l = 0; l < outputs; ++l) {
-    const float* w = consequents + static_cast<long long>(l) * capacity;
-    float weighted = 0.0f;
-    for (int k = lane; k < control.rules; k += kWarp) weighted += exp_below(own[k], top) * w[k];
-    weighted = sum_over_lanes<kWarp>(weighted);
-    if (lane == 0) outputs_at[static_cast<long long>(row) * outputs + l] = weighted * inverse_sum;
+  constexpr int kAtATime = 8;  // outputs for which a weight is used once it is there
+  float inverse_sum = 0.0f;
+#pragma unroll 1
+  for (int base = 0; base < outputs; base += kAtATime) {
+    float sum = 0.0f, weighted[kAtATime] = {};
+#pragma unroll 2
+    for (int k = lane; k < control.rules; k += kWarp) {
+      const float weight = exp_below(own[k], top);
+      sum += weight;
+#pragma unroll
+      for (int c = 0; c < kAtATime; ++c) {
+        if (base + c < outputs) weighted[c] += weight * consequents[static_cast<long long>(base + c) * capacity + k];
+      }
+    }
+    if (base == 0) inverse_sum = 1.0f / sum_over_lanes<kWarp>(sum);
+#pragma unroll
+    for (int c = 0; c < kAtATime; ++c) {
+      weighted[c] = sum_over_lanes<kWarp>(weighted[c]);
+      if (lane == 0 && base + c < outputs) {
+        outputs_at[static_cast<long long>(row) * outputs + base + c] = weighted[c] * inverse_sum;
+      }
+    }
   }
 }
 

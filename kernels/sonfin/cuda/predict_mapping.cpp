@@ -38,7 +38,7 @@ class PredictMapping final : public Mapping {
         device,
         {{.name = "block_rows", .values = numbers({64, 128, 32}), .meaning = "rows of a block's tile", .active = {}},
          {.name = "block_rules", .values = numbers({64, 128, 32}), .meaning = "rules of a block's tile", .active = {}},
-         {.name = "coarsen_rows", .values = numbers({4, 8, 2}), .meaning = "rows of one thread", .active = {}},
+         {.name = "coarsen_rows", .values = numbers({4, 8, 2, 16}), .meaning = "rows of one thread", .active = {}},
          {.name = "coarsen_rules", .values = numbers({4, 8, 2}), .meaning = "rules of one thread", .active = {}},
          {.name = "depth",
           .values = numbers({16, 8, 32}),
@@ -48,7 +48,11 @@ class PredictMapping final : public Mapping {
           .values = numbers({128, 256}),
           .meaning = "threads of a block that normalises rows",
           .active = {}}},
-        {{"64 to 512 threads in a block", "",
+        {{"at most 128 sums in a thread's registers", "coarsen_rules",
+          [](const Configuration& c, const Problem&, const DeviceIdentity&) {
+            return c.number("coarsen_rows") * c.number("coarsen_rules") <= 128;
+          }},
+         {"64 to 512 threads in a block", "",
           [](const Configuration& c, const Problem&, const DeviceIdentity&) {
             const std::int64_t threads = Shape(c).threads();
             return threads >= 64 && threads <= 512;
@@ -60,7 +64,8 @@ class PredictMapping final : public Mapping {
   }
 
   Configuration default_configuration(const DeviceIdentity& device, const Problem&) const override {
-    return space(device).parse("block_rows=64 block_rules=64 coarsen_rows=4 coarsen_rules=4 depth=16 combine_size=128");
+    return space(device).parse(
+        "block_rows=128 block_rules=64 coarsen_rows=8 coarsen_rules=8 depth=16 combine_size=128");
   }
 
   Layout layout(const Configuration&, const Problem& problem, const DeviceIdentity&) const override {
