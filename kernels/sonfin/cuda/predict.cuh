@@ -1,17 +1,23 @@
 // Outputs of a SONFIN for many rows. Formulas: docs/design.md, "The network".
 //
-//   fire_rows     log firing of all rules for all rows: a tile of rows x rules per block, as a matrix product is tiled
-//   combine_rows  normalises the firing of one row and sums the consequents: a warp per row
+//   prepare_rules  1 / sigma and m / sigma of all rules, input after input: a warp per rule
+//   fire_rows      log firing of all rules for all rows: a tile of rows x rules per block, as a matrix product is tiled
+//   combine_rows   normalises the firing of one row and sums the consequents: a warp per row
+//
+// A task takes two multiply-adds: z = x (1 / sigma) - m / sigma, and the sum of z^2. Where m / sigma is so large that
+// its rounding would show, a tile takes three operations: z = (x - m) (1 / sigma).
 //
 // | parameter | meaning |
 // |---|---|
 // | BlockRows, BlockRules   | tile of one block |
 // | ThreadRows, ThreadRules | part of it that one thread keeps in registers (coarsening over rows and rules) |
-// | Depth                   | inputs that are in shared memory at a time |
+// | Depth                   | inputs that are in shared memory at a time; the next ones arrive meanwhile |
 // | Block                   | threads of a block of combine_rows |
 //
 // Layout: rows, centres and widths are rows of `stride` floats; consequents lie output after output, w_kl at
-// l * capacity + k; log_firing is rows x capacity; outputs rows x L without padding.
+// l * capacity + k; log_firing is rows x capacity; outputs rows x L without padding. Prepared rules: three matrices
+// (1 / sigma, m / sigma, m) of `depth` rows of `pitch` rules, where depth is the stride rounded up to Depth and pitch
+// the capacity rounded up to BlockRules; what is not there is 0.
 #pragma once
 
 #include "heddle/kernels/common/memory.cuh"
@@ -20,7 +26,68 @@
 
 namespace heddle::sonfin {
 
-/// Of `Count` values that a thread takes of `Total`, the packs: 4 neighbours at a time if there are so many.
+/// Largest |m / sigma| of a rule that may be rounded: 4096 * 2^-24 is 2e-4 of a width.
+constexpr float kLargestQuotient = 4096.0f;
+
+/// Grid: a warp for each of `pitch` rules. `quotients`: the largest |m / sigma| of each rule.
+template <int Block>
+__global__ void __launch_bounds__(Block)
+    prepare_rules(const float* centres, const float* widths, const PredictControl* control_at, float* prepared,
+                  float* quotients, int stride, int depth, int pitch) {
+  const int rule = (static_cast<int>(blockIdx.x) * Block + static_cast<int>(threadIdx.x)) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  if (rule >= pitch) return;
+  const bool lives = rule < control_at->rules;
+  const long long plane = static_cast<long long>(depth) * pitch;
+  float largest = 0.0f;
+  for (int j = lane; j < depth; j += kWarp) {
+    const bool there = lives && j < stride;
+    const long long from = static_cast<long long>(rule) * stride + j, to = static_cast<long long>(j) * pitch + rule;
+    const float m = there ? centres[from] : 0.0f;
+    const float u = there ? __frcp_rn(widths[from]) : 0.0f;
+    prepared[to] = u;
+    prepared[plane + to] = m * u;
+    prepared[2 * plane + to] = m;
+    largest = fmaxf(largest, fabsf(m * u));
+  }
+  largest = largest_over_warp(largest);
+  if (lane == 0) quotients[rule] = largest;
+}
+
+/// The rows and rules of one step in shared memory.
+template <int BlockRows, int BlockRules, int Depth, int Threads>
+struct Stage {
+  static constexpr int kRowPitch = Depth + 4;  // neighbouring rows start in different banks
+  static constexpr int kWords = BlockRows * kRowPitch + 2 * Depth * BlockRules;
+  float* x;        ///< [BlockRows][kRowPitch]
+  float* inverse;  ///< [Depth][BlockRules]
+  float* centre;   ///< [Depth][BlockRules]: m / sigma, or m
+
+  __device__ __forceinline__ explicit Stage(float* at)
+      : x(at), inverse(at + BlockRows * kRowPitch), centre(inverse + Depth * BlockRules) {}
+
+  /// Rows and inputs beyond the last repeat it: their rules have weight 0, or nobody asks for the result.
+  __device__ __forceinline__ void request(const float* rows, const float* inverses, const float* centres, int first_row,
+                                          int last_row, int first_rule, int base, int stride, int pitch) const {
+    const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll 4
+    for (int i = thread; i < BlockRows * (Depth / 4); i += Threads) {
+      const int row = i / (Depth / 4), d = i % (Depth / 4) * 4;
+      const int from_row = first_row + row < last_row ? first_row + row : last_row;
+      const int j = base + d < stride ? base + d : stride - 4;
+      start_copy<4>(x + row * kRowPitch + d, rows + static_cast<long long>(from_row) * stride + j);
+    }
+#pragma unroll 2
+    for (int i = thread; i < Depth * (BlockRules / 4); i += Threads) {
+      const int d = i / (BlockRules / 4), k = i % (BlockRules / 4) * 4;
+      const long long from = static_cast<long long>(base + d) * pitch + first_rule + k;
+      start_copy<4>(inverse + d * BlockRules + k, inverses + from);
+      start_copy<4>(centre + d * BlockRules + k, centres + from);
+    }
+  }
+};
+
+/// Of the rules of a tile, those of one thread: packs of neighbours.
 template <int Count, int Total>
 struct Packs {
   static constexpr int kWidth = Count < 4 ? Count : 4;
@@ -38,24 +105,45 @@ struct Packs {
   }
 };
 
-/// Two multiply-adds a task: z = x u - m u with u = 1 / sigma, and sum z^2. So that large inputs with small differences
-/// keep their digits, both x and m are taken relative to the first rule's centre.
+/// Adds z^2 of one step's inputs to the sums of this thread's rows and rules.
+template <bool Exact, int BlockRows, int BlockRules, int ThreadRows, int ThreadRules, int Depth, class StageOf>
+__device__ __forceinline__ void add_squares(float (&sum)[ThreadRows][ThreadRules], const StageOf& stage, int my_row,
+                                            int my_rule) {
+  using OfRules = Packs<ThreadRules, BlockRules>;
+  constexpr int kDown = BlockRows / ThreadRows;
+#pragma unroll 1
+  for (int base = 0; base < Depth; base += 4) {
+    Pack<4> x[ThreadRows];
+#pragma unroll
+    for (int a = 0; a < ThreadRows; ++a) x[a] = load<4>(stage.x + (my_row + a * kDown) * StageOf::kRowPitch + base);
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+      float inverse[ThreadRules], centre[ThreadRules];
+      OfRules::take(inverse, stage.inverse + (base + v) * BlockRules, my_rule);
+      OfRules::take(centre, stage.centre + (base + v) * BlockRules, my_rule);
+#pragma unroll
+      for (int a = 0; a < ThreadRows; ++a) {
+#pragma unroll
+        for (int b = 0; b < ThreadRules; ++b) {
+          const float z = Exact ? (x[a].value[v] - centre[b]) * inverse[b] : x[a].value[v] * inverse[b] - centre[b];
+          sum[a][b] += z * z;
+        }
+      }
+    }
+  }
+}
+
 template <int BlockRows, int BlockRules, int ThreadRows, int ThreadRules, int Depth>
 __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / ThreadRules))
-    fire_rows(const float* rows, const float* centres, const float* widths, const PredictControl* control_at,
-              float* log_firing, int stride, int capacity) {
-  using OfRows = Packs<ThreadRows, BlockRows>;
-  using OfRules = Packs<ThreadRules, BlockRules>;
+    fire_rows(const float* rows, const float* prepared, const float* quotients, const PredictControl* control_at,
+              float* log_firing, int stride, int depth, int pitch, int capacity) {
   constexpr int kAcross = BlockRules / ThreadRules;
-  constexpr int kThreads = BlockRows / ThreadRows * kAcross;
-  constexpr int kUnroll = ThreadRows * ThreadRules < 64    ? 4
-                          : ThreadRows * ThreadRules < 128 ? 2
-                                                           : 1;  // more costs compile time and gains nothing
+  constexpr int kDown = BlockRows / ThreadRows;
+  constexpr int kThreads = kDown * kAcross;
+  using StageOf = Stage<BlockRows, BlockRules, Depth, kThreads>;
   static_assert(Depth % 4 == 0, "four inputs in one access");
   SharedMemory shared;
-  float* x = shared.take<float>(Depth * BlockRows);
-  float* inverse = shared.take<float>(Depth * BlockRules);
-  float* scaled_centre = shared.take<float>(Depth * BlockRules);
+  float* const memory = shared.take<float>(2 * StageOf::kWords);
 
   const PredictControl control = *control_at;
   const int thread = static_cast<int>(threadIdx.x);
@@ -65,71 +153,41 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
   const int my_rule = thread % kAcross;
   const int my_row = thread / kAcross;
 
+  bool large = false;
+  for (int b = thread; b < BlockRules; b += kThreads) large = large || !(quotients[first_rule + b] <= kLargestQuotient);
+  const bool exact = __syncthreads_or(large) != 0;
+  const long long plane = static_cast<long long>(depth) * pitch;
+  const float* const centres = prepared + (exact ? 2 : 1) * plane;
+  const auto request = [&](int base) {
+    StageOf(memory + (base / Depth & 1) * StageOf::kWords)
+        .request(rows, prepared, centres, first_row, control.rows - 1, first_rule, base, stride, pitch);
+  };
+
   float sum[ThreadRows][ThreadRules];
 #pragma unroll
   for (int a = 0; a < ThreadRows; ++a) {
 #pragma unroll
     for (int b = 0; b < ThreadRules; ++b) sum[a][b] = 0.0f;
   }
+  request(0);
 #pragma unroll 1
-  for (int base = 0; base < stride; base += Depth) {
-    // Neighbouring threads take neighbouring rows or rules, so that what they store lies in different banks.
-#pragma unroll 2
-    for (int i = thread; i < BlockRows * (Depth / 4); i += kThreads) {
-      const int d = i / BlockRows * 4, j = base + d, row = first_row + i % BlockRows;
-      Pack<4> own = filled<4>(0.0f);
-      if (row < control.rows && j < stride) {
-        own = load<4>(rows + static_cast<long long>(row) * stride + j);
-        const Pack<4> origin = load<4>(centres + j);
-#pragma unroll
-        for (int v = 0; v < 4; ++v) own.value[v] -= origin.value[v];
-      }
-#pragma unroll
-      for (int v = 0; v < 4; ++v) x[(d + v) * BlockRows + i % BlockRows] = own.value[v];
-    }
-#pragma unroll 2
-    for (int i = thread; i < BlockRules * (Depth / 4); i += kThreads) {
-      const int d = i / BlockRules * 4, j = base + d, rule = first_rule + i % BlockRules;
-      Pack<4> u = filled<4>(0.0f), mu = filled<4>(0.0f);
-      if (rule < control.rules && j < stride) {
-        const long long at = static_cast<long long>(rule) * stride + j;
-        const Pack<4> m = load<4>(centres + at), s = load<4>(widths + at), origin = load<4>(centres + j);
-#pragma unroll
-        for (int v = 0; v < 4; ++v) {
-          u.value[v] = __fdividef(1.0f, s.value[v]);
-          mu.value[v] = (m.value[v] - origin.value[v]) * u.value[v];
-        }
-      }
-#pragma unroll
-      for (int v = 0; v < 4; ++v) {
-        inverse[(d + v) * BlockRules + i % BlockRules] = u.value[v];
-        scaled_centre[(d + v) * BlockRules + i % BlockRules] = mu.value[v];
-      }
-    }
+  for (int base = 0; base < depth; base += Depth) {
+    copies_arrived();
     __syncthreads();
-#pragma unroll kUnroll
-    for (int d = 0; d < Depth; ++d) {
-      float own_x[ThreadRows], own_inverse[ThreadRules], own_centre[ThreadRules];
-      OfRows::take(own_x, x + d * BlockRows, my_row);
-      OfRules::take(own_inverse, inverse + d * BlockRules, my_rule);
-      OfRules::take(own_centre, scaled_centre + d * BlockRules, my_rule);
-#pragma unroll
-      for (int a = 0; a < ThreadRows; ++a) {
-#pragma unroll
-        for (int b = 0; b < ThreadRules; ++b) {
-          const float z = own_x[a] * own_inverse[b] - own_centre[b];
-          sum[a][b] += z * z;
-        }
-      }
+    if (base + Depth < depth) request(base + Depth);
+    const StageOf stage(memory + (base / Depth & 1) * StageOf::kWords);
+    if (exact) {
+      add_squares<true, BlockRows, BlockRules, ThreadRows, ThreadRules, Depth>(sum, stage, my_row, my_rule);
+    } else {
+      add_squares<false, BlockRows, BlockRules, ThreadRows, ThreadRules, Depth>(sum, stage, my_row, my_rule);
     }
-    __syncthreads();
   }
 #pragma unroll
   for (int a = 0; a < ThreadRows; ++a) {
-    const int row = first_row + OfRows::place(my_row, a);
+    const int row = first_row + my_row + a * kDown;
 #pragma unroll
     for (int b = 0; b < ThreadRules; ++b) {
-      const int rule = first_rule + OfRules::place(my_rule, b);
+      const int rule = first_rule + Packs<ThreadRules, BlockRules>::place(my_rule, b);
       if (row < control.rows && rule < control.rules) {
         log_firing[static_cast<long long>(row) * capacity + rule] = -sum[a][b];
       }
@@ -154,13 +212,13 @@ __global__ void __launch_bounds__(Block)
 #pragma unroll 1
   for (int base = 0; base < outputs; base += kAtATime) {
     float sum = 0.0f, weighted[kAtATime] = {};
-#pragma unroll 2
+#pragma unroll 1
     for (int k = lane; k < control.rules; k += kWarp) {
       const float weight = exp_below(own[k], top);
       sum += weight;
 #pragma unroll
       for (int c = 0; c < kAtATime; ++c) {
-        if (base + c < outputs) weighted[c] += weight * consequents[static_cast<long long>(base + c) * capacity + k];
+        if (base + c < outputs) weighted[c] += weight * consequents[(base + c) * capacity + k];
       }
     }
     if (base == 0) inverse_sum = 1.0f / sum_over_lanes<kWarp>(sum);

@@ -8,6 +8,8 @@ namespace heddle::sonfin {
 
 namespace {
 
+constexpr std::int64_t kPrepareBlock = 128;
+
 /// Names as in predict.cuh.
 struct Shape {
   std::int64_t block_rows, block_rules, thread_rows, thread_rules, depth, combine_block;
@@ -21,8 +23,8 @@ struct Shape {
         combine_block(c.number("combine_size")) {}
 
   std::int64_t threads() const { return block_rows / thread_rows * (block_rules / thread_rules); }
-  /// What fire_rows takes of shared memory.
-  std::int64_t shared_bytes() const { return 4 * depth * (block_rows + 2 * block_rules); }
+  /// What fire_rows takes of shared memory: two stages.
+  std::int64_t shared_bytes() const { return 2 * 4 * (block_rows * (depth + 4) + 2 * depth * block_rules); }
 };
 
 class PredictMapping final : public Mapping {
@@ -85,7 +87,10 @@ class PredictMapping final : public Mapping {
     const Layout where = layout(configuration, problem, device);
     Plan plan;
     plan.samples = samples;
-    plan.kernels = {fmt::format("heddle::sonfin::fire_rows<{}, {}, {}, {}, {}>", shape.block_rows, shape.block_rules,
+    const std::int64_t depth = ceil_div(where.stride, shape.depth) * shape.depth;
+    const std::int64_t pitch = ceil_div(where.capacity, shape.block_rules) * shape.block_rules;
+    plan.kernels = {fmt::format("heddle::sonfin::prepare_rules<{}>", kPrepareBlock),
+                    fmt::format("heddle::sonfin::fire_rows<{}, {}, {}, {}, {}>", shape.block_rows, shape.block_rules,
                                 shape.thread_rows, shape.thread_rules, shape.depth),
                     fmt::format("heddle::sonfin::combine_rows<{}>", shape.combine_block)};
     plan.buffers = {{"centres", 4 * where.antecedents(), Role::input},
@@ -94,6 +99,8 @@ class PredictMapping final : public Mapping {
                     {"control", sizeof(PredictControl), Role::input},
                     {"rows", 4 * samples * where.stride, Role::input},
                     {"outputs", 4 * samples * where.outputs, Role::output},
+                    {"prepared", 3 * 4 * depth * pitch, Role::scratch},
+                    {"quotients", 4 * pitch, Role::scratch},
                     {"log_firing", 4 * samples * where.capacity, Role::scratch}};
     const auto at = [&plan](std::string_view buffer) { return BufferArgument{plan.buffer(buffer), 0}; };
     const auto extent = [](std::int64_t x, std::int64_t y = 1) {
@@ -101,13 +108,21 @@ class PredictMapping final : public Mapping {
     };
     const auto stride = static_cast<std::int32_t>(where.stride);
     const auto capacity = static_cast<std::int32_t>(where.capacity);
+    const auto prepared_depth = static_cast<std::int32_t>(depth), prepared_pitch = static_cast<std::int32_t>(pitch);
+    plan.launches.push_back({.kernel = 0,
+                             .grid = extent(ceil_div(pitch, kPrepareBlock / 32)),
+                             .block = extent(kPrepareBlock),
+                             .shared_bytes = 0,
+                             .arguments = {at("centres"), at("widths"), at("control"), at("prepared"), at("quotients"),
+                                           stride, prepared_depth, prepared_pitch}});
     plan.launches.push_back(
-        {.kernel = 0,
+        {.kernel = 1,
          .grid = extent(ceil_div(where.capacity, shape.block_rules), ceil_div(samples, shape.block_rows)),
          .block = extent(shape.threads()),
          .shared_bytes = shape.shared_bytes(),
-         .arguments = {at("rows"), at("centres"), at("widths"), at("control"), at("log_firing"), stride, capacity}});
-    plan.launches.push_back({.kernel = 1,
+         .arguments = {at("rows"), at("prepared"), at("quotients"), at("control"), at("log_firing"), stride,
+                       prepared_depth, prepared_pitch, capacity}});
+    plan.launches.push_back({.kernel = 2,
                              .grid = extent(ceil_div(samples, shape.combine_block / 32)),
                              .block = extent(shape.combine_block),
                              .shared_bytes = 0,
