@@ -12,7 +12,7 @@
 // | BlockRows, BlockRules   | tile of one block |
 // | ThreadRows, ThreadRules | part of it that one thread keeps in registers (coarsening over rows and rules) |
 // | Depth                   | inputs that are in shared memory at a time; the next ones arrive meanwhile |
-// | Block                   | threads of a block of combine_rows |
+// | Block, Outputs          | threads of a block of combine_rows, and outputs that it sums at a time |
 //
 // Layout: rows, centres and widths are rows of `stride` floats; consequents lie output after output, w_kl at
 // l * capacity + k; log_firing is rows x capacity; outputs rows x L without padding. Prepared rules: three matrices
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
   }
 }
 
-template <int Block>
+template <int Block, int Outputs>
 __global__ void __launch_bounds__(Block)
     combine_rows(const float* log_firing, const float* consequents, const PredictControl* control_at, float* outputs_at,
                  int outputs, int capacity) {
@@ -207,23 +207,22 @@ __global__ void __launch_bounds__(Block)
   float top = -infinity();
   for (int k = lane; k < control.rules; k += kWarp) top = fmaxf(top, own[k]);
   top = largest_over_warp(top);
-  constexpr int kAtATime = 8;  // outputs for which a weight is used once it is there
   float inverse_sum = 0.0f;
 #pragma unroll 1
-  for (int base = 0; base < outputs; base += kAtATime) {
-    float sum = 0.0f, weighted[kAtATime] = {};
+  for (int base = 0; base < outputs; base += Outputs) {
+    float sum = 0.0f, weighted[Outputs] = {};
 #pragma unroll 1
     for (int k = lane; k < control.rules; k += kWarp) {
       const float weight = exp_below(own[k], top);
       sum += weight;
 #pragma unroll
-      for (int c = 0; c < kAtATime; ++c) {
+      for (int c = 0; c < Outputs; ++c) {
         if (base + c < outputs) weighted[c] += weight * consequents[(base + c) * capacity + k];
       }
     }
     if (base == 0) inverse_sum = 1.0f / sum_over_lanes<kWarp>(sum);
 #pragma unroll
-    for (int c = 0; c < kAtATime; ++c) {
+    for (int c = 0; c < Outputs; ++c) {
       weighted[c] = sum_over_lanes<kWarp>(weighted[c]);
       if (lane == 0 && base + c < outputs) {
         outputs_at[static_cast<long long>(row) * outputs + base + c] = weighted[c] * inverse_sum;

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
 #include "heddle/kernels/sonfin/mapping.hpp"
@@ -92,7 +94,8 @@ class PredictMapping final : public Mapping {
     plan.kernels = {fmt::format("heddle::sonfin::prepare_rules<{}>", kPrepareBlock),
                     fmt::format("heddle::sonfin::fire_rows<{}, {}, {}, {}, {}>", shape.block_rows, shape.block_rules,
                                 shape.thread_rows, shape.thread_rules, shape.depth),
-                    fmt::format("heddle::sonfin::combine_rows<{}>", shape.combine_block)};
+                    fmt::format("heddle::sonfin::combine_rows<{}, {}>", shape.combine_block,
+                                std::min<std::int64_t>(16, power_of_two_from(where.outputs)))};
     plan.buffers = {{"centres", 4 * where.antecedents(), Role::input},
                     {"widths", 4 * where.antecedents(), Role::input},
                     {"consequents", 4 * where.consequents(), Role::input},
