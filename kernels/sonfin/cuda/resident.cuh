@@ -25,19 +25,21 @@ namespace heddle::sonfin {
 /// share of 1e-20.
 constexpr float kFarthestShift = 40.0f;
 
-/// Empties the packets of the launch that follows. Grid: enough threads for all.
-__global__ void clear_packets(Packet* packets, int count) {
+/// Before a grid: empties its packets, and puts the progress where no block of the grid writes. Grid: enough threads
+/// for all packets.
+__global__ void begin(Packet* packets, int count, const Progress* progress, Progress* before) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < count) packets[i] = {0.0f, 0.0f, 0.0f, 0};
+  if (i == 0) *before = *progress;
 }
 
 /// Learns the next samples, `samples` of them at most. Rules up to `capacity`, which the grid has to hold; a sample
 /// that wants one more halts it.
 template <int Block, int Lanes, int Packs, int Rules, int Vector, int Outputs, int Storage, int Link>
 __global__ void __launch_bounds__(Block, 1)
-    resident(float* centres, float* widths, float* consequents, const Control* control_at, Progress* progress_at,
-             const float* rows, const float* targets, const int* order, Packet* packets, int samples, int stride,
-             int target_stride, int capacity) {
+    resident(float* centres, float* widths, float* consequents, const Control* control_at, const Progress* before_at,
+             Progress* after, const float* rows, const float* targets, const int* order, Packet* packets, int samples,
+             int stride, int target_stride, int capacity) {
   using Work = Cells<Block, Lanes, Packs, Rules, Vector, Storage>;
   using Exchange = ExchangeSums<Block, Outputs, Link>;
   constexpr int kValueLanes = Exchange::kValueLanes, kChunks = Exchange::kChunks;
@@ -48,7 +50,7 @@ __global__ void __launch_bounds__(Block, 1)
   Work cells(shared);
   Exchange exchange(shared, packets);
   const Control control = *control_at;
-  const Progress before = *progress_at;
+  const Progress before = *before_at;
   exchange.open();
   const int position = before.position;
   const int left = control.end - position < samples ? control.end - position : samples;
@@ -255,8 +257,7 @@ __global__ void __launch_bounds__(Block, 1)
     constexpr unsigned kKeepers = kValueLanes == kWarp ? kAllLanes : (1u << kValueLanes) - 1;
     double total = 0.0;
     for (int from = 0; from < kValueLanes; ++from) total += __shfl_sync(kKeepers, loss, from);
-    if (lane == 0)
-      *progress_at = {rules, position + sample, lost ? kLostBlock : halts ? kFull : 0, 0, before.loss + total};
+    if (lane == 0) *after = {rules, position + sample, lost ? kLostBlock : halts ? kFull : 0, 0, before.loss + total};
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
 #include "heddle/kernels/sonfin/cuda/plan_writer.hpp"
 
@@ -89,14 +90,17 @@ void ResidentShape::write(Plan& plan, const Layout& where, std::int64_t samples)
   plan.buffers.push_back({"packets", kPacketBytes * packets, Role::scratch});
   PlanWriter writer(plan);
   if (link == Link::grid) {
-    plan.kernels.emplace_back("heddle::sonfin::clear_packets");
-    writer.launch(1, ceil_div(packets, 256), 256, 0, {writer.at("packets"), int32(packets)});
+    plan.kernels.emplace_back("heddle::sonfin::begin");
+    plan.buffers.push_back({"before", static_cast<std::int64_t>(sizeof(Progress)), Role::scratch});
+    writer.launch(1, ceil_div(packets, 256), 256, 0,
+                  {writer.at("packets"), int32(packets), writer.at("progress"), writer.at("before")});
   }
-  Launch& launch = writer.launch(
-      0, blocks, block, shared_bytes(),
-      {writer.at("centres"), writer.at("widths"), writer.at("consequents"), writer.at("control"), writer.at("progress"),
-       writer.at("rows"), writer.at("targets"), writer.at("order"), writer.at("packets"), int32(samples),
-       int32(where.stride), int32(where.target_stride), int32(where.capacity)});
+  Launch& launch =
+      writer.launch(0, blocks, block, shared_bytes(),
+                    {writer.at("centres"), writer.at("widths"), writer.at("consequents"), writer.at("control"),
+                     writer.at(link == Link::grid ? "before" : "progress"), writer.at("progress"), writer.at("rows"),
+                     writer.at("targets"), writer.at("order"), writer.at("packets"), int32(samples),
+                     int32(where.stride), int32(where.target_stride), int32(where.capacity)});
   launch.resident = link == Link::grid;
   if (link == Link::cluster) launch.cluster = static_cast<unsigned>(blocks);
 }
