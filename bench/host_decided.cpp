@@ -68,6 +68,9 @@ HostDecidedLearner::HostDecidedLearner(Device& device, const LearningRows& rows,
     Plan fire = plan, learn = plan;
     fire.launches.resize(2);
     learn.launches.erase(learn.launches.begin(), learn.launches.begin() + 2);
+    for (Buffer& buffer : learn.buffers) {
+      if (buffer.role == Role::scratch) buffer.role = Role::state;  // it begins with what the other left
+    }
     const CompileOutcome code = compile_one(device, {&family.source(device.identity().backend), plan.kernels});
     rung->fire = device.prepare(std::move(fire), code.binary, bindings);
     rung->learn = device.prepare(std::move(learn), code.binary, bindings);

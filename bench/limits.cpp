@@ -67,6 +67,41 @@ class Meter {
     return limits;
   }
 
+  Exchange exchange(const std::string& link, std::int64_t blocks, std::int64_t rounds = 4000) {
+    constexpr std::int64_t kBlockWarps = 4;
+    Plan plan;
+    plan.buffers = {{"sink", 4, Role::output}};
+    Launch launch{.kernel = 0, .grid = extent(blocks), .block = extent(kWarp), .arguments = {}};
+    if (link == "grid") {
+      const std::int64_t packets = 2 * kReplicas * blocks;
+      plan.kernels = {kGrid, kClear};
+      plan.buffers.push_back({"packets", 16 * packets, Role::scratch});
+      plan.launches.push_back({.kernel = 1,
+                               .grid = extent((packets + 255) / 256),
+                               .block = extent(256),
+                               .arguments = {BufferArgument{1, 0}, int32(packets)}});
+      launch.resident = true;
+      launch.arguments = {BufferArgument{1, 0}, BufferArgument{0, 0}, int32(rounds)};
+    } else {
+      plan.kernels = {link == "block" ? kBlock : kCluster};
+      if (link == "block") launch.block = extent(kWarp * kBlockWarps);
+      if (link == "cluster") launch.cluster = static_cast<unsigned>(blocks);
+      launch.shared_bytes = link == "block" ? 4 * 8 * kBlockWarps : 4 * (4 + 8 * blocks);
+      launch.arguments = {BufferArgument{0, 0}, int32(rounds)};
+    }
+    plan.launches.push_back(std::move(launch));
+    const double time = fastest(std::move(plan), [&](Execution& execution) {
+      float agreed = 0.0F;
+      execution.synchronize();
+      execution.memory("sink").read(std::as_writable_bytes(std::span(&agreed, 1)));
+      if (!(agreed > 0.99F && agreed < 1.01F)) {
+        throw DeviceFailure(Status::wrong_result,
+                            fmt::format("exchange among {} blocks of a {}: the blocks do not agree", blocks, link));
+      }
+    });
+    return {.link = link, .blocks = blocks, .microseconds = time / static_cast<double>(rounds)};
+  }
+
  private:
   /// Microseconds of the fastest run.
   double fastest(Plan plan, const std::function<void(Execution&)>& check = {}) {
@@ -116,41 +151,6 @@ class Meter {
     return fastest(std::move(plan)) / static_cast<double>(kLaunches);
   }
 
-  Exchange exchange(const std::string& link, std::int64_t blocks) {
-    constexpr std::int64_t kRounds = 4000, kBlockWarps = 4;
-    Plan plan;
-    plan.buffers = {{"sink", 4, Role::output}};
-    Launch launch{.kernel = 0, .grid = extent(blocks), .block = extent(kWarp), .arguments = {}};
-    if (link == "grid") {
-      const std::int64_t packets = 2 * kReplicas * blocks;
-      plan.kernels = {kGrid, kClear};
-      plan.buffers.push_back({"packets", 16 * packets, Role::scratch});
-      plan.launches.push_back({.kernel = 1,
-                               .grid = extent((packets + 255) / 256),
-                               .block = extent(256),
-                               .arguments = {BufferArgument{1, 0}, int32(packets)}});
-      launch.resident = true;
-      launch.arguments = {BufferArgument{1, 0}, BufferArgument{0, 0}, int32(kRounds)};
-    } else {
-      plan.kernels = {link == "block" ? kBlock : kCluster};
-      if (link == "block") launch.block = extent(kWarp * kBlockWarps);
-      if (link == "cluster") launch.cluster = static_cast<unsigned>(blocks);
-      launch.shared_bytes = link == "block" ? 4 * 8 * kBlockWarps : 4 * (4 + 8 * blocks);
-      launch.arguments = {BufferArgument{0, 0}, int32(kRounds)};
-    }
-    plan.launches.push_back(std::move(launch));
-    const double time = fastest(std::move(plan), [&](Execution& execution) {
-      float agreed = 0.0F;
-      execution.synchronize();
-      execution.memory("sink").read(std::as_writable_bytes(std::span(&agreed, 1)));
-      if (!(agreed > 0.99F && agreed < 1.01F)) {
-        throw DeviceFailure(Status::wrong_result,
-                            fmt::format("exchange among {} blocks of a {}: the blocks do not agree", blocks, link));
-      }
-    });
-    return {.link = link, .blocks = blocks, .microseconds = time / static_cast<double>(kRounds)};
-  }
-
   Device& device_;
 };
 
@@ -168,6 +168,10 @@ std::vector<std::string> limits_kernels(const DeviceIdentity& device) {
 }
 
 Limits measure_limits(Device& device) { return Meter(device).measure(); }
+
+Exchange measure_exchange(Device& device, const std::string& link, std::int64_t blocks, std::int64_t rounds) {
+  return Meter(device).exchange(link, blocks, rounds);
+}
 
 Floor training_floor(const Limits& limits, const KernelFamily& family, const DeviceIdentity& device,
                      const Problem& problem) {

@@ -34,6 +34,9 @@ struct Limits {
 [[nodiscard]] std::vector<std::string> limits_kernels(const DeviceIdentity& device);
 /// Takes about a second. Throws DeviceFailure.
 [[nodiscard]] Limits measure_limits(Device& device);
+/// Mean of `rounds`. Throws DeviceFailure, also if the blocks do not agree in the end.
+[[nodiscard]] Exchange measure_exchange(Device& device, const std::string& link, std::int64_t blocks,
+                                        std::int64_t rounds);
 
 struct Floor {
   double microseconds = 0.0;  ///< per sample

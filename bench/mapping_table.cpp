@@ -201,11 +201,11 @@ void run(const Options& options, const std::string& command) {
   ProfileStore atm_store(":memory:", ProfileStore::Access::read_write);
   const std::vector<Problem> problems = cells(family, options);
   say("{}: {} on {} problems", device->label(), device->identity().name, problems.size());
-  const bool gpu = device->identity().backend == "cuda";
+  const std::string& backend = device->identity().backend;
   std::optional<Limits> limits;
-  if (gpu) limits = measure_limits(*device);
+  if (backend == "cuda") limits = measure_limits(*device);
   if (options.budget > 0.0) tune("tuned", evaluator, store, problems, options, options.budget);
-  if (gpu && options.atm_budget > 0.0) {
+  if (backend != "cpu" && options.atm_budget > 0.0) {
     DeviceEvaluator atm(*device, atm_family(), options.seed);
     tune("atm", atm, atm_store, problems, options, options.atm_budget);
   }
@@ -222,7 +222,7 @@ void run(const Options& options, const std::string& command) {
                 {"date", provenance.date},
                 {"tool", provenance.tool},
                 {"family", options.family},
-                {"source_hash", family.source(device->identity().backend).hash()},
+                {"source_hash", family.source(backend).hash()},
                 {"unit", "microseconds per sample"},
                 {"rounds", options.rounds},
                 {"complete", false},

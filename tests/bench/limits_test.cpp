@@ -50,5 +50,17 @@ TEST_CASE("what does not fit on chip moves through memory, at the rate of where 
   CHECK(beyond.microseconds == doctest::Approx((16.0 * 8192 * 1024 + 8 * 8192) / 2e6 + 0.5));
 }
 
+TEST_CASE("blocks of every link agree after every round of exchange") {
+  const auto device = open_device("emulator");
+  for (const auto& [link, blocks] :
+       {std::pair("block", 1), {"cluster", 2}, {"cluster", 7}, {"grid", 2}, {"grid", 37}}) {
+    CAPTURE(link);
+    CAPTURE(blocks);
+    Exchange measured;
+    REQUIRE_NOTHROW(measured = measure_exchange(*device, link, blocks, 5));
+    CHECK(measured.microseconds > 0.0);
+  }
+}
+
 }  // namespace
 }  // namespace heddle::bench
