@@ -15,6 +15,13 @@ CELLS = [(32, 16, 1), (640, 16, 1), (256, 256, 1), (1024, 16, 1), (1024, 512, 1)
          (640, 16, 10), (256, 256, 10), (1024, 16, 10), (1024, 512, 10), (1024, 1024, 10), (642, 16, 26), (500, 617, 26)]
 COLUMNS = {"pytorch captured": "PyTorch, captured", "gpu-fnn": "GPU-FNN", "atm": "ATM", "fixed": "one fixed mapping",
            "default": "heddle, untuned", "chosen": "heddle, tuned", "floor": "floor of the card"}
+MEANINGS = {
+    "pytorch captured": "PyTorch: the same step without the rule decision, captured as a CUDA graph.",
+    "atm": "ATM: architecture-aware thread mapping, the best of its own space (three launches per sample; coarsening, its "
+           "count, block size and threads per rule searched in the same run).",
+    "floor": "Floor: the bytes, the operations and one round of exchange between the blocks that have to share a sample, "
+             "at the rates measured on the card.",
+}
 
 
 def load(name: str):
@@ -25,6 +32,7 @@ def gpu() -> str:
     folder = RESULTS / "nvidia-h200"
     _, found = mapping_table.load(folder / "mapping_table.json", folder / "pytorch_step.json")
     roles = [role for role in COLUMNS if any(role in cell for cell in found.values())]
+    meanings = [MEANINGS[role] for role in roles if role in MEANINGS]
     lines = ["| rules x dim x outputs | " + " | ".join(COLUMNS[role] for role in roles) + " | GPU-FNN / tuned |",
              "|---|" + "--:|" * (len(roles) + 1)]
     for sizes in CELLS:
@@ -32,6 +40,7 @@ def gpu() -> str:
             cell = found[sizes]
             figures = " | ".join(mapping_table.digits(cell[role][0]) if role in cell else "–" for role in roles)
             lines.append(f"| {mapping_table.name(sizes)} | {figures} | {cell['gpu-fnn'][0] / cell['chosen'][0]:.1f} |")
+    lines += ["", " ".join(meanings)] if meanings else []
     for outputs in sorted({sizes[2] for sizes in found}):
         part = {sizes: cell for sizes, cell in found.items() if sizes[2] == outputs}
         if len(part) < 42:
