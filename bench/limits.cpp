@@ -38,7 +38,8 @@ Extent extent(std::int64_t x) { return {.x = static_cast<unsigned>(x)}; }
 /// The template, then all that it includes.
 std::vector<SourceFile> files() {
   std::vector<SourceFile> all = bench_sources();
-  std::ranges::stable_partition(all, [](const SourceFile& file) { return file.name.ends_with("limits.cuh"); });
+  std::stable_partition(all.begin(), all.end(),
+                        [](const SourceFile& file) { return file.name.ends_with("limits.cuh"); });
   return all;
 }
 

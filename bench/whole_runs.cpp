@@ -1,7 +1,7 @@
-// Whole training runs: wall time per epoch, from the first sample with no rule, on the GPU with the profiles there are,
-// on the CPU, and on the GPU with the published ways to map the work: ATM, its space searched for every size that the
-// network passes through, and GPU-FNN with the decision about every sample on the host. Writes JSON for whole_runs.py
-// after every run.
+// Whole training runs: wall time per epoch, from the first sample with no rule, on the GPU, tuned for the sizes that
+// the network passes through or with the profiles there are, on the CPU, and on the GPU with the published ways to map
+// the work: ATM, its space searched for the same sizes, and GPU-FNN with the decision about every sample on the host.
+// Writes JSON for whole_runs.py after every run.
 //
 //   whole_runs --data DIR --profiles h200.sqlite --sets letter,pendigits --epochs 2 --output whole_runs.json
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ struct Options {
   std::string device, data, profiles = ProfileStore::default_file().string(), output = "whole_runs.json", commit;
   std::vector<std::string> sets = training_set_names(), ways{"heddle", "cpu", "atm", "gpu-fnn"};
   std::int64_t epochs = 2, rows = 0;
-  double atm_budget = 15.0, limit = 1e9;
+  double budget = 0.0, atm_budget = 15.0, limit = 1e9;
   std::uint64_t seed = 1;
 };
 
@@ -92,17 +92,27 @@ Json run_learner(Device& device, const std::vector<Profile>& profiles, const Tra
   return {{"setup_seconds", setup}, {"configuration", main_mapping(learner)}, {"epochs", std::move(epochs)}};
 }
 
-/// Profiles of ATM for every capacity that the network passes through.
-std::vector<Profile> search_atm(Device& device, const TrainingSet& set, const Options& options) {
-  ProfileStore store(":memory:", ProfileStore::Access::read_write);
-  DeviceEvaluator evaluator(device, atm_family(), options.seed);
+/// Searches for every capacity that the network passes through; what is found is in `store`.
+void search(Device& device, const KernelFamily& family, ProfileStore& store, const TrainingSet& set, double seconds,
+            std::uint64_t seed) {
+  DeviceEvaluator evaluator(device, family, seed);
   std::vector<Problem> problems;
   for (const std::int64_t rules : rung_capacities(set.rules)) {
     problems.push_back(sonfin::problem(rules, set.rows.dim, set.rows.outputs));
   }
-  StopCondition stop({.seconds = options.atm_budget, .evaluations = {}});
-  (void)Tuner(evaluator, store, {.seed = options.seed}).tune(problems, stop);
-  return store.profiles();
+  StopCondition stop({.seconds = seconds, .evaluations = {}});
+  (void)Tuner(evaluator, store, {.seed = seed}).tune(problems, stop);
+}
+
+Json run_heddle(Device& device, ProfileStore& store, const TrainingSet& set, const Options& options) {
+  if (options.budget > 0.0) search(device, sonfin::train_family(), store, set, options.budget, options.seed);
+  return run_learner(device, store.profiles(), set, options);
+}
+
+Json run_atm(Device& device, const TrainingSet& set, const Options& options) {
+  ProfileStore store(":memory:", ProfileStore::Access::read_write);
+  search(device, atm_family(), store, set, options.atm_budget, options.seed);
+  return run_learner(device, store.profiles(), set, options);
 }
 
 Json run_host_decided(Device& device, const TrainingSet& set, const Options& options) {
@@ -123,8 +133,8 @@ void run(const Options& options, const std::string& command) {
   const auto device = open_device(options.device);
   const auto cpu = open_device("cpu");
   const bool gpu = device->identity().backend != "cpu";
-  const ProfileStore store(options.profiles, ProfileStore::Access::read);
-  const std::vector<Profile> profiles = store.profiles();
+  ProfileStore store(options.profiles,
+                     options.budget > 0.0 ? ProfileStore::Access::read_write : ProfileStore::Access::read);
   Json document{{"command", command},
                 {"commit", options.commit},
                 {"device", device->identity().text()},
@@ -151,9 +161,9 @@ void run(const Options& options, const std::string& command) {
       if ((way == "gpu-fnn" && set.rows.dim > kMostInputsOfGpuFnn) || (!gpu && way != "cpu")) continue;
       Json result;
       try {
-        if (way == "heddle") result = run_learner(*device, profiles, set, options);
-        if (way == "cpu") result = run_learner(*cpu, profiles, set, options);
-        if (way == "atm") result = run_learner(*device, search_atm(*device, set, options), set, options);
+        if (way == "heddle") result = run_heddle(*device, store, set, options);
+        if (way == "cpu") result = run_learner(*cpu, store.profiles(), set, options);
+        if (way == "atm") result = run_atm(*device, set, options);
         if (way == "gpu-fnn") result = run_host_decided(*device, set, options);
       } catch (const DeviceFailure& failure) {
         result = {{"failure", failure.what()}};
@@ -181,6 +191,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"heddle", "cpu", "atm", "gpu-fnn"}));
   app.add_option("--rows", options.rows, "at most so many of each set; 0: all");
   app.add_option("--epochs", options.epochs)->check(CLI::PositiveNumber);
+  app.add_option("--budget", options.budget, "seconds to tune the GPU for one set before; 0: the profiles as they are");
   app.add_option("--atm-budget", options.atm_budget, "seconds to search ATM's space for one set");
   app.add_option("--limit", options.limit, "seconds after which nothing new is begun");
   app.add_option("--seed", options.seed);
