@@ -80,6 +80,7 @@ __global__ void exchange_in_cluster(float* sink, int rounds) {
   float* records = shared.take<float>(2 * 4 * blocks);
   if (lane < 2) Mailbox(boxes + 2 * lane).open();
   cluster_barrier();
+  const float share = 1.0f / static_cast<float>(blocks);
   float value = 1.0f;
 #pragma unroll 1
   for (int round = 0; round < rounds; ++round) {
@@ -89,7 +90,7 @@ __global__ void exchange_in_cluster(float* sink, int rounds) {
     if (lane == 0) box.expect(16 * blocks);
     box.wait(round >> 1);
     const float heard = lane < blocks ? load<4>(now + 4 * lane).value[0] : 0.0f;
-    value = sum_over_lanes<kWarp>(heard) / static_cast<float>(blocks);
+    value = sum_over_lanes<kWarp>(heard) * share;
   }
   cluster_barrier();
   if (lane == 0 && rank == 0) *sink = value;
@@ -106,6 +107,7 @@ __global__ void clear_packets(Packet* packets, int count) {
 /// 2 * kReplicas for each block.
 __global__ void exchange_in_grid(Packet* packets, float* sink, int rounds) {
   const int blocks = static_cast<int>(gridDim.x), lane = static_cast<int>(threadIdx.x);
+  const float share = 1.0f / static_cast<float>(blocks);
   float value = 1.0f;
   bool met = true;
 #pragma unroll 1
@@ -135,7 +137,7 @@ __global__ void exchange_in_grid(Packet* packets, float* sink, int rounds) {
     float heard = 0.0f;
 #pragma unroll
     for (int i = 0; i < kPacketsPerLane; ++i) heard += arrived[i].a;
-    value = sum_over_lanes<kWarp>(heard) / static_cast<float>(blocks);
+    value = sum_over_lanes<kWarp>(heard) * share;
   }
   // 1 if every round brought everybody's number.
   if (lane == 0 && blockIdx.x == 0) *sink = met ? value : -1.0f;
