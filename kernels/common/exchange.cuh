@@ -3,7 +3,9 @@
 // that runs templates without a GPU replaces this file.
 //
 // Memory model: PTX ISA, "Memory Consistency Model". A packet is one single-copy atomic access of 128 bits, so that who
-// reads its stamp has its data; nothing else is ordered by it.
+// reads its stamp has its data; nothing else is ordered by it. The word beside the data is the stamp xor all data:
+// ptxas (13.0) makes of a 128-bit load of which some words are not used several narrower ones, which would be no single
+// access any more. So all words are needed to know the stamp.
 #pragma once
 
 #include "heddle/kernels/common/memory.cuh"
@@ -22,21 +24,22 @@ __device__ __forceinline__ void post(Packet* to, const Packet& packet) {
       "{\n\t.reg .b128 whole;\n\t.reg .b64 low, high;\n\t"
       "mov.b64 low, {%1, %2};\n\tmov.b64 high, {%3, %4};\n\tmov.b128 whole, {low, high};\n\t"
       "st.relaxed.gpu.global.b128 [%0], whole;\n\t}" ::"l"(__cvta_generic_to_global(to)),
-      "r"(__float_as_uint(packet.a)), "r"(__float_as_uint(packet.b)), "r"(__float_as_uint(packet.c)), "r"(packet.stamp)
+      "r"(__float_as_uint(packet.a)), "r"(__float_as_uint(packet.b)), "r"(__float_as_uint(packet.c)),
+      "r"(packet.stamp ^ __float_as_uint(packet.a) ^ __float_as_uint(packet.b) ^ __float_as_uint(packet.c))
       : "memory");
 }
 
 /// One look at a packet in global memory; poll until the stamp is the one awaited.
 __device__ __forceinline__ Packet look(const Packet* from) {
-  unsigned a, b, c, stamp;
+  unsigned a, b, c, mixed;
   asm volatile(
       "{\n\t.reg .b128 whole;\n\t.reg .b64 low, high;\n\t"
       "ld.relaxed.gpu.global.b128 whole, [%4];\n\tmov.b128 {low, high}, whole;\n\t"
       "mov.b64 {%0, %1}, low;\n\tmov.b64 {%2, %3}, high;\n\t}"
-      : "=r"(a), "=r"(b), "=r"(c), "=r"(stamp)
+      : "=r"(a), "=r"(b), "=r"(c), "=r"(mixed)
       : "l"(__cvta_generic_to_global(from))
       : "memory");
-  return {__uint_as_float(a), __uint_as_float(b), __uint_as_float(c), stamp};
+  return {__uint_as_float(a), __uint_as_float(b), __uint_as_float(c), mixed ^ a ^ b ^ c};
 }
 
 /// Whether a thread that polls has waited for longer than any block can lag behind: then one is lost, and waiting on
