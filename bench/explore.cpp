@@ -48,6 +48,7 @@ Outcome measure(Evaluator& evaluator, const Configuration& configuration, const 
     const auto runner = evaluator.prepare(configuration, problem, options.samples);
     (void)runner->time();
     std::vector<double> times;
+    times.reserve(static_cast<std::size_t>(options.rounds));
     for (int round = 0; round < options.rounds; ++round) times.push_back(runner->time());
     runner->check_guards();
     outcome.time = median(times);

@@ -56,15 +56,22 @@ class Meter {
     limits.memory_bytes_per_microsecond = bytes_read(std::max<std::int64_t>(16 * cache, 1 << 30), 1);
     limits.launch_microseconds = launches(false);
     limits.node_microseconds = launches(true);
-    limits.exchanges.push_back(exchange("block", 1));
+    const auto add = [&](const char* link, std::int64_t blocks) {
+      try {
+        limits.exchanges.push_back(exchange(link, blocks));
+      } catch (const DeviceFailure& failure) {
+        if (failure.status() != Status::launch) throw;  // else there is no room for so many at once
+      }
+    };
+    add("block", 1);
     for (const std::int64_t blocks : {2, 4, 8, 16}) {
-      if (device_.identity().compute_capability() >= 90) limits.exchanges.push_back(exchange("cluster", blocks));
+      if (device_.identity().compute_capability() >= 90) add("cluster", blocks);
     }
     const std::int64_t most = std::min(device_.identity().units, kMostBlocks);
     for (const std::int64_t blocks : {16, 32, 64, 96, 128}) {
-      if (blocks < most) limits.exchanges.push_back(exchange("grid", blocks));
+      if (blocks < most) add("grid", blocks);
     }
-    if (most > 1) limits.exchanges.push_back(exchange("grid", most));
+    if (most > 1) add("grid", most);
     return limits;
   }
 

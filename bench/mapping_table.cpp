@@ -156,6 +156,7 @@ Json measure_cell(const Contest& contest, const Problem& problem, const Options&
   const Candidate& chosen = contest.dispatcher.choose(problem);
   const std::vector<Entry> entries = entries_of(contest, problem, chosen);
   std::vector<Configuration> configurations;
+  configurations.reserve(entries.size());
   for (const Entry& entry : entries) configurations.push_back(entry.configuration);
   compile(evaluator, configurations, problem);
   const std::int64_t samples =
@@ -203,7 +204,14 @@ void run(const Options& options, const std::string& command) {
   say("{}: {} on {} problems", device->label(), device->identity().name, problems.size());
   const std::string& backend = device->identity().backend;
   std::optional<Limits> limits;
-  if (backend == "cuda") limits = measure_limits(*device);
+  if (backend == "cuda") {
+    try {
+      limits = measure_limits(*device);
+    } catch (const DeviceFailure& failure) {
+      say("no floor: {}", failure.what());
+      evaluator.check_device();
+    }
+  }
   if (options.budget > 0.0) tune("tuned", evaluator, store, problems, options, options.budget);
   if (backend != "cpu" && options.atm_budget > 0.0) {
     DeviceEvaluator atm(*device, atm_family(), options.seed);

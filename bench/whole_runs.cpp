@@ -119,11 +119,12 @@ Json run_host_decided(Device& device, const TrainingSet& set, const Options& opt
   const Clock::time_point start = Clock::now();
   HostDecidedLearner learner(device, set.rows, set.rules);
   const double setup = seconds_since(start);
-  Json epochs = run_epochs(set, options, [&](auto& network, const auto& control, std::vector<std::int32_t> order) {
-    learner.learn(network, control, order);
-    network = learner.network();
-    return learner.loss();
-  });
+  Json epochs =
+      run_epochs(set, options, [&](auto& network, const auto& control, const std::vector<std::int32_t>& order) {
+        learner.learn(network, control, order);
+        network = learner.network();
+        return learner.loss();
+      });
   return {{"setup_seconds", setup}, {"configuration", "gpu-fnn"}, {"epochs", std::move(epochs)}};
 }
 

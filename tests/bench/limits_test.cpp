@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "heddle/kernels/sonfin/train.hpp"
 
 namespace heddle::bench {
@@ -52,12 +56,13 @@ TEST_CASE("what does not fit on chip moves through memory, at the rate of where 
 
 TEST_CASE("blocks of every link agree after every round of exchange") {
   const auto device = open_device("emulator");
-  for (const auto& [link, blocks] :
-       {std::pair("block", 1), {"cluster", 2}, {"cluster", 7}, {"grid", 2}, {"grid", 37}}) {
-    CAPTURE(link);
-    CAPTURE(blocks);
+  const std::vector<std::pair<std::string, int>> cases{
+      {"block", 1}, {"cluster", 2}, {"cluster", 7}, {"grid", 2}, {"grid", 37}};
+  for (const auto& one : cases) {
+    CAPTURE(one.first);
+    CAPTURE(one.second);
     Exchange measured;
-    REQUIRE_NOTHROW(measured = measure_exchange(*device, link, blocks, 5));
+    REQUIRE_NOTHROW(measured = measure_exchange(*device, one.first, one.second, 5));
     CHECK(measured.microseconds > 0.0);
   }
 }
