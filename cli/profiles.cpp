@@ -40,6 +40,7 @@ void add_profiles(Command& program) {
   Command command = program.add("profiles", "Look into the profile database, carry it between machines");
   add_look(command);
   add_carry(command);
+  add_regret(command);
 }
 
 }  // namespace heddle::cli

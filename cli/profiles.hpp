@@ -1,7 +1,9 @@
 // What the subcommands of `heddle profiles` share.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "heddle/cli/command.hpp"
@@ -17,6 +19,9 @@ struct ProfileOptions {
   std::string file;
   Sizes sizes;
   bool all = false;
+  std::optional<std::int64_t> count;
+  std::optional<double> seconds;
+  std::uint64_t seed = 1;
 };
 
 /// `heddle profiles NAME` with what every subcommand takes. `options` live until `run` has.
@@ -28,6 +33,8 @@ void add_family(Command& command, ProfileOptions& options);
 void add_look(Command& profiles);
 /// profiles_carry.cpp: export, import, verify, prune
 void add_carry(Command& profiles);
+/// profiles_regret.cpp: regret
+void add_regret(Command& profiles);
 
 /// The family called so, or none: a database may know families that this program does not.
 [[nodiscard]] const KernelFamily* find_family(const std::string& name);

@@ -148,11 +148,15 @@ struct Summary {
       std::replace(name.begin(), name.end(), '_', ' ');
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, name);
     }
-    std::string text = fmt::format("\n{} of {} problems tuned in {}; {} configurations tried{}{}\n", reached, problems,
-                                   duration(effort.total), evaluations - recalled, counts.empty() ? "" : ": ", counts);
-    if (recalled > 0) text += fmt::format("{} more were known from earlier runs\n", recalled);
-    text += fmt::format("time went to waiting for the compiler {} s, measuring {} s, verifying {} s\n",
-                        short_number(effort.waiting), short_number(effort.measuring), short_number(effort.verifying));
+    const std::string before = recalled > 0 ? fmt::format(" ({} known from earlier runs)", recalled) : " tried";
+    std::string text = fmt::format("\n{} of {} problems tuned in {}; {} configurations{}{}{}\n", reached, problems,
+                                   duration(effort.total), evaluations, before, counts.empty() ? "" : ": ", counts);
+    const double rest = std::max(0.0, effort.total - effort.waiting - effort.measuring - effort.verifying);
+    text += fmt::format(
+        "time went to waiting for the compiler {} s, measuring {} s, verifying {} s, choosing and recording {} s; the "
+        "compiler worked {} s\n",
+        short_number(effort.waiting), short_number(effort.measuring), short_number(effort.verifying),
+        short_number(rest), short_number(effort.compiling));
     if (gains > 0) {
       text += fmt::format("against the untuned default: {}x on average (geometric mean)\n",
                           short_number(std::exp(log_gain / static_cast<double>(gains))));
@@ -211,7 +215,7 @@ int run(const TuneOptions& options) {
     note(fmt::format("continuing a run that was stopped after {}", duration(whole_run.seconds)));
   }
   ProgressBar bar(options.common.quiet);
-  Json results = Json::array();
+  Json results = Json::array(), losses = Json::object();
   for (const FamilyTask& task : work) {
     if (!options.common.json) {
       print(fmt::format("{}tuning {} on {} ({}), {} problems\n", &task == work.data() ? "" : "\n", task.family->name(),
@@ -227,6 +231,8 @@ int run(const TuneOptions& options) {
       printer.row(result);
       std::fflush(stdout);
     };
+    std::optional<double> expected_loss;
+    callbacks.expected_loss = [&](double loss) { expected_loss = loss; };
     const double share = static_cast<double>(task.problems.size()) / static_cast<double>(waiting);
     StopCondition part = stop.part(share, share);
     waiting -= task.problems.size();
@@ -235,6 +241,12 @@ int run(const TuneOptions& options) {
          Tuner(*evaluator, store, options.tuner, callbacks).tune(task.problems, part, whole_run)) {
       summary.add(result);
       results.push_back(to_json(task.family->name(), result));
+    }
+    losses[std::string(task.family->name())] = number_or_null(expected_loss);
+    if (!options.common.json && expected_loss && task.problems.size() > 1) {
+      bar.clear();
+      print(fmt::format("sizes in between can be expected to lose {:.1f} %; 'heddle profiles regret' measures it\n",
+                        100.0 * *expected_loss));
     }
     if (stop.interrupted()) break;
   }
@@ -257,6 +269,7 @@ int run(const TuneOptions& options) {
                             {"evaluations", summary.evaluations},
                             {"compiler_calls", target->compiler_calls()},
                             {"seconds", to_json(summary.effort)},
+                            {"expected_loss", losses},
                             {"results", results}});
   } else {
     print(summary.text());

@@ -28,6 +28,7 @@ class KnownProfiles {
   /// `profiles`: as they were when the run began. `displaced`: hints alone.
   KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator);
 
+  [[nodiscard]] const std::vector<Profile>& profiles() const noexcept { return profiles_; }
   /// Takes the place of the one with the same key.
   void add(Profile profile);
   /// Profiles that were made in another environment, to be verified again, then problems without a profile, then the

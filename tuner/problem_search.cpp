@@ -294,6 +294,13 @@ std::set<std::string> ProblemSearch::tried() const {
   return texts;
 }
 
+std::optional<double> ProblemSearch::cost(const std::string& configuration) const {
+  const auto index = indices_.find(configuration);
+  if (index == indices_.end()) return std::nullopt;
+  const auto tried = attempts_.find(index->second);
+  return tried == attempts_.end() ? std::nullopt : tried->second.cost;
+}
+
 std::optional<double> ProblemSearch::best() const {
   std::optional<double> fastest;
   for (const auto& [configuration, tried] : attempts_) {

@@ -60,6 +60,8 @@ class ProblemSearch {
   [[nodiscard]] std::int64_t evaluations() const { return static_cast<std::int64_t>(attempts_.size()); }
   /// Canonical texts of what was evaluated.
   [[nodiscard]] std::set<std::string> tried() const;
+  /// What a configuration took, or at least took, if it was evaluated and did not fail; microseconds per sample.
+  [[nodiscard]] std::optional<double> cost(const std::string& configuration) const;
   /// Fastest so far, and the default's; microseconds per sample.
   [[nodiscard]] std::optional<double> best() const;
   [[nodiscard]] std::optional<double> baseline() const;

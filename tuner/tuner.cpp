@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "heddle/tuner/agenda.hpp"
+#include "heddle/tuner/coverage.hpp"
 #include "heddle/tuner/journal.hpp"
 #include "heddle/tuner/problem_search.hpp"
 #include "heddle/tuner/reporter.hpp"
@@ -28,17 +29,24 @@ class Run {
       : evaluator_(evaluator),
         store_(store),
         options_(options),
+        callbacks_(callbacks),
         strategy_(strategy(options.strategy)),
         stop_(stop),
         known_(store.profiles_before(run), store.displaced(), evaluator),
         agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
         reporter_(callbacks, stop, agenda_.size()),
-        journal_(store, evaluator, run) {}
+        journal_(store, evaluator, run),
+        coverage_(evaluator.family().axes(), problems) {
+    for (const Visit& visit : agenda_) {
+      if (visit.search && visit.profile) coverage_.add_tuned(visit.problem);
+    }
+  }
 
   std::vector<TuningResult> tune() {
     const double first_pass = agenda_.size() > 1 ? kFirstPass : 1.0;
     search_each({.begin = 0.0, .length = first_pass});
     if (agenda_.size() > 1) try_later_winners({.begin = first_pass, .length = 1.0 - first_pass});
+    if (callbacks_.expected_loss) callbacks_.expected_loss(coverage_.expected_loss());
     return std::move(results_);
   }
 
@@ -51,12 +59,36 @@ class Run {
   void search_each(const Pass& pass) {
     StopCondition stop = stop_.part(pass.length, 1.0);
     for (std::size_t i = 0; i < agenda_.size() && (i == 0 || !stop.reached()); ++i) {
+      choose(i);
       const double share = 1.0 / static_cast<double>(agenda_.size() - i);
       StopCondition slice = stop.part(share, share);
       results_.push_back(agenda_[i].search ? visit(i, agenda_[i], known_.hints(agenda_[i].problem, kHints), pass, slice)
                                            : measure_again(i, pass, slice));
       reporter_.result(results_.back());
     }
+  }
+
+  /// Brings the problem that is worth most to place `i` of the agenda, among those without a profile that are left.
+  void choose(std::size_t i) {
+    const auto unknown = [](const Visit& visit) { return visit.search && !visit.profile; };
+    if (!unknown(agenda_[i])) return;
+    std::vector<Problem> left;
+    for (std::size_t k = i; k < agenda_.size() && unknown(agenda_[k]); ++k) left.push_back(agenda_[k].problem);
+    const auto first = agenda_.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto chosen = first + static_cast<std::ptrdiff_t>(coverage_.next(left));
+    std::rotate(first, chosen, chosen + 1);
+  }
+
+  /// What the winners of other problems lose here.
+  void learn(const ProblemSearch& search, const TuningResult& result) {
+    if (!result.profile) return;
+    for (const Profile& other : known_.profiles()) {
+      const auto cost = search.cost(other.configuration);
+      if (cost && other.key.problem != result.problem) {
+        coverage_.learn(other.key.problem, result.problem, *cost / result.profile->time - 1.0);
+      }
+    }
+    coverage_.add_tuned(result.problem);
   }
 
   /// A handful of measurements where something has changed since a profile was made; a search only where the ranking
@@ -107,6 +139,7 @@ class Run {
     tried_[index].merge(search.tried());
 
     TuningResult result = search.result();
+    learn(search, result);
     result.searched = visit.search;
     result.change = visit.change;
     if (result.profile) {
@@ -124,12 +157,14 @@ class Run {
   Evaluator& evaluator_;
   ProfileStore& store_;
   const TunerOptions& options_;
+  const TunerCallbacks& callbacks_;
   const StrategyEntry& strategy_;
   StopCondition& stop_;
   KnownProfiles known_;
-  const std::vector<Visit> agenda_;
+  std::vector<Visit> agenda_;
   Reporter reporter_;
   Journal journal_;
+  Coverage coverage_;
   ProblemSearch::Pace pace_;
   std::int64_t visits_ = 0;
   std::vector<std::set<std::string>> tried_;  ///< canonical texts, by place in the agenda

@@ -15,6 +15,8 @@ namespace heddle {
 struct TunerCallbacks {
   std::function<void(const TuningProgress&)> progress;  ///< after every evaluation and every stage
   std::function<void(const TuningResult&)> result;      ///< after every problem, and again if it was improved
+  /// At the end: what sizes between the tuned ones can be expected to lose, as a fraction of the best time.
+  std::function<void(double)> expected_loss;
 };
 
 /// Evaluator and store must outlive it.

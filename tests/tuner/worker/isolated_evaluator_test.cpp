@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "heddle/kernels/sonfin/network.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
@@ -117,6 +118,24 @@ TEST_CASE("a worker that somebody kills is replaced, whoever is running or compi
   }
   REQUIRE(::kill(worker.process(), SIGKILL) == 0);
   evaluator.check_device();
+}
+
+TEST_CASE("a compiler that crashes fails the one configuration that makes it crash") {
+  WorkerOptions crashing = options();
+  crashing.device = "crashing compiler";
+  Worker worker(crashing);
+  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3);
+  const std::vector<Configuration> all{configuration("good", 1), configuration("good", 2), configuration("even"),
+                                       configuration("good", 4), configuration("outside")};
+  const auto compilation = evaluator.compile(all, problem(64));
+  std::map<std::string, bool> compiled;
+  while (const auto done = compilation->next()) {
+    CHECK(compiled.emplace(all.at(done->index).text(), done->compiled).second);
+    if (!done->compiled) CHECK(done->log.find("signal 6") != std::string::npos);
+  }
+  REQUIRE(compiled.size() == all.size());
+  for (const auto& [text, good] : compiled) CHECK(good == (text != "kind=even work=1"));
+  CHECK(evaluator.prepare(all[0], problem(64), 32)->time() > 0.0);
 }
 
 TEST_CASE("killed at random moments, a search still finds the winner") {

@@ -1,14 +1,52 @@
-// The worker process of the tests: it knows their families beside heddle's own.
-#include <stdexcept>
+// The worker process of the tests: it knows their families beside heddle's own, and a device whose compiler crashes.
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "heddle/tuner/worker/child_process.hpp"
 #include "heddle/tuner/worker/serve.hpp"
 #include "tuner/worker/faulty_family.hpp"
 
+namespace {
+
+using namespace heddle;
+
+/// The CPU, but that compiling a kernel called "even" ends the process.
+class CrashingCompiler final : public Device {
+ public:
+  std::string label() const override { return cpu_->label(); }
+  const DeviceIdentity& identity() const override { return cpu_->identity(); }
+  const Provenance& provenance() const override { return cpu_->provenance(); }
+  std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) override {
+    for (const CompileRequest& request : requests) {
+      for (const std::string& kernel : request.kernels) {
+        if (kernel.find("::even<") != std::string::npos) std::abort();
+      }
+    }
+    return cpu_->compile(std::move(requests));
+  }
+  std::int64_t compiler_calls() const override { return cpu_->compiler_calls(); }
+  std::shared_ptr<Memory> allocate(std::int64_t bytes) override { return cpu_->allocate(bytes); }
+  std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary, Bindings bindings) override {
+    return cpu_->prepare(std::move(plan), std::move(binary), std::move(bindings));
+  }
+
+ private:
+  std::unique_ptr<Device> cpu_ = open_device("cpu");
+};
+
+}  // namespace
+
 int main() {
-  heddle::WorkerWorld world;
-  world.find = [](const std::string& name) -> const heddle::KernelFamily& {
-    return name == "faulty" ? heddle::test::faulty_family() : heddle::family(name);
+  WorkerWorld world;
+  world.find = [](const std::string& name) -> const KernelFamily& {
+    return name == "faulty" ? test::faulty_family() : family(name);
   };
-  return heddle::serve(heddle::ChildProcess::kDescriptor, world);
+  world.open = [](const std::string& label) -> std::unique_ptr<Device> {
+    if (label == "crashing compiler") return std::make_unique<CrashingCompiler>();
+    return open_device(label);
+  };
+  return serve(ChildProcess::kDescriptor, world);
 }

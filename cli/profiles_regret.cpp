@@ -1,0 +1,125 @@
+// heddle profiles regret: tunes sizes between those that were tuned, and says what the dispatcher's choice loses there.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "heddle/cli/interrupt.hpp"
+#include "heddle/cli/json.hpp"
+#include "heddle/cli/output.hpp"
+#include "heddle/cli/problems.hpp"
+#include "heddle/cli/profiles.hpp"
+#include "heddle/kernels/error.hpp"
+#include "heddle/tuner/regret.hpp"
+#include "heddle/tuner/worker/isolated_evaluator.hpp"
+
+namespace heddle::cli {
+namespace {
+
+constexpr std::int64_t default_count = 30;
+constexpr double default_seconds = 10.0;  // for each problem
+
+Json to_json(const Regret& regret, const std::string& family) {
+  return {{"family", family},
+          {"problem", cli::to_json(regret.problem)},
+          {"chosen", regret.chosen},
+          {"reason", regret.reason},
+          {"best", regret.best},
+          {"chosen_microseconds_per_sample", regret.chosen_time},
+          {"best_microseconds_per_sample", regret.best_time},
+          {"loss", regret.loss},
+          {"evaluations", regret.evaluations}};
+}
+
+int regret(const ProfileOptions& options) {
+  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read);
+  Worker worker({.device = options.device});
+  std::vector<const KernelFamily*> asked;
+  for (const KernelFamily* each : families()) {
+    if (each->supports(worker.identity().backend) && (options.family.empty() || each->name() == options.family)) {
+      asked.push_back(each);
+    }
+  }
+  catch_interrupts();
+  ProgressBar bar(options.common.quiet);
+  Json records = Json::array();
+  Table table({{"family"},
+               {"problem"},
+               {"chosen us", Table::Align::right},
+               {"best us", Table::Align::right},
+               {"loss", Table::Align::right},
+               {"chosen because"}});
+  std::vector<double> losses;
+  for (const KernelFamily* family : asked) {
+    const std::vector<Profile> profiles = store.profiles(std::string(family->name()));
+    std::vector<Problem> tuned;
+    for (const Profile& profile : profiles) {
+      if (profile.key.device == worker.identity() && !is_stale(profile) &&
+          matches(profile.key.problem, options.sizes)) {
+        tuned.push_back(profile.key.problem);
+      }
+    }
+    const auto between =
+        problems_between(tuned, static_cast<std::size_t>(options.count.value_or(default_count)), options.seed);
+    TunerOptions tuner;
+    tuner.seed = options.seed;
+    IsolatedEvaluator evaluator(worker, *family, options.seed);
+    for (std::size_t i = 0; i < between.size() && !interrupted(); ++i) {
+      bar.show(static_cast<double>(i) / static_cast<double>(between.size()),
+               fmt::format("{}/{}  {} {}", i + 1, between.size(), family->name(), between[i].text()));
+      StopCondition stop({.seconds = options.seconds.value_or(default_seconds), .evaluations = {}}, interrupted);
+      const Regret found = measure_regret(evaluator, profiles, between[i], tuner, stop);
+      if (interrupted()) break;
+      losses.push_back(found.loss);
+      records.push_back(to_json(found, std::string(family->name())));
+      table.row({std::string(family->name()), found.problem.text(), short_number(found.chosen_time),
+                 short_number(found.best_time), fmt::format("{:.1f} %", 100.0 * found.loss), found.reason});
+    }
+  }
+  bar.clear();
+  if (losses.empty() && !interrupted()) {
+    throw Error(ErrorKind::profiles,
+                fmt::format("profile database {}: no sizes between those that were tuned for {}; 'heddle tune' with at "
+                            "least two sizes of an axis makes some",
+                            store.file().string(), worker.label()));
+  }
+  double sum = 0.0;
+  for (const double loss : losses) sum += loss;
+  const double mean = losses.empty() ? 0.0 : sum / static_cast<double>(losses.size());
+  const double worst = losses.empty() ? 0.0 : *std::max_element(losses.begin(), losses.end());
+  if (options.common.json) {
+    print_document("profiles regret", {{"profiles", store.file().string()},
+                                       {"device", worker.label()},
+                                       {"seed", options.seed},
+                                       {"mean", mean},
+                                       {"worst", worst},
+                                       {"records", records}});
+  } else if (!losses.empty()) {
+    print(table.text());
+    print(
+        fmt::format("\n{} sizes between those that were tuned: the choice loses {:.1f} % on average, {:.1f} % at "
+                    "worst\n",
+                    losses.size(), 100.0 * mean, 100.0 * worst));
+  }
+  return interrupted() ? exit_interrupted : 0;
+}
+
+}  // namespace
+
+void add_regret(Command& profiles) {
+  auto options = std::make_shared<ProfileOptions>();
+  Command command =
+      add_subcommand(profiles, "regret", "Tune sizes between those that were tuned, and compare", options, regret);
+  add_family(command, *options);
+  add_sizes(command, options->sizes, true);
+  add_device(command, options->device);
+  command.option("--count", "N", fmt::format("How many sizes of each family [default: {}]", default_count),
+                 [options](const std::string& text) { options->count = read_integer("--count", text, 1, 10000); });
+  command.option("--budget", "TIME", "Time for each of them, as 30s or 5m [default: 10s]",
+                 [options](const std::string& text) { options->seconds = read_duration("--budget", text); });
+  command.option("--seed", "N", "Of sizes, search and workload [default: 1]", [options](const std::string& text) {
+    options->seed = static_cast<std::uint64_t>(read_integer("--seed", text, 0));
+  });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,86 @@
+#include "heddle/tuner/coverage.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "fake_family.hpp"
+
+using namespace heddle;
+
+namespace {
+
+const std::vector<Axis> axes{{.name = "size", .weight = 1.0, .maximum = 1 << 20}};
+
+std::vector<Problem> doublings() {
+  std::vector<Problem> all;
+  for (std::int64_t size = 16; size <= 4096; size *= 2) all.push_back(fake::problem(size));
+  return all;
+}
+
+double loss_after(const std::vector<Problem>& tuned) {
+  Coverage coverage(axes, doublings());
+  for (const Problem& problem : tuned) coverage.add_tuned(problem);
+  return coverage.expected_loss();
+}
+
+}  // namespace
+
+TEST_CASE("the middle of a range comes first, and then the largest gaps") {
+  Coverage coverage(axes, doublings());
+  CHECK(coverage.expected_loss() == 1.0);
+  std::vector<Problem> left = doublings();
+  std::vector<std::int64_t> order;
+  double before = 1.0;
+  while (!left.empty()) {
+    const std::size_t chosen = coverage.next(left);
+    order.push_back(left[chosen].at("size"));
+    coverage.add_tuned(left[chosen]);
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(chosen));
+    CHECK(coverage.expected_loss() <= before);
+    before = coverage.expected_loss();
+  }
+  CHECK(order[0] == 256);
+  CHECK(std::max(order[1], order[2]) > 256);
+  CHECK(std::min(order[1], order[2]) < 256);
+}
+
+TEST_CASE("the chosen order leaves less loss than orders by chance on average, however early it ends") {
+  for (const std::size_t count : {2U, 3U, 4U}) {
+    Coverage coverage(axes, doublings());
+    for (std::size_t i = 0; i < count; ++i) coverage.add_tuned(doublings()[coverage.next(doublings())]);
+    std::mt19937 random(5);
+    double sum = 0.0;
+    for (int times = 0; times < 100; ++times) {
+      std::vector<Problem> others = doublings();
+      std::shuffle(others.begin(), others.end(), random);
+      others.resize(count);
+      sum += loss_after(others) / 100.0;
+    }
+    CHECK(coverage.expected_loss() < 0.9 * sum);
+  }
+}
+
+TEST_CASE("where winners do not carry over, more is tuned") {
+  Coverage coverage(axes, doublings());
+  for (const std::int64_t size : {16, 256, 4096}) coverage.add_tuned(fake::problem(size));
+  const double unlearnt = coverage.expected_loss();
+  for (int times = 0; times < 10; ++times) {
+    coverage.learn(fake::problem(256), fake::problem(1024), 0.8);
+    coverage.learn(fake::problem(256), fake::problem(64), 0.0);
+  }
+  CHECK(coverage.expected_loss() > unlearnt);
+  CHECK(coverage.next({fake::problem(64), fake::problem(1024)}) == 1);
+  Coverage flat(axes, doublings());
+  flat.add_tuned(fake::problem(256));
+  for (int times = 0; times < 1000; ++times) flat.learn(fake::problem(256), fake::problem(32), 0.0);
+  CHECK(flat.expected_loss() < 0.05);
+}
+
+TEST_CASE("one size alone") {
+  Coverage coverage(axes, {fake::problem(64)});
+  coverage.add_tuned(fake::problem(64));
+  CHECK(coverage.expected_loss() == 0.0);
+  CHECK(coverage.next({fake::problem(64)}) == 0);
+}

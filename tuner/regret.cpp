@@ -1,0 +1,98 @@
+#include "heddle/tuner/regret.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+#include "heddle/tuner/finals.hpp"
+#include "heddle/tuner/statistics.hpp"
+#include "heddle/tuner/tuner.hpp"
+
+namespace heddle {
+
+namespace {
+
+/// Uniform in [0, 1), the same with every library.
+double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+
+std::vector<Finalist> compare(Evaluator& evaluator, const std::vector<Configuration>& configurations,
+                              const Problem& problem, std::int64_t samples, const TunerOptions& options) {
+  const auto compilation = evaluator.compile(configurations, problem);
+  while (compilation->next()) {
+  }
+  std::vector<Finalist> finalists(configurations.size());
+  for (std::size_t i = 0; i < finalists.size(); ++i) finalists[i].configuration = i;
+  run_finals(
+      finalists, [&](std::size_t i) { return evaluator.prepare(configurations[i], problem, samples); },
+      {.minimum_rounds = options.minimum_repetitions,
+       .maximum_rounds = options.maximum_repetitions,
+       .seed = options.seed},
+      [](int) { return false; });
+  return finalists;
+}
+
+}  // namespace
+
+std::vector<Problem> problems_between(const std::vector<Problem>& tuned, std::size_t count, std::uint64_t seed) {
+  std::set<Problem> taken(tuned.begin(), tuned.end());
+  std::vector<Problem> found;
+  std::mt19937_64 random(seed);
+  for (std::size_t attempts = 0; !tuned.empty() && found.size() < count && attempts < 100 * count; ++attempts) {
+    Problem problem = tuned.front();
+    for (const Problem::Size& size : tuned.front().sizes()) {
+      const auto [least, most] =
+          std::minmax_element(tuned.begin(), tuned.end(),
+                              [&](const Problem& a, const Problem& b) { return a.at(size.name) < b.at(size.name); });
+      const double low = std::log2(static_cast<double>(least->at(size.name)));
+      const double high = std::log2(static_cast<double>(most->at(size.name)));
+      problem = problem.with(size.name, std::llround(std::exp2(std::lerp(low, high, uniform(random)))));
+    }
+    if (taken.insert(problem).second) found.push_back(std::move(problem));
+  }
+  return found;
+}
+
+Regret measure_regret(Evaluator& evaluator, const std::vector<Profile>& profiles, const Problem& problem,
+                      const TunerOptions& options, StopCondition& stop) {
+  const KernelFamily& family = evaluator.family();
+  const Dispatcher dispatcher(evaluator.device(), family, profiles);
+  const Candidate& chosen = dispatcher.choose(problem);
+  Regret regret{.problem = problem, .chosen = chosen.configuration.text(), .reason = chosen.reason, .best = {}};
+
+  ProfileStore scratch(":memory:", ProfileStore::Access::read_write);
+  Profile start;  // so that the choice takes part
+  start.key = {.device = evaluator.device(), .family = std::string(family.name()), .problem = problem};
+  start.source_hash = family.source(evaluator.device().backend).hash();
+  start.configuration = regret.chosen;
+  start.time = 1.0;
+  scratch.keep(start);
+  const auto results = Tuner(evaluator, scratch, options).tune({problem}, stop);
+  const std::optional<Profile> winner = results.empty() ? std::nullopt : results.front().profile;
+  const std::int64_t samples = winner ? winner->samples : 64;
+  regret.best = winner ? winner->configuration : regret.chosen;
+  regret.evaluations = results.empty() ? 0 : results.front().evaluations();
+
+  std::vector<Configuration> pair{chosen.configuration};
+  if (regret.best != regret.chosen) pair.push_back(family.space(evaluator.device()).parse(regret.best));
+  const std::vector<Finalist> timed = compare(evaluator, pair, problem, samples, options);
+  if (timed.front().failed()) {
+    throw Error(ErrorKind::device, fmt::format("{} {}: the dispatcher's choice fails: {}", family.name(),
+                                               problem.text(), timed.front().message));
+  }
+  regret.chosen_time = regret.best_time = median(timed.front().times);
+  if (timed.size() == 1 || timed.back().failed() || !clearly_slower(timed.front().times, timed.back().times)) {
+    regret.best = regret.chosen;
+    return regret;
+  }
+  regret.best_time = median(timed.back().times);
+  regret.loss = regret.chosen_time / regret.best_time - 1.0;
+  return regret;
+}
+
+}  // namespace heddle

@@ -1,0 +1,37 @@
+// How much slower the dispatcher's choice is on sizes that nobody tuned than the best that a search finds there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/profiles/measurement.hpp"
+#include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/stop_condition.hpp"
+#include "heddle/tuner/tuning_result.hpp"
+
+namespace heddle {
+
+struct Regret {
+  Problem problem;
+  std::string chosen;                         ///< what the dispatcher chooses, canonical text
+  std::string reason;                         ///< why, in one line
+  std::string best;                           ///< the winner of a search there; the choice itself if nothing is faster
+  double chosen_time = 0.0, best_time = 0.0;  ///< medians of interleaved repetitions, microseconds per sample
+  /// chosen_time / best_time - 1; 0 if the two cannot be told apart.
+  double loss = 0.0;
+  std::int64_t evaluations = 0;  ///< of the search
+};
+
+/// `count` problems with sizes drawn log-uniformly between the smallest and the largest of `tuned`, none of which is
+/// tuned. Fewer if there is no room between them. The same arguments give the same problems.
+[[nodiscard]] std::vector<Problem> problems_between(const std::vector<Problem>& tuned, std::size_t count,
+                                                    std::uint64_t seed);
+
+/// Searches at `problem` as the tuner does, the choice taking part, then times winner and choice in turns. Stores
+/// nothing. `profiles`: what the dispatcher chooses from. Throws Error(device) if not even the choice can run there.
+[[nodiscard]] Regret measure_regret(Evaluator& evaluator, const std::vector<Profile>& profiles, const Problem& problem,
+                                    const TunerOptions& options, StopCondition& stop);
+
+}  // namespace heddle
