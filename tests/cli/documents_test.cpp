@@ -1,6 +1,8 @@
 // With --json there is one document on standard output and nothing else; without, what people read.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
@@ -95,6 +97,33 @@ TEST_CASE("tune, train, predict and carry") {
     CHECK(document(place, {"profiles", "list", "--profiles", other})["records"][0]["state"] == "current");
     CHECK(document(place, {"profiles", "prune", "--profiles", other})["records"] == 0);
   }
+}
+
+TEST_CASE("a run that is killed continues, and what sizes in between lose is measured") {
+  const Workplace place;
+  const std::string file = place.path("p.sqlite").string();
+  const std::vector<std::string> tune{
+      "tune",      "--device", "cpu",        "--family", "sonfin-train",  "--rules", "8,32",       "--dim", "4,16",
+      "--outputs", "1",        "--strategy", "random",   "--evaluations", "40",      "--profiles", file};
+  const Process killed = place.start(tune);
+  const auto measured = [&] {
+    const Outcome shown = place.run({"profiles", "show", "--profiles", file});
+    return shown.code == 0 && shown.out.find("correct") != std::string::npos;
+  };
+  for (int tries = 0; tries < 600 && !measured(); ++tries) usleep(50'000);
+  kill(killed.id, SIGKILL);
+  (void)place.wait(killed);
+  const Outcome again = place.run(tune);
+  CHECK(again.code == 0);
+  const json listed = document(place, {"profiles", "list", "--profiles", file});
+  CHECK(listed["records"].size() == 4);
+  const json regret = document(place, {"profiles", "regret", "--device", "cpu", "--family", "sonfin-train", "--count",
+                                       "2", "--budget", "1s", "--profiles", file});
+  REQUIRE(regret["records"].size() == 2);
+  CHECK(regret["worst"].get<double>() >= regret["mean"].get<double>());
+  CHECK(regret["records"][0]["problem"]["rules"].get<int>() >= 8);
+  check_refused(place.run({"profiles", "regret", "--device", "cpu", "--profiles", place.path("none").string()}), 5,
+                {"no sizes between"});
 }
 
 TEST_CASE("regression") {
