@@ -165,6 +165,13 @@ struct Summary {
   }
 };
 
+double read_rate(const std::string& option, const std::string& text, double most) {
+  const double value = read_real(option, text);
+  if (value > 0.0 && value <= most) return value;
+  throw Error(ErrorKind::usage,
+              fmt::format("option {}: found '{}', expected a number above 0 and up to {}", option, text, most));
+}
+
 void check_recordable(const TuneOptions& options, const std::vector<FamilyTask>& work) {
   std::size_t problems = 0;
   for (const FamilyTask& task : work) problems += task.problems.size();
@@ -188,6 +195,10 @@ std::size_t write_record(const TuneOptions& options, const ProfileStore& store, 
 int run(const TuneOptions& options) {
   if (!options.replay.empty() && !options.device.empty()) {
     throw Error(ErrorKind::usage, "option --replay: takes the place of a device, so --device makes no sense");
+  }
+  const bool peak = options.tuner.peak_bytes_per_second > 0.0 || options.tuner.peak_operations_per_second > 0.0;
+  if (options.tuner.target && !peak) {
+    throw Error(ErrorKind::usage, "option --target: needs --peak-bandwidth or --peak-rate to be a fraction of");
   }
   const auto target = options.replay.empty() ? device_target(options.device) : replay_target(options.replay);
   const auto work = target->tasks(options.families, options.sizes);
@@ -302,6 +313,19 @@ void add_tune(Command& program) {
   command.option(
       "--evaluations", "N", "Configurations to try at most, all problems together",
       [options](const std::string& text) { options->budget.evaluations = read_integer("--evaluations", text, 1); });
+  command.option("--patience", "N", "End the search for a problem after N configurations in a row without a gain",
+                 [options](const std::string& text) { options->tuner.patience = read_integer("--patience", text, 1); });
+  command.option("--target", "F",
+                 "End it at this fraction of the speed that the peak rates allow; needs one of the next two",
+                 [options](const std::string& text) { options->tuner.target = read_rate("--target", text, 1.0); });
+  command.option("--peak-bandwidth", "GB/s", "Bytes that the device moves per second at best",
+                 [options](const std::string& text) {
+                   options->tuner.peak_bytes_per_second = 1e9 * read_rate("--peak-bandwidth", text, 1e9);
+                 });
+  command.option("--peak-rate", "GFLOP/s", "Operations that the device does per second at best",
+                 [options](const std::string& text) {
+                   options->tuner.peak_operations_per_second = 1e9 * read_rate("--peak-rate", text, 1e9);
+                 });
   command.option("--seed", "N", fmt::format("Of the search and of the workload [default: {}]", options->tuner.seed),
                  [options](const std::string& text) {
                    options->tuner.seed = static_cast<std::uint64_t>(read_integer("--seed", text, 0));

@@ -30,7 +30,14 @@ KnownProfiles::KnownProfiles(std::vector<Profile> profiles, std::vector<Profile>
     return profile.key.family == family_.name() && profile.key.device == evaluator.device();
   };
   for (Profile& profile : profiles) {
-    if (ours(profile)) add(std::move(profile));
+    const bool alike = profile.key.family == family_.name() &&
+                       profile.key.device.backend == evaluator.device().backend &&
+                       profile.key.device.architecture == evaluator.device().architecture;
+    if (ours(profile)) {
+      add(std::move(profile));
+    } else if (alike) {
+      displaced_.push_back(std::move(profile));
+    }
   }
   for (Profile& profile : displaced) {
     if (ours(profile)) displaced_.push_back(std::move(profile));

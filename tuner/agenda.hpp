@@ -25,7 +25,8 @@ struct Visit {
 /// The profiles of one family and device while a run goes on.
 class KnownProfiles {
  public:
-  /// `profiles`: as they were when the run began. `displaced`: hints alone.
+  /// `profiles`: as they were when the run began; those of other devices of the same architecture are hints alone.
+  /// `displaced`: hints alone.
   KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator);
 
   [[nodiscard]] const std::vector<Profile>& profiles() const noexcept { return profiles_; }
@@ -37,7 +38,7 @@ class KnownProfiles {
   /// Whether any of them says at which clocks it was measured.
   [[nodiscard]] bool know_clocks() const;
   /// The configurations of the profile of `problem` and of those nearest to it that it allows, nearest first, at most
-  /// `count`.
+  /// `count`; of equally near ones those of this device first.
   [[nodiscard]] std::vector<Configuration> hints(const Problem& problem, std::size_t count) const;
 
  private:

@@ -91,7 +91,10 @@ void ProblemSearch::screen_first(const std::vector<Configuration>& hints) {
 }
 
 void ProblemSearch::screen(Strategy& strategy, StopCondition& stop, Pace& pace) {
-  for (const auto& [configuration, tried] : attempts_) strategy.observe(configuration, tried);
+  for (const auto& [configuration, tried] : attempts_) {
+    strategy.observe(configuration, tried);
+    stop.observe(tried.cost);
+  }
   const auto room = [&](std::size_t under_way) {  // never compile more than may still be tried
     const auto left = static_cast<std::size_t>(stop.evaluations_left().value_or(kLargestBatch + under_way));
     return std::min(pace.batch_size(evaluator_.shares_processor(), stop.seconds_left()),
@@ -184,6 +187,7 @@ bool ProblemSearch::try_all(Batch& batch, StopCondition& stop, Strategy* strateg
       if (journal_.first_time(problem_, configurations_[configuration].text())) stop.count_evaluation();
     }
     attempts_[configuration] = observation;
+    stop.observe(observation.cost);
     if (strategy != nullptr) strategy->observe(configuration, observation);
     report_(Stage::screening, *this);
   }

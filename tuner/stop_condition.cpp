@@ -15,7 +15,15 @@ StopCondition::StopCondition(Budget budget, std::function<bool()> interrupted, C
 
 bool StopCondition::reached() const {
   if (unlimited_) return interrupted();
+  if (satisfaction_.without_gain && best_ && since_gain_ >= *satisfaction_.without_gain) return true;
+  if (satisfaction_.good_enough && best_ && *best_ <= *satisfaction_.good_enough) return true;
   return interrupted() || seconds_left() == 0.0 || evaluations_left() == 0 || (whole_ != nullptr && whole_->reached());
+}
+
+void StopCondition::observe(const std::optional<double>& cost) {
+  const bool faster = cost && (!best_ || *cost < *best_);
+  since_gain_ = faster ? 0 : since_gain_ + 1;
+  if (faster) best_ = cost;
 }
 
 bool StopCondition::interrupted() const { return interrupted_ && interrupted_(); }

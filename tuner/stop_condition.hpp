@@ -27,6 +27,17 @@ class StopCondition {
   [[nodiscard]] bool interrupted() const;
   void count_evaluation();
 
+  /// What else ends it; for the search of one problem.
+  struct Satisfaction {
+    /// So many observations in a row none of which was faster than all before.
+    std::optional<std::int64_t> without_gain;
+    /// A cost of at most this.
+    std::optional<double> good_enough;
+  };
+  void satisfied_by(const Satisfaction& satisfaction) { satisfaction_ = satisfaction; }
+  /// The outcome of one configuration; nothing if it failed.
+  void observe(const std::optional<double>& cost);
+
   [[nodiscard]] double now() const { return clock_(); }
   [[nodiscard]] double seconds_used() const { return clock_() - start_; }
   /// Likewise of the condition that this is a part of, if it is.
@@ -52,6 +63,9 @@ class StopCondition {
   Clock clock_;
   double start_ = 0.0;
   std::int64_t evaluations_ = 0;
+  Satisfaction satisfaction_;
+  std::optional<double> best_;
+  std::int64_t since_gain_ = 0;
   StopCondition* whole_ = nullptr;
   bool unlimited_ = false;
 };

@@ -1,6 +1,7 @@
 #include "heddle/tuner/tuner.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -121,6 +122,16 @@ class Run {
     }
   }
 
+  /// Microseconds per sample that are near enough to the physical floor.
+  [[nodiscard]] std::optional<double> good_enough(const Problem& problem) const {
+    if (!options_.target) return std::nullopt;
+    const Cost cost = evaluator_.family().cost(problem);
+    const auto seconds = [](double amount, double rate) { return rate > 0.0 ? amount / rate : 0.0; };
+    const double floor = std::max(seconds(cost.bytes, options_.peak_bytes_per_second),
+                                  seconds(cost.operations, options_.peak_operations_per_second));
+    return floor * 1e6 / *options_.target;
+  }
+
   TuningResult visit(std::size_t index, const Visit& visit, const std::vector<Configuration>& hints, const Pass& pass,
                      StopCondition& stop) {
     const double share = pass.length / static_cast<double>(agenda_.size());
@@ -131,6 +142,7 @@ class Run {
     search.screen_first(hints);
     if (visit.search) {
       StopCondition screening = stop.part(kScreeningShare, 1.0);
+      screening.satisfied_by({.without_gain = options_.patience, .good_enough = good_enough(visit.problem)});
       const auto order = strategy_.make(search.configurations(), options_.seed);
       search.screen(*order, screening, pace_);
     }

@@ -26,6 +26,13 @@ struct TunerOptions {
   /// Interleaved repetitions of the finals: at least, and at most if the medians do not separate before.
   int minimum_repetitions = 9;
   int maximum_repetitions = 31;
+  /// The search for one problem ends when so many configurations in a row were no faster. Nothing: never.
+  std::optional<std::int64_t> patience = {};
+  /// It ends, too, at this fraction of the speed at which the device could do nothing but move the bytes and do the
+  /// operations of KernelFamily::cost(), at the peak rates given (0: does not limit). Nothing: never.
+  std::optional<double> target = {};
+  double peak_bytes_per_second = 0.0;
+  double peak_operations_per_second = 0.0;
 };
 
 /// Seconds of wall time, by what the tuner was doing.

@@ -83,6 +83,13 @@ TEST_CASE("wrong usage is one line that names the option") {
            Case{{"tune", "--evaluations", "0"}, {"--evaluations", "'0'"}},
            Case{{"tune", "--seed", "x"}, {"--seed", "'x'"}},
            Case{{"tune", "--strategy", "magic"}, {"magic", "random"}},
+           Case{{"tune", "--patience", "0"}, {"--patience", "'0'"}},
+           Case{{"tune", "--target", "2", "--peak-rate", "1"}, {"--target", "'2'"}},
+           Case{{"tune", "--target", "0.5"}, {"--target", "--peak-bandwidth"}},
+           Case{{"tune", "--replay", data, "--device", "cpu"}, {"--replay", "--device"}},
+           Case{{"tune", "--device", "cpu", "--record", "r.json"}, {"--record", "problems"}},
+           Case{{"search-benchmark"}, {"FILE"}},
+           Case{{"search-benchmark", data, "--seeds", "0"}, {"--seeds", "'0'"}},
            Case{{"tune", "--family", "weaving"}, {"weaving", "sonfin-train"}},
            Case{{"train", data, "--epochs", "0"}, {"epochs", "0"}},
            Case{{"train", data, "--max-rules", "many"}, {"max-rules", "many"}},
@@ -96,6 +103,14 @@ TEST_CASE("wrong usage is one line that names the option") {
     CAPTURE(wrong.arguments.back());
     check_refused(place.run(wrong.arguments), 2, wrong.words);
   }
+}
+
+TEST_CASE("what is no recorded search space") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(40, 3, 2, 1));
+  check_refused(place.run({"tune", "--replay", data}), 3, {"data.csv", "recorded search space"});
+  check_refused(place.run({"search-benchmark", data}), 3, {"data.csv", "recorded search space"});
+  check_refused(place.run({"search-benchmark", place.path("none").string()}), 3, {"none"});
 }
 
 TEST_CASE("an unknown device") {

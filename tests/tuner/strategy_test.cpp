@@ -77,6 +77,33 @@ TEST_CASE("the same seed gives the same path") {
   CHECK(path(strategy("random"), list, 5, {}) != path(strategy("random"), list, 6, {}));
 }
 
+TEST_CASE("a strategy that is told what was observed goes on where that search was") {
+  const auto list = some(200);
+  const auto outcome = [](std::size_t index) {
+    if (index % 7 == 0) return Observation{.status = Status::launch, .cost = std::nullopt};
+    return Observation{.status = Status::unverified, .cost = cost(index)};
+  };
+  for (const StrategyEntry& entry : strategies()) {
+    CAPTURE(entry.name);
+    const auto first = entry.make(list, 3);
+    std::vector<std::size_t> whole;
+    for (int i = 0; i < 80; ++i) {
+      whole.push_back(first->next(1).at(0));
+      first->observe(whole.back(), outcome(whole.back()));
+    }
+    for (const std::size_t known : {1U, 4U, 11U, 50U}) {
+      const auto second = entry.make(list, 3);
+      for (std::size_t i = 0; i < known; ++i) second->observe(whole[i], outcome(whole[i]));
+      std::vector<std::size_t> rest(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(known));
+      while (rest.size() < whole.size()) {
+        rest.push_back(second->next(1).at(0));
+        second->observe(rest.back(), outcome(rest.back()));
+      }
+      CHECK(rest == whole);
+    }
+  }
+}
+
 TEST_CASE("random tries what two problems share in the same order") {
   const auto large = some(200);
   std::vector<Configuration> small;

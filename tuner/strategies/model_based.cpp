@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "heddle/tuner/strategies/draw.hpp"
@@ -19,10 +20,13 @@ namespace heddle {
 namespace {
 
 constexpr std::uint64_t kPurpose = 32;
-constexpr std::size_t kDesign = 5;        // observations before the model says anything
-constexpr std::size_t kDesignDraws = 20;  // of which the one farthest from all others is tried
-constexpr double kRefit = 1.2;            // growth of the history after which the hyperparameters are chosen anew
-constexpr std::size_t kMostPoints = 300;  // in the model when it is fitted: the fastest, and some of the others
+constexpr std::size_t kDesign = 5;          // observations before the model says anything
+constexpr std::size_t kDesignDraws = 20;    // of which the one farthest from all others is tried
+constexpr std::size_t kCentral = 3;         // of these that many lie near the middle, the others far from all others
+constexpr std::size_t kCentralDraws = 200;  // of which the most central one is tried
+constexpr double kNoGain = 0.015;           // what is faster by a smaller part is a tie
+constexpr double kRefit = 1.2;              // growth of the history after which the hyperparameters are chosen anew
+constexpr std::size_t kMostPoints = 300;    // in the model when it is fitted: the fastest, and some of the others
 constexpr std::size_t kMostCandidates = 4096;
 constexpr std::size_t kAroundFastest = 16;  // whose neighbours are always candidates
 constexpr float kLeastChance = 0.02F;       // of working, however many like it failed
@@ -40,7 +44,7 @@ class ModelBased final : public Searcher {
   explicit ModelBased(const EncodedSpace& space) : model_(space) {}
 
   std::optional<std::size_t> propose(const Knowledge& known) override {
-    if (known.history().size() < kDesign) return spread(known);
+    if (known.history().size() < kDesign) return known.step() < kCentral ? central(known) : spread(known);
     std::vector<std::size_t> points = points_;
     points.insert(points.end(), known.under_way().begin(), known.under_way().end());
     model_.condition(points);
@@ -55,10 +59,33 @@ class ModelBased final : public Searcher {
     if (count < next_fit_) return;
     next_fit_ = std::max(count + 1, static_cast<std::size_t>(std::ceil(kRefit * static_cast<double>(count))));
     if (count > kMostPoints) thin_out(known);
-    model_.fit(points_, scaled_costs(known), known.seed(), candidates(known));
+    model_.fit(points_, scaled_costs(known).at, known.seed(), candidates(known));
   }
 
  private:
+  /// Values at the end of their range are seldom best.
+  static std::optional<std::size_t> central(const Knowledge& known) {
+    std::optional<std::size_t> chosen = known.untouched();
+    Draw draw(known.seed(), kPurpose, known.step());
+    float least = std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; chosen && i < kCentralDraws; ++i) {
+      const std::size_t candidate = draw.below(known.size());
+      if (!known.open(candidate)) continue;
+      float off = 0.0F;
+      const EncodedSpace::Level* levels = known.space().levels(candidate);
+      for (std::size_t p = 0; p < known.space().parameters().size(); ++p) {
+        const EncodedSpace::Parameter& parameter = known.space().parameters()[p];
+        const float position = parameter.position[levels[p]];
+        if (position >= 0.0F && parameter.levels > 2) off += std::abs(position - 0.5F);
+      }
+      if (off < least) {
+        least = off;
+        chosen = candidate;
+      }
+    }
+    return chosen;
+  }
+
   /// Far from everything tried.
   static std::optional<std::size_t> spread(const Knowledge& known) {
     std::optional<std::size_t> farthest = known.untouched();
@@ -80,12 +107,16 @@ class ModelBased final : public Searcher {
     return farthest;
   }
 
-  /// Mean 0 and variance 1. A logarithm of a logarithm: how slow the slow ones are matters little. What failed counts
-  /// as one of the slowest.
-  [[nodiscard]] std::vector<double> scaled_costs(const Knowledge& known) const {
+  /// Costs as the model sees them: mean 0, variance 1.
+  struct ScaledCosts {
+    std::vector<double> at;  ///< each point
+    double goal = 0.0;       ///< below that is a gain
+  };
+  /// A logarithm of a logarithm: how slow the slow ones are matters little. What failed counts as one of the slowest.
+  [[nodiscard]] ScaledCosts scaled_costs(const Knowledge& known) const {
     const auto fastest = known.fastest(1);
+    if (fastest.empty()) return {.at = std::vector<double>(points_.size(), 0.0), .goal = 0.0};
     std::vector<double> costs;
-    if (fastest.empty()) return std::vector<double>(points_.size(), 0.0);
     const double best = known.cost(fastest.front());
     std::vector<double> worked;
     for (const std::size_t point : points_) {
@@ -108,7 +139,7 @@ class ModelBased final : public Searcher {
     for (const double cost : costs) square += (cost - mean) * (cost - mean) / count;
     const double deviation = std::sqrt(square) + 1e-9;
     for (double& cost : costs) cost = (cost - mean) / deviation;
-    return costs;
+    return {.at = std::move(costs), .goal = (-kNoGain - mean) / deviation};  // the fastest is at 0 before scaling
   }
 
   /// What is to be expected of each candidate.
@@ -118,8 +149,8 @@ class ModelBased final : public Searcher {
     std::vector<float> working;  ///< chance; empty: certain
   };
   [[nodiscard]] Forecast forecast(const Knowledge& known) const {
-    const std::vector<double> costs = scaled_costs(known);
-    Forecast forecast{.cost = model_.mean(costs), .goal = *std::min_element(costs.begin(), costs.end()), .working = {}};
+    const ScaledCosts costs = scaled_costs(known);
+    Forecast forecast{.cost = model_.mean(costs.at), .goal = costs.goal, .working = {}};
     std::vector<double> failures;
     for (const std::size_t point : points_) failures.push_back(known.cost(point) == Knowledge::kFailed ? 1.0 : 0.0);
     const double rate = std::accumulate(failures.begin(), failures.end(), 0.0) / static_cast<double>(failures.size());
@@ -164,8 +195,11 @@ class ModelBased final : public Searcher {
         for (const std::size_t each : neighbours) take(each);
       }
       Draw draw(known.seed(), kPurpose + 1, known.history().size());
-      const std::size_t room = kMostCandidates - std::min(kMostCandidates, list.size());
-      for (std::size_t i = 0; i < room; ++i) take(draw.below(known.size()));
+      // One of each stretch of the list: none twice and all equally likely.
+      const double stretch = static_cast<double>(known.size()) / static_cast<double>(kMostCandidates);
+      for (std::size_t i = 0; i < kMostCandidates; ++i) {
+        take(static_cast<std::size_t>((static_cast<double>(i) + draw.uniform()) * stretch));
+      }
     } else {
       for (std::size_t each = 0; each < known.size(); ++each) take(each);
     }
