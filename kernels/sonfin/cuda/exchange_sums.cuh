@@ -136,6 +136,8 @@ class ExchangeSums {
 
   template <int Sharers, int Count>
   __device__ __forceinline__ void leave(float sum, float largest, const float (&weighted)[Count]) const {
+    // Other lanes may still be sending the record of the round before.
+    if constexpr (Link == kClusterLink) __syncwarp();
     float* record = Link == kBlockLink ? own_ + (round_ & 1) * kWarps * kPitch : own_;
     if constexpr (Outputs == 1) {
       if (lane() == 0) store<4>(record, Pack<4>{{sum, largest, weighted[0], 0.0f}});

@@ -187,13 +187,15 @@ __global__ void stage_rows(const float* rows, const float* targets, const int* o
   const int sample = static_cast<int>(blockIdx.x);
   const int position = progress->position + sample;
   if (sample == 0 && threadIdx.x == 0) *first = *progress;
-  if (progress->halted != 0 || position >= control->end) return;
-  const long long row = order[position];
+  // Where no sample is left, the launches find zeros, and use them for nothing.
+  const bool there = progress->halted == 0 && position < control->end;
+  const long long row = there ? order[position] : 0;
   for (int j = static_cast<int>(threadIdx.x); j < stride; j += static_cast<int>(blockDim.x)) {
-    staged_rows[static_cast<long long>(sample) * stride + j] = rows[row * stride + j];
+    staged_rows[static_cast<long long>(sample) * stride + j] = there ? rows[row * stride + j] : 0.0f;
   }
   for (int l = static_cast<int>(threadIdx.x); l < target_stride; l += static_cast<int>(blockDim.x)) {
-    staged_targets[static_cast<long long>(sample) * target_stride + l] = targets[row * target_stride + l];
+    staged_targets[static_cast<long long>(sample) * target_stride + l] =
+        there ? targets[row * target_stride + l] : 0.0f;
   }
 }
 

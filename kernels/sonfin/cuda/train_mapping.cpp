@@ -181,7 +181,7 @@ std::vector<std::string> resident_candidates(const DeviceIdentity& device, const
       if (scheme == std::string_view("cluster") && device.compute_capability() < 90) continue;
       if (scheme == std::string_view("block") && stride * problem.at("rules") > kTasksOfBlock) continue;
       for (const std::int64_t count : {1, 2, 3, 4, 6, 8}) {
-        for (const std::int64_t block : {128, 256}) {
+        for (const std::int64_t block : {128, 256, 64, 32}) {
           candidates.push_back(
               fmt::format("scheme={} coarsen_count={}{} block_size={} threads_per_rule={} vector=4 storage={}", scheme,
                           count, count > 1 ? " coarsening=rules" : "", block, lanes, storage));
