@@ -46,3 +46,30 @@ TEST_CASE("a budget of nothing is reached at once") {
   CHECK(StopCondition({.seconds = 0.0, .evaluations = {}}).reached());
   CHECK(StopCondition({.seconds = {}, .evaluations = 0}).reached());
 }
+
+TEST_CASE("a search without gain ends, but not before something worked") {
+  StopCondition whole;
+  StopCondition stop = whole.part(1.0, 1.0);
+  stop.satisfied_by({.without_gain = 3, .good_enough = std::nullopt});
+  for (int i = 0; i < 5; ++i) stop.observe(std::nullopt);
+  CHECK(!stop.reached());
+  for (const double cost : {5.0, 6.0, 5.0, 4.0, 4.0, 9.0}) {
+    CHECK(!stop.reached());
+    stop.observe(cost);
+  }
+  CHECK(!stop.reached());
+  stop.observe(std::nullopt);
+  CHECK(stop.reached());
+  CHECK(!whole.reached());
+}
+
+TEST_CASE("a search that is good enough ends") {
+  StopCondition stop;
+  stop.satisfied_by({.without_gain = std::nullopt, .good_enough = 2.0});
+  stop.observe(2.1);
+  CHECK(!stop.reached());
+  stop.observe(2.0);
+  CHECK(stop.reached());
+  stop.observe(3.0);
+  CHECK(stop.reached());
+}
