@@ -5,5 +5,5 @@
 
 TEST_CASE("the CPU device keeps the contract of devices") {
   const auto device = heddle::open_cpu_device();
-  heddle::run_device_contract(*device, 8, 1);
+  heddle::run_device_contract(*device, {.drawn = 8});
 }

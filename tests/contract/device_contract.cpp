@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,35 +25,58 @@ struct Case {
   Configuration configuration;
 };
 
-/// The family's awkward problem in sizes from one task to more inputs than a block has threads.
-std::vector<Problem> problems(const KernelFamily& family) {
+/// The family's awkward problem in sizes from one task to more inputs than a block has threads, or to a few warps.
+std::vector<Problem> problems(const KernelFamily& family, bool large) {
   const auto has = [&](std::string_view name) {
     return std::any_of(family.axes().begin(), family.axes().end(), [&](const Axis& axis) { return axis.name == name; });
   };
   std::vector<Problem> all{family.awkward_problem()};
   if (!has("rules") || !has("dim") || !has("outputs")) return all;
-  for (const auto& [rules, dim] : {std::pair{1, 1}, {3, 5}, {33, 17}, {130, 1025}})
+  for (const auto& [rules, dim] : {std::pair{1, 1}, {3, 5}, {33, 17}, {5, 1025}, {130, 1025}})
     for (const int outputs : {1, 3, 26})
-      all.push_back(family.awkward_problem().with("rules", rules).with("dim", dim).with("outputs", outputs));
+      if (large || rules * dim < 100000)
+        all.push_back(family.awkward_problem().with("rules", rules).with("dim", dim).with("outputs", outputs));
   return all;
 }
 
-std::vector<Case> cases(const DeviceIdentity& device, std::size_t sampled, unsigned seed) {
-  std::mt19937 generator(seed);
+/// As few of `all` as it takes for every value of every parameter that occurs in them, less what `seen` has. What
+/// comes first is preferred.
+std::vector<Configuration> covering(const std::vector<Configuration>& all, std::set<std::string>& seen) {
+  std::vector<Configuration> chosen;
+  for (const Configuration& candidate : all) {
+    bool fresh = false;
+    std::istringstream values(candidate.text());
+    for (std::string value; values >> value;) fresh = seen.insert(value).second || fresh;
+    if (fresh) chosen.push_back(candidate);
+  }
+  return chosen;
+}
+
+std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& sample) {
+  std::mt19937 generator(sample.seed);
   std::vector<Case> all;
   for (const KernelFamily* family : families()) {
     if (!family->supports(device.backend)) continue;
     const SearchSpace space = family->space(device);
-    for (const Problem& problem : problems(*family)) {
-      all.push_back({family, problem, family->default_configuration(device, problem)});
+    std::set<std::string> seen;
+    for (const Problem& problem : problems(*family, sample.large)) {
+      const Configuration usual = family->default_configuration(device, problem);
+      if (space.violated(usual, problem)) continue;  // sizes that the family does not do
+      all.push_back({family, problem, usual});
       for (const NamedConfiguration& named : family->named_configurations(device))
         if (auto configuration = named.configuration(problem))
           if (!space.violated(*configuration, problem)) all.push_back({family, problem, std::move(*configuration)});
       auto others = space.enumerate(problem);
       std::shuffle(others.begin(), others.end(), generator);
-      others.resize(std::min(others.size(), sampled));
+      if (sample.every_value)
+        for (Configuration& corner : covering(others, seen)) all.push_back({family, problem, std::move(corner)});
+      others.resize(std::min(others.size(), sample.drawn));
       for (Configuration& other : others) all.push_back({family, problem, std::move(other)});
     }
+  }
+  if (all.size() > sample.most) {
+    std::shuffle(all.begin(), all.end(), generator);
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(sample.most), all.end());
   }
   return all;
 }
@@ -145,7 +170,7 @@ void check_bad_instantiation(Device& device, const KernelFamily& family) {
 
 }  // namespace
 
-void run_device_contract(Device& device, std::size_t sampled, unsigned seed) {
+void run_device_contract(Device& device, const ContractSample& sample) {
   check_memory(device);
   for (const KernelFamily* family : families()) {
     if (!family->supports(device.identity().backend)) continue;
@@ -154,13 +179,13 @@ void run_device_contract(Device& device, std::size_t sampled, unsigned seed) {
     check_bad_instantiation(device, *family);
   }
 
-  const std::vector<Case> all = cases(device.identity(), sampled, seed);
+  const std::vector<Case> all = cases(device.identity(), sample);
   std::vector<CompileRequest> requests;
   for (const Case& what : all)
     requests.push_back({&what.family->source(device.identity().backend),
                         what.family->plan(what.configuration, what.problem, device.identity(), kSamples).kernels});
   const auto batch = device.compile(std::move(requests));
-  std::size_t verified = 0;
+  std::size_t tried = 0;
   while (auto done = batch->next()) {
     const Case& what = all[done->first];
     INFO(device.label() << ": " << what.family->name() << ", " << what.problem.text() << ": "
@@ -168,15 +193,15 @@ void run_device_contract(Device& device, std::size_t sampled, unsigned seed) {
     CHECK_MESSAGE(done->second.binary != nullptr, done->second.log);
     if (!done->second.binary) continue;
     try {
-      verify(device, what, std::move(done->second.binary), seed + static_cast<unsigned>(done->first));
+      ++tried;
+      verify(device, what, std::move(done->second.binary), sample.seed + static_cast<unsigned>(done->first));
     } catch (const DeviceFailure& failure) {
       FAIL_CHECK(std::string(failure.what()));
       if (failure.status() == Status::illegal_access) return;
     }
-    ++verified;
   }
-  MESSAGE(device.label() << " (" << device.identity().name << "): " << verified << " of " << all.size()
-                         << " configurations verified");
+  MESSAGE(device.label() << " (" << device.identity().name << "): " << tried << " of " << all.size()
+                         << " configurations tried");
 }
 
 }  // namespace heddle

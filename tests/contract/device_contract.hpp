@@ -2,15 +2,24 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 
 #include "heddle/runtime/device/device.hpp"
 
 namespace heddle {
 
-/// For every family that has templates for `device`, and for sizes that divide nothing: the default configuration, the
-/// named ones and `sampled` others per problem are compiled as one batch, verified from poisoned memory as
-/// docs/design.md says (kernels/kernel_family.hpp, Purpose::verification), checked for overruns, and repeated bit for
-/// bit after restore(). Reports through doctest.
-void run_device_contract(Device& device, std::size_t sampled, unsigned seed);
+/// Which configurations a device is tried with, beside the default and the named ones of every problem.
+struct ContractSample {
+  std::size_t drawn = 0;     ///< per problem
+  unsigned seed = 1;         ///< of what is drawn, and of the workloads
+  bool every_value = false;  ///< and so many more that every value of every parameter occurs
+  bool large = true;         ///< problems of more than 100000 tasks too
+  std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
+};
+
+/// For every family that has templates for `device`, and for sizes that divide nothing: the configurations of the
+/// sample are compiled as one batch, verified from poisoned memory as docs/design.md says (kernels/kernel_family.hpp,
+/// Purpose::verification), checked for overruns, and repeated bit for bit after restore(). Reports through doctest.
+void run_device_contract(Device& device, const ContractSample& sample);
 
 }  // namespace heddle

@@ -1,16 +1,33 @@
 #include <doctest/doctest.h>
 
+#include <thread>
+#include <vector>
+
 #include "contract/device_contract.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
 
 namespace heddle {
 namespace {
 
-TEST_CASE("the emulator keeps the contract of devices") {
-  for (const std::uint64_t order : {1}) {
-    const auto device = open_emulator({.order = order});
-    run_device_contract(*device, 0, 1);
+/// Two orders at a time: every device has its own machine, and all find the kernels that the first had compiled.
+void try_orders(std::vector<std::uint64_t> orders, const ContractSample& sample) {
+  std::vector<std::thread> threads;
+  for (const std::uint64_t order : orders) {
+    threads.emplace_back([order, sample] { run_device_contract(*open_emulator({.order = order}), sample); });
   }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_CASE("the emulator keeps the contract of devices, in several orders of threads and blocks") {
+  const ContractSample sample{.drawn = 1, .every_value = true, .large = false};
+  try_orders({0, 1}, sample);
+  try_orders({2, 3}, sample);
+}
+
+TEST_CASE("the emulator keeps the contract of devices: blocks of more inputs than threads") { try_orders({4}, {}); }
+
+TEST_CASE("the emulator keeps the contract of devices on an older architecture") {
+  run_device_contract(*open_emulator({.capability = 75, .order = 5}), {.large = false});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
 #include "heddle/runtime/device/emulator/grid.hpp"
 
@@ -10,6 +11,17 @@ namespace heddle::emulator {
 namespace {
 
 Grid& grid() { return Grid::current(); }
+
+/// A finding unwinds the emulator's part of the fibre, never the kernel's: that is left where it stands.
+template <class Action>
+auto guarded(Action action) {
+  try {
+    return action(grid());
+  } catch (Finding& finding) {
+    grid().keep(std::move(finding));
+  }
+  grid().abandon();
+}
 
 /// What the compiler writes before the data of most checks: the place in the source.
 struct SourceLocation {
@@ -27,7 +39,7 @@ void undefined(const char* what, const void* data, const void* at) {
     const std::string_view file = where.file;
     finding.what += fmt::format(", {}:{}", file.substr(file.rfind('/') + 1), where.line);
   }
-  grid().stop(std::move(finding));
+  guarded([&](Grid& running) { running.stop(std::move(finding)); });
 }
 
 }  // namespace
@@ -36,30 +48,37 @@ const Calls& calls() {
   static const Calls table{
       .place = [] { return &static_cast<const Place&>(grid().thread().place); },
       .access = [](const void* address, unsigned long bytes, unsigned touch,
-                   const void* at) { grid().access(address, bytes, touch, at); },
+                   const void* at) { guarded([&](Grid& grid) { grid.access(address, bytes, touch, at); }); },
       .undefined = &undefined,
-      .trap = [](const void* at) { grid().stop(Status::illegal_access, "__trap()", at); },
-      .barrier = [](Vote vote, int predicate, Line line) { return grid().barrier(vote, predicate, line); },
-      .warp = [](WarpOperation operation, unsigned mask, unsigned long long value, int argument, int width,
-                 Line line) { return grid().warp(operation, mask, value, argument, width, line); },
-      .active_mask = [] { return grid().active_mask(); },
-      .shared_piece = [](int piece, int offset, int count,
-                         const void* at) { return grid().shared_piece(piece, offset, count, at); },
+      .trap = [](const void* at) { guarded([&](Grid& grid) { grid.stop(Status::illegal_access, "__trap()", at); }); },
+      .barrier = [](Vote vote, int predicate,
+                    Line line) { return guarded([&](Grid& grid) { return grid.barrier(vote, predicate, line); }); },
+      .warp =
+          [](WarpOperation operation, unsigned mask, unsigned long long value, int argument, int width, Line line) {
+            return guarded([&](Grid& grid) { return grid.warp(operation, mask, value, argument, width, line); });
+          },
+      .active_mask = [] { return guarded([&](Grid& grid) { return grid.active_mask(); }); },
+      .shared_piece =
+          [](int piece, int offset, int count, const void* at) {
+            return guarded([&](Grid& grid) { return grid.shared_piece(piece, offset, count, at); });
+          },
       .start_copy = [](void* to, const void* from, unsigned bytes,
-                       const void* at) { grid().start_copy(to, from, bytes, at); },
-      .copies_arrived = [] { grid().copies_arrived(); },
-      .let_next_launch_start = [] { grid().let_next_launch_start(); },
-      .wait_for_previous_launch = [] { grid().wait_for_previous_launch(); },
-      .post = [](void* to, Quad value, const void* at) { grid().post(to, value, at); },
-      .look = [](const void* from, Line line) { return grid().look(from, line); },
+                       const void* at) { guarded([&](Grid& grid) { grid.start_copy(to, from, bytes, at); }); },
+      .copies_arrived = [] { guarded([&](Grid& grid) { grid.copies_arrived(); }); },
+      .let_next_launch_start = [] { guarded([&](Grid& grid) { grid.let_next_launch_start(); }); },
+      .wait_for_previous_launch = [] { guarded([&](Grid& grid) { grid.wait_for_previous_launch(); }); },
+      .post = [](void* to, Quad value, const void* at) { guarded([&](Grid& grid) { grid.post(to, value, at); }); },
+      .look = [](const void* from, Line line) { return guarded([&](Grid& grid) { return grid.look(from, line); }); },
       .cluster_rank = [] { return grid().thread().block->rank; },
       .cluster_blocks = [] { return static_cast<int>(grid().thread().block->cluster->blocks.size()); },
-      .cluster_barrier = [](Line line) { grid().cluster_barrier(line); },
-      .mailbox_open = [](void* box, const void* at) { grid().mailbox_open(box, at); },
-      .mailbox_expect = [](void* box, int bytes, const void* at) { grid().mailbox_expect(box, bytes, at); },
-      .mailbox_wait = [](void* box, int round, Line line) { grid().mailbox_wait(box, round, line); },
+      .cluster_barrier = [](Line line) { guarded([&](Grid& grid) { grid.cluster_barrier(line); }); },
+      .mailbox_open = [](void* box, const void* at) { guarded([&](Grid& grid) { grid.mailbox_open(box, at); }); },
+      .mailbox_expect = [](void* box, int bytes,
+                           const void* at) { guarded([&](Grid& grid) { grid.mailbox_expect(box, bytes, at); }); },
+      .mailbox_wait = [](void* box, int round,
+                         Line line) { guarded([&](Grid& grid) { grid.mailbox_wait(box, round, line); }); },
       .mailbox_send = [](void* box, int rank, void* to, Quad value,
-                         const void* at) { grid().mailbox_send(box, rank, to, value, at); },
+                         const void* at) { guarded([&](Grid& grid) { grid.mailbox_send(box, rank, to, value, at); }); },
   };
   return table;
 }

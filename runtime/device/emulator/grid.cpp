@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -155,7 +156,11 @@ void Grid::run_thread(void* thread) {
   static_cast<void>(thread);
   Grid& grid = current();
   grid.launch_.kernel(grid.launch_.arguments);
-  grid.not_awaited(grid.thread(), "exits", nullptr);
+  try {
+    grid.not_awaited(grid.thread(), "exits", nullptr);
+  } catch (Finding& finding) {
+    grid.keep(std::move(finding));
+  }
 }
 
 void Grid::exit_thread(Thread& thread) {
@@ -216,9 +221,13 @@ void Grid::stop(Status status, std::string what, const void* at) {
 }
 
 void Grid::stop(Finding finding) {
-  if (thread_ == nullptr) throw finding;
-  finding_ = std::move(finding);
-  finding_->place = thread_->place;
+  if (thread_ != nullptr) finding.place = thread_->place;
+  throw finding;
+}
+
+void Grid::keep(Finding finding) { finding_ = std::move(finding); }
+
+void Grid::abandon() {
   thread_->fibre->suspend();
   std::abort();  // nobody resumes it
 }
@@ -314,6 +323,12 @@ int Grid::barrier(Vote vote, int predicate, const Line& line) {
     suspend(Wait::barrier, line);
     return static_cast<int>(thread.result);
   }
+  meet(block);
+  yield();
+  return static_cast<int>(thread.result);
+}
+
+void Grid::meet(Block& block) {
   block.arrived = 0;
   const std::array<unsigned, 4> results{0, block.votes, block.votes == block_threads_ ? 1U : 0U,
                                         block.votes > 0 ? 1U : 0U};
@@ -333,11 +348,9 @@ int Grid::barrier(Vote vote, int predicate, const Line& line) {
     each.ordered_before = ordered_before;
     each.read_sets_before = read_sets_before;
     each.result = results[static_cast<std::size_t>(block.vote)];
-    if (&each != &thread) ready(each);
+    if (&each != thread_) ready(each);
   }
   progress();
-  yield();
-  return static_cast<int>(thread.result);
 }
 
 void Grid::cluster_barrier(const Line& line) {
@@ -360,6 +373,11 @@ void Grid::cluster_barrier(const Line& line) {
     suspend(Wait::cluster, line);
     return;
   }
+  meet(cluster);
+  yield();
+}
+
+void Grid::meet(Cluster& cluster) {
   cluster.arrived = 0;
   SharedKnowledge foreign;
   for (const auto& block : cluster.blocks) {
@@ -373,11 +391,10 @@ void Grid::cluster_barrier(const Line& line) {
       each.segment = 0;
       each.synced = false;
       each.foreign = known;
-      if (&each != &thread) ready(each);
+      if (&each != thread_) ready(each);
     }
   }
   progress();
-  yield();
 }
 
 void Grid::let_next_launch_start() {

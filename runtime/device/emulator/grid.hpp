@@ -197,9 +197,12 @@ class Grid {
   void mailbox_wait(void* box, int round, const Line& line);
   void mailbox_send(void* box, int rank, void* to, const Quad& value, const void* at);
 
-  /// Ends the launch with a finding about the current thread, whose fibre does not go on.
+  /// Throws a finding about the current thread.
   [[noreturn]] void stop(Status status, std::string what, const void* at);
   [[noreturn]] void stop(Finding finding);
+  /// What ends the launch; the current fibre is not resumed after that.
+  void keep(Finding finding);
+  [[noreturn]] void abandon();
 
  private:
   // grid.cpp: scheduling
@@ -238,6 +241,8 @@ class Grid {
   [[nodiscard]] std::string who(Segment segment) const;
   [[nodiscard]] SharedKnowledge all_known_to(const Thread& thread) const;
   void learn(Thread& thread, const SharedKnowledge& news);
+  void meet(Block& block);
+  void meet(Cluster& cluster);
 
   // warp.cpp
   void not_awaited(Thread& thread, const char* instead, const void* at);

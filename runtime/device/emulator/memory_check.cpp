@@ -121,7 +121,7 @@ void Grid::race(const char* mine, const char* theirs, Segment segment, std::uint
   finding.at = reinterpret_cast<std::uintptr_t>(at);
   finding.other_at = other_at;
   if ((segment & Cell::kSeveral) == 0 && segment < first_segment_) {
-    finding.what = fmt::format("{} {}, which the launch before {}, without wait_for_previous_launch()", mine,
+    finding.what = fmt::format("{} {}, which a launch before has {}, without wait_for_previous_launch()", mine,
                                describe(address), theirs);
   } else {
     finding.what =
