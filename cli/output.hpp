@@ -16,6 +16,8 @@ void flush_output();
 
 /// One line on standard error, "heddle: ...".
 void note(std::string_view line);
+/// Says so if times on the backend mean nothing.
+void note_timing(std::string_view backend);
 
 /// Columns as wide as their widest cell; numbers to the right.
 class Table {

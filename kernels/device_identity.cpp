@@ -88,6 +88,8 @@ int DeviceIdentity::compute_capability() const {
   return second.ec == std::errc() && second.ptr == end ? 10 * major + minor : 0;
 }
 
+bool can_be_timed(std::string_view backend) { return backend != "emulator"; }
+
 bool runs_cuda_templates(std::string_view backend) { return backend == "cuda" || backend == "emulator"; }
 
 }  // namespace heddle

@@ -27,6 +27,8 @@ struct DeviceIdentity {
   auto operator<=>(const DeviceIdentity&) const = default;
 };
 
+/// Whether times on a backend mean anything. Those on "emulator" do not, and no profile is made from them.
+[[nodiscard]] bool can_be_timed(std::string_view backend);
 /// Whether a backend runs what is written in CUDA: "cuda", "emulator".
 [[nodiscard]] bool runs_cuda_templates(std::string_view backend);
 

@@ -25,7 +25,12 @@ void require_alignment(Grid& grid, const void* address, const char* what, const 
 void Grid::post(void* to, const Quad& value, const void* at) {
   require_alignment(*this, to, "a packet", at);
   access(to, sizeof(Quad), kWrite | kAtomic | kLater, at);
-  deliveries_.push_back({.to = static_cast<std::byte*>(to), .value = value, .sender = thread_->number, .at = at});
+  deliveries_.push_back({.to = static_cast<std::byte*>(to),
+                         .value = value,
+                         .sender = thread_->number,
+                         .known = {{}, all_known_to(*thread_).reads},
+                         .at = at});
+  thread_->segment = 0;
   progress();
   yield();
 }
@@ -35,7 +40,7 @@ Quad Grid::look(const void* from, const Line& line) {
   Thread& thread = *thread_;
   thread.line = line;
   ++idle_looks_;
-  if (thread.polled == from && thread.polled_changes == changes_[from]) {
+  if (thread.polled == from && thread.polled_changes == packets_[from].changes) {
     pollers_.push_back(&thread);
     suspend(Wait::packet, line);
   } else {
@@ -51,9 +56,10 @@ Quad Grid::look(const void* from, const Line& line) {
   } else {
     access(from, sizeof(Quad), kRead | kAtomic, line.at);
     std::memcpy(&value, from, sizeof(Quad));
+    learn(thread, {}, packets_[from].reads);
   }
   thread.polled = from;
-  thread.polled_changes = changes_[from];
+  thread.polled_changes = packets_[from].changes;
   return value;
 }
 
@@ -74,7 +80,9 @@ void Grid::deliver(const Delivery& delivery) {
   if (delivery.block == nullptr) {
     std::memcpy(delivery.to, &delivery.value, sizeof(Quad));
     machine_.space.mark_written(delivery.to, sizeof(Quad), true);
-    ++changes_[delivery.to];
+    Visible& packet = packets_[delivery.to];
+    ++packet.changes;
+    packet.reads = delivery.known.reads;
     std::erase_if(pollers_, [&](Thread* poller) {
       if (poller->polled != delivery.to) return false;
       ready(*poller);
@@ -100,7 +108,7 @@ void Grid::deliver(const Delivery& delivery) {
            .segment = delivery.segment,
            .ordered_before = first_segment_,
            .read_sets_before = first_read_set_,
-           .foreign = delivery.known.get()});
+           .foreign = &delivery.known});
   } catch (Finding& finding) {
     finding.what = "its message " + finding.what;
     finding.place = place();
@@ -177,8 +185,21 @@ void Grid::mailbox_wait(void* box, int round, const Line& line) {
                      round, mailbox.completed - 1),
          line.at);
   }
-  learn(thread, mailbox.brought);
+  learn(thread, mailbox.brought.all, mailbox.brought.reads);
   thread.segment = 0;
+}
+
+/// The current thread's message sets out, with what the thread knows now.
+void Grid::send(Delivery delivery) {
+  Thread& thread = *thread_;
+  delivery.sender = thread.number | kMessage;
+  delivery.segment = new_segment(delivery.sender);
+  delivery.known = all_known_to(thread);
+  auto itself = std::make_shared<Knowledge>();
+  itself->learn_thread(delivery.sender, delivery.segment);
+  delivery.known.all = joined(delivery.known.all, itself);
+  thread.segment = 0;  // what comes later does not travel with it
+  deliveries_.push_back(std::move(delivery));
 }
 
 void Grid::mailbox_send(void* box, int rank, void* to, const Quad& value, const void* at) {
@@ -191,19 +212,8 @@ void Grid::mailbox_send(void* box, int rank, void* to, const Quad& value, const 
   const std::ptrdiff_t offset = shared_offset(box, kMailboxBytes, "a mailbox", at);
   const std::ptrdiff_t target = shared_offset(to, sizeof(Quad), "a message", at);
   static_cast<void>(opened(block, offset, at));
-  const ThreadNumber number = thread.number | kMessage;
-  const Segment segment = new_segment(number);
-  auto known = std::make_shared<Knowledge>(*all_known_to(thread));
-  known->learn_thread(number, segment);
-  thread.segment = 0;  // what comes later does not travel with it
-  deliveries_.push_back({.to = block.shared + target,
-                         .value = value,
-                         .sender = number,
-                         .block = &block,
-                         .mailbox = offset,
-                         .segment = segment,
-                         .known = std::move(known),
-                         .at = at});
+  // In a function of its own, since a fibre that is not resumed frees nothing.
+  send({.to = block.shared + target, .value = value, .block = &block, .mailbox = offset, .at = at});
   progress();
   yield();
 }

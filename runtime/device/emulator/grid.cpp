@@ -333,7 +333,7 @@ void Grid::meet(Block& block) {
   const std::array<unsigned, 4> results{0, block.votes, block.votes == block_threads_ ? 1U : 0U,
                                         block.votes > 0 ? 1U : 0U};
   block.met = machine_.segments;
-  SharedKnowledge foreign;
+  Known foreign;
   Segment ordered_before = 0;
   std::uint32_t read_sets_before = 0;
   for (const Thread& each : block.threads) {
@@ -379,18 +379,19 @@ void Grid::cluster_barrier(const Line& line) {
 
 void Grid::meet(Cluster& cluster) {
   cluster.arrived = 0;
-  SharedKnowledge foreign;
+  Known foreign;
+  auto here = std::make_shared<Knowledge>();
   for (const auto& block : cluster.blocks) {
     for (const Thread& each : block->threads) foreign = joined(foreign, each.foreign);
+    here->learn_block(block->number, machine_.segments);
   }
-  auto known = foreign ? std::make_shared<Knowledge>(*foreign) : std::make_shared<Knowledge>();
-  for (const auto& block : cluster.blocks) known->learn_block(block->number, machine_.segments);
+  foreign.all = joined(foreign.all, here);
   for (const auto& block : cluster.blocks) {
     block->met = machine_.segments;
     for (Thread& each : block->threads) {
       each.segment = 0;
       each.synced = false;
-      each.foreign = known;
+      each.foreign = foreign;
       if (&each != thread_) ready(each);
     }
   }

@@ -79,9 +79,9 @@ struct Thread {
   Segment segment = 0;         ///< current; 0: none yet
   Segment ordered_before = 0;  ///< all segments below happened before
   std::uint32_t read_sets_before = 0;
-  bool synced = false;  ///< with lanes of its warp, since the last barrier; `lanes` says up to when it knows them
-  std::array<Segment, kWarpSize> lanes{};
-  SharedKnowledge foreign;  ///< of other blocks, and what its own block has not met about
+  bool synced = false;                                   ///< with lanes of its warp, since the last barrier
+  std::array<Segment, kWarpSize> lanes{}, lane_reads{};  ///< if so, up to when it knows them, and what they read
+  Known foreign;                                         ///< of other blocks, and what its own block has not met about
 
   struct Copy {
     std::byte* to;
@@ -110,10 +110,10 @@ struct Warp {
 
 /// An mbarrier in a block's shared memory.
 struct Mailbox {
-  int completed = 0;                  ///< rounds
-  bool expecting = false;             ///< expect() was called this round
-  std::int64_t missing = 0;           ///< bytes expected less bytes arrived
-  SharedKnowledge arriving, brought;  ///< this round, and in the rounds before
+  int completed = 0;         ///< rounds
+  bool expecting = false;    ///< expect() was called this round
+  std::int64_t missing = 0;  ///< bytes expected less bytes arrived
+  Known arriving, brought;   ///< this round, and in the rounds before
 };
 
 struct Block {
@@ -149,7 +149,7 @@ struct Delivery {
   Block* block = nullptr;  ///< of a message to shared memory, counted by a mailbox; nullptr: a packet in global memory
   std::ptrdiff_t mailbox = 0;
   Segment segment = 0;
-  SharedKnowledge known{};
+  Known known{};
   const void* at = nullptr;
 };
 
@@ -231,24 +231,27 @@ class Grid {
   void note_read(Cell& cell, std::uint8_t mask, unsigned touch, const void* at, const Viewer& viewer);
   [[nodiscard]] Viewer viewer_of(Thread& thread);
   [[nodiscard]] std::string describe(const void* address) const;
-  [[nodiscard]] bool ordered(Segment segment, const Viewer& viewer) const;
+  enum class Of { all, reads };  // which part of what others did
+  [[nodiscard]] bool ordered(Segment segment, Of of, const Viewer& viewer) const;
   [[nodiscard]] bool reads_ordered(const Cell& cell, const Viewer& viewer) const;
-  [[nodiscard]] bool lanes_ordered(std::uint32_t lanes, Segment last, const Viewer& viewer) const;
+  [[nodiscard]] bool lanes_ordered(std::uint32_t lanes, Segment last, Of of, const Viewer& viewer) const;
   [[nodiscard]] Segment new_segment(ThreadNumber thread);
   [[noreturn]] void race(const char* mine, const char* theirs, Segment segment, std::uint32_t other_at,
                          const void* address, const void* at);
   [[noreturn]] void untouchable(const void* address, std::size_t bytes, unsigned touch, const void* at);
   [[nodiscard]] std::string who(Segment segment) const;
-  [[nodiscard]] SharedKnowledge all_known_to(const Thread& thread) const;
-  void learn(Thread& thread, const SharedKnowledge& news);
+  [[nodiscard]] Known all_known_to(const Thread& thread) const;
+  void learn(Thread& thread, const SharedKnowledge& all, const SharedKnowledge& reads);
   void meet(Block& block);
   void meet(Cluster& cluster);
 
   // warp.cpp
   void not_awaited(Thread& thread, const char* instead, const void* at);
+  void inform(Block& block, unsigned first, const WarpMeeting& meeting);
   void complete(Block& block, unsigned first, const WarpMeeting& meeting);
 
   // exchange.cpp
+  void send(Delivery delivery);
   bool deliver_one();
   void deliver(const Delivery& delivery);
   [[nodiscard]] Mailbox& opened(Block& block, std::ptrdiff_t offset, const void* at);
@@ -277,14 +280,20 @@ class Grid {
   std::vector<Thread*> pollers_;
   std::size_t fruitless_ = 0;  ///< times all pollers were woken since anything changed
   std::vector<Delivery> deliveries_;
-  std::map<const void*, std::uint64_t> changes_;  ///< of packets
+  /// A packet as others see it.
+  struct Visible {
+    std::uint64_t changes = 0;
+    SharedKnowledge reads;  ///< what its sender knew to have been read
+  };
+  std::map<const void*, Visible> packets_;
   Thread* thread_ = nullptr;
   std::size_t idle_looks_ = 0;  ///< at packets, since anything changed
   bool any_waited_ = false;     ///< for the previous launch
   bool let_early_ = false;      ///< the next launch was let start by a thread that had not waited for the previous one
-  struct {
+  struct Joined {
     SharedKnowledge a, b, both;
-  } last_joined_;  ///< the threads of a block mostly learn the same
+  };
+  Joined last_all_, last_reads_;  ///< the threads of a block mostly learn the same
   std::optional<Finding> finding_;
 };
 

@@ -38,6 +38,8 @@ SharedKnowledge joined(const SharedKnowledge& a, const SharedKnowledge& b) {
   return both;
 }
 
+Known joined(const Known& a, const Known& b) { return {joined(a.all, b.all), joined(a.reads, b.reads)}; }
+
 void ReadSet::add(std::uint32_t block, std::uint32_t thread, Segment segment) {
   constexpr std::uint32_t kWarp = 32;
   const std::uint32_t warp = thread / kWarp, lane = 1U << (thread % kWarp);

@@ -34,6 +34,14 @@ using SharedKnowledge = std::shared_ptr<const Knowledge>;
 /// Both together; may be one of the two.
 [[nodiscard]] SharedKnowledge joined(const SharedKnowledge& a, const SharedKnowledge& b);
 
+/// What a thread knows of others. A value that came without an order of memory (a packet, a shuffle) still tells that
+/// its sender has read what it made the value from: so what others have read may be known further than what they wrote.
+struct Known {
+  SharedKnowledge all;
+  SharedKnowledge reads;  ///< beyond `all`
+};
+[[nodiscard]] Known joined(const Known& a, const Known& b);
+
 /// The reads of one word since it was written, when there are several: per block, as exact as its last readers allow.
 class ReadSet {
  public:

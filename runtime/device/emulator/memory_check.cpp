@@ -22,11 +22,11 @@ Segment Grid::new_segment(ThreadNumber thread) {
 
 Grid::Viewer Grid::viewer_of(Thread& thread) {
   if (thread.segment == 0) thread.segment = new_segment(thread.number);
-  return {&thread, thread.number, thread.segment, thread.ordered_before, thread.read_sets_before, thread.foreign.get()};
+  return {&thread, thread.number, thread.segment, thread.ordered_before, thread.read_sets_before, &thread.foreign};
 }
 
 /// Whether a segment of this or an earlier launch happened before what the viewer does now.
-bool Grid::ordered(Segment segment, const Viewer& viewer) const {
+bool Grid::ordered(Segment segment, Of of, const Viewer& viewer) const {
   if (segment < viewer.ordered_before) return true;
   if (segment < first_segment_) return false;
   const ThreadNumber number = segment_threads_[segment - first_segment_];
@@ -37,43 +37,47 @@ bool Grid::ordered(Segment segment, const Viewer& viewer) const {
     if (segment <= viewer.thread->block->met) return true;
     const unsigned index = number % block_threads_;
     if (index / kWarpSize == viewer.thread->index / kWarpSize &&
-        lanes_ordered(1U << (index % kWarpSize), segment, viewer)) {
+        lanes_ordered(1U << (index % kWarpSize), segment, of, viewer)) {
       return true;
     }
   }
-  if (viewer.foreign == nullptr) return false;
-  return viewer.foreign->knows_thread(number, segment) || (!message && viewer.foreign->knows_block(block, segment));
+  const auto known = [&](const SharedKnowledge& knowledge) {
+    return knowledge &&
+           (knowledge->knows_thread(number, segment) || (!message && knowledge->knows_block(block, segment)));
+  };
+  return known(viewer.foreign->all) || (of == Of::reads && known(viewer.foreign->reads));
 }
 
 /// Whether the viewer knows these lanes of its own warp up to a time.
-bool Grid::lanes_ordered(std::uint32_t lanes, Segment last, const Viewer& viewer) const {
+bool Grid::lanes_ordered(std::uint32_t lanes, Segment last, Of of, const Viewer& viewer) const {
   lanes &= ~(1U << (viewer.thread->index % kWarpSize));
   if (lanes == 0) return true;
   if (!viewer.thread->synced) return false;
+  const auto& known = of == Of::all ? viewer.thread->lanes : viewer.thread->lane_reads;
   for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    if ((lanes >> lane & 1U) != 0 && viewer.thread->lanes[lane] < last) return false;
+    if ((lanes >> lane & 1U) != 0 && known[lane] < last) return false;
   }
   return true;
 }
 
 bool Grid::reads_ordered(const Cell& cell, const Viewer& viewer) const {
-  if ((cell.reader & Cell::kSeveral) == 0) return ordered(cell.reader, viewer);
+  if ((cell.reader & Cell::kSeveral) == 0) return ordered(cell.reader, Of::reads, viewer);
   const std::uint32_t set = cell.reader & ~Cell::kSeveral;
   if (set < viewer.read_sets_before) return true;
   if (set < first_read_set_) return false;
   for (const ReadSet::Readers& readers : read_sets_[set - first_read_set_].readers()) {
     const bool own = viewer.thread != nullptr && viewer.thread->block->number == readers.block;
     if (own && readers.last <= viewer.thread->block->met) continue;
-    if (own && readers.warp == viewer.thread->index / kWarpSize && lanes_ordered(readers.lanes, readers.last, viewer)) {
+    if (own && readers.warp == viewer.thread->index / kWarpSize &&
+        lanes_ordered(readers.lanes, readers.last, Of::reads, viewer)) {
       continue;
     }
-    if (viewer.foreign != nullptr) {
-      if (viewer.foreign->knows_block(readers.block, readers.last)) continue;
-      if (readers.thread != ReadSet::Readers::kSeveral &&
-          viewer.foreign->knows_thread(readers.block * block_threads_ + readers.thread, readers.last)) {
-        continue;
-      }
-    }
+    const auto known = [&](const SharedKnowledge& knowledge) {
+      return knowledge && (knowledge->knows_block(readers.block, readers.last) ||
+                           (readers.thread != ReadSet::Readers::kSeveral &&
+                            knowledge->knows_thread(readers.block * block_threads_ + readers.thread, readers.last)));
+    };
+    if (known(viewer.foreign->all) || known(viewer.foreign->reads)) continue;
     return false;
   }
   return true;
@@ -148,7 +152,7 @@ void Grid::check_word(Cell& cell, std::uint8_t mask, unsigned touch, const void*
     stop(Status::wrong_result, fmt::format("reads {}, which nobody wrote", describe(address)), at);
   }
   if (cell.writer != viewer.segment && cell.writer >= viewer.ordered_before && (cell.touched & mask) != 0 &&
-      !(atomic && (cell.flags & Cell::kWriterAtomic) != 0) && !ordered(cell.writer, viewer)) {
+      !(atomic && (cell.flags & Cell::kWriterAtomic) != 0) && !ordered(cell.writer, Of::all, viewer)) {
     race(mine, "written", cell.writer, cell.write_at, address, at);
   }
   if (writes) {
@@ -234,24 +238,27 @@ void Grid::untouchable(const void* address, std::size_t bytes, unsigned touch, c
        at);
 }
 
-SharedKnowledge Grid::all_known_to(const Thread& thread) const {
-  auto known = thread.foreign ? std::make_shared<Knowledge>(*thread.foreign) : std::make_shared<Knowledge>();
-  known->learn_block(thread.block->number, thread.block->met);
-  known->learn_thread(thread.number, machine_.segments);
-  if (thread.synced) {
+Known Grid::all_known_to(const Thread& thread) const {
+  const auto with_own = [&](const SharedKnowledge& foreign, const auto& lanes) {
+    auto known = foreign ? std::make_shared<Knowledge>(*foreign) : std::make_shared<Knowledge>();
+    known->learn_block(thread.block->number, thread.block->met);
+    known->learn_thread(thread.number, machine_.segments);
     const ThreadNumber first = thread.number - thread.index % kWarpSize;
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      if (thread.lanes[lane] != 0) known->learn_thread(first + lane, thread.lanes[lane]);
+    for (unsigned lane = 0; thread.synced && lane < kWarpSize; ++lane) {
+      if (lanes[lane] != 0) known->learn_thread(first + lane, lanes[lane]);
     }
-  }
-  return known;
+    return known;
+  };
+  return {with_own(thread.foreign.all, thread.lanes), with_own(thread.foreign.reads, thread.lane_reads)};
 }
 
-void Grid::learn(Thread& thread, const SharedKnowledge& news) {
-  if (last_joined_.a != thread.foreign || last_joined_.b != news) {
-    last_joined_ = {thread.foreign, news, joined(thread.foreign, news)};
-  }
-  thread.foreign = last_joined_.both;
+void Grid::learn(Thread& thread, const SharedKnowledge& all, const SharedKnowledge& reads) {
+  const auto join = [](SharedKnowledge& known, const SharedKnowledge& news, Joined& last) {
+    if (last.a != known || last.b != news) last = {known, news, joined(known, news)};
+    known = last.both;
+  };
+  join(thread.foreign.all, all, last_all_);
+  join(thread.foreign.reads, reads, last_reads_);
 }
 
 void Grid::start_copy(void* to, const void* from, unsigned bytes, const void* at) {

@@ -12,7 +12,7 @@ struct Grid::Viewer {
   Segment segment;  ///< what it does belongs to it
   Segment ordered_before;
   std::uint32_t read_sets_before;
-  const Knowledge* foreign;
+  const Known* foreign;
 };
 
 }  // namespace heddle::emulator

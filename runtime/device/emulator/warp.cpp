@@ -158,23 +158,40 @@ unsigned long long Grid::warp(WarpOperation operation, unsigned mask, unsigned l
   return thread.result;
 }
 
+/// The lanes know of each other what they read before; everything, if they synchronised.
+void Grid::inform(Block& block, unsigned first, const WarpMeeting& meeting) {
+  const bool all = meeting.operation == WarpOperation::sync;
+  const auto each = [&](auto action) {
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+      if ((meeting.mask >> lane & 1U) != 0) action(lane, block.threads[first + lane]);
+    }
+  };
+  std::array<Segment, kWarpSize> known{}, reads{};
+  Known foreign;
+  each([&](unsigned lane, Thread& thread) {
+    for (unsigned i = 0; thread.synced && i < kWarpSize; ++i) {
+      known[i] = std::max(known[i], thread.lanes[i]);
+      reads[i] = std::max(reads[i], thread.lane_reads[i]);
+    }
+    known[lane] = reads[lane] = machine_.segments;
+    if (all) foreign.all = joined(foreign.all, thread.foreign.all);
+    foreign.reads = joined(foreign.reads, thread.foreign.reads);
+  });
+  each([&](unsigned, Thread& thread) {
+    thread.segment = 0;
+    if (!thread.synced) thread.lanes = {};
+    thread.synced = true;
+    thread.lane_reads = reads;
+    thread.foreign.reads = foreign.reads;
+    if (!all) return;
+    thread.lanes = known;
+    thread.foreign.all = foreign.all;
+  });
+}
+
 void Grid::complete(Block& block, unsigned first, const WarpMeeting& meeting) {
   const unsigned long long shared = reduce(meeting);
-  std::array<Segment, kWarpSize> known{};
-  if (meeting.operation == WarpOperation::sync) {
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      if ((meeting.mask >> lane & 1U) == 0) continue;
-      const Thread& thread = block.threads[first + lane];
-      if (thread.synced) {
-        for (unsigned i = 0; i < kWarpSize; ++i) known[i] = std::max(known[i], thread.lanes[i]);
-      }
-      known[lane] = machine_.segments;
-    }
-  }
-  SharedKnowledge foreign;
-  for (unsigned lane = 0; meeting.operation == WarpOperation::sync && lane < kWarpSize; ++lane) {
-    if ((meeting.mask >> lane & 1U) != 0) foreign = joined(foreign, block.threads[first + lane].foreign);
-  }
+  inform(block, first, meeting);
   for (unsigned lane = 0; lane < kWarpSize; ++lane) {
     if ((meeting.mask >> lane & 1U) == 0) continue;
     Thread& thread = block.threads[first + lane];
@@ -189,11 +206,6 @@ void Grid::complete(Block& block, unsigned first, const WarpMeeting& meeting) {
       thread.result = meeting.value[from];
     } else if (meeting.operation == WarpOperation::match_any) {
       thread.result = matching(meeting, lane);
-    } else if (meeting.operation == WarpOperation::sync) {
-      thread.segment = 0;
-      thread.synced = true;
-      thread.lanes = known;
-      thread.foreign = foreign;
     }
     if (&thread != thread_) ready(thread);
   }
