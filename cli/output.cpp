@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "heddle/kernels/device_identity.hpp"
 #include "heddle/kernels/error.hpp"
 
 namespace heddle::cli {
@@ -40,6 +41,10 @@ void flush_output() {
 }
 
 void note(std::string_view line) { fmt::print(stderr, "heddle: {}\n", line); }
+
+void note_timing(std::string_view backend) {
+  if (!can_be_timed(backend)) note("this device is for finding faults: its times mean nothing, and no profile is kept");
+}
 
 std::string Table::text() const {
   std::vector<std::size_t> widths;

@@ -99,6 +99,7 @@ int run(const TrainOptions& options) {
   std::optional<Dataset> test;
   if (!options.test.empty()) test = load_test_data(options, train);
   const auto device = open_device(options.device);
+  if (!options.common.quiet) note_timing(device->identity().backend);
   const auto profiles = open_profiles(options.profiles, ProfileStore::Access::read).profiles();
 
   ProgressBar bar(options.common.quiet);

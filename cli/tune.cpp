@@ -204,7 +204,9 @@ int run(const TuneOptions& options) {
   const auto work = target->tasks(options.families, options.sizes);
   if (!options.record.empty()) check_recordable(options, work);
   // What a recording gives is no profile to train with; it is kept only where somebody asks for it.
-  const bool forgotten = !options.replay.empty() && options.profiles.empty();
+  const std::string& backend = target->identity().backend;
+  const bool forgotten = (!options.replay.empty() && options.profiles.empty()) || !can_be_timed(backend);
+  if (!options.common.quiet) note_timing(backend);
   ProfileStore store = open_profiles(forgotten ? ":memory:" : options.profiles, ProfileStore::Access::read_write);
   std::size_t waiting = 0;
   for (const FamilyTask& task : work) waiting += task.problems.size();

@@ -141,7 +141,8 @@ const KernelFamily& known_family(const std::string& name, const std::string& bac
     for (const KernelFamily* each : families()) names += fmt::format("{}{}", names.empty() ? "" : ", ", each->name());
     refuse("family", excerpt(name), "one of " + names);
   }
-  if (!(*found)->supports(backend) || !can_be_timed(backend)) refuse("backend", excerpt(backend), fmt::format("one that {} supports", name));
+  if (!(*found)->supports(backend) || !can_be_timed(backend))
+    refuse("backend", excerpt(backend), fmt::format("one that {} supports", name));
   return **found;
 }
 

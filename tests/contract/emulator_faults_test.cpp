@@ -1,0 +1,212 @@
+// The families' own templates with a fault planted in a copy: the emulator, or the comparison with the reference, says
+// so.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/runtime/device/emulator/emulator_device.hpp"
+
+namespace heddle {
+namespace {
+
+constexpr std::int64_t kSamples = 12;
+
+struct Fault {
+  const char* name;
+  const char* family;
+  std::vector<std::string> values;  ///< that the configuration has
+  const char* file;                 ///< the end of its name
+  const char* find;
+  const char* replace;
+  const char* finding;  ///< part of what has to be said
+};
+
+const std::vector<Fault> kFaults{
+    {"a missing barrier",
+     "sonfin-train",
+     {"scheme=block"},
+     "exchange_sums.cuh",
+     "if constexpr (Link == kBlockLink) __syncthreads();",
+     "",
+     ""},
+    {"a wrong mask",
+     "sonfin-train",
+     {"scheme=graph", "kernels=2"},
+     "reduce.cuh",
+     "kAllLanes = 0xffffffffu",
+     "kAllLanes = 0x7fffffffu",
+     "does not name its own lane"},
+    {"an unwritten output",
+     "sonfin-predict",
+     {},
+     "predict.cuh",
+     "if (lane == 0) outputs_at",
+     "if (lane == 0 && row != 1) outputs_at",
+     ""},
+    {"an index off by one",
+     "sonfin-predict",
+     {},
+     "predict.cuh",
+     "own_x[a] = x[d * kRowPitch + my_row",
+     "own_x[a] = x[d * kRowPitch + 1 + my_row",
+     ""},
+    {"a row that is read beyond its end",
+     "sonfin-train",
+     {"scheme=graph", "kernels=3"},
+     "tile.cuh",
+     "j < stride; j += static_cast<int>(blockDim.x)",
+     "j <= stride; j += static_cast<int>(blockDim.x)",
+     ""},
+    {"a launch that does not wait for the one before",
+     "sonfin-train",
+     {"kernels=1", "launch=overlapped"},
+     "launched.cuh",
+     "2 * Work::kReduceWords);\n  wait_for_previous_launch();",
+     "2 * Work::kReduceWords);",
+     "wait_for_previous_launch"},
+    {"a copy that nobody waits for",
+     "sonfin-train",
+     {"kernels=1", "scheme=graph"},
+     "launched.cuh",
+     "  copies_arrived();\n  __syncthreads();\n\n  bool learns",
+     "  __syncthreads();\n\n  bool learns",
+     "before the copy"},
+    {"a missing release",
+     "sonfin-train",
+     {"scheme=cluster"},
+     "exchange_sums.cuh",
+     ".open();\n      cluster_barrier();",
+     ".open();",
+     ""},
+    {"a missing acquire",
+     "sonfin-train",
+     {"scheme=cluster"},
+     "exchange_sums.cuh",
+     "box(round_ & 1).wait(round_ >> 1);",
+     "",
+     ""},
+    {"a wrong cluster rank",
+     "sonfin-train",
+     {"scheme=cluster"},
+     "exchange_sums.cuh",
+     "cluster_rank() * kWarps",
+     "0 * kWarps",
+     ""},
+    {"a stale stamp",
+     "sonfin-train",
+     {"scheme=grid"},
+     "exchange_sums.cuh",
+     "static_cast<unsigned>(round_ + 1)",
+     "static_cast<unsigned>(round_ / 4 + 1)",
+     ""},
+    {"a block that posts nothing",
+     "sonfin-train",
+     {"scheme=grid"},
+     "exchange_sums.cuh",
+     "if (lane() < kReplicas) post",
+     "if (lane() < kReplicas && blockIdx.x != 0) post",
+     "deadlock"},
+    {"packets that nobody emptied",
+     "sonfin-train",
+     {"scheme=grid"},
+     "resident.cuh",
+     "packets[i] = {0.0f, 0.0f, 0.0f, 0}",
+     "packets[0] = {0.0f, 0.0f, 0.0f, 0}",
+     ""},
+};
+
+bool has_values(const Configuration& configuration, const std::vector<std::string>& values) {
+  const std::string text = ' ' + configuration.text() + ' ';
+  return std::all_of(values.begin(), values.end(),
+                     [&](const std::string& value) { return text.find(' ' + value + ' ') != std::string::npos; });
+}
+
+/// Of several blocks, if there is one.
+Configuration configuration_with(const KernelFamily& family, const Problem& problem, const DeviceIdentity& device,
+                                 const std::vector<std::string>& values) {
+  const std::vector<Configuration> all = family.space(device).enumerate(problem);
+  const Configuration* found = nullptr;
+  for (const Configuration& each : all) {
+    if (!has_values(each, values)) continue;
+    if (found == nullptr) found = &each;
+    const Plan plan = family.plan(each, problem, device, kSamples);
+    if (std::any_of(plan.launches.begin() + 1, plan.launches.end(),
+                    [](const Launch& launch) { return launch.grid.x > 1 && launch.block.x >= 64; })) {
+      return each;
+    }
+  }
+  REQUIRE(found != nullptr);
+  return *found;
+}
+
+/// What is wrong; empty if nothing is.
+std::string complaint(const KernelFamily& family, const TemplateSource& source, const std::vector<std::string>& values,
+                      std::uint64_t order) {
+  const auto device = open_emulator({.order = order});
+  const Problem problem = family.awkward_problem();
+  const Configuration configuration = configuration_with(family, problem, device->identity(), values);
+  INFO(configuration.text());
+  const Trial trial =
+      family.trial(configuration, problem, device->identity(), kSamples, Purpose::verification, 1 + order);
+  const auto binary = compile_one(*device, {&source, trial.plan.kernels}).binary;
+  try {
+    const auto execution = device->prepare(trial.plan, binary);
+    for (const Buffer& buffer : trial.plan.buffers) {
+      const auto initial = trial.initial.find(buffer.name);
+      if (initial == trial.initial.end()) {
+        execution->memory(buffer.name).fill(std::byte{0xff});
+      } else {
+        execution->memory(buffer.name).write(initial->second);
+      }
+    }
+    execution->launch();
+    HostImage after;
+    for (const Buffer& buffer : trial.plan.buffers) {
+      if (buffer.role == Role::scratch) continue;
+      after[buffer.name].resize(static_cast<std::size_t>(buffer.bytes));
+      execution->memory(buffer.name).read(after[buffer.name]);
+    }
+    const Accuracy accuracy = trial.check(after);
+    return accuracy.accepted ? "" : "wrong result: " + accuracy.message;
+  } catch (const DeviceFailure& failure) {
+    return failure.what();
+  }
+}
+
+TEST_CASE("emulator: faults planted in the families' templates are found") {
+  std::set<std::string> sound;
+  for (const Fault& fault : kFaults) {
+    INFO(std::string(fault.name));
+    const KernelFamily& family = heddle::family(fault.family);
+    const TemplateSource& source = family.source("emulator");
+    std::string key = fault.family;
+    for (const std::string& value : fault.values) key += ' ' + value;
+    if (sound.insert(key).second) CHECK(complaint(family, source, fault.values, 1) == "");
+
+    std::vector<SourceFile> files = source.files();
+    std::string text;
+    for (SourceFile& file : files) {
+      if (!file.name.ends_with(fault.file)) continue;
+      text = file.text;
+      const std::size_t at = text.find(fault.find);
+      REQUIRE(at != std::string::npos);
+      text.replace(at, std::string(fault.find).size(), fault.replace);
+      file.text = text;
+    }
+    REQUIRE(!text.empty());
+    std::string found;
+    for (const std::uint64_t order : {1, 0, 2}) {
+      found = complaint(family, TemplateSource(files), fault.values, order);
+      if (!found.empty()) break;
+    }
+    CHECK_MESSAGE(!found.empty(), "not found");
+    CHECK_MESSAGE(found.find(fault.finding) != std::string::npos, found);
+  }
+}
+
+}  // namespace
+}  // namespace heddle
