@@ -14,6 +14,7 @@ struct ContractSample {
   unsigned seed = 1;         ///< of what is drawn, and of the workloads
   bool every_value = false;  ///< and so many more that every value of every parameter occurs
   bool large = true;         ///< problems of more than 100000 tasks too
+  bool repeat = true;        ///< run each a second time and compare
   std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
 };
 
