@@ -44,16 +44,10 @@ const std::vector<Fault> kFaults{
      "sonfin-predict",
      {},
      "predict.cuh",
-     "if (lane == 0) outputs_at",
-     "if (lane == 0 && row != 1) outputs_at",
-     ""},
-    {"an index off by one",
-     "sonfin-predict",
-     {},
-     "predict.cuh",
-     "own_x[a] = x[d * kRowPitch + my_row",
-     "own_x[a] = x[d * kRowPitch + 1 + my_row",
-     ""},
+     "outputs_at[static_cast<long long>(row) * outputs",
+     "if (row != 1) outputs_at[static_cast<long long>(row) * outputs",
+     "wrong result"},
+    {"an index off by one", "sonfin-predict", {}, "predict.cuh", "stage.x + (my_row +", "stage.x + (my_row + 1 +", ""},
     {"a row that is read beyond its end",
      "sonfin-train",
      {"scheme=graph", "kernels=3"},
@@ -193,7 +187,7 @@ TEST_CASE("emulator: faults planted in the families' templates are found") {
       if (!file.name.ends_with(fault.file)) continue;
       text = file.text;
       const std::size_t at = text.find(fault.find);
-      REQUIRE(at != std::string::npos);
+      REQUIRE_MESSAGE(at != std::string::npos, "no \"" << fault.find << "\" in " << file.name);
       text.replace(at, std::string(fault.find).size(), fault.replace);
       file.text = text;
     }

@@ -40,23 +40,15 @@ SharedKnowledge joined(const SharedKnowledge& a, const SharedKnowledge& b) {
 
 Known joined(const Known& a, const Known& b) { return {joined(a.all, b.all), joined(a.reads, b.reads)}; }
 
-void ReadSet::add(std::uint32_t block, std::uint32_t thread, Segment segment) {
-  constexpr std::uint32_t kWarp = 32;
-  const std::uint32_t warp = thread / kWarp, lane = 1U << (thread % kWarp);
-  if (recent_ >= readers_.size() || readers_[recent_].block != block) {
-    const auto found =
-        std::find_if(readers_.begin(), readers_.end(), [block](const Readers& r) { return r.block == block; });
-    recent_ = static_cast<std::size_t>(found - readers_.begin());
-    if (found == readers_.end()) {
-      readers_.push_back({block, thread, warp, lane, segment});
-      return;
-    }
+void ReadSet::add(ThreadNumber first, unsigned lane, Segment segment) {
+  const auto place = std::lower_bound(readers_.begin(), readers_.end(), first,
+                                      [](const Readers& each, ThreadNumber wanted) { return each.first < wanted; });
+  if (place == readers_.end() || place->first != first) {
+    readers_.insert(place, {first, 1U << lane, segment});
+    return;
   }
-  Readers& known = readers_[recent_];
-  if (known.thread != thread) known.thread = Readers::kSeveral;
-  if (known.warp != warp) known.warp = Readers::kSeveral;
-  known.lanes |= lane;
-  known.last = std::max(known.last, segment);
+  place->lanes |= 1U << lane;
+  place->last = std::max(place->last, segment);
 }
 
 }  // namespace heddle::emulator

@@ -42,24 +42,21 @@ struct Known {
 };
 [[nodiscard]] Known joined(const Known& a, const Known& b);
 
-/// The reads of one word since it was written, when there are several: per block, as exact as its last readers allow.
+/// The reads of one word since it was written, when there are several: by warp.
 class ReadSet {
  public:
   struct Readers {
-    std::uint32_t block;
-    std::uint32_t thread;  ///< in the block, or kSeveral
-    std::uint32_t warp;    ///< in the block, or kSeveral
-    std::uint32_t lanes;   ///< of that warp
-    Segment last;
-    static constexpr std::uint32_t kSeveral = 0xffffffffU;
+    ThreadNumber first;   ///< lane of the warp
+    std::uint32_t lanes;  ///< that have read it
+    Segment last;         ///< read by any of them
   };
 
-  void add(std::uint32_t block, std::uint32_t thread, Segment segment);
+  /// `first`: lane 0 of the thread's warp.
+  void add(ThreadNumber first, unsigned lane, Segment segment);
   [[nodiscard]] const std::vector<Readers>& readers() const noexcept { return readers_; }
 
  private:
-  std::vector<Readers> readers_;
-  std::size_t recent_ = 0;
+  std::vector<Readers> readers_;  ///< in order
 };
 
 }  // namespace heddle::emulator

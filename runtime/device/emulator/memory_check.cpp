@@ -66,16 +66,21 @@ bool Grid::reads_ordered(const Cell& cell, const Viewer& viewer) const {
   if (set < viewer.read_sets_before) return true;
   if (set < first_read_set_) return false;
   for (const ReadSet::Readers& readers : read_sets_[set - first_read_set_].readers()) {
-    const bool own = viewer.thread != nullptr && viewer.thread->block->number == readers.block;
-    if (own && readers.last <= viewer.thread->block->met) continue;
-    if (own && readers.warp == viewer.thread->index / kWarpSize &&
-        lanes_ordered(readers.lanes, readers.last, Of::reads, viewer)) {
-      continue;
+    const std::uint32_t block = readers.first / block_threads_;
+    if (viewer.thread != nullptr && viewer.thread->block->number == block) {
+      if (readers.last <= viewer.thread->block->met) continue;
+      const bool own_warp = readers.first == viewer.number - viewer.thread->index % kWarpSize;
+      if (own_warp && lanes_ordered(readers.lanes, readers.last, Of::reads, viewer)) continue;
     }
     const auto known = [&](const SharedKnowledge& knowledge) {
-      return knowledge && (knowledge->knows_block(readers.block, readers.last) ||
-                           (readers.thread != ReadSet::Readers::kSeveral &&
-                            knowledge->knows_thread(readers.block * block_threads_ + readers.thread, readers.last)));
+      if (!knowledge) return false;
+      if (knowledge->knows_block(block, readers.last)) return true;
+      for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+        if ((readers.lanes >> lane & 1U) != 0 && !knowledge->knows_thread(readers.first + lane, readers.last)) {
+          return false;
+        }
+      }
+      return true;
     };
     if (known(viewer.foreign->all) || known(viewer.foreign->reads)) continue;
     return false;
@@ -98,7 +103,8 @@ void Grid::note_read(Cell& cell, std::uint8_t mask, unsigned touch, const void* 
     return;
   }
   const auto add = [&](ReadSet& set, ThreadNumber number, Segment segment) {
-    set.add(number / block_threads_, number % block_threads_, segment);
+    const unsigned lane = number % block_threads_ % kWarpSize;
+    set.add(number - lane, lane, segment);
   };
   if ((cell.reader & Cell::kSeveral) == 0) {
     if (cell.reader < first_segment_) return;  // of a launch that may still run: one unordered reader is enough
