@@ -49,6 +49,8 @@ const Calls& calls() {
       .place = [] { return &static_cast<const Place&>(grid().thread().place); },
       .access = [](const void* address, unsigned long bytes, unsigned touch,
                    const void* at) { guarded([&](Grid& grid) { grid.access(address, bytes, touch, at); }); },
+      .load = [](const void* from, void* to, unsigned bytes,
+                 const void* at) { guarded([&](Grid& grid) { grid.load(from, to, bytes, at); }); },
       .undefined = &undefined,
       .trap = [](const void* at) { guarded([&](Grid& grid) { grid.stop(Status::illegal_access, "__trap()", at); }); },
       .barrier = [](Vote vote, int predicate,

@@ -178,6 +178,7 @@ class Grid {
   [[nodiscard]] Thread& thread() noexcept { return *thread_; }
 
   void access(const void* address, std::size_t bytes, unsigned touch, const void* at);
+  void load(const void* from, void* to, unsigned bytes, const void* at);
   void start_copy(void* to, const void* from, unsigned bytes, const void* at);
   void copies_arrived();
   void let_next_launch_start();

@@ -267,6 +267,22 @@ void Grid::learn(Thread& thread, const SharedKnowledge& all, const SharedKnowled
   join(thread.foreign.reads, reads, last_reads_);
 }
 
+void Grid::load(const void* from, void* to, unsigned bytes, const void* at) {
+  if (reinterpret_cast<std::uintptr_t>(from) % bytes != 0) {
+    stop(Status::illegal_access,
+         fmt::format("misaligned: loads {} bytes from an address that is no multiple of it", bytes), at);
+  }
+  const bool known = machine_.space.contains(from);
+  const bool global = known && (machine_.space.cell(from).flags & Cell::kShared) == 0;
+  access(from, bytes, global ? kRead | kCopies : unsigned{kRead}, at);
+  std::memcpy(to, from, bytes);
+  constexpr std::uint32_t kNotANumber = 0x7fc0dead;
+  for (unsigned i = 0; global && i < bytes; i += AddressSpace::kWord) {
+    if (machine_.space.cell(static_cast<const std::byte*>(from) + i).written != 0) continue;
+    std::memcpy(static_cast<std::byte*>(to) + i, &kNotANumber, sizeof kNotANumber);
+  }
+}
+
 void Grid::start_copy(void* to, const void* from, unsigned bytes, const void* at) {
   const std::ptrdiff_t offset = shared_offset(to, bytes, "the copy", at);
   static_cast<void>(offset);

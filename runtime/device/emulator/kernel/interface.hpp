@@ -62,6 +62,7 @@ struct Quad {
 struct Calls {
   const Place* (*place)();
   void (*access)(const void* address, unsigned long bytes, unsigned touch, const void* at);
+  void (*load)(const void* from, void* to, unsigned bytes, const void* at);
   void (*undefined)(const char* what, const void* data, const void* at);
   void (*trap)(const void* at);
   int (*barrier)(Vote vote, int predicate, Line line);

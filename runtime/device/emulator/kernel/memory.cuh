@@ -15,9 +15,12 @@ __device__ __forceinline__ Pack<Width> filled(float value) {
   return pack;
 }
 
+/// Packs are requested ahead, whether or not they will be used: what nobody wrote in global memory is not a number.
 template <int Width>
-__device__ __forceinline__ Pack<Width> load(const float* from) {
-  return *reinterpret_cast<const Pack<Width>*>(from);
+HEDDLE_CALL Pack<Width> load(const float* from) {
+  Pack<Width> pack;
+  heddle_emulator_calls->load(from, &pack, 4 * Width, HEDDLE_AT);
+  return pack;
 }
 
 template <int Width>
