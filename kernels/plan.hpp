@@ -38,7 +38,7 @@ struct Extent {
   unsigned x = 1, y = 1, z = 1;
 };
 
-/// One kernel launch. On a CPU, grid.x is the number of threads of the team and the rest is unused.
+/// One kernel launch, or one call of a routine. On a CPU, grid.x is the number of threads of the team and the rest is unused.
 struct Launch {
   int kernel = 0;  ///< index in Plan::kernels
   Extent grid, block;
@@ -47,6 +47,10 @@ struct Launch {
   bool resident = false;      ///< blocks wait for each other: all run at once, or the launch is refused
   unsigned cluster = 1;       ///< blocks in a thread block cluster; divides grid.x
   std::vector<Argument> arguments;
+  /// Not empty: instead of a kernel, a routine of the device's numerical library; `kernel` and what says how to launch
+  /// one mean nothing then. A plan with a routine is not captured. Which there are and what they take:
+  /// runtime/device/routine.hpp.
+  std::string routine = {};
 };
 
 struct Plan {

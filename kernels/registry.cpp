@@ -4,11 +4,13 @@
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/sonfin/predict.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/kernels/tsk/train.hpp"
 
 namespace heddle {
 
 const std::vector<const KernelFamily*>& families() {
-  static const std::vector<const KernelFamily*> all{&sonfin::train_family(), &sonfin::predict_family()};
+  static const std::vector<const KernelFamily*> all{&sonfin::train_family(), &sonfin::predict_family(),
+                                                &tsk::constant_family(), &tsk::linear_family()};
   return all;
 }
 

@@ -4,20 +4,23 @@
 #include "heddle/kernels/common/cpu_builtin_table.hpp"
 #include "heddle/kernels/sonfin/cpu/predict.hpp"
 #include "heddle/kernels/sonfin/cpu/train.hpp"
+#include "heddle/kernels/tsk/cpu/batch.hpp"
 
 namespace heddle::cpu {
 
 #define HEDDLE_TEXT_(x) #x
 #define HEDDLE_TEXT(x) HEDDLE_TEXT_(x)
-#define HEDDLE_KERNEL(template_, ...)                                                           \
-  {                                                                                             \
-    "heddle::sonfin::cpu::" #template_ "<" HEDDLE_TEXT(HEDDLE_CPU_WIDTH) ", " #__VA_ARGS__ ">", \
-        heddle::sonfin::cpu::template_<HEDDLE_CPU_WIDTH, __VA_ARGS__>                           \
+#define HEDDLE_KERNEL(family, template_, ...)                                                      \
+  {                                                                                                \
+    "heddle::" #family "::cpu::" #template_ "<" HEDDLE_TEXT(HEDDLE_CPU_WIDTH) ", " #__VA_ARGS__ ">", \
+        heddle::family::cpu::template_<HEDDLE_CPU_WIDTH, __VA_ARGS__>                              \
   }
 
 const BuiltinKernel HEDDLE_CPU_TABLE[kBuiltinKernels] = {
-    HEDDLE_KERNEL(train_rules, 1),
-    HEDDLE_KERNEL(predict, 8),
+    HEDDLE_KERNEL(sonfin, train_rules, 1),
+    HEDDLE_KERNEL(sonfin, predict, 8),
+    HEDDLE_KERNEL(tsk, accumulate, 256, 4, 1),
+    HEDDLE_KERNEL(tsk, descend, 256, 1),
 };
 
 }  // namespace heddle::cpu

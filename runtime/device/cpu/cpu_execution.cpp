@@ -136,7 +136,11 @@ CpuExecution::CpuExecution(ThreadTeam& team, CpuLibraries& libraries, const std:
   }
   for (const Launch& launch : plan_.launches) {
     Call& call = calls_.emplace_back();
-    call.kernel = kernels.at(static_cast<std::size_t>(launch.kernel));
+    if (launch.routine.empty()) {
+      call.kernel = kernels.at(static_cast<std::size_t>(launch.kernel));
+    } else {
+      call.routine = cpu_routine(launch.routine);
+    }
     call.threads = static_cast<int>(launch.grid.x);
     call.values = launch.arguments;
     for (Argument& value : call.values) {
@@ -156,7 +160,13 @@ Memory& CpuExecution::memory(std::string_view buffer) {
 }
 
 void CpuExecution::launch() {
-  for (Call& call : calls_) team_.run(call.kernel, call.arguments.data(), call.threads);
+  for (Call& call : calls_) {
+    if (call.routine != nullptr) {
+      call.routine(call.arguments.data());
+    } else {
+      team_.run(call.kernel, call.arguments.data(), call.threads);
+    }
+  }
 }
 
 double CpuExecution::time() {

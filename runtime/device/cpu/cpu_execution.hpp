@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/kernels/common/cpu_launch.hpp"
+#include "heddle/runtime/device/cpu/cpu_routine.hpp"
 #include "heddle/runtime/device/cpu/thread_team.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/device/program_batch.hpp"
@@ -85,6 +86,7 @@ class CpuExecution final : public Execution {
  private:
   struct Call {
     cpu::Kernel kernel = nullptr;
+    CpuRoutine routine = nullptr;  ///< instead of a kernel
     int threads = 1;
     std::vector<Argument> values;  ///< numbers that `arguments` points to
     std::vector<void*> arguments;

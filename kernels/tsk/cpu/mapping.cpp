@@ -1,0 +1,126 @@
+#include "heddle/kernels/tsk/mapping.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "heddle/kernels/tsk/cpu/sizes.hpp"
+
+namespace heddle::tsk {
+
+namespace {
+
+std::vector<Value> values(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
+
+/// Floats in the widest vector of an instruction set.
+std::int64_t widest(std::string_view architecture) {
+  return architecture == "x86-64-v4" ? 16 : architecture == "x86-64-v3" ? 8 : 4;
+}
+
+std::int64_t cores(const DeviceIdentity& device) { return std::max<std::int64_t>(device.units, 1); }
+
+class CpuMapping final : public Mapping {
+ public:
+  const TemplateSource& source() const override {
+    static const TemplateSource source("heddle/kernels/tsk/cpu/batch.hpp");
+    return source;
+  }
+
+  SearchSpace space(const DeviceIdentity& device, int order) const override {
+    std::vector<Value> widths, threads{cores(device)};
+    for (std::int64_t width = widest(device.architecture); width >= 4; width /= 2) widths.emplace_back(width);
+    for (std::int64_t count = 1 << 16; count >= 1; count /= 2) {
+      if (count < cores(device)) threads.emplace_back(count);
+    }
+    return {device,
+            {{.name = "storage",
+              .values = {std::string("kept"), std::string("recomputed")},
+              .meaning = "activations: stored for the gradient, or computed a second time",
+              .active = {}},
+             {.name = "tile_rows",
+              .values = values({256, 128, 64, 512}),
+              .meaning = "rows whose columns lie in the cache together",
+              .active = {}},
+             {.name = "side",
+              .values = values({4, 2, 3, 5, 6}),
+              .meaning = "columns x columns of the normal equations that stay in registers",
+              .active = {}},
+             {.name = "block_size", .values = std::move(widths), .meaning = "floats in a vector", .active = {}},
+             {.name = "threads",
+              .values = std::move(threads),
+              .meaning = "threads that share the work",
+              .active = {}}},
+            {unknowns_constraint(order)}};
+  }
+
+  Configuration default_configuration(const DeviceIdentity& device, const Problem&, int order) const override {
+    return space(device, order)
+        .parse(fmt::format("storage=kept tile_rows=256 side=4 block_size={} threads={}", widest(device.architecture),
+                           cores(device)));
+  }
+
+  Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity&, int order,
+            std::int64_t iterations) const override {
+    const auto int32 = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+    const std::int64_t tile = configuration.number("tile_rows"), width = configuration.number("block_size");
+    const std::int64_t threads = configuration.number("threads");
+    const bool kept = configuration.word("storage") == "kept";
+    const std::int64_t rules = problem.at("rules"), dim = problem.at("dim"), outputs = problem.at("outputs");
+    const std::int64_t unknowns = tsk::unknowns(problem, order), pitch = unknowns + outputs;
+    const std::int64_t tiles = (problem.at("rows") + tile - 1) / tile;
+    const cpu::BatchSizes sizes{int32(rules), int32(dim), int32(outputs), int32(unknowns / rules), int32(tile)};
+    Plan plan;
+    plan.kernels = {fmt::format("heddle::tsk::cpu::accumulate<{}, {}, {}, {}>", width, tile,
+                                configuration.number("side"), kept ? 1 : 0),
+                    fmt::format("heddle::tsk::cpu::descend<{}, {}, {}>", width, tile, kept ? 1 : 0)};
+    plan.buffers = common_buffers(problem, order, iterations);
+    for (Buffer& buffer : std::vector<Buffer>{{"inverse", 4 * rules * dim, Role::scratch},
+                                              {"gram", 8 * pitch * pitch, Role::scratch},
+                                              {"solution", 8 * unknowns * outputs, Role::scratch},
+                                              {"info", 4, Role::scratch},
+                                              {"own", 4 * sizes.own() * threads, Role::scratch},
+                                              {"sums", 8 * sizes.sums() * threads, Role::scratch},
+                                              {"kept", kept ? 4 * tiles * tile * rules : 0, Role::scratch}}) {
+      plan.buffers.push_back(std::move(buffer));
+    }
+    const auto at = [&plan](std::string_view buffer, std::size_t offset = 0) {
+      return BufferArgument{plan.buffer(buffer), static_cast<std::int64_t>(offset)};
+    };
+    const auto launch = [&](int kernel, std::vector<Argument> arguments) {
+      for (const std::int64_t size : {dim, outputs, rules, unknowns / rules}) arguments.emplace_back(int32(size));
+      return Launch{.kernel = kernel,
+                    .grid = {.x = static_cast<unsigned>(threads)},
+                    .block = {},
+                    .arguments = std::move(arguments)};
+    };
+    Launch accumulate = launch(0, {at("rows"), at("targets"), at("centres"), at("widths"), at("control"),
+                                   at("progress"), at("inverse"), at("gram"), at("own"), at("sums"), at("kept")});
+    accumulate.arguments.emplace_back(int32(pitch));
+    const Launch solve{.kernel = -1,
+                       .grid = {},
+                       .block = {},
+                       .arguments = {at("gram"), at("solution"), at("control", offsetof(Control, ridge)), at("info"),
+                                     int32(unknowns), int32(outputs), int32(pitch)},
+                       .routine = "normal_equations"};
+    Launch descend =
+        launch(1, {at("rows"), at("targets"), at("centres"), at("widths"), at("consequents"), at("best_centres"),
+                   at("best_widths"), at("best_consequents"), at("errors"), at("control"), at("progress"),
+                   at("inverse"), at("solution"), at("info"), at("own"), at("sums"), at("kept")});
+    descend.arguments.emplace_back(int32(iterations));
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      for (const Launch& each : {accumulate, solve, descend}) plan.launches.push_back(each);
+    }
+    return plan;
+  }
+};
+
+}  // namespace
+
+const Mapping& cpu_mapping() {
+  static const CpuMapping mapping;
+  return mapping;
+}
+
+}  // namespace heddle::tsk

@@ -1,0 +1,35 @@
+// How one backend lays one iteration over its threads. train.cpp adds what all backends share: problems, workloads, the
+// comparison with the reference.
+#pragma once
+
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/tsk/system.hpp"
+
+namespace heddle::tsk {
+
+/// Stateless and immutable. Functions have the meaning of their namesakes in KernelFamily; `order`: of the consequents.
+class Mapping {
+ public:
+  virtual ~Mapping() = default;
+  [[nodiscard]] virtual const TemplateSource& source() const = 0;
+  [[nodiscard]] virtual SearchSpace space(const DeviceIdentity& device, int order) const = 0;
+  [[nodiscard]] virtual Configuration default_configuration(const DeviceIdentity& device, const Problem& problem,
+                                                            int order) const = 0;
+  [[nodiscard]] virtual std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&, int) const {
+    return {};
+  }
+  /// `iterations`: of one run.
+  [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
+                                  const DeviceIdentity& device, int order, std::int64_t iterations) const = 0;
+};
+
+[[nodiscard]] const Mapping& cpu_mapping();
+[[nodiscard]] const Mapping& cuda_mapping();
+
+/// The buffers that every plan has, as train.hpp says.
+[[nodiscard]] std::vector<Buffer> common_buffers(const Problem& problem, int order, std::int64_t iterations);
+/// Largest P that a plan is made for: Phi^T Phi has 512 MiB then.
+inline constexpr std::int64_t kMostUnknowns = 8192;
+[[nodiscard]] Constraint unknowns_constraint(int order);
+
+}  // namespace heddle::tsk

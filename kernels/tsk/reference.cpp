@@ -1,0 +1,227 @@
+#include "heddle/kernels/tsk/reference.hpp"
+
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace heddle::tsk {
+namespace {
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+std::span<const float> row(std::span<const float> values, std::int64_t index, std::int64_t width) {
+  return values.subspan(at(index * width), at(width));
+}
+
+void check_lapack(lapack_int info) {
+  if (info != 0) throw std::runtime_error("LAPACK failed");
+}
+
+/// A column-major matrix.
+struct Matrix {
+  Matrix(std::int64_t row_count, std::int64_t column_count)
+      : rows(row_count), columns(column_count), values(at(row_count * column_count)) {}
+  double& operator()(std::int64_t i, std::int64_t j) { return values[at(j * rows + i)]; }
+  std::int64_t rows, columns;
+  std::vector<double> values;
+};
+
+/// R of A = QR over its upper triangle, and Q^T B over B.
+void factorise(Matrix& a, Matrix& b) {
+  const auto m = static_cast<lapack_int>(a.rows), n = static_cast<lapack_int>(a.columns);
+  std::vector<double> tau(at(a.columns));
+  check_lapack(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, a.values.data(), m, tau.data()));
+  check_lapack(LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'T', m, static_cast<lapack_int>(b.columns), n, a.values.data(), m,
+                              tau.data(), b.values.data(), m));
+}
+
+}  // namespace
+
+Reference::Reference(const System& system)
+    : dim_(system.dim),
+      outputs_(system.outputs),
+      order_(system.order),
+      centres_(system.centres.begin(), system.centres.end()),
+      widths_(system.widths.begin(), system.widths.end()),
+      consequents_(system.consequents.begin(), system.consequents.end()) {
+  consequents_.resize(at(rules() * terms() * outputs_));
+}
+
+std::vector<double> Reference::activations(std::span<const float> x) const {
+  std::vector<double> phi(at(rules()));
+  for (std::int64_t k = 0; k < rules(); ++k) {
+    double sum = 0.0;
+    for (std::int64_t j = 0; j < dim_; ++j) {
+      const double u = (static_cast<double>(x[at(j)]) - centres_[at(k * dim_ + j)]) / widths_[at(k * dim_ + j)];
+      sum -= 0.5 * u * u;
+    }
+    phi[at(k)] = sum;
+  }
+  const double largest = *std::max_element(phi.begin(), phi.end());
+  double total = 0.0;
+  for (double& value : phi) total += value = std::exp(value - largest);
+  for (double& value : phi) value /= total;
+  return phi;
+}
+
+std::vector<double> Reference::consequent(std::int64_t rule, std::span<const float> x) const {
+  const auto theta = consequents_.begin() + rule * terms() * outputs_;
+  std::vector<double> values(theta, theta + outputs_);
+  for (std::int64_t t = 1; t < terms(); ++t) {
+    for (std::int64_t l = 0; l < outputs_; ++l) {
+      values[at(l)] += theta[t * outputs_ + l] * static_cast<double>(x[at(t - 1)]);
+    }
+  }
+  return values;
+}
+
+std::int64_t Reference::count(std::span<const float> rows) const {
+  return static_cast<std::int64_t>(rows.size()) / dim_;
+}
+
+std::vector<double> Reference::all_activations(std::span<const float> rows) const {
+  std::vector<double> phi;
+  phi.reserve(at(count(rows) * rules()));
+  for (std::int64_t i = 0; i < count(rows); ++i) {
+    const std::vector<double> of_row = activations(row(rows, i, dim_));
+    phi.insert(phi.end(), of_row.begin(), of_row.end());
+  }
+  return phi;
+}
+
+std::vector<double> Reference::outputs(std::span<const float> rows, std::span<const double> phi) const {
+  std::vector<double> y(at(count(rows) * outputs_));
+  for (std::int64_t i = 0; i < count(rows); ++i) {
+    for (std::int64_t k = 0; k < rules(); ++k) {
+      const std::vector<double> p = consequent(k, row(rows, i, dim_));
+      for (std::int64_t l = 0; l < outputs_; ++l) y[at(i * outputs_ + l)] += phi[at(i * rules() + k)] * p[at(l)];
+    }
+  }
+  return y;
+}
+
+std::vector<double> Reference::predict(std::span<const float> x) const { return outputs(x, activations(x)); }
+
+double Reference::error(std::span<const double> outputs, std::span<const float> targets) const {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const double e = outputs[i] - static_cast<double>(targets[i]);
+    sum += e * e;
+  }
+  return targets.empty() ? 0.0 : sum / static_cast<double>(targets.size()) * static_cast<double>(outputs_);
+}
+
+double Reference::error(std::span<const float> rows, std::span<const float> targets) const {
+  return error(outputs(rows, all_activations(rows)), targets);
+}
+
+bool Reference::solve(const Batch& batch, double ridge) { return solve(batch, all_activations(batch.rows), ridge); }
+
+bool Reference::solve(const Batch& batch, std::span<const double> activation, double ridge) {
+  const std::int64_t n = count(batch.rows), unknowns = rules() * terms();
+  // With room below for the ridge: sqrt(ridge) times the identity, and targets of 0.
+  Matrix phi(n + unknowns, unknowns), y(n + unknowns, outputs_);
+  std::vector<double> squares(at(unknowns));
+  for (std::int64_t k = 0; k < rules(); ++k) {
+    for (std::int64_t t = 0; t < terms(); ++t) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double value = activation[at(i * rules() + k)] *
+                             (t == 0 ? 1.0 : static_cast<double>(batch.rows[at(i * dim_ + t - 1)]));
+        phi(i, k * terms() + t) = value;
+        squares[at(k * terms() + t)] += value * value;
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t l = 0; l < outputs_; ++l) y(i, l) = static_cast<double>(batch.targets[at(i * outputs_ + l)]);
+  }
+  const double largest = *std::max_element(squares.begin(), squares.end());
+  const auto factorised = [&](double asked) {
+    std::pair<Matrix, Matrix> result(phi, y);
+    for (std::int64_t j = 0; j < unknowns; ++j) result.first(n + j, j) = std::sqrt(asked * largest);
+    factorise(result.first, result.second);
+    return result;
+  };
+  auto [r, b] = factorised(ridge);
+  bool deficient = largest == 0.0;
+  for (std::int64_t j = 0; j < unknowns; ++j) deficient |= r(j, j) * r(j, j) <= kRankTolerance * largest;
+  if (deficient) {
+    auto [r2, b2] = factorised(std::max(ridge, kOwnRidge));
+    r = std::move(r2);
+    b = std::move(b2);
+  }
+  if (largest > 0.0) {
+    check_lapack(LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'U', 'N', 'N', static_cast<lapack_int>(unknowns),
+                                static_cast<lapack_int>(outputs_), r.values.data(), static_cast<lapack_int>(r.rows),
+                                b.values.data(), static_cast<lapack_int>(b.rows)));
+  }
+  for (std::int64_t p = 0; p < unknowns; ++p) {
+    for (std::int64_t l = 0; l < outputs_; ++l) consequents_[at(p * outputs_ + l)] = largest > 0.0 ? b(p, l) : 0.0;
+  }
+  return deficient;
+}
+
+Reference::Gradient Reference::gradient(const Batch& batch) const {
+  const std::vector<double> phi = all_activations(batch.rows);
+  return gradient(batch, phi, outputs(batch.rows, phi));
+}
+
+Reference::Gradient Reference::gradient(const Batch& batch, std::span<const double> phi,
+                                        std::span<const double> y) const {
+  const std::int64_t n = count(batch.rows);
+  Gradient result{.centres = std::vector<double>(centres_.size()), .widths = std::vector<double>(widths_.size())};
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::span<const float> x = row(batch.rows, i, dim_);
+    for (std::int64_t k = 0; k < rules(); ++k) {
+      const std::vector<double> p = consequent(k, x);
+      double g = 0.0;  // of the squared error, by the log of the activation
+      for (std::int64_t l = 0; l < outputs_; ++l) {
+        const double output = y[at(i * outputs_ + l)];
+        const double e = output - static_cast<double>(batch.targets[at(i * outputs_ + l)]);
+        g += 2.0 * phi[at(i * rules() + k)] * e * (p[at(l)] - output);
+      }
+      for (std::int64_t j = 0; j < dim_; ++j) {
+        const std::size_t kj = at(k * dim_ + j);
+        const double u = (static_cast<double>(x[at(j)]) - centres_[kj]) / widths_[kj];
+        result.centres[kj] += g * u / widths_[kj];
+        result.widths[kj] += g * u * u / widths_[kj];
+      }
+    }
+  }
+  for (std::vector<double>* values : {&result.centres, &result.widths}) {
+    for (double& value : *values) value /= static_cast<double>(n);
+  }
+  return result;
+}
+
+Reference::Errors Reference::iterate(const Batch& batch, const Control& control, Progress& progress) {
+  if (progress.halted != kGoesOn || progress.iteration >= control.end) return {};
+  const auto part = [&](std::int64_t first, std::int64_t rows) {
+    return Batch{.rows = batch.rows.subspan(at(first * dim_), at(rows * dim_)),
+                 .targets = batch.targets.subspan(at(first * outputs_), at(rows * outputs_))};
+  };
+  const Batch learnt = part(0, control.rows), held_back = part(control.rows, control.held_back);
+  const std::vector<double> phi = all_activations(learnt.rows);
+  const bool own_ridge = solve(learnt, phi, static_cast<double>(control.ridge));
+  const std::vector<double> y = outputs(learnt.rows, phi);
+  const Errors errors{.learnt = error(y, learnt.targets), .held_back = error(held_back.rows, held_back.targets)};
+  const double step = progress.step;
+  count_iteration(control, progress, errors.learnt, errors.held_back, own_ridge);
+  if (progress.halted == kDiverged) return errors;
+  const Gradient slope = gradient(learnt, phi, y);
+  double squares = 0.0;
+  for (const double value : slope.centres) squares += value * value;
+  for (const double value : slope.widths) squares += value * value;
+  const double factor = control.plain_step != 0 ? static_cast<double>(control.rate)
+                        : squares > 0.0         ? step / std::sqrt(squares)
+                                                : 0.0;
+  for (std::size_t i = 0; i < centres_.size(); ++i) {
+    centres_[i] -= factor * slope.centres[i];
+    widths_[i] = std::max(widths_[i] - factor * slope.widths[i], static_cast<double>(control.minimum_width));
+  }
+  return errors;
+}
+
+}  // namespace heddle::tsk

@@ -1,0 +1,174 @@
+#include "heddle/kernels/tsk/train.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "heddle/kernels/tsk/mapping.hpp"
+#include "heddle/kernels/tsk/workload.hpp"
+
+namespace heddle::tsk {
+
+namespace {
+
+/// Of one run: so many that submitting it does not count, few enough to stop soon.
+constexpr std::int64_t kFewestIterations = 8;
+constexpr std::int64_t kMostIterations = 64;
+
+const Mapping& mapping(std::string_view backend) { return backend == "cpu" ? cpu_mapping() : cuda_mapping(); }
+
+template <class T>
+std::vector<std::byte> bytes_of(std::span<const T> values) {
+  const auto bytes = std::as_bytes(values);
+  return {bytes.begin(), bytes.end()};
+}
+
+template <class T>
+std::vector<T> values_of(const HostImage& image, std::string_view name) {
+  const std::vector<std::byte>& bytes = image.find(name)->second;
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+class TrainFamily final : public KernelFamily {
+ public:
+  explicit TrainFamily(int order) : order_(order) {}
+
+  std::string_view name() const override { return order_ == 0 ? "tsk-constant" : "tsk-linear"; }
+  std::string_view meaning() const override {
+    return order_ == 0 ? "batch least squares and gradient of a Takagi-Sugeno-Kang system with constant consequents"
+                       : "batch least squares and gradient of a Takagi-Sugeno-Kang system with linear consequents";
+  }
+  const std::vector<Axis>& axes() const override { return problem_axes(); }
+  std::vector<Problem> default_problems(const DeviceIdentity& device) const override {
+    std::vector<Problem> grid;
+    const std::vector<std::int64_t> rules = order_ == 0 ? std::vector<std::int64_t>{16, 35, 128} : std::vector<std::int64_t>{4, 16};
+    for (const std::int64_t k : rules) {
+      for (const std::int64_t d : {2, 8}) {
+        for (const std::int64_t n : {1024, 65536, 1048576}) {
+          if (device.backend == "cuda" || n <= 65536) grid.push_back(problem(k, d, 1, n));
+        }
+      }
+    }
+    return grid;
+  }
+  Problem awkward_problem() const override { return problem(33, 17, 3, 1013); }
+
+  bool supports(std::string_view backend) const override { return backend == "cpu"; }
+  const TemplateSource& source(std::string_view backend) const override { return mapping(backend).source(); }
+  SearchSpace space(const DeviceIdentity& device) const override {
+    return mapping(device.backend).space(device, order_);
+  }
+  Configuration default_configuration(const DeviceIdentity& device, const Problem& sizes) const override {
+    return mapping(device.backend).default_configuration(device, sizes, order_);
+  }
+  std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
+    return mapping(device.backend).named_configurations(device, order_);
+  }
+  Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
+            std::int64_t samples) const override {
+    const std::int64_t iterations = iterations_of_run(sizes, samples);
+    Plan plan = mapping(device.backend).plan(configuration, sizes, device, order_, iterations);
+    plan.samples = iterations * sizes.at("rows");
+    return plan;
+  }
+
+  Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
+              std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
+    const auto work = shared_workload(sizes, order_, purpose, seed);
+    Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}, .check = {}};
+    HostImage& image = trial.initial;
+    const System& system = work->system;
+    image["centres"] = image["best_centres"] = bytes_of<float>(system.centres);
+    image["widths"] = image["best_widths"] = bytes_of<float>(system.widths);
+    image["consequents"] = image["best_consequents"] = bytes_of<float>(system.consequents);
+    image["progress"] = bytes_of<Progress>({&work->progress, 1});
+    image["control"] = bytes_of<Control>({&work->control, 1});
+    image["rows"] = bytes_of<float>(work->rows);
+    image["targets"] = bytes_of<float>(work->targets);
+    image["errors"].resize(static_cast<std::size_t>(
+        trial.plan.buffers[static_cast<std::size_t>(trial.plan.buffer("errors"))].bytes));
+    // A verification may have fewer rows than the problem.
+    for (const char* name : {"rows", "targets"}) {
+      image[name].resize(
+          static_cast<std::size_t>(trial.plan.buffers[static_cast<std::size_t>(trial.plan.buffer(name))].bytes));
+    }
+    if (purpose == Purpose::verification) {
+      trial.check = [work](const HostImage& after) {
+        Outcome outcome{.system = work->system, .best = work->system, .progress = {}, .errors = {}};
+        outcome.system.centres = values_of<float>(after, "centres");
+        outcome.system.widths = values_of<float>(after, "widths");
+        outcome.system.consequents = values_of<float>(after, "consequents");
+        outcome.best.centres = values_of<float>(after, "best_centres");
+        outcome.best.widths = values_of<float>(after, "best_widths");
+        outcome.best.consequents = values_of<float>(after, "best_consequents");
+        outcome.progress = values_of<Progress>(after, "progress").front();
+        outcome.errors = values_of<double>(after, "errors");
+        return compare(*work, outcome);
+      };
+    }
+    return trial;
+  }
+
+  /// A row and its targets are read twice; activations: 4 operations an input of a rule and an exponential of 8; the
+  /// lower triangle of the normal equations; outputs and gradient.
+  Cost cost(const Problem& sizes) const override {
+    const auto rules = static_cast<double>(sizes.at("rules"));
+    const auto dim = static_cast<double>(sizes.at("dim"));
+    const auto outputs = static_cast<double>(sizes.at("outputs"));
+    const auto unknowns = static_cast<double>(tsk::unknowns(sizes, order_));
+    return {.bytes = 8.0 * (dim + outputs),
+            .operations = 4.0 * rules * dim + 8.0 * rules + unknowns * (unknowns + 1.0) + 2.0 * unknowns * outputs +
+                          2.0 * unknowns * outputs + 3.0 * rules * outputs + 5.0 * rules * dim};
+  }
+
+ private:
+  int order_;
+};
+
+}  // namespace
+
+std::int64_t iterations_of_run(const Problem& problem, std::int64_t samples) {
+  return std::clamp(samples / problem.at("rows"), kFewestIterations, kMostIterations);
+}
+
+std::vector<Buffer> common_buffers(const Problem& problem, int order, std::int64_t iterations) {
+  const std::int64_t tasks = problem.at("rules") * problem.at("dim"), rows = problem.at("rows");
+  const std::int64_t consequents = unknowns(problem, order) * problem.at("outputs");
+  return {{"centres", 4 * tasks, Role::parameter},
+          {"widths", 4 * tasks, Role::parameter},
+          {"consequents", 4 * consequents, Role::parameter},
+          {"best_centres", 4 * tasks, Role::state},
+          {"best_widths", 4 * tasks, Role::state},
+          {"best_consequents", 4 * consequents, Role::state},
+          {"progress", sizeof(Progress), Role::state},
+          {"errors", 16 * iterations, Role::state},
+          {"control", sizeof(Control), Role::input},
+          {"rows", 4 * rows * problem.at("dim"), Role::input},
+          {"targets", 4 * rows * problem.at("outputs"), Role::input}};
+}
+
+Constraint unknowns_constraint(int order) {
+  return {.name = "at most 8192 unknowns: rules, or with linear consequents rules x (dim + 1)",
+          .last = {},
+          .holds = [order](const Configuration&, const Problem& problem, const DeviceIdentity&) {
+            return unknowns(problem, order) <= kMostUnknowns;
+          }};
+}
+
+const KernelFamily& constant_family() {
+  static const TrainFamily family(0);
+  return family;
+}
+
+const KernelFamily& linear_family() {
+  static const TrainFamily family(1);
+  return family;
+}
+
+const KernelFamily& train_family(int order) { return order == 0 ? constant_family() : linear_family(); }
+
+}  // namespace heddle::tsk
