@@ -10,7 +10,7 @@ namespace heddle {
 
 const std::vector<const KernelFamily*>& families() {
   static const std::vector<const KernelFamily*> all{&sonfin::train_family(), &sonfin::predict_family(),
-                                                &tsk::constant_family(), &tsk::linear_family()};
+                                                    &tsk::constant_family(), &tsk::linear_family()};
   return all;
 }
 

@@ -10,10 +10,10 @@ namespace heddle::cpu {
 
 #define HEDDLE_TEXT_(x) #x
 #define HEDDLE_TEXT(x) HEDDLE_TEXT_(x)
-#define HEDDLE_KERNEL(family, template_, ...)                                                      \
-  {                                                                                                \
+#define HEDDLE_KERNEL(family, template_, ...)                                                        \
+  {                                                                                                  \
     "heddle::" #family "::cpu::" #template_ "<" HEDDLE_TEXT(HEDDLE_CPU_WIDTH) ", " #__VA_ARGS__ ">", \
-        heddle::family::cpu::template_<HEDDLE_CPU_WIDTH, __VA_ARGS__>                              \
+        heddle::family::cpu::template_<HEDDLE_CPU_WIDTH, __VA_ARGS__>                                \
   }
 
 const BuiltinKernel HEDDLE_CPU_TABLE[kBuiltinKernels] = {

@@ -75,8 +75,7 @@ HEDDLE_EVERYWHERE bool count_iteration(const Control& control, Progress& progres
   if (best) {
     progress.best_iteration = iteration;
     progress.best_error = judged;
-  } else if (control.held_back > 0 && control.patience > 0 &&
-             iteration - progress.best_iteration >= control.patience) {
+  } else if (control.held_back > 0 && control.patience > 0 && iteration - progress.best_iteration >= control.patience) {
     progress.halted = kNoImprovement;
   }
   if (control.target_error > 0.0f && error <= static_cast<double>(control.target_error)) {

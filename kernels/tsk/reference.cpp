@@ -1,10 +1,12 @@
 #include "heddle/kernels/tsk/reference.hpp"
 
-#include <lapacke.h>
-
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
+#include <utility>
+
+#include "heddle/kernels/lapack.hpp"
 
 namespace heddle::tsk {
 namespace {
@@ -28,6 +30,21 @@ struct Matrix {
   std::vector<double> values;
 };
 
+double squared_distance(std::span<const double> x, const double* centre, const double* inverse_width) {
+  constexpr std::size_t kParts = 8;  // sums that do not wait for each other
+  double parts[kParts] = {};
+  const auto add = [&](std::size_t j, double& sum) {
+    const double u = (x[j] - centre[j]) * inverse_width[j];
+    sum += u * u;
+  };
+  std::size_t j = 0;
+  for (; j + kParts <= x.size(); j += kParts) {
+    for (std::size_t i = 0; i < kParts; ++i) add(j + i, parts[i]);
+  }
+  for (; j < x.size(); ++j) add(j, parts[0]);
+  return std::accumulate(parts, parts + kParts, 0.0);
+}
+
 /// R of A = QR over its upper triangle, and Q^T B over B.
 void factorise(Matrix& a, Matrix& b) {
   const auto m = static_cast<lapack_int>(a.rows), n = static_cast<lapack_int>(a.columns);
@@ -49,21 +66,23 @@ Reference::Reference(const System& system)
   consequents_.resize(at(rules() * terms() * outputs_));
 }
 
-std::vector<double> Reference::activations(std::span<const float> x) const {
-  std::vector<double> phi(at(rules()));
-  for (std::int64_t k = 0; k < rules(); ++k) {
-    double sum = 0.0;
-    for (std::int64_t j = 0; j < dim_; ++j) {
-      const double u = (static_cast<double>(x[at(j)]) - centres_[at(k * dim_ + j)]) / widths_[at(k * dim_ + j)];
-      sum -= 0.5 * u * u;
+std::vector<double> Reference::activations(std::span<const float> rows) const {
+  std::vector<double> inverse(widths_.size());
+  for (std::size_t i = 0; i < widths_.size(); ++i) inverse[i] = 1.0 / widths_[i];
+  std::vector<double> all(at(count(rows) * rules())), x(at(dim_));
+  for (std::int64_t i = 0; i < count(rows); ++i) {
+    const std::span<const float> values = row(rows, i, dim_);
+    std::copy(values.begin(), values.end(), x.begin());
+    const std::span<double> phi(all.data() + i * rules(), at(rules()));
+    for (std::int64_t k = 0; k < rules(); ++k) {
+      phi[at(k)] = -0.5 * squared_distance(x, centres_.data() + k * dim_, inverse.data() + k * dim_);
     }
-    phi[at(k)] = sum;
+    const double largest = *std::max_element(phi.begin(), phi.end());
+    double total = 0.0;
+    for (double& value : phi) total += value = std::exp(value - largest);
+    for (double& value : phi) value /= total;
   }
-  const double largest = *std::max_element(phi.begin(), phi.end());
-  double total = 0.0;
-  for (double& value : phi) total += value = std::exp(value - largest);
-  for (double& value : phi) value /= total;
-  return phi;
+  return all;
 }
 
 std::vector<double> Reference::consequent(std::int64_t rule, std::span<const float> x) const {
@@ -79,16 +98,6 @@ std::vector<double> Reference::consequent(std::int64_t rule, std::span<const flo
 
 std::int64_t Reference::count(std::span<const float> rows) const {
   return static_cast<std::int64_t>(rows.size()) / dim_;
-}
-
-std::vector<double> Reference::all_activations(std::span<const float> rows) const {
-  std::vector<double> phi;
-  phi.reserve(at(count(rows) * rules()));
-  for (std::int64_t i = 0; i < count(rows); ++i) {
-    const std::vector<double> of_row = activations(row(rows, i, dim_));
-    phi.insert(phi.end(), of_row.begin(), of_row.end());
-  }
-  return phi;
 }
 
 std::vector<double> Reference::outputs(std::span<const float> rows, std::span<const double> phi) const {
@@ -114,12 +123,13 @@ double Reference::error(std::span<const double> outputs, std::span<const float> 
 }
 
 double Reference::error(std::span<const float> rows, std::span<const float> targets) const {
-  return error(outputs(rows, all_activations(rows)), targets);
+  return error(outputs(rows, activations(rows)), targets);
 }
 
-bool Reference::solve(const Batch& batch, double ridge) { return solve(batch, all_activations(batch.rows), ridge); }
+bool Reference::solve(const Batch& batch, double ridge) { return solve(batch, activations(batch.rows), ridge); }
 
 bool Reference::solve(const Batch& batch, std::span<const double> activation, double ridge) {
+  const OneThread alone;
   const std::int64_t n = count(batch.rows), unknowns = rules() * terms();
   // With room below for the ridge: sqrt(ridge) times the identity, and targets of 0.
   Matrix phi(n + unknowns, unknowns), y(n + unknowns, outputs_);
@@ -127,8 +137,8 @@ bool Reference::solve(const Batch& batch, std::span<const double> activation, do
   for (std::int64_t k = 0; k < rules(); ++k) {
     for (std::int64_t t = 0; t < terms(); ++t) {
       for (std::int64_t i = 0; i < n; ++i) {
-        const double value = activation[at(i * rules() + k)] *
-                             (t == 0 ? 1.0 : static_cast<double>(batch.rows[at(i * dim_ + t - 1)]));
+        const double value =
+            activation[at(i * rules() + k)] * (t == 0 ? 1.0 : static_cast<double>(batch.rows[at(i * dim_ + t - 1)]));
         phi(i, k * terms() + t) = value;
         squares[at(k * terms() + t)] += value * value;
       }
@@ -164,7 +174,7 @@ bool Reference::solve(const Batch& batch, std::span<const double> activation, do
 }
 
 Reference::Gradient Reference::gradient(const Batch& batch) const {
-  const std::vector<double> phi = all_activations(batch.rows);
+  const std::vector<double> phi = activations(batch.rows);
   return gradient(batch, phi, outputs(batch.rows, phi));
 }
 
@@ -182,11 +192,15 @@ Reference::Gradient Reference::gradient(const Batch& batch, std::span<const doub
         const double e = output - static_cast<double>(batch.targets[at(i * outputs_ + l)]);
         g += 2.0 * phi[at(i * rules() + k)] * e * (p[at(l)] - output);
       }
+      const double* centre = centres_.data() + k * dim_;
+      const double* width = widths_.data() + k * dim_;
+      double* by_centre = result.centres.data() + k * dim_;
+      double* by_width = result.widths.data() + k * dim_;
       for (std::int64_t j = 0; j < dim_; ++j) {
-        const std::size_t kj = at(k * dim_ + j);
-        const double u = (static_cast<double>(x[at(j)]) - centres_[kj]) / widths_[kj];
-        result.centres[kj] += g * u / widths_[kj];
-        result.widths[kj] += g * u * u / widths_[kj];
+        const double inverse = 1.0 / width[j];
+        const double u = (static_cast<double>(x[at(j)]) - centre[j]) * inverse;
+        by_centre[j] += g * u * inverse;
+        by_width[j] += g * u * u * inverse;
       }
     }
   }
@@ -203,7 +217,7 @@ Reference::Errors Reference::iterate(const Batch& batch, const Control& control,
                  .targets = batch.targets.subspan(at(first * outputs_), at(rows * outputs_))};
   };
   const Batch learnt = part(0, control.rows), held_back = part(control.rows, control.held_back);
-  const std::vector<double> phi = all_activations(learnt.rows);
+  const std::vector<double> phi = activations(learnt.rows);
   const bool own_ridge = solve(learnt, phi, static_cast<double>(control.ridge));
   const std::vector<double> y = outputs(learnt.rows, phi);
   const Errors errors{.learnt = error(y, learnt.targets), .held_back = error(held_back.rows, held_back.targets)};

@@ -22,8 +22,8 @@ class Reference {
 
   [[nodiscard]] std::int64_t rules() const { return static_cast<std::int64_t>(centres_.size()) / dim_; }
 
-  /// phi, K values, of one row of D inputs.
-  [[nodiscard]] std::vector<double> activations(std::span<const float> x) const;
+  /// phi of every row, N x K.
+  [[nodiscard]] std::vector<double> activations(std::span<const float> rows) const;
   /// y, L values.
   [[nodiscard]] std::vector<double> predict(std::span<const float> x) const;
   /// Over the rows: the sum over outputs of the squared error, its mean over the rows.
@@ -55,8 +55,6 @@ class Reference {
  private:
   [[nodiscard]] std::int64_t terms() const { return order_ == 0 ? 1 : dim_ + 1; }
   [[nodiscard]] std::int64_t count(std::span<const float> rows) const;
-  /// phi of every row, N x K.
-  [[nodiscard]] std::vector<double> all_activations(std::span<const float> rows) const;
   /// y of every row, N x L.
   [[nodiscard]] std::vector<double> outputs(std::span<const float> rows, std::span<const double> phi) const;
   [[nodiscard]] double error(std::span<const double> outputs, std::span<const float> targets) const;

@@ -20,8 +20,8 @@ struct System {
   std::vector<float> consequents;  ///< theta, K x T x L
 
   [[nodiscard]] std::int64_t rules() const { return dim == 0 ? 0 : static_cast<std::int64_t>(centres.size()) / dim; }
-  [[nodiscard]] std::int64_t terms() const { return order == 0 ? 1 : dim + 1; }    ///< T: numbers of one consequent
-  [[nodiscard]] std::int64_t unknowns() const { return rules() * terms(); }        ///< P, of one least squares problem
+  [[nodiscard]] std::int64_t terms() const { return order == 0 ? 1 : dim + 1; }  ///< T: numbers of one consequent
+  [[nodiscard]] std::int64_t unknowns() const { return rules() * terms(); }      ///< P, of one least squares problem
 };
 
 /// Problem sizes of the families: "rules", "dim", "outputs", "rows".

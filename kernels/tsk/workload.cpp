@@ -38,8 +38,8 @@ class Random {
   std::uint64_t state_;
 };
 
-/// Rules spread evenly (the additive recurrence of M. Roberts, 2018) in few inputs, where random ones would lie on top of
-/// each other; at random in many. `spacing`: between neighbours.
+/// Rules spread evenly (the additive recurrence of M. Roberts, 2018) in few inputs, where random ones would lie on top
+/// of each other; at random in many. `spacing`: between neighbours.
 void place_rules(System& system, std::int64_t rules, Random& random) {
   const auto dim = static_cast<double>(system.dim);
   const double spacing = std::pow(static_cast<double>(rules), -1.0 / dim);
@@ -175,8 +175,7 @@ Accuracy compare(const Workload& work, const Outcome& outcome) {
   const double error = held_back ? best.error(x.subspan(rows * dim), y.subspan(rows * outputs))
                                  : best.error(x.first(rows * dim), y.first(rows * outputs));
   note(std::abs(error - outcome.progress.best_error) / std::max(error, 1e-6), "error of the best system");
-  note(std::abs(progress.best_error - outcome.progress.best_error) / std::max(progress.best_error, 1e-6),
-       "best error");
+  note(std::abs(progress.best_error - outcome.progress.best_error) / std::max(progress.best_error, 1e-6), "best error");
   return accuracy;
 }
 

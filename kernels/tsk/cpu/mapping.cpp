@@ -48,10 +48,7 @@ class CpuMapping final : public Mapping {
               .meaning = "columns x columns of the normal equations that stay in registers",
               .active = {}},
              {.name = "block_size", .values = std::move(widths), .meaning = "floats in a vector", .active = {}},
-             {.name = "threads",
-              .values = std::move(threads),
-              .meaning = "threads that share the work",
-              .active = {}}},
+             {.name = "threads", .values = std::move(threads), .meaning = "threads that share the work", .active = {}}},
             {unknowns_constraint(order)}};
   }
 

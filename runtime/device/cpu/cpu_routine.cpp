@@ -1,8 +1,6 @@
 #include "heddle/runtime/device/cpu/cpu_routine.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
-#include <lapacke.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/kernels/lapack.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/device/routine.hpp"
 
@@ -18,18 +17,6 @@ namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 std::int64_t whole(const void* argument) { return *static_cast<const int*>(argument); }
-
-/// The solution is a small part of an iteration, and the library's threads would get in the way of the device's own.
-class OneThread {
- public:
-  OneThread() { openblas_set_num_threads(1); }
-  ~OneThread() { openblas_set_num_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_ = openblas_get_num_threads();
-};
 
 /// The answer of both routines where `attempt(ridge)` says whether A has full rank with a ridge times `largest`.
 template <class Attempt>
