@@ -78,14 +78,8 @@ std::string EpochTable::line(const EpochReport& report) {
 std::string EpochTable::closing(const TrainingResult& result) const {
   const std::vector<EpochReport>& epochs = result.epochs;
   std::string text = fmt::format("\n{} rules", result.model.network.rules());
-  // The model is the last one, or an earlier and better one, which then has the last one beside it.
-  const TrainingState& state = result.model.training;
-  const auto kept = std::find_if(epochs.rbegin(), epochs.rend(), [&](const EpochReport& report) {
-    return !state.last || report.epoch == state.best_epoch;
-  });
-  if (kept != epochs.rend() && kept->test) {
-    text += fmt::format(", test {} {}", task_ == Task::classify ? "accuracy" : "RMSE", value(kept->test));
-  }
+  if (result.test)
+    text += fmt::format(", test {} {}", task_ == Task::classify ? "accuracy" : "RMSE", value(result.test));
   return text + fmt::format(", {} us per sample\n", short_number(microseconds_per_sample(epochs)));
 }
 

@@ -91,7 +91,7 @@ int run(const PredictOptions& options) {
   const Notice notice = [&](const std::string& line) {
     if (!options.common.quiet) note(line);
   };
-  Predictor predictor(*device, profiles, data.dim, model.network.outputs, model.network.rules(), notice);
+  Predictor predictor(*device, profiles, data.dim, model.network.numbers(), model.network.rules(), notice);
 
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<float> outputs = predict(predictor, model, data);

@@ -1,10 +1,14 @@
 // heddle train: trains a network with the mappings that the profiles suggest.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/data_options.hpp"
@@ -21,15 +25,31 @@ namespace heddle::cli {
 namespace {
 
 struct TrainOptions {
-  explicit TrainOptions(const Trainer& with) : trainer(with), values(with.options()) {}
-
   Common common;
-  const Trainer& trainer;
-  OptionValues values;
+  std::string network;
+  /// What the trainers' options were set to; which trainer it is about is known only after the whole command line.
+  std::vector<std::pair<std::string, std::string>> values;
   DataArguments data;
   std::string train, test, test_label, resume, device, profiles;
   std::string model = "model.heddle";
 };
+
+const Trainer& chosen_trainer(const TrainOptions& options, const std::optional<Model>& resumed) {
+  if (!options.network.empty()) return trainer(options.network);
+  return resumed ? trainer(resumed->training.trainer) : *trainers().front();
+}
+
+OptionValues trainer_options(const Trainer& trainer, const TrainOptions& options) {
+  OptionValues values(trainer.options());
+  for (const auto& [name, value] : options.values) {
+    if (std::ranges::find(trainer.options(), name, &Option::name) == trainer.options().end()) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("option --{}: --network {} has none, see 'heddle help train'", name, trainer.name()));
+    }
+    values.set(name, value);
+  }
+  return values;
+}
 
 /// Whoever trains for an hour wants to know before that the model cannot be written.
 void check_destination(const std::filesystem::path& file) {
@@ -95,6 +115,8 @@ int run(const TrainOptions& options) {
   check_destination(options.model);
   std::optional<Model> resumed;
   if (!options.resume.empty()) resumed = load_model(options.resume);
+  const Trainer& trainer = chosen_trainer(options, resumed);
+  const OptionValues values = trainer_options(trainer, options);
   const Dataset train = load_training_data(options, resumed);
   std::optional<Dataset> test;
   if (!options.test.empty()) test = load_test_data(options, train);
@@ -103,7 +125,7 @@ int run(const TrainOptions& options) {
   const auto profiles = open_profiles(options.profiles, ProfileStore::Access::read).profiles();
 
   ProgressBar bar(options.common.quiet);
-  EpochTable table(train.task, test.has_value(), options.values.number("validation") > 0);
+  EpochTable table(train.task, test.has_value(), values.number("validation") > 0);
   const auto say = [&](const std::string& line) {
     if (options.common.json) return;
     bar.clear();
@@ -126,11 +148,9 @@ int run(const TrainOptions& options) {
   };
   observer.stop = interrupted;
   catch_interrupts();
-  const TrainingJob job{.train = &train,
-                        .test = test ? &*test : nullptr,
-                        .resume = resumed ? &*resumed : nullptr,
-                        .options = options.values};
-  const TrainingResult result = options.trainer.train(*device, profiles, job, observer);
+  const TrainingJob job{
+      .train = &train, .test = test ? &*test : nullptr, .resume = resumed ? &*resumed : nullptr, .options = values};
+  const TrainingResult result = trainer.train(*device, profiles, job, observer);
   bar.clear();
   if (result.model.network.rules() == 0) {
     note("interrupted before the first row was learnt; there is no model to keep");
@@ -155,29 +175,88 @@ int run(const TrainOptions& options) {
   return exit_interrupted;
 }
 
-void add_trainer_option(Command& command, const Option& option, OptionValues& values) {
+/// Declares an option of one trainer or of several; their defaults may differ.
+void add_trainer_option(Command& command, const Option& option, const std::string& defaults, TrainOptions& options) {
   const std::string& name = option.name;
-  if (option.kind == Option::Kind::flag) {
-    command.toggle(name, fmt::format("{} [default: {}]", option.meaning, option.default_value == "true" ? "yes" : "no"),
-                   [&values, name](bool on) { values.set(name, on ? "true" : "false"); });
-    return;
+  const auto set = [&options, name](const std::string& value) { options.values.emplace_back(name, value); };
+  const std::string meaning = option.meaning + defaults;
+  switch (option.kind) {
+    case Option::Kind::flag:
+      command.toggle(name, meaning, [set](bool on) { set(on ? "true" : "false"); });
+      return;
+    case Option::Kind::integer:
+      command.option("--" + name, "N", meaning, set);
+      return;
+    case Option::Kind::integers:
+      command.option("--" + name, "N,N,...", meaning, set);
+      return;
+    case Option::Kind::number:
+      command.option("--" + name, "F", meaning, set);
+      return;
+    case Option::Kind::choice:
+      command.option(
+          "--" + name, "WORD",
+          fmt::format("{}{}", fmt::format("{}: {}", option.meaning, fmt::join(option.choices, ", ")), defaults), set);
+      return;
   }
-  const char* const type = option.kind == Option::Kind::integer  ? "N"
-                           : option.kind == Option::Kind::number ? "F"
-                                                                 : "WORD";
-  std::string meaning = option.meaning;
-  for (const std::string& choice : option.choices) meaning += (&choice == option.choices.data() ? ": " : ", ") + choice;
-  command.option("--" + name, type, fmt::format("{} [default: {}]", meaning, option.default_value),
-                 [&values, name](const std::string& value) { values.set(name, value); });
+}
+
+std::string shown_default(const Option& option) {
+  if (option.kind == Option::Kind::flag) return option.default_value == "true" ? "yes" : "no";
+  return option.default_value;
+}
+
+/// Options that mean the same to all trainers come once, under the first of their meanings; the others under the name
+/// of their network.
+void add_trainer_options(Command& command, TrainOptions& options) {
+  const auto of = [](const Trainer& trainer, const std::string& name) -> const Option* {
+    const auto found = std::ranges::find(trainer.options(), name, &Option::name);
+    return found == trainer.options().end() ? nullptr : &*found;
+  };
+  std::vector<std::string> shared;
+  command.group("Training, every network");
+  for (const Option& option : trainers().front()->options()) {
+    std::vector<std::string> defaults;
+    bool everywhere = true, alike = true;
+    for (const Trainer* trainer : trainers()) {
+      const Option* const same = of(*trainer, option.name);
+      everywhere &= same != nullptr;
+      if (same == nullptr) continue;
+      alike &= same->default_value == option.default_value;
+      defaults.push_back(fmt::format("{} {}", trainer->name(), shown_default(*same)));
+    }
+    if (!everywhere) continue;
+    shared.push_back(option.name);
+    add_trainer_option(command, option,
+                       alike ? fmt::format(" [default: {}]", shown_default(option))
+                             : fmt::format(" [default: {}]", fmt::join(defaults, ", ")),
+                       options);
+  }
+  std::vector<std::string> declared = shared;
+  for (const Trainer* trainer : trainers()) {
+    command.group(fmt::format("Training, --network {}", trainer->name()));
+    for (const Option& option : trainer->options()) {
+      if (std::ranges::find(declared, option.name) != declared.end()) continue;
+      declared.push_back(option.name);
+      add_trainer_option(
+          command, option,
+          option.default_value.empty() ? std::string() : fmt::format(" [default: {}]", shown_default(option)), options);
+    }
+  }
 }
 
 }  // namespace
 
 void add_train(Command& program) {
-  const Trainer& trainer = *trainers().front();
-  Command command = program.add("train", fmt::format("Train: {}", trainer.meaning()));
-  const auto options = std::make_shared<TrainOptions>(trainer);
+  std::string networks;
+  for (const Trainer* trainer : trainers()) {
+    networks += fmt::format("{}{}: {}", networks.empty() ? "" : "; ", trainer->name(), trainer->meaning());
+  }
+  Command command = program.add("train", "Train a network on rows with labels or targets");
+  const auto options = std::make_shared<TrainOptions>();
   command.positional("data", "DATA", "Training rows: numeric text, IDX, or gzip of either", options->train);
+  command.option("--network", "WORD", fmt::format("{} [default: {}]", networks, trainers().front()->name()),
+                 options->network);
   command.option("--test", "DATA", "Rows to score after every epoch", options->test);
   add_data_options(command, options->data);
   command.option("--test-label", "COLUMN", "The same for the test rows [default: as --label]", options->test_label);
@@ -188,8 +267,7 @@ void add_train(Command& program) {
   add_device(command, options->device);
   add_profile_file(command, options->profiles);
   add_common(command, options->common);
-  command.group("Training");
-  for (const Option& option : trainer.options()) add_trainer_option(command, option, options->values);
+  add_trainer_options(command, *options);
   command.action([options] { return run(*options); });
 }
 

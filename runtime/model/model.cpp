@@ -33,7 +33,7 @@ void check_network(const sonfin::Network& network, const std::string& source) {
   const std::int64_t rules = network.rules();
   check_count(source, "centres", network.centres.size(), rules * network.dim);
   check_count(source, "widths", network.widths.size(), rules * network.dim);
-  check_count(source, "consequents", network.consequents.size(), rules * network.outputs);
+  check_count(source, "consequents", network.consequents.size(), rules * network.numbers());
   check_finite(source, "centre", network.centres);
   check_finite(source, "width", network.widths);
   check_finite(source, "consequent", network.consequents);

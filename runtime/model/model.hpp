@@ -38,7 +38,8 @@ struct TrainingState {
   std::int64_t best_epoch = 0;  ///< by validation error; 0: none
   double best_error = 0.0;      ///< validation error of best_epoch
   std::int64_t epochs_without_improvement = 0;
-  std::optional<sonfin::Network> last;  ///< training goes on from here if the model is an earlier, better one
+  std::map<std::string, double> numbers;  ///< what else the trainer goes on with, by name
+  std::optional<sonfin::Network> last;    ///< training goes on from here if the model is an earlier, better one
   std::vector<EpochRecord> history;
 };
 

@@ -41,12 +41,14 @@ Json packed(std::vector<T> values) {
 }
 
 Json encode(const sonfin::Network& network) {
-  return {{"dim", network.dim},
-          {"outputs", network.outputs},
-          {"rules", network.rules()},
-          {"centres", packed(network.centres)},
-          {"widths", packed(network.widths)},
-          {"consequents", packed(network.consequents)}};
+  Json map{{"dim", network.dim},
+           {"outputs", network.outputs},
+           {"rules", network.rules()},
+           {"centres", packed(network.centres)},
+           {"widths", packed(network.widths)},
+           {"consequents", packed(network.consequents)}};
+  if (network.order != 0) map["order"] = network.order;
+  return map;
 }
 
 Json encode(const Scaling& scaling) {
@@ -95,6 +97,7 @@ Json encode(const TrainingState& t) {
              {"best_error", t.best_error},
              {"epochs_without_improvement", t.epochs_without_improvement},
              {"history", std::move(history)}};
+  if (!t.numbers.empty()) state["numbers"] = t.numbers;
   if (t.last) state["last"] = encode(*t.last);
   return state;
 }
@@ -208,6 +211,12 @@ class Entries {
     if (!entry.is_object() || !std::all_of(entry.begin(), entry.end(), is_text)) refuse(name, "a map of texts");
     return entry.get<std::map<std::string, std::string>>();
   }
+  [[nodiscard]] std::map<std::string, double> numbers(const char* name) const {
+    const Json& entry = get(name);
+    const auto is_finite = [](const Json& item) { return item.is_number() && std::isfinite(item.get<double>()); };
+    if (!entry.is_object() || !std::all_of(entry.begin(), entry.end(), is_finite)) refuse(name, "a map of numbers");
+    return entry.get<std::map<std::string, double>>();
+  }
   [[nodiscard]] const Json& list(const char* name) const {
     if (!get(name).is_array()) refuse(name, "a list");
     return get(name);
@@ -248,10 +257,12 @@ sonfin::Network decode_network(const Entries& from) {
   sonfin::Network network;
   network.dim = from.whole("dim", 1, kLargestExtent);
   network.outputs = from.whole("outputs", 1, kLargestExtent);
-  const std::int64_t rules = from.whole("rules", 0, kLargestExtent);  // products stay below 2^48
+  network.order = from.has("order") ? static_cast<int>(from.whole("order", 0, 1)) : 0;
+  // Products stay below 2^63.
+  const std::int64_t rules = from.whole("rules", 0, network.order == 0 ? kLargestExtent : 1 << 14);
   network.centres = from.unpacked<float>("centres", rules * network.dim);
   network.widths = from.unpacked<float>("widths", rules * network.dim);
-  network.consequents = from.unpacked<float>("consequents", rules * network.outputs);
+  network.consequents = from.unpacked<float>("consequents", rules * network.numbers());
   return network;
 }
 
@@ -305,6 +316,7 @@ TrainingState decode_training(const Entries& from) {
   state.best_epoch = from.count("best_epoch");
   state.best_error = from.number("best_error");
   state.epochs_without_improvement = from.count("epochs_without_improvement");
+  if (from.has("numbers")) state.numbers = from.numbers("numbers");
   if (from.has("last")) state.last = decode_network(from.map("last"));
   for (const Json& record : from.list("history")) {
     state.history.push_back(decode_record({record, from.source(), "training.history."}));

@@ -27,6 +27,19 @@ bool in_range(const Option& option, double value) {
          (option.exclusive_minimum ? value > option.minimum : value >= option.minimum);
 }
 
+/// What stands between the commas; nothing of an empty text.
+std::vector<std::string_view> parts(std::string_view text) {
+  std::vector<std::string_view> found;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    found.push_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+    if (text.empty()) found.emplace_back();
+  }
+  return found;
+}
+
 bool allowed(const Option& option, std::string_view value) {
   std::int64_t integer = 0;
   double number = 0.0;
@@ -39,6 +52,10 @@ bool allowed(const Option& option, std::string_view value) {
       return std::ranges::find(option.choices, value) != option.choices.end();
     case Option::Kind::flag:
       return value == "true" || value == "false";
+    case Option::Kind::integers:
+      return std::ranges::all_of(parts(value), [&](std::string_view part) {
+        return parse(part, integer) && in_range(option, static_cast<double>(integer));
+      });
   }
   return false;
 }
@@ -52,13 +69,17 @@ std::string Option::expected() const {
     case Kind::flag:
       return "true or false";
     case Kind::integer:
+    case Kind::integers:
     case Kind::number:
       break;
   }
-  const bool whole = kind == Kind::integer;
+  const bool whole = kind != Kind::number;
   const auto print = [&](double bound) { return whole ? fmt::format("{:.0f}", bound) : fmt::format("{}", bound); };
-  return fmt::format("{} {} {} to {}", whole ? "a whole number" : "a number", exclusive_minimum ? "above" : "from",
-                     print(minimum), print(maximum));
+  return fmt::format("{} {} {} to {}",
+                     kind == Kind::integers ? "whole numbers with commas between them, each"
+                     : whole                ? "a whole number"
+                                            : "a number",
+                     exclusive_minimum ? "above" : "from", print(minimum), print(maximum));
 }
 
 OptionValues::OptionValues(std::vector<Option> declared) : declared_(std::move(declared)) {}
@@ -100,6 +121,12 @@ double OptionValues::number(std::string_view name) const {
   double value = 0.0;
   parse(word(name), value);
   return value;
+}
+
+std::vector<std::int64_t> OptionValues::integers(std::string_view name) const {
+  std::vector<std::int64_t> values;
+  for (const std::string_view part : parts(word(name))) parse(part, values.emplace_back());
+  return values;
 }
 
 bool OptionValues::flag(std::string_view name) const { return word(name) == "true"; }

@@ -10,9 +10,9 @@
 namespace heddle {
 
 struct Option {
-  enum class Kind { integer, number, choice, flag };
-  std::string name;  ///< "max-rules": the command line's --max-rules; a flag also has --no-<name>
-  Kind kind = Kind::number;
+  enum class Kind { integer, number, choice, flag, integers };
+  std::string name;           ///< "max-rules": the command line's --max-rules; a flag also has --no-<name>
+  Kind kind = Kind::number;   ///< integers: a list with commas, or nothing
   std::string default_value;  ///< as set() takes it; a flag's is "true" or "false"
   std::string meaning;        ///< one line
   double minimum = 0.0;       ///< of numbers, both ends allowed
@@ -38,6 +38,7 @@ class OptionValues {
   [[nodiscard]] double number(std::string_view name) const;
   [[nodiscard]] const std::string& word(std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view name) const;
+  [[nodiscard]] std::vector<std::int64_t> integers(std::string_view name) const;
 
   [[nodiscard]] const std::vector<Option>& declared() const noexcept { return declared_; }
 

@@ -14,12 +14,13 @@
 
 namespace heddle {
 
-/// Batch prediction with networks of one dim and one number of outputs and up to `max_rules` rules. Compiles in its
-/// constructor. Calls from one thread at a time; the device must outlive it.
+/// Batch prediction with networks of one dim and one number of numbers a consequent and up to `max_rules` rules.
+/// Compiles in its constructor. Calls from one thread at a time; the device must outlive it.
 class Predictor {
  public:
-  /// `max_rules`: of the networks to come, at least 1.
-  Predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t outputs,
+  /// `numbers`: Network::numbers() of the networks to come, L where consequents are constants; `max_rules`: of them, at
+  /// least 1.
+  Predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t numbers,
             std::int64_t max_rules, Notice notice = {});
   ~Predictor();
   Predictor(Predictor&&) noexcept;

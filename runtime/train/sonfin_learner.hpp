@@ -12,16 +12,9 @@
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/runtime/dispatch/ladder.hpp"
+#include "heddle/runtime/train/training_data.hpp"
 
 namespace heddle {
-
-/// Rows as the network sees them.
-struct LearningRows {
-  std::int64_t dim = 0, outputs = 0;
-  std::vector<float> rows;     ///< N x D, scaled
-  std::vector<float> targets;  ///< N x L, one-hot or standardised
-  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(rows.size()) / dim; }
-};
 
 /// Compiles and prepares every rung in its constructor and tries each once, so that nothing is compiled and no
 /// candidate fails after the first sample. Calls from one thread at a time; device and rows must outlive it.

@@ -99,13 +99,6 @@ const std::vector<Option>& sonfin_options() {
   return options;
 }
 
-OptionValues with_options_of(const Model& resumed, OptionValues options) {
-  for (const auto& [name, value] : resumed.training.options) {
-    if (!options.is_set(name)) options.set(name, value);
-  }
-  return options;
-}
-
 sonfin::Hyperparameters hyperparameters(const OptionValues& options, double spread) {
   sonfin::Hyperparameters h;
   h.consequent_rate = options.number("learning-rate");

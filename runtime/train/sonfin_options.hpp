@@ -11,9 +11,6 @@ namespace heddle {
 
 [[nodiscard]] const std::vector<Option>& sonfin_options();
 
-/// `options` with the values that `resumed` was trained with where none is set.
-[[nodiscard]] OptionValues with_options_of(const Model& resumed, OptionValues options);
-
 /// `spread`: of the scaled training rows, see spread(); what the first rule's width comes from unless it is set.
 [[nodiscard]] sonfin::Hyperparameters hyperparameters(const OptionValues& options, double spread);
 

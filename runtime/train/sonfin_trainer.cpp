@@ -8,7 +8,6 @@
 #include <numeric>
 #include <utility>
 
-#include "heddle/runtime/device/provenance.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
 #include "heddle/runtime/train/sonfin_learner.hpp"
 #include "heddle/runtime/train/sonfin_options.hpp"
@@ -28,41 +27,24 @@ bool finite(const sonfin::Network& network) {
 }
 
 OptionValues checked_options(const TrainingJob& job) {
-  OptionValues options = job.resume != nullptr ? with_options_of(*job.resume, job.options) : job.options;
-  if (job.options.is_set("patience") && options.number("validation") == 0.0) {
-    throw Error(ErrorKind::usage, "--patience: found it without --validation, expected both or none");
-  }
+  // Of another trainer's model not even the options have a meaning: check_options() says so.
+  const bool own = job.resume != nullptr && job.resume->training.trainer == "sonfin";
+  OptionValues options = own ? with_options_of(*job.resume, job.options) : job.options;
+  check_options(job, options, "sonfin");
   return options;
 }
 
 Model new_model(const Dataset& learn, const OptionValues& options) {
-  Model model;
-  model.task = learn.task;
-  model.network = {.dim = learn.dim, .outputs = learn.outputs(), .centres = {}, .widths = {}, .consequents = {}};
-  model.inputs = fit_scaling(parse_scale(options.word("scale")), learn.inputs, learn.dim);
-  if (learn.task == Task::regress) model.targets = fit_scaling(Scale::zscore, learn.targets, learn.targets_per_row);
-  model.classes = learn.classes;
-  model.input_names = learn.input_names;
-  model.target_names = learn.target_names;
-  model.training.trainer = "sonfin";
+  Model model = model_for(learn, options, "sonfin");
   model.training.log_threshold = std::log(options.number("threshold"));
   return model;
 }
 
 Model resumed_model(const TrainingJob& job, const Dataset& learn, const OptionValues& options) {
   Model model = *job.resume;
-  const auto contradicts = [](std::string_view option, const std::string& found, const std::string& expected) {
-    throw Error(ErrorKind::usage, fmt::format("--{}: found {}, expected {} as in the model", option, found, expected));
-  };
-  if (model.training.trainer != "sonfin") contradicts("resume", model.training.trainer, "sonfin");
-  if (parse_scale(options.word("scale")) != model.inputs.kind) {
-    contradicts("scale", options.word("scale"), std::string(text(model.inputs.kind)));
-  }
-  if (options.integer("epochs") <= model.training.epochs) {
-    contradicts("epochs", options.word("epochs"), fmt::format("more than the {} done already,", model.training.epochs));
-  }
   if (options.integer("max-rules") < model.network.rules()) {
-    contradicts("max-rules", options.word("max-rules"), fmt::format("at least {}", model.network.rules()));
+    throw Error(ErrorKind::usage, fmt::format("--max-rules: found {}, expected at least {} as in the model",
+                                              options.word("max-rules"), model.network.rules()));
   }
   if (learn.rows() <= model.training.position) {
     throw Error(ErrorKind::input,
@@ -99,8 +81,7 @@ class Session {
     const auto split = state.options.find("validation");
     const bool same_split = validating() && state.seed == seed_ && split != state.options.end() &&
                             split->second == options_.word("validation");
-    state.seed = seed_;
-    for (const Option& option : options_.declared()) state.options[option.name] = options_.word(option.name);
+    sign(model_, options_, device, learn());
     if (state.best_epoch > 0 && same_split) best_ = model_.network;
     if (state.last) model_.network = *std::exchange(state.last, std::nullopt);
     if (!same_split) {
@@ -108,10 +89,6 @@ class Session {
       state.best_error = 0.0;
       state.epochs_without_improvement = 0;
     }
-    model_.provenance = {{"tool", device.provenance().tool},
-                         {"device", fmt::format("{} ({})", device.label(), device.identity().name)},
-                         {"date", utc_now()},
-                         {"data", learn().source}};
   }
 
   TrainingResult run() {
@@ -240,7 +217,7 @@ class Session {
 
   TrainingResult finish(Ending ending) {
     TrainingState& state = model_.training;
-    TrainingResult result{.model = {}, .epochs = std::move(reports_), .ending = ending, .message = {}};
+    TrainingResult result{.model = {}, .epochs = std::move(reports_), .test = {}, .ending = ending, .message = {}};
     switch (ending) {
       case Ending::completed:
         break;
@@ -259,6 +236,9 @@ class Session {
       case Ending::diverged:
         result.message = divergence();
         break;
+    }
+    for (const EpochReport& report : result.epochs) {
+      if (!best_ || report.epoch == state.best_epoch) result.test = report.test;
     }
     // The network of the moment goes along where it is not the best, for a run that goes on from here.
     if (best_ && (state.best_epoch != state.epochs || state.position > 0)) {

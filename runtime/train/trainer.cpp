@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "heddle/runtime/train/sonfin_trainer.hpp"
+#include "heddle/runtime/train/tsk_trainer.hpp"
 
 namespace heddle {
 
@@ -23,7 +24,7 @@ std::string_view text(Ending ending) {
 }
 
 const std::vector<const Trainer*>& trainers() {
-  static const std::vector<const Trainer*> all{&sonfin_trainer()};
+  static const std::vector<const Trainer*> all{&sonfin_trainer(), &tsk_trainer()};
   return all;
 }
 

@@ -72,6 +72,7 @@ enum class Ending {
 struct TrainingResult {
   Model model;  ///< with a validation part: the best by validation error; else the last. Can be resumed
   std::vector<EpochReport> epochs;
+  std::optional<Score> test;  ///< of the model, where there are test rows and it is of this run
   Ending ending = Ending::completed;
   std::string message;  ///< one line about the ending, empty if completed
 };

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "heddle/runtime/device/provenance.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
 
 namespace heddle {
@@ -89,6 +90,53 @@ DataParts part_data(const Dataset& data, double fraction, std::uint64_t seed) {
   return {.whole = nullptr,
           .subset = select(data, all.subspan(static_cast<std::size_t>(kept_back))),
           .validation = select(data, all.first(static_cast<std::size_t>(kept_back)))};
+}
+
+OptionValues with_options_of(const Model& resumed, OptionValues options) {
+  for (const auto& [name, value] : resumed.training.options) {
+    if (!options.is_set(name)) options.set(name, value);
+  }
+  return options;
+}
+
+Model model_for(const Dataset& learn, const OptionValues& options, std::string trainer) {
+  Model model;
+  model.task = learn.task;
+  model.network = {.dim = learn.dim, .outputs = learn.outputs(), .centres = {}, .widths = {}, .consequents = {}};
+  model.inputs = fit_scaling(parse_scale(options.word("scale")), learn.inputs, learn.dim);
+  if (learn.task == Task::regress) model.targets = fit_scaling(Scale::zscore, learn.targets, learn.targets_per_row);
+  model.classes = learn.classes;
+  model.input_names = learn.input_names;
+  model.target_names = learn.target_names;
+  model.training.trainer = std::move(trainer);
+  return model;
+}
+
+void sign(Model& model, const OptionValues& options, const Device& device, const Dataset& learn) {
+  model.training.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  for (const Option& option : options.declared()) model.training.options[option.name] = options.word(option.name);
+  model.provenance = {{"tool", device.provenance().tool},
+                      {"device", fmt::format("{} ({})", device.label(), device.identity().name)},
+                      {"date", utc_now()},
+                      {"data", learn.source}};
+}
+
+void check_options(const TrainingJob& job, const OptionValues& options, std::string_view trainer) {
+  if (job.options.is_set("patience") && options.number("validation") == 0.0) {
+    throw Error(ErrorKind::usage, "--patience: found it without --validation, expected both or none");
+  }
+  if (job.resume == nullptr) return;
+  const Model& model = *job.resume;
+  const auto contradicts = [](std::string_view option, std::string_view found, std::string_view expected) {
+    throw Error(ErrorKind::usage, fmt::format("--{}: found {}, expected {} as in the model", option, found, expected));
+  };
+  if (model.training.trainer != trainer) contradicts("resume", model.training.trainer, trainer);
+  if (parse_scale(options.word("scale")) != model.inputs.kind) {
+    contradicts("scale", options.word("scale"), text(model.inputs.kind));
+  }
+  if (options.integer("epochs") <= model.training.epochs) {
+    contradicts("epochs", options.word("epochs"), fmt::format("more than the {} done already,", model.training.epochs));
+  }
 }
 
 }  // namespace heddle

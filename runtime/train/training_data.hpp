@@ -24,4 +24,23 @@ struct DataParts {
 /// row. 0 <= fraction < 1.
 [[nodiscard]] DataParts part_data(const Dataset& data, double fraction, std::uint64_t seed);
 
+/// Rows as the network sees them.
+struct LearningRows {
+  std::int64_t dim = 0, outputs = 0;
+  std::vector<float> rows;     ///< N x D, scaled
+  std::vector<float> targets;  ///< N x L, one-hot or standardised
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(rows.size()) / dim; }
+};
+
+/// A model without a network for `learn`, taught by the trainer called `trainer`; its options `scale` and, where it is
+/// kept, all else of TrainingState follow from `options`.
+[[nodiscard]] Model model_for(const Dataset& learn, const OptionValues& options, std::string trainer);
+/// Options and seed as they are set; tool, device, date and data.
+void sign(Model& model, const OptionValues& options, const Device& device, const Dataset& learn);
+/// `options` with the values that `resumed` was trained with where none is set.
+[[nodiscard]] OptionValues with_options_of(const Model& resumed, OptionValues options);
+/// Throws Error(usage): options that need each other; a resumed model of another trainer, of another scale, or with as
+/// many epochs as are asked for.
+void check_options(const TrainingJob& job, const OptionValues& options, std::string_view trainer);
+
 }  // namespace heddle

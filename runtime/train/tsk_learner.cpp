@@ -1,0 +1,93 @@
+#include "heddle/runtime/train/tsk_learner.hpp"
+
+#include <span>
+
+#include "heddle/kernels/tsk/train.hpp"
+
+namespace heddle {
+
+namespace {
+
+template <class T>
+std::span<const std::byte> bytes(const std::vector<T>& values) {
+  return std::as_bytes(std::span(values));
+}
+template <class T>
+std::span<const std::byte> bytes(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+}  // namespace
+
+TskLearner::TskLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows,
+                       const tsk::System& system, const tsk::Control& control, std::int64_t iterations,
+                       const Notice& notice)
+    : like_(system),
+      control_(control),
+      dispatcher_(device.identity(), tsk::train_family(system.order), profiles),
+      ladder_(device, dispatcher_, {tsk::problem(system.rules(), rows.dim, rows.outputs, rows.count())}, notice) {
+  // With nothing to learn a run changes nothing, but shows whether its kernels can be launched.
+  const auto probe = [&](const Rung&, Execution& execution) {
+    tsk::Control none = control;
+    none.end = 0;
+    execution.memory("control").write(bytes(none));
+    execution.memory("progress").write(bytes(tsk::first_progress(0.0)));
+    execution.memory("rows").write(bytes(rows.rows));
+    execution.memory("targets").write(bytes(rows.targets));
+    execution.memory("centres").write(bytes(system.centres));
+    execution.memory("widths").write(bytes(system.widths));
+    execution.launch();
+    execution.synchronize();
+  };
+  execution_ = ladder_.prepare(0, iterations * rows.count(), {}, probe);
+}
+
+void TskLearner::begin(const tsk::System& system, const tsk::System& best, const tsk::Progress& progress) {
+  progress_ = progress;
+  execution_->memory("centres").write(bytes(system.centres));
+  execution_->memory("widths").write(bytes(system.widths));
+  execution_->memory("consequents").write(bytes(system.consequents));
+  execution_->memory("best_centres").write(bytes(best.centres));
+  execution_->memory("best_widths").write(bytes(best.widths));
+  execution_->memory("best_consequents").write(bytes(best.consequents));
+  execution_->memory("progress").write(bytes(progress_));
+}
+
+std::vector<TskLearner::Errors> TskLearner::advance(std::int64_t end) {
+  if (control_.end != end) {
+    control_.end = static_cast<int>(end);
+    execution_->memory("control").write(bytes(control_));
+  }
+  const int before = progress_.iteration;
+  execution_->launch();
+  execution_->synchronize();
+  execution_->memory("progress").read(std::as_writable_bytes(std::span(&progress_, 1)));
+  Memory& memory = execution_->memory("errors");
+  const auto& plan = execution_->plan();
+  std::vector<double> slots(
+      static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(plan.buffer("errors"))].bytes) / sizeof(double));
+  memory.read(std::as_writable_bytes(std::span(slots)));
+  std::vector<Errors> errors;
+  for (int i = before; i < progress_.iteration; ++i) {
+    const std::size_t slot = 2 * (static_cast<std::size_t>(i) % (slots.size() / 2));
+    errors.push_back({.learnt = slots[slot], .held_back = slots[slot + 1]});
+  }
+  if (errors.empty() && progress_.halted == tsk::kGoesOn) {
+    throw Error(ErrorKind::bug, "a training kernel neither learns nor says why");
+  }
+  return errors;
+}
+
+tsk::System TskLearner::read(const char* centres, const char* widths, const char* consequents) {
+  tsk::System system = like_;
+  const auto fetch = [&](const char* name, std::vector<float>& values) {
+    execution_->memory(name).read(std::as_writable_bytes(std::span(values)));
+  };
+  system.consequents.resize(static_cast<std::size_t>(system.unknowns() * system.outputs));
+  fetch(centres, system.centres);
+  fetch(widths, system.widths);
+  fetch(consequents, system.consequents);
+  return system;
+}
+
+}  // namespace heddle

@@ -1,0 +1,50 @@
+// A Takagi-Sugeno-Kang system under training on a device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "heddle/kernels/tsk/system.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+#include "heddle/runtime/dispatch/ladder.hpp"
+#include "heddle/runtime/train/training_data.hpp"
+
+namespace heddle {
+
+/// Compiles, prepares and tries its plan in the constructor. Calls from one thread at a time; the device must outlive
+/// it.
+class TskLearner {
+ public:
+  /// `rows`: the rows held back last; not needed after. `system`: what training starts from. `iterations`: that a run
+  /// shall do.
+  TskLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows, const tsk::System& system,
+             const tsk::Control& control, std::int64_t iterations, const Notice& notice);
+
+  /// Goes on from `best` as the best system so far, and `progress`.
+  void begin(const tsk::System& system, const tsk::System& best, const tsk::Progress& progress);
+  /// The mean squared errors of one iteration.
+  struct Errors {
+    double learnt = 0.0, held_back = 0.0;
+  };
+  /// One run, up to iteration `end`. What it did.
+  std::vector<Errors> advance(std::int64_t end);
+
+  [[nodiscard]] const tsk::Progress& progress() const noexcept { return progress_; }
+  [[nodiscard]] tsk::System system() { return read("centres", "widths", "consequents"); }
+  [[nodiscard]] tsk::System best() { return read("best_centres", "best_widths", "best_consequents"); }
+  [[nodiscard]] const Candidate& candidate() const { return ladder_.rungs().front().candidate; }
+
+ private:
+  [[nodiscard]] tsk::System read(const char* centres, const char* widths, const char* consequents);
+
+  tsk::System like_;  // sizes
+  tsk::Control control_;
+  tsk::Progress progress_{};
+  Dispatcher dispatcher_;
+  Ladder ladder_;
+  std::unique_ptr<Execution> execution_;
+};
+
+}  // namespace heddle
