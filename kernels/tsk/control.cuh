@@ -1,6 +1,9 @@
 // What host and kernels of the Takagi-Sugeno-Kang families tell each other. Plain data and the rule for the step size:
-// compiled by the C++ compiler, by NVRTC and by the run-time C++ compiler alike, so no other header is included.
+// compiled by the C++ compiler, by NVRTC and by the run-time C++ compiler alike, so only headers of that kind are
+// included.
 #pragma once
+
+#include "heddle/kernels/sonfin/control.cuh"
 
 #ifdef __CUDACC__
 #define HEDDLE_EVERYWHERE __device__ __forceinline__
@@ -13,15 +16,16 @@ namespace heddle::tsk {
 /// Written by the host before a run; the kernels only read it. Formulas: docs/design.md, "Batch least squares and
 /// gradient".
 struct Control {
-  int rows;             ///< learnt: the first rows of the buffer
-  int held_back;        ///< rows after them whose error is measured and that teach nothing
-  int end;              ///< iterations to be done: a run that gets there changes nothing more
-  int patience;         ///< iterations without a better error on the rows held back; 0: any number
-  int plain_step;       ///< 1: step = rate * gradient; 0: of length Progress::step along the gradient
-  float rate;           ///< of the plain step
-  float minimum_width;  ///< no width becomes smaller
-  float ridge;          ///< times the largest diagonal element of Phi^T Phi, added to the diagonal
-  float target_error;   ///< halt at this error; 0: never
+  sonfin::PredictControl all;  ///< rules, and all rows: what kernels for activations alone read
+  int rows;                    ///< learnt: the first rows of the buffer
+  int held_back;               ///< rows after them whose error is measured and that teach nothing
+  int end;                     ///< iterations to be done: a run that gets there changes nothing more
+  int patience;                ///< iterations without a better error on the rows held back; 0: any number
+  int plain_step;              ///< 1: step = rate * gradient; 0: of length Progress::step along the gradient
+  float rate;                  ///< of the plain step
+  float minimum_width;         ///< no width becomes smaller
+  float ridge;                 ///< times the largest diagonal element of Phi^T Phi, added to the diagonal
+  float target_error;          ///< halt at this error; 0: never
 };
 
 /// What the solution of the least squares says about itself, an int in the buffer "info".

@@ -58,7 +58,7 @@ class TrainFamily final : public KernelFamily {
   }
   Problem awkward_problem() const override { return problem(33, 17, 3, 811); }
 
-  bool supports(std::string_view backend) const override { return backend == "cpu"; }
+  bool supports(std::string_view backend) const override { return backend == "cpu" || backend == "cuda"; }
   const TemplateSource& source(std::string_view backend) const override { return mapping(backend).source(); }
   SearchSpace space(const DeviceIdentity& device) const override {
     return mapping(device.backend).space(device, order_);

@@ -95,7 +95,8 @@ Workload workload(const Problem& problem, int order, Purpose purpose, std::uint6
   }
   work.progress = first_progress(0.02);
   const std::int64_t held_back = verifies && (seed & 2) != 0 ? rows / 9 : 0;
-  work.control = {.rows = static_cast<int>(rows - held_back),
+  work.control = {.all = {.rules = static_cast<int>(rules), .rows = static_cast<int>(rows)},
+                  .rows = static_cast<int>(rows - held_back),
                   .held_back = static_cast<int>(held_back),
                   .end = verifies ? kVerifiedIterations : 1 << 30,
                   .patience = 0,

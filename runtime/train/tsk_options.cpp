@@ -90,7 +90,8 @@ const std::vector<Option>& tsk_options() {
 tsk::Control tsk_control(const OptionValues& options) {
   const auto number = [&](const char* name) { return static_cast<float>(options.number(name)); };
   // Errors are half the squared error elsewhere in heddle, as docs/design.md says.
-  return {.rows = 0,
+  return {.all = {},
+          .rows = 0,
           .held_back = 0,
           .end = 0,
           .patience = static_cast<int>(options.integer("patience")),

@@ -203,6 +203,7 @@ class Session {
   }
   [[nodiscard]] tsk::Control control() const {
     tsk::Control control = tsk_control(options_);
+    control.all = {.rules = static_cast<int>(system_.rules()), .rows = static_cast<int>(rows_.count())};
     control.rows = static_cast<int>(learnt_);
     control.held_back = static_cast<int>(parts_.validation.rows());
     return control;

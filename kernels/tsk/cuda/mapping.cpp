@@ -1,4 +1,429 @@
 #include "heddle/kernels/tsk/mapping.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <utility>
+
 namespace heddle::tsk {
-const Mapping& cuda_mapping() { return cpu_mapping(); }
+
+namespace {
+
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kGatherBlock = 1024;
+constexpr std::int64_t kStepBlock = 256;
+constexpr std::int64_t kKeptBlock = 256;  // of the kernels of kept.cuh
+constexpr std::int64_t kCompareBlock = 512;
+constexpr std::int64_t kDepth = 16;       // rows of their tiles in shared memory
+constexpr std::int64_t kTile = 64;        // kTile in kept.cuh, and of sonfin::fire_rows
+constexpr std::int64_t kMostInY = 65535;  // blocks of a grid
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::vector<Value> values(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
+std::vector<Value> words(std::initializer_list<const char*> list) {
+  std::vector<Value> result;
+  for (const char* word : list) result.emplace_back(std::string(word));
+  return result;
+}
+
+bool is(const Configuration& c, const char* parameter, std::string_view word) {
+  return c.has(parameter) && c.word(parameter) == word;
+}
+/// Whether both passes compute the activations in shared memory.
+bool recomputes(const Configuration& c) { return is(c, "scheme", "block") || is(c, "storage", "recomputed"); }
+bool solves_in_block(const Configuration& c) { return is(c, "scheme", "block") || is(c, "solver", "block"); }
+
+/// The numbers of a problem.
+struct Sizes {
+  Sizes(const Problem& problem, int order)
+      : rules(problem.at("rules")),
+        dim(problem.at("dim")),
+        outputs(problem.at("outputs")),
+        rows(problem.at("rows")),
+        terms(order == 0 ? 1 : dim + 1),
+        unknowns(rules * terms),
+        columns(unknowns + outputs),
+        tasks(rules * dim) {}
+  std::int64_t rules, dim, outputs, rows, terms, unknowns, columns, tasks;
+
+  [[nodiscard]] std::int64_t solve_bytes() const { return 8 * (columns * (unknowns | 1) + unknowns); }
+  [[nodiscard]] std::int64_t elements(std::int64_t side) const {
+    const std::int64_t sides = ceil_div(columns, side);
+    return sides * (sides + 1) / 2 * side * side;
+  }
+};
+
+/// Of the passes that compute activations in shared memory.
+struct Tile {
+  explicit Tile(const Configuration& c)
+      : rows(c.number("tile_rows")), lanes(c.number("lanes")), side(c.number("side")) {}
+  std::int64_t rows, lanes, side;
+
+  [[nodiscard]] std::int64_t block() const { return rows * lanes; }
+  /// Doubles of a row: an odd number of pairs, so that the rows of neighbouring threads start in different banks.
+  [[nodiscard]] std::int64_t pitch(const Sizes& sizes) const {
+    std::int64_t pitch = ceil_div(sizes.columns, side) * side;
+    while (pitch % 4 != 2) ++pitch;
+    return pitch;
+  }
+  static std::int64_t phi_pitch(const Sizes& sizes) { return sizes.rules | 1; }
+  [[nodiscard]] std::int64_t accumulate_bytes(const Sizes& sizes) const {
+    return 8 * std::max(rows * pitch(sizes), block() * side * side) + 4 * (rows * phi_pitch(sizes) + 2 * sizes.tasks);
+  }
+  [[nodiscard]] std::int64_t descend_bytes(const Sizes& sizes) const {
+    const std::int64_t groups = block() / std::min(sizes.tasks, block());
+    return 4 * (rows * phi_pitch(sizes) + 2 * rows * sizes.outputs + sizes.unknowns * sizes.outputs +
+                2 * sizes.tasks * groups + 2 * block() + 2 * sizes.tasks);
+  }
+};
+
+std::int64_t sample_block(const Sizes& sizes) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(sizes.rules, kWarp))));
+}
+
+/// Collects the buffers and launches of one plan.
+class Builder {
+ public:
+  Builder(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device, int order,
+          std::int64_t iterations)
+      : c_(configuration),
+        sizes_(problem, order),
+        units_(std::max<std::int64_t>(device.units, 1)),
+        gram_pitch_(sizes_.columns + sizes_.columns % 2),
+        iterations_(iterations) {
+    plan_.buffers = common_buffers(problem, order, iterations);
+    scratch("before", sizeof(Progress));
+    scratch("solution", 8 * sizes_.unknowns * sizes_.outputs);
+    scratch("info", 4);
+    scratch("gradient", 8 * (2 * sizes_.tasks + 2));
+  }
+
+  Plan build() {
+    if (is(c_, "scheme", "block")) {
+      block();
+      return std::move(plan_);
+    }
+    if (is(c_, "scheme", "sample")) {
+      sample();
+    } else if (is(c_, "storage", "kept")) {
+      kept();
+    } else {
+      recomputed();
+    }
+    finish();
+    const std::vector<Launch> once = plan_.launches;
+    for (std::int64_t i = 1; i < iterations_; ++i)
+      plan_.launches.insert(plan_.launches.end(), once.begin(), once.end());
+    plan_.captured = is(c_, "solver", "block");
+    return std::move(plan_);
+  }
+
+ private:
+  void scratch(std::string name, std::int64_t bytes) {
+    plan_.buffers.push_back({std::move(name), bytes, Role::scratch});
+  }
+  [[nodiscard]] Argument at(std::string_view buffer, std::size_t offset = 0) const {
+    return BufferArgument{plan_.buffer(buffer), static_cast<std::int64_t>(offset)};
+  }
+  static Argument whole(std::int64_t value) { return static_cast<std::int32_t>(value); }
+
+  void launch(const std::string& kernel, std::pair<std::int64_t, std::int64_t> grid, std::int64_t threads,
+              std::int64_t shared_bytes, std::vector<Argument> arguments, const std::vector<std::int64_t>& numbers) {
+    const std::string expression = "heddle::" + kernel;
+    const auto known = std::find(plan_.kernels.begin(), plan_.kernels.end(), expression);
+    const auto index = static_cast<int>(known - plan_.kernels.begin());
+    if (known == plan_.kernels.end()) plan_.kernels.push_back(expression);
+    for (const std::int64_t number : numbers) arguments.push_back(whole(number));
+    plan_.launches.push_back({.kernel = index,
+                              .grid = {.x = static_cast<unsigned>(grid.first), .y = static_cast<unsigned>(grid.second)},
+                              .block = {.x = static_cast<unsigned>(threads)},
+                              .shared_bytes = shared_bytes,
+                              .programmatic = c_.has("overlap") && c_.number("overlap") != 0,
+                              .arguments = std::move(arguments)});
+  }
+  void call(const char* routine, std::vector<Argument> arguments, const std::vector<std::int64_t>& numbers) {
+    for (const std::int64_t number : numbers) arguments.push_back(whole(number));
+    plan_.launches.push_back(
+        {.kernel = -1, .grid = {}, .block = {}, .arguments = std::move(arguments), .routine = routine});
+  }
+
+  void block() {
+    const Tile tile(c_);
+    scratch("products", 8 * sizes_.elements(tile.side));
+    scratch("gram", 8 * sizes_.columns * gram_pitch_);
+    scratch("slopes", 4 * (2 * sizes_.tasks + 2));
+    scratch("squares", 8);
+    const std::int64_t shared =
+        std::max({tile.accumulate_bytes(sizes_), tile.descend_bytes(sizes_), sizes_.solve_bytes(), 8 * tile.block()});
+    launch(fmt::format("tsk::iterate_block<{}, {}, {}>", tile.rows, tile.lanes, tile.side), {1, 1}, tile.block(),
+           shared,
+           {at("rows"), at("targets"), at("centres"), at("widths"), at("consequents"), at("best_centres"),
+            at("best_widths"), at("best_consequents"), at("control"), at("progress"), at("errors"), at("products"),
+            at("gram"), at("solution"), at("info"), at("slopes"), at("gradient"), at("squares")},
+           {iterations_, sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, tile.pitch(sizes_),
+            Tile::phi_pitch(sizes_), gram_pitch_});
+  }
+
+  void recomputed() {
+    const Tile tile(c_);
+    parts_ = std::min(ceil_div(sizes_.rows, tile.rows), units_ * c_.number("blocks_per_unit"));
+    scratch("products", 8 * parts_ * sizes_.elements(tile.side));
+    scratch("slopes", 4 * parts_ * (2 * sizes_.tasks + 2));
+    launch(fmt::format("tsk::accumulate_rows<{}, {}, {}>", tile.rows, tile.lanes, tile.side), {parts_, 1}, tile.block(),
+           tile.accumulate_bytes(sizes_),
+           {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("progress"), at("before"),
+            at("products")},
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, tile.pitch(sizes_), Tile::phi_pitch(sizes_)});
+    solve_products(parts_, tile.side);
+    launch(fmt::format("tsk::descend_rows<{}, {}>", tile.rows, tile.lanes), {parts_, 1}, tile.block(),
+           tile.descend_bytes(sizes_),
+           {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("before"), at("solution"),
+            at("slopes")},
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, Tile::phi_pitch(sizes_)});
+  }
+
+  void kept() {
+    constexpr std::int64_t kMostSlopes = std::int64_t{1} << 26;  // elements of all parts together
+    parts_ =
+        std::clamp(kMostSlopes / sizes_.tasks, std::int64_t{1}, std::min(2 * units_, ceil_div(sizes_.rows, kDepth)));
+    scratch("kept", 4 * sizes_.rows * sizes_.rules);
+    scratch("slopes", 4 * parts_ * (2 * sizes_.tasks + 2));
+    launch("sonfin::fire_rows<64, 64, 4, 4, 16>", {ceil_div(sizes_.rules, kTile), ceil_div(sizes_.rows, kTile)}, 256,
+           4 * 16 * 3 * (kTile + 1), {at("rows"), at("centres"), at("widths"), at("control"), at("kept")},
+           {sizes_.dim, sizes_.rules});
+    // This kernel knows nothing of launches that overlap: it waits for all before it, and the next one waits for it.
+    plan_.launches.back().programmatic = false;
+    const std::int64_t warps = kKeptBlock / kWarp;
+    launch(fmt::format("tsk::normalise_rows<{}>", kKeptBlock), {std::min(ceil_div(sizes_.rows, warps), 16 * units_), 1},
+           kKeptBlock, 0, {at("kept"), at("control"), at("progress"), at("before")}, {sizes_.rules});
+    if (is(c_, "solver", "orthogonal")) {
+      const std::int64_t pitch = sizes_.rows + sizes_.unknowns;
+      scratch("columns", 8 * sizes_.columns * pitch);
+      launch(fmt::format("tsk::lay_out_columns<{}>", kKeptBlock), {16 * units_, 1}, kKeptBlock, 0,
+             {at("rows"), at("targets"), at("kept"), at("control"), at("before"), at("columns")},
+             {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, pitch});
+      call("least_squares", {at("columns"), at("solution"), at("control", offsetof(Control, ridge)), at("info")},
+           {sizes_.rows, sizes_.unknowns, sizes_.outputs, pitch});
+    } else {
+      const std::int64_t sides = ceil_div(sizes_.columns, kTile), pairs = sides * (sides + 1) / 2;
+      const std::int64_t splits =
+          std::clamp(ceil_div(2 * units_, pairs), std::int64_t{1}, ceil_div(sizes_.rows, kDepth));
+      scratch("products", 8 * splits * pairs * kTile * kTile);
+      launch(fmt::format("tsk::multiply_kept<{}>", kDepth), {pairs, splits}, kKeptBlock, 8 * 2 * kDepth * (kTile + 2),
+             {at("rows"), at("targets"), at("kept"), at("control"), at("before"), at("products")},
+             {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms});
+      solve_products(splits, kTile);
+    }
+    launch(fmt::format("tsk::compare_kept<{}>", kCompareBlock), {parts_, 1}, kCompareBlock,
+           kCompareBlock / kWarp * (16 + 8 * sizes_.outputs),
+           {at("rows"), at("targets"), at("kept"), at("control"), at("before"), at("solution"), at("slopes")},
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms});
+    const auto across =
+        static_cast<std::int64_t>(std::min<std::uint64_t>(16, std::bit_ceil(static_cast<std::uint64_t>(sizes_.dim))));
+    const std::int64_t down = kKeptBlock / across;
+    launch(fmt::format("tsk::slopes_kept<{}, {}>", kKeptBlock, kDepth),
+           {ceil_div(sizes_.rules, down) * ceil_div(sizes_.dim, across), parts_}, kKeptBlock,
+           4 * kDepth * (down + across),
+           {at("rows"), at("kept"), at("centres"), at("widths"), at("control"), at("before"), at("slopes")},
+           {sizes_.dim, sizes_.rules, across});
+  }
+
+  void sample() {
+    const std::int64_t block = sample_block(sizes_), pitch = sizes_.rows + sizes_.unknowns;
+    parts_ = sizes_.rows;
+    scratch("columns", 8 * sizes_.columns * pitch);
+    scratch("slopes", 4 * parts_ * (2 * sizes_.tasks + 2));
+    launch(fmt::format("tsk::activate_sample<{}>", block), {sizes_.rows, 1}, block, 4 * block,
+           {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("progress"), at("before"),
+            at("columns")},
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, pitch});
+    call("least_squares", {at("columns"), at("solution"), at("control", offsetof(Control, ridge)), at("info")},
+         {sizes_.rows, sizes_.unknowns, sizes_.outputs, pitch});
+    launch(fmt::format("tsk::gradient_sample<{}>", block), {sizes_.rows, 1}, block, 4 * block,
+           {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("before"), at("solution"),
+            at("slopes")},
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms});
+  }
+
+  /// From the parts of the products to the solution.
+  void solve_products(std::int64_t parts, std::int64_t side) {
+    scratch("gram", 8 * sizes_.columns * gram_pitch_);
+    launch(fmt::format("tsk::gather_products<{}, {}>", kGatherBlock, side),
+           {std::min(ceil_div(sizes_.elements(side), kWarp), std::int64_t{1} << 20), 1}, kGatherBlock, 8 * kGatherBlock,
+           {at("control"), at("before"), at("products"), whole(parts), at("gram")},
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, gram_pitch_});
+    if (is(c_, "solver", "library")) {
+      call("normal_equations", {at("gram"), at("solution"), at("control", offsetof(Control, ridge)), at("info")},
+           {sizes_.unknowns, sizes_.outputs, gram_pitch_});
+      return;
+    }
+    const std::int64_t block = c_.number("solve_size");
+    launch(fmt::format("tsk::solve_products<{}>", block), {1, 1}, block, sizes_.solve_bytes(),
+           {at("control"), at("before"), at("gram"), at("solution"), at("info")},
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, gram_pitch_});
+  }
+
+  void finish() {
+    const std::int64_t blocks = std::min(ceil_div(2 * sizes_.tasks + 2, kWarp), 32 * units_);
+    scratch("squares", 8 * blocks);
+    launch(fmt::format("tsk::gather_gradient<{}>", kGatherBlock), {blocks, 1}, kGatherBlock, 8 * kGatherBlock,
+           {at("control"), at("before"), at("slopes"), whole(parts_), at("widths"), at("gradient"), at("squares")},
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms});
+    const std::int64_t numbers = std::max(sizes_.tasks, sizes_.unknowns * sizes_.outputs);
+    launch(fmt::format("tsk::take_step<{}>", kStepBlock), {std::min(ceil_div(numbers, kStepBlock), 4 * units_), 1},
+           kStepBlock, 8 * kStepBlock,
+           {at("centres"), at("widths"), at("consequents"), at("best_centres"), at("best_widths"),
+            at("best_consequents"), at("solution"), at("info"), at("gradient"), at("squares"), whole(blocks),
+            at("control"), at("before"), at("progress"), at("errors")},
+           {iterations_, sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms});
+  }
+
+  const Configuration& c_;
+  Sizes sizes_;
+  std::int64_t units_, gram_pitch_, iterations_;
+  std::int64_t parts_ = 1;  // of the slopes
+  Plan plan_;
+};
+
+class CudaMapping final : public Mapping {
+ public:
+  const TemplateSource& source() const override {
+    static const TemplateSource source("heddle/kernels/tsk/cuda/iterate.cuh");
+    return source;
+  }
+
+  SearchSpace space(const DeviceIdentity& device, int order) const override {
+    const auto graph = [](const Configuration& c) { return is(c, "scheme", "graph"); };
+    return {
+        device,
+        {{.name = "scheme",
+          .values = words({"graph", "block", "sample"}),
+          .meaning = "kernels that follow each other; one block that does many iterations in a launch; a block for a "
+                     "row, as published",
+          .active = {}},
+         {.name = "storage",
+          .values = words({"recomputed", "kept"}),
+          .meaning = "activations: computed in both passes, or stored in between",
+          .active = graph},
+         {.name = "solver",
+          .values = words({"block", "library", "orthogonal"}),
+          .meaning = "least squares: normal equations in one block, by cuSOLVER, or an orthogonal factorisation by "
+                     "cuSOLVER",
+          .active = graph},
+         {.name = "tile_rows",
+          .values = values({64, 32, 128, 256}),
+          .meaning = "rows in shared memory at a time",
+          .active = recomputes},
+         {.name = "lanes", .values = values({4, 2, 8, 1}), .meaning = "threads that share a row", .active = recomputes},
+         {.name = "side",
+          .values = values({4, 6, 8}),
+          .meaning = "columns x columns of the normal equations in a thread's registers",
+          .active = recomputes},
+         {.name = "blocks_per_unit",
+          .values = values({1, 2, 4}),
+          .meaning = "blocks per multiprocessor that share the rows",
+          .active = [](const Configuration& c) { return is(c, "storage", "recomputed"); }},
+         {.name = "solve_size",
+          .values = values({256, 128, 512, 1024}),
+          .meaning = "threads that solve",
+          .active = [](const Configuration& c) { return is(c, "solver", "block"); }},
+         {.name = "overlap",
+          .values = values({0, 1}),
+          .meaning = "1: a launch is set up while the one before it runs",
+          .active = [](const Configuration& c) { return is(c, "solver", "block"); }}},
+        {unknowns_constraint(order),
+         {.name = "an orthogonal factorisation needs activations that are kept",
+          .last = "solver",
+          .holds = [](const Configuration& c, const Problem&,
+                      const DeviceIdentity&) { return !is(c, "solver", "orthogonal") || is(c, "storage", "kept"); }},
+         {.name = "a block has at most 1024 threads, and registers for its part of the normal equations",
+          .last = "side",
+          .holds =
+              [](const Configuration& c, const Problem&, const DeviceIdentity&) {
+                if (!recomputes(c)) return true;
+                const Tile tile(c);
+                return tile.block() >= 64 && tile.block() <= 1024 && tile.block() * tile.side * tile.side <= 16384;
+              }},
+         {.name = "shared memory",
+          .last = "side",
+          .holds =
+              [order](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+                const Sizes sizes(problem, order);
+                if (solves_in_block(c) && sizes.solve_bytes() > on.local_bytes) return false;
+                if (!recomputes(c)) return kCompareBlock / kWarp * (16 + 8 * sizes.outputs) <= on.local_bytes;
+                const Tile tile(c);
+                return std::max(tile.accumulate_bytes(sizes), tile.descend_bytes(sizes)) <= on.local_bytes;
+              }},
+         {.name = "one block for at most 16384 rows",
+          .last = "scheme",
+          .holds = [](const Configuration& c, const Problem& problem,
+                      const DeviceIdentity&) { return !is(c, "scheme", "block") || problem.at("rows") <= 16384; }},
+         {.name = "at most 1024 rules where each has a thread",
+          .last = "scheme",
+          .holds = [](const Configuration& c, const Problem& problem,
+                      const DeviceIdentity&) { return !is(c, "scheme", "sample") || problem.at("rules") <= 1024; }},
+         {.name = "blocks of a grid for the rows",
+          .last = "solver",
+          .holds =
+              [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+                return !is(c, "storage", "kept") || problem.at("rows") <= kTile * kMostInY;
+              }},
+         {.name = "memory",
+          .last = "solver",
+          .holds = [order](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+            const Sizes sizes(problem, order);
+            double bytes = 4.0 * static_cast<double>(sizes.rows) * static_cast<double>(sizes.dim + sizes.outputs);
+            const double columns =
+                8.0 * static_cast<double>(sizes.columns) * static_cast<double>(sizes.rows + sizes.unknowns);
+            if (is(c, "storage", "kept")) {
+              bytes += 4.0 * static_cast<double>(sizes.rows) * static_cast<double>(sizes.rules);
+              if (is(c, "solver", "orthogonal")) bytes += 2.0 * columns;
+            }
+            if (is(c, "scheme", "sample")) {
+              bytes += 2.0 * columns + 4.0 * static_cast<double>(sizes.rows) * static_cast<double>(2 * sizes.tasks + 2);
+            }
+            return bytes <= 0.9 * 1073741824.0 * static_cast<double>(on.memory_gib);
+          }}}};
+  }
+
+  Configuration default_configuration(const DeviceIdentity& device, const Problem& problem, int order) const override {
+    const SearchSpace all = space(device, order);
+    for (const char* text :
+         {"scheme=graph storage=recomputed solver=block tile_rows=64 lanes=4 side=4 blocks_per_unit=1 "
+          "solve_size=256 overlap=0",
+          "scheme=graph storage=recomputed solver=block tile_rows=32 lanes=4 side=4 blocks_per_unit=1 "
+          "solve_size=256 overlap=0",
+          "scheme=graph storage=kept solver=block solve_size=512 overlap=0"}) {
+      Configuration configuration = all.parse(text);
+      if (!all.violated(configuration, problem)) return configuration;
+    }
+    return all.parse("scheme=graph storage=kept solver=library");
+  }
+
+  std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device, int order) const override {
+    const SearchSpace all = space(device, order);
+    return {{.name = "published-split",
+             .meaning = "Ferreira and Cruz: a block for a row, a thread for a rule, least squares by a library",
+             .configuration = [all](const Problem& problem) -> std::optional<Configuration> {
+               Configuration configuration = all.parse("scheme=sample");
+               if (all.violated(configuration, problem)) return std::nullopt;
+               return configuration;
+             }}};
+  }
+
+  Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device, int order,
+            std::int64_t iterations) const override {
+    return Builder(configuration, problem, device, order, iterations).build();
+  }
+};
+
+}  // namespace
+
+const Mapping& cuda_mapping() {
+  static const CudaMapping mapping;
+  return mapping;
+}
+
 }  // namespace heddle::tsk

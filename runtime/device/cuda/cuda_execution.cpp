@@ -106,6 +106,11 @@ void CudaExecution::load(CudaModules& modules, const CudaBinary& binary) {
   const Driver& driver = context_->driver();
   const CudaContext::Scope scope(*context_);
   for (const Launch& launch : plan_.launches) {
+    if (!launch.routine.empty()) {
+      CudaRoutines::require(launch.routine);
+      if (!routines_) routines_ = std::make_unique<CudaRoutines>(context_);
+      continue;
+    }
     const CUfunction function = functions_.at(static_cast<std::size_t>(launch.kernel));
     int threads = 0, shared = 0;
     context_->check(driver.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
@@ -134,7 +139,8 @@ void CudaExecution::pack() {
   calls_.reserve(plan_.launches.size());
   for (const Launch& launch : plan_.launches) {
     Call& call = calls_.emplace_back();
-    call.function = functions_[static_cast<std::size_t>(launch.kernel)];
+    call.routine = launch.routine;
+    if (call.routine.empty()) call.function = functions_[static_cast<std::size_t>(launch.kernel)];
     call.config.gridDimX = launch.grid.x;
     call.config.gridDimY = launch.grid.y;
     call.config.gridDimZ = launch.grid.z;
@@ -196,6 +202,10 @@ Memory& CudaExecution::memory(std::string_view buffer) {
 
 void CudaExecution::submit(CUstream stream) {
   for (Call& call : calls_) {
+    if (!call.routine.empty()) {
+      routines_->run(call.routine, call.arguments);
+      continue;
+    }
     call.config.hStream = stream;
     context_->check(context_->driver().cuLaunchKernelEx(&call.config, call.function, call.arguments.data(), nullptr),
                     "cannot launch a kernel");

@@ -10,6 +10,7 @@
 
 #include "heddle/runtime/device/cuda/cuda_compiler.hpp"
 #include "heddle/runtime/device/cuda/cuda_context.hpp"
+#include "heddle/runtime/device/cuda/cuda_routine.hpp"
 #include "heddle/runtime/device/device.hpp"
 
 namespace heddle {
@@ -39,6 +40,7 @@ class CudaExecution : public Execution {
     CUlaunchConfig config{};
     std::vector<CUlaunchAttribute> attributes;
     CUfunction function = nullptr;
+    std::string routine;  ///< instead of the function
     std::vector<std::uint64_t> values;  ///< one argument each, in its first bytes
     std::vector<void*> arguments;       ///< into `values`
   };
@@ -59,6 +61,7 @@ class CudaExecution : public Execution {
   std::shared_ptr<CudaMemory> saved_;
   std::vector<std::shared_ptr<const CudaModule>> modules_;
   std::vector<CUfunction> functions_;  ///< of each kernel
+  std::unique_ptr<CudaRoutines> routines_;
   std::vector<Call> calls_;
   CUgraphExec graph_ = nullptr;
   CUevent start_ = nullptr, stop_ = nullptr;

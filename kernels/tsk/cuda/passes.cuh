@@ -1,0 +1,192 @@
+// The two passes over the rows where the activations of a tile fit in shared memory and are computed in each of them.
+//
+// | parameter | meaning |
+// |---|---|
+// | Rows, Lanes | see tile.cuh |
+// | Side        | columns x columns of the normal equations that one thread keeps in registers |
+#pragma once
+
+#include "heddle/kernels/tsk/cuda/tile.cuh"
+
+namespace heddle::tsk {
+
+/// Sums over the rows of this share of products of columns, in float64: `part`, [pairs][Side * Side]. The columns are
+/// Phi and then Y; each thread has a square of the product, and groups of threads share the rows of a tile. `pitch`:
+/// doubles of a row of columns in shared memory; `pairs_first`, `pairs`: the squares of this block.
+template <int Rows, int Lanes, int Side>
+__device__ __forceinline__ void accumulate(const Batch& batch, const float* centres, const float* widths,
+                                           const Control& control, double* part, int pitch, int phi_pitch,
+                                           Share share) {
+  constexpr int kBlock = Rows * Lanes;
+  SharedMemory shared;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int sides = (batch.columns() + Side - 1) / Side;
+  const int pairs = sides * (sides + 1) / 2;
+  double* columns = take_doubles(shared, Rows * pitch > kBlock * Side * Side ? Rows * pitch : kBlock * Side * Side);
+  float* phi = shared.take<float>(Rows * phi_pitch);
+  Antecedents antecedents;
+  antecedents.fetch<kBlock>(shared, centres, widths, batch.tasks());
+
+  for (int pairs_first = 0; pairs_first < pairs; pairs_first += kBlock) {
+    const int here = pairs - pairs_first < kBlock ? pairs - pairs_first : kBlock;
+    const int groups = kBlock / here;
+    const int group = thread / here;
+    const int pair = pairs_first + thread % here;
+    const int i = square_row(pair), j = pair - i * (i + 1) / 2;
+    double sum[Side][Side];
+#pragma unroll
+    for (int r = 0; r < Side; ++r) {
+#pragma unroll
+      for (int s = 0; s < Side; ++s) sum[r][s] = 0.0;
+    }
+    for (long long first = static_cast<long long>(share.block) * Rows; first < control.rows;
+         first += static_cast<long long>(share.blocks) * Rows) {
+      activate<Rows, Lanes>(batch, antecedents, first, control.rows, phi, phi_pitch);
+      // The same thread wrote these activations.
+      const int row = thread / Lanes, lane = thread % Lanes;
+      const bool there = first + row < control.rows;
+      const long long at = there ? first + row : first;
+      double* own = columns + row * pitch;
+      for (int k = lane; k < batch.rules; k += Lanes) {
+        const double value = static_cast<double>(phi[row * phi_pitch + k]);
+        own[k * batch.terms] = value;
+        for (int t = 1; t < batch.terms; ++t) {
+          own[k * batch.terms + t] = value * static_cast<double>(batch.rows[at * batch.dim + t - 1]);
+        }
+      }
+      for (int c = batch.unknowns() + lane; c < sides * Side; c += Lanes) {
+        const int l = c - batch.unknowns();
+        own[c] = there && l < batch.outputs ? static_cast<double>(batch.targets[at * batch.outputs + l]) : 0.0;
+      }
+      __syncthreads();
+      if (group < groups) {
+        for (int r = group; r < Rows; r += groups) {
+          double left[Side], right[Side];
+#pragma unroll
+          for (int s = 0; s < Side; ++s) left[s] = columns[r * pitch + i * Side + s];
+#pragma unroll
+          for (int s = 0; s < Side; ++s) right[s] = columns[r * pitch + j * Side + s];
+#pragma unroll
+          for (int a = 0; a < Side; ++a) {
+#pragma unroll
+            for (int b = 0; b < Side; ++b) sum[a][b] += left[a] * right[b];
+          }
+        }
+      }
+      __syncthreads();
+    }
+    // The groups add up in their order, in the memory of the columns.
+    for (int g = 0; g < groups; ++g) {
+      if (group == g) {
+#pragma unroll
+        for (int a = 0; a < Side; ++a) {
+#pragma unroll
+          for (int b = 0; b < Side; ++b) {
+            double* to = columns + (a * Side + b) * here + thread % here;
+            *to = g == 0 ? sum[a][b] : *to + sum[a][b];
+          }
+        }
+      }
+      __syncthreads();
+    }
+    for (int e = thread; e < here * Side * Side; e += kBlock) {
+      part[(static_cast<long long>(pairs_first) + e / (Side * Side)) * (Side * Side) + e % (Side * Side)] =
+          columns[e % (Side * Side) * here + e / (Side * Side)];
+    }
+    __syncthreads();
+  }
+}
+
+/// Outputs and errors with the solution; sums over the rows of this share: `part`, [2 K D + 2]: half the gradient of
+/// the summed squared error by centres and by widths, each times the width, and the squared errors of the rows learnt
+/// and held back.
+template <int Rows, int Lanes>
+__device__ __forceinline__ void descend(const Batch& batch, const float* centres, const float* widths,
+                                        const double* solution, const Control& control, float* part, int phi_pitch,
+                                        Share share) {
+  constexpr int kBlock = Rows * Lanes;
+  SharedMemory shared;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int tasks = batch.tasks(), numbers = batch.unknowns() * batch.outputs;
+  const int span = tasks < kBlock ? tasks : kBlock;  // threads that take one row's slopes together
+  const int groups = kBlock / span;
+  float* phi = shared.take<float>(Rows * phi_pitch);
+  float* errors = shared.take<float>(Rows * batch.outputs);
+  float* outputs = shared.take<float>(Rows * batch.outputs);
+  float* weights = shared.take<float>(numbers);
+  float* slopes = shared.take<float>(2 * tasks * groups);
+  float* squares = shared.take<float>(2 * kBlock);
+  Antecedents antecedents;
+  for (int i = thread; i < numbers; i += kBlock) weights[i] = static_cast<float>(solution[i]);
+  for (int i = thread; i < 2 * tasks * groups; i += kBlock) slopes[i] = 0.0f;
+  antecedents.fetch<kBlock>(shared, centres, widths, tasks);
+
+  const int row = thread / Lanes, lane = thread % Lanes;
+  const long long end = static_cast<long long>(control.rows) + control.held_back;
+  float learnt_squares = 0.0f, held_back_squares = 0.0f;
+  for (long long first = static_cast<long long>(share.block) * Rows; first < end;
+       first += static_cast<long long>(share.blocks) * Rows) {
+    activate<Rows, Lanes>(batch, antecedents, first, end, phi, phi_pitch);
+    const bool there = first + row < end, learnt = first + row < control.rows;
+    const long long at = there ? first + row : first;
+    const float* x = batch.rows + at * batch.dim;
+    float* own = phi + row * phi_pitch;
+    const auto consequent = [&](int k, int l) {
+      const float* theta = weights + k * batch.terms * batch.outputs + l;
+      float value = theta[0];
+      for (int t = 1; t < batch.terms; ++t) value += theta[t * batch.outputs] * x[t - 1];
+      return value;
+    };
+    for (int l = 0; l < batch.outputs; ++l) {
+      float sum = 0.0f;
+      for (int k = lane; k < batch.rules; k += Lanes) sum += own[k] * consequent(k, l);
+      sum = sum_over_lanes<Lanes>(sum);
+      const float error = there ? sum - batch.targets[at * batch.outputs + l] : 0.0f;
+      if (lane == 0) {
+        outputs[row * batch.outputs + l] = sum;
+        errors[row * batch.outputs + l] = learnt ? error : 0.0f;
+        (learnt ? learnt_squares : held_back_squares) += error * error;
+      }
+    }
+    __syncthreads();
+    for (int k = lane; k < batch.rules; k += Lanes) {
+      float sum = 0.0f;
+      for (int l = 0; l < batch.outputs; ++l) {
+        sum += errors[row * batch.outputs + l] * (consequent(k, l) - outputs[row * batch.outputs + l]);
+      }
+      own[k] *= sum;
+    }
+    __syncthreads();
+    const int rows_here = static_cast<int>(end - first < Rows ? end - first : Rows);
+    const int group = thread / span;
+    for (int e = thread % span; e < tasks && group < groups; e += span) {
+      const int k = e / batch.dim, j = e % batch.dim;
+      const float centre = antecedents.centres[e], inverse = antecedents.inverse[e];
+      float by_centre = 0.0f, by_width = 0.0f;
+      for (int r = group; r < rows_here; r += groups) {
+        const float u = (batch.rows[(first + r) * batch.dim + j] - centre) * inverse;
+        const float change = phi[r * phi_pitch + k] * u;
+        by_centre += change;
+        by_width += change * u;
+      }
+      slopes[group * 2 * tasks + e] += by_centre;
+      slopes[group * 2 * tasks + tasks + e] += by_width;
+    }
+    __syncthreads();
+  }
+  squares[thread] = learnt_squares;
+  squares[kBlock + thread] = held_back_squares;
+  __syncthreads();
+  for (int e = thread; e < 2 * tasks; e += kBlock) {
+    float sum = 0.0f;
+    for (int g = 0; g < groups; ++g) sum += slopes[g * 2 * tasks + e];
+    part[e] = sum;
+  }
+  if (thread < 2) {
+    double sum = 0.0;
+    for (int i = 0; i < kBlock; i += Lanes) sum += static_cast<double>(squares[thread * kBlock + i]);
+    part[2 * tasks + thread] = static_cast<float>(sum);
+  }
+}
+
+}  // namespace heddle::tsk

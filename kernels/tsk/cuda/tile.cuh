@@ -1,0 +1,100 @@
+// Activations of a tile of rows in shared memory: what both passes over the rows begin with. Formulas: docs/design.md,
+// "Batch least squares and gradient".
+//
+// | parameter | meaning |
+// |---|---|
+// | Rows  | rows of a tile |
+// | Lanes | threads that share a row: rules are dealt to them in turn |
+// A block has Rows * Lanes threads.
+#pragma once
+
+#include "heddle/kernels/common/memory.cuh"
+#include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/tsk/control.cuh"
+
+namespace heddle::tsk {
+
+/// The problem and where it lies; the same for all kernels.
+struct Batch {
+  const float* rows;     ///< N x D
+  const float* targets;  ///< N x L
+  int dim, outputs, rules, terms;
+
+  __device__ __forceinline__ int unknowns() const { return rules * terms; }
+  __device__ __forceinline__ int columns() const { return rules * terms + outputs; }
+  __device__ __forceinline__ int tasks() const { return rules * dim; }
+};
+
+/// Which part of a grid's work this block does.
+struct Share {
+  int block, blocks;
+};
+
+__device__ __forceinline__ bool goes_on(const Control& control, const Progress& progress) {
+  return progress.halted == kGoesOn && progress.iteration < control.end;
+}
+
+/// The product of the columns is computed in squares, those of its lower triangle numbered row after row: the row of
+/// square `pair`.
+__device__ __forceinline__ int square_row(int pair) {
+  int row = static_cast<int>(0.5f * (sqrtf(8.0f * static_cast<float>(pair) + 1.0f) - 1.0f));
+  while (row * (row + 1) / 2 > pair) --row;  // where the root was rounded
+  while ((row + 1) * (row + 2) / 2 <= pair) ++row;
+  return row;
+}
+
+/// Doubles in shared memory; to be taken before everything else, so that they are aligned.
+__device__ __forceinline__ double* take_doubles(SharedMemory& shared, int count) {
+  return reinterpret_cast<double*>(shared.take<float>(2 * count));
+}
+
+/// Centres and 1 / widths, K x D each, copied once for all tiles of a block.
+struct Antecedents {
+  float *centres, *inverse;
+
+  template <int Block>
+  __device__ __forceinline__ void fetch(SharedMemory& shared, const float* from_centres, const float* from_widths,
+                                        int tasks) {
+    centres = shared.take<float>(tasks);
+    inverse = shared.take<float>(tasks);
+    for (int i = static_cast<int>(threadIdx.x); i < tasks; i += Block) {
+      centres[i] = from_centres[i];
+      inverse[i] = 1.0f / from_widths[i];
+    }
+    __syncthreads();
+  }
+};
+
+/// phi[row][k] of the rows first, first + 1, ...; 0 in rows at and after `end`. Every thread leaves with its own rules
+/// of its own row written; a barrier shows them to the block.
+template <int Rows, int Lanes>
+__device__ __forceinline__ void activate(const Batch& batch, const Antecedents& antecedents, long long first,
+                                         long long end, float* phi, int pitch) {
+  const int row = static_cast<int>(threadIdx.x) / Lanes, lane = static_cast<int>(threadIdx.x) % Lanes;
+  float* own = phi + row * pitch;
+  const bool there = first + row < end;
+  const float* x = batch.rows + (there ? first + row : first) * batch.dim;
+  float top = -infinity();
+  for (int k = lane; k < batch.rules; k += Lanes) {
+    float sum = 0.0f;
+    for (int j = 0; j < batch.dim; ++j) {
+      const float u = (x[j] - antecedents.centres[k * batch.dim + j]) * antecedents.inverse[k * batch.dim + j];
+      sum += u * u;
+    }
+    own[k] = -0.5f * sum;
+    top = fmaxf(top, -0.5f * sum);
+  }
+#pragma unroll
+  for (int offset = Lanes / 2; offset > 0; offset /= 2) top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, offset));
+  float sum = 0.0f;
+  for (int k = lane; k < batch.rules; k += Lanes) {
+    const float weight = exp_below(own[k], top);
+    own[k] = weight;
+    sum += weight;
+  }
+  const float total = sum_over_lanes<Lanes>(sum);
+  const float scale = there ? 1.0f / total : 0.0f;
+  for (int k = lane; k < batch.rules; k += Lanes) own[k] *= scale;
+}
+
+}  // namespace heddle::tsk
