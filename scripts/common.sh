@@ -37,8 +37,8 @@ install_packages() {
 }
 
 build_packages=(g++ cmake ninja-build libfmt-dev libsqlitecpp-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev
-                zlib1g-dev libxxhash-dev libboost-context-dev)
-test_packages=(doctest-dev libbenchmark-dev python3 liblapacke-dev libopenblas-dev)
+                zlib1g-dev libxxhash-dev libboost-context-dev liblapacke-dev libopenblas-dev)
+test_packages=(doctest-dev libbenchmark-dev python3)
 
 # configure ARGUMENT...: the release build. HEDDLE_CMAKE_ARGS adds arguments of your own.
 configure() {

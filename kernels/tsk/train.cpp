@@ -56,9 +56,9 @@ class TrainFamily final : public KernelFamily {
     }
     return grid;
   }
-  Problem awkward_problem() const override { return problem(33, 17, 3, 811); }
+  Problem awkward_problem() const override { return problem(13, 5, 3, 211); }
 
-  bool supports(std::string_view backend) const override { return backend == "cpu" || backend == "cuda"; }
+  bool supports(std::string_view backend) const override { return backend == "cpu" || runs_cuda_templates(backend); }
   const TemplateSource& source(std::string_view backend) const override { return mapping(backend).source(); }
   SearchSpace space(const DeviceIdentity& device) const override {
     return mapping(device.backend).space(device, order_);

@@ -17,6 +17,7 @@ namespace heddle {
 namespace {
 
 constexpr std::int64_t kSamples = 12;
+constexpr double kMostEmulated = 3e7;  // operations of one run: half a minute
 constexpr std::byte kPoison{0xff};  // every float of it is not a number
 
 struct Case {
@@ -62,6 +63,9 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
     for (const Problem& problem : problems(*family, sample.large)) {
       const Configuration usual = family->default_configuration(device, problem);
       if (space.violated(usual, problem)) continue;  // sizes that the family does not do
+      const Plan plan = family->plan(usual, problem, device, kSamples);
+      const double operations = family->cost(problem).operations * static_cast<double>(plan.samples);
+      if (device.backend == "emulator" && operations > kMostEmulated) continue;
       all.push_back({family, problem, usual});
       for (const NamedConfiguration& named : family->named_configurations(device))
         if (auto configuration = named.configuration(problem))

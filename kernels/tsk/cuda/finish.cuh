@@ -30,9 +30,8 @@ __device__ __forceinline__ double sum_of_parts(const T* element, long long strid
 /// gram[A][pitch], lower triangle, from what accumulate() left in `parts` parts.
 template <int Block, int Side>
 __device__ __forceinline__ void gather_gram(const Batch& batch, const double* partial, int parts, double* gram,
-                                            int pitch, Share share) {
-  SharedMemory shared;
-  double* words = take_doubles(shared, Block);
+                                            int pitch, Pieces pieces, Share share) {
+  double* words = pieces.doubles(Block);
   const int sides = (batch.columns() + Side - 1) / Side;
   const long long elements = static_cast<long long>(sides) * (sides + 1) / 2 * Side * Side;
   for (long long base = static_cast<long long>(share.block) * kWarp; base < elements;
@@ -53,14 +52,13 @@ __device__ __forceinline__ void gather_gram(const Batch& batch, const double* pa
 /// a ridge.
 template <int Block>
 __device__ __forceinline__ void solve(const Batch& batch, const double* gram, int pitch, double ridge, double* solution,
-                                      int* info) {
+                                      int* info, Pieces pieces) {
   constexpr int kWarps = Block / kWarp;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
   const int unknowns = batch.unknowns(), columns = batch.columns();
   const int own_pitch = unknowns | 1;
-  SharedMemory shared;
-  double* a = take_doubles(shared, columns * own_pitch);
-  double* inverse = take_doubles(shared, unknowns);
+  double* a = pieces.doubles(columns * own_pitch);
+  double* inverse = pieces.doubles(unknowns);
 
   double largest = 0.0;
   bool sound = true;
@@ -88,8 +86,8 @@ __device__ __forceinline__ void solve(const Batch& batch, const double* gram, in
       }
       sound = finite != 0;
     }
+    __syncthreads();  // every warp has looked at the diagonal before it changes
     if (asked > 0.0) {
-      __syncthreads();
       for (int i = thread; i < unknowns; i += Block) a[i * own_pitch + i] += asked * largest;
       __syncthreads();
     }
@@ -135,9 +133,9 @@ __device__ __forceinline__ void solve(const Batch& batch, const double* gram, in
 /// squares of its part of the gradient. Element base + lane of block b: see `share`.
 template <int Block>
 __device__ __forceinline__ void gather_slopes(const Batch& batch, const float* partial, int parts, const float* widths,
-                                              const Control& control, double* gradient, double* squares, Share share) {
-  SharedMemory shared;
-  double* words = take_doubles(shared, Block);
+                                              const Control& control, double* gradient, double* squares, Pieces pieces,
+                                              Share share) {
+  double* words = pieces.doubles(Block);
   const int tasks = batch.tasks(), elements = 2 * tasks + 2;
   double own = 0.0;
   for (int base = share.block * kWarp; base < elements; base += share.blocks * kWarp) {
@@ -175,9 +173,8 @@ __device__ __forceinline__ void step(const Batch& batch, const Parameters& now, 
                                      const double* solution, const int* info, const double* gradient,
                                      const double* squares, int square_count, const Control& control,
                                      const Progress& before, Progress* progress_at, double* errors, int slots,
-                                     Share share) {
-  SharedMemory shared;
-  double* words = take_doubles(shared, Block);
+                                     Pieces pieces, Share share) {
+  double* words = pieces.doubles(Block);
   const int thread = static_cast<int>(threadIdx.x);
   double own = 0.0;
   for (int i = thread; i < square_count; i += Block) own += squares[i];

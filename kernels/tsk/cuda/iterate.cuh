@@ -39,7 +39,7 @@ template <int Rows, int Lanes, int Side>
 __global__ void __launch_bounds__(Rows* Lanes)
     accumulate_rows(const float* rows, const float* targets, const float* centres, const float* widths,
                     const Control* control, const Progress* progress, Progress* before, double* products, int dim,
-                    int outputs, int rules, int terms, int pitch, int phi_pitch) {
+                    int outputs, int rules, int terms, int pitch, int phi_pitch, int words) {
   in_turn();
   const Progress now = *progress;
   if (blockIdx.x == 0 && threadIdx.x == 0) *before = now;
@@ -48,49 +48,50 @@ __global__ void __launch_bounds__(Rows* Lanes)
   const int sides = (batch.columns() + Side - 1) / Side;
   const long long own = static_cast<long long>(sides) * (sides + 1) / 2 * Side * Side;
   accumulate<Rows, Lanes, Side>(batch, centres, widths, *control, products + blockIdx.x * own, pitch, phi_pitch,
-                                whole_grid());
+                                Pieces(words), whole_grid());
 }
 
 template <int Block, int Side>
 __global__ void __launch_bounds__(Block)
     gather_products(const Control* control, const Progress* before, const double* products, int parts, double* gram,
-                    int dim, int outputs, int rules, int terms, int gram_pitch) {
+                    int dim, int outputs, int rules, int terms, int gram_pitch, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
   gather_gram<Block, Side>({nullptr, nullptr, dim, outputs, rules, terms}, products, parts, gram, gram_pitch,
-                           whole_grid());
+                           Pieces(words), whole_grid());
 }
 
 template <int Block>
 __global__ void __launch_bounds__(Block)
     solve_products(const Control* control, const Progress* before, const double* gram, double* solution, int* info,
-                   int dim, int outputs, int rules, int terms, int gram_pitch) {
+                   int dim, int outputs, int rules, int terms, int gram_pitch, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
   solve<Block>({nullptr, nullptr, dim, outputs, rules, terms}, gram, gram_pitch, static_cast<double>(control->ridge),
-               solution, info);
+               solution, info, Pieces(words));
 }
 
 template <int Rows, int Lanes>
 __global__ void __launch_bounds__(Rows* Lanes)
     descend_rows(const float* rows, const float* targets, const float* centres, const float* widths,
                  const Control* control, const Progress* before, const double* solution, float* slopes, int dim,
-                 int outputs, int rules, int terms, int phi_pitch) {
+                 int outputs, int rules, int terms, int phi_pitch, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
   const Batch batch{rows, targets, dim, outputs, rules, terms};
   descend<Rows, Lanes>(batch, centres, widths, solution, *control,
-                       slopes + static_cast<long long>(blockIdx.x) * (2 * batch.tasks() + 2), phi_pitch, whole_grid());
+                       slopes + static_cast<long long>(blockIdx.x) * (2 * batch.tasks() + 2), phi_pitch, Pieces(words),
+                       whole_grid());
 }
 
 template <int Block>
 __global__ void __launch_bounds__(Block)
     gather_gradient(const Control* control, const Progress* before, const float* slopes, int parts, const float* widths,
-                    double* gradient, double* squares, int dim, int outputs, int rules, int terms) {
+                    double* gradient, double* squares, int dim, int outputs, int rules, int terms, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
   gather_slopes<Block>({nullptr, nullptr, dim, outputs, rules, terms}, slopes, parts, widths, *control, gradient,
-                       squares, whole_grid());
+                       squares, Pieces(words), whole_grid());
 }
 
 template <int Block>
@@ -98,12 +99,12 @@ __global__ void __launch_bounds__(Block)
     take_step(float* centres, float* widths, float* consequents, float* best_centres, float* best_widths,
               float* best_consequents, const double* solution, const int* info, const double* gradient,
               const double* squares, int square_count, const Control* control, const Progress* before,
-              Progress* progress, double* errors, int slots, int dim, int outputs, int rules, int terms) {
+              Progress* progress, double* errors, int slots, int dim, int outputs, int rules, int terms, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
   step<Block>({nullptr, nullptr, dim, outputs, rules, terms}, {centres, widths, consequents},
               {best_centres, best_widths, best_consequents}, solution, info, gradient, squares, square_count, *control,
-              *before, progress, errors, slots, whole_grid());
+              *before, progress, errors, slots, Pieces(words), whole_grid());
 }
 
 /// `iterations` iterations in one block; every sum has one part.
@@ -113,29 +114,30 @@ __global__ void __launch_bounds__(Rows* Lanes)
                   float* best_centres, float* best_widths, float* best_consequents, const Control* control_at,
                   Progress* progress, double* errors, double* products, double* gram, double* solution, int* info,
                   float* slopes, double* gradient, double* squares, int iterations, int dim, int outputs, int rules,
-                  int terms, int pitch, int phi_pitch, int gram_pitch) {
+                  int terms, int pitch, int phi_pitch, int gram_pitch, int words) {
   constexpr int kBlock = Rows * Lanes;
   in_turn();
   const Control control = *control_at;
   const Batch batch{rows, targets, dim, outputs, rules, terms};
   constexpr Share all{0, 1};
+  const Pieces pieces(words);
 #pragma unroll 1
   for (int i = 0; i < iterations; ++i) {
     const Progress before = *progress;
     __syncthreads();  // all have it before somebody writes the next
     if (!goes_on(control, before)) return;
-    accumulate<Rows, Lanes, Side>(batch, centres, widths, control, products, pitch, phi_pitch, all);
+    accumulate<Rows, Lanes, Side>(batch, centres, widths, control, products, pitch, phi_pitch, pieces, all);
     __syncthreads();
-    gather_gram<kBlock, Side>(batch, products, 1, gram, gram_pitch, all);
+    gather_gram<kBlock, Side>(batch, products, 1, gram, gram_pitch, pieces, all);
     __syncthreads();
-    solve<kBlock>(batch, gram, gram_pitch, static_cast<double>(control.ridge), solution, info);
+    solve<kBlock>(batch, gram, gram_pitch, static_cast<double>(control.ridge), solution, info, pieces);
     __syncthreads();
-    descend<Rows, Lanes>(batch, centres, widths, solution, control, slopes, phi_pitch, all);
+    descend<Rows, Lanes>(batch, centres, widths, solution, control, slopes, phi_pitch, pieces, all);
     __syncthreads();
-    gather_slopes<kBlock>(batch, slopes, 1, widths, control, gradient, squares, all);
+    gather_slopes<kBlock>(batch, slopes, 1, widths, control, gradient, squares, pieces, all);
     __syncthreads();
     step<kBlock>(batch, {centres, widths, consequents}, {best_centres, best_widths, best_consequents}, solution, info,
-                 gradient, squares, 1, control, before, progress, errors, iterations, all);
+                 gradient, squares, 1, control, before, progress, errors, iterations, pieces, all);
     __syncthreads();
   }
 }

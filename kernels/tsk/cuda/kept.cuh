@@ -74,9 +74,9 @@ __global__ void __launch_bounds__(kTileBlock)
   const Control control = *control_at;
   if (!goes_on(control, *before)) return;
   const Batch batch{rows, targets, dim, outputs, rules, terms};
-  SharedMemory shared;
-  double* left = take_doubles(shared, Depth * kPitch);
-  double* right = take_doubles(shared, Depth * kPitch);
+  Pieces pieces(4 * Depth * kPitch);
+  double* left = pieces.doubles(Depth * kPitch);
+  double* right = pieces.doubles(Depth * kPitch);
   const int thread = static_cast<int>(threadIdx.x);
   const int pair = static_cast<int>(blockIdx.x);
   const int i = square_row(pair), j = pair - i * (i + 1) / 2;
@@ -151,11 +151,11 @@ __global__ void __launch_bounds__(Block)
   const Control control = *control_at;
   if (!goes_on(control, *before)) return;
   const Batch batch{rows, targets, dim, outputs, rules, terms};
-  SharedMemory shared;
-  double* squares = take_doubles(shared, 2 * kWarps);
+  Pieces pieces(kWarps * (4 + 2 * outputs));
+  double* squares = pieces.doubles(2 * kWarps);
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
-  float* errors = shared.take<float>(kWarps * outputs) + warp * outputs;
-  float* averages = shared.take<float>(kWarps * outputs) + warp * outputs;
+  float* errors = pieces.floats(kWarps * outputs) + warp * outputs;
+  float* averages = pieces.floats(kWarps * outputs) + warp * outputs;
   double learnt_squares = 0.0, held_back_squares = 0.0;
   const long long end = static_cast<long long>(control.rows) + control.held_back;
   for (long long row = static_cast<long long>(blockIdx.x) * kWarps + warp; row < end;

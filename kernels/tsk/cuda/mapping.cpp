@@ -127,15 +127,19 @@ class Builder {
   [[nodiscard]] Argument at(std::string_view buffer, std::size_t offset = 0) const {
     return BufferArgument{plan_.buffer(buffer), static_cast<std::int64_t>(offset)};
   }
+  enum class Divides { no, yes };
   static Argument whole(std::int64_t value) { return static_cast<std::int32_t>(value); }
 
   void launch(const std::string& kernel, std::pair<std::int64_t, std::int64_t> grid, std::int64_t threads,
-              std::int64_t shared_bytes, std::vector<Argument> arguments, const std::vector<std::int64_t>& numbers) {
+              std::int64_t shared_bytes, std::vector<Argument> arguments, const std::vector<std::int64_t>& numbers,
+              Divides divides = Divides::no) {
     const std::string expression = "heddle::" + kernel;
     const auto known = std::find(plan_.kernels.begin(), plan_.kernels.end(), expression);
     const auto index = static_cast<int>(known - plan_.kernels.begin());
     if (known == plan_.kernels.end()) plan_.kernels.push_back(expression);
     for (const std::int64_t number : numbers) arguments.push_back(whole(number));
+    // Kernels of iterate.cuh divide their shared memory themselves, and have to know how large it is.
+    if (divides == Divides::yes) arguments.push_back(whole(shared_bytes / 4));
     plan_.launches.push_back({.kernel = index,
                               .grid = {.x = static_cast<unsigned>(grid.first), .y = static_cast<unsigned>(grid.second)},
                               .block = {.x = static_cast<unsigned>(threads)},
@@ -163,7 +167,8 @@ class Builder {
             at("best_widths"), at("best_consequents"), at("control"), at("progress"), at("errors"), at("products"),
             at("gram"), at("solution"), at("info"), at("slopes"), at("gradient"), at("squares")},
            {iterations_, sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, tile.pitch(sizes_),
-            Tile::phi_pitch(sizes_), gram_pitch_});
+            Tile::phi_pitch(sizes_), gram_pitch_},
+           Divides::yes);
   }
 
   void recomputed() {
@@ -175,13 +180,14 @@ class Builder {
            tile.accumulate_bytes(sizes_),
            {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("progress"), at("before"),
             at("products")},
-           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, tile.pitch(sizes_), Tile::phi_pitch(sizes_)});
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, tile.pitch(sizes_), Tile::phi_pitch(sizes_)},
+           Divides::yes);
     solve_products(parts_, tile.side);
     launch(fmt::format("tsk::descend_rows<{}, {}>", tile.rows, tile.lanes), {parts_, 1}, tile.block(),
            tile.descend_bytes(sizes_),
            {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("before"), at("solution"),
             at("slopes")},
-           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, Tile::phi_pitch(sizes_)});
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, Tile::phi_pitch(sizes_)}, Divides::yes);
   }
 
   void kept() {
@@ -253,7 +259,7 @@ class Builder {
     launch(fmt::format("tsk::gather_products<{}, {}>", kGatherBlock, side),
            {std::min(ceil_div(sizes_.elements(side), kWarp), std::int64_t{1} << 20), 1}, kGatherBlock, 8 * kGatherBlock,
            {at("control"), at("before"), at("products"), whole(parts), at("gram")},
-           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, gram_pitch_});
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, gram_pitch_}, Divides::yes);
     if (is(c_, "solver", "library")) {
       call("normal_equations", {at("gram"), at("solution"), at("control", offsetof(Control, ridge)), at("info")},
            {sizes_.unknowns, sizes_.outputs, gram_pitch_});
@@ -262,7 +268,7 @@ class Builder {
     const std::int64_t block = c_.number("solve_size");
     launch(fmt::format("tsk::solve_products<{}>", block), {1, 1}, block, sizes_.solve_bytes(),
            {at("control"), at("before"), at("gram"), at("solution"), at("info")},
-           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, gram_pitch_});
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, gram_pitch_}, Divides::yes);
   }
 
   void finish() {
@@ -270,14 +276,14 @@ class Builder {
     scratch("squares", 8 * blocks);
     launch(fmt::format("tsk::gather_gradient<{}>", kGatherBlock), {blocks, 1}, kGatherBlock, 8 * kGatherBlock,
            {at("control"), at("before"), at("slopes"), whole(parts_), at("widths"), at("gradient"), at("squares")},
-           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms});
+           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms}, Divides::yes);
     const std::int64_t numbers = std::max(sizes_.tasks, sizes_.unknowns * sizes_.outputs);
     launch(fmt::format("tsk::take_step<{}>", kStepBlock), {std::min(ceil_div(numbers, kStepBlock), 4 * units_), 1},
            kStepBlock, 8 * kStepBlock,
            {at("centres"), at("widths"), at("consequents"), at("best_centres"), at("best_widths"),
             at("best_consequents"), at("solution"), at("info"), at("gradient"), at("squares"), whole(blocks),
             at("control"), at("before"), at("progress"), at("errors")},
-           {iterations_, sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms});
+           {iterations_, sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms}, Divides::yes);
   }
 
   const Configuration& c_;

@@ -16,16 +16,15 @@ namespace heddle::tsk {
 template <int Rows, int Lanes, int Side>
 __device__ __forceinline__ void accumulate(const Batch& batch, const float* centres, const float* widths,
                                            const Control& control, double* part, int pitch, int phi_pitch,
-                                           Share share) {
+                                           Pieces pieces, Share share) {
   constexpr int kBlock = Rows * Lanes;
-  SharedMemory shared;
   const int thread = static_cast<int>(threadIdx.x);
   const int sides = (batch.columns() + Side - 1) / Side;
   const int pairs = sides * (sides + 1) / 2;
-  double* columns = take_doubles(shared, Rows * pitch > kBlock * Side * Side ? Rows * pitch : kBlock * Side * Side);
-  float* phi = shared.take<float>(Rows * phi_pitch);
+  double* columns = pieces.doubles(Rows * pitch > kBlock * Side * Side ? Rows * pitch : kBlock * Side * Side);
+  float* phi = pieces.floats(Rows * phi_pitch);
   Antecedents antecedents;
-  antecedents.fetch<kBlock>(shared, centres, widths, batch.tasks());
+  antecedents.fetch<kBlock>(pieces, centres, widths, batch.tasks());
 
   for (int pairs_first = 0; pairs_first < pairs; pairs_first += kBlock) {
     const int here = pairs - pairs_first < kBlock ? pairs - pairs_first : kBlock;
@@ -103,23 +102,22 @@ __device__ __forceinline__ void accumulate(const Batch& batch, const float* cent
 template <int Rows, int Lanes>
 __device__ __forceinline__ void descend(const Batch& batch, const float* centres, const float* widths,
                                         const double* solution, const Control& control, float* part, int phi_pitch,
-                                        Share share) {
+                                        Pieces pieces, Share share) {
   constexpr int kBlock = Rows * Lanes;
-  SharedMemory shared;
   const int thread = static_cast<int>(threadIdx.x);
   const int tasks = batch.tasks(), numbers = batch.unknowns() * batch.outputs;
   const int span = tasks < kBlock ? tasks : kBlock;  // threads that take one row's slopes together
   const int groups = kBlock / span;
-  float* phi = shared.take<float>(Rows * phi_pitch);
-  float* errors = shared.take<float>(Rows * batch.outputs);
-  float* outputs = shared.take<float>(Rows * batch.outputs);
-  float* weights = shared.take<float>(numbers);
-  float* slopes = shared.take<float>(2 * tasks * groups);
-  float* squares = shared.take<float>(2 * kBlock);
+  float* phi = pieces.floats(Rows * phi_pitch);
+  float* errors = pieces.floats(Rows * batch.outputs);
+  float* outputs = pieces.floats(Rows * batch.outputs);
+  float* weights = pieces.floats(numbers);
+  float* slopes = pieces.floats(2 * tasks * groups);
+  float* squares = pieces.floats(2 * kBlock);
   Antecedents antecedents;
   for (int i = thread; i < numbers; i += kBlock) weights[i] = static_cast<float>(solution[i]);
   for (int i = thread; i < 2 * tasks * groups; i += kBlock) slopes[i] = 0.0f;
-  antecedents.fetch<kBlock>(shared, centres, widths, tasks);
+  antecedents.fetch<kBlock>(pieces, centres, widths, tasks);
 
   const int row = thread / Lanes, lane = thread % Lanes;
   const long long end = static_cast<long long>(control.rows) + control.held_back;

@@ -43,20 +43,33 @@ __device__ __forceinline__ int square_row(int pair) {
   return row;
 }
 
-/// Doubles in shared memory; to be taken before everything else, so that they are aligned.
-__device__ __forceinline__ double* take_doubles(SharedMemory& shared, int count) {
-  return reinterpret_cast<double*>(shared.take<float>(2 * count));
-}
+/// Divides one piece of a block's shared memory among the parts of a phase. Phases that follow each other behind a
+/// barrier each divide it anew.
+class Pieces {
+ public:
+  /// `words`: of the launch's shared memory, all of it.
+  __device__ __forceinline__ explicit Pieces(int words) { from_ = SharedMemory().take<float>(words); }
+  __device__ __forceinline__ float* floats(int count) {
+    float* piece = from_;
+    from_ += count;
+    return piece;
+  }
+  /// To be taken before any floats, so that they are aligned.
+  __device__ __forceinline__ double* doubles(int count) { return reinterpret_cast<double*>(floats(2 * count)); }
+
+ private:
+  float* from_;
+};
 
 /// Centres and 1 / widths, K x D each, copied once for all tiles of a block.
 struct Antecedents {
   float *centres, *inverse;
 
   template <int Block>
-  __device__ __forceinline__ void fetch(SharedMemory& shared, const float* from_centres, const float* from_widths,
+  __device__ __forceinline__ void fetch(Pieces& pieces, const float* from_centres, const float* from_widths,
                                         int tasks) {
-    centres = shared.take<float>(tasks);
-    inverse = shared.take<float>(tasks);
+    centres = pieces.floats(tasks);
+    inverse = pieces.floats(tasks);
     for (int i = static_cast<int>(threadIdx.x); i < tasks; i += Block) {
       centres[i] = from_centres[i];
       inverse[i] = 1.0f / from_widths[i];

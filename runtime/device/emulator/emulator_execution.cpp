@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "heddle/runtime/device/cpu/cpu_routine.hpp"
 #include "heddle/runtime/device/emulator/calls.hpp"
 
 namespace heddle {
@@ -125,6 +126,10 @@ EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine,
     throw std::invalid_argument("the binary was not compiled for this plan by the emulator");
   }
   for (const Launch& launch : plan_.launches) {
+    if (!launch.routine.empty()) {
+      static_cast<void>(cpu_routine(launch.routine));
+      continue;
+    }
     emulator::require(capability, launch, plan_.kernels.at(static_cast<std::size_t>(launch.kernel)));
   }
   for (const CompiledKernel& kernel : compiled->kernels()) {
@@ -191,6 +196,10 @@ void EmulatorExecution::launch() {
   begin_run();
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     const Launch& shape = plan_.launches[i];
+    if (!shape.routine.empty()) {
+      call(i);
+      continue;
+    }
     const emulator::GridLaunch launch{
         .kernel = kernels_[static_cast<std::size_t>(shape.kernel)],
         .arguments = arguments_[i].data(),
@@ -209,6 +218,26 @@ void EmulatorExecution::launch() {
                           text(*finding, plan_.kernels[static_cast<std::size_t>(shape.kernel)], i, loaded_));
     }
   }
+}
+
+/// Routines are not watched: those of the CPU, on the memory of the emulator.
+void EmulatorExecution::call(std::size_t launch) {
+  const std::vector<Argument>& arguments = plan_.launches[launch].arguments;
+  std::vector<void*> places;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool buffer = std::holds_alternative<BufferArgument>(arguments[i]);
+    places.push_back(buffer ? values_[launch][i].address : arguments_[launch][i]);
+  }
+  cpu_routine(plan_.launches[launch].routine)(places.data());
+  for (const Argument& argument : arguments) {
+    const auto* const buffer = std::get_if<BufferArgument>(&argument);
+    if (buffer == nullptr) continue;
+    const Buffer& what = plan_.buffers[static_cast<std::size_t>(buffer->buffer)];
+    if (what.role == Role::input) continue;
+    machine_->space.mark_written(memory_[static_cast<std::size_t>(buffer->buffer)]->address(),
+                                 static_cast<std::size_t>(what.bytes), true);
+  }
+  machine_->settle();
 }
 
 double EmulatorExecution::time() {

@@ -89,6 +89,7 @@ class EmulatorExecution final : public Execution {
 
  private:
   void begin_run();
+  void call(std::size_t launch);
   [[nodiscard]] std::string describe(const void* address) const;
 
   std::shared_ptr<emulator::Machine> machine_;

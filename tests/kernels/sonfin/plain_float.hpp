@@ -40,7 +40,8 @@ inline PlainResult train_plain(const Workload& work, Fault fault = Fault::none) 
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
   const Control c = control(work.options, work.samples());
   PlainResult result{work.network, {}};
-  auto& [dim, outputs, m, s, w] = result.network;
+  const std::int64_t dim = result.network.dim, outputs = result.network.outputs;
+  std::vector<float>&m = result.network.centres, &s = result.network.widths, &w = result.network.consequents;
   const bool plain = (c.plain_step != 0) != (fault == Fault::other_step);
   const bool squared = (c.squared_width != 0) != (fault == Fault::other_width);
   for (std::int64_t i = 0; i < work.samples(); ++i) {
