@@ -103,6 +103,7 @@ Action parse(std::vector<std::string> arguments) {
   add_tune(commands);
   add_train(commands);
   add_predict(commands);
+  add_inspect(commands);
   add_profiles(commands);
   add_worker(commands);
   add_search_benchmark(commands);

@@ -1,0 +1,149 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/model/model_file.hpp"
+#include "heddle/runtime/train/trainer.hpp"
+#include "heddle/runtime/train/tsk_start.hpp"
+
+namespace heddle {
+namespace {
+
+/// sin(pi x) (1 - y) on a grid.
+Dataset surface(int points) {
+  Dataset data{.source = "surface",
+               .task = Task::regress,
+               .dim = 2,
+               .inputs = {},
+               .labels = {},
+               .classes = {},
+               .targets = {},
+               .targets_per_row = 1,
+               .input_names = {"x", "y"},
+               .target_names = {"z"}};
+  for (int i = 0; i < points; ++i) {
+    for (int j = 0; j < points; ++j) {
+      const float x = 4.0F * static_cast<float>(i) / static_cast<float>(points - 1) - 2.0F;
+      const float y = static_cast<float>(j) / static_cast<float>(points - 1);
+      data.inputs.insert(data.inputs.end(), {x, y});
+      data.targets.push_back(10.0F * std::sin(1.5F * x) * (1.0F - y));
+    }
+  }
+  return data;
+}
+
+TrainingResult train(const Dataset& data, const std::vector<std::pair<std::string, std::string>>& options,
+                     const Model* resume = nullptr, const Dataset* test = nullptr,
+                     const TrainingObserver& observer = {}) {
+  const Trainer& tsk = trainer("tsk");
+  TrainingJob job{.train = &data, .test = test, .resume = resume, .options = OptionValues(tsk.options())};
+  for (const auto& [name, value] : options) job.options.set(name, value);
+  const auto device = open_device("cpu");
+  return tsk.train(*device, {}, job, observer);
+}
+
+std::string refusal(const Dataset& data, const std::vector<std::pair<std::string, std::string>>& options,
+                    const Model* resume = nullptr) {
+  try {
+    static_cast<void>(train(data, options, resume));
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::usage);
+    return error.what();
+  }
+  FAIL("was not refused");
+  return {};
+}
+
+TEST_CASE("tsk: the error falls, and the model on disk says what training measured") {
+  const Dataset data = surface(21);
+  for (const char* consequents : {"constant", "linear"}) {
+    const TrainingResult result =
+        train(data, {{"sets", "4,3"}, {"consequents", consequents}, {"epochs", "60"}}, nullptr, &data);
+    const auto& history = result.model.training.history;
+    REQUIRE(history.size() == 60);
+    CHECK(result.ending == Ending::completed);
+    CHECK(history.back().train_error < 0.7 * history.front().train_error);
+    CHECK(result.model.network.rules() == 12);
+    REQUIRE(result.test.has_value());
+    double least = history.front().train_error;
+    for (const EpochRecord& record : history) least = std::min(least, record.train_error);
+    CHECK(result.test->error == doctest::Approx(least).epsilon(0.01));
+    const Model again = decode_model(encode_model(result.model), "bytes");
+    CHECK(again.network.consequents == result.model.network.consequents);
+    CHECK(again.network.order == (std::string(consequents) == "linear" ? 1 : 0));
+    CHECK(again.training.numbers == result.model.training.numbers);
+  }
+}
+
+TEST_CASE("tsk: interrupted and resumed is the same as at once") {
+  const Dataset data = surface(15);
+  const TrainingResult whole =
+      train(data, {{"sets", "3"}, {"epochs", "30"}, {"validation", "0.2"}, {"patience", "30"}});
+  const TrainingResult half = train(data, {{"sets", "3"}, {"epochs", "12"}, {"validation", "0.2"}, {"patience", "30"}});
+  const Model read = decode_model(encode_model(half.model), "bytes");
+  const TrainingResult rest = train(data, {{"epochs", "30"}}, &read);
+  REQUIRE(rest.model.training.history.size() == 30);
+  CHECK(rest.model.training.best_epoch == whole.model.training.best_epoch);
+  for (std::size_t i = 0; i < 30; ++i) {
+    // Widths travel as sqrt(2) times themselves, which rounds.
+    CHECK(rest.model.training.history[i].train_error ==
+          doctest::Approx(whole.model.training.history[i].train_error).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("tsk: rows that determine too little still give a sound model, and are told of") {
+  Dataset data = surface(3);
+  std::vector<std::string> notices;
+  TrainingObserver observer;
+  observer.notice = [&](const std::string& line) { notices.push_back(line); };
+  const auto sound = [&](const TrainingResult& result) {
+    for (const float value : result.model.network.consequents) CHECK(std::isfinite(value));
+    CHECK(std::isfinite(result.model.training.history.back().train_error));
+  };
+  sound(train(data, {{"sets", "6"}, {"epochs", "3"}}, nullptr, nullptr, observer));  // 36 unknowns, 9 rows
+  REQUIRE(notices.size() == 2);
+  CHECK(notices.front().find("36 unknowns, more than the 9 rows") != std::string::npos);
+  CHECK(notices.back().find("ridge was added") != std::string::npos);
+
+  for (std::size_t i = 0; i < data.inputs.size(); i += 2) data.inputs[i] = 7.0F;  // a constant column
+  const TrainingResult constant = train(data, {{"sets", "3"}, {"epochs", "3"}});
+  sound(constant);
+  CHECK(constant.model.network.rules() == 3);
+
+  for (float& value : data.inputs) value = 1.0F;  // one row, again and again
+  sound(train(data, {{"rules", "4"}, {"epochs", "3"}}));
+}
+
+TEST_CASE("tsk: options that make no sense are refused in one line") {
+  Dataset wide = surface(5);
+  wide.dim = 10;
+  wide.inputs.resize(250);
+  wide.targets.resize(25);
+  wide.input_names.clear();
+  for (std::size_t i = 0; i < wide.inputs.size(); ++i) wide.inputs[i] = static_cast<float>(i % 7 * i % 11);
+  CHECK(refusal(wide, {{"sets", "4"}}).find("10 inputs with 4 sets each are 1048576 rules") != std::string::npos);
+  CHECK(refusal(wide, {{"sets", "4,5"}}).find("2 numbers") != std::string::npos);
+  CHECK(refusal(wide, {{"sets", "4"}, {"rules", "3"}}).find("--rules") != std::string::npos);
+  CHECK(refusal(wide, {{"rules", "8000"}, {"consequents", "linear"}}).find("88000 unknowns") != std::string::npos);
+  CHECK(refusal(wide, {{"sets", "4,x"}}).find("sets") != std::string::npos);
+
+  const Dataset data = surface(5);
+  const TrainingResult result = train(data, {{"sets", "2"}, {"epochs", "2"}});
+  CHECK(refusal(data, {{"epochs", "4"}, {"sets", "3"}}, &result.model).find("as in the model") != std::string::npos);
+  CHECK(refusal(data, {{"epochs", "2"}}, &result.model).find("more than the 2 done already") != std::string::npos);
+}
+
+TEST_CASE("tsk: sets are spread evenly, neighbours cross at half their height") {
+  const std::vector<float> rows{0.0F, -1.0F, 1.0F, 3.0F};
+  const tsk::System grid = grid_of_sets(rows, {3, 2}, 100);
+  REQUIRE(grid.rules() == 6);
+  CHECK(grid.centres == std::vector<float>{0.0F, -1.0F, 0.0F, 3.0F, 0.5F, -1.0F, 0.5F, 3.0F, 1.0F, -1.0F, 1.0F, 3.0F});
+  const double half = std::exp(-0.5 * std::pow(0.25 / static_cast<double>(grid.widths[0]), 2));
+  CHECK(half == doctest::Approx(0.5).epsilon(1e-5));
+}
+
+}  // namespace
+}  // namespace heddle
