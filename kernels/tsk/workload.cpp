@@ -129,7 +129,7 @@ Accuracy compare(const Workload& work, const Outcome& outcome) {
   const Batch batch{.rows = work.rows, .targets = work.targets};
   // Systems with about as many unknowns as rows fit them: what is left is rounding, and its gradient means nothing.
   const bool fits = 5 * work.system.unknowns() > 4 * static_cast<std::int64_t>(work.control.rows);
-  const double floor = fits ? 1.0 * static_cast<double>(work.system.outputs) : 1e-6;  // of errors that are compared
+  const double floor = fits ? 20.0 * static_cast<double>(work.system.outputs) : 1e-6;  // of errors that are compared
   Accuracy accuracy{.accepted = true, .worst_error = 0.0, .message = {}};
   const auto note = [&](double error, const std::string& what) {
     if (std::isnan(error)) error = std::numeric_limits<double>::infinity();

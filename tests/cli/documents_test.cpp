@@ -42,7 +42,7 @@ TEST_CASE("tune, train, predict and carry") {
   const std::string model = place.path("m.heddle").string();
 
   const json tuned = document(place, {"tune", "--device", "cpu", "--rules", "32", "--dim", "6", "--outputs", "4",
-                                      "--evaluations", "12", "--quiet", "--profiles", file});
+                                      "--rows", "64", "--evaluations", "12", "--quiet", "--profiles", file});
   REQUIRE(tuned["results"].size() >= 1);
   CHECK(tuned["results"][0]["profile"]["microseconds_per_sample"].get<double>() > 0);
 
