@@ -5,16 +5,37 @@
 namespace heddle::emulator {
 namespace {
 
-template <class Key>
-void raise(std::map<Key, Segment>& known, Key key, Segment time) {
-  Segment& value = known[key];
-  value = std::max(value, time);
+bool before(const Times::value_type& a, std::uint32_t number) { return a.first < number; }
+
+void raise(Times& known, std::uint32_t number, Segment time) {
+  const auto place = std::lower_bound(known.begin(), known.end(), number, before);
+  if (place == known.end() || place->first != number) {
+    known.insert(place, {number, time});
+  } else {
+    place->second = std::max(place->second, time);
+  }
 }
 
-template <class Key>
-bool reaches(const std::map<Key, Segment>& known, Key key, Segment time) {
-  const auto found = known.find(key);
-  return found != known.end() && time <= found->second;
+bool reaches(const Times& known, std::uint32_t number, Segment time) {
+  const auto found = std::lower_bound(known.begin(), known.end(), number, before);
+  return found != known.end() && found->first == number && time <= found->second;
+}
+
+Times merged(const Times& a, const Times& b) {
+  Times both;
+  both.reserve(a.size() + b.size());
+  auto i = a.begin(), j = b.begin();
+  while (i != a.end() || j != b.end()) {
+    if (j == b.end() || (i != a.end() && i->first < j->first)) {
+      both.push_back(*i++);
+    } else if (i == a.end() || j->first < i->first) {
+      both.push_back(*j++);
+    } else {
+      both.emplace_back(i->first, std::max(i->second, j->second));
+      ++i, ++j;
+    }
+  }
+  return both;
 }
 
 }  // namespace
@@ -23,8 +44,8 @@ void Knowledge::learn_block(std::uint32_t block, Segment time) { raise(blocks, b
 void Knowledge::learn_thread(ThreadNumber thread, Segment time) { raise(threads, thread, time); }
 
 void Knowledge::learn(const Knowledge& other) {
-  for (const auto& [block, time] : other.blocks) learn_block(block, time);
-  for (const auto& [thread, time] : other.threads) learn_thread(thread, time);
+  blocks = merged(blocks, other.blocks);
+  threads = merged(threads, other.threads);
 }
 
 bool Knowledge::knows_block(std::uint32_t block, Segment time) const { return reaches(blocks, block, time); }

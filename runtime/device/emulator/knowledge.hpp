@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace heddle::emulator {
@@ -16,10 +16,13 @@ using Segment = std::uint32_t;
 using ThreadNumber = std::uint32_t;
 constexpr ThreadNumber kMessage = 0x80000000U;
 
+/// Up to when whom is known, in order of the numbers: joined often, and small.
+using Times = std::vector<std::pair<std::uint32_t, Segment>>;
+
 /// What is known of other blocks, and of single threads. Immutable once it is shared.
 struct Knowledge {
-  std::map<std::uint32_t, Segment> blocks;  ///< everything that a block's threads did up to a time
-  std::map<ThreadNumber, Segment> threads;
+  Times blocks;  ///< everything that a block's threads did up to a time
+  Times threads;
 
   void learn_block(std::uint32_t block, Segment time);
   void learn_thread(ThreadNumber thread, Segment time);
