@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kPilotSamples = 32;
 constexpr std::int64_t kFewestSamples = 16;
-constexpr std::int64_t kMostSamples = 4096;
+constexpr std::int64_t kMostSamples = 16384;
 constexpr std::int64_t kUsualSamples = 64;
 constexpr double kRepetition = 1500.0;  // microseconds: thousands of clock ticks, hundreds of launches
 
@@ -34,12 +34,18 @@ bool cannot_win(const std::vector<double>& times, double hopeless) {
 
 std::int64_t choose_samples(Evaluator& evaluator, const Configuration& configuration, const Problem& problem) {
   try {
-    const auto runner = evaluator.prepare(configuration, problem, kPilotSamples);
-    double fastest = runner->time();
-    for (int repetition = 0; repetition < 2; ++repetition) fastest = std::min(fastest, runner->time());
-    const double wanted = std::clamp(kRepetition / std::max(fastest, 1e-3), 1.0, static_cast<double>(kMostSamples));
-    const auto samples = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::ceil(wanted))));
-    return std::clamp(samples, kFewestSamples, kMostSamples);
+    // What a run costs beside its samples hides how fast many of them are: looked at again with more of them.
+    std::int64_t samples = kPilotSamples;
+    while (true) {
+      const auto runner = evaluator.prepare(configuration, problem, samples);
+      double fastest = runner->time();
+      for (int repetition = 0; repetition < 2; ++repetition) fastest = std::min(fastest, runner->time());
+      const double wanted = std::clamp(kRepetition / std::max(fastest, 1e-3), static_cast<double>(kFewestSamples),
+                                       static_cast<double>(kMostSamples));
+      const auto next = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::ceil(wanted))));
+      if (next <= 2 * samples) return next;
+      samples = next;
+    }
   } catch (const DeviceFailure&) {
     return kUsualSamples;
   }
