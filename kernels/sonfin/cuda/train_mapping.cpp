@@ -224,7 +224,7 @@ class TrainMapping final : public Mapping {
     const SearchSpace all = space(device);
     for (const auto& candidates : {resident_candidates(device, problem), launched_candidates(device, problem)}) {
       for (const std::string& text : candidates) {
-        const Configuration candidate = all.parse(text);
+        Configuration candidate = all.parse(text);
         if (!all.violated(candidate, problem)) return candidate;
       }
     }

@@ -47,7 +47,7 @@ std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAl
 }  // namespace
 
 CudaExecution::CudaExecution(std::shared_ptr<const CudaContext> context, CudaModules& modules, Plan plan,
-                             std::shared_ptr<const Binary> binary, const Bindings& bindings)
+                             const std::shared_ptr<const Binary>& binary, const Bindings& bindings)
     : context_(std::move(context)), plan_(std::move(plan)) {
   const auto* kernels = dynamic_cast<const CudaBinary*>(binary.get());
   if (kernels == nullptr || kernels->kernels().size() != plan_.kernels.size())

@@ -20,7 +20,7 @@ class CudaExecution : public Execution {
   /// Throws DeviceFailure(launch) if the plan cannot run here: no memory, too many threads, too much shared memory;
   /// std::invalid_argument if a binding is too small or of another device, or the binary is not of this plan.
   CudaExecution(std::shared_ptr<const CudaContext> context, CudaModules& modules, Plan plan,
-                std::shared_ptr<const Binary> binary, const Bindings& bindings);
+                const std::shared_ptr<const Binary>& binary, const Bindings& bindings);
   ~CudaExecution() override;
   CudaExecution(const CudaExecution&) = delete;
   CudaExecution& operator=(const CudaExecution&) = delete;
@@ -40,7 +40,7 @@ class CudaExecution : public Execution {
     CUlaunchConfig config{};
     std::vector<CUlaunchAttribute> attributes;
     CUfunction function = nullptr;
-    std::string routine;  ///< instead of the function
+    std::string routine;                ///< instead of the function
     std::vector<std::uint64_t> values;  ///< one argument each, in its first bytes
     std::vector<void*> arguments;       ///< into `values`
   };

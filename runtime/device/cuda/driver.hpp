@@ -63,7 +63,7 @@ class Driver {
   /// Opens and initialises the driver. Throws Error(device): not installed, too old, or no usable GPU.
   [[nodiscard]] static std::shared_ptr<const Driver> open();
 
-#define HEDDLE_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
+#define HEDDLE_CUDA_MEMBER(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   HEDDLE_CUDA_FUNCTIONS(HEDDLE_CUDA_MEMBER)
 #undef HEDDLE_CUDA_MEMBER
   /// By the name it has had since CUDA 4, which cuda.h of CUDA 13 hides behind one that older drivers lack.
