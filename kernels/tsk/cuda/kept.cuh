@@ -1,5 +1,5 @@
 // The two passes over the rows with activations that are kept in memory: for more rules or inputs than a block's shared
-// memory holds. The log activations come from sonfin::fire_rows, which computes twice those of here.
+// memory holds. fire_kept computes twice the log activations of here; it asks nothing of the alignment of rows.
 //
 // | parameter | meaning |
 // |---|---|
@@ -11,10 +11,94 @@
 // | kept | [N][K] floats: log activations, then activations, then half the gradient of the squared error by them |
 #pragma once
 
-#include "heddle/kernels/sonfin/cuda/predict.cuh"
+#include "heddle/kernels/common/memory.cuh"
+#include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/tsk/cuda/tile.cuh"
 
 namespace heddle::tsk {
+
+/// -sum ((x - m) / sigma)^2 of all rules for all rows: a tile of rows x rules per block, of which a thread keeps a part
+/// in registers; Depth inputs are in shared memory at a time.
+template <int BlockRows, int BlockRules, int ThreadRows, int ThreadRules, int Depth>
+__global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / ThreadRules))
+    fire_kept(const float* rows, const float* centres, const float* widths, const sonfin::PredictControl* control_at,
+              float* log_firing, int stride, int capacity) {
+  constexpr int kAcross = BlockRules / ThreadRules;
+  constexpr int kThreads = BlockRows / ThreadRows * kAcross;
+  constexpr int kUnroll = ThreadRows * ThreadRules < 64 ? 4 : 2;  // more costs compile time and gains nothing
+  static_assert(BlockRows % ThreadRows == 0 && BlockRules % ThreadRules == 0, "whole threads");
+  // A pad of one word a row keeps the transposed stores of neighbouring threads in different banks.
+  constexpr int kRowPitch = BlockRows + 1;
+  constexpr int kRulePitch = BlockRules + 1;
+  SharedMemory shared;
+  float* x = shared.take<float>(Depth * kRowPitch);
+  float* centre = shared.take<float>(Depth * kRulePitch);
+  float* inverse = shared.take<float>(Depth * kRulePitch);
+
+  const sonfin::PredictControl control = *control_at;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int first_rule = static_cast<int>(blockIdx.x) * BlockRules;
+  const int first_row = static_cast<int>(blockIdx.y) * BlockRows;
+  if (first_row >= control.rows || first_rule >= control.rules) return;
+  const int my_rule = thread % kAcross;
+  const int my_row = thread / kAcross;
+
+  float sum[ThreadRows][ThreadRules];
+#pragma unroll
+  for (int a = 0; a < ThreadRows; ++a) {
+#pragma unroll
+    for (int b = 0; b < ThreadRules; ++b) sum[a][b] = 0.0f;
+  }
+  for (int base = 0; base < stride; base += Depth) {
+#pragma unroll 2
+    for (int i = thread; i < BlockRows * Depth; i += kThreads) {
+      const int row = first_row + i / Depth, j = base + i % Depth;
+      x[i % Depth * kRowPitch + i / Depth] =
+          row < control.rows && j < stride ? rows[static_cast<long long>(row) * stride + j] : 0.0f;
+    }
+#pragma unroll 2
+    for (int i = thread; i < BlockRules * Depth; i += kThreads) {
+      const int rule = first_rule + i / Depth, j = base + i % Depth;
+      const bool there = rule < control.rules && j < stride;
+      const long long at = static_cast<long long>(rule) * stride + j;
+      centre[i % Depth * kRulePitch + i / Depth] = there ? centres[at] : 0.0f;
+      inverse[i % Depth * kRulePitch + i / Depth] = there ? __fdividef(1.0f, widths[at]) : 0.0f;
+    }
+    __syncthreads();
+#pragma unroll kUnroll
+    for (int d = 0; d < Depth; ++d) {
+      float own_x[ThreadRows], own_centre[ThreadRules], own_inverse[ThreadRules];
+#pragma unroll
+      for (int a = 0; a < ThreadRows; ++a) own_x[a] = x[d * kRowPitch + my_row + a * (BlockRows / ThreadRows)];
+#pragma unroll
+      for (int b = 0; b < ThreadRules; ++b) {
+        own_centre[b] = centre[d * kRulePitch + my_rule + b * kAcross];
+        own_inverse[b] = inverse[d * kRulePitch + my_rule + b * kAcross];
+      }
+#pragma unroll
+      for (int a = 0; a < ThreadRows; ++a) {
+#pragma unroll
+        for (int b = 0; b < ThreadRules; ++b) {
+          const float z = (own_x[a] - own_centre[b]) * own_inverse[b];
+          sum[a][b] += z * z;
+        }
+      }
+    }
+    __syncthreads();
+  }
+#pragma unroll
+  for (int a = 0; a < ThreadRows; ++a) {
+    const int row = first_row + my_row + a * (BlockRows / ThreadRows);
+#pragma unroll
+    for (int b = 0; b < ThreadRules; ++b) {
+      const int rule = first_rule + my_rule + b * kAcross;
+      if (row < control.rows && rule < control.rules) {
+        log_firing[static_cast<long long>(row) * capacity + rule] = -sum[a][b];
+      }
+    }
+  }
+}
 
 /// Log activations to activations; a warp for a row.
 template <int Block>

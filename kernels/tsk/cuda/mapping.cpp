@@ -17,7 +17,7 @@ constexpr std::int64_t kStepBlock = 256;
 constexpr std::int64_t kKeptBlock = 256;  // of the kernels of kept.cuh
 constexpr std::int64_t kCompareBlock = 512;
 constexpr std::int64_t kDepth = 16;       // rows of their tiles in shared memory
-constexpr std::int64_t kTile = 64;        // kTile in kept.cuh, and of sonfin::fire_rows
+constexpr std::int64_t kTile = 64;        // kTile in kept.cuh, and of fire_kept
 constexpr std::int64_t kMostInY = 65535;  // blocks of a grid
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -196,7 +196,7 @@ class Builder {
         std::clamp(kMostSlopes / sizes_.tasks, std::int64_t{1}, std::min(2 * units_, ceil_div(sizes_.rows, kDepth)));
     scratch("kept", 4 * sizes_.rows * sizes_.rules);
     scratch("slopes", 4 * parts_ * (2 * sizes_.tasks + 2));
-    launch("sonfin::fire_rows<64, 64, 4, 4, 16>", {ceil_div(sizes_.rules, kTile), ceil_div(sizes_.rows, kTile)}, 256,
+    launch("tsk::fire_kept<64, 64, 4, 4, 16>", {ceil_div(sizes_.rules, kTile), ceil_div(sizes_.rows, kTile)}, 256,
            4 * 16 * 3 * (kTile + 1), {at("rows"), at("centres"), at("widths"), at("control"), at("kept")},
            {sizes_.dim, sizes_.rules});
     // This kernel knows nothing of launches that overlap: it waits for all before it, and the next one waits for it.
