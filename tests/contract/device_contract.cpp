@@ -187,6 +187,7 @@ void run_device_contract(Device& device, const ContractSample& sample) {
 
   const std::vector<Case> all = cases(device.identity(), sample);
   std::vector<CompileRequest> requests;
+  requests.reserve(all.size());
   for (const Case& what : all)
     requests.push_back({&what.family->source(device.identity().backend),
                         what.family->plan(what.configuration, what.problem, device.identity(), kSamples).kernels});

@@ -10,8 +10,9 @@ namespace heddle {
 namespace {
 
 /// Two orders at a time: every device has its own machine, and all find the kernels that the first had compiled.
-void try_orders(std::vector<std::uint64_t> orders, const ContractSample& sample) {
+void try_orders(const std::vector<std::uint64_t>& orders, const ContractSample& sample) {
   std::vector<std::thread> threads;
+  threads.reserve(orders.size());
   for (const std::uint64_t order : orders) {
     threads.emplace_back([order, sample] { run_device_contract(*open_emulator({.order = order}), sample); });
   }
