@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -150,7 +151,15 @@ void run(const Options& options, const std::string& command) {
                 {"sets", Json::array()}};
   const auto save = [&] { write_file(options.output, document.dump(1) + "\n"); };
   for (const std::string& name : options.sets) {
-    const TrainingSet set = load_training_set(name, options.data, options.rows);
+    std::optional<TrainingSet> found;
+    try {
+      found = load_training_set(name, options.data, options.rows);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::input) throw;
+      fmt::print(stderr, "left out: {}\n", error.what());
+      continue;
+    }
+    const TrainingSet& set = *found;
     document["sets"].push_back({{"name", name},
                                 {"rows", set.rows.count()},
                                 {"dim", set.rows.dim},
@@ -174,7 +183,7 @@ void run(const Options& options, const std::string& command) {
       save();
     }
   }
-  document["complete"] = true;
+  document["complete"] = document["sets"].size() == options.sets.size();
   save();
 }
 

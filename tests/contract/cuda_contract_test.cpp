@@ -9,12 +9,14 @@
 namespace heddle {
 namespace {
 
-/// HEDDLE_CONTRACT_CASES: configurations to try at most, for tools under which kernels are slow.
+/// HEDDLE_CONTRACT_CASES: configurations to try at most, HEDDLE_CONTRACT_EXCEPT: a word (scheme=cluster) of those to
+/// leave out; for tools under which kernels are slow, or that do not know what they use.
 ContractSample sample() {
   ContractSample sample{.drawn = 12};
   if (const char* most = std::getenv("HEDDLE_CONTRACT_CASES")) {
     sample = {.drawn = 1, .every_value = true, .large = false, .most = std::stoul(most)};
   }
+  if (const char* except = std::getenv("HEDDLE_CONTRACT_EXCEPT")) sample.except = except;
   return sample;
 }
 

@@ -79,6 +79,10 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
       for (Configuration& other : others) all.push_back({family, problem, std::move(other)});
     }
   }
+  if (!sample.except.empty()) {
+    std::erase_if(all,
+                  [&](const Case& what) { return what.configuration.text().find(sample.except) != std::string::npos; });
+  }
   if (all.size() > sample.most) {
     std::shuffle(all.begin(), all.end(), generator);
     all.erase(all.begin() + static_cast<std::ptrdiff_t>(sample.most), all.end());

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <string>
 
 #include "heddle/runtime/device/device.hpp"
 
@@ -15,6 +16,7 @@ struct ContractSample {
   bool every_value = false;  ///< and so many more that every value of every parameter occurs
   bool large = true;         ///< problems of more than 100000 tasks too
   bool repeat = true;        ///< run each a second time and compare
+  std::string except = {};   ///< leaves out configurations with this in their text; empty: none
   std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
 };
 
