@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@
 namespace heddle::sonfin {
 
 [[nodiscard]] const std::vector<Axis>& problem_axes();
+/// Sizes "rules", "dim", "outputs".
+[[nodiscard]] Problem problem(std::int64_t rules, std::int64_t dim, std::int64_t outputs);
 /// The grid of a first tuning run: wide on a GPU, where mappings differ most, coarser elsewhere.
 [[nodiscard]] std::vector<Problem> problem_grid(const DeviceIdentity& device);
 [[nodiscard]] bool has_templates(std::string_view backend);

@@ -4,40 +4,22 @@
 #include <memory>
 #include <stdexcept>
 
-#include "heddle/kernels/sonfin/mapping.hpp"
-#include "heddle/kernels/sonfin/problems.hpp"
+#include "heddle/kernels/sonfin/family.hpp"
 #include "heddle/kernels/sonfin/workload.hpp"
 
 namespace heddle::sonfin {
 
 namespace {
 
-const Mapping& mapping(std::string_view backend) {
+const Mapping& mapping_of(std::string_view backend) {
   return backend == "cpu" ? cpu_train_mapping() : cuda_train_mapping();
 }
 
-class TrainFamily final : public KernelFamily {
+class TrainFamily final : public Family {
  public:
   std::string_view name() const override { return "sonfin-train"; }
   std::string_view meaning() const override {
     return "online training step of a self-constructing neural fuzzy network";
-  }
-  const std::vector<Axis>& axes() const override { return problem_axes(); }
-  std::vector<Problem> default_problems(const DeviceIdentity& device) const override { return problem_grid(device); }
-  Problem awkward_problem() const override { return problem(33, 17, 3); }
-
-  bool supports(std::string_view backend) const override { return has_templates(backend); }
-  const TemplateSource& source(std::string_view backend) const override { return mapping(backend).source(); }
-  SearchSpace space(const DeviceIdentity& device) const override { return mapping(device.backend).space(device); }
-  Configuration default_configuration(const DeviceIdentity& device, const Problem& sizes) const override {
-    return mapping(device.backend).default_configuration(device, sizes);
-  }
-  std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
-    return mapping(device.backend).named_configurations(device);
-  }
-  Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
-            std::int64_t samples) const override {
-    return mapping(device.backend).plan(configuration, sizes, device, samples);
   }
 
   Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
@@ -73,6 +55,9 @@ class TrainFamily final : public KernelFamily {
     const auto consequents = static_cast<double>(sizes.at("rules")) * static_cast<double>(sizes.at("outputs"));
     return {.bytes = 16.0 * tasks + 8.0 * consequents, .operations = 12.0 * tasks + 6.0 * consequents};
   }
+
+ private:
+  const Mapping& mapping(std::string_view backend) const override { return mapping_of(backend); }
 };
 
 }  // namespace
@@ -83,7 +68,7 @@ const KernelFamily& train_family() {
 }
 
 Layout train_layout(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device) {
-  return mapping(device.backend).layout(configuration, sizes, device);
+  return mapping_of(device.backend).layout(configuration, sizes, device);
 }
 
 }  // namespace heddle::sonfin

@@ -10,13 +10,13 @@
 
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/kernels/sonfin/problems.hpp"
 
 namespace heddle::sonfin {
 
-/// Problem sizes: "rules" (capacity of the plan), "dim", "outputs".
+/// The rules of a problem are the capacity of the plan.
 [[nodiscard]] const KernelFamily& train_family();
 
-[[nodiscard]] Problem problem(std::int64_t rules, std::int64_t dim, std::int64_t outputs);
 /// Layout of the plans that train_family() makes.
 [[nodiscard]] Layout train_layout(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device);

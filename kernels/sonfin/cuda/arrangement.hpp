@@ -1,8 +1,11 @@
-// Small arithmetic of sizes that the CUDA mappings share.
+// Small arithmetic of sizes, and the layout, that the CUDA mappings share.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+
+#include "heddle/kernels/problem.hpp"
+#include "heddle/kernels/sonfin/network.hpp"
 
 namespace heddle::sonfin {
 
@@ -17,6 +20,17 @@ namespace heddle::sonfin {
 /// The smallest power of two that is at least `value`, which is positive.
 [[nodiscard]] constexpr std::int64_t power_of_two_from(std::int64_t value) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(value)));
+}
+
+/// Antecedents rule after rule, their inputs padded; consequents output after output.
+[[nodiscard]] inline Layout rows_of_four(const Problem& problem) {
+  return {.capacity = problem.at("rules"),
+          .dim = problem.at("dim"),
+          .outputs = problem.at("outputs"),
+          .stride = padded(problem.at("dim")),
+          .target_stride = problem.at("outputs"),
+          .antecedent_tile = 1,
+          .consequent_tile = problem.at("rules")};
 }
 
 }  // namespace heddle::sonfin

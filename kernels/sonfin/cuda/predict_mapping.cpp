@@ -73,14 +73,7 @@ class PredictMapping final : public Mapping {
   }
 
   Layout layout(const Configuration&, const Problem& problem, const DeviceIdentity&) const override {
-    const std::int64_t rules = problem.at("rules");
-    return {.capacity = rules,
-            .dim = problem.at("dim"),
-            .outputs = problem.at("outputs"),
-            .stride = padded(problem.at("dim")),
-            .target_stride = problem.at("outputs"),
-            .antecedent_tile = 1,
-            .consequent_tile = rules};
+    return rows_of_four(problem);
   }
 
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,

@@ -175,19 +175,9 @@ double CpuExecution::time() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void CpuExecution::save() {
-  saved_.clear();
-  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
-    const Role role = plan_.buffers[i].role;
-    if (role != Role::parameter && role != Role::state) continue;
-    const std::byte* from = memory_[i]->address();
-    saved_.emplace_back(i, std::vector<std::byte>(from, from + plan_.buffers[i].bytes));
-  }
-}
+void CpuExecution::save() { snapshot_.save(plan_, memory_); }
 
-void CpuExecution::restore() {
-  for (const auto& [buffer, bytes] : saved_) memory_[buffer]->write(bytes);
-}
+void CpuExecution::restore() { snapshot_.restore(memory_); }
 
 std::optional<std::string> CpuExecution::overrun() {
   for (const std::size_t i : guarded_) {

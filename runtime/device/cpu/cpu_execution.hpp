@@ -11,6 +11,7 @@
 #include "heddle/runtime/device/cpu/cpu_routine.hpp"
 #include "heddle/runtime/device/cpu/thread_team.hpp"
 #include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/host_snapshot.hpp"
 #include "heddle/runtime/device/program_batch.hpp"
 
 namespace heddle {
@@ -98,7 +99,7 @@ class CpuExecution final : public Execution {
   std::vector<std::shared_ptr<CpuMemory>> memory_;  ///< one per buffer
   std::vector<std::size_t> guarded_;                ///< buffers that were allocated here
   std::vector<Call> calls_;
-  std::vector<std::pair<std::size_t, std::vector<std::byte>>> saved_;
+  HostSnapshot snapshot_;
 };
 
 }  // namespace heddle

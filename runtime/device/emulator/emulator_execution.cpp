@@ -246,19 +246,9 @@ double EmulatorExecution::time() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void EmulatorExecution::save() {
-  saved_.clear();
-  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
-    const Role role = plan_.buffers[i].role;
-    if (role != Role::parameter && role != Role::state) continue;
-    const std::byte* from = memory_[i]->address();
-    saved_.emplace_back(i, std::vector<std::byte>(from, from + plan_.buffers[i].bytes));
-  }
-}
+void EmulatorExecution::save() { snapshot_.save(plan_, memory_); }
 
-void EmulatorExecution::restore() {
-  for (const auto& [buffer, bytes] : saved_) memory_[buffer]->write(bytes);
-}
+void EmulatorExecution::restore() { snapshot_.restore(memory_); }
 
 std::string EmulatorExecution::describe(const void* address) const {
   // The buffer that begins last at or below the address, or the first above it.

@@ -12,6 +12,7 @@
 #include "heddle/runtime/device/emulator/capability.hpp"
 #include "heddle/runtime/device/emulator/finding.hpp"
 #include "heddle/runtime/device/emulator/grid.hpp"
+#include "heddle/runtime/device/host_snapshot.hpp"
 #include "heddle/runtime/device/program_batch.hpp"
 
 namespace heddle {
@@ -106,7 +107,7 @@ class EmulatorExecution final : public Execution {
   };
   std::vector<std::vector<Value>> values_;     ///< one list per launch
   std::vector<std::vector<void*>> arguments_;  ///< what points to them
-  std::vector<std::pair<std::size_t, std::vector<std::byte>>> saved_;
+  HostSnapshot snapshot_;
 };
 
 }  // namespace heddle

@@ -1,0 +1,37 @@
+// What the families over one SONFIN problem share: sizes, and that the mapping of the backend answers for the rest.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/sonfin/mapping.hpp"
+#include "heddle/kernels/sonfin/problems.hpp"
+
+namespace heddle::sonfin {
+
+class Family : public KernelFamily {
+ public:
+  const std::vector<Axis>& axes() const final { return problem_axes(); }
+  std::vector<Problem> default_problems(const DeviceIdentity& device) const final { return problem_grid(device); }
+  Problem awkward_problem() const final { return problem(33, 17, 3); }
+
+  bool supports(std::string_view backend) const final { return has_templates(backend); }
+  const TemplateSource& source(std::string_view backend) const final { return mapping(backend).source(); }
+  SearchSpace space(const DeviceIdentity& device) const final { return mapping(device.backend).space(device); }
+  Configuration default_configuration(const DeviceIdentity& device, const Problem& sizes) const final {
+    return mapping(device.backend).default_configuration(device, sizes);
+  }
+  std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const final {
+    return mapping(device.backend).named_configurations(device);
+  }
+  Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
+            std::int64_t samples) const final {
+    return mapping(device.backend).plan(configuration, sizes, device, samples);
+  }
+
+ private:
+  [[nodiscard]] virtual const Mapping& mapping(std::string_view backend) const = 0;
+};
+
+}  // namespace heddle::sonfin
