@@ -1,6 +1,7 @@
 // What a GPU can do at best: kernels whose time is one rate or one latency. Compiled at run time like the templates.
 #pragma once
 
+#include "heddle/kernels/common/await.cuh"
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/reduce.cuh"
 
@@ -119,19 +120,7 @@ __global__ void exchange_in_grid(Packet* packets, float* sink, int rounds) {
     Packet arrived[kPacketsPerLane];
 #pragma unroll
     for (int i = 0; i < kPacketsPerLane; ++i) arrived[i] = {0.0f, 0.0f, 0.0f, 0};
-    Patience patience;
-    for (bool waits = true; waits;) {
-      waits = false;
-#pragma unroll
-      for (int i = 0; i < kPacketsPerLane; ++i) {
-        if (lane + i * kWarp < blocks && arrived[i].stamp != stamp) arrived[i] = look(mine + lane + i * kWarp);
-      }
-#pragma unroll
-      for (int i = 0; i < kPacketsPerLane; ++i) {
-        if (lane + i * kWarp < blocks && arrived[i].stamp != stamp) waits = true;
-      }
-      if (waits && patience.exhausted()) met = waits = false;
-    }
+    met = await_packets(mine, blocks, stamp, arrived);
     __syncwarp();
     met = __all_sync(kAllLanes, met) != 0;
     float heard = 0.0f;

@@ -10,6 +10,7 @@
 // | 2 grid    | added up per block, then as packets of three values through global memory |
 #pragma once
 
+#include "heddle/kernels/common/await.cuh"
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/reduce.cuh"
 
@@ -263,19 +264,7 @@ class ExchangeSums {
       Packet arrived[kPacketsPerLane];
 #pragma unroll
       for (int i = 0; i < kPacketsPerLane; ++i) arrived[i] = nothing(column);
-      Patience patience;
-      for (bool waits = true; waits;) {
-        waits = false;
-#pragma unroll
-        for (int i = 0; i < kPacketsPerLane; ++i) {
-          if (lane() + i * kWarp < blocks && arrived[i].stamp != stamp()) arrived[i] = look(mine + lane() + i * kWarp);
-        }
-#pragma unroll
-        for (int i = 0; i < kPacketsPerLane; ++i) {
-          if (lane() + i * kWarp < blocks && arrived[i].stamp != stamp()) waits = true;
-        }
-        if (waits && patience.exhausted()) met = waits = false;
-      }
+      met = await_packets(mine, blocks, stamp(), arrived) && met;
       __syncwarp();
       Packet total = arrived[0];
 #pragma unroll
