@@ -39,7 +39,9 @@ std::shared_ptr<SystemCompiler> compiler_for(int capability) {
   dialect.prologue = "#include \"heddle/runtime/device/emulator/kernel/cuda.hpp\"\n";
   dialect.function =
       "extern \"C\" HEDDLE_PLAIN __attribute__((visibility(\"default\")))\n"
-      "void {0}(void* const* arguments) {{ heddle::emulator::start({1}, arguments); }}\n";
+      "void {0}(void* const* arguments) {{ heddle::emulator::start({1}, arguments); }}\n"
+      "extern \"C\" HEDDLE_PLAIN __attribute__((visibility(\"default\")))\n"
+      "const char* {0}_parameters() {{ return heddle::emulator::parameters({1}); }}\n";
   return std::make_shared<SystemCompiler>(*program, std::move(dialect));
 }
 

@@ -117,6 +117,29 @@ emulator::Kernel EmulatorCode::kernel(const std::string& name) const {
   return reinterpret_cast<emulator::Kernel>(symbol(name));
 }
 
+std::string_view EmulatorCode::parameters(const std::string& name) const {
+  return reinterpret_cast<const char* (*)()>(symbol(name + "_parameters"))();
+}
+
+namespace {
+
+/// A GPU takes whatever lies behind the arguments it was given.
+void require_arguments(const Launch& launch, std::string_view expected, const std::string& kernel) {
+  std::string found;
+  for (const Argument& argument : launch.arguments) {
+    found += std::holds_alternative<BufferArgument>(argument) ? 'p'
+             : std::holds_alternative<float>(argument)        ? 'f'
+                                                              : 'i';
+  }
+  if (found == expected) return;
+  throw DeviceFailure(Status::launch,
+                      fmt::format("emulator: {} takes {} arguments ({}), a launch gives {} ({}); p: buffer, i: int, "
+                                  "f: float",
+                                  kernel, expected.size(), expected, found.size(), found));
+}
+
+}  // namespace
+
 EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine, EmulatorCodes& codes,
                                      const emulator::Capability& capability, std::uint64_t seed, Plan plan,
                                      const std::shared_ptr<const Binary>& binary, const Bindings& bindings)
@@ -132,15 +155,22 @@ EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine,
     }
     emulator::require(capability, launch, plan_.kernels.at(static_cast<std::size_t>(launch.kernel)));
   }
+  std::vector<std::string_view> parameters;
   for (const CompiledKernel& kernel : compiled->kernels()) {
     std::weak_ptr<const EmulatorCode>& known = codes[kernel.blob->digest];
     auto code = known.lock();
     if (!code) known = code = std::make_shared<const EmulatorCode>(*kernel.blob);
     kernels_.push_back(code->kernel(kernel.symbol));
+    parameters.push_back(code->parameters(kernel.symbol));
     if (std::find(codes_.begin(), codes_.end(), code) == codes_.end()) {
       loaded_.push_back(code->loaded());
       codes_.push_back(std::move(code));
     }
+  }
+  for (const Launch& launch : plan_.launches) {
+    if (!launch.routine.empty()) continue;
+    const auto kernel = static_cast<std::size_t>(launch.kernel);
+    require_arguments(launch, parameters[kernel], plan_.kernels[kernel]);
   }
   for (const Buffer& buffer : plan_.buffers) {
     const auto bound = bindings.find(buffer.name);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/runtime/device/cpu/process.hpp"
@@ -57,6 +58,8 @@ class EmulatorCode {
   EmulatorCode(const EmulatorCode&) = delete;
   EmulatorCode& operator=(const EmulatorCode&) = delete;
   [[nodiscard]] emulator::Kernel kernel(const std::string& symbol) const;  ///< throws DeviceFailure(launch)
+  /// What it takes, as parameters() of hooks.hpp says.
+  [[nodiscard]] std::string_view parameters(const std::string& symbol) const;
   [[nodiscard]] const emulator::LoadedCode& loaded() const noexcept { return loaded_; }
 
  private:

@@ -66,6 +66,22 @@ HEDDLE_UNDEFINED(alignment_assumption, "pointer less aligned than assumed")
 
 namespace heddle::emulator {
 
+template <class T>
+inline constexpr char kKind = '?';
+template <class T>
+inline constexpr char kKind<T*> = 'p';
+template <>
+inline constexpr char kKind<int> = 'i';
+template <>
+inline constexpr char kKind<float> = 'f';
+
+/// What a kernel takes: 'p' a pointer, 'i' an int, 'f' a float, '?' anything else.
+template <class... Parameter>
+HEDDLE_PLAIN inline const char* parameters(void (*)(Parameter...)) {
+  static const char kinds[] = {kKind<Parameter>..., '\0'};
+  return kinds;
+}
+
 /// Calls a kernel with the values that `arguments` points to.
 template <class... Parameter>
 HEDDLE_PLAIN inline void start(void (*kernel)(Parameter...), void* const* arguments) {
