@@ -105,7 +105,10 @@ void Fibre::loop() {
 
 FibrePool::~FibrePool() {
   idle_.clear();
-  for (std::byte* slab : slabs_) ::munmap(slab, kSlab * kStackBytes);
+  for (std::byte* slab : slabs_) {
+    StackSwitch::fresh(slab, kSlab * kStackBytes);  // or what is mapped here next would seem to be a stack
+    ::munmap(slab, kSlab * kStackBytes);
+  }
 }
 
 std::unique_ptr<Fibre> FibrePool::take() {
