@@ -78,7 +78,7 @@ bool plain_loop_is_right(const Problem& problem) {
   const sonfin::Workload work = sonfin::workload(problem, 32, Purpose::verification, kSeed);
   bench::PlainStep step(work);
   step.run();
-  const Accuracy accuracy = sonfin::compare_training(work, step.network(), step.progress());
+  const Accuracy accuracy = sonfin::compare_training(sonfin::expectation(work), step.network(), step.progress());
   if (!accuracy.accepted) fmt::print(stderr, "plain loop at {}: {}\n", problem.text(), accuracy.message);
   return accuracy.accepted;
 }

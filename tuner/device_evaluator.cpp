@@ -1,6 +1,10 @@
 #include "heddle/tuner/device_evaluator.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
+#include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "fmt/format.h"
@@ -46,57 +50,141 @@ class DeviceRunner final : public Runner {
 
 }  // namespace
 
-/// Answers first for what is compiled already, then waits for the device.
-class DeviceEvaluator::Batch final : public Compilation {
+/// Kernels that are compiled or being compiled, by the expressions that name them. From one thread at a time.
+class DeviceEvaluator::Binaries {
  public:
-  Batch(Device& device, const TemplateSource& source, const std::vector<std::string>& keys,
-        const std::vector<std::vector<std::string>>& kernels, std::shared_ptr<Binaries> binaries)
-      : binaries_(std::move(binaries)) {
+  Binaries(Device& device, const TemplateSource& source) : device_(device), source_(source) {}
+
+  struct Entry {
+    CompileOutcome outcome;
+    double uncharged = 0.0;  ///< seconds of the compiler that nobody was told of
+  };
+
+  /// One batch of the device; lives as long as somebody waits for some of it.
+  struct Flight {
+    explicit Flight(Binaries& owner) : home(owner) {}
+    ~Flight() { home.drop(std::move(batch)); }
+    Flight(const Flight&) = delete;
+    Flight& operator=(const Flight&) = delete;
+    Binaries& home;
+    std::vector<std::string> keys;
+    std::unique_ptr<CompileBatch> batch;
+    std::set<std::string> under_way;
+  };
+
+  /// Starts to compile what is neither there nor under way.
+  std::shared_ptr<Flight> start(const std::map<std::string, std::vector<std::string>>& wanted) {
     std::vector<CompileRequest> requests;
-    std::map<std::string, std::size_t> requested;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (const auto found = binaries_->find(keys[i]); found != binaries_->end()) {
-        done_.push_back(answer(i, found->second, 0.0));
-        continue;
-      }
-      const auto [place, first] = requested.try_emplace(keys[i], requests.size());
-      if (first) {
-        requests.push_back({.source = &source, .kernels = kernels[i]});
-        keys_.push_back(keys[i]);
-        waiting_.emplace_back();
-      }
-      waiting_[place->second].push_back(i);
+    const auto flight = std::make_shared<Flight>(*this);
+    for (const auto& [key, kernels] : wanted) {
+      if (find(key) != nullptr || flight_of(key)) continue;
+      requests.push_back({.source = &source_, .kernels = kernels});
+      flight->keys.push_back(key);
+      flight->under_way.insert(key);
     }
-    if (!requests.empty()) batch_ = device.compile(std::move(requests));
+    if (requests.empty()) return nullptr;
+    flight->batch = device_.compile(std::move(requests));
+    std::erase_if(flights_, [](const auto& other) { return other.expired(); });
+    flights_.push_back(flight);
+    return flight;
   }
 
-  std::optional<Done> next() override {
-    if (done_.empty() && batch_) {
-      if (auto outcome = batch_->next()) {
-        const std::size_t request = outcome->first;
-        double seconds = outcome->second.cached ? 0.0 : outcome->second.seconds;
-        for (const std::size_t index : waiting_[request]) {
-          done_.push_back(answer(index, outcome->second, std::exchange(seconds, 0.0)));
-        }
-        binaries_->insert_or_assign(keys_[request], std::move(outcome->second));
+  Entry* find(const std::string& key) {
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : &found->second;
+  }
+  std::shared_ptr<Flight> flight_of(const std::string& key) const {
+    for (const auto& some : flights_) {
+      if (auto flight = some.lock(); flight && flight->under_way.contains(key)) return flight;
+    }
+    return nullptr;
+  }
+
+  /// Waits for one more kernel of the flight.
+  void land_one(Flight& flight) {
+    auto outcome = flight.batch->next();
+    if (!outcome) {
+      flight.under_way.clear();
+      return;
+    }
+    const std::string& key = flight.keys[outcome->first];
+    flight.under_way.erase(key);
+    Entry& entry = entries_[key];
+    entry.uncharged = outcome->second.cached ? 0.0 : outcome->second.seconds;
+    entry.outcome = std::move(outcome->second);
+  }
+
+  /// Waits for this kernel, whoever asked for it.
+  Entry& await(const std::string& key, const std::vector<std::string>& kernels) {
+    while (find(key) == nullptr) {
+      const auto flight = flight_of(key);
+      if (flight) {
+        land_one(*flight);
+      } else {
+        entries_[key].outcome = compile_one(device_, {.source = &source_, .kernels = kernels});
       }
     }
-    if (done_.empty()) return std::nullopt;
-    Done done = std::move(done_.back());
-    done_.pop_back();
-    return done;
+    return *find(key);
   }
 
  private:
-  static Done answer(std::size_t index, const CompileOutcome& outcome, double seconds) {
-    return {.index = index, .compiled = outcome.binary != nullptr, .seconds = seconds, .log = outcome.log};
+  /// What the compiler is at has to come to its end. Nobody waits for that unless it would disturb what is measured.
+  void drop(std::unique_ptr<CompileBatch> batch) {
+    if (device_.identity().backend != "cuda") return;
+    std::erase_if(dropped_,
+                  [](const auto& end) { return end.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    dropped_.push_back(std::async(std::launch::async, [last = std::move(batch)]() mutable { last.reset(); }));
   }
 
+  Device& device_;
+  const TemplateSource& source_;
+  std::map<std::string, Entry> entries_;
+  std::vector<std::weak_ptr<Flight>> flights_;
+  std::vector<std::future<void>> dropped_;
+};
+
+/// Answers first for what is compiled already, then waits for the device.
+class DeviceEvaluator::Batch final : public Compilation {
+ public:
+  Batch(std::shared_ptr<Binaries> binaries, const std::vector<std::vector<std::string>>& kernels)
+      : binaries_(std::move(binaries)) {
+    std::map<std::string, std::vector<std::string>> wanted;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const std::string key = key_of(kernels[i]);
+      wanted.emplace(key, kernels[i]);
+      waiting_[key].push_back(i);
+    }
+    own_ = binaries_->start(wanted);
+    for (const auto& [key, kernel] : wanted) {
+      if (auto flight = binaries_->flight_of(key); flight && flight != own_) others_.push_back(std::move(flight));
+    }
+  }
+
+  std::optional<Done> next() override {
+    while (!waiting_.empty()) {
+      for (auto& [key, indices] : waiting_) {
+        Binaries::Entry* const entry = binaries_->find(key);
+        if (entry == nullptr) continue;
+        const Done done{.index = indices.back(),
+                        .compiled = entry->outcome.binary != nullptr,
+                        .seconds = std::exchange(entry->uncharged, 0.0),
+                        .log = entry->outcome.log};
+        indices.pop_back();
+        if (indices.empty()) waiting_.erase(key);
+        return done;
+      }
+      const auto flight = binaries_->flight_of(waiting_.begin()->first);
+      if (!flight) throw std::logic_error("nobody compiles " + waiting_.begin()->first);
+      binaries_->land_one(*flight);
+    }
+    return std::nullopt;
+  }
+
+ private:
   std::shared_ptr<Binaries> binaries_;
-  std::vector<Done> done_;
-  std::vector<std::string> keys_;                  ///< of every request
-  std::vector<std::vector<std::size_t>> waiting_;  ///< configurations that need it
-  std::unique_ptr<CompileBatch> batch_;
+  std::map<std::string, std::vector<std::size_t>> waiting_;  ///< configurations by what they need
+  std::shared_ptr<Binaries::Flight> own_;
+  std::vector<std::shared_ptr<Binaries::Flight>> others_;  ///< that have some of it
 };
 
 DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed)
@@ -105,7 +193,10 @@ DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std
     throw Error(ErrorKind::usage, fmt::format("kernel family '{}' has no kernels for device '{}' (backend {})",
                                               family.name(), device.label(), device.identity().backend));
   }
+  binaries_ = std::make_shared<Binaries>(device, family.source(device.identity().backend));
 }
+
+DeviceEvaluator::~DeviceEvaluator() = default;
 
 Provenance DeviceEvaluator::provenance() const {
   Provenance provenance = device_.provenance();
@@ -115,13 +206,12 @@ Provenance DeviceEvaluator::provenance() const {
 
 std::unique_ptr<Compilation> DeviceEvaluator::compile(const std::vector<Configuration>& configurations,
                                                       const Problem& problem) {
-  std::vector<std::string> keys;
   std::vector<std::vector<std::string>> kernels;
+  kernels.reserve(configurations.size());
   for (const Configuration& configuration : configurations) {
     kernels.push_back(family_.plan(configuration, problem, device(), 1).kernels);
-    keys.push_back(key_of(kernels.back()));
   }
-  return std::make_unique<Batch>(device_, family_.source(device().backend), keys, kernels, binaries_);
+  return std::make_unique<Batch>(binaries_, kernels);
 }
 
 std::unique_ptr<Runner> DeviceEvaluator::prepare(const Configuration& configuration, const Problem& problem,
@@ -164,12 +254,10 @@ Verdict DeviceEvaluator::verify(const Configuration& configuration, const Proble
 
 std::shared_ptr<const Binary> DeviceEvaluator::binary(const Configuration& configuration, const Problem& problem) {
   const std::vector<std::string> kernels = family_.plan(configuration, problem, device(), 1).kernels;
-  const auto [place, missing] = binaries_->try_emplace(key_of(kernels));
-  if (missing) {  // kernels that depend on the sizes were not compiled for an awkward problem before
-    place->second = compile_one(device_, {.source = &family_.source(device().backend), .kernels = kernels});
-  }
-  if (!place->second.binary) throw DeviceFailure(Status::compilation, first_complaint(place->second.log));
-  return place->second.binary;
+  // Kernels that depend on the sizes may not have been compiled for an awkward problem before.
+  const CompileOutcome& outcome = binaries_->await(key_of(kernels), kernels).outcome;
+  if (!outcome.binary) throw DeviceFailure(Status::compilation, first_complaint(outcome.log));
+  return outcome.binary;
 }
 
 }  // namespace heddle

@@ -11,11 +11,13 @@
 
 namespace heddle {
 
-/// Keeps compiled kernels by the expressions that name them, so that the problems of a grid share them.
+/// Keeps compiled kernels by the expressions that name them, so that the problems of a grid share them, also while they
+/// are being compiled.
 class DeviceEvaluator final : public Evaluator {
  public:
   /// Throws Error(usage) if the family has no templates for the device. Device and family must outlive it.
   DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed);
+  ~DeviceEvaluator() override;
 
   [[nodiscard]] const KernelFamily& family() const override { return family_; }
   [[nodiscard]] const DeviceIdentity& device() const override { return device_.identity(); }
@@ -30,15 +32,15 @@ class DeviceEvaluator final : public Evaluator {
 
  private:
   class Batch;
-  using Binaries = std::map<std::string, CompileOutcome>;  ///< by kernel expressions
+  class Binaries;
 
   [[nodiscard]] std::shared_ptr<const Binary> binary(const Configuration& configuration, const Problem& problem);
 
   Device& device_;
   const KernelFamily& family_;
   std::uint64_t seed_;
-  std::shared_ptr<Binaries> binaries_ = std::make_shared<Binaries>();  ///< shared with batches under way
-  std::map<std::string, Verdict> awkward_verdicts_;                    ///< by configuration and awkward problem
+  std::shared_ptr<Binaries> binaries_;               ///< shared with batches under way
+  std::map<std::string, Verdict> awkward_verdicts_;  ///< by configuration and awkward problem
 };
 
 }  // namespace heddle

@@ -45,7 +45,6 @@ ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const Tuner
       visit_(visit),
       stop_(stop),
       report_(std::move(report)),
-      started_(stop_.now()),
       configurations_(evaluator.family().space(evaluator.device()).enumerate(problem)),
       default_(evaluator.family().default_configuration(evaluator.device(), problem)),
       provenance_(evaluator.provenance()),
@@ -64,7 +63,8 @@ std::optional<std::size_t> ProblemSearch::index_of(const Configuration& configur
   return found->second;
 }
 
-void ProblemSearch::screen_first(const std::vector<Configuration>& hints) {
+void ProblemSearch::begin(const std::vector<Configuration>& hints) {
+  const Stopwatch stopwatch(effort_.total, stop_);
   std::vector<std::size_t> first;
   const auto add = [&](const Configuration& configuration) {
     const auto index = index_of(configuration);
@@ -79,39 +79,75 @@ void ProblemSearch::screen_first(const std::vector<Configuration>& hints) {
   for (const Configuration& hint : hints) add(hint);
   if (first.empty()) return;
   samples_ = journal_.samples(problem_).value_or(0);
-  Batch untuned = compile({first.front()});
-  StopCondition always = stop_.without_budget();  // every problem that is reached ends with a profile
-  if (!try_all(untuned, always, nullptr) || stop_.reached()) return;
+  batches_.push_back(compile({first.front()}));
   first.erase(first.begin());
-  if (const auto left = stop_.evaluations_left()) {
-    first.resize(std::min(first.size(), static_cast<std::size_t>(*left)));
+  // Where compiling would delay the default, which has to be tried even if there is no time left, the rest comes later.
+  if (evaluator_.shares_processor()) {
+    later_ = std::move(first);
+  } else {
+    batches_.push_back(compile(affordable(std::move(first), 1)));
   }
-  Batch rest = compile(std::move(first));
-  try_all(rest, stop_, nullptr);
 }
 
-void ProblemSearch::screen(Strategy& strategy, StopCondition& stop, Pace& pace) {
-  for (const auto& [configuration, tried] : attempts_) {
-    strategy.observe(configuration, tried);
-    stop.observe(tried.cost);
+/// As many as may still be tried when `spent` evaluations more have been made.
+std::vector<std::size_t> ProblemSearch::affordable(std::vector<std::size_t> configurations, std::int64_t spent) const {
+  if (const auto left = stop_.evaluations_left()) {
+    const auto rest = static_cast<std::size_t>(std::max<std::int64_t>(*left - spent, 0));
+    configurations.resize(std::min(configurations.size(), rest));
   }
-  const auto room = [&](std::size_t under_way) {  // never compile more than may still be tried
-    const auto left = static_cast<std::size_t>(stop.evaluations_left().value_or(kLargestBatch + under_way));
-    return std::min(pace.batch_size(evaluator_.shares_processor(), stop.seconds_left()),
-                    left - std::min(left, under_way));
-  };
-  Batch batch;
-  while (!stop.reached()) {
-    if (batch.configurations.empty()) batch = compile(strategy.next(room(0)));
-    if (batch.configurations.empty()) return;
-    Batch ahead;
-    if (!evaluator_.shares_processor()) ahead = compile(strategy.next(room(batch.configurations.size())));
+  return configurations;
+}
+
+void ProblemSearch::screen_first() {
+  const Stopwatch stopwatch(effort_.total, stop_);
+  StopCondition always = stop_.without_budget();  // every problem that is reached ends with a profile
+  if (!batches_.empty() && try_next(always, nullptr) && !stop_.reached()) {
+    if (evaluator_.shares_processor()) batches_.push_back(compile(affordable(std::move(later_), 0)));
+    try_next(stop_, nullptr);
+  }
+  batches_.clear();
+}
+
+bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, Pace& pace, std::size_t ahead) {
+  const Stopwatch stopwatch(effort_.total, stop_);
+  if (!strategy_knows_) {
+    strategy_knows_ = true;
+    for (const auto& [configuration, tried] : attempts_) {
+      strategy.observe(configuration, tried);
+      stop.observe(tried.cost);
+    }
+  } else {
     const double waited = effort_.waiting;
-    const std::size_t compiled = batch.compiling.size();
-    if (!try_all(batch, stop, &strategy)) return;
+    const std::size_t compiled = batches_.front().compiling.size();
+    if (!try_next(stop, &strategy)) {
+      batches_.clear();
+      return false;
+    }
     pace.waited(effort_.waiting - waited, compiled);
-    batch = std::move(ahead);
   }
+  while (batches_.size() < ahead && !stop.reached() && propose(strategy, stop, pace)) {
+  }
+  return !batches_.empty() && !stop.reached();
+}
+
+/// Starts to compile what the strategy wants next. Returns whether it wants anything.
+bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop, const Pace& pace) {
+  std::size_t under_way = 0;
+  for (const Batch& batch : batches_) under_way += batch.configurations.size();
+  // Never more than may still be tried.
+  const auto left = static_cast<std::size_t>(stop.evaluations_left().value_or(kLargestBatch + under_way));
+  Batch batch = compile(strategy.next(
+      std::min(pace.batch_size(evaluator_.shares_processor(), stop.seconds_left()), left - std::min(left, under_way))));
+  if (batch.configurations.empty()) return false;
+  batches_.push_back(std::move(batch));
+  return true;
+}
+
+/// The next batch. Returns whether it got to the end.
+bool ProblemSearch::try_next(StopCondition& stop, Strategy* strategy) {
+  Batch batch = std::move(batches_.front());
+  batches_.pop_front();
+  return try_all(batch, stop, strategy);
 }
 
 std::size_t ProblemSearch::Pace::batch_size(bool shares_processor, const std::optional<double>& seconds_left) const {
@@ -244,6 +280,11 @@ Observation ProblemSearch::measure(std::size_t configuration, const Compilation:
     const Stopwatch stopwatch(effort_.measuring, stop_);
     if (samples_ == 0) samples_ = choose_samples(evaluator_, configurations_[configuration], problem_);
     screened.measurement.samples = samples_;
+    // What is only there to be compared with may be far slower, and is not stopped.
+    if (spared(configuration) && configurations_[configuration] != default_) {
+      screened.measurement.samples =
+          std::min(samples_, choose_samples(evaluator_, configurations_[configuration], problem_));
+    }
     ScreeningLimits limits{.repetitions = options_.screening_repetitions, .hopeless = std::nullopt};
     if (bar_ && !spared(configuration)) limits.hopeless = *bar_ * options_.hopeless;
     screened = heddle::screen(evaluator_, configurations_[configuration], std::move(screened.measurement), limits);
@@ -316,6 +357,7 @@ std::optional<double> ProblemSearch::best() const {
 std::optional<double> ProblemSearch::baseline() const { return named_time("default", default_).time; }
 
 void ProblemSearch::decide() {
+  const Stopwatch all(effort_.total, stop_);
   if (recall_finals()) return;
   while (!winner_ && !stop_.interrupted()) {
     std::vector<Finalist> finalists = next_finalists();
@@ -391,7 +433,8 @@ bool ProblemSearch::recall_finals() {
   return concluded;
 }
 
-/// The fastest of the screening that have not failed since, and those that are to be compared with them anyhow.
+/// The fastest of the screening that have not failed since, and the default and the named ones if they may be among
+/// them.
 std::vector<Finalist> ProblemSearch::next_finalists() {
   std::vector<std::pair<double, std::size_t>> fastest;
   for (const auto& [configuration, tried] : attempts_) {
@@ -402,7 +445,9 @@ std::vector<Finalist> ProblemSearch::next_finalists() {
   std::sort(fastest.begin(), fastest.end());
   std::vector<Finalist> finalists;
   for (const auto& [cost, configuration] : fastest) {
-    if (finalists.size() < options_.finalists || spared(configuration)) {
+    const double behind = cost / fastest.front().first;
+    if ((behind <= options_.contender && finalists.size() < options_.finalists) ||
+        (behind <= options_.hopeless && spared(configuration))) {
       finalists.emplace_back().configuration = configuration;
     }
   }
@@ -502,7 +547,6 @@ TuningResult ProblemSearch::result() const {
   for (const auto& [configuration, status] : fates) ++result.statuses[status];
   result.recalled = static_cast<std::int64_t>(recalled_);
   result.effort = effort_;
-  result.effort.total = stop_.now() - started_;
   if (winner_) {
     const Finalist& finalist = winner_->finalist;
     result.profile = Profile{.key = blank(configurations_[finalist.configuration]).key,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,8 +33,11 @@ class ProblemSearch {
 
   [[nodiscard]] const std::vector<Configuration>& configurations() const noexcept { return configurations_; }
 
-  /// The default configuration, whatever the budget; then the named ones and those of `hints` that are valid.
-  void screen_first(const std::vector<Configuration>& hints);
+  /// Starts to compile the default configuration, the named ones and those of `hints` that are valid, so that
+  /// something else can be done meanwhile.
+  void begin(const std::vector<Configuration>& hints);
+  /// Tries them; the default whatever the budget.
+  void screen_first();
   /// How many configurations to compile at once; kept between problems. The same for every run on a device, so that a
   /// run that is continued asks the strategy the same questions; only the end of a time budget makes it smaller.
   class Pace {
@@ -45,8 +49,10 @@ class ProblemSearch {
     double seconds_each_ = 0.0;
     std::size_t next_ = 8;
   };
-  /// What the strategy proposes, compiling ahead, until it has no more or `stop` is reached.
-  void screen(Strategy& strategy, StopCondition& stop, Pace& pace);
+  /// Some of what the strategy proposes, while the compiler is at the next. `ahead`: so many batches are compiled
+  /// before the first of them is tried; more hide the compiler, fewer let the strategy know more. Returns whether there
+  /// is more to try before `stop` is reached.
+  bool screen(Strategy& strategy, StopCondition& stop, Pace& pace, std::size_t ahead);
   /// Finals and verification until a winner is verified or nobody is left. What it measures is in conclusion().
   void decide();
   /// To be recorded together with the profile, all or nothing: finals half known cannot be continued.
@@ -80,12 +86,15 @@ class ProblemSearch {
   };
 
   [[nodiscard]] std::optional<std::size_t> index_of(const Configuration& configuration) const;
+  [[nodiscard]] std::vector<std::size_t> affordable(std::vector<std::size_t> configurations, std::int64_t spent) const;
   [[nodiscard]] Batch compile(std::vector<std::size_t> configurations);
   bool wait(Batch& batch);
   void wait_for_all(Batch& batch, const StopCondition& stop);
   [[nodiscard]] std::optional<Compilation::Done> take(Batch& batch, std::size_t configuration,
                                                       const StopCondition& stop);
   bool try_all(Batch& batch, StopCondition& stop, Strategy* strategy);
+  bool try_next(StopCondition& stop, Strategy* strategy);
+  bool propose(Strategy& strategy, const StopCondition& stop, const Pace& pace);
   [[nodiscard]] std::optional<Recollection> recall(std::size_t configuration);
   [[nodiscard]] Observation remember(std::size_t configuration, const Recollection& known);
   [[nodiscard]] Observation measure(std::size_t configuration, const Compilation::Done& done);
@@ -114,7 +123,6 @@ class ProblemSearch {
   StopCondition& stop_;
   Report report_;
   Effort effort_;
-  double started_;
 
   std::vector<Configuration> configurations_;
   std::unordered_map<std::string, std::size_t> indices_;  ///< by canonical text
@@ -125,6 +133,9 @@ class ProblemSearch {
   std::string source_hash_;
   std::int64_t samples_ = 0;
   std::size_t recalled_ = 0;        ///< attempts that an earlier run had made
+  std::deque<Batch> batches_;       ///< to be tried in this order
+  std::vector<std::size_t> later_;  ///< of the first ones, what is not being compiled yet
+  bool strategy_knows_ = false;     ///< what was tried before it was asked
   std::set<std::size_t> compiled_;  ///< in this process
   std::vector<Measurement> conclusion_;
   std::map<std::size_t, Observation> attempts_;

@@ -13,7 +13,9 @@ void Reporter::progress(std::size_t index, double before, double share, Stage st
   progress.stage = stage;
   progress.evaluations = search.evaluations();
   progress.valid = search.configurations().size();
-  progress.all_evaluations = evaluations_ + search.evaluations();
+  under_way_[index] = search.evaluations();
+  progress.all_evaluations = evaluations_;
+  for (const auto& [problem, evaluations] : under_way_) progress.all_evaluations += evaluations;
   progress.best = search.best();
   progress.baseline = search.baseline();
   progress.effort = effort_;
@@ -27,7 +29,8 @@ void Reporter::progress(std::size_t index, double before, double share, Stage st
   callbacks_.progress(progress);
 }
 
-void Reporter::finished(const TuningResult& result) {
+void Reporter::finished(std::size_t index, const TuningResult& result) {
+  under_way_.erase(index);
   evaluations_ += result.evaluations();
   effort_ += result.effort;
 }

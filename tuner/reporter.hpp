@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 
 #include "heddle/tuner/problem_search.hpp"
 #include "heddle/tuner/stop_condition.hpp"
@@ -18,8 +19,8 @@ class Reporter {
 
   /// `before`, `share`: the parts of the run that lie before this visit, and that it may take.
   void progress(std::size_t index, double before, double share, Stage stage, const ProblemSearch& search);
-  /// A visit has ended; it counts towards the sums from now on.
-  void finished(const TuningResult& result);
+  /// The visit of the problem at `index` has ended; it counts towards the sums from now on.
+  void finished(std::size_t index, const TuningResult& result);
   void result(const TuningResult& result) const;
 
  private:
@@ -29,6 +30,7 @@ class Reporter {
   const StopCondition& stop_;
   std::size_t problems_;
   std::int64_t evaluations_ = 0;
+  std::map<std::size_t, std::int64_t> under_way_;  ///< evaluations of visits that have not ended, by problem
   Effort effort_;
   double fraction_ = 0.0;
 };

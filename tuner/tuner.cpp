@@ -1,6 +1,9 @@
 #include "heddle/tuner/tuner.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <list>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +24,8 @@ constexpr double kFirstPass = 0.9;        // of the time of a run, if there are 
 constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
 constexpr std::size_t kHints = 6;         // winners of other problems that are tried
 constexpr std::size_t kContenders = 4;    // that a profile has to beat again when its environment has changed
+constexpr std::size_t kAlone = 2;         // batches under way of a search that is alone
+constexpr std::size_t kAbreast = 4;       // searches at a time, where one can be measured while others are compiled
 
 /// One call of Tuner::tune().
 class Run {
@@ -37,7 +42,9 @@ class Run {
         agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
         reporter_(callbacks, stop, agenda_.size()),
         journal_(store, evaluator, run),
-        coverage_(evaluator.family().axes(), problems) {
+        coverage_(evaluator.family().axes(), problems),
+        tried_(agenda_.size()),
+        results_(agenda_.size()) {
     for (const Visit& visit : agenda_) {
       if (visit.search && visit.profile) coverage_.add_tuned(visit.problem);
     }
@@ -48,7 +55,11 @@ class Run {
     search_each({.begin = 0.0, .length = first_pass});
     if (agenda_.size() > 1) try_later_winners({.begin = first_pass, .length = 1.0 - first_pass});
     if (callbacks_.expected_loss) callbacks_.expected_loss(coverage_.expected_loss());
-    return std::move(results_);
+    std::vector<TuningResult> reached;
+    for (std::optional<TuningResult>& result : results_) {
+      if (result) reached.push_back(std::move(*result));
+    }
+    return reached;
   }
 
  private:
@@ -57,16 +68,66 @@ class Run {
     double begin, length;
   };
 
+  /// One visit under way.
+  struct Lane {
+    Lane(Run& run, std::size_t place, Visit what, const Pass& pass, StopCondition time)
+        : index(place), visit(std::move(what)), slice(std::move(time)), search(run.search_of(*this, pass)) {}
+    std::size_t index;
+    Visit visit;
+    StopCondition slice;
+    ProblemSearch search;
+    std::optional<StopCondition> screening;
+    std::unique_ptr<Strategy> order;
+  };
+
+  /// What has changed since it was measured first, one by one; then searches, several abreast: while one is measured,
+  /// the compiler works for the others. They take turns, so that their order does not depend on how fast anything is.
   void search_each(const Pass& pass) {
     StopCondition stop = stop_.part(pass.length, 1.0);
-    for (std::size_t i = 0; i < agenda_.size() && (i == 0 || !stop.reached()); ++i) {
-      choose(i);
-      const double share = 1.0 / static_cast<double>(agenda_.size() - i);
+    const std::size_t abreast = evaluator_.shares_processor() ? 1 : kAbreast;
+    std::size_t next = 0;
+    for (; next < agenda_.size() && !agenda_[next].search && (next == 0 || !stop.reached()); ++next) {
+      const double share = 1.0 / static_cast<double>(agenda_.size() - next);
       StopCondition slice = stop.part(share, share);
-      results_.push_back(agenda_[i].search ? visit(i, agenda_[i], known_.hints(agenda_[i].problem, kHints), pass, slice)
-                                           : measure_again(i, pass, slice));
-      reporter_.result(results_.back());
+      conclude(next, measure_again(next, pass, slice));
     }
+    std::list<Lane> lanes;
+    while (true) {
+      while (lanes.size() < abreast && next < agenda_.size() && (next == 0 || !stop.reached())) {
+        choose(next);
+        Lane& lane = lanes.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, lanes, next, abreast));
+        lane.search.begin(known_.hints(lane.visit.problem, kHints));
+        ++next;
+      }
+      if (lanes.empty()) return;
+      for (auto lane = lanes.begin(); lane != lanes.end();) {
+        if (advance(*lane, lanes.size() == 1 ? kAlone : 1)) {
+          ++lane;
+          continue;
+        }
+        conclude(lane->index, finish(*lane));
+        lane = lanes.erase(lane);
+      }
+    }
+  }
+
+  /// The part of `stop` for the search at place `next`, beside those in `lanes`.
+  StopCondition slice_for(StopCondition& stop, const std::list<Lane>& lanes, std::size_t next,
+                          std::size_t abreast) const {
+    const auto unstarted = static_cast<double>(agenda_.size() - next);
+    const auto unfinished = unstarted + static_cast<double>(lanes.size());
+    const double of_time = std::min(1.0, static_cast<double>(abreast) / unfinished);
+    const auto left = stop.evaluations_left();
+    if (!left || *left == 0) return stop.part(of_time, 0.0);
+    std::int64_t promised = 0;
+    for (const Lane& lane : lanes) promised += lane.slice.evaluations_left().value_or(0);
+    const double share = std::floor(static_cast<double>(*left - promised) / unstarted);
+    return stop.part(of_time, (share + 0.5) / static_cast<double>(*left));  // half of one against rounding
+  }
+
+  void conclude(std::size_t index, TuningResult result) {
+    results_[index] = std::move(result);
+    reporter_.result(*results_[index]);
   }
 
   /// Brings the problem that is worth most to place `i` of the agenda, among those without a profile that are left.
@@ -112,7 +173,8 @@ class Run {
   /// kernels that are compiled by now.
   void try_later_winners(const Pass& pass) {
     for (std::size_t i = 0; i < results_.size() && !stop_.reached(); ++i) {
-      TuningResult& result = results_[i];
+      if (!results_[i]) continue;
+      TuningResult& result = *results_[i];
       const std::vector<Configuration> hints = known_.hints(result.problem, kHints);
       const bool news = std::any_of(hints.begin(), hints.end(),
                                     [&](const Configuration& hint) { return !tried_[i].contains(hint.text()); });
@@ -132,23 +194,45 @@ class Run {
     return floor * 1e6 / *options_.target;
   }
 
+  ProblemSearch search_of(Lane& lane, const Pass& pass) {
+    const double share = pass.length / static_cast<double>(agenda_.size());
+    const double before = pass.begin + share * static_cast<double>(lane.index);
+    return {evaluator_,
+            journal_,
+            options_,
+            lane.visit.problem,
+            ++visits_[lane.visit.problem],
+            lane.slice,
+            [this, index = lane.index, before, share](Stage stage, const ProblemSearch& now) {
+              reporter_.progress(index, before, share, stage, now);
+            }};
+  }
+
+  /// The next turn of a search. Returns false when there is nothing left but to decide.
+  bool advance(Lane& lane, std::size_t ahead) {
+    if (lane.order) return lane.search.screen(*lane.order, *lane.screening, pace_, ahead);
+    lane.search.screen_first();
+    if (!lane.visit.search) return false;
+    lane.screening = lane.slice.part(kScreeningShare, 1.0);
+    lane.screening->satisfied_by({.without_gain = options_.patience, .good_enough = good_enough(lane.visit.problem)});
+    lane.order = strategy_.make(lane.search.configurations(), options_.seed);
+    return lane.search.screen(*lane.order, *lane.screening, pace_, ahead);
+  }
+
   TuningResult visit(std::size_t index, const Visit& visit, const std::vector<Configuration>& hints, const Pass& pass,
                      StopCondition& stop) {
-    const double share = pass.length / static_cast<double>(agenda_.size());
-    const double before = pass.begin + share * static_cast<double>(index);
-    ProblemSearch search(
-        evaluator_, journal_, options_, visit.problem, ++visits_, stop,
-        [&](Stage stage, const ProblemSearch& now) { reporter_.progress(index, before, share, stage, now); });
-    search.screen_first(hints);
-    if (visit.search) {
-      StopCondition screening = stop.part(kScreeningShare, 1.0);
-      screening.satisfied_by({.without_gain = options_.patience, .good_enough = good_enough(visit.problem)});
-      const auto order = strategy_.make(search.configurations(), options_.seed);
-      search.screen(*order, screening, pace_);
+    Lane lane(*this, index, visit, pass, stop.part(1.0, 1.0));
+    lane.search.begin(hints);
+    while (advance(lane, kAlone)) {
     }
+    return finish(lane);
+  }
+
+  TuningResult finish(Lane& lane) {
+    ProblemSearch& search = lane.search;
+    const Visit& visit = lane.visit;
     search.decide();
-    tried_.resize(agenda_.size());
-    tried_[index].merge(search.tried());
+    tried_[lane.index].merge(search.tried());
 
     TuningResult result = search.result();
     learn(search, result);
@@ -162,7 +246,7 @@ class Run {
       });
       known_.add(*result.profile);
     }
-    reporter_.finished(result);
+    reporter_.finished(lane.index, result);
     return result;
   }
 
@@ -178,9 +262,9 @@ class Run {
   Journal journal_;
   Coverage coverage_;
   ProblemSearch::Pace pace_;
-  std::int64_t visits_ = 0;
-  std::vector<std::set<std::string>> tried_;  ///< canonical texts, by place in the agenda
-  std::vector<TuningResult> results_;         ///< likewise
+  std::map<Problem, std::int64_t> visits_;            ///< so far
+  std::vector<std::set<std::string>> tried_;          ///< canonical texts, by place in the agenda
+  std::vector<std::optional<TuningResult>> results_;  ///< likewise; nothing where the run did not get to
 };
 
 }  // namespace

@@ -21,8 +21,10 @@ struct TunerOptions {
   int screening_repetitions = 3;
   /// While screening, a configuration this much slower than the best one cannot win.
   double hopeless = 1.25;
-  /// How many of the fastest are re-timed, beside the default and the named ones.
+  /// How many of the fastest are re-timed, if they are no more than `contender` times as slow as the fastest; beside
+  /// the default and the named ones that are not hopeless.
   std::size_t finalists = 8;
+  double contender = 1.1;
   /// Interleaved repetitions of the finals: at least, and at most if the medians do not separate before.
   int minimum_repetitions = 9;
   int maximum_repetitions = 31;

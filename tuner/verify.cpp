@@ -41,12 +41,28 @@ Verdict run_and_compare(Execution& execution, const Trial& trial) {
           .message = accuracy.message};
 }
 
-Problem with_odd_sizes(const Problem& problem, std::int64_t change) {
+Problem with_odd_sizes(const Problem& problem, int change) {
   std::vector<Problem::Size> sizes = problem.sizes();
   for (Problem::Size& size : sizes) {
     if (size.value % 2 == 0) size.value = std::max<std::int64_t>(1, size.value + change);
   }
   return Problem(std::move(sizes));
+}
+
+/// As many of the even sizes changed by one as `accepts` allows.
+template <class Accepts>
+Problem with_odd_sizes(const Problem& problem, Accepts accepts) {
+  Problem odd = problem;
+  for (const Problem::Size& size : problem.sizes()) {
+    if (size.value % 2 != 0) continue;
+    for (const std::int64_t value : {size.value + 1, size.value - 1}) {
+      const Problem candidate = odd.with(size.name, value);
+      if (value < 1 || !accepts(candidate)) continue;
+      odd = candidate;
+      break;
+    }
+  }
+  return odd;
 }
 
 }  // namespace
@@ -78,7 +94,15 @@ Verdict verify(Device& device, const KernelFamily& family, const Configuration& 
 std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceIdentity& device,
                                        const Configuration& configuration, const Problem& problem) {
   const SearchSpace space = family.space(device);
-  for (const Problem& candidate : {family.awkward_problem(), with_odd_sizes(problem, 1), with_odd_sizes(problem, -1)}) {
+  const auto kernels = [&](const Problem& sizes) { return family.plan(configuration, sizes, device, 1).kernels; };
+  const std::vector<std::string> own = kernels(problem);
+  const auto shares_kernels = [&](const Problem& sizes) {
+    return !space.violated(configuration, sizes) && kernels(sizes) == own;
+  };
+  const Problem usual = family.awkward_problem();
+  if (shares_kernels(usual)) return usual;
+  if (const Problem odd = with_odd_sizes(problem, shares_kernels); odd != problem) return odd;
+  for (const Problem& candidate : {usual, with_odd_sizes(problem, 1), with_odd_sizes(problem, -1)}) {
     if (!space.violated(configuration, candidate)) return candidate;
   }
   return std::nullopt;

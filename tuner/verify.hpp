@@ -23,8 +23,9 @@ inline constexpr std::int64_t kVerificationSamples = 13;
 [[nodiscard]] Verdict verify(Device& device, const KernelFamily& family, const Configuration& configuration,
                              const Problem& problem, std::uint64_t seed);
 
-/// The problem whose sizes divide nothing on which to verify `configuration` beside `problem`: the family's awkward one
-/// if the configuration is allowed there, else the problem with every size made odd. Nothing if neither is allowed.
+/// The problem whose sizes divide nothing on which to verify `configuration` beside `problem`: the family's awkward
+/// one, or the problem with as many sizes made odd as can be, whichever needs no other kernels; else the family's, or
+/// the problem with every size made odd, wherever the configuration is allowed. Nothing if it is not.
 [[nodiscard]] std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceIdentity& device,
                                                      const Configuration& configuration, const Problem& problem);
 

@@ -59,9 +59,15 @@ void pack(const Network& network, const Layout& layout, HostImage& image) {
   std::vector<float> widths(at(layout.antecedents()), 1.0F);
   std::vector<float> consequents(at(layout.consequents()), 0.0F);
   for (std::int64_t k = 0; k < rules; ++k) {
-    for (std::int64_t j = 0; j < layout.dim; ++j) {
-      centres[at(layout.antecedent(k, j))] = network.centres[at(k * layout.dim + j)];
-      widths[at(layout.antecedent(k, j))] = network.widths[at(k * layout.dim + j)];
+    const std::int64_t first = layout.antecedent(k, 0), row = k * layout.dim;
+    if (layout.antecedent_tile == 1) {  // a rule lies in one piece
+      std::copy_n(network.centres.begin() + row, layout.dim, centres.begin() + first);
+      std::copy_n(network.widths.begin() + row, layout.dim, widths.begin() + first);
+    } else {
+      for (std::int64_t j = 0; j < layout.dim; ++j) {
+        centres[at(layout.antecedent(k, j))] = network.centres[at(row + j)];
+        widths[at(layout.antecedent(k, j))] = network.widths[at(row + j)];
+      }
     }
     for (std::int64_t l = 0; l < layout.outputs; ++l) {
       consequents[at(layout.consequent(k, l))] = network.consequents[at(k * layout.outputs + l)];
@@ -85,9 +91,15 @@ Network unpack(const HostImage& image, const Layout& layout, std::int64_t rules)
   network.widths.reserve(at(rules * layout.dim));
   network.consequents.reserve(at(rules * layout.outputs));
   for (std::int64_t k = 0; k < rules; ++k) {
-    for (std::int64_t j = 0; j < layout.dim; ++j) {
-      network.centres.push_back(centres[at(layout.antecedent(k, j))]);
-      network.widths.push_back(widths[at(layout.antecedent(k, j))]);
+    if (layout.antecedent_tile == 1) {  // a rule lies in one piece
+      const std::int64_t first = layout.antecedent(k, 0);
+      network.centres.insert(network.centres.end(), centres.begin() + first, centres.begin() + first + layout.dim);
+      network.widths.insert(network.widths.end(), widths.begin() + first, widths.begin() + first + layout.dim);
+    } else {
+      for (std::int64_t j = 0; j < layout.dim; ++j) {
+        network.centres.push_back(centres[at(layout.antecedent(k, j))]);
+        network.widths.push_back(widths[at(layout.antecedent(k, j))]);
+      }
     }
     for (std::int64_t l = 0; l < layout.outputs; ++l) {
       network.consequents.push_back(consequents[at(layout.consequent(k, l))]);

@@ -42,7 +42,7 @@ class TrainFamily final : public Family {
         if (progress.rules < 0 || progress.rules > layout.capacity) {
           return Accuracy{.accepted = false, .worst_error = 0.0, .message = "the rule count was overwritten"};
         }
-        return compare_training(*work, unpack(after, layout, progress.rules), progress);
+        return compare_training(work->expected(), unpack(after, layout, progress.rules), progress);
       };
     }
     return trial;

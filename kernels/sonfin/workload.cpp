@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -305,19 +306,24 @@ Workload workload(const Problem& problem, std::int64_t samples, Purpose purpose,
                                     : verification_workload(rules, dim, outputs, samples, seed, random);
 }
 
-Accuracy compare_training(const Workload& work, const Network& after, const Progress& progress) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  constexpr double kTotalTolerance = 1e-3, kRuleTolerance = 1e-2, kRuleFloor = 1e-6;
+Expectation expectation(const Workload& work) {
   const std::int64_t dim = work.network.dim, outputs = work.network.outputs;
-
   Reference reference(work.network, work.options);
-  Network before = work.network;
-  double loss = 0.0;
+  Expectation expected{.dim = dim,
+                       .outputs = outputs,
+                       .rules = 0,
+                       .samples = work.samples(),
+                       .loss = 0.0,
+                       .before = work.network,
+                       .centres = {},
+                       .widths = {},
+                       .consequents = {}};
+  Network& before = expected.before;
   for (const std::int32_t row : work.order) {
     const std::span<const float> x(work.rows.data() + row * dim, at(dim));
     const std::span<const float> target(work.targets.data() + row * outputs, at(outputs));
     const Reference::Outcome outcome = reference.learn(x, target);
-    loss += outcome.loss;
+    expected.loss += outcome.loss;
     if (!outcome.added) continue;
     // What a new rule has to change from is what it was made with. Its first sample moves neither centre (x = m) nor
     // widths.
@@ -325,28 +331,38 @@ Accuracy compare_training(const Workload& work, const Network& after, const Prog
     before.widths.insert(before.widths.end(), reference.widths().end() - dim, reference.widths().end());
     before.consequents.insert(before.consequents.end(), target.begin(), target.end());
   }
+  expected.rules = reference.rules();
+  expected.centres = std::move(reference.centres());
+  expected.widths = std::move(reference.widths());
+  expected.consequents = std::move(reference.consequents());
+  return expected;
+}
 
-  const std::int64_t rules = reference.rules();
+Accuracy compare_training(const Expectation& expected, const Network& after, const Progress& progress) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kTotalTolerance = 1e-3, kRuleTolerance = 1e-2, kRuleFloor = 1e-6;
+  const std::int64_t dim = expected.dim, outputs = expected.outputs, rules = expected.rules;
   if (progress.rules != rules || after.rules() != rules) {
     return rejected(kInfinity,
                     "ended with " + std::to_string(progress.rules) + " rules, expected " + std::to_string(rules));
   }
-  if (progress.position != work.samples()) {
+  if (progress.position != expected.samples) {
     return rejected(kInfinity, "ended at position " + std::to_string(progress.position) + ", expected " +
-                                   std::to_string(work.samples()));
+                                   std::to_string(expected.samples));
   }
 
+  const Network& before = expected.before;
   std::vector<Deviation> deviations(at(rules));
   Deviation total;
   double largest_change = 0.0;
   for (std::int64_t k = 0; k < rules; ++k) {
     Deviation& d = deviations[at(k)];
     for (std::int64_t i = k * dim; i < (k + 1) * dim; ++i) {
-      d.add(before.centres[at(i)], reference.centres()[at(i)], after.centres[at(i)]);
-      d.add(before.widths[at(i)], reference.widths()[at(i)], after.widths[at(i)]);
+      d.add(before.centres[at(i)], expected.centres[at(i)], after.centres[at(i)]);
+      d.add(before.widths[at(i)], expected.widths[at(i)], after.widths[at(i)]);
     }
     for (std::int64_t i = k * outputs; i < (k + 1) * outputs; ++i) {
-      d.add(before.consequents[at(i)], reference.consequents()[at(i)], after.consequents[at(i)]);
+      d.add(before.consequents[at(i)], expected.consequents[at(i)], after.consequents[at(i)]);
     }
     total.change += d.change;
     total.difference += d.difference;
@@ -365,24 +381,35 @@ Accuracy compare_training(const Workload& work, const Network& after, const Prog
     if (deviations[at(k)].change <= square(kRuleFloor) * largest_change) continue;
     judge(deviations[at(k)].relative(), kRuleTolerance, "the change of rule " + std::to_string(k));
   }
-  const double loss_error = std::abs(progress.loss - loss) / std::max(loss, std::numeric_limits<double>::min());
+  const double loss_error =
+      std::abs(progress.loss - expected.loss) / std::max(expected.loss, std::numeric_limits<double>::min());
   judge(std::isnan(loss_error) ? kInfinity : loss_error, kTotalTolerance, "the sum of errors");
   return accuracy;
 }
 
-std::shared_ptr<const Workload> shared_workload(const Problem& problem, std::int64_t samples, Purpose purpose,
-                                                std::uint64_t seed) {
+const Expectation& SharedWorkload::expected() const {
+  std::call_once(once_, [this] { expected_ = expectation(*this); });
+  return expected_;
+}
+
+std::shared_ptr<const SharedWorkload> shared_workload(const Problem& problem, std::int64_t samples, Purpose purpose,
+                                                      std::uint64_t seed) {
   using Arguments = std::tuple<Problem, std::int64_t, Purpose, std::uint64_t>;
+  // For timing a problem, and for verifying it on its own sizes and on awkward ones.
+  constexpr std::size_t kKept = 3;
   static std::mutex mutex;
-  static Arguments last_arguments;
-  static std::shared_ptr<const Workload> last;
+  static std::deque<std::pair<Arguments, std::shared_ptr<const SharedWorkload>>> kept;  // used last: first
   Arguments arguments(problem, samples, purpose, seed);
   const std::scoped_lock lock(mutex);
-  if (!last || arguments != last_arguments) {
-    last = std::make_shared<const Workload>(workload(problem, samples, purpose, seed));
-    last_arguments = std::move(arguments);
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const auto& one) { return one.first == arguments; });
+  if (found != kept.end()) {
+    std::rotate(kept.begin(), found, found + 1);
+  } else {
+    if (kept.size() == kKept) kept.pop_back();
+    auto made = std::make_shared<const SharedWorkload>(workload(problem, samples, purpose, seed));
+    kept.emplace_front(std::move(arguments), std::move(made));
   }
-  return last;
+  return kept.front().second;
 }
 
 Accuracy compare_prediction(const Workload& work, const std::vector<float>& outputs) {

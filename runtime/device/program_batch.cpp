@@ -109,7 +109,8 @@ class ProgramBatch final : public CompileBatch {
   /// Programs of one source each. They become smaller towards the end, so that the threads finish together whatever a
   /// kernel costs: each takes its share of half of what is left (guided self-scheduling, Polychronopoulos and Kuck).
   void divide(Program missing) {
-    constexpr std::size_t kSmallest = 2;  // reading the headers costs as much as a small kernel
+    // Reading the headers costs as much as a small kernel; threads that would be idle may as well do that.
+    const std::size_t smallest = missing.size() <= compiler_.threads ? 1 : 2;
     std::stable_sort(missing.begin(), missing.end(), [](const Unit* a, const Unit* b) {
       return std::less<const TemplateSource*>{}(a->source, b->source);
     });
@@ -119,7 +120,7 @@ class ProgramBatch final : public CompileBatch {
           programs_.back().front()->source != missing[i]->source) {
         programs_.emplace_back();
         const std::size_t share = (missing.size() - i) / (2 * std::size_t{compiler_.threads});
-        size = std::min(std::max(share, kSmallest), compiler_.program_size);
+        size = std::min(std::max(share, smallest), compiler_.program_size);
       }
       programs_.back().push_back(missing[i]);
     }
