@@ -447,7 +447,7 @@ std::vector<Finalist> ProblemSearch::next_finalists() {
   for (const auto& [cost, configuration] : fastest) {
     const double behind = cost / fastest.front().first;
     if ((behind <= options_.contender && finalists.size() < options_.finalists) ||
-        (behind <= options_.hopeless && spared(configuration))) {
+        (behind <= options_.hopeless && spared(configuration)) || configurations_[configuration] == default_) {
       finalists.emplace_back().configuration = configuration;
     }
   }
