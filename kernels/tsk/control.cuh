@@ -31,7 +31,8 @@ struct Control {
 /// What the solution of the least squares says about itself, an int in the buffer "info".
 enum Info { kSolved = 0, kOwnRidgeTaken = 1, kNoSolution = 2 };
 
-enum Halt { kGoesOn = 0, kTargetReached = 1, kNoImprovement = 2, kDiverged = 3 };
+/// kLostBlock: a block waited in vain for another.
+enum Halt { kGoesOn = 0, kTargetReached = 1, kNoImprovement = 2, kDiverged = 3, kLostBlock = 4 };
 
 constexpr int kRecent = 5;
 

@@ -28,8 +28,6 @@ class Mapping {
 
 /// The buffers that every plan has, as train.hpp says.
 [[nodiscard]] std::vector<Buffer> common_buffers(const Problem& problem, int order, std::int64_t iterations);
-/// Largest P that a plan is made for: Phi^T Phi has 512 MiB then.
-inline constexpr std::int64_t kMostUnknowns = 8192;
 [[nodiscard]] Constraint unknowns_constraint(int order);
 
 }  // namespace heddle::tsk

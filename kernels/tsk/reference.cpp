@@ -11,6 +11,8 @@
 namespace heddle::tsk {
 namespace {
 
+constexpr int kBitsOfLogarithms = 21, kBitsOfActivations = 22, kBitsOfSums = 22, kBitsOfParameters = 24;
+
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 std::span<const float> row(std::span<const float> values, std::int64_t index, std::int64_t width) {
@@ -56,14 +58,22 @@ void factorise(Matrix& a, Matrix& b) {
 
 }  // namespace
 
-Reference::Reference(const System& system)
-    : dim_(system.dim),
+Reference::Reference(const System& system, Rounding rounding)
+    : rounding_(rounding),
+      dim_(system.dim),
       outputs_(system.outputs),
       order_(system.order),
       centres_(system.centres.begin(), system.centres.end()),
       widths_(system.widths.begin(), system.widths.end()),
       consequents_(system.consequents.begin(), system.consequents.end()) {
   consequents_.resize(at(rules() * terms() * outputs_));
+}
+
+double Reference::rounded(double value, int bits) const {
+  if (rounding_ == Rounding::none) return value;
+  int exponent = 0;
+  const double mantissa = std::nearbyint(std::ldexp(std::frexp(value, &exponent), bits));
+  return std::ldexp(mantissa, exponent - bits);
 }
 
 std::vector<double> Reference::activations(std::span<const float> rows) const {
@@ -75,12 +85,13 @@ std::vector<double> Reference::activations(std::span<const float> rows) const {
     std::copy(values.begin(), values.end(), x.begin());
     const std::span<double> phi(all.data() + i * rules(), at(rules()));
     for (std::int64_t k = 0; k < rules(); ++k) {
-      phi[at(k)] = -0.5 * squared_distance(x, centres_.data() + k * dim_, inverse.data() + k * dim_);
+      phi[at(k)] =
+          rounded(-0.5 * squared_distance(x, centres_.data() + k * dim_, inverse.data() + k * dim_), kBitsOfLogarithms);
     }
     const double largest = *std::max_element(phi.begin(), phi.end());
     double total = 0.0;
     for (double& value : phi) total += value = std::exp(value - largest);
-    for (double& value : phi) value /= total;
+    for (double& value : phi) value = rounded(value / total, kBitsOfActivations);
   }
   return all;
 }
@@ -101,11 +112,24 @@ std::int64_t Reference::count(std::span<const float> rows) const {
 }
 
 std::vector<double> Reference::outputs(std::span<const float> rows, std::span<const double> phi) const {
-  std::vector<double> y(at(count(rows) * outputs_));
+  std::vector<double> y(at(count(rows) * outputs_)), largest(at(outputs_));
   for (std::int64_t i = 0; i < count(rows); ++i) {
+    std::fill(largest.begin(), largest.end(), 0.0);
     for (std::int64_t k = 0; k < rules(); ++k) {
       const std::vector<double> p = consequent(k, row(rows, i, dim_));
-      for (std::int64_t l = 0; l < outputs_; ++l) y[at(i * outputs_ + l)] += phi[at(i * rules() + k)] * p[at(l)];
+      for (std::int64_t l = 0; l < outputs_; ++l) {
+        const double part = phi[at(i * rules() + k)] * p[at(l)];
+        y[at(i * outputs_ + l)] += part;
+        largest[at(l)] = std::max(largest[at(l)], std::abs(part));
+      }
+    }
+    if (rounding_ == Rounding::none) continue;
+    // A sum in float32 is as exact as its largest part.
+    for (std::int64_t l = 0; l < outputs_; ++l) {
+      if (largest[at(l)] == 0.0) continue;
+      const double unit = std::ldexp(1.0, std::ilogb(largest[at(l)]) - kBitsOfSums);
+      double& sum = y[at(i * outputs_ + l)];
+      sum = std::nearbyint(sum / unit) * unit;
     }
   }
   return y;
@@ -168,7 +192,9 @@ bool Reference::solve(const Batch& batch, std::span<const double> activation, do
                                 b.values.data(), static_cast<lapack_int>(b.rows)));
   }
   for (std::int64_t p = 0; p < unknowns; ++p) {
-    for (std::int64_t l = 0; l < outputs_; ++l) consequents_[at(p * outputs_ + l)] = largest > 0.0 ? b(p, l) : 0.0;
+    for (std::int64_t l = 0; l < outputs_; ++l) {
+      consequents_[at(p * outputs_ + l)] = largest > 0.0 ? rounded(b(p, l), kBitsOfParameters) : 0.0;
+    }
   }
   return deficient;
 }
@@ -232,8 +258,9 @@ Reference::Errors Reference::iterate(const Batch& batch, const Control& control,
                         : squares > 0.0         ? step / std::sqrt(squares)
                                                 : 0.0;
   for (std::size_t i = 0; i < centres_.size(); ++i) {
-    centres_[i] -= factor * slope.centres[i];
-    widths_[i] = std::max(widths_[i] - factor * slope.widths[i], static_cast<double>(control.minimum_width));
+    centres_[i] = rounded(centres_[i] - factor * slope.centres[i], kBitsOfParameters);
+    widths_[i] = rounded(std::max(widths_[i] - factor * slope.widths[i], static_cast<double>(control.minimum_width)),
+                         kBitsOfParameters);
   }
   return errors;
 }

@@ -16,9 +16,14 @@ struct Batch {
   std::span<const float> targets;  ///< N x L
 };
 
+/// `kernels`: consequents, centres and widths are rounded as float32 is, and logarithms of activations, activations and
+/// outputs as what takes several operations in float32: to 21 and 22 bits. How far this is from float64 is how well
+/// float32 determines a result.
+enum class Rounding { none, kernels };
+
 class Reference {
  public:
-  explicit Reference(const System& system);
+  explicit Reference(const System& system, Rounding rounding = Rounding::none);
 
   [[nodiscard]] std::int64_t rules() const { return static_cast<std::int64_t>(centres_.size()) / dim_; }
 
@@ -62,7 +67,10 @@ class Reference {
   [[nodiscard]] Gradient gradient(const Batch& batch, std::span<const double> phi, std::span<const double> y) const;
   /// theta_k (1, x) for every output.
   [[nodiscard]] std::vector<double> consequent(std::int64_t rule, std::span<const float> x) const;
+  /// `value` with so many bits, where kernels round.
+  [[nodiscard]] double rounded(double value, int bits) const;
 
+  Rounding rounding_;
   std::int64_t dim_, outputs_;
   int order_;
   std::vector<double> centres_, widths_, consequents_;

@@ -24,6 +24,9 @@ struct System {
   [[nodiscard]] std::int64_t unknowns() const { return rules() * terms(); }      ///< P, of one least squares problem
 };
 
+/// Largest P that a plan is made for: Phi^T Phi has 512 MiB then.
+inline constexpr std::int64_t kMostUnknowns = 8192;
+
 /// Problem sizes of the families: "rules", "dim", "outputs", "rows".
 [[nodiscard]] Problem problem(std::int64_t rules, std::int64_t dim, std::int64_t outputs, std::int64_t rows);
 [[nodiscard]] const std::vector<Axis>& problem_axes();

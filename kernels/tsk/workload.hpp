@@ -33,8 +33,9 @@ struct Outcome {
   Progress progress{};
   std::vector<double> errors;  ///< [iterations][2]
 };
-/// Against the reference: every error within 1 %; the change of all centres and widths, the norm of the difference at
-/// most 1 % of the norm of the change; the best system has the error that it was kept for.
+/// Against the reference: every error within 1 %, of rows held back too; the change of all centres and widths, the norm
+/// of the difference at most 1 % of the norm of the change; the best system has the error that it was kept for. Where
+/// float32 does not determine a number so well, which Rounding::kernels tells, more is allowed for that number alone.
 [[nodiscard]] Accuracy compare(const Workload& workload, const Outcome& outcome);
 
 }  // namespace heddle::tsk

@@ -66,6 +66,13 @@ std::unique_ptr<Device> open_device(const std::string& label) {
                                                              labels.empty() ? "(none can be used)" : labels));
 }
 
+DeviceFailure lost_block(std::string_view device) {
+  return {Status::hang,
+          fmt::format("{}: a block of a resident kernel did not answer for seconds, found the GPU taken by "
+                      "other work; run again, or choose another device",
+                      device)};
+}
+
 std::string first_complaint(const std::string& log) {
   const std::size_t error = log.find("error");
   const std::size_t begin = error == std::string::npos ? 0 : log.rfind('\n', error) + 1;

@@ -29,6 +29,9 @@ class DeviceFailure : public Error {
   Status status_;
 };
 
+/// For a kernel whose blocks wait for each other, when one waited in vain.
+[[nodiscard]] DeviceFailure lost_block(std::string_view device);
+
 /// Device memory. Owned by whoever holds the pointer; must not outlive its device. Calls from one thread at a time.
 class Memory {
  public:

@@ -82,6 +82,46 @@ std::string Option::expected() const {
                      exclusive_minimum ? "above" : "from", print(minimum), print(maximum));
 }
 
+std::vector<Option> with_common_options(std::vector<Option> own, const CommonOptions& common) {
+  using enum Option::Kind;
+  own.insert(own.begin(), {.name = "epochs",
+                           .kind = integer,
+                           .default_value = common.epochs,
+                           .meaning = common.epochs_meaning + ", those of a resumed model counted",
+                           .minimum = 1,
+                           .maximum = 1e6});
+  for (Option& option : std::vector<Option>{{.name = "scale",
+                        .kind = choice,
+                        .default_value = "minmax",
+                        .meaning = "map of the inputs, made from the training rows",
+                        .choices = {"none", "minmax", "zscore"}},
+                                            {.name = "seed",
+                                            .kind = integer,
+                                            .default_value = "1",
+                                            .meaning = common.seed_meaning,
+                                            .minimum = 0,
+                                            .maximum = 9007199254740992.0},
+                                            {.name = "validation",
+                                            .default_value = "0",
+                                            .meaning = "fraction of the training rows kept back to find the best epoch",
+                                            .minimum = 0,
+                                            .maximum = 0.9},
+                                            {.name = "patience",
+                                            .kind = integer,
+                                            .default_value = common.patience,
+                                            .meaning = "epochs without a better validation error before training ends",
+                                            .minimum = 1,
+                                            .maximum = 1e6},
+                                            {.name = "target-error",
+                                            .default_value = "0",
+                                            .meaning = "training ends at this mean error; 0: never",
+                                            .minimum = 0,
+                                            .maximum = kLargeNumber}}) {
+    own.push_back(std::move(option));
+  }
+  return own;
+}
+
 OptionValues::OptionValues(std::vector<Option> declared) : declared_(std::move(declared)) {}
 
 const Option& OptionValues::find(std::string_view name) const {

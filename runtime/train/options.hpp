@@ -24,6 +24,18 @@ struct Option {
   [[nodiscard]] std::string expected() const;
 };
 
+/// What the options that every trainer has say for one of them.
+struct CommonOptions {
+  std::string epochs, epochs_meaning;  ///< default, and what an epoch is
+  std::string seed_meaning;            ///< "of the order of the rows"
+  std::string patience;                ///< default
+};
+/// A trainer's own options among those that all have: epochs, scale, seed, validation, patience,
+/// target-error.
+[[nodiscard]] std::vector<Option> with_common_options(std::vector<Option> own, const CommonOptions& common);
+/// The end of ranges that have none.
+inline constexpr double kLargeNumber = 1e30;
+
 /// Values for declared options; what was not set has its default.
 class OptionValues {
  public:

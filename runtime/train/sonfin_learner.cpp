@@ -116,11 +116,7 @@ void SonfinLearner::load(std::size_t rung, const sonfin::Network& network) {
 bool SonfinLearner::advance() {
   const auto start = std::chrono::steady_clock::now();
   launch_some();
-  if (progress_.halted == sonfin::kLostBlock) {
-    throw DeviceFailure(Status::hang, device_.label() +
-                                          ": a block of a resident kernel did not answer for seconds, found the GPU "
-                                          "taken by other work; run again, or choose another device");
-  }
+  if (progress_.halted == sonfin::kLostBlock) throw lost_block(device_.label());
   if (progress_.halted != 0) {
     const std::size_t next = std::max(rung_ + 1, ladder_.at(progress_.rules + 1));
     if (next >= executions_.size()) throw Error(ErrorKind::bug, "a kernel wants more rules than the cap allows");

@@ -3,21 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "heddle/runtime/train/shuffle.hpp"
 #include "heddle/runtime/train/sonfin_learner.hpp"
 #include "heddle/runtime/train/sonfin_options.hpp"
-#include "heddle/runtime/train/training_data.hpp"
+#include "heddle/runtime/train/training_session.hpp"
 
 namespace heddle {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 bool finite(const std::vector<float>& values) {
   return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
@@ -26,22 +25,12 @@ bool finite(const sonfin::Network& network) {
   return finite(network.centres) && finite(network.widths) && finite(network.consequents);
 }
 
-OptionValues checked_options(const TrainingJob& job) {
-  // Of another trainer's model not even the options have a meaning: check_options() says so.
-  const bool own = job.resume != nullptr && job.resume->training.trainer == "sonfin";
-  OptionValues options = own ? with_options_of(*job.resume, job.options) : job.options;
-  check_options(job, options, "sonfin");
-  return options;
-}
-
-Model new_model(const Dataset& learn, const OptionValues& options) {
-  Model model = model_for(learn, options, "sonfin");
-  model.training.log_threshold = std::log(options.number("threshold"));
-  return model;
-}
-
-Model resumed_model(const TrainingJob& job, const Dataset& learn, const OptionValues& options) {
-  Model model = *job.resume;
+/// Where a run begins: a new model's threshold, or what a resumed one has to agree with.
+void check_start(Model& model, const TrainingJob& job, const Dataset& learn, const OptionValues& options) {
+  if (job.resume == nullptr || job.options.is_set("threshold")) {
+    model.training.log_threshold = std::log(options.number("threshold"));
+  }
+  if (job.resume == nullptr) return;
   if (options.integer("max-rules") < model.network.rules()) {
     throw Error(ErrorKind::usage, fmt::format("--max-rules: found {}, expected at least {} as in the model",
                                               options.word("max-rules"), model.network.rules()));
@@ -52,43 +41,27 @@ Model resumed_model(const TrainingJob& job, const Dataset& learn, const OptionVa
                             "after {} rows of an epoch",
                             learn.source, learn.rows(), model.training.position));
   }
-  if (job.options.is_set("threshold")) model.training.log_threshold = std::log(options.number("threshold"));
-  return model;
 }
 
-/// One call of train(). The model it works on has the network of the moment; the best one is kept beside it.
-class Session {
+LearningRows first_rows(Model& model, const TrainingJob& job, const Dataset& learn, const OptionValues& options) {
+  check_start(model, job, learn, options);
+  return learning_rows(model, learn);
+}
+
+/// The model it works on has the network of the moment; the best one is kept beside it.
+class Session : private TrainingSession {
  public:
   Session(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
           const TrainingObserver& observer)
-      : observer_(observer),
-        test_(job.test),
-        options_(checked_options(job)),
-        seed_(static_cast<std::uint64_t>(options_.integer("seed"))),
-        parts_(part_data(checked_data(job), options_.number("validation"), seed_)),
-        model_(job.resume != nullptr ? resumed_model(job, learn(), options_) : new_model(learn(), options_)),
-        rows_{.dim = learn().dim,
-              .outputs = learn().outputs(),
-              .rows = model_.inputs.apply(learn().inputs),
-              .targets = network_targets(model_, learn())},
+      : TrainingSession(job, observer, training_options(job, "sonfin"), "sonfin"),
+        rows_(first_rows(model_, job, learn(), options_)),
         learner_(device, profiles, rows_, options_.integer("max-rules"), observer.notice) {
-    if (validating() || test_ != nullptr) {
-      predictor_.emplace(device, profiles, rows_.dim, rows_.outputs, options_.integer("max-rules"), observer.notice);
-    }
+    open_predictor(device, profiles, rows_.outputs, options_.integer("max-rules"));
     model_.hyperparameters = hyperparameters(options_, spread(rows_.rows, rows_.dim));
+    begin(device);
     TrainingState& state = model_.training;
-    // Errors on other validation rows, or on none, say nothing about the best epoch so far.
-    const auto split = state.options.find("validation");
-    const bool same_split = validating() && state.seed == seed_ && split != state.options.end() &&
-                            split->second == options_.word("validation");
-    sign(model_, options_, device, learn());
-    if (state.best_epoch > 0 && same_split) best_ = model_.network;
+    if (state.best_epoch > 0) best_ = model_.network;
     if (state.last) model_.network = *std::exchange(state.last, std::nullopt);
-    if (!same_split) {
-      state.best_epoch = 0;
-      state.best_error = 0.0;
-      state.epochs_without_improvement = 0;
-    }
   }
 
   TrainingResult run() {
@@ -101,10 +74,6 @@ class Session {
   }
 
  private:
-  [[nodiscard]] const Dataset& learn() const { return parts_.learn(); }
-  [[nodiscard]] bool validating() const { return parts_.validation.rows() > 0; }
-  [[nodiscard]] bool stop() const { return observer_.stop && observer_.stop(); }
-
   /// The rest of the present epoch; says how training ends if it ends here.
   std::optional<Ending> epoch() {
     const auto start = Clock::now();
@@ -174,33 +143,17 @@ class Session {
                                  .tier = rung.candidate.tier,
                                  .samples = use.samples});
     }
-    if (validating()) {
-      report.validation = score(model_, parts_.validation, predict(*predictor_, model_, parts_.validation));
-      compare_with_best(report.validation->error);
-    }
-    if (test_ != nullptr) report.test = score(model_, *test_, predict(*predictor_, model_, *test_));
-    report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-
-    EpochRecord record{.epoch = report.epoch,
-                       .rules = report.rules,
-                       .samples = report.samples,
-                       .train_error = report.train_error,
-                       .validation_error = {},
-                       .validation_value = {},
-                       .test_error = {},
-                       .test_value = {},
-                       .microseconds_per_sample = report.microseconds_per_sample};
-    if (report.validation) {
-      record.validation_error = report.validation->error;
-      record.validation_value = report.validation->value;
-    }
-    if (report.test) {
-      record.test_error = report.test->error;
-      record.test_value = report.test->value;
-    }
-    state.history.push_back(record);
-    reports_.push_back(report);
-    if (observer_.epoch) observer_.epoch(report);
+    state.history.push_back({.epoch = report.epoch,
+                             .rules = report.rules,
+                             .samples = report.samples,
+                             .train_error = report.train_error,
+                             .validation_error = {},
+                             .validation_value = {},
+                             .test_error = {},
+                             .test_value = {},
+                             .microseconds_per_sample = report.microseconds_per_sample});
+    tell(std::move(report), start);
+    if (validating()) compare_with_best(*state.history.back().validation_error);
   }
 
   void compare_with_best(double error) {
@@ -217,35 +170,21 @@ class Session {
 
   TrainingResult finish(Ending ending) {
     TrainingState& state = model_.training;
-    TrainingResult result{.model = {}, .epochs = std::move(reports_), .test = {}, .ending = ending, .message = {}};
-    switch (ending) {
-      case Ending::completed:
-        break;
-      case Ending::target_reached:
-        result.message = fmt::format("the train error {:.6g} reached the target after {} epochs",
-                                     state.history.back().train_error, state.epochs);
-        break;
-      case Ending::no_improvement:
-        result.message = fmt::format("no better validation error for {} epochs: the model is that of epoch {}",
-                                     state.epochs_without_improvement, state.best_epoch);
-        break;
-      case Ending::stopped:
-        result.message = fmt::format("stopped after {} epochs and {} of {} rows of the next", state.epochs,
-                                     state.position, rows_.count());
-        break;
-      case Ending::diverged:
-        result.message = divergence();
-        break;
+    std::string message = line_about(ending);
+    if (ending == Ending::stopped) {
+      message = fmt::format("stopped after {} epochs and {} of {} rows of the next", state.epochs, state.position,
+                            rows_.count());
     }
-    for (const EpochReport& report : result.epochs) {
-      if (!best_ || report.epoch == state.best_epoch) result.test = report.test;
+    if (ending == Ending::diverged) message = divergence();
+    std::optional<Score> test;
+    for (const EpochReport& report : reports_) {
+      if (!best_ || report.epoch == state.best_epoch) test = report.test;
     }
     // The network of the moment goes along where it is not the best, for a run that goes on from here.
     if (best_ && (state.best_epoch != state.epochs || state.position > 0)) {
       state.last = std::exchange(model_.network, std::move(*best_));
     }
-    result.model = std::move(model_);
-    return result;
+    return result(ending, std::move(message), test);
   }
 
   [[nodiscard]] std::string divergence() const {
@@ -258,17 +197,9 @@ class Session {
     return line;
   }
 
-  const TrainingObserver& observer_;
-  const Dataset* test_;
-  OptionValues options_;
-  std::uint64_t seed_;
-  DataParts parts_;
-  Model model_;
   LearningRows rows_;
   SonfinLearner learner_;
-  std::optional<Predictor> predictor_;
   std::optional<sonfin::Network> best_;
-  std::vector<EpochReport> reports_;
 };
 
 class SonfinTrainer final : public Trainer {

@@ -92,11 +92,11 @@ DataParts part_data(const Dataset& data, double fraction, std::uint64_t seed) {
           .validation = select(data, all.first(static_cast<std::size_t>(kept_back)))};
 }
 
-OptionValues with_options_of(const Model& resumed, OptionValues options) {
-  for (const auto& [name, value] : resumed.training.options) {
-    if (!options.is_set(name)) options.set(name, value);
-  }
-  return options;
+LearningRows learning_rows(const Model& model, const Dataset& data) {
+  return {.dim = data.dim,
+          .outputs = data.outputs(),
+          .rows = model.inputs.apply(data.inputs),
+          .targets = network_targets(model, data)};
 }
 
 Model model_for(const Dataset& learn, const OptionValues& options, std::string trainer) {
@@ -121,11 +121,18 @@ void sign(Model& model, const OptionValues& options, const Device& device, const
                       {"data", learn.source}};
 }
 
-void check_options(const TrainingJob& job, const OptionValues& options, std::string_view trainer) {
+OptionValues training_options(const TrainingJob& job, std::string_view trainer) {
+  OptionValues options = job.options;
+  // Of another trainer's model not even the options have a meaning.
+  if (job.resume != nullptr && job.resume->training.trainer == trainer) {
+    for (const auto& [name, value] : job.resume->training.options) {
+      if (!options.is_set(name)) options.set(name, value);
+    }
+  }
   if (job.options.is_set("patience") && options.number("validation") == 0.0) {
     throw Error(ErrorKind::usage, "--patience: found it without --validation, expected both or none");
   }
-  if (job.resume == nullptr) return;
+  if (job.resume == nullptr) return options;
   const Model& model = *job.resume;
   const auto contradicts = [](std::string_view option, std::string_view found, std::string_view expected) {
     throw Error(ErrorKind::usage, fmt::format("--{}: found {}, expected {} as in the model", option, found, expected));
@@ -137,6 +144,7 @@ void check_options(const TrainingJob& job, const OptionValues& options, std::str
   if (options.integer("epochs") <= model.training.epochs) {
     contradicts("epochs", options.word("epochs"), fmt::format("more than the {} done already,", model.training.epochs));
   }
+  return options;
 }
 
 }  // namespace heddle

@@ -22,7 +22,8 @@ std::span<const std::byte> bytes(const T& value) {
 TskLearner::TskLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows,
                        const tsk::System& system, const tsk::Control& control, std::int64_t iterations,
                        const Notice& notice)
-    : like_(system),
+    : device_(device),
+      like_(system),
       control_(control),
       dispatcher_(device.identity(), tsk::train_family(system.order), profiles),
       ladder_(device, dispatcher_, {tsk::problem(system.rules(), rows.dim, rows.outputs, rows.count())}, notice) {
@@ -62,6 +63,7 @@ std::vector<TskLearner::Errors> TskLearner::advance(std::int64_t end) {
   execution_->launch();
   execution_->synchronize();
   execution_->memory("progress").read(std::as_writable_bytes(std::span(&progress_, 1)));
+  if (progress_.halted == tsk::kLostBlock) throw lost_block(device_.label());
   Memory& memory = execution_->memory("errors");
   const auto& plan = execution_->plan();
   std::vector<double> slots(

@@ -39,6 +39,7 @@ class TskLearner {
  private:
   [[nodiscard]] tsk::System read(const char* centres, const char* widths, const char* consequents);
 
+  Device& device_;
   tsk::System like_;  // sizes
   tsk::Control control_;
   tsk::Progress progress_{};

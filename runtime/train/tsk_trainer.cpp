@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <numbers>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "heddle/kernels/tsk/train.hpp"
-#include "heddle/runtime/train/training_data.hpp"
+#include "heddle/runtime/train/training_session.hpp"
 #include "heddle/runtime/train/tsk_learner.hpp"
 #include "heddle/runtime/train/tsk_options.hpp"
 #include "heddle/runtime/train/tsk_start.hpp"
@@ -17,10 +17,6 @@
 namespace heddle {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr std::int64_t kMostUnknowns = 8192;
 
 /// Models have the widths of exp(-((x - m) / sigma)^2), without the factor 1/2.
 sonfin::Network network(const tsk::System& system) {
@@ -68,10 +64,8 @@ tsk::Progress progress_of(const TrainingState& state) {
 }
 
 OptionValues checked_options(const TrainingJob& job) {
-  const bool own = job.resume != nullptr && job.resume->training.trainer == "tsk";
-  OptionValues options = own ? with_options_of(*job.resume, job.options) : job.options;
-  check_options(job, options, "tsk");
-  if (own) {
+  OptionValues options = training_options(job, "tsk");
+  if (job.resume != nullptr) {
     for (const char* fixed : {"sets", "rules", "consequents"}) {
       const auto taught = job.resume->training.options.find(fixed);
       if (taught != job.resume->training.options.end() && options.word(fixed) != taught->second) {
@@ -104,7 +98,7 @@ tsk::System first_system(const OptionValues& options, const LearningRows& rows, 
   const std::vector<std::int64_t> sets = sets_of(options, rows.dim);
   const bool linear = options.word("consequents") == "linear";
   const std::int64_t terms = linear ? rows.dim + 1 : 1;
-  const std::int64_t most = std::max<std::int64_t>(kMostUnknowns / terms, 1);
+  const std::int64_t most = std::max<std::int64_t>(tsk::kMostUnknowns / terms, 1);
   const std::int64_t rules = options.integer("rules") > 0 ? options.integer("rules") : 16;
   tsk::System first;
   if (!sets.empty()) {
@@ -114,17 +108,17 @@ tsk::System first_system(const OptionValues& options, const LearningRows& rows, 
       throw Error(ErrorKind::usage,
                   fmt::format("--rules: {} rules with {} numbers a consequent are {} unknowns, expected "
                               "at most {}",
-                              rules, terms, rules * terms, kMostUnknowns));
+                              rules, terms, rules * terms, tsk::kMostUnknowns));
     }
     first = clusters(x, rows.dim, rules, seed);
   }
   first.outputs = rows.outputs;
   first.order = linear ? 1 : 0;
-  if (first.unknowns() > kMostUnknowns) {
+  if (first.unknowns() > tsk::kMostUnknowns) {
     throw Error(ErrorKind::usage,
                 fmt::format("--consequents linear: {} rules over {} inputs are {} unknowns, expected at "
                             "most {}",
-                            first.rules(), rows.dim, first.unknowns(), kMostUnknowns));
+                            first.rules(), rows.dim, first.unknowns(), tsk::kMostUnknowns));
   }
   const auto least = static_cast<float>(options.number("minimum-width"));
   for (float& width : first.widths) width = std::max(width, least);
@@ -133,56 +127,39 @@ tsk::System first_system(const OptionValues& options, const LearningRows& rows, 
 }
 
 /// The rows learnt, then those held back.
-LearningRows learning_rows(const Model& model, const DataParts& parts) {
-  LearningRows rows{.dim = parts.learn().dim,
-                    .outputs = parts.learn().outputs(),
-                    .rows = model.inputs.apply(parts.learn().inputs),
-                    .targets = network_targets(model, parts.learn())};
+LearningRows all_rows(const Model& model, const DataParts& parts) {
+  LearningRows rows = learning_rows(model, parts.learn());
   if (parts.validation.rows() > 0) {
-    const std::vector<float> inputs = model.inputs.apply(parts.validation.inputs);
-    const std::vector<float> targets = network_targets(model, parts.validation);
-    rows.rows.insert(rows.rows.end(), inputs.begin(), inputs.end());
-    rows.targets.insert(rows.targets.end(), targets.begin(), targets.end());
+    const LearningRows held_back = learning_rows(model, parts.validation);
+    rows.rows.insert(rows.rows.end(), held_back.rows.begin(), held_back.rows.end());
+    rows.targets.insert(rows.targets.end(), held_back.targets.begin(), held_back.targets.end());
   }
   return rows;
 }
 
-/// One call of train().
-class Session {
+/// The model it works on has the best system so far; the one of the moment is on the device.
+class Session : private TrainingSession {
  public:
   Session(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
           const TrainingObserver& observer)
-      : observer_(observer),
-        test_(job.test),
-        options_(checked_options(job)),
-        seed_(static_cast<std::uint64_t>(options_.integer("seed"))),
-        parts_(part_data(checked_data(job), options_.number("validation"), seed_)),
-        model_(job.resume != nullptr ? *job.resume : model_for(parts_.learn(), options_, "tsk")),
-        rows_(learning_rows(model_, parts_)),
-        learnt_(parts_.learn().rows()),
+      : TrainingSession(job, observer, checked_options(job), "tsk"),
+        rows_(all_rows(model_, parts_)),
+        learnt_(learn().rows()),
         system_(first(job)),
         learner_(device, profiles, rows_, system_, control(), interval(), observer.notice) {
-    if (test_ != nullptr || validating()) {
-      predictor_.emplace(device, profiles, rows_.dim, network(system_).numbers(), system_.rules(), observer.notice);
-    }
+    begin(device);
     tsk::Progress progress = tsk::first_progress(options_.number("step-size"));
     tsk::System best = system_;
-    TrainingState& state = model_.training;
     if (job.resume != nullptr) {
       best = system(job.resume->network);
-      // Errors on other rows say nothing about the best system so far.
-      const auto split = state.options.find("validation");
-      const bool same = split != state.options.end() && split->second == options_.word("validation") &&
-                        (state.seed == seed_ || !validating());
-      if (!same) state.best_epoch = 0;
-      progress = progress_of(state);
+      progress = progress_of(model_.training);
       if (job.options.is_set("step-size")) progress.step = options_.number("step-size");
     }
-    sign(model_, options_, device, parts_.learn());
     learner_.begin(system_, best, progress);
-    if (observer.notice && system_.unknowns() > learnt_) {
-      observer.notice(fmt::format("{} rules have {} unknowns, more than the {} rows learnt: a ridge makes up for it",
-                                  system_.rules(), system_.unknowns(), learnt_));
+    open_predictor(device, profiles, network(system_).numbers(), system_.rules());
+    if (system_.unknowns() > learnt_) {
+      notice(fmt::format("{} rules have {} unknowns, more than the {} rows learnt: a ridge makes up for it",
+                         system_.rules(), system_.unknowns(), learnt_));
     }
   }
 
@@ -196,7 +173,6 @@ class Session {
   }
 
  private:
-  [[nodiscard]] bool validating() const { return parts_.validation.rows() > 0; }
   [[nodiscard]] std::int64_t interval() const {
     const std::int64_t asked = options_.integer("report");
     return asked > 0 ? asked : std::max<std::int64_t>(1, options_.integer("epochs") / 10);
@@ -235,10 +211,7 @@ class Session {
                             .samples = learnt_,
                             .rules = system_.rules()});
       }
-      if (ending == Ending::completed && state.epochs < options_.integer("epochs") && observer_.stop &&
-          observer_.stop()) {
-        ending = Ending::stopped;
-      }
+      if (ending == Ending::completed && state.epochs < options_.integer("epochs") && stop()) ending = Ending::stopped;
     }
     if (state.epochs > before) report(before, seconds, start);
     return ending;
@@ -283,25 +256,12 @@ class Session {
                                .configuration = candidate.configuration.text(),
                                .tier = candidate.tier,
                                .samples = report.samples});
-    if (validating()) {
-      report.validation = score(model_, parts_.validation, predict(*predictor_, model_, parts_.validation));
-      state.history.back().validation_value = report.validation->value;
-    }
-    if (test_ != nullptr) {
-      report.test = score(model_, *test_, predict(*predictor_, model_, *test_));
-      state.history.back().test_error = report.test->error;
-      state.history.back().test_value = report.test->value;
-    }
-    report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    reports_.push_back(report);
-    if (observer_.epoch) observer_.epoch(report);
+    tell(std::move(report), start);
   }
 
   TrainingResult finish(Ending ending) {
     const tsk::Progress& progress = learner_.progress();
     TrainingState& state = model_.training;
-    TrainingResult result{.model = {}, .epochs = std::move(reports_), .test = {}, .ending = ending, .message = {}};
-    if (!result.epochs.empty()) result.test = result.epochs.back().test;
     if (progress.best_iteration == 0) {
       throw Error(ErrorKind::usage,
                   "the first least squares have no finite solution: a larger --ridge or fewer rules may help");
@@ -311,52 +271,30 @@ class Session {
     state.epochs_without_improvement = state.epochs - state.best_epoch;
     state.numbers = numbers(progress);
     state.last = network(learner_.system());
-    switch (ending) {
-      case Ending::completed:
-        break;
-      case Ending::target_reached:
-        result.message = fmt::format("the train error {:.6g} reached the target after {} epochs",
-                                     state.history.back().train_error, state.epochs);
-        break;
-      case Ending::no_improvement:
-        result.message = fmt::format("no better validation error for {} epochs: the model is that of epoch {}",
-                                     state.epochs_without_improvement, state.best_epoch);
-        break;
-      case Ending::stopped:
-        result.message = fmt::format("stopped after {} epochs", state.epochs);
-        break;
-      case Ending::diverged:
-        result.message = fmt::format(
-            "training diverged in epoch {}: a smaller --step-size (now {}) or --rate (now {}) or a "
-            "larger --ridge may help",
-            state.epochs + 1, options_.word("step-size"), options_.word("rate"));
-        // What went wrong is no place to go on from.
-        state.last.reset();
-        break;
+    std::string message = line_about(ending);
+    if (ending == Ending::stopped) message = fmt::format("stopped after {} epochs", state.epochs);
+    if (ending == Ending::diverged) {
+      message = fmt::format(
+          "training diverged in epoch {}: a smaller --step-size (now {}) or --rate (now {}) or a larger --ridge may "
+          "help",
+          state.epochs + 1, options_.word("step-size"), options_.word("rate"));
+      state.last.reset();  // what went wrong is no place to go on from
     }
-    if (observer_.notice && progress.ridges > 0) {
-      observer_.notice(
+    if (progress.ridges > 0) {
+      notice(
           fmt::format("in {} of {} epochs the activations did not determine all consequents (rules that no "
                       "row fires, inputs that say the same): a small ridge was added; fewer rules, or --ridge, "
                       "settle it",
                       progress.ridges, state.epochs));
     }
-    result.model = std::move(model_);
-    return result;
+    const std::optional<Score> test = reports_.empty() ? std::nullopt : reports_.back().test;
+    return result(ending, std::move(message), test);
   }
 
-  const TrainingObserver& observer_;
-  const Dataset* test_;
-  OptionValues options_;
-  std::uint64_t seed_;
-  DataParts parts_;
-  Model model_;
   LearningRows rows_;
   std::int64_t learnt_;
   tsk::System system_;  // at the start
   TskLearner learner_;
-  std::optional<Predictor> predictor_;
-  std::vector<EpochReport> reports_;
 };
 
 class TskTrainer final : public Trainer {

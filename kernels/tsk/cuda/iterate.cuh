@@ -1,6 +1,7 @@
 // Iterations of batch least squares and gradient on a GPU. Formulas: docs/design.md, "Batch least squares and
 // gradient".
 //
+//   scheme = resident blocks that run at the same time do many iterations in one launch: resident.cuh
 //   scheme = block    one block does many iterations in one launch: iterate_block
 //   scheme = graph    an iteration is accumulate_rows -> gather_products -> solve_products -> descend_rows ->
 //                     gather_gradient -> take_step, captured; where activations are kept, the kernels of kept.cuh take
@@ -23,6 +24,7 @@
 
 #include "heddle/kernels/tsk/cuda/finish.cuh"
 #include "heddle/kernels/tsk/cuda/kept.cuh"
+#include "heddle/kernels/tsk/cuda/resident.cuh"
 #include "heddle/kernels/tsk/cuda/sample.cuh"
 
 namespace heddle::tsk {

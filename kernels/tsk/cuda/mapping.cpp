@@ -33,6 +33,7 @@ bool is(const Configuration& c, const char* parameter, std::string_view word) {
 }
 /// Whether both passes compute the activations in shared memory.
 bool recomputes(const Configuration& c) { return is(c, "scheme", "block") || is(c, "storage", "recomputed"); }
+bool is_resident(const Configuration& c) { return is(c, "scheme", "resident"); }
 bool solves_in_block(const Configuration& c) { return is(c, "scheme", "block") || is(c, "solver", "block"); }
 
 /// The numbers of a problem.
@@ -79,6 +80,38 @@ struct Tile {
   }
 };
 
+/// Of the blocks that do all iterations in one launch: resident.cuh.
+struct Resident {
+  Resident(const Configuration& c, const Sizes& sizes)
+      : threads(c.number("block_size")),
+        blocks(c.number("blocks")),
+        eights(ceil_div(sizes.columns, 8)),
+        rules(ceil_div(sizes.rules, 8)),
+        most(std::max(sizes.columns * (sizes.columns + 1) / 2, 2 * sizes.tasks + 2)),
+        packets(blocks * ceil_div(most, blocks) * blocks + kReplicas * most) {
+    const std::int64_t warps = threads / kWarp, side = ceil_div(8 * eights, 16) * 16;
+    shared_bytes =
+        8 * (std::max(warps * eights * (eights + 1) / 2 * 64, warps * 4 * (2 * sizes.tasks + 2)) + most + 3 * side) +
+        4 * (4 * sizes.tasks + 2 * sizes.unknowns * sizes.outputs + (sizes.terms > 1 ? warps * 4 * sizes.rules : 0));
+  }
+  static constexpr std::int64_t kReplicas = 8;      // in grid_sums.cuh
+  static constexpr std::int64_t kMostBlocks = 192;  // kPolls of a warp there
+  /// In a thread's registers: the normal equations in one pass; antecedents and slopes of its rules in the other.
+  [[nodiscard]] std::int64_t registers(std::int64_t dim) const {
+    return 56 + std::max(2 * eights * (eights + 1) + 2 * rules * dim, 8 * rules * dim);
+  }
+  std::int64_t threads, blocks, eights, rules, most, packets, shared_bytes = 0;
+};
+
+/// A block on every multiprocessor, or fewer: numbers of blocks, falling.
+std::vector<std::int64_t> resident_blocks(const DeviceIdentity& device) {
+  std::vector<std::int64_t> counts{std::clamp<std::int64_t>(device.units, 1, Resident::kMostBlocks)};
+  for (std::int64_t count = 128; count >= 1; count /= 2) {
+    if (count < counts.front()) counts.push_back(count);
+  }
+  return counts;
+}
+
 std::int64_t sample_block(const Sizes& sizes) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(sizes.rules, kWarp))));
 }
@@ -103,6 +136,10 @@ class Builder {
   Plan build() {
     if (is(c_, "scheme", "block")) {
       block();
+      return std::move(plan_);
+    }
+    if (is_resident(c_)) {
+      resident();
       return std::move(plan_);
     }
     if (is(c_, "scheme", "sample")) {
@@ -169,6 +206,22 @@ class Builder {
            {iterations_, sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, tile.pitch(sizes_),
             Tile::phi_pitch(sizes_), gram_pitch_},
            Divides::yes);
+  }
+
+  void resident() {
+    constexpr std::int64_t kEmpty = 256;  // threads that empty the packets
+    const Resident shape(c_, sizes_);
+    scratch("packets", 16 * shape.packets);
+    launch("tsk::begin_resident", {ceil_div(shape.packets, kEmpty), 1}, kEmpty, 0,
+           {at("packets"), whole(shape.packets), at("progress"), at("before")}, {});
+    launch(fmt::format("tsk::iterate_resident<{}, {}, {}, {}, {}>", shape.threads, shape.eights, shape.rules,
+                       sizes_.dim, sizes_.terms > 1 ? 1 : 0),
+           {shape.blocks, 1}, shape.threads, shape.shared_bytes,
+           {at("rows"), at("targets"), at("centres"), at("widths"), at("consequents"), at("best_centres"),
+            at("best_widths"), at("best_consequents"), at("control"), at("before"), at("progress"), at("errors"),
+            at("packets")},
+           {shape.most, iterations_, sizes_.outputs, sizes_.rules}, Divides::yes);
+    plan_.launches.back().resident = shape.blocks > 1;
   }
 
   void recomputed() {
@@ -302,12 +355,14 @@ class CudaMapping final : public Mapping {
 
   SearchSpace space(const DeviceIdentity& device, int order) const override {
     const auto graph = [](const Configuration& c) { return is(c, "scheme", "graph"); };
+    const std::vector<std::int64_t> counts = resident_blocks(device);
     return {
         device,
         {{.name = "scheme",
-          .values = words({"graph", "block", "sample"}),
-          .meaning = "kernels that follow each other; one block that does many iterations in a launch; a block for a "
-                     "row, as published",
+          .values = words({"graph", "resident", "block", "sample"}),
+          .meaning = "kernels that follow each other; blocks that run at the same time and do many iterations in a "
+                     "launch, compiled for the numbers of rules and inputs; one block that does; a block for a row, as "
+                     "published",
           .active = {}},
          {.name = "storage",
           .values = words({"recomputed", "kept"}),
@@ -331,6 +386,14 @@ class CudaMapping final : public Mapping {
           .values = values({1, 2, 4}),
           .meaning = "blocks per multiprocessor that share the rows",
           .active = [](const Configuration& c) { return is(c, "storage", "recomputed"); }},
+         {.name = "block_size",
+          .values = values({256, 128, 512}),
+          .meaning = "threads of a resident block",
+          .active = is_resident},
+         {.name = "blocks",
+          .values = {counts.begin(), counts.end()},
+          .meaning = "resident blocks",
+          .active = is_resident},
          {.name = "solve_size",
           .values = values({256, 128, 512, 1024}),
           .meaning = "threads that solve",
@@ -361,6 +424,17 @@ class CudaMapping final : public Mapping {
                 if (!recomputes(c)) return kCompareBlock / kWarp * (16 + 8 * sizes.outputs) <= on.local_bytes;
                 const Tile tile(c);
                 return std::max(tile.accumulate_bytes(sizes), tile.descend_bytes(sizes)) <= on.local_bytes;
+              }},
+         {.name = "registers and shared memory of a resident block",
+          .last = "blocks",
+          .holds =
+              [order](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+                if (!is_resident(c)) return true;
+                const Sizes sizes(problem, order);
+                const Resident shape(c, sizes);
+                return sizes.columns <= 64 && sizes.dim <= 8 &&
+                       shape.registers(sizes.dim) <= std::min<std::int64_t>(255, 65536 / shape.threads) &&
+                       shape.shared_bytes <= on.local_bytes;
               }},
          {.name = "one block for at most 16384 rows",
           .last = "scheme",
@@ -396,6 +470,14 @@ class CudaMapping final : public Mapping {
 
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem, int order) const override {
     const SearchSpace all = space(device, order);
+    // A block does 128 rows in about the time of an exchange.
+    const std::int64_t affordable = std::max<std::int64_t>(1, problem.at("rows") / 128);
+    for (const std::int64_t blocks : resident_blocks(device)) {
+      if (blocks > affordable) continue;
+      Configuration configuration = all.parse(fmt::format("scheme=resident block_size=256 blocks={}", blocks));
+      if (!all.violated(configuration, problem)) return configuration;
+      break;
+    }
     for (const char* text :
          {"scheme=graph storage=recomputed solver=block tile_rows=64 lanes=4 side=4 blocks_per_unit=1 "
           "solve_size=256 overlap=0",

@@ -7,6 +7,7 @@ std::vector<SourceFile> emulator_sources() {
   for (SourceFile& file : files) {
     if (file.name.ends_with("/kernel/memory.cuh")) file.name = "heddle/kernels/common/memory.cuh";
     if (file.name.ends_with("/kernel/exchange.cuh")) file.name = "heddle/kernels/common/exchange.cuh";
+    if (file.name.ends_with("/kernel/matrix.cuh")) file.name = "heddle/kernels/common/matrix.cuh";
   }
   return files;
 }

@@ -104,25 +104,31 @@ TEST_CASE("step: held back rows decide what is best and when it is enough; infin
   CHECK(lost.iteration == 0);
 }
 
+/// What a device would leave that does what the reference does.
+Outcome outcome_of(const Workload& work, Rounding rounding = Rounding::none) {
+  Reference reference(work.system, rounding);
+  Progress progress = work.progress;
+  Outcome outcome{.system = work.system, .best = work.system, .progress = {}, .errors = {}};
+  for (int i = 0; i < work.control.end; ++i) {
+    const Reference before = reference;
+    const auto errors = reference.iterate({work.rows, work.targets}, work.control, progress);
+    outcome.errors.push_back(errors.learnt);
+    outcome.errors.push_back(errors.held_back);
+    if (progress.best_iteration != i + 1) continue;
+    outcome.best.centres.assign(before.centres().begin(), before.centres().end());
+    outcome.best.widths.assign(before.widths().begin(), before.widths().end());
+    outcome.best.consequents.assign(reference.consequents().begin(), reference.consequents().end());
+  }
+  outcome.progress = progress;
+  outcome.system.centres.assign(reference.centres().begin(), reference.centres().end());
+  outcome.system.widths.assign(reference.widths().begin(), reference.widths().end());
+  return outcome;
+}
+
 TEST_CASE("comparison: what the reference does is accepted, and a wrong step or consequent is not") {
   for (const std::uint64_t seed : {0, 1, 2, 3}) {
     const Workload work = small(1, seed);
-    Reference reference(work.system);
-    Progress progress = work.progress;
-    Outcome outcome{.system = work.system, .best = work.system, .progress = {}, .errors = {}};
-    for (int i = 0; i < work.control.end; ++i) {
-      const Reference before = reference;
-      const auto errors = reference.iterate({work.rows, work.targets}, work.control, progress);
-      outcome.errors.push_back(errors.learnt);
-      outcome.errors.push_back(errors.held_back);
-      if (progress.best_iteration != i + 1) continue;
-      outcome.best.centres.assign(before.centres().begin(), before.centres().end());
-      outcome.best.widths.assign(before.widths().begin(), before.widths().end());
-      outcome.best.consequents.assign(reference.consequents().begin(), reference.consequents().end());
-    }
-    outcome.progress = progress;
-    outcome.system.centres.assign(reference.centres().begin(), reference.centres().end());
-    outcome.system.widths.assign(reference.widths().begin(), reference.widths().end());
+    const Outcome outcome = outcome_of(work);
     CHECK(compare(work, outcome).accepted);
 
     Outcome other = outcome;
@@ -137,6 +143,28 @@ TEST_CASE("comparison: what the reference does is accepted, and a wrong step or 
     other = outcome;
     other.progress.iteration -= 1;
     CHECK_FALSE(compare(work, other).accepted);
+  }
+}
+
+TEST_CASE("comparison: with more unknowns than rows the ridge still decides what is right") {
+  for (const std::uint64_t seed : {2, 3}) {  // with rows held back
+    const Workload work = workload(problem(13, 5, 3, 70), 1, Purpose::verification, seed);
+    REQUIRE(work.system.unknowns() > work.control.rows);
+    const Outcome outcome = outcome_of(work);
+    CHECK(outcome.progress.ridges == work.control.end);
+    CHECK(compare(work, outcome).accepted);
+    CHECK(compare(work, outcome_of(work, Rounding::kernels)).accepted);
+
+    Workload larger = work;  // the ridge that is taken unasked
+    larger.control.ridge = 1000.0F * static_cast<float>(kOwnRidge);
+    const Accuracy other = compare(work, outcome_of(larger));
+    CHECK_FALSE(other.accepted);
+    CHECK(other.message.find("iteration 1") != std::string::npos);
+    for (const std::size_t error : {0, 1}) {  // learnt and held back
+      Outcome wrong = outcome;
+      wrong.errors[error] = wrong.errors[error] * 1.05 + 1e-5;
+      CHECK_FALSE(compare(work, wrong).accepted);
+    }
   }
 }
 

@@ -1,0 +1,124 @@
+// Sums of doubles over the blocks of a grid that all run at once, through packets of global memory. Each block owns
+// some of the elements: all send it their parts of those, it adds them up in the order of the blocks, and sends every
+// block the sum. So a packet is read by one block, or, in one of kReplicas copies, by some.
+//
+//   packets  [owner][element of the owner][block], then [replica][element]
+#pragma once
+
+#include "heddle/kernels/common/exchange.cuh"
+#include "heddle/kernels/common/reduce.cuh"
+
+namespace heddle::tsk {
+
+/// Copies of every sum, so that not all blocks poll the same lines.
+constexpr int kReplicas = 8;
+/// Packets that a thread awaits together; times a warp, the most blocks of a grid.
+constexpr int kPolls = 6;
+
+__device__ __forceinline__ Packet packed(double value, unsigned stamp) {
+  const long long bits = __double_as_longlong(value);
+  return {__uint_as_float(static_cast<unsigned>(bits)), __uint_as_float(static_cast<unsigned>(bits >> 32)), 0.0f,
+          stamp};
+}
+__device__ __forceinline__ double unpacked(const Packet& packet) {
+  return __longlong_as_double(static_cast<long long>(static_cast<unsigned long long>(__float_as_uint(packet.b)) << 32 |
+                                                     __float_as_uint(packet.a)));
+}
+
+template <int Block>
+class GridSums {
+ public:
+  /// `most`: elements of a round. The packets have stamps of 0.
+  __device__ __forceinline__ GridSums(Packet* packets, int most) : packets_(packets), most_(most) {}
+
+  /// A round: sums[e], in shared memory, becomes the sum of part(e) over all blocks, for every e < elements. The whole
+  /// block calls it; the parts may be read once it has begun and not after it, the sums after it. Returns false, in
+  /// every thread of the block, if a block is lost.
+  template <class Part>
+  __device__ __forceinline__ bool add(int elements, const Part& part, double* sums) {
+    constexpr int kWarps = Block / kWarp;
+    const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
+    const int block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
+    if (blocks == 1) {
+      for (int e = thread; e < elements; e += Block) sums[e] = part(e);
+      __syncthreads();
+      return true;
+    }
+    ++stamp_;
+    const int owned = (most_ + blocks - 1) / blocks;
+    for (int e = thread; e < elements; e += Block) {
+      post(packets_ + (e % blocks * owned + e / blocks) * blocks + block, packed(part(e), stamp_));
+    }
+    Packet* const totals = packets_ + blocks * owned * blocks;
+    bool met = true;
+    for (int mine = warp; block + mine * blocks < elements; mine += kWarps) {
+      const Packet* from[kPolls];
+      double value[kPolls];
+#pragma unroll
+      for (int i = 0; i < kPolls; ++i) {
+        const int source = lane + i * kWarp;
+        from[i] = source < blocks ? packets_ + (block * owned + mine) * blocks + source : nullptr;
+      }
+      met = await(from, value) && met;
+      double sum = value[0];
+#pragma unroll
+      for (int i = 1; i < kPolls; ++i) sum += value[i];
+#pragma unroll
+      for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kAllLanes, sum, offset);
+      if (lane < kReplicas) post(totals + lane * most_ + block + mine * blocks, packed(sum, stamp_));
+    }
+    for (int first = thread; first < elements; first += kPolls * Block) {
+      const Packet* from[kPolls];
+      double value[kPolls];
+#pragma unroll
+      for (int i = 0; i < kPolls; ++i) {
+        const int e = first + i * Block;
+        from[i] = e < elements ? totals + block % kReplicas * most_ + e : nullptr;
+      }
+      met = await(from, value) && met;
+#pragma unroll
+      for (int i = 0; i < kPolls; ++i) {
+        if (from[i] != nullptr) sums[first + i * Block] = value[i];
+      }
+    }
+    return __syncthreads_and(met ? 1 : 0) != 0;
+  }
+
+ private:
+  /// Polls the packets that there are until all have this round's stamp; 0 for those that are not there.
+  __device__ __forceinline__ bool await(const Packet* const (&from)[kPolls], double (&value)[kPolls]) const {
+    bool arrived[kPolls];
+#pragma unroll
+    for (int i = 0; i < kPolls; ++i) {
+      arrived[i] = from[i] == nullptr;
+      value[i] = 0.0;
+    }
+    Patience patience;
+    for (bool waits = true; waits;) {
+      Packet seen[kPolls];
+#pragma unroll
+      for (int i = 0; i < kPolls; ++i) {
+        if (!arrived[i]) seen[i] = look(from[i]);
+      }
+      waits = false;
+#pragma unroll
+      for (int i = 0; i < kPolls; ++i) {
+        if (arrived[i]) continue;
+        arrived[i] = seen[i].stamp == stamp_;
+        if (arrived[i]) {
+          value[i] = unpacked(seen[i]);
+        } else {
+          waits = true;
+        }
+      }
+      if (waits && patience.exhausted()) return false;
+    }
+    return true;
+  }
+
+  Packet* packets_;
+  int most_;
+  unsigned stamp_ = 0;
+};
+
+}  // namespace heddle::tsk

@@ -1,0 +1,545 @@
+// All iterations of a run in one launch whose blocks run at the same time: scheme = resident. Formulas: docs/design.md,
+// "Batch least squares and gradient".
+//
+// Every block has all parameters in shared memory, and does everything that does not depend on the rows alike: it is
+// quicker to solve the least squares once more than to wait for who did. Rows are dealt to the warps by fours. Lane l
+// takes row l % 4, and of its rules or columns the (l / 4)th of every eight: so the columns that a lane computes are,
+// as they are, its elements of both factors of the tensor cores' product (kernels/common/matrix.cuh), and the normal
+// equations of a warp grow in registers without passing through memory.
+//
+// | parameter | meaning |
+// |---|---|
+// | Block  | threads |
+// | Eights | of the columns of Phi and Y, rounded up |
+// | Rules  | eights of rules, rounded up |
+// | Dim, Order | D; order of the consequents |
+//
+// | phase | bound by |
+// |---|---|
+// | accumulate: activations and the product | float64 rate |
+// | exchange: (P + L)(P + L + 1) / 2 sums | four trips through L2 |
+// | solve: one pivot after the other | latency of P x (barrier, shared memory, reciprocal, multiply-add) |
+// | descend: activations, errors, gradient | float32 rate |
+// | exchange: 2 K D + 2 sums | four trips through L2 |
+// | step | latency |
+#pragma once
+
+#include "heddle/kernels/common/matrix.cuh"
+#include "heddle/kernels/tsk/cuda/finish.cuh"
+#include "heddle/kernels/tsk/cuda/grid_sums.cuh"
+
+namespace heddle::tsk {
+
+/// Before the iterations: empties their packets, and puts the progress where no block of theirs writes. Grid: enough
+/// threads for all packets.
+__global__ void begin_resident(Packet* packets, int count, const Progress* progress, Progress* before) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < count) packets[i] = {0.0f, 0.0f, 0.0f, 0};
+  if (i == 0) *before = *progress;
+}
+
+template <int Block, int Eights, int Rules, int Dim, int Order>
+class ResidentIterations {
+ public:
+  static constexpr int kWarps = Block / kWarp;
+  static constexpr int kRows = 4;  // of a warp at a time
+  static constexpr int kGroups = kWarp / kRows;
+  static constexpr int kTerms = Order == 0 ? 1 : Dim + 1;
+  static constexpr int kPairs = Eights * (Eights + 1) / 2;
+  static constexpr int kFlush = 8;  // rows of a lane whose slopes are summed in float32
+  // The matrix of the normal equations over the threads of the block.
+  static constexpr int kAcross = 16, kDown = Block / kAcross;
+  static constexpr int kOwnColumns = (kGroups * Eights + kAcross - 1) / kAcross;
+  static constexpr int kSide = kOwnColumns * kAcross;
+  static constexpr int kOwnRows = (kSide + kDown - 1) / kDown;
+  static_assert(Block % kAcross == 0 && Rules <= Eights, "whole rows of threads; every rule has a column");
+
+  __device__ __forceinline__ ResidentIterations(const Batch& batch, const Control& control, Pieces pieces)
+      : batch_(batch), control_(control) {
+    const int tasks = batch.tasks(), numbers = batch.unknowns() * batch.outputs;
+    const int of_product = kWarps * kPairs * kGroups * kGroups, of_slopes = kWarps * kRows * (2 * tasks + 2);
+    const int of_gram = gram_elements(), of_gradient = 2 * tasks + 2;
+    parts_ = pieces.doubles(of_product > of_slopes ? of_product : of_slopes);
+    sums_ = pieces.doubles(of_gram > of_gradient ? of_gram : of_gradient);
+    pivots_ = pieces.doubles(2 * kSide);
+    inverse_pivots_ = pieces.doubles(kSide);
+    centres_ = pieces.floats(tasks);
+    widths_ = pieces.floats(tasks);
+    best_centres_ = pieces.floats(tasks);
+    best_widths_ = pieces.floats(tasks);
+    consequents_ = pieces.floats(numbers);
+    best_consequents_ = pieces.floats(numbers);
+    shared_phi_ = pieces.floats(Order == 0 ? 0 : kWarps * kRows * batch.rules);
+  }
+
+  __device__ __forceinline__ void fetch(const Parameters& now, const Parameters& best) const {
+    for (int i = thread(); i < batch_.tasks(); i += Block) {
+      centres_[i] = now.centres[i];
+      widths_[i] = now.widths[i];
+      best_centres_[i] = best.centres[i];
+      best_widths_[i] = best.widths[i];
+    }
+    for (int i = thread(); i < batch_.unknowns() * batch_.outputs; i += Block) {
+      consequents_[i] = now.consequents[i];
+      best_consequents_[i] = best.consequents[i];
+    }
+    __syncthreads();
+  }
+  __device__ __forceinline__ void store(const Parameters& now, const Parameters& best) const {
+    for (int i = thread(); i < batch_.tasks(); i += Block) {
+      now.centres[i] = centres_[i];
+      now.widths[i] = widths_[i];
+      best.centres[i] = best_centres_[i];
+      best.widths[i] = best_widths_[i];
+    }
+    for (int i = thread(); i < batch_.unknowns() * batch_.outputs; i += Block) {
+      now.consequents[i] = consequents_[i];
+      best.consequents[i] = best_consequents_[i];
+    }
+  }
+
+  /// One iteration. `errors`: where block 0 writes those of the rows learnt and held back. Returns false if a block is
+  /// lost.
+  __device__ __forceinline__ bool iterate(GridSums<Block>& exchange, Progress& progress, double* errors) {
+    load_antecedents();
+    accumulate();
+    if (!exchange.add(
+            gram_elements(), [this](int e) { return product(e); }, sums_))
+      return false;
+    const int info = solve();
+    descend();
+    if (!exchange.add(
+            2 * batch_.tasks() + 2, [this](int e) { return slope(e); }, sums_))
+      return false;
+    step(info, progress, errors);
+    __syncthreads();
+    return true;
+  }
+
+ private:
+  __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
+  __device__ __forceinline__ static int lane() { return thread() % kWarp; }
+  __device__ __forceinline__ static int warp() { return thread() / kWarp; }
+  __device__ __forceinline__ static int row_of_lane() { return lane() % kRows; }
+  __device__ __forceinline__ static int group() { return lane() / kRows; }
+  __device__ __forceinline__ int gram_elements() const { return batch_.columns() * (batch_.columns() + 1) / 2; }
+
+  /// Of this lane's rules: registers, for a whole pass.
+  __device__ __forceinline__ void load_antecedents() {
+#pragma unroll
+    for (int s = 0; s < Rules; ++s) {
+      const int k = group() + s * kGroups;
+#pragma unroll
+      for (int j = 0; j < Dim; ++j) {
+        const bool there = k < batch_.rules;
+        centre_[s][j] = there ? centres_[k * Dim + j] : 0.0f;
+        inverse_[s][j] = there ? 1.0f / widths_[k * Dim + j] : 0.0f;
+      }
+    }
+  }
+
+  /// One value of the eight lanes of a row.
+  __device__ __forceinline__ static float sum_over_row(float value) {
+#pragma unroll
+    for (int offset = kRows; offset < kWarp; offset *= 2) value += __shfl_xor_sync(kAllLanes, value, offset);
+    return value;
+  }
+
+  /// phi of this lane's row and rules.
+  __device__ __forceinline__ void activate(const float (&x)[Dim], float (&phi)[Rules]) const {
+    float top = -infinity();
+#pragma unroll
+    for (int s = 0; s < Rules; ++s) {
+      float sum = 0.0f;
+#pragma unroll
+      for (int j = 0; j < Dim; ++j) {
+        const float u = (x[j] - centre_[s][j]) * inverse_[s][j];
+        sum += u * u;
+      }
+      phi[s] = group() + s * kGroups < batch_.rules ? -0.5f * sum : -infinity();
+      top = fmaxf(top, phi[s]);
+    }
+#pragma unroll
+    for (int offset = kRows; offset < kWarp; offset *= 2) top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, offset));
+    float sum = 0.0f;
+#pragma unroll
+    for (int s = 0; s < Rules; ++s) {
+      phi[s] = exp_below(phi[s], top);
+      sum += phi[s];
+    }
+    const float scale = 1.0f / sum_over_row(sum);
+#pragma unroll
+    for (int s = 0; s < Rules; ++s) phi[s] *= scale;
+  }
+
+  /// The inputs of this lane's row `first` + row_of_lane(); those of another row where it is not there.
+  __device__ __forceinline__ void read_row(long long first, long long end, float (&x)[Dim]) const {
+    const long long row = first + row_of_lane() < end ? first + row_of_lane() : end - 1;
+#pragma unroll
+    for (int j = 0; j < Dim; ++j) x[j] = batch_.rows[row * Dim + j];
+  }
+  __device__ __forceinline__ long long first_row() const {
+    return (static_cast<long long>(blockIdx.x) * kWarps + warp()) * kRows;
+  }
+  __device__ __forceinline__ static long long stride() { return static_cast<long long>(gridDim.x) * kWarps * kRows; }
+
+  /// parts[warp][pair][8][8]: the products of the columns of the rows that this block learns.
+  __device__ __forceinline__ void accumulate() const {
+    double sum[kPairs][2];
+#pragma unroll
+    for (int p = 0; p < kPairs; ++p) sum[p][0] = sum[p][1] = 0.0;
+    const long long end = control_.rows;
+    const int unknowns = batch_.unknowns();
+    float next_x[Dim], next_y[Eights];
+    const auto request = [&](long long first) {
+      if (first >= end) return;
+      read_row(first, end, next_x);
+#pragma unroll
+      for (int t = 0; t < Eights; ++t) {
+        const int l = group() + t * kGroups - unknowns;
+        const bool there = l >= 0 && l < batch_.outputs && first + row_of_lane() < end;
+        next_y[t] = there ? batch_.targets[(first + row_of_lane()) * batch_.outputs + l] : 0.0f;
+      }
+    };
+    request(first_row());
+#pragma unroll 1
+    for (long long first = first_row(); first < end; first += stride()) {
+      float x[Dim], phi[Rules];
+      double column[Eights];
+#pragma unroll
+      for (int j = 0; j < Dim; ++j) x[j] = next_x[j];
+#pragma unroll
+      for (int t = 0; t < Eights; ++t) column[t] = static_cast<double>(next_y[t]);
+      request(first + stride());
+      activate(x, phi);
+      if (first + row_of_lane() < end) fill_columns(x, phi, column);
+      if (Order != 0) __syncwarp();  // all have read the activations of the warp's rows
+#pragma unroll
+      for (int i = 0; i < Eights; ++i) {
+#pragma unroll
+        for (int j = 0; j <= i; ++j) multiply_add_8x8x4(sum[i * (i + 1) / 2 + j], column[i], column[j]);
+      }
+    }
+    double* to = parts_ + warp() * (kPairs * kGroups * kGroups) + 2 * lane();
+#pragma unroll
+    for (int p = 0; p < kPairs; ++p) {
+      to[p * kGroups * kGroups] = sum[p][0];
+      to[p * kGroups * kGroups + 1] = sum[p][1];
+    }
+    __syncthreads();
+  }
+
+  /// Phi into the columns that are not targets.
+  __device__ __forceinline__ void fill_columns(const float (&x)[Dim], const float (&phi)[Rules],
+                                               double (&column)[Eights]) const {
+    if constexpr (Order == 0) {
+#pragma unroll
+      for (int s = 0; s < Rules; ++s) {
+        if (group() + s * kGroups < batch_.rules) column[s] = static_cast<double>(phi[s]);
+      }
+    } else {
+      // A rule's columns are those of other lanes too.
+      float* own = shared_phi_ + (warp() * kRows + row_of_lane()) * batch_.rules;
+#pragma unroll
+      for (int s = 0; s < Rules; ++s) {
+        if (group() + s * kGroups < batch_.rules) own[group() + s * kGroups] = phi[s];
+      }
+      // The lanes of one row are here together.
+      __syncwarp(0x11111111u << row_of_lane());
+#pragma unroll
+      for (int t = 0; t < Eights; ++t) {
+        const int c = group() + t * kGroups, k = c / kTerms, term = c % kTerms;
+        if (k >= batch_.rules) continue;
+        double value = static_cast<double>(own[k]);
+#pragma unroll
+        for (int j = 0; j < Dim; ++j) {
+          if (term == j + 1) value *= static_cast<double>(x[j]);
+        }
+        column[t] = value;
+      }
+    }
+  }
+
+  /// Element e of the lower triangle, row after row, of this block's product.
+  __device__ __forceinline__ double product(int e) const {
+    const int i = square_row(e), j = e - i * (i + 1) / 2;
+    const int a = i / kGroups, b = j / kGroups;
+    const double* from = parts_ + (a * (a + 1) / 2 + b) * (kGroups * kGroups) + i % kGroups * kGroups + j % kGroups;
+    double sum = 0.0;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) sum += from[w * (kPairs * kGroups * kGroups)];
+    return sum;
+  }
+
+  /// The consequents, by elimination below and above every pivot (Gauss and Jordan), which needs no substitution after
+  /// it. The matrix is that of all columns, so that those of Y become the solution; it stays symmetric to the right of
+  /// and below the pivot, so that a column is all that has to be known of it. Where Phi is rank deficient, again with a
+  /// ridge. Returns an Info.
+  __device__ __forceinline__ int solve() const {
+    const int unknowns = batch_.unknowns(), columns = batch_.columns();
+    const int across = thread() % kAcross, down = thread() / kAcross;
+    double largest = 0.0;
+    int finite = 1;
+    for (int i = lane(); i < unknowns; i += kWarp) {
+      const double element = sums_[i * (i + 1) / 2 + i];
+      finite = finite != 0 && is_finite(element) ? 1 : 0;
+      largest = element > largest ? element : largest;
+    }
+#pragma unroll
+    for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+      const double other = __shfl_xor_sync(kAllLanes, largest, offset);
+      largest = other > largest ? other : largest;
+      finite &= __shfl_xor_sync(kAllLanes, finite, offset);
+    }
+    const auto ridge = static_cast<double>(control_.ridge);
+    int result = kNoSolution;
+#pragma unroll 1
+    for (int attempt = 0; attempt < 2 && finite != 0 && result == kNoSolution; ++attempt) {
+      const double asked = (attempt == 0 || ridge > kOwnRidge ? ridge : kOwnRidge) * largest;
+      double own[kOwnRows][kOwnColumns];
+#pragma unroll
+      for (int r = 0; r < kOwnRows; ++r) {
+        const int i = down + r * kDown;
+#pragma unroll
+        for (int c = 0; c < kOwnColumns; ++c) {
+          const int j = across + c * kAcross;
+          const int low = i < j ? i : j, high = i < j ? j : i;
+          own[r][c] = high < columns ? sums_[high * (high + 1) / 2 + low] : 0.0;
+          if (i == j && i < unknowns) own[r][c] += asked;
+        }
+      }
+      bool full_rank = true;
+#pragma unroll
+      for (int owner = 0; owner < kOwnColumns; ++owner) {
+#pragma unroll 1
+        for (int p = owner * kAcross; p < (owner + 1) * kAcross && p < unknowns && full_rank; ++p) {
+          double* pivots = pivots_ + (p & 1) * kSide;
+          if (across == p - owner * kAcross) {
+#pragma unroll
+            for (int r = 0; r < kOwnRows; ++r) {
+              if (down + r * kDown < kSide) pivots[down + r * kDown] = own[r][owner];
+            }
+          }
+          __syncthreads();
+          const double pivot = pivots[p];
+          full_rank = pivot > kRankTolerance * largest;
+          const double reciprocal = 1.0 / pivot;
+          if (thread() == 0) inverse_pivots_[p] = reciprocal;
+#pragma unroll
+          for (int r = 0; r < kOwnRows; ++r) {
+            const int i = down + r * kDown;
+            const double factor = i != p && i < kSide ? pivots[i] * reciprocal : 0.0;
+#pragma unroll
+            for (int c = owner; c < kOwnColumns; ++c) own[r][c] -= factor * pivots[across + c * kAcross];
+          }
+        }
+      }
+      __syncthreads();
+      if (!full_rank) continue;
+      result = attempt == 0 ? kSolved : kOwnRidgeTaken;
+#pragma unroll
+      for (int r = 0; r < kOwnRows; ++r) {
+        const int i = down + r * kDown;
+#pragma unroll
+        for (int c = 0; c < kOwnColumns; ++c) {
+          const int l = across + c * kAcross - unknowns;
+          if (i < unknowns && l >= 0 && l < batch_.outputs) {
+            consequents_[i * batch_.outputs + l] = static_cast<float>(own[r][c] * inverse_pivots_[i]);
+          }
+        }
+      }
+    }
+    if (finite != 0 && largest == 0.0) {  // no rule has an activation anywhere: nothing to say
+      for (int i = thread(); i < unknowns * batch_.outputs; i += Block) consequents_[i] = 0.0f;
+      result = kOwnRidgeTaken;
+    }
+    __syncthreads();
+    return result;
+  }
+
+  /// parts[warp][row of four][2 K D + 2]: half the gradient of the summed squared error by centres and by widths, each
+  /// times the width, and the squared errors of the rows learnt and held back.
+  __device__ __forceinline__ void descend() const {
+    float by_centre[Rules][Dim], by_width[Rules][Dim];
+    double centre_sum[Rules][Dim], width_sum[Rules][Dim];
+#pragma unroll
+    for (int s = 0; s < Rules; ++s) {
+#pragma unroll
+      for (int j = 0; j < Dim; ++j) {
+        by_centre[s][j] = by_width[s][j] = 0.0f;
+        centre_sum[s][j] = width_sum[s][j] = 0.0;
+      }
+    }
+    const auto flush = [&] {
+#pragma unroll
+      for (int s = 0; s < Rules; ++s) {
+#pragma unroll
+        for (int j = 0; j < Dim; ++j) {
+          centre_sum[s][j] += static_cast<double>(by_centre[s][j]);
+          width_sum[s][j] += static_cast<double>(by_width[s][j]);
+          by_centre[s][j] = by_width[s][j] = 0.0f;
+        }
+      }
+    };
+    double learnt_squares = 0.0, held_back_squares = 0.0;
+    const long long end = static_cast<long long>(control_.rows) + control_.held_back;
+    float next_x[Dim];
+    if (first_row() < end) read_row(first_row(), end, next_x);
+    int rows = 0;
+#pragma unroll 1
+    for (long long first = first_row(); first < end; first += stride()) {
+      float x[Dim], phi[Rules], change[Rules];
+#pragma unroll
+      for (int j = 0; j < Dim; ++j) x[j] = next_x[j];
+      if (first + stride() < end) read_row(first + stride(), end, next_x);
+      const long long row = first + row_of_lane();
+      const bool there = row < end, learnt = row < control_.rows;
+      const float* targets = batch_.targets + (there ? row : first) * batch_.outputs;
+      float target = targets[0];
+      activate(x, phi);
+#pragma unroll
+      for (int s = 0; s < Rules; ++s) change[s] = 0.0f;
+#pragma unroll 1
+      for (int l = 0; l < batch_.outputs; ++l) {
+        const float expected = target;
+        if (l + 1 < batch_.outputs) target = targets[l + 1];
+        float said[Rules], output = 0.0f;
+#pragma unroll
+        for (int s = 0; s < Rules; ++s) {
+          const int k = group() + s * kGroups;
+          said[s] = 0.0f;
+          if (k >= batch_.rules) continue;
+          const float* theta = consequents_ + k * kTerms * batch_.outputs + l;
+          said[s] = theta[0];
+#pragma unroll
+          for (int t = 1; t < kTerms; ++t) said[s] += theta[t * batch_.outputs] * x[t - 1];
+          output += phi[s] * said[s];
+        }
+        output = sum_over_row(output);
+        const float error = there ? output - expected : 0.0f;
+        const double square = static_cast<double>(error) * static_cast<double>(error);
+        if (learnt) {
+          learnt_squares += square;
+#pragma unroll
+          for (int s = 0; s < Rules; ++s) change[s] += error * (said[s] - output);
+        } else {
+          held_back_squares += square;
+        }
+      }
+#pragma unroll
+      for (int s = 0; s < Rules; ++s) {
+        const float g = change[s] * phi[s];
+#pragma unroll
+        for (int j = 0; j < Dim; ++j) {
+          const float u = (x[j] - centre_[s][j]) * inverse_[s][j];
+          by_centre[s][j] += g * u;
+          by_width[s][j] += g * u * u;
+        }
+      }
+      if (++rows % kFlush == 0) flush();
+    }
+    flush();
+    const int tasks = batch_.tasks();
+    double* to = parts_ + (warp() * kRows + row_of_lane()) * (2 * tasks + 2);
+#pragma unroll
+    for (int s = 0; s < Rules; ++s) {
+      const int k = group() + s * kGroups;
+      if (k >= batch_.rules) continue;
+#pragma unroll
+      for (int j = 0; j < Dim; ++j) {
+        to[k * Dim + j] = centre_sum[s][j];
+        to[tasks + k * Dim + j] = width_sum[s][j];
+      }
+    }
+    if (group() == 0) {
+      to[2 * tasks] = learnt_squares;
+      to[2 * tasks + 1] = held_back_squares;
+    }
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ double slope(int e) const {
+    const int elements = 2 * batch_.tasks() + 2;
+    double sum = 0.0;
+#pragma unroll 8
+    for (int w = 0; w < kWarps * kRows; ++w) sum += parts_[w * elements + e];
+    return sum;
+  }
+
+  /// Bookkeeping and the step, by every block alike; block 0 writes the errors.
+  __device__ __forceinline__ void step(int info, Progress& progress, double* errors) const {
+    const int tasks = batch_.tasks();
+    const double scale = 2.0 / static_cast<double>(control_.rows);
+    const auto gradient = [&](int e) {
+      return scale * sums_[e] / static_cast<double>(widths_[e < tasks ? e : e - tasks]);
+    };
+    double squares = 0.0;
+    for (int e = lane(); e < 2 * tasks; e += kWarp) squares += gradient(e) * gradient(e);
+#pragma unroll
+    for (int offset = kWarp / 2; offset > 0; offset /= 2) squares += __shfl_xor_sync(kAllLanes, squares, offset);
+    __syncthreads();  // all have the widths that were before they change
+    const double error = info == kNoSolution ? __longlong_as_double(0x7ff8000000000000ll)
+                                             : sums_[2 * tasks] / static_cast<double>(control_.rows);
+    const double held_back =
+        control_.held_back > 0 ? sums_[2 * tasks + 1] / static_cast<double>(control_.held_back) : 0.0;
+    const double length = progress.step;
+    const bool is_best = count_iteration(control_, progress, error, held_back, info == kOwnRidgeTaken);
+    if (progress.halted == kDiverged) return;
+    if (blockIdx.x == 0 && thread() == 0) {
+      errors[0] = error;
+      errors[1] = held_back;
+    }
+    const double factor = control_.plain_step != 0 ? static_cast<double>(control_.rate)
+                          : squares > 0.0          ? length / sqrt(squares)
+                                                   : 0.0;
+    for (int i = thread(); i < tasks; i += Block) {
+      const float centre = centres_[i], width = widths_[i];
+      if (is_best) {
+        best_centres_[i] = centre;
+        best_widths_[i] = width;
+      }
+      const double by_centre = gradient(i), by_width = gradient(tasks + i);
+      centres_[i] = centre - static_cast<float>(factor * by_centre);
+      widths_[i] = no_smaller(width - static_cast<float>(factor * by_width), control_.minimum_width);
+    }
+    for (int i = thread(); is_best && i < batch_.unknowns() * batch_.outputs; i += Block) {
+      best_consequents_[i] = consequents_[i];
+    }
+  }
+
+  const Batch batch_;
+  const Control control_;
+  double *parts_, *sums_, *pivots_, *inverse_pivots_;
+  float *centres_, *widths_, *best_centres_, *best_widths_, *consequents_, *best_consequents_, *shared_phi_;
+  float centre_[Rules][Dim], inverse_[Rules][Dim];
+};
+
+/// `iterations` iterations; `most`: elements of the larger exchange.
+template <int Block, int Eights, int Rules, int Dim, int Order>
+__global__ void __launch_bounds__(Block, 1)
+    iterate_resident(const float* rows, const float* targets, float* centres, float* widths, float* consequents,
+                     float* best_centres, float* best_widths, float* best_consequents, const Control* control_at,
+                     const Progress* before, Progress* after, double* errors, Packet* packets, int most, int iterations,
+                     int outputs, int rules, int words) {
+  const Control control = *control_at;
+  Progress progress = *before;
+  using Iterations = ResidentIterations<Block, Eights, Rules, Dim, Order>;
+  const Batch batch{rows, targets, Dim, outputs, rules, Iterations::kTerms};
+  Iterations work(batch, control, Pieces(words));
+  GridSums<Block> exchange(packets, most);
+  if (!goes_on(control, progress)) return;
+  const Parameters now{centres, widths, consequents}, best{best_centres, best_widths, best_consequents};
+  work.fetch(now, best);
+#pragma unroll 1
+  for (int i = 0; i < iterations && goes_on(control, progress); ++i) {
+    if (!work.iterate(exchange, progress, errors + 2 * (progress.iteration % iterations))) {
+      progress.halted = kLostBlock;
+    }
+  }
+  if (blockIdx.x != 0) return;
+  __syncthreads();
+  work.store(now, best);
+  if (threadIdx.x == 0) *after = progress;
+}
+
+}  // namespace heddle::tsk

@@ -1,0 +1,78 @@
+#include "heddle/runtime/train/training_session.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace heddle {
+
+TrainingSession::TrainingSession(const TrainingJob& job, const TrainingObserver& observer, OptionValues options,
+                                 std::string_view trainer)
+    : observer_(observer),
+      test_(job.test),
+      options_(std::move(options)),
+      seed_(static_cast<std::uint64_t>(options_.integer("seed"))),
+      parts_(part_data(checked_data(job), options_.number("validation"), seed_)),
+      model_(job.resume != nullptr ? *job.resume : model_for(learn(), options_, std::string(trainer))) {}
+
+void TrainingSession::begin(const Device& device) {
+  TrainingState& state = model_.training;
+  const auto split = state.options.find("validation");
+  const bool same_split = split != state.options.end() && split->second == options_.word("validation") &&
+                          (state.seed == seed_ || !validating());
+  if (!same_split) {
+    state.best_epoch = 0;
+    state.best_error = 0.0;
+    state.epochs_without_improvement = 0;
+  }
+  sign(model_, options_, device, learn());
+}
+
+void TrainingSession::open_predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t numbers,
+                                     std::int64_t max_rules) {
+  if (validating() || test_ != nullptr) {
+    predictor_.emplace(device, profiles, learn().dim, numbers, max_rules, observer_.notice);
+  }
+}
+
+void TrainingSession::tell(EpochReport report, Clock::time_point start) {
+  EpochRecord& record = model_.training.history.back();
+  if (validating()) {
+    report.validation = score(model_, parts_.validation, predict(*predictor_, model_, parts_.validation));
+    // Of the same rows, unless the network that is scored is not the one of this epoch.
+    if (!record.validation_error) record.validation_error = report.validation->error;
+    record.validation_value = report.validation->value;
+  }
+  if (test_ != nullptr) {
+    report.test = score(model_, *test_, predict(*predictor_, model_, *test_));
+    record.test_error = report.test->error;
+    record.test_value = report.test->value;
+  }
+  report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  reports_.push_back(report);
+  if (observer_.epoch) observer_.epoch(report);
+}
+
+std::string TrainingSession::line_about(Ending ending) const {
+  const TrainingState& state = model_.training;
+  switch (ending) {
+    case Ending::target_reached:
+      return fmt::format("the train error {:.6g} reached the target after {} epochs", state.history.back().train_error,
+                         state.epochs);
+    case Ending::no_improvement:
+      return fmt::format("no better validation error for {} epochs: the model is that of epoch {}",
+                         state.epochs_without_improvement, state.best_epoch);
+    default:
+      return {};
+  }
+}
+
+TrainingResult TrainingSession::result(Ending ending, std::string message, std::optional<Score> test) {
+  return {.model = std::move(model_),
+          .epochs = std::move(reports_),
+          .test = test,
+          .ending = ending,
+          .message = std::move(message)};
+}
+
+}  // namespace heddle

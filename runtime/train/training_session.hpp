@@ -1,0 +1,57 @@
+// What one call of Trainer::train() does whatever the network: options and data, the part kept back, scores, reports,
+// the model it ends with. A trainer derives its own session and adds how its network learns.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/runtime/train/predictor.hpp"
+#include "heddle/runtime/train/trainer.hpp"
+#include "heddle/runtime/train/training_data.hpp"
+
+namespace heddle {
+
+class TrainingSession {
+ protected:
+  using Clock = std::chrono::steady_clock;
+
+  /// `options`: as training_options() returns them. What `job` and `observer` refer to must outlive this.
+  TrainingSession(const TrainingJob& job, const TrainingObserver& observer, OptionValues options,
+                  std::string_view trainer);
+
+  [[nodiscard]] const Dataset& learn() const { return parts_.learn(); }
+  [[nodiscard]] bool validating() const { return parts_.validation.rows() > 0; }
+  [[nodiscard]] bool stop() const { return observer_.stop && observer_.stop(); }
+  void notice(const std::string& line) const {
+    if (observer_.notice) observer_.notice(line);
+  }
+
+  /// Before the first epoch of this call: signs the model, and forgets the best epoch of a resumed one if it was the
+  /// best on other rows, or by another measure.
+  void begin(const Device& device);
+  /// Where there is something to score; `numbers`, `max_rules`: as Predictor takes them.
+  void open_predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t numbers,
+                      std::int64_t max_rules);
+  /// Scores the model's present network, completes `report` and the last record of the history with that, and tells the
+  /// observer. `start`: of the time reported.
+  void tell(EpochReport report, Clock::time_point start);
+  /// The line about an ending that means the same for every network; empty for the others.
+  [[nodiscard]] std::string line_about(Ending ending) const;
+  /// Gives the model and all reports away. `test`: see TrainingResult.
+  [[nodiscard]] TrainingResult result(Ending ending, std::string message, std::optional<Score> test);
+
+  const TrainingObserver& observer_;
+  const Dataset* test_;
+  OptionValues options_;
+  std::uint64_t seed_;
+  DataParts parts_;
+  Model model_;  // of the moment
+  std::optional<Predictor> predictor_;
+  std::vector<EpochReport> reports_;
+};
+
+}  // namespace heddle
