@@ -25,6 +25,10 @@ struct Buffer {
   std::string name;
   std::int64_t bytes = 0;
   Role role = Role::scratch;
+  /// Above 0, of an input: it stays in the host's memory, and launches see the piece of it that they name, of so many
+  /// bytes (the last one may have fewer), at the address it would have if all of it were there. The device brings the
+  /// next piece while it works on the present one.
+  std::int64_t piece_bytes = 0;
 };
 
 /// The address of a buffer, by its index in Plan::buffers.
@@ -47,6 +51,7 @@ struct Launch {
   bool programmatic = false;  ///< may start before the previous launch has ended; the kernel itself waits
   bool resident = false;      ///< blocks wait for each other: all run at once, or the launch is refused
   unsigned cluster = 1;       ///< blocks in a thread block cluster; divides grid.x
+  int piece = 0;              ///< of the buffers that come in pieces
   std::vector<Argument> arguments;
   /// Not empty: instead of a kernel, a routine of the device's numerical library; `kernel` and what says how to launch
   /// one mean nothing then. A plan with a routine is not captured. Which there are and what they take:
@@ -61,7 +66,8 @@ struct Plan {
   std::vector<Buffer> buffers;
   /// In order; what one run of the plan does.
   std::vector<Launch> launches;
-  /// Submit all launches as one captured graph instead of one by one. No meaning on a CPU.
+  /// Submit all launches as one captured graph instead of one by one. No meaning on a CPU. Not with routines, nor with
+  /// buffers that come in pieces.
   bool captured = false;
   /// Samples (rows) that one run handles at most.
   std::int64_t samples = 0;

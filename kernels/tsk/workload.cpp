@@ -20,7 +20,7 @@ constexpr double kPi = 3.14159265358979323846;
 constexpr int kVerifiedIterations = 3;
 constexpr double kTolerance = 0.01;
 /// A kernel may be so many times as far from float64 as the reference is that rounds where kernels do.
-constexpr double kRoundings = 10.0;
+constexpr double kRoundings = 30.0;
 /// What rounding alone changes by more than this says nothing.
 constexpr double kUndetermined = 0.05;
 

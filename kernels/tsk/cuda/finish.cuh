@@ -131,8 +131,8 @@ __device__ __forceinline__ void solve(const Batch& batch, const double* gram, in
 
 /// Writes the gradient, 2 K D, by centres and then by widths, the errors after it, and of every block the sum of the
 /// squares of its part of the gradient. Element base + lane of block b: see `share`.
-template <int Block>
-__device__ __forceinline__ void gather_slopes(const Batch& batch, const float* partial, int parts, const float* widths,
+template <int Block, class T>
+__device__ __forceinline__ void gather_slopes(const Batch& batch, const T* partial, int parts, const float* widths,
                                               const Control& control, double* gradient, double* squares, Pieces pieces,
                                               Share share) {
   double* words = pieces.doubles(Block);

@@ -1,6 +1,6 @@
 // Sums of doubles over the blocks of a grid that all run at once, through packets of global memory. Each block owns
 // some of the elements: all send it their parts of those, it adds them up in the order of the blocks, and sends every
-// block the sum. So a packet is read by one block, or, in one of kReplicas copies, by some.
+// block the sum. So a packet is read by one block, or, in one of some copies, by about 16.
 //
 //   packets  [owner][element of the owner][block], then [replica][element]
 #pragma once
@@ -11,7 +11,7 @@
 namespace heddle::tsk {
 
 /// Copies of every sum, so that not all blocks poll the same lines.
-constexpr int kReplicas = 8;
+__device__ __forceinline__ int replicas(int blocks) { return blocks < 32 ? 1 : blocks < 128 ? blocks / 16 : 8; }
 /// Packets that a thread awaits together; times a warp, the most blocks of a grid.
 constexpr int kPolls = 6;
 
@@ -45,7 +45,7 @@ class GridSums {
       return true;
     }
     ++stamp_;
-    const int owned = (most_ + blocks - 1) / blocks;
+    const int owned = (most_ + blocks - 1) / blocks, copies = replicas(blocks);
     for (int e = thread; e < elements; e += Block) {
       post(packets_ + (e % blocks * owned + e / blocks) * blocks + block, packed(part(e), stamp_));
     }
@@ -65,7 +65,7 @@ class GridSums {
       for (int i = 1; i < kPolls; ++i) sum += value[i];
 #pragma unroll
       for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kAllLanes, sum, offset);
-      if (lane < kReplicas) post(totals + lane * most_ + block + mine * blocks, packed(sum, stamp_));
+      if (lane < copies) post(totals + lane * most_ + block + mine * blocks, packed(sum, stamp_));
     }
     for (int first = thread; first < elements; first += kPolls * Block) {
       const Packet* from[kPolls];
@@ -73,7 +73,7 @@ class GridSums {
 #pragma unroll
       for (int i = 0; i < kPolls; ++i) {
         const int e = first + i * Block;
-        from[i] = e < elements ? totals + block % kReplicas * most_ + e : nullptr;
+        from[i] = e < elements ? totals + block % copies * most_ + e : nullptr;
       }
       met = await(from, value) && met;
 #pragma unroll

@@ -17,7 +17,7 @@
 // | gram     | [A][pitch] doubles, lower triangle, A = P + L |
 // | solution | [P][L] doubles |
 // | info     | an Info |
-// | slopes   | [parts][2 K D + 2] floats: see descend() |
+// | slopes   | [parts][2 K D + 2] doubles: see descend(); floats in the published split |
 // | gradient | [2 K D + 2] doubles |
 // | squares  | a double of each block of gather_gradient |
 #pragma once
@@ -41,12 +41,13 @@ template <int Rows, int Lanes, int Side>
 __global__ void __launch_bounds__(Rows* Lanes)
     accumulate_rows(const float* rows, const float* targets, const float* centres, const float* widths,
                     const Control* control, const Progress* progress, Progress* before, double* products, int dim,
-                    int outputs, int rules, int terms, int pitch, int phi_pitch, int words) {
+                    int outputs, int rules, int terms, int first, int end, int adds, int pitch, int phi_pitch,
+                    int words) {
   in_turn();
   const Progress now = *progress;
   if (blockIdx.x == 0 && threadIdx.x == 0) *before = now;
   if (!goes_on(*control, now)) return;
-  const Batch batch{rows, targets, dim, outputs, rules, terms};
+  const Batch batch{rows, targets, dim, outputs, rules, terms, first, end, adds};
   const int sides = (batch.columns() + Side - 1) / Side;
   const long long own = static_cast<long long>(sides) * (sides + 1) / 2 * Side * Side;
   accumulate<Rows, Lanes, Side>(batch, centres, widths, *control, products + blockIdx.x * own, pitch, phi_pitch,
@@ -76,19 +77,19 @@ __global__ void __launch_bounds__(Block)
 template <int Rows, int Lanes>
 __global__ void __launch_bounds__(Rows* Lanes)
     descend_rows(const float* rows, const float* targets, const float* centres, const float* widths,
-                 const Control* control, const Progress* before, const double* solution, float* slopes, int dim,
-                 int outputs, int rules, int terms, int phi_pitch, int words) {
+                 const Control* control, const Progress* before, const double* solution, double* slopes, int dim,
+                 int outputs, int rules, int terms, int first, int end, int adds, int phi_pitch, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
-  const Batch batch{rows, targets, dim, outputs, rules, terms};
+  const Batch batch{rows, targets, dim, outputs, rules, terms, first, end, adds};
   descend<Rows, Lanes>(batch, centres, widths, solution, *control,
                        slopes + static_cast<long long>(blockIdx.x) * (2 * batch.tasks() + 2), phi_pitch, Pieces(words),
                        whole_grid());
 }
 
-template <int Block>
+template <int Block, class T>
 __global__ void __launch_bounds__(Block)
-    gather_gradient(const Control* control, const Progress* before, const float* slopes, int parts, const float* widths,
+    gather_gradient(const Control* control, const Progress* before, const T* slopes, int parts, const float* widths,
                     double* gradient, double* squares, int dim, int outputs, int rules, int terms, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
@@ -115,7 +116,7 @@ __global__ void __launch_bounds__(Rows* Lanes)
     iterate_block(const float* rows, const float* targets, float* centres, float* widths, float* consequents,
                   float* best_centres, float* best_widths, float* best_consequents, const Control* control_at,
                   Progress* progress, double* errors, double* products, double* gram, double* solution, int* info,
-                  float* slopes, double* gradient, double* squares, int iterations, int dim, int outputs, int rules,
+                  double* slopes, double* gradient, double* squares, int iterations, int dim, int outputs, int rules,
                   int terms, int pitch, int phi_pitch, int gram_pitch, int words) {
   constexpr int kBlock = Rows * Lanes;
   in_turn();

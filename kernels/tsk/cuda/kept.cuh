@@ -6,6 +6,8 @@
 // | Block | threads of a block |
 // | Depth | rows of a tile in shared memory |
 //
+// A launch does the rows first_row, ..., end_of_piece - 1. Where `adds` is not 0, its sums are added to what is there.
+//
 // | buffer | contents |
 // |---|---|
 // | kept | [N][K] floats: log activations, then activations, then half the gradient of the squared error by them |
@@ -23,7 +25,7 @@ namespace heddle::tsk {
 template <int BlockRows, int BlockRules, int ThreadRows, int ThreadRules, int Depth>
 __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / ThreadRules))
     fire_kept(const float* rows, const float* centres, const float* widths, const sonfin::PredictControl* control_at,
-              float* log_firing, int stride, int capacity) {
+              float* log_firing, int stride, int capacity, int first, int end) {
   constexpr int kAcross = BlockRules / ThreadRules;
   constexpr int kThreads = BlockRows / ThreadRows * kAcross;
   constexpr int kUnroll = ThreadRows * ThreadRules < 64 ? 4 : 2;  // more costs compile time and gains nothing
@@ -39,8 +41,9 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
   const sonfin::PredictControl control = *control_at;
   const int thread = static_cast<int>(threadIdx.x);
   const int first_rule = static_cast<int>(blockIdx.x) * BlockRules;
-  const int first_row = static_cast<int>(blockIdx.y) * BlockRows;
-  if (first_row >= control.rows || first_rule >= control.rules) return;
+  const int first_row = first + static_cast<int>(blockIdx.y) * BlockRows;
+  const int rows_end = control.rows < end ? control.rows : end;
+  if (first_row >= rows_end || first_rule >= control.rules) return;
   const int my_rule = thread % kAcross;
   const int my_row = thread / kAcross;
 
@@ -55,7 +58,7 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
     for (int i = thread; i < BlockRows * Depth; i += kThreads) {
       const int row = first_row + i / Depth, j = base + i % Depth;
       x[i % Depth * kRowPitch + i / Depth] =
-          row < control.rows && j < stride ? rows[static_cast<long long>(row) * stride + j] : 0.0f;
+          row < rows_end && j < stride ? rows[static_cast<long long>(row) * stride + j] : 0.0f;
     }
 #pragma unroll 2
     for (int i = thread; i < BlockRules * Depth; i += kThreads) {
@@ -93,7 +96,7 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
 #pragma unroll
     for (int b = 0; b < ThreadRules; ++b) {
       const int rule = first_rule + my_rule + b * kAcross;
-      if (row < control.rows && rule < control.rules) {
+      if (row < rows_end && rule < control.rules) {
         log_firing[static_cast<long long>(row) * capacity + rule] = -sum[a][b];
       }
     }
@@ -103,7 +106,8 @@ __global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / Threa
 /// Log activations to activations; a warp for a row.
 template <int Block>
 __global__ void __launch_bounds__(Block)
-    normalise_rows(float* kept, const Control* control_at, const Progress* progress, Progress* before, int rules) {
+    normalise_rows(float* kept, const Control* control_at, const Progress* progress, Progress* before, int rules,
+                   int first, int end_of_piece) {
   constexpr int kWarps = Block / kWarp;
   let_next_launch_start();
   wait_for_previous_launch();
@@ -112,9 +116,9 @@ __global__ void __launch_bounds__(Block)
   if (blockIdx.x == 0 && threadIdx.x == 0) *before = now;
   if (!goes_on(control, now)) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const long long end = static_cast<long long>(control.rows) + control.held_back;
-  for (long long row = static_cast<long long>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / kWarp; row < end;
-       row += static_cast<long long>(gridDim.x) * kWarps) {
+  const long long end = Batch{nullptr, nullptr, 0, 0, rules, 1, first, end_of_piece}.rows_end(control);
+  for (long long row = first + static_cast<long long>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / kWarp;
+       row < end; row += static_cast<long long>(gridDim.x) * kWarps) {
     float* own = kept + row * rules;
     float top = -infinity();
     for (int k = lane; k < rules; k += kWarp) top = fmaxf(top, own[k]);
@@ -150,14 +154,16 @@ __device__ __forceinline__ double column_value(const Batch& batch, const float* 
 template <int Depth>
 __global__ void __launch_bounds__(kTileBlock)
     multiply_kept(const float* rows, const float* targets, const float* kept, const Control* control_at,
-                  const Progress* before, double* products, int dim, int outputs, int rules, int terms) {
+                  const Progress* before, double* products, int dim, int outputs, int rules, int terms, int first_row,
+                  int end_of_piece, int adds) {
   constexpr int kPitch = kTile + 2;
   constexpr int kAcross = kTile / kTileSide;
   let_next_launch_start();
   wait_for_previous_launch();
   const Control control = *control_at;
   if (!goes_on(control, *before)) return;
-  const Batch batch{rows, targets, dim, outputs, rules, terms};
+  const Batch batch{rows, targets, dim, outputs, rules, terms, first_row, end_of_piece};
+  const long long end = batch.learnt_end(control);
   Pieces pieces(4 * Depth * kPitch);
   double* left = pieces.doubles(Depth * kPitch);
   double* right = pieces.doubles(Depth * kPitch);
@@ -170,11 +176,11 @@ __global__ void __launch_bounds__(kTileBlock)
 #pragma unroll
     for (int s = 0; s < kTileSide; ++s) sum[r][s] = 0.0;
   }
-  for (long long first = static_cast<long long>(blockIdx.y) * Depth; first < control.rows;
+  for (long long first = first_row + static_cast<long long>(blockIdx.y) * Depth; first < end;
        first += static_cast<long long>(gridDim.y) * Depth) {
     for (int e = thread; e < Depth * kTile; e += kTileBlock) {
       const int r = e / kTile, c = e % kTile;
-      const bool there = first + r < control.rows;
+      const bool there = first + r < end;
       left[r * kPitch + c] = there ? column_value(batch, kept, first + r, i * kTile + c) : 0.0;
       right[r * kPitch + c] = there ? column_value(batch, kept, first + r, j * kTile + c) : 0.0;
     }
@@ -199,7 +205,8 @@ __global__ void __launch_bounds__(kTileBlock)
   for (int s = 0; s < kTileSide; ++s) {
 #pragma unroll
     for (int t = 0; t < kTileSide; ++t) {
-      to[(thread / kAcross + s * kAcross) * kTile + thread % kAcross + t * kAcross] = sum[s][t];
+      double* element = to + (thread / kAcross + s * kAcross) * kTile + thread % kAcross + t * kAcross;
+      *element = adds == 0 ? sum[s][t] : *element + sum[s][t];
     }
   }
 }
@@ -227,22 +234,22 @@ __global__ void __launch_bounds__(Block)
 template <int Block>
 __global__ void __launch_bounds__(Block)
     compare_kept(const float* rows, const float* targets, float* kept, const Control* control_at,
-                 const Progress* before, const double* solution, float* slopes, int dim, int outputs, int rules,
-                 int terms) {
+                 const Progress* before, const double* solution, double* slopes, int dim, int outputs, int rules,
+                 int terms, int first_row, int end_of_piece, int adds) {
   constexpr int kWarps = Block / kWarp;
   let_next_launch_start();
   wait_for_previous_launch();
   const Control control = *control_at;
   if (!goes_on(control, *before)) return;
-  const Batch batch{rows, targets, dim, outputs, rules, terms};
+  const Batch batch{rows, targets, dim, outputs, rules, terms, first_row, end_of_piece};
   Pieces pieces(kWarps * (4 + 2 * outputs));
   double* squares = pieces.doubles(2 * kWarps);
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
   float* errors = pieces.floats(kWarps * outputs) + warp * outputs;
   float* averages = pieces.floats(kWarps * outputs) + warp * outputs;
   double learnt_squares = 0.0, held_back_squares = 0.0;
-  const long long end = static_cast<long long>(control.rows) + control.held_back;
-  for (long long row = static_cast<long long>(blockIdx.x) * kWarps + warp; row < end;
+  const long long end = batch.rows_end(control);
+  for (long long row = first_row + static_cast<long long>(blockIdx.x) * kWarps + warp; row < end;
        row += static_cast<long long>(gridDim.x) * kWarps) {
     const float* x = rows + row * dim;
     float* own = kept + row * rules;
@@ -279,10 +286,11 @@ __global__ void __launch_bounds__(Block)
   }
   __syncthreads();
   if (threadIdx.x < 2) {
-    double sum = 0.0;
-    for (int w = 0; w < kWarps; ++w) sum += squares[2 * w + static_cast<int>(threadIdx.x)];
     const long long tasks = batch.tasks();
-    slopes[blockIdx.x * (2 * tasks + 2) + 2 * tasks + static_cast<int>(threadIdx.x)] = static_cast<float>(sum);
+    double* to = slopes + blockIdx.x * (2 * tasks + 2) + 2 * tasks + static_cast<int>(threadIdx.x);
+    double sum = adds == 0 ? 0.0 : *to;
+    for (int w = 0; w < kWarps; ++w) sum += squares[2 * w + static_cast<int>(threadIdx.x)];
+    *to = sum;
   }
 }
 
@@ -291,7 +299,8 @@ __global__ void __launch_bounds__(Block)
 template <int Block, int Depth>
 __global__ void __launch_bounds__(Block)
     slopes_kept(const float* rows, const float* kept, const float* centres, const float* widths,
-                const Control* control_at, const Progress* before, float* slopes, int dim, int rules, int across) {
+                const Control* control_at, const Progress* before, double* slopes, int dim, int rules, int across,
+                int first_row, int end_of_piece, int adds) {
   let_next_launch_start();
   wait_for_previous_launch();
   const Control control = *control_at;
@@ -310,17 +319,18 @@ __global__ void __launch_bounds__(Block)
   const float centre = there ? centres[task] : 0.0f;
   const float inverse = there ? 1.0f / widths[task] : 0.0f;
   double by_centre = 0.0, by_width = 0.0;
-  for (long long first = static_cast<long long>(blockIdx.y) * Depth; first < control.rows;
+  const long long end = control.rows < end_of_piece ? control.rows : end_of_piece;
+  for (long long first = first_row + static_cast<long long>(blockIdx.y) * Depth; first < end;
        first += static_cast<long long>(gridDim.y) * Depth) {
     for (int e = thread; e < Depth * down; e += Block) {
       const long long row = first + e / down;
       const int rule = first_k + e % down;
-      g[e] = row < control.rows && rule < rules ? kept[row * rules + rule] : 0.0f;
+      g[e] = row < end && rule < rules ? kept[row * rules + rule] : 0.0f;
     }
     for (int e = thread; e < Depth * across; e += Block) {
       const long long row = first + e / across;
       const int input = first_j + e % across;
-      x[e] = row < control.rows && input < dim ? rows[row * dim + input] : 0.0f;
+      x[e] = row < end && input < dim ? rows[row * dim + input] : 0.0f;
     }
     __syncthreads();
     float centre_part = 0.0f, width_part = 0.0f;
@@ -336,9 +346,9 @@ __global__ void __launch_bounds__(Block)
     __syncthreads();
   }
   if (there) {
-    float* part = slopes + static_cast<long long>(blockIdx.y) * (2 * tasks + 2);
-    part[task] = static_cast<float>(by_centre);
-    part[tasks + task] = static_cast<float>(by_width);
+    double* part = slopes + static_cast<long long>(blockIdx.y) * (2 * tasks + 2);
+    part[task] = adds == 0 ? by_centre : part[task] + by_centre;
+    part[tasks + task] = adds == 0 ? by_width : part[tasks + task] + by_width;
   }
 }
 

@@ -34,6 +34,8 @@ bool is(const Configuration& c, const char* parameter, std::string_view word) {
 /// Whether both passes compute the activations in shared memory.
 bool recomputes(const Configuration& c) { return is(c, "scheme", "block") || is(c, "storage", "recomputed"); }
 bool is_resident(const Configuration& c) { return is(c, "scheme", "resident"); }
+/// Pieces that the rows come in.
+std::int64_t pieces_of(const Configuration& c) { return c.has("pieces") ? c.number("pieces") : 1; }
 bool solves_in_block(const Configuration& c) { return is(c, "scheme", "block") || is(c, "solver", "block"); }
 
 /// The numbers of a problem.
@@ -75,8 +77,8 @@ struct Tile {
   }
   [[nodiscard]] std::int64_t descend_bytes(const Sizes& sizes) const {
     const std::int64_t groups = block() / std::min(sizes.tasks, block());
-    return 4 * (rows * phi_pitch(sizes) + 2 * rows * sizes.outputs + sizes.unknowns * sizes.outputs +
-                2 * sizes.tasks * groups + 2 * block() + 2 * sizes.tasks);
+    return 8 * (2 * sizes.tasks * groups + 2 * block()) +
+           4 * (rows * phi_pitch(sizes) + 2 * rows * sizes.outputs + sizes.unknowns * sizes.outputs + 2 * sizes.tasks);
   }
 };
 
@@ -88,19 +90,21 @@ struct Resident {
         eights(ceil_div(sizes.columns, 8)),
         rules(ceil_div(sizes.rules, 8)),
         most(std::max(sizes.columns * (sizes.columns + 1) / 2, 2 * sizes.tasks + 2)),
-        packets(blocks * ceil_div(most, blocks) * blocks + kReplicas * most) {
+        packets(blocks * ceil_div(most, blocks) * blocks + std::clamp<std::int64_t>(blocks / 16, 1, 8) * most) {
     const std::int64_t warps = threads / kWarp, side = ceil_div(8 * eights, 16) * 16;
     shared_bytes =
         8 * (std::max(warps * eights * (eights + 1) / 2 * 64, warps * 4 * (2 * sizes.tasks + 2)) + most + 3 * side) +
         4 * (4 * sizes.tasks + 2 * sizes.unknowns * sizes.outputs + (sizes.terms > 1 ? warps * 4 * sizes.rules : 0));
   }
-  static constexpr std::int64_t kReplicas = 8;      // in grid_sums.cuh
   static constexpr std::int64_t kMostBlocks = 192;  // kPolls of a warp there
   /// In a thread's registers: the normal equations in one pass; antecedents and slopes of its rules in the other.
   [[nodiscard]] std::int64_t registers(std::int64_t dim) const {
     return 56 + std::max(2 * eights * (eights + 1) + 2 * rules * dim, 8 * rules * dim);
   }
-  std::int64_t threads, blocks, eights, rules, most, packets, shared_bytes = 0;
+  std::int64_t threads, blocks, eights, rules;
+  std::int64_t most;     ///< elements of an exchange
+  std::int64_t packets;  ///< as grid_sums.cuh lays them out
+  std::int64_t shared_bytes = 0;
 };
 
 /// A block on every multiprocessor, or fewer: numbers of blocks, falling.
@@ -125,8 +129,17 @@ class Builder {
         sizes_(problem, order),
         units_(std::max<std::int64_t>(device.units, 1)),
         gram_pitch_(sizes_.columns + sizes_.columns % 2),
-        iterations_(iterations) {
+        iterations_(iterations),
+        piece_rows_(ceil_div(sizes_.rows, pieces_of(c_))),
+        pieces_(ceil_div(sizes_.rows, piece_rows_)) {
     plan_.buffers = common_buffers(problem, order, iterations);
+    if (pieces_ > 1) {
+      const auto buffer = [&](std::string_view name) -> Buffer& {
+        return plan_.buffers[static_cast<std::size_t>(plan_.buffer(name))];
+      };
+      buffer("rows").piece_bytes = 4 * piece_rows_ * sizes_.dim;
+      buffer("targets").piece_bytes = 4 * piece_rows_ * sizes_.outputs;
+    }
     scratch("before", sizeof(Progress));
     scratch("solution", 8 * sizes_.unknowns * sizes_.outputs);
     scratch("info", 4);
@@ -153,7 +166,7 @@ class Builder {
     const std::vector<Launch> once = plan_.launches;
     for (std::int64_t i = 1; i < iterations_; ++i)
       plan_.launches.insert(plan_.launches.end(), once.begin(), once.end());
-    plan_.captured = is(c_, "solver", "block");
+    plan_.captured = is(c_, "solver", "block") && pieces_ == 1;
     return std::move(plan_);
   }
 
@@ -182,6 +195,7 @@ class Builder {
                               .block = {.x = static_cast<unsigned>(threads)},
                               .shared_bytes = shared_bytes,
                               .programmatic = c_.has("overlap") && c_.number("overlap") != 0,
+                              .piece = static_cast<int>(piece_),
                               .arguments = std::move(arguments)});
   }
   void call(const char* routine, std::vector<Argument> arguments, const std::vector<std::int64_t>& numbers) {
@@ -194,7 +208,7 @@ class Builder {
     const Tile tile(c_);
     scratch("products", 8 * sizes_.elements(tile.side));
     scratch("gram", 8 * sizes_.columns * gram_pitch_);
-    scratch("slopes", 4 * (2 * sizes_.tasks + 2));
+    scratch("slopes", 8 * (2 * sizes_.tasks + 2));
     scratch("squares", 8);
     const std::int64_t shared =
         std::max({tile.accumulate_bytes(sizes_), tile.descend_bytes(sizes_), sizes_.solve_bytes(), 8 * tile.block()});
@@ -226,38 +240,50 @@ class Builder {
 
   void recomputed() {
     const Tile tile(c_);
-    parts_ = std::min(ceil_div(sizes_.rows, tile.rows), units_ * c_.number("blocks_per_unit"));
+    parts_ = std::min(ceil_div(piece_rows_, tile.rows), units_ * c_.number("blocks_per_unit"));
     scratch("products", 8 * parts_ * sizes_.elements(tile.side));
-    scratch("slopes", 4 * parts_ * (2 * sizes_.tasks + 2));
-    launch(fmt::format("tsk::accumulate_rows<{}, {}, {}>", tile.rows, tile.lanes, tile.side), {parts_, 1}, tile.block(),
-           tile.accumulate_bytes(sizes_),
-           {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("progress"), at("before"),
-            at("products")},
-           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, tile.pitch(sizes_), Tile::phi_pitch(sizes_)},
-           Divides::yes);
+    scratch("slopes", 8 * parts_ * (2 * sizes_.tasks + 2));
+    for_pieces(Order::rising, [&] {
+      launch(fmt::format("tsk::accumulate_rows<{}, {}, {}>", tile.rows, tile.lanes, tile.side), {parts_, 1},
+             tile.block(), tile.accumulate_bytes(sizes_),
+             {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("progress"), at("before"),
+              at("products")},
+             {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, first(), end(), adds_, tile.pitch(sizes_),
+              Tile::phi_pitch(sizes_)},
+             Divides::yes);
+    });
     solve_products(parts_, tile.side);
-    launch(fmt::format("tsk::descend_rows<{}, {}>", tile.rows, tile.lanes), {parts_, 1}, tile.block(),
-           tile.descend_bytes(sizes_),
-           {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("before"), at("solution"),
-            at("slopes")},
-           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, Tile::phi_pitch(sizes_)}, Divides::yes);
+    for_pieces(Order::falling, [&] {
+      launch(fmt::format("tsk::descend_rows<{}, {}>", tile.rows, tile.lanes), {parts_, 1}, tile.block(),
+             tile.descend_bytes(sizes_),
+             {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("before"), at("solution"),
+              at("slopes")},
+             {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, first(), end(), adds_, Tile::phi_pitch(sizes_)},
+             Divides::yes);
+    });
   }
 
-  void kept() {
-    constexpr std::int64_t kMostSlopes = std::int64_t{1} << 26;  // elements of all parts together
-    parts_ =
-        std::clamp(kMostSlopes / sizes_.tasks, std::int64_t{1}, std::min(2 * units_, ceil_div(sizes_.rows, kDepth)));
-    scratch("kept", 4 * sizes_.rows * sizes_.rules);
-    scratch("slopes", 4 * parts_ * (2 * sizes_.tasks + 2));
-    launch("tsk::fire_kept<64, 64, 4, 4, 16>", {ceil_div(sizes_.rules, kTile), ceil_div(sizes_.rows, kTile)}, 256,
-           4 * 16 * 3 * (kTile + 1), {at("rows"), at("centres"), at("widths"), at("control"), at("kept")},
-           {sizes_.dim, sizes_.rules});
+  /// Activations of a piece, where row 0 would have them.
+  [[nodiscard]] Argument kept_rows() const { return BufferArgument{plan_.buffer("kept"), -4 * first() * sizes_.rules}; }
+  void activate_kept() {
+    launch("tsk::fire_kept<64, 64, 4, 4, 16>", {ceil_div(sizes_.rules, kTile), ceil_div(piece_rows_, kTile)}, 256,
+           4 * 16 * 3 * (kTile + 1), {at("rows"), at("centres"), at("widths"), at("control"), kept_rows()},
+           {sizes_.dim, sizes_.rules, first(), end()});
     // This kernel knows nothing of launches that overlap: it waits for all before it, and the next one waits for it.
     plan_.launches.back().programmatic = false;
     const std::int64_t warps = kKeptBlock / kWarp;
-    launch(fmt::format("tsk::normalise_rows<{}>", kKeptBlock), {std::min(ceil_div(sizes_.rows, warps), 16 * units_), 1},
-           kKeptBlock, 0, {at("kept"), at("control"), at("progress"), at("before")}, {sizes_.rules});
+    launch(fmt::format("tsk::normalise_rows<{}>", kKeptBlock), {std::min(ceil_div(piece_rows_, warps), 16 * units_), 1},
+           kKeptBlock, 0, {kept_rows(), at("control"), at("progress"), at("before")}, {sizes_.rules, first(), end()});
+  }
+
+  void kept() {
+    constexpr std::int64_t kMostSlopes = std::int64_t{1} << 25;  // elements of all parts together
+    parts_ =
+        std::clamp(kMostSlopes / sizes_.tasks, std::int64_t{1}, std::min(2 * units_, ceil_div(piece_rows_, kDepth)));
+    scratch("kept", 4 * piece_rows_ * sizes_.rules);
+    scratch("slopes", 8 * parts_ * (2 * sizes_.tasks + 2));
     if (is(c_, "solver", "orthogonal")) {
+      activate_kept();
       const std::int64_t pitch = sizes_.rows + sizes_.unknowns;
       scratch("columns", 8 * sizes_.columns * pitch);
       launch(fmt::format("tsk::lay_out_columns<{}>", kKeptBlock), {16 * units_, 1}, kKeptBlock, 0,
@@ -268,25 +294,32 @@ class Builder {
     } else {
       const std::int64_t sides = ceil_div(sizes_.columns, kTile), pairs = sides * (sides + 1) / 2;
       const std::int64_t splits =
-          std::clamp(ceil_div(2 * units_, pairs), std::int64_t{1}, ceil_div(sizes_.rows, kDepth));
+          std::clamp(ceil_div(2 * units_, pairs), std::int64_t{1}, ceil_div(piece_rows_, kDepth));
       scratch("products", 8 * splits * pairs * kTile * kTile);
-      launch(fmt::format("tsk::multiply_kept<{}>", kDepth), {pairs, splits}, kKeptBlock, 8 * 2 * kDepth * (kTile + 2),
-             {at("rows"), at("targets"), at("kept"), at("control"), at("before"), at("products")},
-             {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms});
+      for_pieces(Order::rising, [&] {
+        activate_kept();
+        launch(fmt::format("tsk::multiply_kept<{}>", kDepth), {pairs, splits}, kKeptBlock, 8 * 2 * kDepth * (kTile + 2),
+               {at("rows"), at("targets"), kept_rows(), at("control"), at("before"), at("products")},
+               {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, first(), end(), adds_});
+      });
       solve_products(splits, kTile);
     }
-    launch(fmt::format("tsk::compare_kept<{}>", kCompareBlock), {parts_, 1}, kCompareBlock,
-           kCompareBlock / kWarp * (16 + 8 * sizes_.outputs),
-           {at("rows"), at("targets"), at("kept"), at("control"), at("before"), at("solution"), at("slopes")},
-           {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms});
     const auto across =
         static_cast<std::int64_t>(std::min<std::uint64_t>(16, std::bit_ceil(static_cast<std::uint64_t>(sizes_.dim))));
     const std::int64_t down = kKeptBlock / across;
-    launch(fmt::format("tsk::slopes_kept<{}, {}>", kKeptBlock, kDepth),
-           {ceil_div(sizes_.rules, down) * ceil_div(sizes_.dim, across), parts_}, kKeptBlock,
-           4 * kDepth * (down + across),
-           {at("rows"), at("kept"), at("centres"), at("widths"), at("control"), at("before"), at("slopes")},
-           {sizes_.dim, sizes_.rules, across});
+    for_pieces(Order::falling, [&] {
+      // Of all pieces but the last, which comes first here, the activations are no longer there.
+      if (piece_ < pieces_ - 1) activate_kept();
+      launch(fmt::format("tsk::compare_kept<{}>", kCompareBlock), {parts_, 1}, kCompareBlock,
+             kCompareBlock / kWarp * (16 + 8 * sizes_.outputs),
+             {at("rows"), at("targets"), kept_rows(), at("control"), at("before"), at("solution"), at("slopes")},
+             {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, first(), end(), adds_});
+      launch(fmt::format("tsk::slopes_kept<{}, {}>", kKeptBlock, kDepth),
+             {ceil_div(sizes_.rules, down) * ceil_div(sizes_.dim, across), parts_}, kKeptBlock,
+             4 * kDepth * (down + across),
+             {at("rows"), kept_rows(), at("centres"), at("widths"), at("control"), at("before"), at("slopes")},
+             {sizes_.dim, sizes_.rules, across, first(), end(), adds_});
+    });
   }
 
   void sample() {
@@ -327,7 +360,8 @@ class Builder {
   void finish() {
     const std::int64_t blocks = std::min(ceil_div(2 * sizes_.tasks + 2, kWarp), 32 * units_);
     scratch("squares", 8 * blocks);
-    launch(fmt::format("tsk::gather_gradient<{}>", kGatherBlock), {blocks, 1}, kGatherBlock, 8 * kGatherBlock,
+    launch(fmt::format("tsk::gather_gradient<{}, {}>", kGatherBlock, is(c_, "scheme", "sample") ? "float" : "double"),
+           {blocks, 1}, kGatherBlock, 8 * kGatherBlock,
            {at("control"), at("before"), at("slopes"), whole(parts_), at("widths"), at("gradient"), at("squares")},
            {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms}, Divides::yes);
     const std::int64_t numbers = std::max(sizes_.tasks, sizes_.unknowns * sizes_.outputs);
@@ -339,10 +373,26 @@ class Builder {
            {iterations_, sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms}, Divides::yes);
   }
 
+  /// `launches` for every piece of the rows, the second time in the opposite order: one piece is still there.
+  enum class Order { rising, falling };
+  template <class Launches>
+  void for_pieces(Order order, const Launches& launches) {
+    for (std::int64_t i = 0; i < pieces_; ++i) {
+      adds_ = i > 0 ? 1 : 0;
+      piece_ = order == Order::rising ? i : pieces_ - 1 - i;
+      launches();
+    }
+    piece_ = adds_ = 0;
+  }
+  [[nodiscard]] std::int64_t first() const { return piece_ * piece_rows_; }
+  [[nodiscard]] std::int64_t end() const { return std::min(sizes_.rows, first() + piece_rows_); }
+
   const Configuration& c_;
   Sizes sizes_;
   std::int64_t units_, gram_pitch_, iterations_;
-  std::int64_t parts_ = 1;  // of the slopes
+  std::int64_t piece_rows_, pieces_;
+  std::int64_t piece_ = 0, adds_ = 0;  // of the launches that are made: their piece; whether another came before
+  std::int64_t parts_ = 1;             // of the slopes
   Plan plan_;
 };
 
@@ -373,6 +423,11 @@ class CudaMapping final : public Mapping {
           .meaning = "least squares: normal equations in one block, by cuSOLVER, or an orthogonal factorisation by "
                      "cuSOLVER",
           .active = graph},
+         {.name = "pieces",
+          .values = values({1, 4, 16, 64, 256}),
+          .meaning =
+              "pieces of the rows that come from the host's memory one after the other; 1: all are on the device",
+          .active = [](const Configuration& c) { return is(c, "scheme", "graph") && !is(c, "solver", "orthogonal"); }},
          {.name = "tile_rows",
           .values = values({64, 32, 128, 256}),
           .meaning = "rows in shared memory at a time",
@@ -445,25 +500,26 @@ class CudaMapping final : public Mapping {
           .holds = [](const Configuration& c, const Problem& problem,
                       const DeviceIdentity&) { return !is(c, "scheme", "sample") || problem.at("rules") <= 1024; }},
          {.name = "blocks of a grid for the rows",
-          .last = "solver",
+          .last = "pieces",
           .holds =
               [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
-                return !is(c, "storage", "kept") || problem.at("rows") <= kTile * kMostInY;
+                return !is(c, "storage", "kept") || ceil_div(problem.at("rows"), pieces_of(c)) <= kTile * kMostInY;
               }},
          {.name = "memory",
-          .last = "solver",
+          .last = "pieces",
           .holds = [order](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
             const Sizes sizes(problem, order);
-            double bytes = 4.0 * static_cast<double>(sizes.rows) * static_cast<double>(sizes.dim + sizes.outputs);
-            const double columns =
-                8.0 * static_cast<double>(sizes.columns) * static_cast<double>(sizes.rows + sizes.unknowns);
+            const std::int64_t pieces = pieces_of(c);
+            const auto rows = static_cast<double>(ceil_div(sizes.rows, pieces) * (pieces > 1 ? 2 : 1));
+            const auto whole = [](std::int64_t number) { return static_cast<double>(number); };
+            double bytes = 4.0 * rows * whole(sizes.dim + sizes.outputs) + 16.0 * whole(sizes.columns * sizes.columns);
+            const double columns = 8.0 * whole(sizes.columns) * whole(sizes.rows + sizes.unknowns);
             if (is(c, "storage", "kept")) {
-              bytes += 4.0 * static_cast<double>(sizes.rows) * static_cast<double>(sizes.rules);
+              bytes += 4.0 * whole(ceil_div(sizes.rows, pieces)) * whole(sizes.rules);
               if (is(c, "solver", "orthogonal")) bytes += 2.0 * columns;
             }
-            if (is(c, "scheme", "sample")) {
-              bytes += 2.0 * columns + 4.0 * static_cast<double>(sizes.rows) * static_cast<double>(2 * sizes.tasks + 2);
-            }
+            if (is(c, "scheme", "sample"))
+              bytes += 2.0 * columns + 4.0 * whole(sizes.rows) * whole(2 * sizes.tasks + 2);
             return bytes <= 0.9 * 1073741824.0 * static_cast<double>(on.memory_gib);
           }}}};
   }
@@ -478,16 +534,19 @@ class CudaMapping final : public Mapping {
       if (!all.violated(configuration, problem)) return configuration;
       break;
     }
-    for (const char* text :
-         {"scheme=graph storage=recomputed solver=block tile_rows=64 lanes=4 side=4 blocks_per_unit=1 "
-          "solve_size=256 overlap=0",
-          "scheme=graph storage=recomputed solver=block tile_rows=32 lanes=4 side=4 blocks_per_unit=1 "
-          "solve_size=256 overlap=0",
-          "scheme=graph storage=kept solver=block solve_size=512 overlap=0"}) {
-      Configuration configuration = all.parse(text);
-      if (!all.violated(configuration, problem)) return configuration;
+    for (const int pieces : {1, 4, 16, 64, 256}) {
+      for (const char* text :
+           {"scheme=graph storage=recomputed solver=block pieces={} tile_rows=64 lanes=4 side=4 blocks_per_unit=1 "
+            "solve_size=256 overlap=0",
+            "scheme=graph storage=recomputed solver=block pieces={} tile_rows=32 lanes=4 side=4 blocks_per_unit=1 "
+            "solve_size=256 overlap=0",
+            "scheme=graph storage=kept solver=block pieces={} solve_size=512 overlap=0",
+            "scheme=graph storage=kept solver=library pieces={}"}) {
+        Configuration configuration = all.parse(fmt::format(fmt::runtime(text), pieces));
+        if (!all.violated(configuration, problem)) return configuration;
+      }
     }
-    return all.parse("scheme=graph storage=kept solver=library");
+    return all.parse("scheme=graph storage=kept solver=library pieces=256");
   }
 
   std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device, int order) const override {

@@ -10,9 +10,10 @@
 
 namespace heddle::tsk {
 
-/// Sums over the rows of this share of products of columns, in float64: `part`, [pairs][Side * Side]. The columns are
-/// Phi and then Y; each thread has a square of the product, and groups of threads share the rows of a tile. `pitch`:
-/// doubles of a row of columns in shared memory; `pairs_first`, `pairs`: the squares of this block.
+/// Sums over the rows of this share of products of columns, in float64: `part`, [pairs][Side * Side]; pieces of the
+/// rows after the first add theirs. The columns are Phi and then Y; each thread has a square of the product, and groups
+/// of threads share the rows of a tile. `pitch`: doubles of a row of columns in shared memory; `pairs_first`, `pairs`:
+/// the squares of this block.
 template <int Rows, int Lanes, int Side>
 __device__ __forceinline__ void accumulate(const Batch& batch, const float* centres, const float* widths,
                                            const Control& control, double* part, int pitch, int phi_pitch,
@@ -38,12 +39,13 @@ __device__ __forceinline__ void accumulate(const Batch& batch, const float* cent
 #pragma unroll
       for (int s = 0; s < Side; ++s) sum[r][s] = 0.0;
     }
-    for (long long first = static_cast<long long>(share.block) * Rows; first < control.rows;
+    const long long end = batch.learnt_end(control);
+    for (long long first = batch.first + static_cast<long long>(share.block) * Rows; first < end;
          first += static_cast<long long>(share.blocks) * Rows) {
-      activate<Rows, Lanes>(batch, antecedents, first, control.rows, phi, phi_pitch);
+      activate<Rows, Lanes>(batch, antecedents, first, end, phi, phi_pitch);
       // The same thread wrote these activations.
       const int row = thread / Lanes, lane = thread % Lanes;
-      const bool there = first + row < control.rows;
+      const bool there = first + row < end;
       const long long at = there ? first + row : first;
       double* own = columns + row * pitch;
       for (int k = lane; k < batch.rules; k += Lanes) {
@@ -89,8 +91,9 @@ __device__ __forceinline__ void accumulate(const Batch& batch, const float* cent
       __syncthreads();
     }
     for (int e = thread; e < here * Side * Side; e += kBlock) {
-      part[(static_cast<long long>(pairs_first) + e / (Side * Side)) * (Side * Side) + e % (Side * Side)] =
-          columns[e % (Side * Side) * here + e / (Side * Side)];
+      double* to = part + (static_cast<long long>(pairs_first) + e / (Side * Side)) * (Side * Side) + e % (Side * Side);
+      const double sum = columns[e % (Side * Side) * here + e / (Side * Side)];
+      *to = batch.adds == 0 ? sum : *to + sum;
     }
     __syncthreads();
   }
@@ -98,31 +101,31 @@ __device__ __forceinline__ void accumulate(const Batch& batch, const float* cent
 
 /// Outputs and errors with the solution; sums over the rows of this share: `part`, [2 K D + 2]: half the gradient of
 /// the summed squared error by centres and by widths, each times the width, and the squared errors of the rows learnt
-/// and held back.
+/// and held back. Float32 sums are those of a tile.
 template <int Rows, int Lanes>
 __device__ __forceinline__ void descend(const Batch& batch, const float* centres, const float* widths,
-                                        const double* solution, const Control& control, float* part, int phi_pitch,
+                                        const double* solution, const Control& control, double* part, int phi_pitch,
                                         Pieces pieces, Share share) {
   constexpr int kBlock = Rows * Lanes;
   const int thread = static_cast<int>(threadIdx.x);
   const int tasks = batch.tasks(), numbers = batch.unknowns() * batch.outputs;
   const int span = tasks < kBlock ? tasks : kBlock;  // threads that take one row's slopes together
   const int groups = kBlock / span;
+  double* slopes = pieces.doubles(2 * tasks * groups);
+  double* squares = pieces.doubles(2 * kBlock);
   float* phi = pieces.floats(Rows * phi_pitch);
   float* errors = pieces.floats(Rows * batch.outputs);
   float* outputs = pieces.floats(Rows * batch.outputs);
   float* weights = pieces.floats(numbers);
-  float* slopes = pieces.floats(2 * tasks * groups);
-  float* squares = pieces.floats(2 * kBlock);
   Antecedents antecedents;
   for (int i = thread; i < numbers; i += kBlock) weights[i] = static_cast<float>(solution[i]);
-  for (int i = thread; i < 2 * tasks * groups; i += kBlock) slopes[i] = 0.0f;
+  for (int i = thread; i < 2 * tasks * groups; i += kBlock) slopes[i] = 0.0;
   antecedents.fetch<kBlock>(pieces, centres, widths, tasks);
 
   const int row = thread / Lanes, lane = thread % Lanes;
-  const long long end = static_cast<long long>(control.rows) + control.held_back;
-  float learnt_squares = 0.0f, held_back_squares = 0.0f;
-  for (long long first = static_cast<long long>(share.block) * Rows; first < end;
+  const long long end = batch.rows_end(control);
+  double learnt_squares = 0.0, held_back_squares = 0.0;
+  for (long long first = batch.first + static_cast<long long>(share.block) * Rows; first < end;
        first += static_cast<long long>(share.blocks) * Rows) {
     activate<Rows, Lanes>(batch, antecedents, first, end, phi, phi_pitch);
     const bool there = first + row < end, learnt = first + row < control.rows;
@@ -143,7 +146,7 @@ __device__ __forceinline__ void descend(const Batch& batch, const float* centres
       if (lane == 0) {
         outputs[row * batch.outputs + l] = sum;
         errors[row * batch.outputs + l] = learnt ? error : 0.0f;
-        (learnt ? learnt_squares : held_back_squares) += error * error;
+        (learnt ? learnt_squares : held_back_squares) += static_cast<double>(error) * static_cast<double>(error);
       }
     }
     __syncthreads();
@@ -167,8 +170,8 @@ __device__ __forceinline__ void descend(const Batch& batch, const float* centres
         by_centre += change;
         by_width += change * u;
       }
-      slopes[group * 2 * tasks + e] += by_centre;
-      slopes[group * 2 * tasks + tasks + e] += by_width;
+      slopes[group * 2 * tasks + e] += static_cast<double>(by_centre);
+      slopes[group * 2 * tasks + tasks + e] += static_cast<double>(by_width);
     }
     __syncthreads();
   }
@@ -176,14 +179,14 @@ __device__ __forceinline__ void descend(const Batch& batch, const float* centres
   squares[kBlock + thread] = held_back_squares;
   __syncthreads();
   for (int e = thread; e < 2 * tasks; e += kBlock) {
-    float sum = 0.0f;
+    double sum = batch.adds == 0 ? 0.0 : part[e];
     for (int g = 0; g < groups; ++g) sum += slopes[g * 2 * tasks + e];
     part[e] = sum;
   }
   if (thread < 2) {
-    double sum = 0.0;
-    for (int i = 0; i < kBlock; i += Lanes) sum += static_cast<double>(squares[thread * kBlock + i]);
-    part[2 * tasks + thread] = static_cast<float>(sum);
+    double sum = batch.adds == 0 ? 0.0 : part[2 * tasks + thread];
+    for (int i = 0; i < kBlock; i += Lanes) sum += squares[thread * kBlock + i];
+    part[2 * tasks + thread] = sum;
   }
 }
 

@@ -212,7 +212,7 @@ class ResidentIterations {
       for (int t = 0; t < Eights; ++t) column[t] = static_cast<double>(next_y[t]);
       request(first + stride());
       activate(x, phi);
-      if (first + row_of_lane() < end) fill_columns(x, phi, column);
+      fill_columns(x, phi, first + row_of_lane() < end, column);
       if (Order != 0) __syncwarp();  // all have read the activations of the warp's rows
 #pragma unroll
       for (int i = 0; i < Eights; ++i) {
@@ -229,13 +229,13 @@ class ResidentIterations {
     __syncthreads();
   }
 
-  /// Phi into the columns that are not targets.
-  __device__ __forceinline__ void fill_columns(const float (&x)[Dim], const float (&phi)[Rules],
+  /// Phi into the columns that are not targets, or zeros where the row is not there. The whole warp.
+  __device__ __forceinline__ void fill_columns(const float (&x)[Dim], const float (&phi)[Rules], bool there,
                                                double (&column)[Eights]) const {
     if constexpr (Order == 0) {
 #pragma unroll
       for (int s = 0; s < Rules; ++s) {
-        if (group() + s * kGroups < batch_.rules) column[s] = static_cast<double>(phi[s]);
+        if (group() + s * kGroups < batch_.rules) column[s] = there ? static_cast<double>(phi[s]) : 0.0;
       }
     } else {
       // A rule's columns are those of other lanes too.
@@ -244,13 +244,12 @@ class ResidentIterations {
       for (int s = 0; s < Rules; ++s) {
         if (group() + s * kGroups < batch_.rules) own[group() + s * kGroups] = phi[s];
       }
-      // The lanes of one row are here together.
-      __syncwarp(0x11111111u << row_of_lane());
+      __syncwarp();
 #pragma unroll
       for (int t = 0; t < Eights; ++t) {
         const int c = group() + t * kGroups, k = c / kTerms, term = c % kTerms;
         if (k >= batch_.rules) continue;
-        double value = static_cast<double>(own[k]);
+        double value = there ? static_cast<double>(own[k]) : 0.0;
 #pragma unroll
         for (int j = 0; j < Dim; ++j) {
           if (term == j + 1) value *= static_cast<double>(x[j]);

@@ -19,10 +19,22 @@ struct Batch {
   const float* rows;     ///< N x D
   const float* targets;  ///< N x L
   int dim, outputs, rules, terms;
+  /// Of a launch that does a piece of the rows: the first, and that after the last. Rows, targets and whatever else is
+  /// counted by rows are addressed by their numbers among all rows; only those of the piece are there.
+  int first = 0, end = 0x7fffffff;
+  int adds = 0;  ///< not 0: its sums are added to what is there
 
   __device__ __forceinline__ int unknowns() const { return rules * terms; }
   __device__ __forceinline__ int columns() const { return rules * terms + outputs; }
   __device__ __forceinline__ int tasks() const { return rules * dim; }
+  /// Behind the last row that is learnt, and behind the last of all.
+  __device__ __forceinline__ long long learnt_end(const Control& control) const {
+    return control.rows < end ? control.rows : end;
+  }
+  __device__ __forceinline__ long long rows_end(const Control& control) const {
+    const long long all = static_cast<long long>(control.rows) + control.held_back;
+    return all < end ? all : end;
+  }
 };
 
 /// Which part of a grid's work this block does.

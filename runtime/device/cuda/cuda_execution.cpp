@@ -77,6 +77,11 @@ void CudaExecution::bind(const Bindings& bindings) {
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& buffer = plan_.buffers[i];
     const auto bound = bindings.find(buffer.name);
+    if (bound == bindings.end() && buffer.piece_bytes > 0) {
+      if (!pieces_) pieces_ = std::make_unique<CudaPieces>(context_);
+      in_pieces_.emplace(i, pieces_->add(buffer.bytes, buffer.piece_bytes));
+      continue;
+    }
     if (bound == bindings.end()) {
       offsets[i] = total;
       total += aligned(buffer.bytes + static_cast<std::int64_t>(kGuardBytes));
@@ -154,7 +159,12 @@ void CudaExecution::pack() {
     if (launch.resident || launch.cluster > 1) require_residence(call, launch);
     call.values.resize(launch.arguments.size());
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-      if (const auto* address = std::get_if<BufferArgument>(&launch.arguments[i]))
+      const auto* address = std::get_if<BufferArgument>(&launch.arguments[i]);
+      const auto moving =
+          address == nullptr ? in_pieces_.end() : in_pieces_.find(static_cast<std::size_t>(address->buffer));
+      if (moving != in_pieces_.end())
+        call.moving.push_back({.value = i, .buffer = moving->second.second, .offset = address->offset});
+      else if (address != nullptr)
         call.values[i] = memory_.at(static_cast<std::size_t>(address->buffer))->address() +
                          static_cast<CUdeviceptr>(address->offset);
       else if (const auto* number = std::get_if<std::int32_t>(&launch.arguments[i]))
@@ -163,6 +173,13 @@ void CudaExecution::pack() {
         std::memcpy(&call.values[i], &std::get<float>(launch.arguments[i]), sizeof(float));
       call.arguments.push_back(&call.values[i]);
     }
+    call.piece = launch.piece;
+  }
+  int wanted = -1, after = -1;  // by the calls behind: the piece, and the one after it
+  for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
+    if (call->moving.empty()) continue;
+    if (call->piece != wanted) after = std::exchange(wanted, call->piece);
+    call->next_piece = after;
   }
 }
 
@@ -197,11 +214,18 @@ void CudaExecution::require_residence(const Call& call, const Launch& launch) co
 }
 
 Memory& CudaExecution::memory(std::string_view buffer) {
-  return *memory_[static_cast<std::size_t>(plan_.buffer(buffer))];
+  const auto index = static_cast<std::size_t>(plan_.buffer(buffer));
+  const auto moving = in_pieces_.find(index);
+  if (moving != in_pieces_.end()) return *moving->second.first;
+  return *memory_[index];
 }
 
 void CudaExecution::submit(CUstream stream) {
+  if (pieces_) pieces_->begin(stream);
   for (Call& call : calls_) {
+    if (!call.moving.empty()) pieces_->want(call.piece, call.next_piece, stream);
+    for (const Call::Moving& moving : call.moving)
+      call.values[moving.value] = pieces_->address(moving.buffer) + static_cast<CUdeviceptr>(moving.offset);
     if (!call.routine.empty()) {
       routines_->run(call.routine, call.arguments);
       continue;

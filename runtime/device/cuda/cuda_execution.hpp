@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "heddle/runtime/device/cuda/cuda_compiler.hpp"
 #include "heddle/runtime/device/cuda/cuda_context.hpp"
+#include "heddle/runtime/device/cuda/cuda_pieces.hpp"
 #include "heddle/runtime/device/cuda/cuda_routine.hpp"
 #include "heddle/runtime/device/device.hpp"
 
@@ -43,6 +45,13 @@ class CudaExecution : public Execution {
     std::string routine;                ///< instead of the function
     std::vector<std::uint64_t> values;  ///< one argument each, in its first bytes
     std::vector<void*> arguments;       ///< into `values`
+    /// Arguments of buffers that come in pieces: which of the values, which buffer of `pieces_`, and how far behind it.
+    struct Moving {
+      std::size_t value, buffer;
+      std::int64_t offset;
+    };
+    std::vector<Moving> moving;
+    int piece = 0, next_piece = -1;  ///< what they want; what the next call wants that wants another
   };
 
   void bind(const Bindings& bindings);
@@ -56,8 +65,11 @@ class CudaExecution : public Execution {
 
   std::shared_ptr<const CudaContext> context_;
   Plan plan_;
-  std::vector<std::shared_ptr<CudaMemory>> memory_;  ///< of each buffer
-  std::vector<std::size_t> guarded_;                 ///< buffers that were allocated here
+  std::vector<std::shared_ptr<CudaMemory>> memory_;  ///< of each buffer; empty where it comes in pieces
+  std::unique_ptr<CudaPieces> pieces_;
+  /// Of each buffer that comes in pieces: its memory on the host, and its number in `pieces_`.
+  std::map<std::size_t, std::pair<std::shared_ptr<CudaHostMemory>, std::size_t>> in_pieces_;
+  std::vector<std::size_t> guarded_;  ///< buffers that were allocated here
   std::shared_ptr<CudaMemory> saved_;
   std::vector<std::shared_ptr<const CudaModule>> modules_;
   std::vector<CUfunction> functions_;  ///< of each kernel

@@ -29,6 +29,7 @@
   X(cuStreamCreate)                              \
   X(cuStreamDestroy)                             \
   X(cuStreamSynchronize)                         \
+  X(cuStreamWaitEvent)                           \
   X(cuStreamBeginCapture)                        \
   X(cuStreamEndCapture)                          \
   X(cuEventCreate)                               \
@@ -37,6 +38,8 @@
   X(cuEventSynchronize)                          \
   X(cuMemAlloc)                                  \
   X(cuMemFree)                                   \
+  X(cuMemHostAlloc)                              \
+  X(cuMemFreeHost)                               \
   X(cuMemcpyHtoDAsync)                           \
   X(cuMemcpyDtoHAsync)                           \
   X(cuMemcpyDtoDAsync)                           \
