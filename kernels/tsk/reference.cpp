@@ -96,15 +96,14 @@ std::vector<double> Reference::activations(std::span<const float> rows) const {
   return all;
 }
 
-std::vector<double> Reference::consequent(std::int64_t rule, std::span<const float> x) const {
+void Reference::consequent(std::int64_t rule, std::span<const float> x, std::span<double> values) const {
   const auto theta = consequents_.begin() + rule * terms() * outputs_;
-  std::vector<double> values(theta, theta + outputs_);
+  std::copy(theta, theta + outputs_, values.begin());
   for (std::int64_t t = 1; t < terms(); ++t) {
     for (std::int64_t l = 0; l < outputs_; ++l) {
       values[at(l)] += theta[t * outputs_ + l] * static_cast<double>(x[at(t - 1)]);
     }
   }
-  return values;
 }
 
 std::int64_t Reference::count(std::span<const float> rows) const {
@@ -112,11 +111,11 @@ std::int64_t Reference::count(std::span<const float> rows) const {
 }
 
 std::vector<double> Reference::outputs(std::span<const float> rows, std::span<const double> phi) const {
-  std::vector<double> y(at(count(rows) * outputs_)), largest(at(outputs_));
+  std::vector<double> y(at(count(rows) * outputs_)), largest(at(outputs_)), p(at(outputs_));
   for (std::int64_t i = 0; i < count(rows); ++i) {
     std::fill(largest.begin(), largest.end(), 0.0);
     for (std::int64_t k = 0; k < rules(); ++k) {
-      const std::vector<double> p = consequent(k, row(rows, i, dim_));
+      consequent(k, row(rows, i, dim_), p);
       for (std::int64_t l = 0; l < outputs_; ++l) {
         const double part = phi[at(i * rules() + k)] * p[at(l)];
         y[at(i * outputs_ + l)] += part;
@@ -208,10 +207,11 @@ Reference::Gradient Reference::gradient(const Batch& batch, std::span<const doub
                                         std::span<const double> y) const {
   const std::int64_t n = count(batch.rows);
   Gradient result{.centres = std::vector<double>(centres_.size()), .widths = std::vector<double>(widths_.size())};
+  std::vector<double> p(at(outputs_));
   for (std::int64_t i = 0; i < n; ++i) {
     const std::span<const float> x = row(batch.rows, i, dim_);
     for (std::int64_t k = 0; k < rules(); ++k) {
-      const std::vector<double> p = consequent(k, x);
+      consequent(k, x, p);
       double g = 0.0;  // of the squared error, by the log of the activation
       for (std::int64_t l = 0; l < outputs_; ++l) {
         const double output = y[at(i * outputs_ + l)];

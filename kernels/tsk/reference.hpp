@@ -65,8 +65,8 @@ class Reference {
   [[nodiscard]] double error(std::span<const double> outputs, std::span<const float> targets) const;
   bool solve(const Batch& batch, std::span<const double> phi, double ridge);
   [[nodiscard]] Gradient gradient(const Batch& batch, std::span<const double> phi, std::span<const double> y) const;
-  /// theta_k (1, x) for every output.
-  [[nodiscard]] std::vector<double> consequent(std::int64_t rule, std::span<const float> x) const;
+  /// theta_k (1, x) for every output, L values.
+  void consequent(std::int64_t rule, std::span<const float> x, std::span<double> values) const;
   /// `value` with so many bits, where kernels round.
   [[nodiscard]] double rounded(double value, int bits) const;
 

@@ -5,6 +5,7 @@
 //   packets  [owner][element of the owner][block], then [replica][element]
 #pragma once
 
+#include "heddle/kernels/common/await.cuh"
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/reduce.cuh"
 
@@ -52,14 +53,8 @@ class GridSums {
     Packet* const totals = packets_ + blocks * owned * blocks;
     bool met = true;
     for (int mine = warp; block + mine * blocks < elements; mine += kWarps) {
-      const Packet* from[kPolls];
       double value[kPolls];
-#pragma unroll
-      for (int i = 0; i < kPolls; ++i) {
-        const int source = lane + i * kWarp;
-        from[i] = source < blocks ? packets_ + (block * owned + mine) * blocks + source : nullptr;
-      }
-      met = await(from, value) && met;
+      met = await(packets_ + (block * owned + mine) * blocks, blocks, value) && met;
       double sum = value[0];
 #pragma unroll
       for (int i = 1; i < kPolls; ++i) sum += value[i];
@@ -67,53 +62,30 @@ class GridSums {
       for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kAllLanes, sum, offset);
       if (lane < copies) post(totals + lane * most_ + block + mine * blocks, packed(sum, stamp_));
     }
-    for (int first = thread; first < elements; first += kPolls * Block) {
-      const Packet* from[kPolls];
+    for (int first = warp * kWarp * kPolls; first < elements; first += Block * kPolls) {
       double value[kPolls];
+      met = await(totals + block % copies * most_ + first, elements - first, value) && met;
 #pragma unroll
       for (int i = 0; i < kPolls; ++i) {
-        const int e = first + i * Block;
-        from[i] = e < elements ? totals + block % copies * most_ + e : nullptr;
-      }
-      met = await(from, value) && met;
-#pragma unroll
-      for (int i = 0; i < kPolls; ++i) {
-        if (from[i] != nullptr) sums[first + i * Block] = value[i];
+        const int e = first + lane + i * kWarp;
+        if (e < elements) sums[e] = value[i];
       }
     }
     return __syncthreads_and(met ? 1 : 0) != 0;
   }
 
  private:
-  /// Polls the packets that there are until all have this round's stamp; 0 for those that are not there.
-  __device__ __forceinline__ bool await(const Packet* const (&from)[kPolls], double (&value)[kPolls]) const {
-    bool arrived[kPolls];
+  /// What packets lane, lane + 32, ... of `count` say, once all have this round's stamp; 0 for those that are not
+  /// there.
+  __device__ __forceinline__ bool await(const Packet* from, int count, double (&value)[kPolls]) const {
+    Packet arrived[kPolls];
 #pragma unroll
-    for (int i = 0; i < kPolls; ++i) {
-      arrived[i] = from[i] == nullptr;
-      value[i] = 0.0;
-    }
-    Patience patience;
-    for (bool waits = true; waits;) {
-      Packet seen[kPolls];
+    for (int i = 0; i < kPolls; ++i) arrived[i] = {0.0f, 0.0f, 0.0f, 0};
+    const bool met = await_packets(from, count, stamp_, arrived);
 #pragma unroll
-      for (int i = 0; i < kPolls; ++i) {
-        if (!arrived[i]) seen[i] = look(from[i]);
-      }
-      waits = false;
-#pragma unroll
-      for (int i = 0; i < kPolls; ++i) {
-        if (arrived[i]) continue;
-        arrived[i] = seen[i].stamp == stamp_;
-        if (arrived[i]) {
-          value[i] = unpacked(seen[i]);
-        } else {
-          waits = true;
-        }
-      }
-      if (waits && patience.exhausted()) return false;
-    }
-    return true;
+    for (int i = 0; i < kPolls; ++i) value[i] = unpacked(arrived[i]);
+    __syncwarp();
+    return met;
   }
 
   Packet* packets_;

@@ -1,0 +1,37 @@
+// Batch least squares and gradient in one configuration, on data of the caller's: what the programs here time.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "heddle/kernels/tsk/system.hpp"
+#include "heddle/kernels/tsk/workload.hpp"
+#include "heddle/runtime/device/device.hpp"
+
+namespace heddle::bench {
+
+/// The truck problem on a grid of points x points rows, inputs and target scaled as training does; 35 rules, order 0.
+[[nodiscard]] tsk::Workload truck_workload(int points, int iterations);
+
+[[nodiscard]] Problem problem_of(const tsk::Workload& work);
+
+class TskRun {
+ public:
+  /// Throws DeviceFailure. `at_once`: iterations of a run of the plan. `work` must outlive this.
+  TskRun(Device& device, const Configuration& configuration, const tsk::Workload& work, int at_once);
+
+  /// Seconds for `iterations`, a multiple of those at once, from the start: parameters and progress are written outside
+  /// the clock.
+  double time(int iterations);
+  [[nodiscard]] tsk::Progress progress();
+
+ private:
+  const tsk::Workload& work_;
+  int at_once_;
+  std::unique_ptr<Execution> execution_;
+};
+
+[[nodiscard]] double median(std::vector<double> values);
+
+}  // namespace heddle::bench
