@@ -11,12 +11,9 @@ namespace heddle {
 
 namespace {
 
-constexpr std::size_t kSmallestBatch = 4;
-constexpr std::size_t kLargestBatch = 256;
-// Where measuring waits for the compiler: a few programs for each core.
-constexpr std::size_t kLargestSharedBatch = 8;
-// Seconds to wait for a batch. Longer would let a search overrun its time, shorter waste the compiler's start.
-constexpr double kGoodWait = 1.0;
+// Configurations that are compiled at once. The same for every run, so that a run that is continued asks the strategy
+// the same questions; small, so that it answers knowing most of what was tried.
+constexpr std::size_t kBatch = 8;
 // Who is this much faster than the bar is verified at once and becomes the bar; smaller steps do not pay for that.
 constexpr double kNewBar = 0.95;
 
@@ -108,7 +105,7 @@ void ProblemSearch::screen_first() {
   batches_.clear();
 }
 
-bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, Pace& pace, std::size_t ahead) {
+bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t ahead) {
   const Stopwatch stopwatch(effort_.total, stop_);
   if (!strategy_knows_) {
     strategy_knows_ = true;
@@ -116,28 +113,22 @@ bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, Pace& pace, 
       strategy.observe(configuration, tried);
       stop.observe(tried.cost);
     }
-  } else {
-    const double waited = effort_.waiting;
-    const std::size_t compiled = batches_.front().compiling.size();
-    if (!try_next(stop, &strategy)) {
-      batches_.clear();
-      return false;
-    }
-    pace.waited(effort_.waiting - waited, compiled);
+  } else if (!try_next(stop, &strategy)) {
+    batches_.clear();
+    return false;
   }
-  while (batches_.size() < ahead && !stop.reached() && propose(strategy, stop, pace)) {
+  while (batches_.size() < ahead && !stop.reached() && propose(strategy, stop)) {
   }
   return !batches_.empty() && !stop.reached();
 }
 
 /// Starts to compile what the strategy wants next. Returns whether it wants anything.
-bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop, const Pace& pace) {
+bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop) {
   std::size_t under_way = 0;
   for (const Batch& batch : batches_) under_way += batch.configurations.size();
   // Never more than may still be tried.
-  const auto left = static_cast<std::size_t>(stop.evaluations_left().value_or(kLargestBatch + under_way));
-  Batch batch = compile(strategy.next(
-      std::min(pace.batch_size(evaluator_.shares_processor(), stop.seconds_left()), left - std::min(left, under_way))));
+  const auto left = static_cast<std::size_t>(stop.evaluations_left().value_or(kBatch + under_way));
+  Batch batch = compile(strategy.next(std::min(kBatch, left - std::min(left, under_way))));
   if (batch.configurations.empty()) return false;
   batches_.push_back(std::move(batch));
   return true;
@@ -148,19 +139,6 @@ bool ProblemSearch::try_next(StopCondition& stop, Strategy* strategy) {
   Batch batch = std::move(batches_.front());
   batches_.pop_front();
   return try_all(batch, stop, strategy);
-}
-
-std::size_t ProblemSearch::Pace::batch_size(bool shares_processor, const std::optional<double>& seconds_left) const {
-  const std::size_t usual = std::min(next_, shares_processor ? kLargestSharedBatch : kLargestBatch);
-  if (!seconds_left) return usual;
-  const double affordable = 0.5 * *seconds_left / std::max(seconds_each_, 1e-9);
-  return static_cast<std::size_t>(
-      std::clamp(affordable, static_cast<double>(kSmallestBatch), static_cast<double>(usual)));
-}
-
-void ProblemSearch::Pace::waited(double seconds, std::size_t configurations) {
-  if (configurations > 0) seconds_each_ = seconds / static_cast<double>(configurations);
-  next_ = std::min(kLargestBatch, 2 * next_);
 }
 
 ProblemSearch::Batch ProblemSearch::compile(std::vector<std::size_t> configurations) {

@@ -38,21 +38,10 @@ class ProblemSearch {
   void begin(const std::vector<Configuration>& hints);
   /// Tries them; the default whatever the budget.
   void screen_first();
-  /// How many configurations to compile at once; kept between problems. The same for every run on a device, so that a
-  /// run that is continued asks the strategy the same questions; only the end of a time budget makes it smaller.
-  class Pace {
-   public:
-    [[nodiscard]] std::size_t batch_size(bool shares_processor, const std::optional<double>& seconds_left) const;
-    void waited(double seconds, std::size_t configurations);
-
-   private:
-    double seconds_each_ = 0.0;
-    std::size_t next_ = 8;
-  };
   /// Some of what the strategy proposes, while the compiler is at the next. `ahead`: so many batches are compiled
   /// before the first of them is tried; more hide the compiler, fewer let the strategy know more. Returns whether there
   /// is more to try before `stop` is reached.
-  bool screen(Strategy& strategy, StopCondition& stop, Pace& pace, std::size_t ahead);
+  bool screen(Strategy& strategy, StopCondition& stop, std::size_t ahead);
   /// Finals and verification until a winner is verified or nobody is left. What it measures is in conclusion().
   void decide();
   /// To be recorded together with the profile, all or nothing: finals half known cannot be continued.
@@ -94,7 +83,7 @@ class ProblemSearch {
                                                       const StopCondition& stop);
   bool try_all(Batch& batch, StopCondition& stop, Strategy* strategy);
   bool try_next(StopCondition& stop, Strategy* strategy);
-  bool propose(Strategy& strategy, const StopCondition& stop, const Pace& pace);
+  bool propose(Strategy& strategy, const StopCondition& stop);
   [[nodiscard]] std::optional<Recollection> recall(std::size_t configuration);
   [[nodiscard]] Observation remember(std::size_t configuration, const Recollection& known);
   [[nodiscard]] Observation measure(std::size_t configuration, const Compilation::Done& done);

@@ -24,8 +24,9 @@ constexpr double kFirstPass = 0.9;        // of the time of a run, if there are 
 constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
 constexpr std::size_t kHints = 6;         // winners of other problems that are tried
 constexpr std::size_t kContenders = 4;    // that a profile has to beat again when its environment has changed
-constexpr std::size_t kAlone = 2;         // batches under way of a search that is alone
-constexpr std::size_t kAbreast = 4;       // searches at a time, where one can be measured while others are compiled
+// Searches at a time and, if there are fewer, batches under way of each, where one can be measured while others are
+// compiled: enough for the compiler to use many cores.
+constexpr std::size_t kAbreast = 4;
 
 /// One call of Tuner::tune().
 class Run {
@@ -84,7 +85,7 @@ class Run {
   /// the compiler works for the others. They take turns, so that their order does not depend on how fast anything is.
   void search_each(const Pass& pass) {
     StopCondition stop = stop_.part(pass.length, 1.0);
-    const std::size_t abreast = evaluator_.shares_processor() ? 1 : kAbreast;
+    const std::size_t abreast = searches_abreast();
     std::size_t next = 0;
     for (; next < agenda_.size() && !agenda_[next].search && (next == 0 || !stop.reached()); ++next) {
       const double share = 1.0 / static_cast<double>(agenda_.size() - next);
@@ -101,7 +102,7 @@ class Run {
       }
       if (lanes.empty()) return;
       for (auto lane = lanes.begin(); lane != lanes.end();) {
-        if (advance(*lane, lanes.size() == 1 ? kAlone : 1)) {
+        if (advance(*lane, batches_ahead(lanes.size()))) {
           ++lane;
           continue;
         }
@@ -208,22 +209,25 @@ class Run {
             }};
   }
 
+  [[nodiscard]] std::size_t searches_abreast() const { return evaluator_.shares_processor() ? 1 : kAbreast; }
+  [[nodiscard]] std::size_t batches_ahead(std::size_t searches) const { return searches_abreast() / searches; }
+
   /// The next turn of a search. Returns false when there is nothing left but to decide.
   bool advance(Lane& lane, std::size_t ahead) {
-    if (lane.order) return lane.search.screen(*lane.order, *lane.screening, pace_, ahead);
+    if (lane.order) return lane.search.screen(*lane.order, *lane.screening, ahead);
     lane.search.screen_first();
     if (!lane.visit.search) return false;
     lane.screening = lane.slice.part(kScreeningShare, 1.0);
     lane.screening->satisfied_by({.without_gain = options_.patience, .good_enough = good_enough(lane.visit.problem)});
     lane.order = strategy_.make(lane.search.configurations(), options_.seed);
-    return lane.search.screen(*lane.order, *lane.screening, pace_, ahead);
+    return lane.search.screen(*lane.order, *lane.screening, ahead);
   }
 
   TuningResult visit(std::size_t index, const Visit& visit, const std::vector<Configuration>& hints, const Pass& pass,
                      StopCondition& stop) {
     Lane lane(*this, index, visit, pass, stop.part(1.0, 1.0));
     lane.search.begin(hints);
-    while (advance(lane, kAlone)) {
+    while (advance(lane, batches_ahead(1))) {
     }
     return finish(lane);
   }
@@ -261,7 +265,6 @@ class Run {
   Reporter reporter_;
   Journal journal_;
   Coverage coverage_;
-  ProblemSearch::Pace pace_;
   std::map<Problem, std::int64_t> visits_;            ///< so far
   std::vector<std::set<std::string>> tried_;          ///< canonical texts, by place in the agenda
   std::vector<std::optional<TuningResult>> results_;  ///< likewise; nothing where the run did not get to
