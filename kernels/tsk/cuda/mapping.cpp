@@ -491,6 +491,13 @@ class CudaMapping final : public Mapping {
                        shape.registers(sizes.dim) <= std::min<std::int64_t>(255, 65536 / shape.threads) &&
                        shape.shared_bytes <= on.local_bytes;
               }},
+         {.name = "rows for every resident block",
+          .last = "blocks",
+          .holds =
+              [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+                return !is_resident(c) ||
+                       (c.number("blocks") - 1) * c.number("block_size") / kWarp * 4 < problem.at("rows");
+              }},
          {.name = "one block for at most 16384 rows",
           .last = "scheme",
           .holds = [](const Configuration& c, const Problem& problem,

@@ -1,6 +1,7 @@
-// The kernels of default configurations. Compiled once per instruction set: HEDDLE_CPU_TABLE names what it defines,
-// HEDDLE_CPU_WIDTH is the number of floats in a vector. Nothing else here may have external linkage, or the linker
-// would mix the instruction sets; so no standard header is included.
+// The registry of CPU kernels that are compiled into the binary: those of default configurations. Compiled once per
+// instruction set: HEDDLE_CPU_TABLE names what it defines, HEDDLE_CPU_WIDTH is the number of floats in a vector.
+// Nothing else here may have external linkage, or the linker would mix the instruction sets; so no standard header is
+// included.
 #include "heddle/kernels/common/cpu_builtin_table.hpp"
 #include "heddle/kernels/sonfin/cpu/predict.hpp"
 #include "heddle/kernels/sonfin/cpu/train.hpp"
