@@ -222,6 +222,19 @@ void EmulatorExecution::begin_run() {
   }
 }
 
+/// Of a buffer that comes in pieces a launch has the one it names; the rest is as if nobody had written it.
+void EmulatorExecution::show_piece(const Launch& launch) {
+  emulator::AddressSpace& space = machine_->space;
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const Buffer& buffer = plan_.buffers[i];
+    if (buffer.piece_bytes <= 0) continue;
+    const std::int64_t first = std::min(buffer.bytes, launch.piece * buffer.piece_bytes);
+    const std::int64_t count = std::min(buffer.bytes - first, buffer.piece_bytes);
+    space.mark_written(memory_[i]->address(), static_cast<std::size_t>(buffer.bytes), false);
+    space.mark_written(memory_[i]->address() + first, static_cast<std::size_t>(count), true);
+  }
+}
+
 void EmulatorExecution::launch() {
   begin_run();
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
@@ -230,6 +243,7 @@ void EmulatorExecution::launch() {
       call(i);
       continue;
     }
+    show_piece(shape);
     const emulator::GridLaunch launch{
         .kernel = kernels_[static_cast<std::size_t>(shape.kernel)],
         .arguments = arguments_[i].data(),

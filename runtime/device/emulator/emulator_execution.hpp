@@ -93,6 +93,7 @@ class EmulatorExecution final : public Execution {
 
  private:
   void begin_run();
+  void show_piece(const Launch& launch);
   void call(std::size_t launch);
   [[nodiscard]] std::string describe(const void* address) const;
 
