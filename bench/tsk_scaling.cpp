@@ -37,6 +37,7 @@ int run(const Options& options) {
     tsk::Workload work = tsk::workload(problem, options.order, Purpose::timing, 1);
     work.control.end = options.iterations;
     std::vector<Configuration> configurations;
+    configurations.reserve(options.configurations.size());
     for (const std::string& text_of_configuration : options.configurations) {
       configurations.push_back(text_of_configuration == "default"
                                    ? family.default_configuration(device->identity(), problem)

@@ -73,6 +73,7 @@ std::vector<Configuration> fastest(Device& device, const tsk::Workload& work, co
   all.erase(rest + kept, all.end());
 
   std::vector<CompileRequest> requests;
+  requests.reserve(all.size());
   for (const Configuration& c : all) {
     requests.push_back({&family.source(device.identity().backend),
                         family.plan(c, problem, device.identity(), options.at_once * problem.at("rows")).kernels});

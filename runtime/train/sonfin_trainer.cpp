@@ -189,7 +189,7 @@ class Session : private TrainingSession {
 
   [[nodiscard]] std::string divergence() const {
     const TrainingState& state = model_.training;
-    const std::string line = fmt::format(
+    std::string line = fmt::format(
         "training diverged in epoch {} within {} rows: smaller --learning-rate (now {}), --antecedent-rate "
         "(now {}) or --step scaled may help",
         state.epochs + 1, learner_.position(), options_.word("learning-rate"), options_.word("antecedent-rate"));
