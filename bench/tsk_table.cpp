@@ -138,7 +138,9 @@ int run(const Options& options) {
     const KernelFamily& family = tsk::constant_family();
     const auto add = [&](const std::string& name, const Configuration& configuration) {
       Json row = measure(*device, name, configuration, work, options);
-      row["floor_microseconds_per_iteration"] = floor_microseconds(work.control.rows, options);
+      if (device->identity().backend == "cuda") {
+        row["floor_microseconds_per_iteration"] = floor_microseconds(work.control.rows, options);
+      }
       tell(std::move(row));
     };
     add("default", family.default_configuration(device->identity(), problem));
@@ -147,9 +149,13 @@ int run(const Options& options) {
     }
     for (const Configuration& configuration : fastest(*device, work, options)) add("found", configuration);
   }
-  std::cout << Json{{"device", device->label()},         {"name", device->identity().name},
-                    {"date", device->provenance().date}, {"iterations", options.iterations},
-                    {"at_once", options.at_once},        {"rows", rows}}
+  std::cout << Json{{"device", device->label()},
+                    {"name", device->identity().name},
+                    {"backend", device->identity().backend},
+                    {"date", device->provenance().date},
+                    {"iterations", options.iterations},
+                    {"at_once", options.at_once},
+                    {"rows", rows}}
                    .dump(1)
             << "\n";
   return 0;
