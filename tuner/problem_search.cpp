@@ -116,7 +116,10 @@ bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t 
   } else if (!try_next(stop, &strategy)) {
     batches_.clear();
     return false;
+  } else {
+    turn_ = stop_.now() - last_turn_;
   }
+  last_turn_ = stop_.now();
   while (batches_.size() < ahead && !stop.reached() && propose(strategy, stop)) {
   }
   return !batches_.empty() && !stop.reached();
@@ -124,6 +127,8 @@ bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t 
 
 /// Starts to compile what the strategy wants next. Returns whether it wants anything.
 bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop) {
+  // What could not be tried any more would only take the compiler from others.
+  if (stop.seconds_left() && *stop.seconds_left() < turn_) return false;
   std::size_t under_way = 0;
   for (const Batch& batch : batches_) under_way += batch.configurations.size();
   // Never more than may still be tried.

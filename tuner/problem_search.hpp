@@ -125,6 +125,8 @@ class ProblemSearch {
   std::deque<Batch> batches_;       ///< to be tried in this order
   std::vector<std::size_t> later_;  ///< of the first ones, what is not being compiled yet
   bool strategy_knows_ = false;     ///< what was tried before it was asked
+  double last_turn_ = 0.0;          ///< when it ended
+  double turn_ = 0.0;               ///< seconds from one to the next
   std::set<std::size_t> compiled_;  ///< in this process
   std::vector<Measurement> conclusion_;
   std::map<std::size_t, Observation> attempts_;

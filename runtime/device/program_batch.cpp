@@ -9,6 +9,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -136,6 +137,9 @@ class ProgramBatch final : public CompileBatch {
         program = std::move(programs_.front());
         programs_.pop_front();
       }
+      std::optional<Turnstile::Pass> pass;
+      if (compiler_.turnstile) pass.emplace(*compiler_.turnstile);
+      if (dropped()) return;
       try {
         compile(program);
       } catch (const std::exception& error) {
@@ -144,6 +148,11 @@ class ProgramBatch final : public CompileBatch {
       const std::lock_guard lock(mutex_);
       if (--unfinished_ == 0) changed_.notify_all();
     }
+  }
+
+  bool dropped() {
+    const std::lock_guard lock(mutex_);
+    return dropped_;
   }
 
   void compile(const Program& program) {

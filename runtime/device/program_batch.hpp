@@ -9,6 +9,7 @@
 
 #include "heddle/runtime/device/compile_cache.hpp"
 #include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/turnstile.hpp"
 
 namespace heddle {
 
@@ -36,6 +37,8 @@ struct ProgramCompiler {
   std::function<std::string()> fingerprint;
   std::size_t program_size = 1;  ///< kernels in one program, at most
   unsigned threads = 1;          ///< programs at a time
+  /// Shared by batches under way at the same time: what was asked for first is compiled first. May be empty.
+  std::shared_ptr<Turnstile> turnstile = {};
 };
 
 /// The unit of work is one kernel: requests that share kernels share their compilation and their cache entries. A

@@ -33,7 +33,8 @@ CudaCompiler::CudaCompiler(std::shared_ptr<const Nvrtc> nvrtc, const std::string
       cache_(std::move(cache)),
       calls_(std::make_shared<std::atomic<std::int64_t>>(0)),
       options_(options_for(*nvrtc_, architecture)),
-      threads_(threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency())) {}
+      threads_(threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency())),
+      turnstile_(std::make_shared<Turnstile>(threads_)) {}
 
 std::unique_ptr<CompileBatch> CudaCompiler::compile(const std::vector<CompileRequest>& requests) const {
   ProgramCompiler compiler;
@@ -53,6 +54,7 @@ std::unique_ptr<CompileBatch> CudaCompiler::compile(const std::vector<CompileReq
   };
   compiler.program_size = kProgramSize;
   compiler.threads = threads_;
+  compiler.turnstile = turnstile_;
   return start_batch(std::move(compiler), cache_, requests);
 }
 

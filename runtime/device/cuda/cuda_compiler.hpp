@@ -46,6 +46,7 @@ class CudaCompiler {
   std::shared_ptr<std::atomic<std::int64_t>> calls_;
   std::vector<std::string> options_;
   unsigned threads_;
+  std::shared_ptr<Turnstile> turnstile_;
 };
 
 }  // namespace heddle
