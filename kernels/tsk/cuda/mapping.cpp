@@ -89,7 +89,7 @@ struct Resident {
         blocks(c.number("blocks")),
         eights(ceil_div(sizes.columns, 8)),
         rules(ceil_div(sizes.rules, 8)),
-        most(std::max(sizes.columns * (sizes.columns + 1) / 2, 2 * sizes.tasks + 2)),
+        most(std::max(sizes.unknowns * (sizes.unknowns + 1) / 2 + sizes.unknowns * sizes.outputs, 2 * sizes.tasks + 2)),
         packets(blocks * ceil_div(most, blocks) * blocks + std::clamp<std::int64_t>(blocks / 16, 1, 8) * most) {
     const std::int64_t warps = threads / kWarp, side = ceil_div(8 * eights, 16) * 16;
     shared_bytes =

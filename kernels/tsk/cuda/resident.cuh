@@ -17,7 +17,7 @@
 // | phase | bound by |
 // |---|---|
 // | accumulate: activations and the product | float64 rate |
-// | exchange: (P + L)(P + L + 1) / 2 sums | four trips through L2 |
+// | exchange: P (P + 1) / 2 + P L sums | four trips through L2 |
 // | solve: one pivot after the other | latency of P x (barrier, shared memory, reciprocal, multiply-add) |
 // | descend: activations, errors, gradient | float32 rate |
 // | exchange: 2 K D + 2 sums | four trips through L2 |
@@ -122,7 +122,15 @@ class ResidentIterations {
   __device__ __forceinline__ static int warp() { return thread() / kWarp; }
   __device__ __forceinline__ static int row_of_lane() { return lane() % kRows; }
   __device__ __forceinline__ static int group() { return lane() / kRows; }
-  __device__ __forceinline__ int gram_elements() const { return batch_.columns() * (batch_.columns() + 1) / 2; }
+  /// Of the products of columns: the lower triangle for Phi, row after row, and then a row of P for each column of Y.
+  __device__ __forceinline__ int gram_elements() const { return triangle() + batch_.outputs * batch_.unknowns(); }
+  __device__ __forceinline__ int triangle() const { return batch_.unknowns() * (batch_.unknowns() + 1) / 2; }
+  /// Element (high, low), low <= high < A; there is none of two columns of Y.
+  __device__ __forceinline__ double gram(int high, int low) const {
+    const int unknowns = batch_.unknowns();
+    if (low >= unknowns) return 0.0;
+    return sums_[high < unknowns ? high * (high + 1) / 2 + low : triangle() + (high - unknowns) * unknowns + low];
+  }
 
   /// Of this lane's rules: registers, for a whole pass.
   __device__ __forceinline__ void load_antecedents() {
@@ -259,9 +267,11 @@ class ResidentIterations {
     }
   }
 
-  /// Element e of the lower triangle, row after row, of this block's product.
+  /// Element e of this block's product.
   __device__ __forceinline__ double product(int e) const {
-    const int i = square_row(e), j = e - i * (i + 1) / 2;
+    const int unknowns = batch_.unknowns(), beyond = e - triangle();
+    const int i = beyond < 0 ? square_row(e) : unknowns + beyond / unknowns;
+    const int j = beyond < 0 ? e - i * (i + 1) / 2 : beyond % unknowns;
     const int a = i / kGroups, b = j / kGroups;
     const double* from = parts_ + (a * (a + 1) / 2 + b) * (kGroups * kGroups) + i % kGroups * kGroups + j % kGroups;
     double sum = 0.0;
@@ -303,7 +313,7 @@ class ResidentIterations {
         for (int c = 0; c < kOwnColumns; ++c) {
           const int j = across + c * kAcross;
           const int low = i < j ? i : j, high = i < j ? j : i;
-          own[r][c] = high < columns ? sums_[high * (high + 1) / 2 + low] : 0.0;
+          own[r][c] = high < columns ? gram(high, low) : 0.0;
           if (i == j && i < unknowns) own[r][c] += asked;
         }
       }
