@@ -23,7 +23,7 @@ struct ScreeningLimits {
 /// One configuration screened: what to record, and what the strategy learns.
 struct Screened {
   Measurement measurement;     ///< unverified, pruned, or how it failed
-  std::optional<double> cost;  ///< median, microseconds per sample; if pruned the fastest repetition
+  std::optional<double> cost;  ///< fastest repetition, microseconds per sample
 };
 
 /// Times a compiled configuration a few times after a warm-up. `blank`: a measurement with everything but status,

@@ -43,6 +43,7 @@ std::vector<EncodedSpace::Level> describe(const Values& values, bool absent_some
   parameter.levels = count + (absent_somewhere ? 1 : 0);
   parameter.position.assign(parameter.levels, kNoOrder);
   parameter.evenness.assign(parameter.levels, 0.0F);
+  parameter.off_middle.assign(parameter.levels, 0.0F);
   std::vector<EncodedSpace::Level> level(count);
   for (std::size_t i = 0; i < count; ++i) level[i] = static_cast<EncodedSpace::Level>(i);
 
@@ -56,6 +57,7 @@ std::vector<EncodedSpace::Level> describe(const Values& values, bool absent_some
   const double most = numbers.back().first;
   if (most == least) return level;  // one number spelt in several ways
   const bool logarithmic = least > 0.0;
+  if (logarithmic) parameter.octaves = static_cast<float>(std::log2(most / least));
   const auto scale = [&](double value) { return logarithmic ? std::log2(value) : value; };
   std::vector<float> halvings;
   bool told_by_position = true;
@@ -63,6 +65,8 @@ std::vector<EncodedSpace::Level> describe(const Values& values, bool absent_some
     const double value = numbers[i].first;
     level[numbers[i].second] = static_cast<EncodedSpace::Level>(i);
     parameter.position[i] = static_cast<float>((scale(value) - scale(least)) / (scale(most) - scale(least)));
+    const double along = (value - least) / (most - least);
+    parameter.off_middle[i] = static_cast<float>(count == 2 ? 0.25 * along : std::abs(along - 0.5));
     const bool whole = value == std::floor(value) && value > 0.0 && value < 1e15;
     const auto bits = whole ? static_cast<std::uint64_t>(value) : std::uint64_t{1};
     halvings.push_back(static_cast<float>(std::min(kMostHalvings, std::countr_zero(bits))));
@@ -138,14 +142,32 @@ std::vector<std::size_t> EncodedSpace::neighbours(std::size_t configuration) con
     float distance = std::numeric_limits<float>::infinity();
     std::size_t configuration = 0;
   };
-  std::vector<std::vector<Nearest>> nearest;
-  for (const Parameter& parameter : parameters_) nearest.emplace_back(parameter.levels);
+  const std::size_t count = parameters_.size();
   const Level* from = levels(configuration);
+  std::vector<std::vector<Nearest>> nearest;
+  std::vector<std::vector<float>> gaps;  // [parameter][level], from here
+  for (std::size_t p = 0; p < count; ++p) {
+    nearest.emplace_back(parameters_[p].levels);
+    nearest[p][from[p]].distance = -1.0F;  // never wanted
+    std::vector<float>& own = gaps.emplace_back(parameters_[p].levels);
+    for (std::size_t level = 0; level < own.size(); ++level) own[level] = gap(p, from[p], static_cast<Level>(level));
+  }
+  const auto farthest_wanted = [&] {
+    float farthest = -1.0F;
+    for (const auto& of_parameter : nearest) {
+      for (const Nearest& each : of_parameter) farthest = std::max(farthest, each.distance);
+    }
+    return farthest;
+  };
+  float wanted = std::numeric_limits<float>::infinity();  // who is not nearer than that is nobody's nearest
+  constexpr std::size_t kStretch = 256;
   for (std::size_t other = 0; other < size_; ++other) {
+    if (other % kStretch == 0) wanted = farthest_wanted();
     const Level* to = levels(other);
-    const float apart = distance(from, to);
-    for (std::size_t p = 0; p < parameters_.size(); ++p) {
-      if (from[p] == to[p]) continue;
+    float apart = 0.0F;
+    for (std::size_t p = 0; p < count; ++p) apart += gaps[p][to[p]];
+    if (apart >= wanted) continue;
+    for (std::size_t p = 0; p < count; ++p) {
       Nearest& best = nearest[p][to[p]];
       if (apart < best.distance) best = {.distance = apart, .configuration = other};
     }
@@ -153,7 +175,7 @@ std::vector<std::size_t> EncodedSpace::neighbours(std::size_t configuration) con
   std::vector<std::pair<float, std::size_t>> found;
   for (const auto& of_parameter : nearest) {
     for (const Nearest& each : of_parameter) {
-      if (std::isfinite(each.distance)) found.emplace_back(each.distance, each.configuration);
+      if (each.distance > 0.0F && std::isfinite(each.distance)) found.emplace_back(each.distance, each.configuration);
     }
   }
   std::sort(found.begin(), found.end());

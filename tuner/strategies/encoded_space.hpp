@@ -20,6 +20,10 @@ class EncodedSpace {
     /// Where a level lies between the smallest value (0) and the largest (1), on a logarithmic scale if all are above
     /// 0. Negative: without an order (words, and where the parameter has no meaning).
     std::vector<float> position;
+    /// How far a level lies from the middle between the smallest and the largest value on a linear scale, 0 to 1/2; of
+    /// two values the smaller one counts as the middle, the other is 1/4 off. 0 without an order.
+    std::vector<float> off_middle;
+    float octaves = 0.0F;  ///< factors of two between the smallest and the largest value; 0 unless all are above 0
     /// By how many factors of two a whole number can be divided, 0 to 1 over the levels; all 0 where that says no more
     /// than the position.
     std::vector<float> evenness;

@@ -12,9 +12,11 @@ namespace heddle {
 
 /// Regression with a kernel that adds up what each parameter does alone, what pairs of them do, and what all do
 /// together (Duvenaud, Nickisch, Rasmussen 2011): k = w1 mean_p(k_p) + w2 mean_pq(k_p k_q) + w3 prod_p(k_p), where k_p
-/// is a Matern 3/2 kernel over the positions of parameter p's levels times one over their evenness. Length scales,
-/// weights and noise are those of the highest posterior density that a random walk finds; the amplitude is integrated
-/// out.
+/// is a Matern 3/2 kernel over the positions of parameter p's levels times one over their evenness; and w4 times what
+/// products and quotients of two parameters do, a Matern 3/2 kernel over the octaves between them, mean over all pairs
+/// of parameters with more than two values, all above 0: threads per block, work per thread and bytes per tile are such
+/// products. Length scales, weights and noise are those of the highest posterior density that a random walk finds; the
+/// amplitude is integrated out.
 class GaussianProcess {
  public:
   explicit GaussianProcess(const EncodedSpace& space);
@@ -22,11 +24,14 @@ class GaussianProcess {
   /// Chooses the hyperparameters by `values` (any unit, mean 0) of `points`; starts from those found before. Afterwards
   /// the process knows no points and predicts for `candidates`.
   void fit(const std::vector<std::size_t>& points, const std::vector<double>& values, std::uint64_t seed,
-           std::vector<std::size_t> candidates);
+           const std::vector<std::size_t>& candidates);
 
   /// From now on predictions follow from these points; cheap if they begin as the last ones did. O(candidates) per
   /// point in memory, times points in time for those that are new.
   void condition(const std::vector<std::size_t>& points);
+
+  /// Adds candidates that are not there yet. O(points^2) each.
+  void consider(const std::vector<std::size_t>& candidates);
 
   [[nodiscard]] const std::vector<std::size_t>& candidates() const noexcept { return candidates_; }
   /// Variance at each candidate relative to the prior's: 1 far from all points, near 0 at one.
@@ -44,24 +49,33 @@ class GaussianProcess {
     std::vector<double> position_scale;  ///< inverse length, one per parameter
     std::vector<double> evenness_scale;  ///< likewise
     double noise = 1e-2;                 ///< variance relative to the prior's
-    double alone = 0.3, pairs = 0.3;     ///< w1 and w2; w3 is the rest
+    double alone = 0.3, pairs = 0.3;     ///< w1 and w2 as shares of what w4 leaves; w3 is the rest
+    double products = 0.2;               ///< w4
   };
   using Bin = std::uint8_t;
   struct Parameter {
     std::size_t bins = 0;
     std::vector<float> position_gap, evenness_gap;  // [bin][bin]
     bool has_evenness = false;
+    std::vector<int> height;    // of each bin, in steps of a fraction of an octave
     std::vector<float> kernel;  // [bin][bin], of the scales tabulated last
     std::pair<double, double> tabulated{0.0, 0.0};
   };
 
   void tabulate(const Hyperparameters& hyperparameters);
   void tabulate(const Hyperparameters& hyperparameters, std::size_t parameter);
-  [[nodiscard]] float combine(const float* each) const;
-  [[nodiscard]] float covariance(std::size_t a, std::size_t b) const;
+  /// What products and quotients have in common: k of w4, the same whatever the hyperparameters.
+  [[nodiscard]] float likeness(std::size_t a, std::size_t b) const;
+  [[nodiscard]] float covariance(std::size_t a, std::size_t b, float likeness) const;
+  [[nodiscard]] float covariance(std::size_t a, std::size_t b) const { return covariance(a, b, likeness(a, b)); }
+  /// Of a point and the candidates from `first` on.
+  [[nodiscard]] std::vector<float> covariances(std::size_t point, std::size_t first) const;
+  /// `likenesses`: [point][point].
   [[nodiscard]] double log_posterior(const Hyperparameters& hyperparameters, const std::vector<std::size_t>& points,
-                                     const std::vector<double>& values);
+                                     const std::vector<float>& likenesses, const std::vector<double>& values);
   void append(std::size_t point);
+  /// Computes a row of `whitened_` for the candidates from `first` on, and what it takes from their variance.
+  void project(std::size_t row, std::size_t first);
   /// Solves L a = values for as many rows as there are values.
   [[nodiscard]] std::vector<double> whiten(const std::vector<double>& values) const;
 
@@ -69,10 +83,12 @@ class GaussianProcess {
   std::vector<Parameter> parameters_;
   std::vector<Bin> bins_;  // [configuration][parameter]
   Hyperparameters hyperparameters_;
-  float alone_ = 0.0F, pairs_ = 0.0F, together_ = 1.0F;  // weights of the present tables
+  float alone_ = 0.0F, pairs_ = 0.0F, together_ = 1.0F, products_ = 0.0F;  // weights of the present tables
+  std::vector<std::pair<std::size_t, std::size_t>> products_of_;           // pairs of parameters
+  std::vector<float> falloff_;                                             // kernel of w4, by steps of height
 
   std::vector<std::size_t> candidates_;
-  std::vector<Bin> candidate_bins_;  // [parameter][candidate]
+  std::vector<std::vector<Bin>> candidate_bins_;  // [parameter][candidate]
   std::vector<std::size_t> points_;
   std::vector<std::vector<double>> factor_;   // rows of the Cholesky factor L of the points' covariance
   std::vector<std::vector<float>> whitened_;  // rows of L^-1 k(points, candidates)

@@ -1,5 +1,6 @@
 // Bayesian optimisation: a Gaussian process learns the cost of what was tried, and whether it worked, and the
-// configuration with the largest expected improvement (Jones, Schonlau, Welch 1998) is tried next.
+// configuration with the largest expected improvement (Jones, Schonlau, Welch 1998) is tried next, anywhere or, now and
+// then, among the neighbours of the fastest: there a model that is wrong does least harm.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,14 +21,14 @@ namespace heddle {
 namespace {
 
 constexpr std::uint64_t kPurpose = 32;
-constexpr std::size_t kDesign = 5;          // observations before the model says anything
-constexpr std::size_t kDesignDraws = 20;    // of which the one farthest from all others is tried
-constexpr std::size_t kCentral = 3;         // of these that many lie near the middle, the others far from all others
-constexpr std::size_t kCentralDraws = 200;  // of which the most central one is tried
-constexpr double kNoGain = 0.015;           // what is faster by a smaller part is a tie
-constexpr double kRefit = 1.2;              // growth of the history after which the hyperparameters are chosen anew
-constexpr std::size_t kMostPoints = 300;    // in the model when it is fitted: the fastest, and some of the others
-constexpr std::size_t kMostCandidates = 4096;
+constexpr std::size_t kDesign = 3;        // observations before the model says anything: the middle, and far from it
+constexpr std::size_t kDesignDraws = 20;  // of which the one farthest from all others is tried
+constexpr double kNearby = 0.3;           // share of the proposals that are neighbours of the fastest
+constexpr std::size_t kNearbyFrom = 10;   // once so much is known
+constexpr double kNoGain = 0.015;         // what is faster by a smaller part is a tie
+constexpr double kRefit = 1.25;           // growth of the history after which the hyperparameters are chosen anew
+constexpr std::size_t kMostPoints = 300;  // in the model when it is fitted: the fastest, and some of the others
+constexpr std::size_t kMostCandidates = 6144;
 constexpr std::size_t kAroundFastest = 16;  // whose neighbours are always candidates
 constexpr float kLeastChance = 0.02F;       // of working, however many like it failed
 
@@ -44,40 +45,50 @@ class ModelBased final : public Searcher {
   explicit ModelBased(const EncodedSpace& space) : model_(space) {}
 
   std::optional<std::size_t> propose(const Knowledge& known) override {
-    if (known.history().size() < kDesign) return known.step() < kCentral ? central(known) : spread(known);
+    if (known.history().size() < kDesign) return known.step() == 0 ? central(known) : spread(known);
     std::vector<std::size_t> points = points_;
     points.insert(points.end(), known.under_way().begin(), known.under_way().end());
     model_.condition(points);
     if (!forecast_) forecast_ = forecast(known);
-    return most_promising(known, *forecast_);
+    const bool nearby =
+        points.size() >= kNearbyFrom && Draw(known.seed(), kPurpose + 2, known.step()).uniform() < kNearby;
+    if (nearby) {
+      if (const auto chosen = most_promising(known, *forecast_, true)) return chosen;
+    }
+    const auto chosen = most_promising(known, *forecast_, false);
+    return chosen ? chosen : known.untouched();
   }
 
   void learn(const Knowledge& known, std::size_t configuration) override {
     points_.push_back(configuration);
     forecast_.reset();
     const std::size_t count = known.history().size();
-    if (count < next_fit_) return;
+    const bool faster = known.cost(configuration) < best_;
+    if (faster) {
+      best_ = known.cost(configuration);
+      best_neighbours_ = neighbours(known, configuration);
+    }
+    if (count < next_fit_) {
+      if (faster && count >= kDesign) model_.consider(missing(known));
+      return;
+    }
     next_fit_ = std::max(count + 1, static_cast<std::size_t>(std::ceil(kRefit * static_cast<double>(count))));
     if (count > kMostPoints) thin_out(known);
     model_.fit(points_, scaled_costs(known).at, known.seed(), candidates(known));
   }
 
  private:
-  /// Values at the end of their range are seldom best.
+  /// The most central configuration: values at the end of their range are seldom best, and who offers 1 to 128 rather
+  /// expects 64 than 8.
   static std::optional<std::size_t> central(const Knowledge& known) {
-    std::optional<std::size_t> chosen = known.untouched();
-    Draw draw(known.seed(), kPurpose, known.step());
+    std::optional<std::size_t> chosen;
     float least = std::numeric_limits<float>::infinity();
-    for (std::size_t i = 0; chosen && i < kCentralDraws; ++i) {
-      const std::size_t candidate = draw.below(known.size());
+    const std::vector<EncodedSpace::Parameter>& parameters = known.space().parameters();
+    for (std::size_t candidate = 0; candidate < known.size(); ++candidate) {
       if (!known.open(candidate)) continue;
       float off = 0.0F;
       const EncodedSpace::Level* levels = known.space().levels(candidate);
-      for (std::size_t p = 0; p < known.space().parameters().size(); ++p) {
-        const EncodedSpace::Parameter& parameter = known.space().parameters()[p];
-        const float position = parameter.position[levels[p]];
-        if (position >= 0.0F && parameter.levels > 2) off += std::abs(position - 0.5F);
-      }
+      for (std::size_t p = 0; p < parameters.size(); ++p) off += parameters[p].off_middle[levels[p]];
       if (off < least) {
         least = off;
         chosen = candidate;
@@ -162,12 +173,16 @@ class ModelBased final : public Searcher {
     return forecast;
   }
 
-  std::optional<std::size_t> most_promising(const Knowledge& known, const Forecast& forecast) const {
+  /// Nothing if no candidate is open. `nearby`: of the neighbours of the fastest.
+  std::optional<std::size_t> most_promising(const Knowledge& known, const Forecast& forecast, bool nearby) const {
     double most = -1.0;
     std::optional<std::size_t> chosen;
     for (std::size_t c = 0; c < model_.candidates().size(); ++c) {
       const std::size_t candidate = model_.candidates()[c];
       if (!known.open(candidate)) continue;
+      if (nearby && std::find(best_neighbours_.begin(), best_neighbours_.end(), candidate) == best_neighbours_.end()) {
+        continue;
+      }
       const double variance = std::max(1e-9, static_cast<double>(model_.variance()[c])) * forecast.cost.amplitude;
       double gain = expected_improvement(forecast.goal, forecast.cost.at[c], std::sqrt(variance));
       if (!forecast.working.empty()) gain *= forecast.working[c];
@@ -176,7 +191,24 @@ class ModelBased final : public Searcher {
         chosen = candidate;
       }
     }
-    return chosen ? chosen : known.untouched();
+    return chosen;
+  }
+
+  const std::vector<std::size_t>& neighbours(const Knowledge& known, std::size_t configuration) {
+    auto& found = neighbours_[configuration];
+    if (found.empty()) found = known.space().neighbours(configuration);
+    return found;
+  }
+
+  /// Neighbours of the fastest that are no candidates yet.
+  [[nodiscard]] std::vector<std::size_t> missing(const Knowledge& known) const {
+    std::vector<std::size_t> list;
+    for (const std::size_t each : best_neighbours_) {
+      if (known.observed(each)) continue;
+      const std::vector<std::size_t>& there = model_.candidates();
+      if (std::find(there.begin(), there.end(), each) == there.end()) list.push_back(each);
+    }
+    return list;
   }
 
   /// Everything, or around the fastest and at random.
@@ -190,9 +222,7 @@ class ModelBased final : public Searcher {
     };
     if (known.size() > kMostCandidates) {
       for (const std::size_t fast : known.fastest(kAroundFastest)) {
-        auto& neighbours = neighbours_[fast];
-        if (neighbours.empty()) neighbours = known.space().neighbours(fast);
-        for (const std::size_t each : neighbours) take(each);
+        for (const std::size_t each : neighbours(known, fast)) take(each);
       }
       Draw draw(known.seed(), kPurpose + 1, known.history().size());
       // One of each stretch of the list: none twice and all equally likely.
@@ -221,7 +251,9 @@ class ModelBased final : public Searcher {
   GaussianProcess model_;
   std::vector<std::size_t> points_;                                       // what the model knows
   std::unordered_map<std::size_t, std::vector<std::size_t>> neighbours_;  // of those that were among the fastest
-  std::optional<Forecast> forecast_;                                      // for what is known
+  double best_ = Knowledge::kFailed;
+  std::vector<std::size_t> best_neighbours_;  // of the fastest
+  std::optional<Forecast> forecast_;          // for what is known
   std::size_t next_fit_ = kDesign;
 };
 
