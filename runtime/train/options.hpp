@@ -26,11 +26,11 @@ struct Option {
 
 /// What the options that every trainer has say for one of them.
 struct CommonOptions {
-  std::string epochs, epochs_meaning;  ///< default, and what an epoch is
-  std::string seed_meaning;            ///< "of the order of the rows"
-  std::string patience;                ///< default
+  std::string epochs, epochs_meaning;   ///< default, and what an epoch is
+  std::string seed_meaning;             ///< "of the order of the rows"
+  std::string minimum_width, patience;  ///< defaults
 };
-/// A trainer's own options among those that all have: epochs, scale, seed, validation, patience,
+/// A trainer's own options among those that all have: epochs, minimum-width, scale, seed, validation, patience,
 /// target-error.
 [[nodiscard]] std::vector<Option> with_common_options(std::vector<Option> own, const CommonOptions& common);
 /// The end of ranges that have none.

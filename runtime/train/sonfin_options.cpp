@@ -55,16 +55,11 @@ const std::vector<Option>& sonfin_options() {
         .meaning = "width of the first rule; 0: from the inputs' variances",
         .minimum = 0,
         .maximum = kLargeNumber},
-       {.name = "minimum-width",
-        .default_value = "0.001",
-        .meaning = "no width becomes smaller",
-        .minimum = 0,
-        .maximum = kLargeNumber,
-        .exclusive_minimum = true},
        {.name = "shuffle", .kind = flag, .default_value = "true", .meaning = "a new order of the rows in each epoch"}},
       {.epochs = "10",
        .epochs_meaning = "passes over the training rows",
        .seed_meaning = "of the order of the rows",
+       .minimum_width = "0.001",
        .patience = "5"});
   return options;
 }

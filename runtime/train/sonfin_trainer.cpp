@@ -202,21 +202,11 @@ class Session : private TrainingSession {
   std::optional<sonfin::Network> best_;
 };
 
-class SonfinTrainer final : public Trainer {
- public:
-  std::string_view name() const override { return "sonfin"; }
-  std::string_view meaning() const override { return "self-constructing neural fuzzy network, learnt row after row"; }
-  const std::vector<Option>& options() const override { return sonfin_options(); }
-  TrainingResult train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
-                       const TrainingObserver& observer) const override {
-    return Session(device, profiles, job, observer).run();
-  }
-};
-
 }  // namespace
 
 const Trainer& sonfin_trainer() {
-  static const SonfinTrainer trainer;
+  static const SessionTrainer<Session> trainer("sonfin", "self-constructing neural fuzzy network, learnt row after row",
+                                               sonfin_options());
   return trainer;
 }
 

@@ -54,4 +54,25 @@ class TrainingSession {
   std::vector<EpochReport> reports_;
 };
 
+/// A trainer whose train() is one session: Session(device, profiles, job, observer).run().
+template <class Session>
+class SessionTrainer final : public Trainer {
+ public:
+  /// `options` must outlive this, as the names do.
+  SessionTrainer(std::string_view name, std::string_view meaning, const std::vector<Option>& options)
+      : name_(name), meaning_(meaning), options_(options) {}
+
+  std::string_view name() const override { return name_; }
+  std::string_view meaning() const override { return meaning_; }
+  const std::vector<Option>& options() const override { return options_; }
+  TrainingResult train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+                       const TrainingObserver& observer) const override {
+    return Session(device, profiles, job, observer).run();
+  }
+
+ private:
+  std::string_view name_, meaning_;
+  const std::vector<Option>& options_;
+};
+
 }  // namespace heddle

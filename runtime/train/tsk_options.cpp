@@ -38,12 +38,6 @@ const std::vector<Option>& tsk_options() {
         .meaning = "weight of small consequents, times the largest sum of squared activations",
         .minimum = 0,
         .maximum = kLargeNumber},
-       {.name = "minimum-width",
-        .default_value = "0.01",
-        .meaning = "no width becomes smaller",
-        .minimum = 0,
-        .maximum = kLargeNumber,
-        .exclusive_minimum = true},
        {.name = "report",
         .kind = integer,
         .default_value = "0",
@@ -53,6 +47,7 @@ const std::vector<Option>& tsk_options() {
       {.epochs = "100",
        .epochs_meaning = "iterations over all training rows",
        .seed_meaning = "of the clusters and the rows kept back",
+       .minimum_width = "0.01",
        .patience = "20"});
   return options;
 }

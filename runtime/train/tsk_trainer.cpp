@@ -297,23 +297,11 @@ class Session : private TrainingSession {
   TskLearner learner_;
 };
 
-class TskTrainer final : public Trainer {
- public:
-  std::string_view name() const override { return "tsk"; }
-  std::string_view meaning() const override {
-    return "Takagi-Sugeno-Kang system, all rows at once by least squares and gradient";
-  }
-  const std::vector<Option>& options() const override { return tsk_options(); }
-  TrainingResult train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
-                       const TrainingObserver& observer) const override {
-    return Session(device, profiles, job, observer).run();
-  }
-};
-
 }  // namespace
 
 const Trainer& tsk_trainer() {
-  static const TskTrainer trainer;
+  static const SessionTrainer<Session> trainer(
+      "tsk", "Takagi-Sugeno-Kang system, all rows at once by least squares and gradient", tsk_options());
   return trainer;
 }
 
