@@ -38,6 +38,7 @@ def published(name, column):
 def draw(found, file, fixed, values):
     """A panel for each of `values` of the size at place `fixed` (0: rules, 1: inputs), against the other size."""
     against = 1 - fixed
+    values = [value for value in values if any(sizes[fixed] == value and sizes[2] == 1 for sizes in found)]
     names = ("rules", "inputs")
     figure, panels = plt.subplots(1, len(values), figsize=(2.6 * len(values) + 0.6, 4.2), sharey=True)
     lines = {}
