@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <random>
 #include <string>
 #include <utility>
 
-#include "heddle/kernels/error.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
 #include "interleave.hpp"
@@ -16,87 +17,80 @@ namespace heddle::bench {
 namespace {
 
 constexpr int kRounds = 3;
-constexpr double kFailed = 1e4;      // microseconds, where nothing ran
-constexpr double kFailedTimes = 10;  // slower than the default, where the candidate alone failed
+constexpr double kFailed = 1e4;  // microseconds, where it did not run
 
-std::vector<Configuration> nominate(const Evaluator& evaluator, const ProfileStore& store,
-                                    const std::vector<Problem>& problems, std::size_t most) {
-  const KernelFamily& family = evaluator.family();
-  const SearchSpace space = family.space(evaluator.device());
-  std::map<std::string, double> votes;
+/// What every problem allows.
+std::vector<Configuration> allowed_everywhere(const SearchSpace& space, const std::vector<Problem>& problems) {
+  std::vector<Configuration> allowed = space.enumerate(problems.front());
   for (const Problem& problem : problems) {
-    votes[family.default_configuration(evaluator.device(), problem).text()] += 1.0;
-    const auto profile =
-        store.find({.device = evaluator.device(), .family = std::string(family.name()), .problem = problem});
-    if (!profile) continue;
-    votes[profile->configuration] += 1.0;
-    for (const std::string& tie : profile->ties) votes[tie] += 0.5;
+    std::erase_if(allowed, [&](const Configuration& one) { return space.violated(one, problem).has_value(); });
   }
-  struct Candidacy {
-    double votes = 0.0;
-    std::ptrdiff_t allowed = 0;
-    Configuration configuration;
-  };
-  std::vector<Candidacy> ranked;
-  for (const auto& [text, weight] : votes) {
-    try {
-      Configuration configuration = space.parse(text);
-      const auto allowed = std::ranges::count_if(
-          problems, [&](const Problem& problem) { return !space.violated(configuration, problem); });
-      ranked.push_back({.votes = weight, .allowed = allowed, .configuration = std::move(configuration)});
-    } catch (const Error&) {  // a stale profile's, which the space no longer has
+  return allowed;
+}
+
+/// As many of each value of the first parameter, the scheme, as there are places: which of them is fast is not known.
+std::vector<Configuration> draw(std::vector<Configuration> all, std::size_t most) {
+  std::shuffle(all.begin(), all.end(), std::mt19937(1));
+  std::map<std::string, std::vector<Configuration>> kinds;
+  for (Configuration& one : all) {
+    const std::string text = one.text();
+    kinds[text.substr(0, text.find(' '))].push_back(std::move(one));
+  }
+  std::vector<Configuration> drawn;
+  for (bool left = true; left && drawn.size() < most;) {
+    left = false;
+    for (auto& [kind, ones] : kinds) {
+      if (ones.empty() || drawn.size() == most) continue;
+      drawn.push_back(std::move(ones.back()));
+      ones.pop_back();
+      left = true;
     }
   }
-  // Half the places to those that win often, half to those that run nearly everywhere.
-  std::vector<Configuration> chosen;
-  const auto take = [&](auto order, std::size_t places) {
-    std::ranges::stable_sort(ranked, order);
-    for (const Candidacy& candidacy : ranked) {
-      if (chosen.size() >= places) break;
-      if (std::ranges::find(chosen, candidacy.configuration) == chosen.end()) chosen.push_back(candidacy.configuration);
+  return drawn;
+}
+
+/// The mean logarithm of the time of each on `problems`, as far as the time goes; how many problems that was.
+std::pair<std::vector<double>, std::size_t> mean_logs(Evaluator& evaluator,
+                                                      const std::vector<Configuration>& candidates,
+                                                      const std::vector<Problem>& problems, const StopCondition& stop) {
+  std::vector<double> logs(candidates.size(), 0.0);
+  std::size_t done = 0;
+  for (const Problem& problem : problems) {
+    if (stop.reached()) break;
+    compile(evaluator, candidates, problem);
+    const Configuration usual = evaluator.family().default_configuration(evaluator.device(), problem);
+    compile(evaluator, {usual}, problem);
+    const auto times = interleave(evaluator, candidates, problem, choose_samples(evaluator, usual, problem), kRounds);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      logs[i] += std::log(times[i].empty() ? kFailed : median(times[i]));
     }
-  };
-  take([](const Candidacy& a,
-          const Candidacy& b) { return std::pair(a.votes, a.allowed) > std::pair(b.votes, b.allowed); },
-       most / 2);
-  take([](const Candidacy& a,
-          const Candidacy& b) { return std::pair(a.allowed, a.votes) > std::pair(b.allowed, b.votes); },
-       most);
-  return chosen;
+    ++done;
+  }
+  for (double& log : logs) log /= static_cast<double>(std::max<std::size_t>(done, 1));
+  return {std::move(logs), done};
 }
 
 }  // namespace
 
-FixedMapping best_fixed(Evaluator& evaluator, const ProfileStore& store, const std::vector<Problem>& problems,
-                        std::size_t most, const StopCondition& stop) {
-  const KernelFamily& family = evaluator.family();
-  const SearchSpace space = family.space(evaluator.device());
-  const std::vector<Configuration> candidates = nominate(evaluator, store, problems, most);
-  std::vector<double> logs(candidates.size(), 0.0);
-  FixedMapping result{.configuration = {}, .valid = 0, .candidates = candidates.size(), .problems = 0};
-  for (const Problem& problem : problems) {
-    if (stop.reached()) break;
-    std::vector<Configuration> entrants{family.default_configuration(evaluator.device(), problem)};
-    std::vector<std::size_t> places(candidates.size(), 0);  // 0: the default stands in
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (candidates[i] == entrants.front() || space.violated(candidates[i], problem)) continue;
-      places[i] = entrants.size();
-      entrants.push_back(candidates[i]);
-    }
-    compile(evaluator, entrants, problem);
-    const std::int64_t samples = choose_samples(evaluator, entrants.front(), problem);
-    const auto times = interleave(evaluator, entrants, problem, samples, kRounds);
-    const double usual = times.front().empty() ? kFailed : median(times.front());
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const auto& own = times[places[i]];
-      logs[i] += std::log(own.empty() ? kFailedTimes * usual : median(own));
-    }
-    ++result.problems;
-  }
-  if (candidates.empty() || result.problems == 0) return result;
-  result.configuration = candidates[static_cast<std::size_t>(std::ranges::min_element(logs) - logs.begin())];
-  result.valid = static_cast<std::size_t>(std::ranges::count_if(
-      problems, [&](const Problem& problem) { return !space.violated(*result.configuration, problem); }));
+FixedMapping best_fixed(Evaluator& evaluator, const std::vector<Problem>& problems, std::size_t most,
+                        const StopCondition& stop) {
+  constexpr std::size_t kSecondRound = 8;
+  const SearchSpace space = evaluator.family().space(evaluator.device());
+  const std::vector<Configuration> first = draw(allowed_everywhere(space, problems), most);
+  FixedMapping result{.configuration = {}, .candidates = first.size(), .problems = 0};
+  if (first.empty()) return result;
+  // On the smallest, a middle and the largest problem first.
+  const auto [early, some] =
+      mean_logs(evaluator, first, {problems.front(), problems[problems.size() / 2], problems.back()}, stop);
+  std::vector<std::size_t> order(first.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return early[i]; });
+  std::vector<Configuration> second;
+  for (std::size_t i = 0; i < std::min(kSecondRound, order.size()); ++i) second.push_back(first[order[i]]);
+  const auto [logs, all] = mean_logs(evaluator, second, problems, stop);
+  if (some == 0 || all == 0) return result;
+  result.configuration = second[static_cast<std::size_t>(std::ranges::min_element(logs) - logs.begin())];
+  result.problems = all;
   return result;
 }
 

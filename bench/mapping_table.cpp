@@ -44,7 +44,7 @@ struct Options {
   double budget = 0.0, atm_budget = 0.0, limit = 1e9;
   std::int64_t samples = 0;
   int rounds = 15;
-  std::size_t candidates = 16;
+  std::size_t candidates = 48;
   std::uint64_t seed = 1;
 };
 
@@ -124,7 +124,7 @@ std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, co
   }
   const auto atm = contest.atm.find({.device = device, .family = std::string(family.name()), .problem = problem});
   if (atm) enter("atm", space.parse(atm->configuration));
-  if (const auto& fixed = contest.fixed.configuration) enter("fixed", space.violated(*fixed, problem) ? usual : *fixed);
+  if (const auto& fixed = contest.fixed.configuration) enter("fixed", *fixed);
   enter("chosen", chosen.configuration);
   return entries;
 }
@@ -218,7 +218,7 @@ void run(const Options& options, const std::string& command) {
     tune("atm", atm, atm_store, problems, options, options.atm_budget);
   }
 
-  const FixedMapping fixed = best_fixed(evaluator, store, problems, options.candidates, stop);
+  const FixedMapping fixed = best_fixed(evaluator, problems, options.candidates, stop);
   const Provenance provenance = evaluator.provenance();
   Json document{{"command", command},
                 {"commit", options.commit},
@@ -238,10 +238,9 @@ void run(const Options& options, const std::string& command) {
   if (limits) document["limits"] = to_json(*limits);
   if (fixed.configuration) {
     document["fixed"] = {{"configuration", fixed.configuration->text()},
-                         {"valid_cells", fixed.valid},
                          {"candidates", fixed.candidates},
                          {"compared_cells", fixed.problems}};
-    say("fixed: {}, allowed in {} of {} cells", fixed.configuration->text(), fixed.valid, problems.size());
+    say("fixed: {}, the best of {} on {} cells", fixed.configuration->text(), fixed.candidates, fixed.problems);
   }
   const Dispatcher dispatcher(device->identity(), family, store.profiles(options.family));
   for (const Problem& problem : problems) {

@@ -36,15 +36,24 @@ def name(sizes):
     return " x ".join(map(str, sizes))
 
 
+def stands_in(document):
+    """Whether the fixed configuration is one that not all cells allow, so that the default stood in for it: that is no
+    fixed mapping. Only in older files."""
+    return document.get("fixed", {}).get("valid_cells", len(document["cells"])) < len(document["cells"])
+
+
 def load(file, pytorch=None):
     """The document, and for each cell the median, spread and configuration by role, of what ran and was right."""
     document = json.loads(pathlib.Path(file).read_text())
+    stood_in = stands_in(document)
     found = {}
     for cell in document["cells"]:
         roles = found[key(cell)] = {}
         for entry in cell["entries"]:
             if "median" in entry and entry["status"] == "correct":
                 for role in entry["roles"]:
+                    if role == "fixed" and stood_in:
+                        continue
                     roles[role] = (entry["median"], entry["spread"], entry["configuration"])
         if "floor" in cell:
             floor = cell["floor"]
@@ -154,8 +163,12 @@ def main():
     print(f"\n    {document['command']}\n")
     if "fixed" in document:
         fixed = document["fixed"]
-        print(f"Fixed: `{fixed['configuration']}`, the best geometric mean of {fixed['candidates']} candidates; allowed "
-              f"in {fixed['valid_cells']} cells, the default stood in elsewhere.\n")
+        if stands_in(document):
+            print(f"No fixed mapping: the one compared was allowed in {fixed['valid_cells']} cells only, and the default, "
+                  "which depends on the size, stood in elsewhere.\n")
+        else:
+            print(f"Fixed: `{fixed['configuration']}`, the best geometric mean of {fixed['candidates']} candidates that "
+                  "all cells allow.\n")
     rows = {key(cell): cell["samples"] for cell in document["cells"]}
     reached = list(targets(found, rows)) if document["device"].startswith("cuda") else []
     if reached:
