@@ -442,7 +442,7 @@ class CudaMapping final : public Mapping {
           .meaning = "blocks per multiprocessor that share the rows",
           .active = [](const Configuration& c) { return is(c, "storage", "recomputed"); }},
          {.name = "block_size",
-          .values = values({256, 128, 512}),
+          .values = values({256, 384, 128, 512}),
           .meaning = "threads of a resident block",
           .active = is_resident},
          {.name = "blocks",
