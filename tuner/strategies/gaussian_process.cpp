@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <unordered_set>
 #include <utility>
 
 #include "heddle/tuner/strategies/draw.hpp"
@@ -231,11 +232,15 @@ double GaussianProcess::log_posterior(const Hyperparameters& h, const std::vecto
   return log_density;
 }
 
-void GaussianProcess::fit(const std::vector<std::size_t>& points, const std::vector<double>& values, std::uint64_t seed,
-                          const std::vector<std::size_t>& candidates) {
+void GaussianProcess::fit(const std::vector<std::size_t>& points, const std::vector<double>& values,
+                          std::uint64_t seed) {
   const std::size_t count = parameters_.size();
   Draw draw(seed, kPurpose, points.size());
   const std::size_t n = points.size();
+  if (likenesses_.size() > n) {
+    const std::unordered_set<std::size_t> wanted(points.begin(), points.end());
+    std::erase_if(likenesses_, [&](const auto& row) { return !wanted.contains(row.first); });
+  }
   std::vector<float> likenesses(n * n);
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = i; j < n; ++j) likenesses[i * n + j] = likeness(points[i], points[j]);
@@ -276,12 +281,22 @@ void GaussianProcess::fit(const std::vector<std::size_t>& points, const std::vec
   }
   tabulate(hyperparameters_);
 
-  candidates_.clear();
-  candidate_bins_.assign(count, {});
+  forget_points();
+}
+
+void GaussianProcess::forget_points() {
   points_.clear();
   factor_.clear();
   whitened_.clear();
-  variance_.clear();
+  variance_.assign(candidates_.size(), 1.0F);
+  ++generation_;
+}
+
+void GaussianProcess::replace_candidates(const std::vector<std::size_t>& candidates) {
+  candidates_.clear();
+  candidate_bins_.assign(parameters_.size(), {});
+  likenesses_.clear();
+  forget_points();
   consider(candidates);
 }
 
@@ -293,6 +308,7 @@ void GaussianProcess::consider(const std::vector<std::size_t>& candidates) {
     for (const std::size_t each : candidates) candidate_bins_[p].push_back(bins_[each * count + p]);
   }
   variance_.resize(candidates_.size(), 1.0F);
+  ++generation_;
   for (std::size_t row = 0; row < points_.size(); ++row) project(row, first);
 }
 
@@ -328,7 +344,40 @@ void GaussianProcess::append(std::size_t point) {
   project(rows, 0);
 }
 
-std::vector<float> GaussianProcess::covariances(std::size_t point, std::size_t first) const {
+const std::vector<float>& GaussianProcess::likenesses(std::size_t point) {
+  std::vector<float>& row = likenesses_[point];
+  const std::size_t first = row.size();
+  const std::size_t size = candidates_.size() - first;
+  row.resize(candidates_.size(), 0.0F);
+  if (size == 0) return row;
+  const Bin* bins = bins_.data() + point * parameters_.size();
+  std::vector<float> table;
+  for (const auto& [p, q] : products_of_) {
+    const std::vector<int>& height = parameters_[p].height;
+    const std::vector<int>& height_too = parameters_[q].height;
+    const std::size_t columns = height_too.size();
+    table.assign(height.size() * columns, 0.0F);
+    const int here = height[bins[p]];
+    const int here_too = height_too[bins[q]];
+    for (std::size_t x = 0; x < height.size(); ++x) {
+      for (std::size_t y = 0; y < columns; ++y) {
+        const bool ordered =
+            here != kNoHeight && here_too != kNoHeight && height[x] != kNoHeight && height_too[y] != kNoHeight;
+        table[x * columns + y] = ordered ? both(falloff_, height[x] - here, height_too[y] - here_too)
+                                 : x == bins[p] && y == bins[q] ? 1.0F
+                                                                : 0.0F;
+      }
+    }
+    const float weight = 1.0F / static_cast<float>(products_of_.size());
+    for (float& entry : table) entry *= weight;
+    const Bin* other = candidate_bins_[p].data() + first;
+    const Bin* other_too = candidate_bins_[q].data() + first;
+    for (std::size_t c = 0; c < size; ++c) row[first + c] += table[other[c] * columns + other_too[c]];
+  }
+  return row;
+}
+
+std::vector<float> GaussianProcess::covariances(std::size_t point, std::size_t first) {
   const std::size_t count = parameters_.size();
   const std::size_t size = candidates_.size() - first;
   std::vector<float> sum(size, 0.0F);
@@ -351,29 +400,7 @@ std::vector<float> GaussianProcess::covariances(std::size_t point, std::size_t f
   for (std::size_t c = 0; c < size; ++c) {
     product[c] = each * sum[c] + in_pairs * (sum[c] * sum[c] - squares[c]) + together_ * product[c];
   }
-  std::vector<float> table;
-  for (const auto& [p, q] : products_of_) {
-    const std::vector<int>& height = parameters_[p].height;
-    const std::vector<int>& height_too = parameters_[q].height;
-    const std::size_t columns = height_too.size();
-    table.assign(height.size() * columns, 0.0F);
-    const int here = height[bins[p]];
-    const int here_too = height_too[bins[q]];
-    for (std::size_t x = 0; x < height.size(); ++x) {
-      for (std::size_t y = 0; y < columns; ++y) {
-        const bool ordered =
-            here != kNoHeight && here_too != kNoHeight && height[x] != kNoHeight && height_too[y] != kNoHeight;
-        table[x * columns + y] = ordered ? both(falloff_, height[x] - here, height_too[y] - here_too)
-                                 : x == bins[p] && y == bins[q] ? 1.0F
-                                                                : 0.0F;
-      }
-    }
-    const float weight = products_ / static_cast<float>(products_of_.size());
-    for (float& entry : table) entry *= weight;
-    const Bin* other = candidate_bins_[p].data() + first;
-    const Bin* other_too = candidate_bins_[q].data() + first;
-    for (std::size_t c = 0; c < size; ++c) product[c] += table[other[c] * columns + other_too[c]];
-  }
+  if (!products_of_.empty()) add(product.data(), products_, likenesses(point).data() + first, size);
   return product;
 }
 
@@ -394,26 +421,20 @@ void GaussianProcess::project(std::size_t row, std::size_t first) {
   whitened_[row].insert(whitened_[row].end(), white.begin(), white.end());
 }
 
-std::vector<double> GaussianProcess::whiten(const std::vector<double>& values) const {
-  std::vector<double> white(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
+void GaussianProcess::update(Mean& mean, const std::vector<double>& values) const {
+  const auto changed = std::mismatch(mean.values.begin(), mean.values.end(), values.begin(), values.end()).first;
+  if (mean.generation != generation_ || changed != mean.values.end()) {
+    mean.generation = generation_;
+    mean.white.clear();
+    mean.at.assign(candidates_.size(), 0.0F);
+  }
+  mean.values = values;
+  for (std::size_t i = mean.white.size(); i < values.size(); ++i) {
     double rest = values[i];
-    for (std::size_t j = 0; j < i; ++j) rest -= factor_[i][j] * white[j];
-    white[i] = rest / factor_[i][i];
+    for (std::size_t j = 0; j < i; ++j) rest -= factor_[i][j] * mean.white[j];
+    mean.white.push_back(rest / factor_[i][i]);
+    add(mean.at.data(), static_cast<float>(mean.white[i]), whitened_[i].data(), mean.at.size());
   }
-  return white;
-}
-
-GaussianProcess::Mean GaussianProcess::mean(const std::vector<double>& values) const {
-  const std::vector<double> white = whiten(values);
-  Mean mean{.at = std::vector<float>(candidates_.size(), 0.0F), .amplitude = 2.0};
-  for (std::size_t i = 0; i < white.size(); ++i) {
-    mean.amplitude += white[i] * white[i];
-    const auto factor = static_cast<float>(white[i]);
-    add(mean.at.data(), factor, whitened_[i].data(), mean.at.size());
-  }
-  mean.amplitude /= static_cast<double>(white.size()) + 2.0;
-  return mean;
 }
 
 }  // namespace heddle

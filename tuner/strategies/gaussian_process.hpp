@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,27 +23,34 @@ class GaussianProcess {
   explicit GaussianProcess(const EncodedSpace& space);
 
   /// Chooses the hyperparameters by `values` (any unit, mean 0) of `points`; starts from those found before. Afterwards
-  /// the process knows no points and predicts for `candidates`.
-  void fit(const std::vector<std::size_t>& points, const std::vector<double>& values, std::uint64_t seed,
-           const std::vector<std::size_t>& candidates);
+  /// the process knows no points.
+  void fit(const std::vector<std::size_t>& points, const std::vector<double>& values, std::uint64_t seed);
 
   /// From now on predictions follow from these points; cheap if they begin as the last ones did. O(candidates) per
   /// point in memory, times points in time for those that are new.
   void condition(const std::vector<std::size_t>& points);
 
+  /// What to predict for; nothing at first. Afterwards the process knows no points.
+  void replace_candidates(const std::vector<std::size_t>& candidates);
   /// Adds candidates that are not there yet. O(points^2) each.
   void consider(const std::vector<std::size_t>& candidates);
 
   [[nodiscard]] const std::vector<std::size_t>& candidates() const noexcept { return candidates_; }
   /// Variance at each candidate relative to the prior's: 1 far from all points, near 0 at one.
   [[nodiscard]] const std::vector<float>& variance() const noexcept { return variance_; }
+  /// The prediction for values of the first points of condition(), kept up to date: cheap if all that changed since the
+  /// last update are values at the end. Points behind them are believed to come out as predicted, which lowers the
+  /// variance and leaves the mean as it is.
   struct Mean {
-    std::vector<float> at;   ///< each candidate, in the unit of the values
-    double amplitude = 0.0;  ///< variance of the prior, in that unit squared
+    std::vector<float> at;      ///< each candidate, in the unit of the values
+    std::vector<double> white;  ///< L^-1 values
+
+   private:
+    friend class GaussianProcess;
+    std::vector<double> values;
+    std::uint64_t generation = 0;
   };
-  /// `values`: of the first points of condition(), mean 0. Points behind them are believed to come out as predicted,
-  /// which lowers the variance and leaves the mean as it is.
-  [[nodiscard]] Mean mean(const std::vector<double>& values) const;
+  void update(Mean& mean, const std::vector<double>& values) const;
 
  private:
   struct Hyperparameters {
@@ -69,15 +77,16 @@ class GaussianProcess {
   [[nodiscard]] float covariance(std::size_t a, std::size_t b, float likeness) const;
   [[nodiscard]] float covariance(std::size_t a, std::size_t b) const { return covariance(a, b, likeness(a, b)); }
   /// Of a point and the candidates from `first` on.
-  [[nodiscard]] std::vector<float> covariances(std::size_t point, std::size_t first) const;
+  [[nodiscard]] std::vector<float> covariances(std::size_t point, std::size_t first);
+  /// likeness() of a point and all candidates.
+  const std::vector<float>& likenesses(std::size_t point);
   /// `likenesses`: [point][point].
   [[nodiscard]] double log_posterior(const Hyperparameters& hyperparameters, const std::vector<std::size_t>& points,
                                      const std::vector<float>& likenesses, const std::vector<double>& values);
   void append(std::size_t point);
   /// Computes a row of `whitened_` for the candidates from `first` on, and what it takes from their variance.
   void project(std::size_t row, std::size_t first);
-  /// Solves L a = values for as many rows as there are values.
-  [[nodiscard]] std::vector<double> whiten(const std::vector<double>& values) const;
+  void forget_points();
 
   const EncodedSpace& space_;
   std::vector<Parameter> parameters_;
@@ -93,6 +102,8 @@ class GaussianProcess {
   std::vector<std::vector<double>> factor_;   // rows of the Cholesky factor L of the points' covariance
   std::vector<std::vector<float>> whitened_;  // rows of L^-1 k(points, candidates)
   std::vector<float> variance_;
+  std::unordered_map<std::size_t, std::vector<float>> likenesses_;  // of points and the candidates
+  std::uint64_t generation_ = 1;  // changes when what is in `whitened_` is replaced or gets more columns
 };
 
 }  // namespace heddle

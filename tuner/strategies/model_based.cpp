@@ -28,21 +28,21 @@ constexpr std::size_t kNearbyFrom = 10;   // once so much is known
 constexpr double kNoGain = 0.015;         // what is faster by a smaller part is a tie
 constexpr double kRefit = 1.25;           // growth of the history after which the hyperparameters are chosen anew
 constexpr std::size_t kMostPoints = 300;  // in the model when it is fitted: the fastest, and some of the others
-constexpr std::size_t kMostCandidates = 6144;
-constexpr std::size_t kAroundFastest = 16;  // whose neighbours are always candidates
-constexpr float kLeastChance = 0.02F;       // of working, however many like it failed
+constexpr std::size_t kAllCandidates = 6144;    // up to that many configurations are all candidates
+constexpr std::size_t kDrawnCandidates = 2048;  // of more
+constexpr std::size_t kAroundFastest = 4;       // whose neighbours are always candidates
+constexpr float kLeastChance = 0.02F;           // of working, however many like it failed
 
-/// Expected improvement of a normal variable below `goal`.
-double expected_improvement(double goal, double mean, double deviation) {
-  const double u = (goal - mean) / deviation;
+/// Expected improvement of a normal variable of deviation 1 below a goal that lies `u` above its mean. Grows with u.
+double expected_improvement(double u) {
   const double density = std::exp(-0.5 * u * u) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
   const double below = 0.5 * std::erfc(-u / std::numbers::sqrt2);
-  return std::max(deviation * (u * below + density), std::numeric_limits<double>::min() * (2.0 + std::tanh(u)));
+  return std::max(u * below + density, std::numeric_limits<double>::min() * (2.0 + std::tanh(u)));
 }
 
 class ModelBased final : public Searcher {
  public:
-  explicit ModelBased(const EncodedSpace& space) : model_(space) {}
+  explicit ModelBased(const EncodedSpace& space) : model_(space), near_best_(space.size(), false) {}
 
   std::optional<std::size_t> propose(const Knowledge& known) override {
     if (known.history().size() < kDesign) return known.step() == 0 ? central(known) : spread(known);
@@ -66,15 +66,27 @@ class ModelBased final : public Searcher {
     const bool faster = known.cost(configuration) < best_;
     if (faster) {
       best_ = known.cost(configuration);
+      for (const std::size_t each : best_neighbours_) near_best_[each] = false;
       best_neighbours_ = neighbours(known, configuration);
+      for (const std::size_t each : best_neighbours_) near_best_[each] = true;
     }
     if (count < next_fit_) {
       if (faster && count >= kDesign) model_.consider(missing(known));
       return;
     }
-    next_fit_ = std::max(count + 1, static_cast<std::size_t>(std::ceil(kRefit * static_cast<double>(count))));
+    const auto later = static_cast<std::size_t>(std::ceil(kRefit * static_cast<double>(count)));
+    next_fit_ = std::clamp(later, count + 1, count + kMostPoints / 3);
     if (count > kMostPoints) thin_out(known);
-    model_.fit(points_, scaled_costs(known).at, known.seed(), candidates(known));
+    const ScaledCosts costs = scaled_costs(known);
+    std::vector<double> values;
+    for (const double cost : costs.at) values.push_back((cost - costs.mean) / costs.deviation);
+    model_.fit(points_, values, known.seed());
+    if (count >= next_draw_) {
+      next_draw_ = known.size() > kAllCandidates ? 2 * count : known.size() + 1;
+      model_.replace_candidates(candidates(known));
+    } else {
+      model_.consider(missing(known));
+    }
   }
 
  private:
@@ -118,15 +130,17 @@ class ModelBased final : public Searcher {
     return farthest;
   }
 
-  /// Costs as the model sees them: mean 0, variance 1.
+  /// Costs as the model sees them, once their mean and deviation are made 0 and 1.
   struct ScaledCosts {
     std::vector<double> at;  ///< each point
-    double goal = 0.0;       ///< below that is a gain
+    double mean = 0.0;
+    double deviation = 1.0;
   };
-  /// A logarithm of a logarithm: how slow the slow ones are matters little. What failed counts as one of the slowest.
+  /// A logarithm of a logarithm: how slow the slow ones are matters little; the fastest is at 0. What failed counts as
+  /// one of the slowest.
   [[nodiscard]] ScaledCosts scaled_costs(const Knowledge& known) const {
     const auto fastest = known.fastest(1);
-    if (fastest.empty()) return {.at = std::vector<double>(points_.size(), 0.0), .goal = 0.0};
+    if (fastest.empty()) return {.at = std::vector<double>(points_.size(), 0.0)};
     std::vector<double> costs;
     const double best = known.cost(fastest.front());
     std::vector<double> worked;
@@ -148,47 +162,72 @@ class ModelBased final : public Searcher {
       mean += cost / count;
     }
     for (const double cost : costs) square += (cost - mean) * (cost - mean) / count;
-    const double deviation = std::sqrt(square) + 1e-9;
-    for (double& cost : costs) cost = (cost - mean) / deviation;
-    return {.at = std::move(costs), .goal = (-kNoGain - mean) / deviation};  // the fastest is at 0 before scaling
+    return {.at = std::move(costs), .mean = mean, .deviation = std::sqrt(square) + 1e-9};
   }
 
   /// What is to be expected of each candidate.
   struct Forecast {
-    GaussianProcess::Mean cost;
+    std::vector<float> cost;
+    double amplitude = 0.0;      ///< variance far from all points
     double goal = 0.0;           ///< what is to be improved upon
     std::vector<float> working;  ///< chance; empty: certain
   };
-  [[nodiscard]] Forecast forecast(const Knowledge& known) const {
+  [[nodiscard]] Forecast forecast(const Knowledge& known) {
     const ScaledCosts costs = scaled_costs(known);
-    Forecast forecast{.cost = model_.mean(costs.at), .goal = costs.goal, .working = {}};
+    // Mean and deviation change with every observation, the rest seldom does.
+    model_.update(costs_, costs.at);
+    model_.update(ones_, std::vector<double>(points_.size(), 1.0));
+    const std::size_t size = model_.candidates().size();
+    Forecast forecast{.cost = std::vector<float>(size),
+                      .amplitude = 2.0,
+                      .goal = (-kNoGain - costs.mean) / costs.deviation,
+                      .working = {}};
+    const auto mean = static_cast<float>(costs.mean);
+    const auto scale = static_cast<float>(1.0 / costs.deviation);
+    for (std::size_t c = 0; c < size; ++c) forecast.cost[c] = scale * (costs_.at[c] - mean * ones_.at[c]);
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const double white = (costs_.white[i] - costs.mean * ones_.white[i]) / costs.deviation;
+      forecast.amplitude += white * white;
+    }
+    forecast.amplitude /= static_cast<double>(points_.size()) + 2.0;
+
     std::vector<double> failures;
     for (const std::size_t point : points_) failures.push_back(known.cost(point) == Knowledge::kFailed ? 1.0 : 0.0);
     const double rate = std::accumulate(failures.begin(), failures.end(), 0.0) / static_cast<double>(failures.size());
     if (rate == 0.0) return forecast;
-    for (double& failure : failures) failure -= rate;
-    for (const float failing : model_.mean(failures).at) {
-      forecast.working.push_back(std::clamp(1.0F - static_cast<float>(rate) - failing, kLeastChance, 1.0F));
+    model_.update(failures_, failures);
+    const auto usual = static_cast<float>(rate);
+    for (std::size_t c = 0; c < size; ++c) {
+      const float failing = usual + failures_.at[c] - usual * ones_.at[c];
+      forecast.working.push_back(std::clamp(1.0F - failing, kLeastChance, 1.0F));
     }
     return forecast;
   }
 
   /// Nothing if no candidate is open. `nearby`: of the neighbours of the fastest.
   std::optional<std::size_t> most_promising(const Knowledge& known, const Forecast& forecast, bool nearby) const {
+    const std::vector<float>& variances = model_.variance();
+    if (variances.empty()) return std::nullopt;
+    const auto deviation = [&](float variance) {
+      return std::sqrt(std::max(1e-9, static_cast<double>(variance)) * forecast.amplitude);
+    };
+    const double widest = deviation(*std::max_element(variances.begin(), variances.end()));
     double most = -1.0;
+    double least_u = -std::numeric_limits<double>::infinity();  // whose goal is farther below its mean cannot be most
     std::optional<std::size_t> chosen;
-    for (std::size_t c = 0; c < model_.candidates().size(); ++c) {
+    for (std::size_t c = 0; c < variances.size(); ++c) {
       const std::size_t candidate = model_.candidates()[c];
-      if (!known.open(candidate)) continue;
-      if (nearby && std::find(best_neighbours_.begin(), best_neighbours_.end(), candidate) == best_neighbours_.end()) {
-        continue;
-      }
-      const double variance = std::max(1e-9, static_cast<double>(model_.variance()[c])) * forecast.cost.amplitude;
-      double gain = expected_improvement(forecast.goal, forecast.cost.at[c], std::sqrt(variance));
+      if (!known.open(candidate) || (nearby && !near_best_[candidate])) continue;
+      const double spread = deviation(variances[c]);
+      const double u = (forecast.goal - forecast.cost[c]) / spread;
+      if (u < least_u) continue;
+      double gain = spread * expected_improvement(u);
       if (!forecast.working.empty()) gain *= forecast.working[c];
-      if (gain > most) {
-        most = gain;
-        chosen = candidate;
+      if (gain <= most) continue;
+      most = gain;
+      chosen = candidate;
+      while (widest * expected_improvement(std::max(-30.0, least_u + 0.25)) < most) {
+        least_u = std::max(-30.0, least_u + 0.25);
       }
     }
     return chosen;
@@ -213,21 +252,22 @@ class ModelBased final : public Searcher {
 
   /// Everything, or around the fastest and at random.
   [[nodiscard]] std::vector<std::size_t> candidates(const Knowledge& known) {
+    const std::size_t most = known.size() > kAllCandidates ? kDrawnCandidates : known.size();
     std::vector<std::size_t> list;
     std::vector<bool> taken(known.size(), false);
     const auto take = [&](std::size_t each) {
-      if (list.size() == kMostCandidates || taken[each] || known.observed(each)) return;
+      if (list.size() == most || taken[each] || known.observed(each)) return;
       taken[each] = true;
       list.push_back(each);
     };
-    if (known.size() > kMostCandidates) {
+    if (known.size() > kAllCandidates) {
       for (const std::size_t fast : known.fastest(kAroundFastest)) {
         for (const std::size_t each : neighbours(known, fast)) take(each);
       }
       Draw draw(known.seed(), kPurpose + 1, known.history().size());
       // One of each stretch of the list: none twice and all equally likely.
-      const double stretch = static_cast<double>(known.size()) / static_cast<double>(kMostCandidates);
-      for (std::size_t i = 0; i < kMostCandidates; ++i) {
+      const double stretch = static_cast<double>(known.size()) / static_cast<double>(most);
+      for (std::size_t i = 0; i < most; ++i) {
         take(static_cast<std::size_t>((static_cast<double>(i) + draw.uniform()) * stretch));
       }
     } else {
@@ -253,8 +293,11 @@ class ModelBased final : public Searcher {
   std::unordered_map<std::size_t, std::vector<std::size_t>> neighbours_;  // of those that were among the fastest
   double best_ = Knowledge::kFailed;
   std::vector<std::size_t> best_neighbours_;  // of the fastest
-  std::optional<Forecast> forecast_;          // for what is known
+  std::vector<bool> near_best_;               // those
+  GaussianProcess::Mean costs_, ones_, failures_;
+  std::optional<Forecast> forecast_;  // for what is known
   std::size_t next_fit_ = kDesign;
+  std::size_t next_draw_ = kDesign;  // when the candidates are drawn anew
 };
 
 }  // namespace

@@ -23,6 +23,10 @@ TEST_CASE("levels follow the order of numbers, and what is the same everywhere i
   CHECK(space.parameters()[0].position[1] == doctest::Approx(0.5));  // 32 of 16 to 64
   CHECK(space.parameters()[0].evenness[2] < space.parameters()[0].evenness[1]);
   CHECK(space.parameters()[2].position[0] < 0.0F);
+  CHECK(space.parameters()[0].octaves == 2.0F);
+  CHECK(space.parameters()[0].off_middle[2] == doctest::Approx(1.0 / 6.0));  // 48 of 16 to 64
+  CHECK(space.parameters()[1].off_middle[0] < space.parameters()[1].off_middle[1]);
+  CHECK(space.parameters()[2].octaves == 0.0F);
 }
 
 TEST_CASE("the order of parameters has no influence on distances") {
