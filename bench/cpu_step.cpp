@@ -40,7 +40,7 @@ struct Candidate {
   std::vector<double> times;        // microseconds per sample
 };
 
-void measure(std::vector<Candidate*> candidates, int repetitions) {
+void measure(const std::vector<Candidate*>& candidates, int repetitions) {
   for (int i = 0; i < repetitions; ++i) {
     for (Candidate* candidate : candidates) candidate->times.push_back(candidate->seconds() * 1e6 / kSamples);
   }
@@ -88,6 +88,7 @@ std::vector<Candidate> finalists(Device& device, const Problem& problem, std::si
   const KernelFamily& family = sonfin::train_family();
   const std::vector<Configuration> all = family.space(device.identity()).enumerate(problem);
   std::vector<CompileRequest> requests;
+  requests.reserve(all.size());
   for (const Configuration& c : all) {
     requests.push_back({&family.source("cpu"), family.plan(c, problem, device.identity(), kSamples).kernels});
   }

@@ -80,15 +80,15 @@ FixedMapping best_fixed(Evaluator& evaluator, const std::vector<Problem>& proble
   FixedMapping result{.configuration = {}, .candidates = first.size(), .problems = 0};
   if (first.empty()) return result;
   // On the smallest, a middle and the largest problem first.
-  const auto [early, some] =
+  const auto early =
       mean_logs(evaluator, first, {problems.front(), problems[problems.size() / 2], problems.back()}, stop);
   std::vector<std::size_t> order(first.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return early[i]; });
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return early.first[i]; });
   std::vector<Configuration> second;
   for (std::size_t i = 0; i < std::min(kSecondRound, order.size()); ++i) second.push_back(first[order[i]]);
   const auto [logs, all] = mean_logs(evaluator, second, problems, stop);
-  if (some == 0 || all == 0) return result;
+  if (early.second == 0 || all == 0) return result;
   result.configuration = second[static_cast<std::size_t>(std::ranges::min_element(logs) - logs.begin())];
   result.problems = all;
   return result;

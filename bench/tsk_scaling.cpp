@@ -60,6 +60,7 @@ int run(const Options& options) {
           bench::TskRun timed(*device, configuration, work, options.iterations);
           row["seconds_to_prepare"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
           std::vector<double> seconds;
+          seconds.reserve(static_cast<std::size_t>(options.repetitions));
           for (int i = 0; i < options.repetitions; ++i) seconds.push_back(timed.time(options.iterations));
           const tsk::Progress progress = timed.progress();
           row["milliseconds_per_iteration"] = 1e3 * bench::median(seconds) / options.iterations;
