@@ -21,7 +21,7 @@ namespace heddle {
 namespace {
 
 constexpr std::uint64_t kPurpose = 32;
-constexpr std::size_t kDesign = 3;        // observations before the model says anything: the middle, and far from it
+constexpr std::size_t kDesign = 2;        // observations before the model says anything: the middle, and far from it
 constexpr std::size_t kDesignDraws = 20;  // of which the one farthest from all others is tried
 constexpr double kNearby = 0.3;           // share of the proposals that are neighbours of the fastest
 constexpr std::size_t kNearbyFrom = 10;   // once so much is known

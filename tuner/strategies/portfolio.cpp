@@ -21,10 +21,10 @@ constexpr double kStake = 4.0;    // evaluations that the first shares are worth
 class Portfolio final : public Searcher {
  public:
   explicit Portfolio(const EncodedSpace& space)
-      : members_{{{.searcher = model_searcher(space), .share = 0.85},
-                  {.searcher = local_searcher(space), .share = 0.09},
-                  {.searcher = genetic_searcher(space), .share = 0.03},
-                  {.searcher = annealing_searcher(space), .share = 0.03}}} {}
+      : members_{{{.searcher = model_searcher(space), .share = 0.94},
+                  {.searcher = local_searcher(space), .share = 0.04},
+                  {.searcher = genetic_searcher(space), .share = 0.01},
+                  {.searcher = annealing_searcher(space), .share = 0.01}}} {}
 
   std::optional<std::size_t> propose(const Knowledge& known) override {
     return turn(known, known.step()).searcher->propose(known);
