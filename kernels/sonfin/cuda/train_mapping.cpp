@@ -169,22 +169,52 @@ std::vector<Constraint> constraints() {
   };
 }
 
-/// Good everywhere, best nowhere: the scheme with the cheapest exchange that holds the parameters with a few packs of
-/// inputs a thread, and as few rules a group as fit.
+/// A scheme with some counts and block sizes, in the order in which they are tried.
+struct Preference {
+  const char* scheme;
+  std::vector<std::int64_t> counts, blocks, lanes;
+};
+
+/// The scheme with the cheapest exchange that holds the parameters, with one to four packs of inputs a thread. What an
+/// exchange costs grows with the warps that take part and, if there are many outputs, with what each of them tells: a
+/// cluster of blocks of 128 threads, then a grid; with one output any cluster is better than a grid. The sizes follow
+/// from what tuning chose on an H200 (bench/results/nvidia-h200/tune.txt).
+std::vector<Preference> resident_preferences(const Problem& problem) {
+  constexpr std::int64_t kTasksOfBlock = 2048;
+  // Threads that the rules are spread over: one block, half of the largest cluster, half of the card.
+  constexpr std::int64_t kOfBlock = 128, kOfCluster = 8 * 128, kOfGrid = 64 * 256;
+  const std::int64_t rules = problem.at("rules"), stride = padded(problem.at("dim"));
+  const std::int64_t least = std::min(kWarp, power_of_two_from(ceil_div(stride, 16)));
+  const std::int64_t most = std::max(least, std::min(kWarp, power_of_two_below(stride / 4)));
+  const auto lanes = [&](std::int64_t threads) {
+    return std::clamp(power_of_two_below(std::max<std::int64_t>(threads / rules, 1)), least, most);
+  };
+  const std::int64_t cluster = lanes(kOfCluster);
+  const bool many = problem.at("outputs") > 1;
+  const std::vector<std::int64_t> counts{1, 2, 3, 4, 6, 8}, blocks{128, 256, 64, 32}, fewer{256, 128, 64, 32};
+
+  std::vector<Preference> all;
+  if (stride * rules <= kTasksOfBlock) all.push_back({"block", counts, blocks, {lanes(kOfBlock)}});
+  all.push_back({"cluster", {1}, {128}, {cluster, std::max<std::int64_t>(cluster / 2, 1)}});
+  const Preference any_cluster{"cluster", counts, blocks, {least}};
+  const Preference grid{"grid", counts, many ? fewer : blocks, {lanes(kOfGrid)}};
+  for (const Preference& one : many ? std::vector{grid, any_cluster} : std::vector{any_cluster, grid})
+    all.push_back(one);
+  return all;
+}
+
 std::vector<std::string> resident_candidates(const DeviceIdentity& device, const Problem& problem) {
-  constexpr std::int64_t kTasksOfBlock = 4096;
-  const std::int64_t stride = padded(problem.at("dim"));
-  const std::int64_t lanes = std::min(kWarp, power_of_two_from(ceil_div(stride, 16)));
   std::vector<std::string> candidates;
   for (const char* storage : {"registers", "split", "shared"}) {
-    for (const char* scheme : {"block", "cluster", "grid"}) {
-      if (scheme == std::string_view("cluster") && device.compute_capability() < 90) continue;
-      if (scheme == std::string_view("block") && stride * problem.at("rules") > kTasksOfBlock) continue;
-      for (const std::int64_t count : {1, 2, 3, 4, 6, 8}) {
-        for (const std::int64_t block : {128, 256, 64, 32}) {
-          candidates.push_back(
-              fmt::format("scheme={} coarsen_count={}{} block_size={} threads_per_rule={} vector=4 storage={}", scheme,
-                          count, count > 1 ? " coarsening=rules" : "", block, lanes, storage));
+    for (const Preference& preference : resident_preferences(problem)) {
+      if (preference.scheme == std::string_view("cluster") && device.compute_capability() < 90) continue;
+      for (const std::int64_t count : preference.counts) {
+        for (const std::int64_t block : preference.blocks) {
+          for (const std::int64_t lanes : preference.lanes) {
+            candidates.push_back(
+                fmt::format("scheme={} coarsen_count={}{} block_size={} threads_per_rule={} vector=4 storage={}",
+                            preference.scheme, count, count > 1 ? " coarsening=rules" : "", block, lanes, storage));
+          }
         }
       }
     }
