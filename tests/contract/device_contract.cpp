@@ -19,6 +19,8 @@ namespace {
 constexpr std::int64_t kSamples = 12;
 // Operations of one run: what the emulator does in seconds, and the float64 reference.
 constexpr double kMostEmulated = 2e6, kMost = 1e9;
+// Threads of a launch on the emulator, beside the default of a problem: more only make more of the same.
+constexpr std::int64_t kMostThreads = 8192;
 constexpr std::byte kPoison{0xff};  // every float of it is not a number
 
 struct Case {
@@ -54,6 +56,15 @@ std::vector<Configuration> covering(const std::vector<Configuration>& all, std::
   return chosen;
 }
 
+std::int64_t threads(const Plan& plan) {
+  std::int64_t most = 0;
+  for (const Launch& launch : plan.launches) {
+    const auto count = [](const Extent& extent) { return std::int64_t{extent.x} * extent.y * extent.z; };
+    if (launch.routine.empty()) most = std::max(most, count(launch.grid) * count(launch.block));
+  }
+  return most;
+}
+
 std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& sample) {
   std::mt19937 generator(sample.seed);
   std::vector<Case> all;
@@ -72,6 +83,11 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
         if (auto configuration = named.configuration(problem))
           if (!space.violated(*configuration, problem)) all.push_back({family, problem, std::move(*configuration)});
       auto others = space.enumerate(problem);
+      if (device.backend == "emulator") {
+        std::erase_if(others, [&](const Configuration& other) {
+          return threads(family->plan(other, problem, device, kSamples)) > kMostThreads;
+        });
+      }
       std::shuffle(others.begin(), others.end(), generator);
       if (sample.every_value)
         for (Configuration& corner : covering(others, seen)) all.push_back({family, problem, std::move(corner)});

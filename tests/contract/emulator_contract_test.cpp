@@ -14,13 +14,16 @@ void try_orders(const std::vector<std::uint64_t>& orders, const ContractSample& 
   std::vector<std::thread> threads;
   threads.reserve(orders.size());
   for (const std::uint64_t order : orders) {
-    threads.emplace_back([order, sample] { run_device_contract(*open_emulator({.order = order}), sample); });
+    threads.emplace_back([order, sample = sample]() mutable {
+      sample.seed += static_cast<unsigned>(order);  // other configurations too
+      run_device_contract(*open_emulator({.order = order}), sample);
+    });
   }
   for (std::thread& thread : threads) thread.join();
 }
 
 TEST_CASE("the emulator keeps the contract of devices, in several orders of threads and blocks") {
-  const ContractSample sample{.drawn = 1, .every_value = true, .large = false, .repeat = false, .most = 60};
+  const ContractSample sample{.drawn = 1, .every_value = true, .large = false, .repeat = false, .most = 24};
   try_orders({0, 1}, sample);
   try_orders({2, 3}, sample);
 }

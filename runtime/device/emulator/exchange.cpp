@@ -40,7 +40,12 @@ Quad Grid::look(const void* from, const Line& line) {
   Thread& thread = *thread_;
   thread.line = line;
   ++idle_looks_;
-  if (thread.polled == from && thread.polled_changes == packets_[from].changes) {
+  // Who comes back to a packet has looked at all that it waits for since: what was looked at before is no part of that.
+  const auto last = std::ranges::find(thread.polls, from, &Thread::Poll::packet);
+  const bool again = last != thread.polls.end();
+  if (again) thread.polls.erase(thread.polls.begin(), last);
+  const auto unchanged = [&](const Thread::Poll& poll) { return packets_[poll.packet].changes == poll.changes; };
+  if (again && std::ranges::all_of(thread.polls, unchanged)) {
     pollers_.push_back(&thread);
     suspend(Wait::packet, line);
   } else {
@@ -58,8 +63,8 @@ Quad Grid::look(const void* from, const Line& line) {
     std::memcpy(&value, from, sizeof(Quad));
     learn(thread, {}, packets_[from].reads);
   }
-  thread.polled = from;
-  thread.polled_changes = packets_[from].changes;
+  std::erase_if(thread.polls, [&](const Thread::Poll& poll) { return poll.packet == from; });
+  thread.polls.push_back({from, packets_[from].changes});
   return value;
 }
 
@@ -84,7 +89,8 @@ void Grid::deliver(const Delivery& delivery) {
     ++packet.changes;
     packet.reads = delivery.known.reads;
     std::erase_if(pollers_, [&](Thread* poller) {
-      if (poller->polled != delivery.to) return false;
+      const auto polls = [&](const Thread::Poll& poll) { return poll.packet == delivery.to; };
+      if (std::ranges::none_of(poller->polls, polls)) return false;
       ready(*poller);
       return true;
     });

@@ -89,8 +89,11 @@ struct Thread {
     unsigned bytes;
   };
   std::vector<Copy> copies;  ///< started, not arrived
-  const void* polled = nullptr;
-  std::uint64_t polled_changes = 0;
+  struct Poll {
+    const void* packet;
+    std::uint64_t changes;  ///< of the packet, when it was looked at
+  };
+  std::vector<Poll> polls;  ///< packets that the thread looks at in turns, the last one last
 };
 
 /// An operation that some lanes of a warp have reached, and others have not.
