@@ -6,22 +6,11 @@
 
 #include "heddle/kernels/tsk/train.hpp"
 #include "heddle/runtime/data/scaling.hpp"
+#include "heddle/runtime/device/bytes.hpp"
 #include "heddle/runtime/train/tsk_start.hpp"
 #include "truck.hpp"
 
 namespace heddle::bench {
-namespace {
-
-template <class T>
-std::span<const std::byte> bytes(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
-}
-template <class T>
-std::span<const std::byte> bytes(const T& value) {
-  return std::as_bytes(std::span(&value, 1));
-}
-
-}  // namespace
 
 tsk::Workload truck_workload(int points, int iterations) {
   std::vector<float> rows, targets;

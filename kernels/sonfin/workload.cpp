@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "heddle/kernels/random.hpp"
 #include "heddle/kernels/sonfin/reference.hpp"
 
 namespace heddle::sonfin {
@@ -19,31 +20,6 @@ namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 double square(double value) { return value * value; }
-
-/// SplitMix64 (Steele, Lea, Flood 2014): the standard library's distributions differ between platforms.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t bits() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  /// In [0, count).
-  std::int64_t below(std::int64_t count) { return static_cast<std::int64_t>((bits() >> 33) * at(count) >> 31); }
-  /// In [-1, 1).
-  double symmetric() { return static_cast<double>(bits() >> 11) * 0x1p-52 - 1.0; }
-  double sign() { return (bits() >> 63) != 0 ? 1.0 : -1.0; }
-  template <class T>
-  void shuffle(std::vector<T>& values) {
-    for (std::size_t i = values.size(); i > 1; --i)
-      std::swap(values[i - 1], values[at(below(static_cast<std::int64_t>(i)))]);
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 Workload sized(std::int64_t rules, std::int64_t dim, std::int64_t outputs, std::int64_t samples) {
   Workload work;

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "heddle/kernels/random.hpp"
 #include "heddle/kernels/tsk/reference.hpp"
 
 namespace heddle::tsk {
@@ -25,23 +26,6 @@ constexpr double kRoundings = 30.0;
 constexpr double kUndetermined = 0.05;
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-/// SplitMix64 (Steele, Lea, Flood 2014): the standard library's distributions differ between platforms.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t bits() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  /// In [0, 1).
-  double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
-
- private:
-  std::uint64_t state_;
-};
 
 /// Rules spread evenly (the additive recurrence of M. Roberts, 2018) in few inputs, where random ones would lie on top
 /// of each other; at random in many. `spacing`: between neighbours.

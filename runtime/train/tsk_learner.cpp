@@ -3,21 +3,9 @@
 #include <span>
 
 #include "heddle/kernels/tsk/train.hpp"
+#include "heddle/runtime/device/bytes.hpp"
 
 namespace heddle {
-
-namespace {
-
-template <class T>
-std::span<const std::byte> bytes(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
-}
-template <class T>
-std::span<const std::byte> bytes(const T& value) {
-  return std::as_bytes(std::span(&value, 1));
-}
-
-}  // namespace
 
 TskLearner::TskLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows,
                        const tsk::System& system, const tsk::Control& control, std::int64_t iterations,
