@@ -51,16 +51,31 @@ class GridSums {
       post(packets_ + (e % blocks * owned + e / blocks) * blocks + block, packed(part(e), stamp_));
     }
     Packet* const totals = packets_ + blocks * owned * blocks;
+    // The parts of an element that this block owns are a warp's, or, of few blocks, of a group of its lanes: a block
+    // that owns many awaits many together.
+    const bool few = blocks <= kWarp && (blocks & (blocks - 1)) == 0;
+    const int group = few ? blocks : kWarp, groups = kWarp / group;
+    const int together = few ? groups * kPolls : 1;
+    const int own = block < elements ? (elements - block - 1) / blocks + 1 : 0;
     bool met = true;
-    for (int mine = warp; block + mine * blocks < elements; mine += kWarps) {
+    for (int first = warp * together; first < own; first += kWarps * together) {
+      const int end = own - first < together ? own : first + together;
       double value[kPolls];
-      met = await(packets_ + (block * owned + mine) * blocks, blocks, value) && met;
-      double sum = value[0];
+      met = await(packets_ + (block * owned + first) * blocks, (end - first) * blocks, value) && met;
+      if (!few) {
 #pragma unroll
-      for (int i = 1; i < kPolls; ++i) sum += value[i];
+        for (int i = 1; i < kPolls; ++i) value[0] += value[i];
+      }
 #pragma unroll
-      for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kAllLanes, sum, offset);
-      if (lane < copies) post(totals + lane * most_ + block + mine * blocks, packed(sum, stamp_));
+      for (int i = 0; i < kPolls; ++i) {
+        if (first + i * groups >= end) break;
+        double sum = value[i];
+        for (int offset = group / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kAllLanes, sum, offset);
+        const int mine = first + i * groups + lane / group;
+        if (mine < end && lane % group < copies) {
+          post(totals + lane % group * most_ + block + mine * blocks, packed(sum, stamp_));
+        }
+      }
     }
     for (int first = warp * kWarp * kPolls; first < elements; first += Block * kPolls) {
       double value[kPolls];
