@@ -104,8 +104,10 @@ HEDDLE_EVERYWHERE bool count_iteration(const Control& control, Progress& progres
   return best;
 }
 
-/// The next width or centre of a step that moves by `change`.
-HEDDLE_EVERYWHERE float no_smaller(float value, float least) { return value < least ? least : value; }
+template <class Real>
+HEDDLE_EVERYWHERE Real no_smaller(Real value, Real least) {
+  return value < least ? least : value;
+}
 
 }  // namespace
 }  // namespace heddle::tsk

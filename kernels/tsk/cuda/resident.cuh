@@ -13,6 +13,9 @@
 // | Eights | of the columns of Phi and Y, rounded up |
 // | Rules  | eights of rules, rounded up |
 // | Dim, Order | D; order of the consequents |
+// | Real   | of everything but sums over rows, which are float64: float, or double where rows are few. Steps of one |
+// |        | length overshoot where a rule is narrow, and multiply what rounding has changed: of many rows it averages
+// | |        | out, of 1024 it became 3 % of the error (docs/performance.md) |
 //
 // | phase | bound by |
 // |---|---|
@@ -38,7 +41,7 @@ __global__ void begin_resident(Packet* packets, int count, const Progress* progr
   if (i == 0) *before = *progress;
 }
 
-template <int Block, int Eights, int Rules, int Dim, int Order>
+template <int Block, int Eights, int Rules, int Dim, int Order, class Real>
 class ResidentIterations {
  public:
   static constexpr int kWarps = Block / kWarp;
@@ -46,7 +49,7 @@ class ResidentIterations {
   static constexpr int kGroups = kWarp / kRows;
   static constexpr int kTerms = Order == 0 ? 1 : Dim + 1;
   static constexpr int kPairs = Eights * (Eights + 1) / 2;
-  static constexpr int kFlush = 8;  // rows of a lane whose slopes are summed in float32
+  static constexpr int kFlush = 8;  // rows of a lane whose slopes are summed as Real
   // The matrix of the normal equations over the threads of the block.
   static constexpr int kAcross = 16, kDown = Block / kAcross;
   static constexpr int kOwnColumns = (kGroups * Eights + kAcross - 1) / kAcross;
@@ -63,37 +66,37 @@ class ResidentIterations {
     sums_ = pieces.doubles(of_gram > of_gradient ? of_gram : of_gradient);
     pivots_ = pieces.doubles(2 * kSide);
     inverse_pivots_ = pieces.doubles(kSide);
-    centres_ = pieces.floats(tasks);
-    widths_ = pieces.floats(tasks);
+    centres_ = pieces.take<Real>(tasks);
+    widths_ = pieces.take<Real>(tasks);
+    consequents_ = pieces.take<Real>(numbers);
+    shared_phi_ = pieces.take<Real>(Order == 0 ? 0 : kWarps * kRows * batch.rules);
     best_centres_ = pieces.floats(tasks);
     best_widths_ = pieces.floats(tasks);
-    consequents_ = pieces.floats(numbers);
     best_consequents_ = pieces.floats(numbers);
-    shared_phi_ = pieces.floats(Order == 0 ? 0 : kWarps * kRows * batch.rules);
   }
 
   __device__ __forceinline__ void fetch(const Parameters& now, const Parameters& best) const {
     for (int i = thread(); i < batch_.tasks(); i += Block) {
-      centres_[i] = now.centres[i];
-      widths_[i] = now.widths[i];
+      centres_[i] = static_cast<Real>(now.centres[i]);
+      widths_[i] = static_cast<Real>(now.widths[i]);
       best_centres_[i] = best.centres[i];
       best_widths_[i] = best.widths[i];
     }
     for (int i = thread(); i < batch_.unknowns() * batch_.outputs; i += Block) {
-      consequents_[i] = now.consequents[i];
+      consequents_[i] = static_cast<Real>(now.consequents[i]);
       best_consequents_[i] = best.consequents[i];
     }
     __syncthreads();
   }
   __device__ __forceinline__ void store(const Parameters& now, const Parameters& best) const {
     for (int i = thread(); i < batch_.tasks(); i += Block) {
-      now.centres[i] = centres_[i];
-      now.widths[i] = widths_[i];
+      now.centres[i] = static_cast<float>(centres_[i]);
+      now.widths[i] = static_cast<float>(widths_[i]);
       best.centres[i] = best_centres_[i];
       best.widths[i] = best_widths_[i];
     }
     for (int i = thread(); i < batch_.unknowns() * batch_.outputs; i += Block) {
-      now.consequents[i] = consequents_[i];
+      now.consequents[i] = static_cast<float>(consequents_[i]);
       best.consequents[i] = best_consequents_[i];
     }
   }
@@ -140,42 +143,47 @@ class ResidentIterations {
 #pragma unroll
       for (int j = 0; j < Dim; ++j) {
         const bool there = k < batch_.rules;
-        centre_[s][j] = there ? centres_[k * Dim + j] : 0.0f;
-        inverse_[s][j] = there ? 1.0f / widths_[k * Dim + j] : 0.0f;
+        centre_[s][j] = there ? centres_[k * Dim + j] : Real(0);
+        inverse_[s][j] = there ? Real(1) / widths_[k * Dim + j] : Real(0);
       }
     }
   }
 
   /// One value of the eight lanes of a row.
-  __device__ __forceinline__ static float sum_over_row(float value) {
+  __device__ __forceinline__ static Real sum_over_row(Real value) {
 #pragma unroll
     for (int offset = kRows; offset < kWarp; offset *= 2) value += __shfl_xor_sync(kAllLanes, value, offset);
     return value;
   }
 
+  /// exp(value - top), 0 for -infinity.
+  __device__ __forceinline__ static float weight(float value, float top) { return exp_below(value, top); }
+  __device__ __forceinline__ static double weight(double value, double top) { return exp(value - top); }
+
   /// phi of this lane's row and rules.
-  __device__ __forceinline__ void activate(const float (&x)[Dim], float (&phi)[Rules]) const {
-    float top = -infinity();
+  __device__ __forceinline__ void activate(const Real (&x)[Dim], Real (&phi)[Rules]) const {
+    const Real nothing = -static_cast<Real>(infinity());
+    Real top = nothing;
 #pragma unroll
     for (int s = 0; s < Rules; ++s) {
-      float sum = 0.0f;
+      Real sum = 0;
 #pragma unroll
       for (int j = 0; j < Dim; ++j) {
-        const float u = (x[j] - centre_[s][j]) * inverse_[s][j];
+        const Real u = (x[j] - centre_[s][j]) * inverse_[s][j];
         sum += u * u;
       }
-      phi[s] = group() + s * kGroups < batch_.rules ? -0.5f * sum : -infinity();
-      top = fmaxf(top, phi[s]);
+      phi[s] = group() + s * kGroups < batch_.rules ? Real(-0.5) * sum : nothing;
+      top = max(top, phi[s]);
     }
 #pragma unroll
-    for (int offset = kRows; offset < kWarp; offset *= 2) top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, offset));
-    float sum = 0.0f;
+    for (int offset = kRows; offset < kWarp; offset *= 2) top = max(top, __shfl_xor_sync(kAllLanes, top, offset));
+    Real sum = 0;
 #pragma unroll
     for (int s = 0; s < Rules; ++s) {
-      phi[s] = exp_below(phi[s], top);
+      phi[s] = weight(phi[s], top);
       sum += phi[s];
     }
-    const float scale = 1.0f / sum_over_row(sum);
+    const Real scale = Real(1) / sum_over_row(sum);
 #pragma unroll
     for (int s = 0; s < Rules; ++s) phi[s] *= scale;
   }
@@ -212,10 +220,10 @@ class ResidentIterations {
     request(first_row());
 #pragma unroll 1
     for (long long first = first_row(); first < end; first += stride()) {
-      float x[Dim], phi[Rules];
+      Real x[Dim], phi[Rules];
       double column[Eights];
 #pragma unroll
-      for (int j = 0; j < Dim; ++j) x[j] = next_x[j];
+      for (int j = 0; j < Dim; ++j) x[j] = static_cast<Real>(next_x[j]);
 #pragma unroll
       for (int t = 0; t < Eights; ++t) column[t] = static_cast<double>(next_y[t]);
       request(first + stride());
@@ -238,7 +246,7 @@ class ResidentIterations {
   }
 
   /// Phi into the columns that are not targets, or zeros where the row is not there. The whole warp.
-  __device__ __forceinline__ void fill_columns(const float (&x)[Dim], const float (&phi)[Rules], bool there,
+  __device__ __forceinline__ void fill_columns(const Real (&x)[Dim], const Real (&phi)[Rules], bool there,
                                                double (&column)[Eights]) const {
     if constexpr (Order == 0) {
 #pragma unroll
@@ -247,7 +255,7 @@ class ResidentIterations {
       }
     } else {
       // A rule's columns are those of other lanes too.
-      float* own = shared_phi_ + (warp() * kRows + row_of_lane()) * batch_.rules;
+      Real* own = shared_phi_ + (warp() * kRows + row_of_lane()) * batch_.rules;
 #pragma unroll
       for (int s = 0; s < Rules; ++s) {
         if (group() + s * kGroups < batch_.rules) own[group() + s * kGroups] = phi[s];
@@ -353,13 +361,13 @@ class ResidentIterations {
         for (int c = 0; c < kOwnColumns; ++c) {
           const int l = across + c * kAcross - unknowns;
           if (i < unknowns && l >= 0 && l < batch_.outputs) {
-            consequents_[i * batch_.outputs + l] = static_cast<float>(own[r][c] * inverse_pivots_[i]);
+            consequents_[i * batch_.outputs + l] = static_cast<Real>(own[r][c] * inverse_pivots_[i]);
           }
         }
       }
     }
     if (finite != 0 && largest == 0.0) {  // no rule has an activation anywhere: nothing to say
-      for (int i = thread(); i < unknowns * batch_.outputs; i += Block) consequents_[i] = 0.0f;
+      for (int i = thread(); i < unknowns * batch_.outputs; i += Block) consequents_[i] = 0;
       result = kOwnRidgeTaken;
     }
     __syncthreads();
@@ -369,13 +377,13 @@ class ResidentIterations {
   /// parts[warp][row of four][2 K D + 2]: half the gradient of the summed squared error by centres and by widths, each
   /// times the width, and the squared errors of the rows learnt and held back.
   __device__ __forceinline__ void descend() const {
-    float by_centre[Rules][Dim], by_width[Rules][Dim];
+    Real by_centre[Rules][Dim], by_width[Rules][Dim];
     double centre_sum[Rules][Dim], width_sum[Rules][Dim];
 #pragma unroll
     for (int s = 0; s < Rules; ++s) {
 #pragma unroll
       for (int j = 0; j < Dim; ++j) {
-        by_centre[s][j] = by_width[s][j] = 0.0f;
+        by_centre[s][j] = by_width[s][j] = 0;
         centre_sum[s][j] = width_sum[s][j] = 0.0;
       }
     }
@@ -386,7 +394,7 @@ class ResidentIterations {
         for (int j = 0; j < Dim; ++j) {
           centre_sum[s][j] += static_cast<double>(by_centre[s][j]);
           width_sum[s][j] += static_cast<double>(by_width[s][j]);
-          by_centre[s][j] = by_width[s][j] = 0.0f;
+          by_centre[s][j] = by_width[s][j] = 0;
         }
       }
     };
@@ -397,9 +405,9 @@ class ResidentIterations {
     int rows = 0;
 #pragma unroll 1
     for (long long first = first_row(); first < end; first += stride()) {
-      float x[Dim], phi[Rules], change[Rules];
+      Real x[Dim], phi[Rules], change[Rules];
 #pragma unroll
-      for (int j = 0; j < Dim; ++j) x[j] = next_x[j];
+      for (int j = 0; j < Dim; ++j) x[j] = static_cast<Real>(next_x[j]);
       if (first + stride() < end) read_row(first + stride(), end, next_x);
       const long long row = first + row_of_lane();
       const bool there = row < end, learnt = row < control_.rows;
@@ -407,25 +415,25 @@ class ResidentIterations {
       float target = targets[0];
       activate(x, phi);
 #pragma unroll
-      for (int s = 0; s < Rules; ++s) change[s] = 0.0f;
+      for (int s = 0; s < Rules; ++s) change[s] = 0;
 #pragma unroll 1
       for (int l = 0; l < batch_.outputs; ++l) {
-        const float expected = target;
+        const auto expected = static_cast<Real>(target);
         if (l + 1 < batch_.outputs) target = targets[l + 1];
-        float said[Rules], output = 0.0f;
+        Real said[Rules], output = 0;
 #pragma unroll
         for (int s = 0; s < Rules; ++s) {
           const int k = group() + s * kGroups;
-          said[s] = 0.0f;
+          said[s] = 0;
           if (k >= batch_.rules) continue;
-          const float* theta = consequents_ + k * kTerms * batch_.outputs + l;
+          const Real* theta = consequents_ + k * kTerms * batch_.outputs + l;
           said[s] = theta[0];
 #pragma unroll
           for (int t = 1; t < kTerms; ++t) said[s] += theta[t * batch_.outputs] * x[t - 1];
           output += phi[s] * said[s];
         }
         output = sum_over_row(output);
-        const float error = there ? output - expected : 0.0f;
+        const Real error = there ? output - expected : Real(0);
         const double square = static_cast<double>(error) * static_cast<double>(error);
         if (learnt) {
           learnt_squares += square;
@@ -437,15 +445,15 @@ class ResidentIterations {
       }
 #pragma unroll
       for (int s = 0; s < Rules; ++s) {
-        const float g = change[s] * phi[s];
+        const Real g = change[s] * phi[s];
 #pragma unroll
         for (int j = 0; j < Dim; ++j) {
-          const float u = (x[j] - centre_[s][j]) * inverse_[s][j];
+          const Real u = (x[j] - centre_[s][j]) * inverse_[s][j];
           by_centre[s][j] += g * u;
           by_width[s][j] += g * u * u;
         }
       }
-      if (++rows % kFlush == 0) flush();
+      if (sizeof(Real) < sizeof(double) && ++rows % kFlush == 0) flush();
     }
     flush();
     const int tasks = batch_.tasks();
@@ -502,29 +510,30 @@ class ResidentIterations {
                           : squares > 0.0          ? length / sqrt(squares)
                                                    : 0.0;
     for (int i = thread(); i < tasks; i += Block) {
-      const float centre = centres_[i], width = widths_[i];
+      const Real centre = centres_[i], width = widths_[i];
       if (is_best) {
-        best_centres_[i] = centre;
-        best_widths_[i] = width;
+        best_centres_[i] = static_cast<float>(centre);
+        best_widths_[i] = static_cast<float>(width);
       }
       const double by_centre = gradient(i), by_width = gradient(tasks + i);
-      centres_[i] = centre - static_cast<float>(factor * by_centre);
-      widths_[i] = no_smaller(width - static_cast<float>(factor * by_width), control_.minimum_width);
+      centres_[i] = centre - static_cast<Real>(factor * by_centre);
+      widths_[i] = no_smaller(width - static_cast<Real>(factor * by_width), static_cast<Real>(control_.minimum_width));
     }
     for (int i = thread(); is_best && i < batch_.unknowns() * batch_.outputs; i += Block) {
-      best_consequents_[i] = consequents_[i];
+      best_consequents_[i] = static_cast<float>(consequents_[i]);
     }
   }
 
   const Batch batch_;
   const Control control_;
   double *parts_, *sums_, *pivots_, *inverse_pivots_;
-  float *centres_, *widths_, *best_centres_, *best_widths_, *consequents_, *best_consequents_, *shared_phi_;
-  float centre_[Rules][Dim], inverse_[Rules][Dim];
+  Real *centres_, *widths_, *consequents_, *shared_phi_;
+  float *best_centres_, *best_widths_, *best_consequents_;
+  Real centre_[Rules][Dim], inverse_[Rules][Dim];
 };
 
 /// `iterations` iterations; `most`: elements of the larger exchange.
-template <int Block, int Eights, int Rules, int Dim, int Order>
+template <int Block, int Eights, int Rules, int Dim, int Order, class Real>
 __global__ void __launch_bounds__(Block, 1)
     iterate_resident(const float* rows, const float* targets, float* centres, float* widths, float* consequents,
                      float* best_centres, float* best_widths, float* best_consequents, const Control* control_at,
@@ -532,7 +541,7 @@ __global__ void __launch_bounds__(Block, 1)
                      int outputs, int rules, int words) {
   const Control control = *control_at;
   Progress progress = *before;
-  using Iterations = ResidentIterations<Block, Eights, Rules, Dim, Order>;
+  using Iterations = ResidentIterations<Block, Eights, Rules, Dim, Order, Real>;
   const Batch batch{rows, targets, Dim, outputs, rules, Iterations::kTerms};
   Iterations work(batch, control, Pieces(words));
   GridSums<Block> exchange(packets, most);

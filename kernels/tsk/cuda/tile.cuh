@@ -61,13 +61,15 @@ class Pieces {
  public:
   /// `words`: of the launch's shared memory, all of it.
   __device__ __forceinline__ explicit Pieces(int words) { from_ = SharedMemory().take<float>(words); }
-  __device__ __forceinline__ float* floats(int count) {
-    float* piece = from_;
-    from_ += count;
-    return piece;
-  }
+  __device__ __forceinline__ float* floats(int count) { return take<float>(count); }
   /// To be taken before any floats, so that they are aligned.
-  __device__ __forceinline__ double* doubles(int count) { return reinterpret_cast<double*>(floats(2 * count)); }
+  __device__ __forceinline__ double* doubles(int count) { return take<double>(count); }
+  template <class T>
+  __device__ __forceinline__ T* take(int count) {
+    float* piece = from_;
+    from_ += count * static_cast<int>(sizeof(T) / sizeof(float));
+    return reinterpret_cast<T*>(piece);
+  }
 
  private:
   float* from_;
