@@ -27,6 +27,13 @@ __device__ __forceinline__ double sum_of_parts(const T* element, long long strid
   return sum;
 }
 
+/// The sum over a warp; every lane gets it.
+__device__ __forceinline__ double sum_over_warp(double value) {
+#pragma unroll
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(kAllLanes, value, offset);
+  return value;
+}
+
 /// gram[A][pitch], lower triangle, from what accumulate() left in `parts` parts.
 template <int Block, int Side>
 __device__ __forceinline__ void gather_gram(const Batch& batch, const double* partial, int parts, double* gram,
@@ -47,6 +54,49 @@ __device__ __forceinline__ void gather_gram(const Batch& batch, const double* pa
   }
 }
 
+/// How the normal equations are solved, whoever does: with the ridge asked for, and where Phi is rank deficient again
+/// with kOwnRidge if that is more.
+class Attempts {
+ public:
+  /// `diagonal(i)`: of Phi^T Phi. The whole warp, and every lane gets the same.
+  template <class Diagonal>
+  __device__ __forceinline__ Attempts(int unknowns, double ridge, const Diagonal& diagonal) : ridge_(ridge) {
+    int finite = 1;
+    for (int i = static_cast<int>(threadIdx.x) % kWarp; i < unknowns; i += kWarp) {
+      const double element = diagonal(i);
+      finite = finite != 0 && is_finite(element) ? 1 : 0;
+      largest_ = max(element, largest_);
+    }
+#pragma unroll
+    for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+      largest_ = max(largest_, __shfl_xor_sync(kAllLanes, largest_, offset));
+      finite &= __shfl_xor_sync(kAllLanes, finite, offset);
+    }
+    finite_ = finite != 0;
+  }
+
+  /// To be asked before every attempt.
+  __device__ __forceinline__ bool goes_on() const { return finite_ && info_ == kNoSolution && attempt_ < 2; }
+  /// What this attempt adds to the diagonal.
+  __device__ __forceinline__ double ridge() const {
+    return (attempt_ == 0 || ridge_ > kOwnRidge ? ridge_ : kOwnRidge) * largest_;
+  }
+  __device__ __forceinline__ bool is_full_rank(double pivot) const { return pivot > kRankTolerance * largest_; }
+  /// How the attempt ended.
+  __device__ __forceinline__ void end(bool full_rank) {
+    if (full_rank) info_ = attempt_ == 0 ? kSolved : kOwnRidgeTaken;
+    ++attempt_;
+  }
+  /// No rule has an activation anywhere: consequents of 0 say that there is nothing to say.
+  __device__ __forceinline__ bool is_empty() const { return finite_ && largest_ == 0.0; }
+  __device__ __forceinline__ int info() const { return is_empty() ? kOwnRidgeTaken : info_; }
+
+ private:
+  double ridge_, largest_ = 0.0;
+  bool finite_ = false;
+  int attempt_ = 0, info_ = kNoSolution;
+};
+
 /// theta from the normal equations by a factorisation L D L^T in shared memory; one block. The rows of Y below those of
 /// Phi go through the elimination with them, which is the forward substitution. Where Phi is rank deficient, again with
 /// a ridge.
@@ -60,41 +110,22 @@ __device__ __forceinline__ void solve(const Batch& batch, const double* gram, in
   double* a = pieces.doubles(columns * own_pitch);
   double* inverse = pieces.doubles(unknowns);
 
-  double largest = 0.0;
-  bool sound = true;
-  int result = kNoSolution;
-  for (int attempt = 0; attempt < 2 && sound && result == kNoSolution; ++attempt) {
-    const double asked = attempt == 0 || ridge > kOwnRidge ? ridge : kOwnRidge;
+  const auto fetch = [&] {
     for (int i = warp; i < columns; i += kWarps) {
       for (int j = lane; j < unknowns && j <= i; j += kWarp) {
         a[i * own_pitch + j] = gram[static_cast<long long>(i) * pitch + j];
       }
     }
     __syncthreads();
-    if (attempt == 0) {
-      int finite = 1;
-      for (int i = lane; i < unknowns; i += kWarp) {
-        const double element = a[i * own_pitch + i];
-        finite = finite != 0 && is_finite(element) ? 1 : 0;
-        largest = element > largest ? element : largest;
-      }
-#pragma unroll
-      for (int offset = kWarp / 2; offset > 0; offset /= 2) {
-        const double other = __shfl_xor_sync(kAllLanes, largest, offset);
-        largest = other > largest ? other : largest;
-        finite &= __shfl_xor_sync(kAllLanes, finite, offset);
-      }
-      sound = finite != 0;
-    }
-    __syncthreads();  // every warp has looked at the diagonal before it changes
-    if (asked > 0.0) {
-      for (int i = thread; i < unknowns; i += Block) a[i * own_pitch + i] += asked * largest;
-      __syncthreads();
-    }
+  };
+  fetch();
+  Attempts attempts(unknowns, ridge, [&](int i) { return a[i * own_pitch + i]; });
+  __syncthreads();  // every warp has looked at the diagonal before it changes
+  while (attempts.goes_on()) {
     bool full_rank = true;
     for (int j = 0; j < unknowns; ++j) {
-      const double pivot = a[j * own_pitch + j];
-      full_rank = pivot > kRankTolerance * largest;
+      const double pivot = a[j * own_pitch + j] + attempts.ridge();
+      full_rank = attempts.is_full_rank(pivot);
       if (!full_rank) break;
       const double reciprocal = 1.0 / pivot;
       if (thread == 0) inverse[j] = reciprocal;
@@ -107,12 +138,12 @@ __device__ __forceinline__ void solve(const Batch& batch, const double* gram, in
       __syncthreads();
     }
     __syncthreads();
-    if (full_rank) result = attempt == 0 ? kSolved : kOwnRidgeTaken;
+    attempts.end(full_rank);
+    if (attempts.goes_on()) fetch();
   }
-  if (sound && largest == 0.0) {  // no rule has an activation anywhere: nothing to say
+  if (attempts.is_empty()) {
     for (int i = thread; i < unknowns * batch.outputs; i += Block) solution[i] = 0.0;
-    result = kOwnRidgeTaken;
-  } else if (result != kNoSolution) {
+  } else if (attempts.info() != kNoSolution) {
     // L^T theta = D^-1 z, a warp for an output; z, in a row of Y, becomes theta.
     for (int l = warp; l < batch.outputs; l += kWarps) {
       double* z = a + (unknowns + l) * own_pitch;
@@ -125,7 +156,7 @@ __device__ __forceinline__ void solve(const Batch& batch, const double* gram, in
       }
     }
   }
-  if (thread == 0) *info = result;
+  if (thread == 0) *info = attempts.info();
   __syncthreads();
 }
 
@@ -154,8 +185,7 @@ __device__ __forceinline__ void gather_slopes(const Batch& batch, const T* parti
     }
   }
   if (static_cast<int>(threadIdx.x) < kWarp) {
-#pragma unroll
-    for (int offset = kWarp / 2; offset > 0; offset /= 2) own += __shfl_xor_sync(kAllLanes, own, offset);
+    own = sum_over_warp(own);
     if (threadIdx.x == 0) squares[share.block] = own;
   }
   __syncthreads();
@@ -166,14 +196,39 @@ struct Parameters {
   float *centres, *widths, *consequents;
 };
 
+/// The step of centres and widths along the gradient.
+class Step {
+ public:
+  /// `squares`: of the whole gradient; `length`: Progress::step before the iteration was counted.
+  __device__ __forceinline__ Step(const Control& control, double squares, double length)
+      : factor_(control.plain_step != 0 ? static_cast<double>(control.rate)
+                : squares > 0.0         ? length / sqrt(squares)
+                                        : 0.0),
+        least_(control.minimum_width) {}
+  template <class Real>
+  __device__ __forceinline__ void move(Real& centre, Real& width, double by_centre, double by_width) const {
+    centre -= static_cast<Real>(factor_ * by_centre);
+    width = no_smaller(width - static_cast<Real>(factor_ * by_width), static_cast<Real>(least_));
+  }
+
+ private:
+  double factor_;
+  float least_;
+};
+
+/// The error of the rows learnt, from the sum of its squares: NaN without a solution.
+__device__ __forceinline__ double error_of(int info, double mean) {
+  return info == kNoSolution ? __longlong_as_double(0x7ff8000000000000ll) : mean;
+}
+
 /// Bookkeeping of the iteration, by every block alike, and the step of this share. `before`: the progress at its
 /// beginning; block 0 writes the progress after it.
 template <int Block>
-__device__ __forceinline__ void step(const Batch& batch, const Parameters& now, const Parameters& best,
-                                     const double* solution, const int* info, const double* gradient,
-                                     const double* squares, int square_count, const Control& control,
-                                     const Progress& before, Progress* progress_at, double* errors, int slots,
-                                     Pieces pieces, Share share) {
+__device__ __forceinline__ void move_parameters(const Batch& batch, const Parameters& now, const Parameters& best,
+                                                const double* solution, const int* info, const double* gradient,
+                                                const double* squares, int square_count, const Control& control,
+                                                const Progress& before, Progress* progress_at, double* errors,
+                                                int slots, Pieces pieces, Share share) {
   double* words = pieces.doubles(Block);
   const int thread = static_cast<int>(threadIdx.x);
   double own = 0.0;
@@ -184,9 +239,9 @@ __device__ __forceinline__ void step(const Batch& batch, const Parameters& now, 
     if (thread < half) words[thread] += words[thread + half];
     __syncthreads();
   }
-  const double length = sqrt(words[0]);
   const int tasks = batch.tasks();
-  const double error = *info == kNoSolution ? __longlong_as_double(0x7ff8000000000000ll) : gradient[2 * tasks];
+  const Step forward(control, words[0], before.step);
+  const double error = error_of(*info, gradient[2 * tasks]);
   const double held_back = control.held_back > 0 ? gradient[2 * tasks + 1] : 0.0;
   Progress after = before;
   const bool is_best = count_iteration(control, after, error, held_back, *info == kOwnRidgeTaken);
@@ -198,19 +253,17 @@ __device__ __forceinline__ void step(const Batch& batch, const Parameters& now, 
     *progress_at = after;
   }
   if (after.halted == kDiverged) return;
-  const double factor = control.plain_step != 0 ? static_cast<double>(control.rate)
-                        : length > 0.0          ? before.step / length
-                                                : 0.0;
   const long long first = static_cast<long long>(share.block) * Block + thread;
   const long long stride = static_cast<long long>(share.blocks) * Block;
   for (long long i = first; i < tasks; i += stride) {
-    const float centre = now.centres[i], width = now.widths[i];
+    float centre = now.centres[i], width = now.widths[i];
     if (is_best) {
       best.centres[i] = centre;
       best.widths[i] = width;
     }
-    now.centres[i] = centre - static_cast<float>(factor * gradient[i]);
-    now.widths[i] = no_smaller(width - static_cast<float>(factor * gradient[tasks + i]), control.minimum_width);
+    forward.move(centre, width, gradient[i], gradient[tasks + i]);
+    now.centres[i] = centre;
+    now.widths[i] = width;
   }
   const long long numbers = static_cast<long long>(batch.unknowns()) * batch.outputs;
   for (long long i = first; i < numbers; i += stride) {

@@ -105,9 +105,9 @@ __global__ void __launch_bounds__(Block)
               Progress* progress, double* errors, int slots, int dim, int outputs, int rules, int terms, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
-  step<Block>({nullptr, nullptr, dim, outputs, rules, terms}, {centres, widths, consequents},
-              {best_centres, best_widths, best_consequents}, solution, info, gradient, squares, square_count, *control,
-              *before, progress, errors, slots, Pieces(words), whole_grid());
+  move_parameters<Block>({nullptr, nullptr, dim, outputs, rules, terms}, {centres, widths, consequents},
+                         {best_centres, best_widths, best_consequents}, solution, info, gradient, squares, square_count,
+                         *control, *before, progress, errors, slots, Pieces(words), whole_grid());
 }
 
 /// `iterations` iterations in one block; every sum has one part.
@@ -139,8 +139,9 @@ __global__ void __launch_bounds__(Rows* Lanes)
     __syncthreads();
     gather_slopes<kBlock>(batch, slopes, 1, widths, control, gradient, squares, pieces, all);
     __syncthreads();
-    step<kBlock>(batch, {centres, widths, consequents}, {best_centres, best_widths, best_consequents}, solution, info,
-                 gradient, squares, 1, control, before, progress, errors, iterations, pieces, all);
+    move_parameters<kBlock>(batch, {centres, widths, consequents}, {best_centres, best_widths, best_consequents},
+                            solution, info, gradient, squares, 1, control, before, progress, errors, iterations, pieces,
+                            all);
     __syncthreads();
   }
 }

@@ -295,24 +295,10 @@ class ResidentIterations {
   __device__ __forceinline__ int solve() const {
     const int unknowns = batch_.unknowns(), columns = batch_.columns();
     const int across = thread() % kAcross, down = thread() / kAcross;
-    double largest = 0.0;
-    int finite = 1;
-    for (int i = lane(); i < unknowns; i += kWarp) {
-      const double element = sums_[i * (i + 1) / 2 + i];
-      finite = finite != 0 && is_finite(element) ? 1 : 0;
-      largest = element > largest ? element : largest;
-    }
-#pragma unroll
-    for (int offset = kWarp / 2; offset > 0; offset /= 2) {
-      const double other = __shfl_xor_sync(kAllLanes, largest, offset);
-      largest = other > largest ? other : largest;
-      finite &= __shfl_xor_sync(kAllLanes, finite, offset);
-    }
-    const auto ridge = static_cast<double>(control_.ridge);
-    int result = kNoSolution;
+    Attempts attempts(unknowns, static_cast<double>(control_.ridge), [this](int i) { return gram(i, i); });
 #pragma unroll 1
-    for (int attempt = 0; attempt < 2 && finite != 0 && result == kNoSolution; ++attempt) {
-      const double asked = (attempt == 0 || ridge > kOwnRidge ? ridge : kOwnRidge) * largest;
+    while (attempts.goes_on()) {
+      const double ridge = attempts.ridge();
       double own[kOwnRows][kOwnColumns];
 #pragma unroll
       for (int r = 0; r < kOwnRows; ++r) {
@@ -322,7 +308,7 @@ class ResidentIterations {
           const int j = across + c * kAcross;
           const int low = i < j ? i : j, high = i < j ? j : i;
           own[r][c] = high < columns ? gram(high, low) : 0.0;
-          if (i == j && i < unknowns) own[r][c] += asked;
+          if (i == j && i < unknowns) own[r][c] += ridge;
         }
       }
       bool full_rank = true;
@@ -339,7 +325,7 @@ class ResidentIterations {
           }
           __syncthreads();
           const double pivot = pivots[p];
-          full_rank = pivot > kRankTolerance * largest;
+          full_rank = attempts.is_full_rank(pivot);
           const double reciprocal = 1.0 / pivot;
           if (thread() == 0) inverse_pivots_[p] = reciprocal;
 #pragma unroll
@@ -352,8 +338,8 @@ class ResidentIterations {
         }
       }
       __syncthreads();
+      attempts.end(full_rank);
       if (!full_rank) continue;
-      result = attempt == 0 ? kSolved : kOwnRidgeTaken;
 #pragma unroll
       for (int r = 0; r < kOwnRows; ++r) {
         const int i = down + r * kDown;
@@ -366,12 +352,11 @@ class ResidentIterations {
         }
       }
     }
-    if (finite != 0 && largest == 0.0) {  // no rule has an activation anywhere: nothing to say
+    if (attempts.is_empty()) {
       for (int i = thread(); i < unknowns * batch_.outputs; i += Block) consequents_[i] = 0;
-      result = kOwnRidgeTaken;
     }
     __syncthreads();
-    return result;
+    return attempts.info();
   }
 
   /// parts[warp][row of four][2 K D + 2]: half the gradient of the summed squared error by centres and by widths, each
@@ -492,32 +477,27 @@ class ResidentIterations {
     };
     double squares = 0.0;
     for (int e = lane(); e < 2 * tasks; e += kWarp) squares += gradient(e) * gradient(e);
-#pragma unroll
-    for (int offset = kWarp / 2; offset > 0; offset /= 2) squares += __shfl_xor_sync(kAllLanes, squares, offset);
+    squares = sum_over_warp(squares);
     __syncthreads();  // all have the widths that were before they change
-    const double error = info == kNoSolution ? __longlong_as_double(0x7ff8000000000000ll)
-                                             : sums_[2 * tasks] / static_cast<double>(control_.rows);
+    const double error = error_of(info, sums_[2 * tasks] / static_cast<double>(control_.rows));
     const double held_back =
         control_.held_back > 0 ? sums_[2 * tasks + 1] / static_cast<double>(control_.held_back) : 0.0;
-    const double length = progress.step;
+    const Step forward(control_, squares, progress.step);
     const bool is_best = count_iteration(control_, progress, error, held_back, info == kOwnRidgeTaken);
     if (progress.halted == kDiverged) return;
     if (blockIdx.x == 0 && thread() == 0) {
       errors[0] = error;
       errors[1] = held_back;
     }
-    const double factor = control_.plain_step != 0 ? static_cast<double>(control_.rate)
-                          : squares > 0.0          ? length / sqrt(squares)
-                                                   : 0.0;
     for (int i = thread(); i < tasks; i += Block) {
-      const Real centre = centres_[i], width = widths_[i];
+      Real centre = centres_[i], width = widths_[i];
       if (is_best) {
         best_centres_[i] = static_cast<float>(centre);
         best_widths_[i] = static_cast<float>(width);
       }
-      const double by_centre = gradient(i), by_width = gradient(tasks + i);
-      centres_[i] = centre - static_cast<Real>(factor * by_centre);
-      widths_[i] = no_smaller(width - static_cast<Real>(factor * by_width), static_cast<Real>(control_.minimum_width));
+      forward.move(centre, width, gradient(i), gradient(tasks + i));
+      centres_[i] = centre;
+      widths_[i] = width;
     }
     for (int i = thread(); is_best && i < batch_.unknowns() * batch_.outputs; i += Block) {
       best_consequents_[i] = static_cast<float>(consequents_[i]);
