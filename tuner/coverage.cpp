@@ -61,16 +61,19 @@ double Coverage::loss(double rate, double distance) {
   return std::isinf(distance) ? kLargest : std::min(kLargest, rate * distance);
 }
 
-std::size_t Coverage::next(const std::vector<Problem>& candidates) const {
-  std::vector<double> rates;
-  rates.reserve(samples_.size());
-  for (const Sample& sample : samples_) rates.push_back(rate_at(sample.problem));
+std::size_t Coverage::next(const std::vector<Problem>& candidates, const std::vector<Problem>& under_way) const {
+  std::vector<double> rates, nearest;
+  for (const Sample& sample : samples_) {
+    rates.push_back(rate_at(sample.problem));
+    nearest.push_back(sample.nearest);
+    for (const Problem& other : under_way) nearest.back() = std::min(nearest.back(), away(sample.problem, other));
+  }
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     double sum = 0.0;
     for (std::size_t s = 0; s < samples_.size(); ++s) {
-      sum += loss(rates[s], std::min(samples_[s].nearest, away(samples_[s].problem, candidates[c])));
+      sum += loss(rates[s], std::min(nearest[s], away(samples_[s].problem, candidates[c])));
     }
     if (sum < least) {
       least = sum;

@@ -20,8 +20,10 @@ class Coverage {
   /// The winner of `from` was slower at `to` than the winner there by the fraction `loss`.
   void learn(const Problem& from, const Problem& to, double loss);
   void add_tuned(const Problem& problem);
-  /// The index of the candidate whose tuning lowers the expected loss most. At least one candidate.
-  [[nodiscard]] std::size_t next(const std::vector<Problem>& candidates) const;
+  /// The index of the candidate whose tuning lowers the expected loss most, when those `under_way` are tuned too. At
+  /// least one candidate.
+  [[nodiscard]] std::size_t next(const std::vector<Problem>& candidates,
+                                 const std::vector<Problem>& under_way = {}) const;
   /// As a fraction of the best time; 1 before anything is tuned.
   [[nodiscard]] double expected_loss() const;
 

@@ -1,11 +1,13 @@
 // Compiles, times and verifies configurations for the tuner: on a device, and wherever else an answer can come from.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "heddle/kernels/kernel_family.hpp"
@@ -55,6 +57,10 @@ class Evaluator {
   [[nodiscard]] virtual Provenance provenance() const = 0;
   /// Compiling and measuring need the same processor: never do both at once.
   [[nodiscard]] virtual bool shares_processor() const = 0;
+  /// Threads that compile at a time: one for each processor of this machine.
+  [[nodiscard]] virtual std::size_t compiler_threads() const {
+    return std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  }
 
   /// Starts to compile what `configurations` need for `problem`. Several compilations may be under way.
   [[nodiscard]] virtual std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations,

@@ -105,7 +105,7 @@ void ProblemSearch::screen_first() {
   batches_.clear();
 }
 
-bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t ahead) {
+bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn) {
   const Stopwatch stopwatch(effort_.total, stop_);
   if (!strategy_knows_) {
     strategy_knows_ = true;
@@ -117,18 +117,18 @@ bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t 
     batches_.clear();
     return false;
   } else {
-    turn_ = stop_.now() - last_turn_;
+    turn = stop_.now() - last_turn_;
   }
   last_turn_ = stop_.now();
-  while (batches_.size() < ahead && !stop.reached() && propose(strategy, stop)) {
+  while (batches_.size() < ahead && !stop.reached() && propose(strategy, stop, turn)) {
   }
-  return !batches_.empty() && !stop.reached();
+  return !batches_.empty() && !stop.over();
 }
 
 /// Starts to compile what the strategy wants next. Returns whether it wants anything.
-bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop) {
-  // What could not be tried any more would only take the compiler from others.
-  if (stop.seconds_left() && *stop.seconds_left() < turn_) return false;
+bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop, double turn) {
+  const double until_tried = turn * static_cast<double>(batches_.size() + 1);
+  if (stop.seconds_left() && *stop.seconds_left() < until_tried) return false;
   std::size_t under_way = 0;
   for (const Batch& batch : batches_) under_way += batch.configurations.size();
   // Never more than may still be tried.
@@ -172,15 +172,15 @@ bool ProblemSearch::wait(Batch& batch) {
 }
 
 void ProblemSearch::wait_for_all(Batch& batch, const StopCondition& stop) {
-  while (!stop.reached() && wait(batch)) {
+  while (!stop.over() && wait(batch)) {
   }
 }
 
-/// Nothing if the search is stopped before it is compiled.
+/// Nothing if the search is over before it is compiled.
 std::optional<Compilation::Done> ProblemSearch::take(Batch& batch, std::size_t configuration,
                                                      const StopCondition& stop) {
   while (!batch.ready.contains(configuration)) {
-    if (stop.reached() || !wait(batch)) return std::nullopt;
+    if (stop.over() || !wait(batch)) return std::nullopt;
   }
   return std::move(batch.ready.extract(configuration).mapped());
 }
@@ -190,7 +190,7 @@ std::optional<Compilation::Done> ProblemSearch::take(Batch& batch, std::size_t c
 bool ProblemSearch::try_all(Batch& batch, StopCondition& stop, Strategy* strategy) {
   if (evaluator_.shares_processor()) wait_for_all(batch, stop);
   for (const std::size_t configuration : batch.configurations) {
-    if (stop.reached()) return false;
+    if (stop.over()) return false;
     Observation observation;
     if (const auto known = recall(configuration)) {
       observation = remember(configuration, *known);

@@ -39,9 +39,10 @@ class ProblemSearch {
   /// Tries them; the default whatever the budget.
   void screen_first();
   /// Some of what the strategy proposes, while the compiler is at the next. `ahead`: so many batches are compiled
-  /// before the first of them is tried; more hide the compiler, fewer let the strategy know more. Returns whether there
-  /// is more to try before `stop` is reached.
-  bool screen(Strategy& strategy, StopCondition& stop, std::size_t ahead);
+  /// before the first of them is tried; more hide the compiler, fewer let the strategy know more. `turn`: seconds that
+  /// a batch takes, as far as any search knows; one that would take longer than is left is not begun, and one that was
+  /// begun is tried even after `stop` is reached, until it is over. Returns whether there is more to try.
+  bool screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn);
   /// Finals and verification until a winner is verified or nobody is left. What it measures is in conclusion().
   void decide();
   /// To be recorded together with the profile, all or nothing: finals half known cannot be continued.
@@ -83,7 +84,7 @@ class ProblemSearch {
                                                       const StopCondition& stop);
   bool try_all(Batch& batch, StopCondition& stop, Strategy* strategy);
   bool try_next(StopCondition& stop, Strategy* strategy);
-  bool propose(Strategy& strategy, const StopCondition& stop);
+  bool propose(Strategy& strategy, const StopCondition& stop, double turn);
   [[nodiscard]] std::optional<Recollection> recall(std::size_t configuration);
   [[nodiscard]] Observation remember(std::size_t configuration, const Recollection& known);
   [[nodiscard]] Observation measure(std::size_t configuration, const Compilation::Done& done);
@@ -126,7 +127,6 @@ class ProblemSearch {
   std::vector<std::size_t> later_;  ///< of the first ones, what is not being compiled yet
   bool strategy_knows_ = false;     ///< what was tried before it was asked
   double last_turn_ = 0.0;          ///< when it ended
-  double turn_ = 0.0;               ///< seconds from one to the next
   std::set<std::size_t> compiled_;  ///< in this process
   std::vector<Measurement> conclusion_;
   std::map<std::size_t, Observation> attempts_;

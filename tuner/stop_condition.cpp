@@ -15,9 +15,19 @@ StopCondition::StopCondition(Budget budget, std::function<bool()> interrupted, C
 
 bool StopCondition::reached() const {
   if (unlimited_) return interrupted();
-  if (satisfaction_.without_gain && best_ && since_gain_ >= *satisfaction_.without_gain) return true;
-  if (satisfaction_.good_enough && best_ && *best_ <= *satisfaction_.good_enough) return true;
-  return interrupted() || seconds_left() == 0.0 || evaluations_left() == 0 || (whole_ != nullptr && whole_->reached());
+  return over() || seconds_left() == 0.0 || (whole_ != nullptr && whole_->reached());
+}
+
+bool StopCondition::over() const {
+  if (unlimited_) return interrupted();
+  if (whole_ == nullptr && seconds_left() == 0.0) return true;
+  return interrupted() || satisfied() || evaluations_left() == 0 || (whole_ != nullptr && whole_->over());
+}
+
+bool StopCondition::satisfied() const {
+  if (!best_) return false;
+  return (satisfaction_.without_gain && since_gain_ >= *satisfaction_.without_gain) ||
+         (satisfaction_.good_enough && *best_ <= *satisfaction_.good_enough);
 }
 
 void StopCondition::observe(const std::optional<double>& cost) {

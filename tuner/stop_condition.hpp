@@ -13,7 +13,8 @@ struct Budget {
   std::optional<std::int64_t> evaluations;
 };
 
-/// Reached as soon as one of its limits is, or one of the condition it is a part of. From one thread at a time.
+/// Reached as soon as one of its limits is, or one of the condition it is a part of: nothing more is begun then. What
+/// was begun may be finished until it is over. From one thread at a time.
 class StopCondition {
  public:
   /// Seconds since any fixed moment.
@@ -23,6 +24,8 @@ class StopCondition {
   explicit StopCondition(Budget budget = {}, std::function<bool()> interrupted = {}, Clock clock = steady_clock());
 
   [[nodiscard]] bool reached() const;
+  /// Reached for another reason than its share of the time of the condition it is a part of.
+  [[nodiscard]] bool over() const;
   /// Somebody asked to stop, whatever the budget.
   [[nodiscard]] bool interrupted() const;
   void count_evaluation();
@@ -58,6 +61,8 @@ class StopCondition {
   [[nodiscard]] static Clock steady_clock();
 
  private:
+  [[nodiscard]] bool satisfied() const;
+
   Budget budget_;
   std::function<bool()> interrupted_;
   Clock clock_;

@@ -24,9 +24,17 @@ constexpr double kFirstPass = 0.9;        // of the time of a run, if there are 
 constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
 constexpr std::size_t kHints = 6;         // winners of other problems that are tried
 constexpr std::size_t kContenders = 4;    // that a profile has to beat again when its environment has changed
-// Searches at a time and, if there are fewer, batches under way of each, where one can be measured while others are
-// compiled: enough for the compiler to use many cores.
-constexpr std::size_t kAbreast = 4;
+// Where one can be measured while others are compiled, as many searches go on at a time as there are threads that
+// compile: a batch takes as long as its slowest kernel, and while one waits for that, the threads work for others. More
+// than the most would only know less of each other's winners; even one thread should not wait while there is measuring.
+constexpr std::size_t kFewestAbreast = 2, kMostAbreast = 16;
+// Batches under way of all searches together, if there are fewer searches than that.
+constexpr std::size_t kMostAhead = 4;
+
+std::size_t searches_abreast(const Evaluator& evaluator) {
+  if (evaluator.shares_processor()) return 1;
+  return std::clamp(evaluator.compiler_threads(), kFewestAbreast, kMostAbreast);
+}
 
 /// One call of Tuner::tune().
 class Run {
@@ -39,6 +47,7 @@ class Run {
         callbacks_(callbacks),
         strategy_(strategy(options.strategy)),
         stop_(stop),
+        abreast_(searches_abreast(evaluator)),
         known_(store.profiles_before(run), store.displaced(), evaluator),
         agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
         reporter_(callbacks, stop, agenda_.size()),
@@ -85,7 +94,6 @@ class Run {
   /// the compiler works for the others. They take turns, so that their order does not depend on how fast anything is.
   void search_each(const Pass& pass) {
     StopCondition stop = stop_.part(pass.length, 1.0);
-    const std::size_t abreast = searches_abreast();
     std::size_t next = 0;
     for (; next < agenda_.size() && !agenda_[next].search && (next == 0 || !stop.reached()); ++next) {
       const double share = 1.0 / static_cast<double>(agenda_.size() - next);
@@ -94,9 +102,9 @@ class Run {
     }
     std::list<Lane> lanes;
     while (true) {
-      while (lanes.size() < abreast && next < agenda_.size() && (next == 0 || !stop.reached())) {
-        choose(next);
-        Lane& lane = lanes.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, lanes, next, abreast));
+      while (lanes.size() < abreast_ && next < agenda_.size() && (next == 0 || !stop.reached())) {
+        choose(next, lanes);
+        Lane& lane = lanes.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, lanes, next));
         lane.search.begin(known_.hints(lane.visit.problem, kHints));
         ++next;
       }
@@ -113,11 +121,10 @@ class Run {
   }
 
   /// The part of `stop` for the search at place `next`, beside those in `lanes`.
-  StopCondition slice_for(StopCondition& stop, const std::list<Lane>& lanes, std::size_t next,
-                          std::size_t abreast) const {
+  StopCondition slice_for(StopCondition& stop, const std::list<Lane>& lanes, std::size_t next) const {
     const auto unstarted = static_cast<double>(agenda_.size() - next);
     const auto unfinished = unstarted + static_cast<double>(lanes.size());
-    const double of_time = std::min(1.0, static_cast<double>(abreast) / unfinished);
+    const double of_time = std::min(1.0, static_cast<double>(abreast_) / unfinished);
     const auto left = stop.evaluations_left();
     if (!left || *left == 0) return stop.part(of_time, 0.0);
     std::int64_t promised = 0;
@@ -131,14 +138,17 @@ class Run {
     reporter_.result(*results_[index]);
   }
 
-  /// Brings the problem that is worth most to place `i` of the agenda, among those without a profile that are left.
-  void choose(std::size_t i) {
+  /// Brings the problem that is worth most, beside those in `lanes`, to place `i` of the agenda, among those without a
+  /// profile that are left.
+  void choose(std::size_t i, const std::list<Lane>& lanes) {
     const auto unknown = [](const Visit& visit) { return visit.search && !visit.profile; };
     if (!unknown(agenda_[i])) return;
     std::vector<Problem> left;
     for (std::size_t k = i; k < agenda_.size() && unknown(agenda_[k]); ++k) left.push_back(agenda_[k].problem);
     const auto first = agenda_.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto chosen = first + static_cast<std::ptrdiff_t>(coverage_.next(left));
+    std::vector<Problem> under_way;
+    for (const Lane& lane : lanes) under_way.push_back(lane.visit.problem);
+    const auto chosen = first + static_cast<std::ptrdiff_t>(coverage_.next(left, under_way));
     std::rotate(first, chosen, chosen + 1);
   }
 
@@ -209,18 +219,20 @@ class Run {
             }};
   }
 
-  [[nodiscard]] std::size_t searches_abreast() const { return evaluator_.shares_processor() ? 1 : kAbreast; }
-  [[nodiscard]] std::size_t batches_ahead(std::size_t searches) const { return searches_abreast() / searches; }
+  [[nodiscard]] std::size_t batches_ahead(std::size_t searches) const {
+    return std::max<std::size_t>(1, std::min(abreast_, kMostAhead) / searches);
+  }
 
   /// The next turn of a search. Returns false when there is nothing left but to decide.
   bool advance(Lane& lane, std::size_t ahead) {
-    if (lane.order) return lane.search.screen(*lane.order, *lane.screening, ahead);
+    if (lane.order) return lane.search.screen(*lane.order, *lane.screening, ahead, turn_);
     lane.search.screen_first();
+    if (turn_ == 0.0) turn_ = lane.slice.seconds_used();  // until it is known, what the first ones took
     if (!lane.visit.search) return false;
     lane.screening = lane.slice.part(kScreeningShare, 1.0);
     lane.screening->satisfied_by({.without_gain = options_.patience, .good_enough = good_enough(lane.visit.problem)});
     lane.order = strategy_.make(lane.search.configurations(), options_.seed);
-    return lane.search.screen(*lane.order, *lane.screening, ahead);
+    return lane.search.screen(*lane.order, *lane.screening, ahead, turn_);
   }
 
   TuningResult visit(std::size_t index, const Visit& visit, const std::vector<Configuration>& hints, const Pass& pass,
@@ -260,6 +272,8 @@ class Run {
   const TunerCallbacks& callbacks_;
   const StrategyEntry& strategy_;
   StopCondition& stop_;
+  const std::size_t abreast_;  ///< searches at a time
+  double turn_ = 0.0;          ///< seconds that a batch took last, in any search
   KnownProfiles known_;
   std::vector<Visit> agenda_;
   Reporter reporter_;
@@ -293,10 +307,11 @@ std::string Tuner::task(const std::vector<Problem>& problems) const {
   const DeviceIdentity& device = evaluator_.device();
   const Provenance provenance = evaluator_.provenance();
   std::string task = fmt::format(
-      "{} {} on {}; driver {}; compiler {}; strategy {} seed {} screening {} hopeless {} finalists {} rounds {} to {}",
+      "{} {} on {}; driver {}; compiler {}; strategy {} seed {} screening {} hopeless {} finalists {} rounds {} to {} "
+      "abreast {}",
       family.name(), family.source(device.backend).hash(), device.text(), provenance.driver, provenance.compiler,
       options_.strategy, options_.seed, options_.screening_repetitions, options_.hopeless, options_.finalists,
-      options_.minimum_repetitions, options_.maximum_repetitions);
+      options_.minimum_repetitions, options_.maximum_repetitions, searches_abreast(evaluator_));
   for (const Problem& problem : problems) task += fmt::format("\n{}", problem.text());
   return task;
 }

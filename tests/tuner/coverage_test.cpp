@@ -46,6 +46,20 @@ TEST_CASE("the middle of a range comes first, and then the largest gaps") {
   CHECK(std::min(order[1], order[2]) < 256);
 }
 
+TEST_CASE("what is under way counts as tuned when the next is chosen") {
+  Coverage tuned(axes, doublings());
+  const Coverage coverage(axes, doublings());
+  std::vector<Problem> under_way;
+  std::vector<Problem> left = doublings();
+  while (!left.empty()) {
+    const std::size_t chosen = coverage.next(left, under_way);
+    CHECK(chosen == tuned.next(left));
+    tuned.add_tuned(left[chosen]);
+    under_way.push_back(left[chosen]);
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(chosen));
+  }
+}
+
 TEST_CASE("the chosen order leaves less loss than orders by chance on average, however early it ends") {
   for (const std::size_t count : {2U, 3U, 4U}) {
     Coverage coverage(axes, doublings());

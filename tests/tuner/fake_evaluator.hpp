@@ -1,6 +1,7 @@
 // Answers from a formula instead of a device: times with seeded noise, failures where a test wants them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -30,6 +31,9 @@ class FakeEvaluator final : public Evaluator {
   double noise = 0.02;     ///< relative
   double outliers = 0.05;  ///< repetitions that take twice as long on top
   bool on_processor = false;
+  std::size_t threads = 4;
+  double now = 0.0;  ///< virtual seconds, which compiling and running take
+  double compile_seconds = 0.0, run_seconds = 0.0;
   std::string driver = "fake", clocks;
   bool dead = false;
   bool dies_for_good = false;
@@ -51,15 +55,21 @@ class FakeEvaluator final : public Evaluator {
             .strategy = ""};
   }
   bool shares_processor() const override { return on_processor; }
+  std::size_t compiler_threads() const override { return threads; }
 
   std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations, const Problem&) override {
     std::vector<Compilation::Done> done;
+    std::vector<double> ends;
     for (std::size_t i = 0; i < configurations.size(); ++i) {
       compiled.push_back(configurations[i].text());
       const bool refused = fate(configurations[i]) == Status::compilation;
       done.push_back({.index = i, .compiled = !refused, .seconds = 0.5, .log = refused ? "error: refused" : ""});
+      free_at_.resize(threads);
+      double& thread = *std::min_element(free_at_.begin(), free_at_.end());
+      thread = std::max(thread, now) + compile_seconds;
+      ends.push_back(thread);
     }
-    return std::make_unique<List>(std::move(done));
+    return std::make_unique<List>(*this, std::move(done), std::move(ends));
   }
   std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem, std::int64_t) override {
     ++prepared[configuration.text()];
@@ -82,16 +92,20 @@ class FakeEvaluator final : public Evaluator {
  private:
   class List final : public Compilation {
    public:
-    explicit List(std::vector<Done> done) : done_(std::move(done)) {}
+    List(FakeEvaluator& owner, std::vector<Done> done, std::vector<double> ends)
+        : owner_(owner), done_(std::move(done)), ends_(std::move(ends)) {}
     std::optional<Done> next() override {
       if (done_.empty()) return std::nullopt;
       Done last = done_.back();
       done_.pop_back();
+      owner_.now = std::max(owner_.now, ends_[done_.size()]);
       return last;
     }
 
    private:
+    FakeEvaluator& owner_;
     std::vector<Done> done_;
+    std::vector<double> ends_;  ///< of their compilation
   };
 
   class FakeRunner final : public Runner {
@@ -99,6 +113,7 @@ class FakeEvaluator final : public Evaluator {
     FakeRunner(FakeEvaluator& owner, double cost, Status status) : owner_(owner), cost_(cost), status_(status) {}
     double time() override {
       if (owner_.dead) throw DeviceFailure(Status::illegal_access, "dead");
+      owner_.now += owner_.run_seconds;
       if (status_ == Status::illegal_access) {
         owner_.dead = true;
         throw DeviceFailure(status_, "bad address");
@@ -120,6 +135,7 @@ class FakeEvaluator final : public Evaluator {
   const KernelFamily& family_;
   DeviceIdentity identity_ = fake::identity();
   std::mt19937_64 random_;
+  std::vector<double> free_at_;  ///< threads of the compiler
 };
 
 }  // namespace heddle::fake

@@ -42,6 +42,29 @@ TEST_CASE("time and evaluations each end it, and parts count for the whole") {
   CHECK(*timed.seconds_left() == 0.0);
 }
 
+TEST_CASE("what was begun in a share of the time may take longer, but not than the whole, nor more evaluations") {
+  double now = 0.0;
+  bool interrupted = false;
+  StopCondition stop(
+      {.seconds = 10.0, .evaluations = 8}, [&] { return interrupted; }, [&] { return now; });
+  StopCondition share = stop.part(0.5, 0.5);
+  StopCondition first = share.part(0.5, 1.0);
+  now = 6.0;
+  CHECK(first.reached());
+  CHECK(!first.over());
+  CHECK(!share.over());
+  interrupted = true;
+  CHECK(first.over());
+  interrupted = false;
+  now = 10.0;
+  CHECK(stop.over());
+  CHECK(first.over());
+  now = 6.0;
+  for (int i = 0; i < 4; ++i) first.count_evaluation();
+  CHECK(first.over());
+  CHECK(!stop.over());
+}
+
 TEST_CASE("a budget of nothing is reached at once") {
   CHECK(StopCondition({.seconds = 0.0, .evaluations = {}}).reached());
   CHECK(StopCondition({.seconds = {}, .evaluations = 0}).reached());

@@ -224,6 +224,29 @@ TEST_CASE("a grid shares out its budget, and winners are tried on the problems a
   CHECK(evaluations <= 310);
 }
 
+TEST_CASE("the compiler is kept at work, and what it was asked for is tried, with few threads and with many") {
+  const Family family;
+  std::vector<Problem> problems;
+  for (std::int64_t size = 16; size < 56; ++size) problems.push_back(fake::problem(size));
+  for (const std::size_t threads : {2U, 4U, 16U}) {
+    CAPTURE(threads);
+    const TemporaryStore temporary;
+    fake::FakeEvaluator evaluator(family);
+    evaluator.threads = threads;
+    evaluator.compile_seconds = 0.8;
+    evaluator.run_seconds = 0.002;
+    StopCondition stop({.seconds = 60.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
+    const auto results = Tuner(evaluator, temporary.store, {}).tune(problems, stop);
+    CHECK(results.size() == problems.size());
+    std::int64_t tried = 0;
+    for (const TuningResult& result : results) tried += result.evaluations();
+    const auto compiled = static_cast<double>(evaluator.compiled.size());
+    CHECK(static_cast<double>(tried) >= 0.9 * compiled);
+    CHECK(compiled * evaluator.compile_seconds >= 0.6 * static_cast<double>(threads) * evaluator.now);
+    CHECK(evaluator.now <= 62.0);
+  }
+}
+
 TEST_CASE("what wins late is tried on the problems before") {
   const Family family;
   std::string fast;  // what the small problem's search comes across and the large one's does not
