@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
@@ -27,8 +29,15 @@ Json to_json(const Regret& regret, const std::string& family) {
           {"best", regret.best},
           {"chosen_microseconds_per_sample", regret.chosen_time},
           {"best_microseconds_per_sample", regret.best_time},
+          {"default_microseconds_per_sample", number_or_null(regret.default_time)},
           {"loss", regret.loss},
           {"evaluations", regret.evaluations}};
+}
+
+std::pair<double, double> mean_and_worst(const std::vector<double>& losses) {
+  if (losses.empty()) return {0.0, 0.0};
+  const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  return {sum / static_cast<double>(losses.size()), *std::max_element(losses.begin(), losses.end())};
 }
 
 int regret(const ProfileOptions& options) {
@@ -47,9 +56,10 @@ int regret(const ProfileOptions& options) {
                {"problem"},
                {"chosen us", Table::Align::right},
                {"best us", Table::Align::right},
+               {"default us", Table::Align::right},
                {"loss", Table::Align::right},
                {"chosen because"}});
-  std::vector<double> losses;
+  std::vector<double> losses, losses_of_default;
   for (const KernelFamily* family : asked) {
     const std::vector<Profile> profiles = store.profiles(std::string(family->name()));
     std::vector<Problem> tuned;
@@ -71,9 +81,13 @@ int regret(const ProfileOptions& options) {
       const Regret found = measure_regret(evaluator, profiles, between[i], tuner, stop);
       if (interrupted()) break;
       losses.push_back(found.loss);
+      if (found.default_time) {
+        losses_of_default.push_back(std::max(0.0, *found.default_time / found.best_time - 1.0));
+      }
       records.push_back(to_json(found, std::string(family->name())));
       table.row({std::string(family->name()), found.problem.text(), short_number(found.chosen_time),
-                 short_number(found.best_time), fmt::format("{:.1f} %", 100.0 * found.loss), found.reason});
+                 short_number(found.best_time), found.default_time ? short_number(*found.default_time) : "-",
+                 fmt::format("{:.1f} %", 100.0 * found.loss), found.reason});
     }
   }
   bar.clear();
@@ -83,10 +97,7 @@ int regret(const ProfileOptions& options) {
                             "least two sizes of an axis makes some",
                             store.file().string(), worker.label()));
   }
-  double sum = 0.0;
-  for (const double loss : losses) sum += loss;
-  const double mean = losses.empty() ? 0.0 : sum / static_cast<double>(losses.size());
-  const double worst = losses.empty() ? 0.0 : *std::max_element(losses.begin(), losses.end());
+  const auto [mean, worst] = mean_and_worst(losses);
   if (options.common.json) {
     print_document("profiles regret", {{"profiles", store.file().string()},
                                        {"device", worker.label()},
@@ -100,6 +111,9 @@ int regret(const ProfileOptions& options) {
         fmt::format("\n{} sizes between those that were tuned: the choice loses {:.1f} % on average, {:.1f} % at "
                     "worst\n",
                     losses.size(), 100.0 * mean, 100.0 * worst));
+    const auto [usual, most] = mean_and_worst(losses_of_default);
+    print(
+        fmt::format("the untuned default loses {:.1f} % on average, {:.1f} % at worst\n", 100.0 * usual, 100.0 * most));
   }
   return interrupted() ? exit_interrupted : 0;
 }

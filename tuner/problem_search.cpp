@@ -127,8 +127,8 @@ bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t 
 
 /// Starts to compile what the strategy wants next. Returns whether it wants anything.
 bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop, double turn) {
-  const double until_tried = turn * static_cast<double>(batches_.size() + 1);
-  if (stop.seconds_left() && *stop.seconds_left() < until_tried) return false;
+  const double half_tried = turn * (static_cast<double>(batches_.size()) + 0.5);
+  if (stop.seconds_left() && *stop.seconds_left() < half_tried) return false;
   std::size_t under_way = 0;
   for (const Batch& batch : batches_) under_way += batch.configurations.size();
   // Never more than may still be tried.

@@ -40,8 +40,8 @@ class ProblemSearch {
   void screen_first();
   /// Some of what the strategy proposes, while the compiler is at the next. `ahead`: so many batches are compiled
   /// before the first of them is tried; more hide the compiler, fewer let the strategy know more. `turn`: seconds that
-  /// a batch takes, as far as any search knows; one that would take longer than is left is not begun, and one that was
-  /// begun is tried even after `stop` is reached, until it is over. Returns whether there is more to try.
+  /// a batch took last, whichever search it was of; where less is left than half of a batch needs, none is begun, and
+  /// one that was begun is tried even after `stop` is reached, until it is over. Returns whether there is more to try.
   bool screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn);
   /// Finals and verification until a winner is verified or nobody is left. What it measures is in conclusion().
   void decide();

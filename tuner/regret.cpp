@@ -78,19 +78,29 @@ Regret measure_regret(Evaluator& evaluator, const std::vector<Profile>& profiles
   regret.best = winner ? winner->configuration : regret.chosen;
   regret.evaluations = results.empty() ? 0 : results.front().evaluations();
 
-  std::vector<Configuration> pair{chosen.configuration};
-  if (regret.best != regret.chosen) pair.push_back(family.space(evaluator.device()).parse(regret.best));
-  const std::vector<Finalist> timed = compare(evaluator, pair, problem, samples, options);
+  // A configuration comes once, whichever roles it has.
+  std::vector<Configuration> all;
+  const auto place = [&](const Configuration& configuration) {
+    const auto found = std::find(all.begin(), all.end(), configuration);
+    if (found != all.end()) return static_cast<std::size_t>(found - all.begin());
+    all.push_back(configuration);
+    return all.size() - 1;
+  };
+  (void)place(chosen.configuration);
+  const std::size_t winning = place(family.space(evaluator.device()).parse(regret.best));
+  const std::size_t usual = place(family.default_configuration(evaluator.device(), problem));
+  const std::vector<Finalist> timed = compare(evaluator, all, problem, samples, options);
   if (timed.front().failed()) {
     throw Error(ErrorKind::device, fmt::format("{} {}: the dispatcher's choice fails: {}", family.name(),
                                                problem.text(), timed.front().message));
   }
   regret.chosen_time = regret.best_time = median(timed.front().times);
-  if (timed.size() == 1 || timed.back().failed() || !clearly_slower(timed.front().times, timed.back().times)) {
+  if (!timed[usual].failed()) regret.default_time = median(timed[usual].times);
+  if (timed[winning].failed() || !clearly_slower(timed.front().times, timed[winning].times)) {
     regret.best = regret.chosen;
     return regret;
   }
-  regret.best_time = median(timed.back().times);
+  regret.best_time = median(timed[winning].times);
   regret.loss = regret.chosen_time / regret.best_time - 1.0;
   return regret;
 }

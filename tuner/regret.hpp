@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Regret {
   std::string reason;                         ///< why, in one line
   std::string best;                           ///< the winner of a search there; the choice itself if nothing is faster
   double chosen_time = 0.0, best_time = 0.0;  ///< medians of interleaved repetitions, microseconds per sample
+  std::optional<double> default_time = {};    ///< likewise, of the untuned default; nothing if it fails
   /// chosen_time / best_time - 1; 0 if the two cannot be told apart.
   double loss = 0.0;
   std::int64_t evaluations = 0;  ///< of the search
@@ -29,8 +31,9 @@ struct Regret {
 [[nodiscard]] std::vector<Problem> problems_between(const std::vector<Problem>& tuned, std::size_t count,
                                                     std::uint64_t seed);
 
-/// Searches at `problem` as the tuner does, the choice taking part, then times winner and choice in turns. Stores
-/// nothing. `profiles`: what the dispatcher chooses from. Throws Error(device) if not even the choice can run there.
+/// Searches at `problem` as the tuner does, the choice taking part, then times winner, choice and default in turns.
+/// Stores nothing. `profiles`: what the dispatcher chooses from. Throws Error(device) if not even the choice can run
+/// there.
 [[nodiscard]] Regret measure_regret(Evaluator& evaluator, const std::vector<Profile>& profiles, const Problem& problem,
                                     const TunerOptions& options, StopCondition& stop);
 

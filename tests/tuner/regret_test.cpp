@@ -56,11 +56,15 @@ TEST_CASE("what the choice loses against the best that a search finds") {
   CHECK(best.loss == 0.0);
   CHECK(best.best == best.chosen);
   CHECK(best.evaluations == 200);
+  REQUIRE(best.default_time);
+  CHECK(*best.default_time == doctest::Approx(7.25).epsilon(0.05));
   const Regret worse = regret_of("kind=good width=6 depth=4");  // 4 us where 2 are possible
   CHECK(worse.chosen == "kind=good width=6 depth=4");
   CHECK(worse.best == "kind=good width=10 depth=4");
   CHECK(worse.loss == doctest::Approx(1.0).epsilon(0.1));
   CHECK(worse.chosen_time == doctest::Approx(worse.best_time * (1.0 + worse.loss)));
   CHECK(!worse.reason.empty());
+  const Regret usual = regret_of("kind=good width=1 depth=1");
+  CHECK(usual.default_time == usual.chosen_time);
   CHECK_THROWS_AS((void)regret_of("kind=good width=6 depth=4", Status::launch), Error);
 }
