@@ -7,6 +7,7 @@ import pathlib
 import sys
 
 import mapping_table
+import tsk_table
 import whole_runs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -89,6 +90,10 @@ def batch(file: pathlib.Path) -> list[str]:
     return lines
 
 
+def least_squares() -> str:
+    return "\n".join(tsk_table.readme(RESULTS / "nvidia-h200"))
+
+
 def cpu() -> str:
     lines = ["| rules x dim x outputs | plain loop, one core | heddle, untuned, two cores | times faster |", "|---|--:|--:|--:|"]
     for row in load("xeon-sapphire-rapids-2-cores/cpu_step.json")["steps"]:
@@ -101,7 +106,7 @@ def cpu() -> str:
 def main() -> int:
     file = ROOT / "README.md"
     old = text = file.read_text()
-    for name, table in (("gpu", gpu), ("cpu", cpu)):
+    for name, table in (("gpu", gpu), ("least squares", least_squares), ("cpu", cpu)):
         begin, end = f"<!-- {name} table -->\n", f"\n<!-- end of {name} table -->"
         before, rest = text.split(begin)
         text = before + begin + table() + end + rest.split(end)[1]

@@ -19,11 +19,45 @@ def digits(value):
     return "–" if value is None else f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
+def sizes_of(folder, measured):
+    """By number of samples: microseconds per iteration by name, and the fastest configuration of heddle that is right."""
+    beside = (load(folder, "tsk_pytorch.json") or {}).get("rows", [])
+    sizes = {}
+    for row in measured["rows"]:
+        times, best = sizes.setdefault(row["rows"], ({}, None))
+        if row.get("status") != "correct" or "microseconds_per_iteration" not in row:
+            continue
+        time = row["microseconds_per_iteration"]
+        times.setdefault(row["name"], time)
+        if row["name"] != "published-split" and (best is None or time < best["microseconds_per_iteration"]):
+            sizes[row["rows"]] = (times, row)
+    for row in beside:
+        if row["rows"] in sizes:
+            sizes[row["rows"]][0][row["name"]] = row["microseconds_per_iteration"]
+    return dict(sorted(sizes.items()))
+
+
+def readme(folder):
+    """The table of README.md; empty if nothing was measured."""
+    measured = load(folder, "tsk_table.json")
+    if measured is None:
+        return []
+    lines = ["| samples | PyTorch, lstsq | PyTorch, Cholesky | published split | heddle, untuned | heddle, fastest | floor of the "
+             "card | heddle, 100 iterations |", "|--:|" + "--:|" * 7]
+    for size, (times, best) in sizes_of(folder, measured).items():
+        names = ("PyTorch lstsq", "PyTorch cholesky", "published-split", "default")
+        lines.append(f"| {size} | " + " | ".join(digits(times.get(name)) for name in names)
+                     + (" | – | – | – |" if best is None else
+                        f" | {digits(best['microseconds_per_iteration'])} | "
+                        f"{digits(best.get('floor_microseconds_per_iteration'))} | "
+                        f"{0.1 * best['microseconds_per_iteration']:.3g} ms |"))
+    return lines
+
+
 def truck(folder):
     measured = load(folder, "tsk_table.json")
     if measured is None:
         return
-    beside = (load(folder, "tsk_pytorch.json") or {}).get("rows", [])
     exact = {row["rows"]: row for row in (load(folder, "tsk_reference.json") or {}).get("rows", [])}
     yield f"## Truck, 35 rules, {measured['iterations']} iterations: {measured['name']}, {measured['date']}\n"
     yield "Microseconds per iteration; errors are mean squared errors of the best system, in standardised units.\n"
@@ -31,18 +65,8 @@ def truck(folder):
            "| error | float64 LAPACK |")
     yield "|--:|" + "--:|" * 9
     at_target = {}
-    for size in sorted({row["rows"] for row in measured["rows"]}):
-        times, best = {}, None
-        for row in measured["rows"]:
-            if row["rows"] != size or row.get("status") != "correct" or "microseconds_per_iteration" not in row:
-                continue
-            time = row["microseconds_per_iteration"]
-            if row["name"] != "published-split" and (best is None or time < best["microseconds_per_iteration"]):
-                best = row
-            times.setdefault(row["name"], time)
-        for row in beside:
-            if row["rows"] == size:
-                times[row["name"]] = row["microseconds_per_iteration"]
+    sizes = sizes_of(folder, measured)
+    for size, (times, best) in sizes.items():
         if best is None:
             yield f"| {size} | no configuration was right |"
             continue
@@ -64,11 +88,8 @@ def truck(folder):
             if name in at_target:
                 yield f"{name}: {at_target[name] / at_target['heddle']:.1f} times as long (at least {factor} wanted)."
     yield "\nFastest:\n"
-    for size in sorted({row["rows"] for row in measured["rows"]}):
-        rows = [row for row in measured["rows"] if row["rows"] == size and row.get("status") == "correct"
-                and row["name"] != "published-split" and "microseconds_per_iteration" in row]
-        if rows:
-            best = min(rows, key=lambda row: row["microseconds_per_iteration"])
+    for size, (_, best) in sizes.items():
+        if best is not None:
             yield f"- {size}: `{best['configuration']}`, verified to {best['worst_error']:.1e}"
 
 
@@ -85,7 +106,9 @@ def mackey(folder):
 
 
 def scaling(folder):
-    for name, title in (("tsk_rows.json", "Rows"), ("tsk_rows_cpu.json", "Rows, on the CPU"), ("tsk_rules.json", "Rules")):
+    errors = {}
+    for name, title in (("tsk_rows.json", "Rows"), ("tsk_rows_cpu.json", "Rows, on the CPU"), ("tsk_rules.json", "Rules"),
+                        ("tsk_rules_cpu.json", "Rules, on the CPU")):
         document = load(folder, name)
         if document is None:
             continue
@@ -94,6 +117,12 @@ def scaling(folder):
         for row in document["rows"]:
             yield (f"| {row['problem']} | {row['configuration']} | {digits(row.get('milliseconds_per_iteration'))} | "
                    f"{row.get('last_error', float('nan')):.9g} | {row.get('status', '')} {row.get('message', '')} |")
+            if "last_error" in row:
+                errors.setdefault((row["problem"], row["iterations"]), []).append(row["last_error"])
+    for (problem, iterations), found in errors.items():
+        if len(found) > 1:
+            yield (f"\n{problem}: the errors of {len(found)} runs after {iterations} iterations differ by "
+                   f"{max(found) / min(found) - 1:.1e} of themselves.")
 
 
 def inputs(folder):
