@@ -205,8 +205,10 @@ class Session : private TrainingSession {
 }  // namespace
 
 const Trainer& sonfin_trainer() {
-  static const SessionTrainer<Session> trainer("sonfin", "self-constructing neural fuzzy network, learnt row after row",
-                                               sonfin_options());
+  static const SessionTrainer<Session> trainer(
+      "sonfin",
+      "self-constructing neural fuzzy network, learnt row after row: finds its rules itself, for many inputs too",
+      sonfin_options());
   return trainer;
 }
 

@@ -300,8 +300,10 @@ class Session : private TrainingSession {
 }  // namespace
 
 const Trainer& tsk_trainer() {
-  static const SessionTrainer<Session> trainer(
-      "tsk", "Takagi-Sugeno-Kang system, all rows at once by least squares and gradient", tsk_options());
+  static const SessionTrainer<Session> trainer("tsk",
+                                               "Takagi-Sugeno-Kang system, all rows at once by least squares and "
+                                               "gradient: few rules to be read, best of few inputs",
+                                               tsk_options());
   return trainer;
 }
 
