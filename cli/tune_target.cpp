@@ -17,6 +17,7 @@ class DeviceTarget final : public TuneTarget {
 
   const std::string& label() const override { return worker_.label(); }
   const DeviceIdentity& identity() const override { return worker_.identity(); }
+  std::string remark() const override { return worker_.remark(); }
   std::vector<FamilyTask> tasks(const std::vector<std::string>& names, const Sizes& sizes) const override {
     const DeviceIdentity& device = worker_.identity();
     std::vector<FamilyTask> tasks;

@@ -22,6 +22,8 @@ class TuneTarget {
   virtual ~TuneTarget() = default;
   [[nodiscard]] virtual const std::string& label() const = 0;
   [[nodiscard]] virtual const DeviceIdentity& identity() const = 0;
+  /// What limits it, in one line; mostly empty.
+  [[nodiscard]] virtual std::string remark() const { return {}; }
   /// Families named by `families`, all that there are if none is, each with the problems that `sizes` ask for. Throws
   /// Error(usage).
   [[nodiscard]] virtual std::vector<FamilyTask> tasks(const std::vector<std::string>& families,

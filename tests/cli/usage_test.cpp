@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+
 #include "cli/program.hpp"
 
 namespace heddle::test {
@@ -118,6 +120,24 @@ TEST_CASE("an unknown device") {
   const std::string data = place.write("data.csv", table(40, 3, 2, 1));
   check_refused(place.run({"train", data, "--device", "abacus"}), 4, {"abacus", "cpu"});
   check_refused(place.run({"tune", "--device", "cuda:99"}), 4, {});
+}
+
+TEST_CASE("tuning without a compiler says what can be tried, and tries that") {
+  const Workplace place;
+  const auto value = [](const char* name) {
+    return std::string(std::getenv(name) != nullptr ? std::getenv(name) : "");
+  };
+  const std::string path = value("PATH"), compiler = value("CXX");
+  setenv("PATH", place.folder().c_str(), 1);
+  unsetenv("CXX");
+  const Outcome outcome =
+      place.run({"tune", "--device", "cpu", "--family", "sonfin-train", "--rules", "8", "--dim", "5", "--outputs", "1",
+                 "--evaluations", "3", "--profiles", place.path("p").string()});
+  setenv("PATH", path.c_str(), 1);
+  if (!compiler.empty()) setenv("CXX", compiler.c_str(), 1);
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err.find("built-in default configurations") != std::string::npos);
+  CHECK(outcome.out.find("1 of 1 problems tuned") != std::string::npos);
 }
 
 TEST_CASE("a reader that goes away does not stop training") {
