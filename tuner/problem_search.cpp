@@ -122,7 +122,13 @@ bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t 
   last_turn_ = stop_.now();
   while (batches_.size() < ahead && !stop.reached() && propose(strategy, stop, turn)) {
   }
-  return !batches_.empty() && !stop.over();
+  return !batches_.empty() && !ended(stop);
+}
+
+/// Whether even what was begun is left as it is. Where a kernel costs as much to measure as to compile, there is no
+/// reason to take more than one's share.
+bool ProblemSearch::ended(const StopCondition& stop) const {
+  return evaluator_.shares_processor() ? stop.reached() : stop.over();
 }
 
 /// Starts to compile what the strategy wants next. Returns whether it wants anything.
@@ -172,7 +178,7 @@ bool ProblemSearch::wait(Batch& batch) {
 }
 
 void ProblemSearch::wait_for_all(Batch& batch, const StopCondition& stop) {
-  while (!stop.over() && wait(batch)) {
+  while (!ended(stop) && wait(batch)) {
   }
 }
 
@@ -180,7 +186,7 @@ void ProblemSearch::wait_for_all(Batch& batch, const StopCondition& stop) {
 std::optional<Compilation::Done> ProblemSearch::take(Batch& batch, std::size_t configuration,
                                                      const StopCondition& stop) {
   while (!batch.ready.contains(configuration)) {
-    if (stop.over() || !wait(batch)) return std::nullopt;
+    if (ended(stop) || !wait(batch)) return std::nullopt;
   }
   return std::move(batch.ready.extract(configuration).mapped());
 }
@@ -190,7 +196,7 @@ std::optional<Compilation::Done> ProblemSearch::take(Batch& batch, std::size_t c
 bool ProblemSearch::try_all(Batch& batch, StopCondition& stop, Strategy* strategy) {
   if (evaluator_.shares_processor()) wait_for_all(batch, stop);
   for (const std::size_t configuration : batch.configurations) {
-    if (stop.over()) return false;
+    if (ended(stop)) return false;
     Observation observation;
     if (const auto known = recall(configuration)) {
       observation = remember(configuration, *known);

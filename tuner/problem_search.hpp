@@ -41,7 +41,8 @@ class ProblemSearch {
   /// Some of what the strategy proposes, while the compiler is at the next. `ahead`: so many batches are compiled
   /// before the first of them is tried; more hide the compiler, fewer let the strategy know more. `turn`: seconds that
   /// a batch took last, whichever search it was of; where less is left than half of a batch needs, none is begun, and
-  /// one that was begun is tried even after `stop` is reached, until it is over. Returns whether there is more to try.
+  /// one that was begun is tried even after `stop` is reached, until it is over, unless compiling and measuring share
+  /// the processor. Returns whether there is more to try.
   bool screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn);
   /// Finals and verification until a winner is verified or nobody is left. What it measures is in conclusion().
   void decide();
@@ -84,6 +85,7 @@ class ProblemSearch {
                                                       const StopCondition& stop);
   bool try_all(Batch& batch, StopCondition& stop, Strategy* strategy);
   bool try_next(StopCondition& stop, Strategy* strategy);
+  [[nodiscard]] bool ended(const StopCondition& stop) const;
   bool propose(Strategy& strategy, const StopCondition& stop, double turn);
   [[nodiscard]] std::optional<Recollection> recall(std::size_t configuration);
   [[nodiscard]] Observation remember(std::size_t configuration, const Recollection& known);
