@@ -71,16 +71,16 @@ class TrainFamily final : public KernelFamily {
   }
   Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
             std::int64_t samples) const override {
-    const std::int64_t iterations = iterations_of_run(sizes, samples);
-    Plan plan = mapping(device.backend).plan(configuration, sizes, device, order_, iterations);
-    plan.samples = iterations * sizes.at("rows");
-    return plan;
+    return plan_of(configuration, sizes, device, iterations_of_run(sizes, samples));
   }
 
   Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
               std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
     const auto work = shared_workload(sizes, order_, purpose, seed);
-    Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}, .check = {}};
+    // A verification ends before the launches do: those that are left have to do nothing.
+    const std::int64_t iterations =
+        purpose == Purpose::verification ? work->control.end + 1 : iterations_of_run(sizes, samples);
+    Trial trial{.plan = plan_of(configuration, sizes, device, iterations), .initial = {}, .check = {}};
     HostImage& image = trial.initial;
     const System& system = work->system;
     image["centres"] = image["best_centres"] = bytes_of<float>(system.centres);
@@ -127,6 +127,13 @@ class TrainFamily final : public KernelFamily {
   }
 
  private:
+  [[nodiscard]] Plan plan_of(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
+                             std::int64_t iterations) const {
+    Plan plan = mapping(device.backend).plan(configuration, sizes, device, order_, iterations);
+    plan.samples = iterations * sizes.at("rows");
+    return plan;
+  }
+
   int order_;
 };
 

@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <map>
 #include <random>
 #include <set>
 #include <sstream>
@@ -19,8 +21,9 @@ namespace {
 constexpr std::int64_t kSamples = 12;
 // Operations of one run: what the emulator does in seconds, and the float64 reference.
 constexpr double kMostEmulated = 2e6, kMost = 1e9;
-// Threads of a launch on the emulator, beside the default of a problem: more only make more of the same.
-constexpr std::int64_t kMostThreads = 8192;
+// On the emulator, of what is drawn: threads of a launch, more of which only make more of the same, and of all launches
+// of a run. In seconds again.
+constexpr std::int64_t kMostThreads = 4096, kMostStarts = 200000;
 constexpr std::byte kPoison{0xff};  // every float of it is not a number
 
 struct Case {
@@ -40,30 +43,126 @@ std::vector<Problem> problems(const KernelFamily& family, bool large) {
     for (const int outputs : {1, 3, 26})
       if (large || rules * dim < 1000 || (rules * dim < 100000 && outputs == 3))
         all.push_back(family.awkward_problem().with("rules", rules).with("dim", dim).with("outputs", outputs));
+  // Enough rows for all resident blocks there can be, and next to nothing to do.
+  if (has("rows"))
+    all.push_back(family.awkward_problem().with("rules", 2).with("dim", 1).with("outputs", 1).with("rows", 2111));
   return all;
 }
 
-/// As few of `all` as it takes for every value of every parameter that occurs in them, less what `seen` has. What
-/// comes first is preferred.
-std::vector<Configuration> covering(const std::vector<Configuration>& all, std::set<std::string>& seen) {
-  std::vector<Configuration> chosen;
-  for (const Configuration& candidate : all) {
-    bool fresh = false;
-    std::istringstream values(candidate.text());
-    for (std::string value; values >> value;) fresh = seen.insert(value).second || fresh;
-    if (fresh) chosen.push_back(candidate);
+struct Threads {
+  std::int64_t most = 0;  ///< in one launch
+  std::int64_t all = 0;
+};
+
+Threads threads(const Plan& plan) {
+  Threads result;
+  for (const Launch& launch : plan.launches) {
+    if (!launch.routine.empty()) continue;
+    const auto count = [](const Extent& extent) { return std::int64_t{extent.x} * extent.y * extent.z; };
+    const std::int64_t here = count(launch.grid) * count(launch.block);
+    result.most = std::max(result.most, here);
+    result.all += here;
   }
-  return chosen;
+  return result;
 }
 
-std::int64_t threads(const Plan& plan) {
-  std::int64_t most = 0;
-  for (const Launch& launch : plan.launches) {
-    const auto count = [](const Extent& extent) { return std::int64_t{extent.x} * extent.y * extent.z; };
-    if (launch.routine.empty()) most = std::max(most, count(launch.grid) * count(launch.block));
+/// Draws configurations of one family: as few as it takes for every value of every parameter, of those that the device
+/// runs in seconds. Corners, which are the least and the largest number of each parameter and all words, have to occur
+/// even so, where that takes the fewest threads.
+class Draw {
+ public:
+  Draw(const KernelFamily& family, const DeviceIdentity& device) : family_(family), device_(device) {}
+
+  [[nodiscard]] bool affordable(const Configuration& configuration, const Problem& problem) const {
+    const Threads needed = cost(configuration, problem);
+    return needed.most <= kMostThreads && needed.all <= kMostStarts;
   }
-  return most;
-}
+
+  /// From `all`, what comes first preferred: those with values not seen before.
+  std::vector<Configuration> covering(const std::vector<Configuration>& all, const Problem& problem) {
+    constexpr int kTries = 8;  // to find one that is affordable
+    std::vector<Configuration> chosen;
+    std::map<std::string, int> tries;
+    for (const Configuration& candidate : all) {
+      std::vector<std::string> fresh = unseen(candidate);
+      std::erase_if(fresh, [&](const std::string& value) { return ++tries[value] > kTries; });
+      if (fresh.empty()) continue;
+      if (affordable(candidate, problem)) {
+        seen_.insert(fresh.begin(), fresh.end());
+        chosen.push_back(candidate);
+        continue;
+      }
+      const std::int64_t needed = cost(candidate, problem).all;
+      for (const std::string& value : fresh) {
+        const auto [known, inserted] = dear_.try_emplace(value, Dear{needed, {&family_, problem, candidate}});
+        if (!inserted && needed < known->second.threads) known->second = {needed, {&family_, problem, candidate}};
+      }
+    }
+    return chosen;
+  }
+
+  /// The corners that are still missing.
+  std::vector<Case> corners() {
+    std::vector<Case> chosen;
+    for (const auto& [value, dear] : dear_) {
+      if (seen_.contains(value) || !is_corner(value)) continue;
+      const std::vector<std::string> fresh = unseen(dear.where.configuration);
+      seen_.insert(fresh.begin(), fresh.end());
+      chosen.push_back(dear.where);
+    }
+    return chosen;
+  }
+
+  /// The first `count` of `all` that are affordable.
+  [[nodiscard]] std::vector<Configuration> first(const std::vector<Configuration>& all, const Problem& problem,
+                                                 std::size_t count) const {
+    std::vector<Configuration> chosen;
+    for (auto candidate = all.begin(); candidate != all.end() && chosen.size() < count; ++candidate)
+      if (affordable(*candidate, problem)) chosen.push_back(*candidate);
+    return chosen;
+  }
+
+ private:
+  struct Dear {
+    std::int64_t threads;
+    Case where;
+  };
+
+  /// Threads count on the emulator alone.
+  [[nodiscard]] Threads cost(const Configuration& configuration, const Problem& problem) const {
+    if (device_.backend != "emulator") return {};
+    return threads(family_.plan(configuration, problem, device_, kSamples));
+  }
+
+  [[nodiscard]] std::vector<std::string> unseen(const Configuration& configuration) const {
+    std::vector<std::string> fresh;
+    std::istringstream values(configuration.text());
+    for (std::string value; values >> value;)
+      if (!seen_.contains(value)) fresh.push_back(value);
+    return fresh;
+  }
+
+  [[nodiscard]] bool is_corner(const std::string& value) const {
+    const auto split = value.find('=') + 1;
+    const std::string name = value.substr(0, split);
+    const auto number = [&](const std::string& text) { return std::strtoll(text.c_str() + split, nullptr, 10); };
+    if (value.find_first_not_of("0123456789", split) != std::string::npos) return true;
+    std::int64_t least = number(value), largest = least;
+    const auto widen = [&](const std::string& other) {
+      if (!other.starts_with(name)) return;
+      least = std::min<std::int64_t>(least, number(other));
+      largest = std::max<std::int64_t>(largest, number(other));
+    };
+    for (const std::string& other : seen_) widen(other);
+    for (const auto& [other, dear] : dear_) widen(other);
+    return number(value) == least || number(value) == largest;
+  }
+
+  const KernelFamily& family_;
+  const DeviceIdentity& device_;
+  std::set<std::string> seen_;        ///< "block_size=128"
+  std::map<std::string, Dear> dear_;  ///< by value: the cheapest that has it and is not affordable
+};
 
 std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& sample) {
   std::mt19937 generator(sample.seed);
@@ -71,29 +170,28 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
   for (const KernelFamily* family : families()) {
     if (!family->supports(device.backend)) continue;
     const SearchSpace space = family->space(device);
-    std::set<std::string> seen;
+    Draw draw(*family, device);
     for (const Problem& problem : problems(*family, sample.large)) {
       const Configuration usual = family->default_configuration(device, problem);
       if (space.violated(usual, problem)) continue;  // sizes that the family does not do
       const Plan plan = family->plan(usual, problem, device, kSamples);
       const double operations = family->cost(problem).operations * static_cast<double>(plan.samples);
       if (operations > (device.backend == "emulator" ? kMostEmulated : kMost)) continue;
-      all.push_back({family, problem, usual});
-      for (const NamedConfiguration& named : family->named_configurations(device))
-        if (auto configuration = named.configuration(problem))
-          if (!space.violated(*configuration, problem)) all.push_back({family, problem, std::move(*configuration)});
-      auto others = space.enumerate(problem);
-      if (device.backend == "emulator") {
-        std::erase_if(others, [&](const Configuration& other) {
-          return threads(family->plan(other, problem, device, kSamples)) > kMostThreads;
-        });
+      const auto add = [&](std::vector<Configuration> some) {
+        for (Configuration& one : some) all.push_back({family, problem, std::move(one)});
+      };
+      if (problem == family->awkward_problem() || draw.affordable(usual, problem)) add({usual});
+      for (const NamedConfiguration& named : family->named_configurations(device)) {
+        const auto configuration = named.configuration(problem);
+        if (configuration && !space.violated(*configuration, problem) && draw.affordable(*configuration, problem))
+          add({*configuration});
       }
+      auto others = space.enumerate(problem);
       std::shuffle(others.begin(), others.end(), generator);
-      if (sample.every_value)
-        for (Configuration& corner : covering(others, seen)) all.push_back({family, problem, std::move(corner)});
-      others.resize(std::min(others.size(), sample.drawn));
-      for (Configuration& other : others) all.push_back({family, problem, std::move(other)});
+      if (sample.every_value) add(draw.covering(others, problem));
+      add(draw.first(others, problem, sample.drawn));
     }
+    for (Case& corner : draw.corners()) all.push_back(std::move(corner));
   }
   if (!sample.except.empty()) {
     std::erase_if(all,

@@ -291,7 +291,8 @@ class Builder {
       activate_kept();
       const std::int64_t pitch = sizes_.rows + sizes_.unknowns;
       scratch("columns", 8 * sizes_.columns * pitch);
-      launch(fmt::format("tsk::lay_out_columns<{}>", kKeptBlock), {16 * units_, 1}, kKeptBlock, 0,
+      const std::int64_t blocks = std::min(ceil_div(sizes_.columns * pitch, kKeptBlock), 16 * units_);
+      launch(fmt::format("tsk::lay_out_columns<{}>", kKeptBlock), {blocks, 1}, kKeptBlock, 0,
              {at("rows"), at("targets"), at("kept"), at("control"), at("before"), at("columns")},
              {sizes_.dim, sizes_.outputs, sizes_.rules, sizes_.terms, pitch});
       call("least_squares", {at("columns"), at("solution"), at("control", offsetof(Control, ridge)), at("info")},

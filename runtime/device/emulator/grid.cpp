@@ -22,11 +22,13 @@ std::uint32_t count(const Extent& size) { return size.x * size.y * size.z; }
 
 Index3 index3(const Extent& size) { return {size.x, size.y, size.z}; }
 
-bool same(const Line& a, const Line& b) { return a.line == b.line && std::strcmp(a.file, b.file) == 0; }
-
 std::string text(const Line& line) { return fmt::format("{}:{}", line.file, line.line); }
 
 }  // namespace
+
+bool same(const Line& a, const Line& b) {
+  return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+}
 
 thread_local Grid* Grid::running_ = nullptr;
 

@@ -23,6 +23,9 @@ namespace heddle::emulator {
 
 constexpr unsigned kWarpSize = 32;
 
+/// Whether both are the same place in the source; the address does not matter.
+[[nodiscard]] bool same(const Line& a, const Line& b);
+
 /// Decides what comes next: seed 0 takes what has waited longest, any other draws.
 class Order {
  public:

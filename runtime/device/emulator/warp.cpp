@@ -138,7 +138,7 @@ unsigned long long Grid::warp(WarpOperation operation, unsigned mask, unsigned l
     warp.meetings.push_back({.operation = operation, .mask = mask, .arrived = 0, .line = line, .width = width});
     meeting = warp.meetings.end() - 1;
   } else if (meeting->operation != operation || meeting->mask != mask || meeting->width != width ||
-             meeting->line.line != line.line || std::strcmp(meeting->line.file, line.file) != 0) {
+             !same(meeting->line, line)) {
     stop(Status::hang,
          fmt::format(
              "the warp is divided: this lane {} gives mask {:#010x} while others wait with mask {:#010x} at {}:{}",
