@@ -20,8 +20,10 @@ namespace heddle::cpu {
 const BuiltinKernel HEDDLE_CPU_TABLE[kBuiltinKernels] = {
     HEDDLE_KERNEL(sonfin, train_rules, 1),
     HEDDLE_KERNEL(sonfin, predict, 8),
-    HEDDLE_KERNEL(tsk, accumulate, 256, 4, 1),
-    HEDDLE_KERNEL(tsk, descend, 256, 1),
+    HEDDLE_KERNEL(tsk, accumulate, 256, 4, 1, float),
+    HEDDLE_KERNEL(tsk, accumulate, 256, 4, 1, double),
+    HEDDLE_KERNEL(tsk, descend, 256, 1, float),
+    HEDDLE_KERNEL(tsk, descend, 256, 1, double),
 };
 
 }  // namespace heddle::cpu

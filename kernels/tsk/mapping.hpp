@@ -23,6 +23,9 @@ class Mapping {
                                   const DeviceIdentity& device, int order, std::int64_t iterations) const = 0;
 };
 
+/// Up to so many rows are computed in float64: of more, what rounding does averages out, and they would take longer.
+inline constexpr std::int64_t kFewRows = 8192;
+
 [[nodiscard]] const Mapping& cpu_mapping();
 [[nodiscard]] const Mapping& cuda_mapping();
 

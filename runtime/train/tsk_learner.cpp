@@ -25,6 +25,7 @@ TskLearner::TskLearner(Device& device, const std::vector<Profile>& profiles, con
     execution.memory("targets").write(bytes(rows.targets));
     execution.memory("centres").write(bytes(system.centres));
     execution.memory("widths").write(bytes(system.widths));
+    execution.memory("rests").fill(std::byte{0});
     execution.launch();
     execution.synchronize();
   };
@@ -36,6 +37,7 @@ void TskLearner::begin(const tsk::System& system, const tsk::System& best, const
   execution_->memory("centres").write(bytes(system.centres));
   execution_->memory("widths").write(bytes(system.widths));
   execution_->memory("consequents").write(bytes(system.consequents));
+  execution_->memory("rests").fill(std::byte{0});
   execution_->memory("best_centres").write(bytes(best.centres));
   execution_->memory("best_widths").write(bytes(best.widths));
   execution_->memory("best_consequents").write(bytes(best.consequents));

@@ -67,19 +67,23 @@ class CpuMapping final : public Mapping {
     const std::int64_t rules = problem.at("rules"), dim = problem.at("dim"), outputs = problem.at("outputs");
     const std::int64_t unknowns = tsk::unknowns(problem, order), pitch = unknowns + outputs;
     const std::int64_t tiles = (problem.at("rows") + tile - 1) / tile;
-    const cpu::BatchSizes sizes{int32(rules), int32(dim), int32(outputs), int32(unknowns / rules), int32(tile)};
+    const bool exact = problem.at("rows") <= kFewRows;
+    const std::int64_t real = exact ? sizeof(double) : sizeof(float);
+    const cpu::BatchSizes sizes{int32(rules), int32(dim), int32(outputs), int32(unknowns / rules),
+                                int32(tile),  int32(real)};
     Plan plan;
-    plan.kernels = {fmt::format("heddle::tsk::cpu::accumulate<{}, {}, {}, {}>", width, tile,
-                                configuration.number("side"), kept ? 1 : 0),
-                    fmt::format("heddle::tsk::cpu::descend<{}, {}, {}>", width, tile, kept ? 1 : 0)};
+    const char* type = exact ? "double" : "float";
+    plan.kernels = {fmt::format("heddle::tsk::cpu::accumulate<{}, {}, {}, {}, {}>", width, tile,
+                                configuration.number("side"), kept ? 1 : 0, type),
+                    fmt::format("heddle::tsk::cpu::descend<{}, {}, {}, {}>", width, tile, kept ? 1 : 0, type)};
     plan.buffers = common_buffers(problem, order, iterations);
-    for (Buffer& buffer : std::vector<Buffer>{{"inverse", 4 * rules * dim, Role::scratch},
+    for (Buffer& buffer : std::vector<Buffer>{{"antecedents", 2 * real * rules * dim, Role::scratch},
                                               {"gram", 8 * pitch * pitch, Role::scratch},
                                               {"solution", 8 * unknowns * outputs, Role::scratch},
                                               {"info", 4, Role::scratch},
-                                              {"own", 4 * sizes.own() * threads, Role::scratch},
+                                              {"own", sizes.own() * threads, Role::scratch},
                                               {"sums", 8 * sizes.sums() * threads, Role::scratch},
-                                              {"kept", kept ? 4 * tiles * tile * rules : 0, Role::scratch}}) {
+                                              {"kept", kept ? real * tiles * tile * rules : 0, Role::scratch}}) {
       plan.buffers.push_back(std::move(buffer));
     }
     const auto at = [&plan](std::string_view buffer, std::size_t offset = 0) {
@@ -92,8 +96,9 @@ class CpuMapping final : public Mapping {
                     .block = {},
                     .arguments = std::move(arguments)};
     };
-    Launch accumulate = launch(0, {at("rows"), at("targets"), at("centres"), at("widths"), at("control"),
-                                   at("progress"), at("inverse"), at("gram"), at("own"), at("sums"), at("kept")});
+    Launch accumulate =
+        launch(0, {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("progress"),
+                   at("antecedents"), at("gram"), at("own"), at("sums"), at("kept"), at("rests")});
     accumulate.arguments.emplace_back(int32(pitch));
     const Launch solve{.kernel = -1,
                        .grid = {},
@@ -104,7 +109,7 @@ class CpuMapping final : public Mapping {
     Launch descend =
         launch(1, {at("rows"), at("targets"), at("centres"), at("widths"), at("consequents"), at("best_centres"),
                    at("best_widths"), at("best_consequents"), at("errors"), at("control"), at("progress"),
-                   at("inverse"), at("solution"), at("info"), at("own"), at("sums"), at("kept")});
+                   at("antecedents"), at("solution"), at("info"), at("own"), at("sums"), at("kept"), at("rests")});
     descend.arguments.emplace_back(int32(iterations));
     for (std::int64_t i = 0; i < iterations; ++i) {
       for (const Launch& each : {accumulate, solve, descend}) plan.launches.push_back(each);

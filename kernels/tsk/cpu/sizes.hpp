@@ -6,6 +6,7 @@ namespace heddle::tsk::cpu {
 struct BatchSizes {
   int rules, dim, outputs, terms;
   int rows;  ///< of a tile
+  int real;  ///< bytes of a Real
 
   static constexpr int kLargestSide = 8;  ///< columns are padded to whole sides of any size up to this
   static constexpr long long round_up(long long value, long long unit) { return (value + unit - 1) / unit * unit; }
@@ -13,13 +14,14 @@ struct BatchSizes {
   [[nodiscard]] constexpr long long columns() const {
     return static_cast<long long>(rules) * terms + outputs + kLargestSide;
   }
-  /// Floats; all begin at whole cache lines.
+  /// Reals; all begin at whole cache lines.
   [[nodiscard]] constexpr long long inputs() const { return round_up(static_cast<long long>(dim) * rows, 16); }
   [[nodiscard]] constexpr long long activations() const { return round_up(static_cast<long long>(rules) * rows, 16); }
-  /// Of a thread: inputs, activations, and then columns as doubles in one kernel, outputs and errors in the other.
+  /// Bytes of a thread: inputs, activations, and then columns as doubles in one kernel, outputs and errors in the
+  /// other.
   [[nodiscard]] constexpr long long own() const {
-    const long long last = columns() > outputs ? 2 * columns() * rows : 2LL * outputs * rows;
-    return inputs() + activations() + round_up(last, 16);
+    const long long doubles = 8 * columns() * rows, reals = 2LL * real * outputs * rows;
+    return real * (inputs() + activations()) + round_up(doubles > reals ? doubles : reals, 64);
   }
   /// Doubles of a thread: the lower triangle of the product of the columns in squares, or a gradient and 3 sums.
   [[nodiscard]] constexpr long long sums() const {

@@ -99,8 +99,6 @@ struct Resident {
         real * (numbers + (sizes.terms > 1 ? warps * 4 * sizes.rules : 0)) + 4 * numbers;
   }
   static constexpr std::int64_t kMostBlocks = 192;  // kPolls of a warp there
-  /// Up to so many are computed in float64: more average out what rounding does, and take longer.
-  static constexpr std::int64_t kFewRows = 8192;
   /// In a thread's registers: the normal equations in one pass; antecedents and slopes of its rules in the other.
   [[nodiscard]] std::int64_t registers(std::int64_t dim) const {
     return 56 + std::max(2 * eights * (eights + 1) + real / 2 * rules * dim, 8 * rules * dim);
