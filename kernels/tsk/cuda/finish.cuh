@@ -122,9 +122,10 @@ __device__ __forceinline__ void solve(const Batch& batch, const double* gram, in
   Attempts attempts(unknowns, ridge, [&](int i) { return a[i * own_pitch + i]; });
   __syncthreads();  // every warp has looked at the diagonal before it changes
   while (attempts.goes_on()) {
+    const double added = attempts.ridge();
     bool full_rank = true;
     for (int j = 0; j < unknowns; ++j) {
-      const double pivot = a[j * own_pitch + j] + attempts.ridge();
+      const double pivot = a[j * own_pitch + j] + added;
       full_rank = attempts.is_full_rank(pivot);
       if (!full_rank) break;
       const double reciprocal = 1.0 / pivot;

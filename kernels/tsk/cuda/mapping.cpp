@@ -235,8 +235,8 @@ class Builder {
                        sizes_.dim, sizes_.terms > 1 ? 1 : 0, shape.real == 8 ? "double" : "float"),
            {shape.blocks, 1}, shape.threads, shape.shared_bytes,
            {at("rows"), at("targets"), at("centres"), at("widths"), at("consequents"), at("best_centres"),
-            at("best_widths"), at("best_consequents"), at("control"), at("before"), at("progress"), at("errors"),
-            at("packets")},
+            at("best_widths"), at("best_consequents"), at("rests"), at("control"), at("before"), at("progress"),
+            at("errors"), at("packets")},
            {shape.most, iterations_, sizes_.outputs, sizes_.rules}, Divides::yes);
     plan_.launches.back().resident = shape.blocks > 1;
   }

@@ -50,6 +50,7 @@ class ResidentIterations {
   static constexpr int kTerms = Order == 0 ? 1 : Dim + 1;
   static constexpr int kPairs = Eights * (Eights + 1) / 2;
   static constexpr int kFlush = 8;  // rows of a lane whose slopes are summed as Real
+  static constexpr bool kKeepsRests = sizeof(Real) > sizeof(float);
   // The matrix of the normal equations over the threads of the block.
   static constexpr int kAcross = 16, kDown = Block / kAcross;
   static constexpr int kOwnColumns = (kGroups * Eights + kAcross - 1) / kAcross;
@@ -75,10 +76,15 @@ class ResidentIterations {
     best_consequents_ = pieces.floats(numbers);
   }
 
-  __device__ __forceinline__ void fetch(const Parameters& now, const Parameters& best) const {
+  /// `rests`: see kernels/tsk/train.hpp.
+  __device__ __forceinline__ void fetch(const Parameters& now, const float* rests, const Parameters& best) const {
     for (int i = thread(); i < batch_.tasks(); i += Block) {
       centres_[i] = static_cast<Real>(now.centres[i]);
       widths_[i] = static_cast<Real>(now.widths[i]);
+      if (kKeepsRests) {
+        centres_[i] += static_cast<Real>(rests[i]);
+        widths_[i] += static_cast<Real>(rests[batch_.tasks() + i]);
+      }
       best_centres_[i] = best.centres[i];
       best_widths_[i] = best.widths[i];
     }
@@ -88,10 +94,15 @@ class ResidentIterations {
     }
     __syncthreads();
   }
-  __device__ __forceinline__ void store(const Parameters& now, const Parameters& best) const {
+  __device__ __forceinline__ void store(const Parameters& now, float* rests, const Parameters& best) const {
     for (int i = thread(); i < batch_.tasks(); i += Block) {
-      now.centres[i] = static_cast<float>(centres_[i]);
-      now.widths[i] = static_cast<float>(widths_[i]);
+      const float centre = static_cast<float>(centres_[i]), width = static_cast<float>(widths_[i]);
+      now.centres[i] = centre;
+      now.widths[i] = width;
+      if (kKeepsRests) {
+        rests[i] = static_cast<float>(centres_[i] - static_cast<Real>(centre));
+        rests[batch_.tasks() + i] = static_cast<float>(widths_[i] - static_cast<Real>(width));
+      }
       best.centres[i] = best_centres_[i];
       best.widths[i] = best_widths_[i];
     }
@@ -438,7 +449,7 @@ class ResidentIterations {
           by_width[s][j] += g * u * u;
         }
       }
-      if (sizeof(Real) < sizeof(double) && ++rows % kFlush == 0) flush();
+      if (!kKeepsRests && ++rows % kFlush == 0) flush();
     }
     flush();
     const int tasks = batch_.tasks();
@@ -516,9 +527,9 @@ class ResidentIterations {
 template <int Block, int Eights, int Rules, int Dim, int Order, class Real>
 __global__ void __launch_bounds__(Block, 1)
     iterate_resident(const float* rows, const float* targets, float* centres, float* widths, float* consequents,
-                     float* best_centres, float* best_widths, float* best_consequents, const Control* control_at,
-                     const Progress* before, Progress* after, double* errors, Packet* packets, int most, int iterations,
-                     int outputs, int rules, int words) {
+                     float* best_centres, float* best_widths, float* best_consequents, float* rests,
+                     const Control* control_at, const Progress* before, Progress* after, double* errors,
+                     Packet* packets, int most, int iterations, int outputs, int rules, int words) {
   const Control control = *control_at;
   Progress progress = *before;
   using Iterations = ResidentIterations<Block, Eights, Rules, Dim, Order, Real>;
@@ -527,7 +538,7 @@ __global__ void __launch_bounds__(Block, 1)
   GridSums<Block> exchange(packets, most);
   if (!goes_on(control, progress)) return;
   const Parameters now{centres, widths, consequents}, best{best_centres, best_widths, best_consequents};
-  work.fetch(now, best);
+  work.fetch(now, rests, best);
 #pragma unroll 1
   for (int i = 0; i < iterations && goes_on(control, progress); ++i) {
     if (!work.iterate(exchange, progress, errors + 2 * (progress.iteration % iterations))) {
@@ -536,7 +547,7 @@ __global__ void __launch_bounds__(Block, 1)
   }
   if (blockIdx.x != 0) return;
   __syncthreads();
-  work.store(now, best);
+  work.store(now, rests, best);
   if (threadIdx.x == 0) *after = progress;
 }
 
