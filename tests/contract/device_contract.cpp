@@ -23,7 +23,7 @@ constexpr std::int64_t kSamples = 12;
 constexpr double kMostEmulated = 2e6, kMost = 1e9;
 // On the emulator, of what is drawn: threads of a launch, more of which only make more of the same, and of all launches
 // of a run. In seconds again.
-constexpr std::int64_t kMostThreads = 4096, kMostStarts = 200000;
+constexpr std::int64_t kMostThreads = 2048, kMostStarts = 100000;
 constexpr std::byte kPoison{0xff};  // every float of it is not a number
 
 struct Case {
@@ -80,7 +80,7 @@ class Draw {
 
   /// From `all`, what comes first preferred: those with values not seen before.
   std::vector<Configuration> covering(const std::vector<Configuration>& all, const Problem& problem) {
-    constexpr int kTries = 8;  // to find one that is affordable
+    constexpr int kTries = 4;  // to find one that is affordable
     std::vector<Configuration> chosen;
     std::map<std::string, int> tries;
     for (const Configuration& candidate : all) {
