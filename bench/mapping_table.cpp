@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -72,8 +73,8 @@ std::vector<Problem> cells(const KernelFamily& family, const Options& options) {
   return problems;
 }
 
-void tune(const std::string& what, Evaluator& evaluator, ProfileStore& store, const std::vector<Problem>& problems,
-          const Options& options, double seconds) {
+std::vector<TuningResult> tune(const std::string& what, Evaluator& evaluator, ProfileStore& store,
+                               const std::vector<Problem>& problems, const Options& options, double seconds) {
   StopCondition stop({.seconds = seconds, .evaluations = {}}, [] { return interrupted != 0; });
   TunerCallbacks callbacks;
   callbacks.result = [&](const TuningResult& result) {
@@ -85,7 +86,18 @@ void tune(const std::string& what, Evaluator& evaluator, ProfileStore& store, co
         microseconds(result.baseline.time), result.evaluations(), result.valid, result.effort.total,
         result.effort.waiting, result.effort.measuring, result.effort.verifying);
   };
-  (void)Tuner(evaluator, store, {.strategy = options.strategy, .seed = options.seed}, callbacks).tune(problems, stop);
+  return Tuner(evaluator, store, {.strategy = options.strategy, .seed = options.seed}, callbacks).tune(problems, stop);
+}
+
+/// What was found where a search deserves the name.
+std::map<Problem, std::string> winners(const std::vector<TuningResult>& results) {
+  constexpr std::int64_t kFewest = 8;  // configurations tried
+  std::map<Problem, std::string> found;
+  for (const TuningResult& result : results) {
+    if (result.profile && result.evaluations() >= std::min<std::int64_t>(kFewest, result.valid))
+      found.emplace(result.problem, result.profile->configuration);
+  }
+  return found;
 }
 
 /// One configuration in the part or parts it plays.
@@ -99,7 +111,7 @@ struct Contest {
   Evaluator& evaluator;
   const Dispatcher& dispatcher;
   const FixedMapping& fixed;
-  const ProfileStore& atm;  ///< empty if it was not searched
+  const std::map<Problem, std::string>& atm;  ///< by problem, where its space was searched
   const std::optional<Limits>& limits;
 };
 
@@ -122,8 +134,8 @@ std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, co
   for (const NamedConfiguration& named : family.named_configurations(device)) {
     if (const auto configuration = named.configuration(problem)) enter(named.name, *configuration);
   }
-  const auto atm = contest.atm.find({.device = device, .family = std::string(family.name()), .problem = problem});
-  if (atm) enter("atm", space.parse(atm->configuration));
+  const auto atm = contest.atm.find(problem);
+  if (atm != contest.atm.end()) enter("atm", space.parse(atm->second));
   if (const auto& fixed = contest.fixed.configuration) enter("fixed", *fixed);
   enter("chosen", chosen.configuration);
   return entries;
@@ -199,7 +211,6 @@ void run(const Options& options, const std::string& command) {
   const KernelFamily& family = heddle::family(options.family);
   DeviceEvaluator evaluator(*device, family, options.seed);
   ProfileStore store(options.profiles, ProfileStore::Access::read_write);
-  ProfileStore atm_store(":memory:", ProfileStore::Access::read_write);
   const std::vector<Problem> problems = cells(family, options);
   say("{}: {} on {} problems", device->label(), device->identity().name, problems.size());
   const std::string& backend = device->identity().backend;
@@ -212,10 +223,12 @@ void run(const Options& options, const std::string& command) {
       evaluator.check_device();
     }
   }
-  if (options.budget > 0.0) tune("tuned", evaluator, store, problems, options, options.budget);
+  if (options.budget > 0.0) (void)tune("tuned", evaluator, store, problems, options, options.budget);
+  std::map<Problem, std::string> atm;
   if (backend != "cpu" && options.atm_budget > 0.0) {
-    DeviceEvaluator atm(*device, atm_family(), options.seed);
-    tune("atm", atm, atm_store, problems, options, options.atm_budget);
+    DeviceEvaluator restricted(*device, atm_family(), options.seed);
+    ProfileStore scratch(":memory:", ProfileStore::Access::read_write);
+    atm = winners(tune("atm", restricted, scratch, problems, options, options.atm_budget));
   }
 
   const FixedMapping fixed = best_fixed(evaluator, problems, options.candidates, stop);
@@ -245,9 +258,9 @@ void run(const Options& options, const std::string& command) {
   const Dispatcher dispatcher(device->identity(), family, store.profiles(options.family));
   for (const Problem& problem : problems) {
     if (stop.reached()) break;
-    document["cells"].push_back(measure_cell(
-        {.evaluator = evaluator, .dispatcher = dispatcher, .fixed = fixed, .atm = atm_store, .limits = limits}, problem,
-        options));
+    document["cells"].push_back(
+        measure_cell({.evaluator = evaluator, .dispatcher = dispatcher, .fixed = fixed, .atm = atm, .limits = limits},
+                     problem, options));
     write_file(options.output, document.dump(1) + "\n");
   }
   document["complete"] = document["cells"].size() == problems.size();
