@@ -14,8 +14,8 @@
 // | Rules  | eights of rules, rounded up |
 // | Dim, Order | D; order of the consequents |
 // | Real   | of everything but sums over rows, which are float64: float, or double where rows are few. Steps of one |
-// |        | length overshoot where a rule is narrow, and multiply what rounding has changed: of many rows it averages
-// | |        | out, of 1024 it became 3 % of the error (docs/performance.md) |
+// |        | length overshoot where a rule is narrow, and multiply what rounding has changed: of many rows it averages |
+// |        | out, of 1024 it became 3 % of the error (docs/performance.md) |
 //
 // | phase | bound by |
 // |---|---|
