@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 
+#include "heddle/kernels/kernel_family.hpp"
 #include "heddle/runtime/device/device.hpp"
 
 namespace heddle {
@@ -13,7 +15,7 @@ namespace heddle {
 struct ContractSample {
   std::size_t drawn = 0;     ///< per problem
   unsigned seed = 1;         ///< of what is drawn, and of the workloads
-  bool every_value = false;  ///< and so many more that every value of every parameter occurs
+  bool every_value = false;  ///< and more: every value that costs little, the least and largest numbers and all words
   bool large = true;         ///< problems of more than 100000 tasks too
   bool repeat = true;        ///< run each a second time and compare
   std::string except = {};   ///< leaves out configurations with this in their text; empty: none
@@ -24,5 +26,9 @@ struct ContractSample {
 /// sample are compiled as one batch, verified from poisoned memory as docs/design.md says (kernels/kernel_family.hpp,
 /// Purpose::verification), checked for overruns, and repeated bit for bit after restore(). Reports through doctest.
 void run_device_contract(Device& device, const ContractSample& sample);
+
+/// What the default configuration of the family's awkward problem leaves in all buffers but scratch, from poisoned
+/// memory.
+[[nodiscard]] HostImage outcome_of_default(Device& device, const KernelFamily& family, std::uint64_t seed);
 
 }  // namespace heddle

@@ -41,5 +41,17 @@ TEST_CASE("the emulator keeps the contract of devices, in several orders of thre
   try_all(attempts);
 }
 
+TEST_CASE("on the emulator no family's result depends on the order of threads and blocks") {
+  for (const KernelFamily* family : families()) {
+    if (!family->supports("emulator")) continue;
+    INFO(family->name());
+    const HostImage first = outcome_of_default(*open_emulator(), *family, 3);
+    for (const std::uint64_t order : {1, 2, 3}) {
+      INFO("order " << order);
+      CHECK(outcome_of_default(*open_emulator({.order = order}), *family, 3) == first);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle
