@@ -42,6 +42,18 @@ void check_network(const sonfin::Network& network, const std::string& source) {
   if (bad != network.widths.end()) refuse(source, "a width of " + std::to_string(*bad), "widths above 0");
 }
 
+void check_antecedents(const std::vector<double>& antecedents, const sonfin::Network& of, const std::string& source) {
+  if (antecedents.empty()) return;
+  const std::size_t half = of.centres.size();
+  check_count(source, "antecedents", antecedents.size(), 2 * static_cast<std::int64_t>(half));
+  for (std::size_t i = 0; i < antecedents.size(); ++i) {
+    const auto value = static_cast<float>(antecedents[i]);
+    if (!std::isfinite(value) || (i >= half && value <= 0.0F)) {
+      refuse(source, "an antecedent of " + std::to_string(antecedents[i]), "finite centres, and widths above 0");
+    }
+  }
+}
+
 void check_scaling(const Scaling& scaling, std::int64_t columns, std::string_view what, const std::string& source) {
   check_count(source, std::string(what) + " offsets", scaling.offset.size(), columns);
   check_count(source, std::string(what) + " factors", scaling.factor.size(), columns);
@@ -89,6 +101,7 @@ void check(const Model& model, const std::string& source) {
     if (model.training.last->dim != dim || model.training.last->outputs != outputs) {
       refuse(source, "a network to go on from of other sizes than the model's", "the same inputs and outputs");
     }
+    check_antecedents(model.training.antecedents, *model.training.last, source);
   }
   check_scaling(model.inputs, dim, "input", source);
   if (!model.input_names.empty()) check_count(source, "input names", model.input_names.size(), dim);

@@ -40,6 +40,8 @@ struct TrainingState {
   std::int64_t epochs_without_improvement = 0;
   std::map<std::string, double> numbers;  ///< what else the trainer goes on with, by name
   std::optional<sonfin::Network> last;    ///< training goes on from here if the model is an earlier, better one
+  /// Centres, then standard deviations of `last`, 2 x R x D, where training keeps more of them than float32; or empty.
+  std::vector<double> antecedents;
   std::vector<EpochRecord> history;
 };
 

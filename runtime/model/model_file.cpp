@@ -99,6 +99,7 @@ Json encode(const TrainingState& t) {
              {"history", std::move(history)}};
   if (!t.numbers.empty()) state["numbers"] = t.numbers;
   if (t.last) state["last"] = encode(*t.last);
+  if (!t.antecedents.empty()) state["antecedents"] = packed(t.antecedents);
   return state;
 }
 
@@ -318,6 +319,9 @@ TrainingState decode_training(const Entries& from) {
   state.epochs_without_improvement = from.count("epochs_without_improvement");
   if (from.has("numbers")) state.numbers = from.numbers("numbers");
   if (from.has("last")) state.last = decode_network(from.map("last"));
+  if (state.last && from.has("antecedents")) {
+    state.antecedents = from.unpacked<double>("antecedents", 2 * state.last->rules() * state.last->dim);
+  }
   for (const Json& record : from.list("history")) {
     state.history.push_back(decode_record({record, from.source(), "training.history."}));
   }

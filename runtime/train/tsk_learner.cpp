@@ -32,12 +32,20 @@ TskLearner::TskLearner(Device& device, const std::vector<Profile>& profiles, con
   execution_ = ladder_.prepare(0, iterations * rows.count(), {}, probe);
 }
 
-void TskLearner::begin(const tsk::System& system, const tsk::System& best, const tsk::Progress& progress) {
+void TskLearner::begin(tsk::System system, const std::vector<double>& antecedents, const tsk::System& best,
+                       const tsk::Progress& progress) {
   progress_ = progress;
+  const std::size_t tasks = system.centres.size();
+  std::vector<float> rests(2 * tasks, 0.0F);
+  for (std::size_t i = 0; i < antecedents.size(); ++i) {
+    float& value = i < tasks ? system.centres[i] : system.widths[i - tasks];
+    value = static_cast<float>(antecedents[i]);
+    rests[i] = static_cast<float>(antecedents[i] - static_cast<double>(value));
+  }
   execution_->memory("centres").write(bytes(system.centres));
   execution_->memory("widths").write(bytes(system.widths));
   execution_->memory("consequents").write(bytes(system.consequents));
-  execution_->memory("rests").fill(std::byte{0});
+  execution_->memory("rests").write(bytes(rests));
   execution_->memory("best_centres").write(bytes(best.centres));
   execution_->memory("best_widths").write(bytes(best.widths));
   execution_->memory("best_consequents").write(bytes(best.consequents));
@@ -68,6 +76,20 @@ std::vector<TskLearner::Errors> TskLearner::advance(std::int64_t end) {
     throw Error(ErrorKind::bug, "a training kernel neither learns nor says why");
   }
   return errors;
+}
+
+std::vector<double> TskLearner::antecedents() {
+  const tsk::System now = system();
+  std::vector<double> all(now.centres.begin(), now.centres.end());
+  all.insert(all.end(), now.widths.begin(), now.widths.end());
+  std::vector<float> rests(all.size());
+  execution_->memory("rests").read(std::as_writable_bytes(std::span(rests)));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    // A kernel in float32 leaves the rests of an earlier run where they are.
+    const double whole = all[i] + static_cast<double>(rests[i]);
+    if (static_cast<double>(static_cast<float>(whole)) == all[i]) all[i] = whole;
+  }
+  return all;
 }
 
 tsk::System TskLearner::read(const char* centres, const char* widths, const char* consequents) {

@@ -22,8 +22,10 @@ class TskLearner {
   TskLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows, const tsk::System& system,
              const tsk::Control& control, std::int64_t iterations, const Notice& notice);
 
-  /// Goes on from `best` as the best system so far, and `progress`.
-  void begin(const tsk::System& system, const tsk::System& best, const tsk::Progress& progress);
+  /// Goes on from `best` as the best system so far, and `progress`. `antecedents`: as below, in place of those of
+  /// `system`; or empty.
+  void begin(tsk::System system, const std::vector<double>& antecedents, const tsk::System& best,
+             const tsk::Progress& progress);
   /// The mean squared errors of one iteration.
   struct Errors {
     double learnt = 0.0, held_back = 0.0;
@@ -33,6 +35,8 @@ class TskLearner {
 
   [[nodiscard]] const tsk::Progress& progress() const noexcept { return progress_; }
   [[nodiscard]] tsk::System system() { return read("centres", "widths", "consequents"); }
+  /// Centres, then widths of the present system, 2 x K x D, with what float32 leaves out of them.
+  [[nodiscard]] std::vector<double> antecedents();
   [[nodiscard]] tsk::System best() { return read("best_centres", "best_widths", "best_consequents"); }
   [[nodiscard]] const Candidate& candidate() const { return ladder_.rungs().front().candidate; }
 

@@ -155,7 +155,8 @@ class Session : private TrainingSession {
       progress = progress_of(model_.training);
       if (job.options.is_set("step-size")) progress.step = options_.number("step-size");
     }
-    learner_.begin(system_, best, progress);
+    begun_ = progress.iteration;
+    learner_.begin(system_, model_.training.antecedents, best, progress);
     open_predictor(device, profiles, network(system_).numbers(), system_.rules());
     if (system_.unknowns() > learnt_) {
       notice(fmt::format("{} rules have {} unknowns, more than the {} rows learnt: a ridge makes up for it",
@@ -244,7 +245,8 @@ class Session : private TrainingSession {
   /// Scores are those of the best system so far.
   void report(std::int64_t before, double seconds, Clock::time_point start) {
     TrainingState& state = model_.training;
-    model_.network = network(learner_.best());
+    // One that this run has not bettered stays as it is: widths in a model are others, and rounded.
+    if (learner_.progress().best_iteration > begun_) model_.network = network(learner_.best());
     EpochReport report;
     report.epoch = state.epochs;
     report.rules = system_.rules();
@@ -271,6 +273,7 @@ class Session : private TrainingSession {
     state.epochs_without_improvement = state.epochs - state.best_epoch;
     state.numbers = numbers(progress);
     state.last = network(learner_.system());
+    state.antecedents = learner_.antecedents();
     std::string message = line_about(ending);
     if (ending == Ending::stopped) message = fmt::format("stopped after {} epochs", state.epochs);
     if (ending == Ending::diverged) {
@@ -279,6 +282,7 @@ class Session : private TrainingSession {
           "help",
           state.epochs + 1, options_.word("step-size"), options_.word("rate"));
       state.last.reset();  // what went wrong is no place to go on from
+      state.antecedents.clear();
     }
     if (progress.ridges > 0) {
       notice(
@@ -294,6 +298,7 @@ class Session : private TrainingSession {
   LearningRows rows_;
   std::int64_t learnt_;
   tsk::System system_;  // at the start
+  int begun_ = 0;       // iterations done before
   TskLearner learner_;
 };
 

@@ -80,18 +80,43 @@ TEST_CASE("tsk: the error falls, and the model on disk says what training measur
 
 TEST_CASE("tsk: interrupted and resumed is the same as at once") {
   const Dataset data = surface(15);
-  const TrainingResult whole =
-      train(data, {{"sets", "3"}, {"epochs", "30"}, {"validation", "0.2"}, {"patience", "30"}});
-  const TrainingResult half = train(data, {{"sets", "3"}, {"epochs", "12"}, {"validation", "0.2"}, {"patience", "30"}});
-  const Model read = decode_model(encode_model(half.model), "bytes");
-  const TrainingResult rest = train(data, {{"epochs", "30"}}, &read);
-  REQUIRE(rest.model.training.history.size() == 30);
-  CHECK(rest.model.training.best_epoch == whole.model.training.best_epoch);
-  for (std::size_t i = 0; i < 30; ++i) {
-    // Widths travel as sqrt(2) times themselves, which rounds.
-    CHECK(rest.model.training.history[i].train_error ==
-          doctest::Approx(whole.model.training.history[i].train_error).epsilon(1e-3));
+  const auto epochs = [&](const char* count) {
+    return train(data, {{"sets", "3"}, {"epochs", count}, {"validation", "0.2"}, {"patience", "30"}});
+  };
+  const TrainingResult whole = epochs("30");
+  for (const char* cut : {"1", "12", "29"}) {
+    CAPTURE(cut);
+    const Model read = decode_model(encode_model(epochs(cut).model), "bytes");
+    const TrainingResult rest = train(data, {{"epochs", "30"}}, &read);
+    REQUIRE(rest.model.training.history.size() == 30);
+    CHECK(rest.model.training.best_epoch == whole.model.training.best_epoch);
+    for (std::size_t i = 0; i < 30; ++i) {
+      CHECK(rest.model.training.history[i].train_error == whole.model.training.history[i].train_error);
+      CHECK(rest.model.training.history[i].validation_error == whole.model.training.history[i].validation_error);
+    }
+    CHECK(rest.model.training.antecedents == whole.model.training.antecedents);
+    CHECK(rest.model.network.widths == whole.model.network.widths);
+    CHECK(rest.model.network.consequents == whole.model.network.consequents);
   }
+}
+
+TEST_CASE("tsk: a model without antecedents in full goes on from its last network") {
+  const Dataset data = surface(15);
+  TrainingResult old = train(data, {{"sets", "3"}, {"epochs", "4"}});
+  REQUIRE(old.model.training.antecedents.size() == 2 * old.model.network.centres.size());
+  old.model.training.antecedents.clear();
+  const Model read = decode_model(encode_model(old.model), "bytes");
+  CHECK(read.training.antecedents.empty());
+  const TrainingResult whole = train(data, {{"sets", "3"}, {"epochs", "8"}});
+  const TrainingResult rest = train(data, {{"epochs", "8"}}, &read);
+  CHECK(rest.model.training.history.back().train_error ==
+        doctest::Approx(whole.model.training.history.back().train_error).epsilon(1e-3));
+
+  Model broken = whole.model;
+  broken.training.antecedents.back() = -1.0;
+  CHECK_THROWS_AS(check(broken, "model"), Error);
+  broken.training.antecedents.pop_back();
+  CHECK_THROWS_AS(check(broken, "model"), Error);
 }
 
 TEST_CASE("tsk: rows that determine too little still give a sound model, and are told of") {
