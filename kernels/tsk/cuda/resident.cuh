@@ -13,9 +13,10 @@
 // | Eights | of the columns of Phi and Y, rounded up |
 // | Rules  | eights of rules, rounded up |
 // | Dim, Order | D; order of the consequents |
-// | Real   | of everything but sums over rows, which are float64: float, or double where rows are few. Steps of one |
-// |        | length overshoot where a rule is narrow, and multiply what rounding has changed: of many rows it averages |
-// |        | out, of 1024 it became 3 % of the error (docs/performance.md) |
+// | Real   | of everything but sums over rows, which are float64: float, or double where rows are few |
+//
+// Double where rows are few: steps of one length overshoot where a rule is narrow, and multiply what rounding has
+// changed. Over many rows it averages out, of 1024 it became 3 % of the error (docs/performance.md).
 //
 // | phase | bound by |
 // |---|---|
