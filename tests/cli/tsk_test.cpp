@@ -18,7 +18,8 @@ using nlohmann::json;
 std::string surface() {
   std::string rows;
   for (int i = 0; i < 64; ++i) {
-    const double x = (i / 8) / 7.0, y = (i % 8) / 7.0;
+    const int row = i / 8, column = i % 8;
+    const double x = row / 7.0, y = column / 7.0;
     rows += std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(x * y + 0.3 * x) + "\n";
   }
   return rows;

@@ -125,7 +125,8 @@ TEST_CASE("an unknown device") {
 TEST_CASE("tuning without a compiler says what can be tried, and tries that") {
   const Workplace place;
   const auto value = [](const char* name) {
-    return std::string(std::getenv(name) != nullptr ? std::getenv(name) : "");
+    const char* const found = std::getenv(name);
+    return found == nullptr ? std::string() : std::string(found);
   };
   const std::string path = value("PATH"), compiler = value("CXX");
   setenv("PATH", place.folder().c_str(), 1);
