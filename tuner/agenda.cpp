@@ -14,7 +14,7 @@ namespace {
 constexpr double kMuchOfItsLead = 1.25;
 
 /// Nothing if a changed space no longer has it.
-std::optional<Configuration> parse(const SearchSpace& space, const std::string& text) {
+std::optional<Configuration> read(const SearchSpace& space, const std::string& text) {
   try {
     return space.parse(text);
   } catch (const Error&) {
@@ -78,6 +78,14 @@ std::vector<Visit> KnownProfiles::agenda(const std::vector<Problem>& problems, c
   return visits;
 }
 
+std::vector<std::pair<Configuration, double>> KnownProfiles::parse(const std::map<std::string, double>& costs) const {
+  std::vector<std::pair<Configuration, double>> parsed;
+  for (const auto& [text, cost] : costs) {
+    if (auto configuration = read(space_, text)) parsed.emplace_back(std::move(*configuration), cost);
+  }
+  return parsed;
+}
+
 std::vector<Configuration> KnownProfiles::hints(const Problem& problem, std::size_t count) const {
   std::vector<const Profile*> nearest;
   for (const Profile& profile : profiles_) nearest.push_back(&profile);
@@ -88,7 +96,7 @@ std::vector<Configuration> KnownProfiles::hints(const Problem& problem, std::siz
   std::vector<Configuration> found;
   for (const Profile* profile : nearest) {
     if (found.size() == count) break;
-    const auto configuration = parse(space_, profile->configuration);
+    const auto configuration = read(space_, profile->configuration);
     if (!configuration || space_.violated(*configuration, problem)) continue;
     if (std::find(found.begin(), found.end(), *configuration) == found.end()) {
       found.push_back(*configuration);
@@ -102,7 +110,7 @@ std::vector<Configuration> contenders(const ProfileStore& store, const Evaluator
   const SearchSpace space = evaluator.family().space(evaluator.device());
   std::vector<Configuration> found;
   const auto add = [&](const std::string& text) {
-    const auto configuration = parse(space, text);
+    const auto configuration = read(space, text);
     if (!configuration || space.violated(*configuration, profile.key.problem)) return;
     if (std::find(found.begin(), found.end(), *configuration) == found.end()) found.push_back(*configuration);
   };

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/profiles/profile_store.hpp"
@@ -37,6 +39,8 @@ class KnownProfiles {
   [[nodiscard]] std::vector<Visit> agenda(const std::vector<Problem>& problems, const Environment& now) const;
   /// Whether any of them says at which clocks it was measured.
   [[nodiscard]] bool know_clocks() const;
+  /// Costs by canonical text with the configurations themselves; those that left the space are left out.
+  [[nodiscard]] std::vector<std::pair<Configuration, double>> parse(const std::map<std::string, double>& costs) const;
   /// The configurations of the profile of `problem` and of those nearest to it that it allows, nearest first, at most
   /// `count`; of equally near ones those of this device first.
   [[nodiscard]] std::vector<Configuration> hints(const Problem& problem, std::size_t count) const;

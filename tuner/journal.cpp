@@ -87,6 +87,14 @@ bool Journal::first_time(const Problem& problem, const std::string& configuratio
   return page(problem).counted.insert(configuration).second;
 }
 
+std::map<std::string, double> Journal::earlier_costs(const Problem& problem) {
+  std::map<std::string, double> costs;
+  for (const auto& [configuration, measurement] : page(problem).earlier) {
+    if (const auto cost = recollection(measurement, false).observation.cost) costs.emplace(configuration, *cost);
+  }
+  return costs;
+}
+
 void Journal::add(Measurement measurement) {
   measurement.run = run_.id;
   store_.record(measurement);

@@ -40,6 +40,9 @@ class Journal {
   /// Whether this is asked for the first time: an evaluation counts once in a run.
   [[nodiscard]] bool first_time(const Problem& problem, const std::string& configuration);
 
+  /// What a search learnt of each configuration that worked, in runs before this one; microseconds per sample.
+  [[nodiscard]] std::map<std::string, double> earlier_costs(const Problem& problem);
+
   /// Written at once: no death of this process can take it away. Throws Error(profiles).
   void add(Measurement measurement);
 

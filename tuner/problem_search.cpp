@@ -335,6 +335,14 @@ std::optional<double> ProblemSearch::cost(const std::string& configuration) cons
   return tried == attempts_.end() ? std::nullopt : tried->second.cost;
 }
 
+std::vector<std::pair<Configuration, double>> ProblemSearch::costs() const {
+  std::vector<std::pair<Configuration, double>> costs;
+  for (const auto& [configuration, tried] : attempts_) {
+    if (tried.cost) costs.emplace_back(configurations_[configuration], *tried.cost);
+  }
+  return costs;
+}
+
 std::optional<double> ProblemSearch::best() const {
   std::optional<double> fastest;
   for (const auto& [configuration, tried] : attempts_) {

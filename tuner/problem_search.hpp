@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "heddle/tuner/evaluator.hpp"
@@ -59,6 +60,8 @@ class ProblemSearch {
   [[nodiscard]] std::set<std::string> tried() const;
   /// What a configuration took, or at least took, if it was evaluated and did not fail; microseconds per sample.
   [[nodiscard]] std::optional<double> cost(const std::string& configuration) const;
+  /// Of all of these.
+  [[nodiscard]] std::vector<std::pair<Configuration, double>> costs() const;
   /// Fastest so far, and the default's; microseconds per sample.
   [[nodiscard]] std::optional<double> best() const;
   [[nodiscard]] std::optional<double> baseline() const;

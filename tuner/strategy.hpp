@@ -33,11 +33,19 @@ class Strategy {
   virtual void observe(std::size_t configuration, const Observation& observation) = 0;
 };
 
+/// What a strategy is made for.
+struct SearchTask {
+  /// All valid ones of a problem, in the order of the space; must outlive the strategy.
+  const std::vector<Configuration>& configurations;
+  std::uint64_t seed = 1;
+  /// log(cost / cost of the fastest) of each that other problems make expect; empty: nothing is expected.
+  std::vector<float> expected = {};
+};
+
 struct StrategyEntry {
   std::string_view name;     ///< what --strategy takes
   std::string_view meaning;  ///< one line
-  /// `configurations`: all valid ones of a problem, in the order of the space; must outlive the strategy.
-  std::unique_ptr<Strategy> (*make)(const std::vector<Configuration>& configurations, std::uint64_t seed);
+  std::unique_ptr<Strategy> (*make)(const SearchTask& task);
 };
 
 /// Every strategy there is; the first is the default.

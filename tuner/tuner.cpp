@@ -4,6 +4,7 @@
 #include <cmath>
 #include <list>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,15 +16,20 @@
 #include "heddle/tuner/journal.hpp"
 #include "heddle/tuner/problem_search.hpp"
 #include "heddle/tuner/reporter.hpp"
+#include "heddle/tuner/transfer.hpp"
 
 namespace heddle {
 
 namespace {
 
-constexpr double kFirstPass = 0.9;        // of the time of a run, if there are several problems
+constexpr double kFirstPass = 0.85;       // of the time of a run, if there are several problems
 constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
-constexpr std::size_t kHints = 6;         // winners of other problems that are tried
-constexpr std::size_t kContenders = 4;    // that a profile has to beat again when its environment has changed
+constexpr std::size_t kHints = 8;         // configurations that other problems suggest
+constexpr std::size_t kWinners = 3;       // of them winners of the nearest, where more can be expected of others
+// What may be faster than the fastest that is known, by log(cost / fastest): expected from what was measured at other
+// problems, and as measured once.
+constexpr double kPromising = 0.02;
+constexpr std::size_t kContenders = 4;  // that a profile has to beat again when its environment has changed
 // Where one can be measured while others are compiled, as many searches go on at a time as there are threads that
 // compile: a batch takes as long as its slowest kernel, and while one waits for that, the threads work for others. More
 // than the most would only know less of each other's winners; even one thread should not wait while there is measuring.
@@ -53,10 +59,14 @@ class Run {
         reporter_(callbacks, stop, agenda_.size()),
         journal_(store, evaluator, run),
         coverage_(evaluator.family().axes(), problems),
+        transfer_(evaluator.family().axes()),
         tried_(agenda_.size()),
         results_(agenda_.size()) {
     for (const Visit& visit : agenda_) {
       if (visit.search && visit.profile) coverage_.add_tuned(visit.problem);
+    }
+    for (const Profile& profile : known_.profiles()) {
+      transfer_.learn(profile.key.problem, known_.parse(journal_.earlier_costs(profile.key.problem)));
     }
   }
 
@@ -86,6 +96,7 @@ class Run {
     Visit visit;
     StopCondition slice;
     ProblemSearch search;
+    std::vector<float> expected;  ///< of each configuration, from other problems
     std::optional<StopCondition> screening;
     std::unique_ptr<Strategy> order;
   };
@@ -100,24 +111,59 @@ class Run {
       StopCondition slice = stop.part(share, share);
       conclude(next, measure_again(next, pass, slice));
     }
+    const auto begin = [&](std::list<Lane>& lanes) {
+      if (next == agenda_.size() || (next > 0 && stop.reached())) return false;
+      choose(next, lanes);
+      Lane& lane = lanes.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, lanes, next));
+      lane.search.begin(hints(lane));
+      ++next;
+      return true;
+    };
+    abreast(begin, [&](Lane& lane) { conclude(lane.index, finish(lane)); });
+  }
+
+  /// Visits, several at a time. `begin`: adds one more; false if there is none. `end`: when nothing is left but to
+  /// decide.
+  template <class Begin, class End>
+  void abreast(Begin begin, End end) {
     std::list<Lane> lanes;
-    while (true) {
-      while (lanes.size() < abreast_ && next < agenda_.size() && (next == 0 || !stop.reached())) {
-        choose(next, lanes);
-        Lane& lane = lanes.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, lanes, next));
-        lane.search.begin(known_.hints(lane.visit.problem, kHints));
-        ++next;
-      }
-      if (lanes.empty()) return;
+    for (bool more = true; more || !lanes.empty();) {
+      while (more && lanes.size() < abreast_) more = begin(lanes);
       for (auto lane = lanes.begin(); lane != lanes.end();) {
         if (advance(*lane, batches_ahead(lanes.size()))) {
           ++lane;
           continue;
         }
-        conclude(lane->index, finish(*lane));
+        end(*lane);
         lane = lanes.erase(lane);
       }
     }
+  }
+
+  /// What to try first at a problem: winners of the nearest, and what should be fast after all that was measured
+  /// elsewhere.
+  std::vector<Configuration> hints(Lane& lane) const {
+    const ProblemSearch& search = lane.search;
+    lane.expected = transfer_.expected(lane.visit.problem, search.configurations());
+    std::vector<Configuration> list = known_.hints(lane.visit.problem, lane.expected.empty() ? kHints : kWinners);
+    for (const Configuration& fast : fastest_expected(search, lane.expected, kHints)) {
+      if (list.size() < kHints && std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(fast);
+    }
+    return list;
+  }
+
+  /// The fastest first, at most `count`.
+  static std::vector<Configuration> fastest_expected(const ProblemSearch& search, const std::vector<float>& expected,
+                                                     std::size_t count) {
+    std::vector<std::size_t> order(expected.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
+    std::partial_sort(order.begin(), end, order.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(expected[a], a) < std::pair(expected[b], b);
+    });
+    std::vector<Configuration> fastest;
+    for (auto next = order.begin(); next != end; ++next) fastest.push_back(search.configurations()[*next]);
+    return fastest;
   }
 
   /// The part of `stop` for the search at place `next`, beside those in `lanes`.
@@ -154,6 +200,7 @@ class Run {
 
   /// What the winners of other problems lose here.
   void learn(const ProblemSearch& search, const TuningResult& result) {
+    transfer_.learn(result.problem, search.costs());
     if (!result.profile) return;
     for (const Profile& other : known_.profiles()) {
       const auto cost = search.cost(other.configuration);
@@ -175,24 +222,75 @@ class Run {
     Visit search = first;
     search.search = true;
     search.profile = result.profile;
-    TuningResult found = visit(index, search, known_.hints(first.problem, kHints), pass, stop);
+    TuningResult found = visit(index, search, std::nullopt, pass, stop);
     found.effort += result.effort;
     return found.profile ? found : result;
   }
 
-  /// Problems visited early could not try what won later for others like them; that takes a few measurements each, of
-  /// kernels that are compiled by now.
+  /// Problems visited early could not try what won later for others like them, nor what all measurements together make
+  /// expect. A winner is asked to prove itself again only where one of these is about as fast.
   void try_later_winners(const Pass& pass) {
-    for (std::size_t i = 0; i < results_.size() && !stop_.reached(); ++i) {
-      if (!results_[i]) continue;
-      TuningResult& result = *results_[i];
-      const std::vector<Configuration> hints = known_.hints(result.problem, kHints);
-      const bool news = std::any_of(hints.begin(), hints.end(),
-                                    [&](const Configuration& hint) { return !tried_[i].contains(hint.text()); });
-      if (!news) continue;
-      const Visit again{.problem = result.problem, .search = false, .profile = result.profile, .change = {}};
-      if (result.improve(visit(i, again, hints, pass, stop_))) reporter_.result(result);
+    std::size_t next = 0;
+    const auto begin = [&](std::list<Lane>& lanes) {
+      for (; next < results_.size() && !stop_.reached(); ++next) {
+        if (!results_[next]) continue;
+        const TuningResult& result = *results_[next];
+        const Visit again{.problem = result.problem, .search = false, .profile = result.profile, .change = {}};
+        Lane& lane = lanes.emplace_back(*this, next, again, pass, stop_.part(1.0, 1.0));
+        const std::vector<Configuration> list = news(lane);
+        if (!list.empty()) {
+          lane.search.begin(list);
+          ++next;
+          return true;
+        }
+        --visits_[result.problem];
+        lanes.pop_back();
+      }
+      return false;
+    };
+    abreast(begin, [&](Lane& lane) {
+      TuningResult& result = *results_[lane.index];
+      const bool contends = contended(lane, result);
+      if (result.improve(contends ? finish(lane) : give_up(lane))) reporter_.result(result);
+    });
+  }
+
+  /// What was not tried yet at a problem that was visited before, behind its winner; empty if there is nothing.
+  std::vector<Configuration> news(const Lane& lane) const {
+    std::vector<Configuration> list = known_.hints(lane.visit.problem, kHints);
+    const std::vector<float> expected = transfer_.expected(lane.visit.problem, lane.search.configurations());
+    const auto close = static_cast<std::size_t>(
+        std::count_if(expected.begin(), expected.end(), [](float loss) { return loss < kPromising; }));
+    for (const Configuration& fast : fastest_expected(lane.search, expected, close)) {
+      if (list.size() < 2 * kHints && std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(fast);
     }
+    const std::set<std::string>& tried = tried_[lane.index];
+    const std::string winner = lane.visit.profile ? lane.visit.profile->configuration : std::string();
+    std::erase_if(list, [&](const Configuration& c) { return c.text() != winner && tried.contains(c.text()); });
+    const bool only_winner = list.size() == 1 && list.front().text() == winner;
+    if (only_winner) list.clear();
+    return list;
+  }
+
+  /// Whether something that was tried on this visit for the first time may be faster than the winner.
+  [[nodiscard]] bool contended(const Lane& lane, const TuningResult& before) const {
+    if (!before.profile) return true;
+    const auto winner = lane.search.cost(before.profile->configuration);
+    for (const std::string& text : lane.search.tried()) {
+      const auto cost = lane.search.cost(text);
+      const bool fresh = !tried_[lane.index].contains(text);
+      if (fresh && cost && (!winner || *cost < *winner * std::exp(kPromising))) return true;
+    }
+    return false;
+  }
+
+  /// A visit that leaves everything as it was.
+  TuningResult give_up(Lane& lane) {
+    tried_[lane.index].merge(lane.search.tried());
+    TuningResult result = lane.search.result();
+    learn(lane.search, result);
+    reporter_.finished(lane.index, result);
+    return result;
   }
 
   /// Microseconds per sample that are near enough to the physical floor.
@@ -231,14 +329,16 @@ class Run {
     if (!lane.visit.search) return false;
     lane.screening = lane.slice.part(kScreeningShare, 1.0);
     lane.screening->satisfied_by({.without_gain = options_.patience, .good_enough = good_enough(lane.visit.problem)});
-    lane.order = strategy_.make(lane.search.configurations(), options_.seed);
+    lane.order = strategy_.make(
+        {.configurations = lane.search.configurations(), .seed = options_.seed, .expected = std::move(lane.expected)});
     return lane.search.screen(*lane.order, *lane.screening, ahead, turn_);
   }
 
-  TuningResult visit(std::size_t index, const Visit& visit, const std::vector<Configuration>& hints, const Pass& pass,
-                     StopCondition& stop) {
+  /// `first`: what is tried first; hints(), if nothing is said.
+  TuningResult visit(std::size_t index, const Visit& visit, const std::optional<std::vector<Configuration>>& first,
+                     const Pass& pass, StopCondition& stop) {
     Lane lane(*this, index, visit, pass, stop.part(1.0, 1.0));
-    lane.search.begin(hints);
+    lane.search.begin(first ? *first : hints(lane));
     while (advance(lane, batches_ahead(1))) {
     }
     return finish(lane);
@@ -279,6 +379,7 @@ class Run {
   Reporter reporter_;
   Journal journal_;
   Coverage coverage_;
+  Transfer transfer_;
   std::map<Problem, std::int64_t> visits_;            ///< so far
   std::vector<std::set<std::string>> tried_;          ///< canonical texts, by place in the agenda
   std::vector<std::optional<TuningResult>> results_;  ///< likewise; nothing where the run did not get to

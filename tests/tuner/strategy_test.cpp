@@ -24,7 +24,7 @@ double cost(std::size_t configuration) { return static_cast<double>((configurati
 /// Everything a strategy proposes, observing now and then.
 std::vector<std::size_t> path(const StrategyEntry& entry, const std::vector<Configuration>& list, std::uint64_t seed,
                               const std::set<std::size_t>& known) {
-  const auto strategy = entry.make(list, seed);
+  const auto strategy = entry.make({.configurations = list, .seed = seed});
   for (const std::size_t index : known) strategy->observe(index, {.status = Status::unverified, .cost = cost(index)});
   std::mt19937_64 random(seed);
   std::vector<std::size_t> proposed;
@@ -85,14 +85,14 @@ TEST_CASE("a strategy that is told what was observed goes on where that search w
   };
   for (const StrategyEntry& entry : strategies()) {
     CAPTURE(entry.name);
-    const auto first = entry.make(list, 3);
+    const auto first = entry.make({.configurations = list, .seed = 3});
     std::vector<std::size_t> whole;
     for (int i = 0; i < 80; ++i) {
       whole.push_back(first->next(1).at(0));
       first->observe(whole.back(), outcome(whole.back()));
     }
     for (const std::size_t known : {1U, 4U, 11U, 50U}) {
-      const auto second = entry.make(list, 3);
+      const auto second = entry.make({.configurations = list, .seed = 3});
       for (std::size_t i = 0; i < known; ++i) second->observe(whole[i], outcome(whole[i]));
       std::vector<std::size_t> rest(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(known));
       while (rest.size() < whole.size()) {

@@ -34,7 +34,7 @@ Search search(const RecordedSpace& space, double optimum, const StrategyEntry& e
               const std::vector<std::int64_t>& marks, std::uint64_t seed) {
   const double start = processor_seconds();
   Search result;
-  const auto strategy = entry.make(space.configurations, seed);
+  const auto strategy = entry.make({.configurations = space.configurations, .seed = seed});
   double best = std::numeric_limits<double>::infinity();
   std::int64_t evaluations = 0;
   for (const std::int64_t mark : marks) {

@@ -6,8 +6,8 @@
 
 namespace heddle {
 
-std::unique_ptr<Strategy> make_exhaustive(const std::vector<Configuration>& configurations, std::uint64_t) {
-  std::vector<std::size_t> order(configurations.size());
+std::unique_ptr<Strategy> make_exhaustive(const SearchTask& task) {
+  std::vector<std::size_t> order(task.configurations.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   return std::make_unique<FixedOrder>(std::move(order));
 }

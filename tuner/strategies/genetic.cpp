@@ -46,8 +46,6 @@ class Genetic final : public Searcher {
 
 std::unique_ptr<Searcher> genetic_searcher(const EncodedSpace&) { return std::make_unique<Genetic>(); }
 
-std::unique_ptr<Strategy> make_genetic(const std::vector<Configuration>& configurations, std::uint64_t seed) {
-  return search_with(configurations, seed, genetic_searcher);
-}
+std::unique_ptr<Strategy> make_genetic(const SearchTask& task) { return search_with(task, genetic_searcher); }
 
 }  // namespace heddle

@@ -41,8 +41,6 @@ class LocalSearch final : public Searcher {
 
 std::unique_ptr<Searcher> local_searcher(const EncodedSpace&) { return std::make_unique<LocalSearch>(); }
 
-std::unique_ptr<Strategy> make_local_search(const std::vector<Configuration>& configurations, std::uint64_t seed) {
-  return search_with(configurations, seed, local_searcher);
-}
+std::unique_ptr<Strategy> make_local_search(const SearchTask& task) { return search_with(task, local_searcher); }
 
 }  // namespace heddle

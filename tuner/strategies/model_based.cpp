@@ -136,8 +136,11 @@ class ModelBased final : public Searcher {
     double mean = 0.0;
     double deviation = 1.0;
   };
-  /// A logarithm of a logarithm: how slow the slow ones are matters little; the fastest is at 0. What failed counts as
-  /// one of the slowest.
+  /// How slow the slow ones are matters little.
+  static double flattened(double log_ratio) { return log_ratio > 0.0 ? std::log1p(log_ratio) : log_ratio; }
+
+  /// A logarithm of a logarithm; the fastest is at 0. What failed counts as one of the slowest. Less what other
+  /// problems make expect: that is the mean of the process, and what it learns is the difference.
   [[nodiscard]] ScaledCosts scaled_costs(const Knowledge& known) const {
     const auto fastest = known.fastest(1);
     if (fastest.empty()) return {.at = std::vector<double>(points_.size(), 0.0)};
@@ -145,7 +148,7 @@ class ModelBased final : public Searcher {
     const double best = known.cost(fastest.front());
     std::vector<double> worked;
     for (const std::size_t point : points_) {
-      costs.push_back(std::log1p(std::log(known.cost(point) / best)));
+      costs.push_back(flattened(std::log(known.cost(point) / best)));
       if (std::isfinite(costs.back())) worked.push_back(costs.back());
     }
     double slow = 0.0;
@@ -157,8 +160,10 @@ class ModelBased final : public Searcher {
     double mean = 0.0;
     double square = 0.0;
     const auto count = static_cast<double>(costs.size());
-    for (double& cost : costs) {
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      double& cost = costs[i];
       if (!std::isfinite(cost)) cost = slow;
+      cost -= flattened(known.expected(points_[i]));
       mean += cost / count;
     }
     for (const double cost : costs) square += (cost - mean) * (cost - mean) / count;
@@ -184,7 +189,10 @@ class ModelBased final : public Searcher {
                       .working = {}};
     const auto mean = static_cast<float>(costs.mean);
     const auto scale = static_cast<float>(1.0 / costs.deviation);
-    for (std::size_t c = 0; c < size; ++c) forecast.cost[c] = scale * (costs_.at[c] - mean * ones_.at[c]);
+    for (std::size_t c = 0; c < size; ++c) {
+      const auto expected = static_cast<float>(flattened(known.expected(model_.candidates()[c])));
+      forecast.cost[c] = scale * (expected + costs_.at[c] - mean * ones_.at[c]);
+    }
     for (std::size_t i = 0; i < points_.size(); ++i) {
       const double white = (costs_.white[i] - costs.mean * ones_.white[i]) / costs.deviation;
       forecast.amplitude += white * white;
@@ -304,8 +312,6 @@ class ModelBased final : public Searcher {
 
 std::unique_ptr<Searcher> model_searcher(const EncodedSpace& space) { return std::make_unique<ModelBased>(space); }
 
-std::unique_ptr<Strategy> make_model_based(const std::vector<Configuration>& configurations, std::uint64_t seed) {
-  return search_with(configurations, seed, model_searcher);
-}
+std::unique_ptr<Strategy> make_model_based(const SearchTask& task) { return search_with(task, model_searcher); }
 
 }  // namespace heddle

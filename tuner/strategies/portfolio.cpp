@@ -75,8 +75,6 @@ std::unique_ptr<Searcher> portfolio_searcher(const EncodedSpace& space) { return
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_portfolio(const std::vector<Configuration>& configurations, std::uint64_t seed) {
-  return search_with(configurations, seed, portfolio_searcher);
-}
+std::unique_ptr<Strategy> make_portfolio(const SearchTask& task) { return search_with(task, portfolio_searcher); }
 
 }  // namespace heddle

@@ -22,8 +22,8 @@ std::vector<std::size_t> random_order(const std::vector<Configuration>& configur
   return order;
 }
 
-std::unique_ptr<Strategy> make_random(const std::vector<Configuration>& configurations, std::uint64_t seed) {
-  return std::make_unique<FixedOrder>(random_order(configurations, seed));
+std::unique_ptr<Strategy> make_random(const SearchTask& task) {
+  return std::make_unique<FixedOrder>(random_order(task.configurations, task.seed));
 }
 
 }  // namespace heddle

@@ -6,13 +6,14 @@
 
 namespace heddle {
 
-Knowledge::Knowledge(const std::vector<Configuration>& configurations, std::uint64_t seed)
-    : space_(configurations),
-      seed_(seed),
-      order_(random_order(configurations, seed)),
-      open_(configurations.size(), true),
-      observed_(configurations.size(), false),
-      costs_(configurations.size(), kFailed) {}
+Knowledge::Knowledge(const SearchTask& task)
+    : space_(task.configurations),
+      seed_(task.seed),
+      expected_(task.expected),
+      order_(random_order(task.configurations, task.seed)),
+      open_(task.configurations.size(), true),
+      observed_(task.configurations.size(), false),
+      costs_(task.configurations.size(), kFailed) {}
 
 std::vector<std::size_t> Knowledge::fastest(std::size_t count) const {
   return {ranking_.begin(), ranking_.begin() + static_cast<std::ptrdiff_t>(std::min(count, ranking_.size()))};
@@ -47,8 +48,7 @@ namespace {
 
 class SearcherStrategy final : public Strategy {
  public:
-  SearcherStrategy(const std::vector<Configuration>& configurations, std::uint64_t seed, MakeSearcher make)
-      : known_(configurations, seed), searcher_(make(known_.space())) {}
+  SearcherStrategy(const SearchTask& task, MakeSearcher make) : known_(task), searcher_(make(known_.space())) {}
   SearcherStrategy(const SearcherStrategy&) = delete;  // the searcher refers to what is known
   SearcherStrategy& operator=(const SearcherStrategy&) = delete;
 
@@ -75,9 +75,8 @@ class SearcherStrategy final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> search_with(const std::vector<Configuration>& configurations, std::uint64_t seed,
-                                      MakeSearcher make) {
-  return std::make_unique<SearcherStrategy>(configurations, seed, make);
+std::unique_ptr<Strategy> search_with(const SearchTask& task, MakeSearcher make) {
+  return std::make_unique<SearcherStrategy>(task, make);
 }
 
 }  // namespace heddle

@@ -18,11 +18,15 @@ class Knowledge {
  public:
   static constexpr double kFailed = std::numeric_limits<double>::infinity();
 
-  Knowledge(const std::vector<Configuration>& configurations, std::uint64_t seed);
+  explicit Knowledge(const SearchTask& task);
 
   [[nodiscard]] const EncodedSpace& space() const noexcept { return space_; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
   [[nodiscard]] std::size_t size() const noexcept { return space_.size(); }
+  /// As SearchTask::expected; 0 if nothing is.
+  [[nodiscard]] double expected(std::size_t configuration) const {
+    return expected_.empty() ? 0.0 : static_cast<double>(expected_[configuration]);
+  }
 
   /// What was observed, in that order, each once.
   [[nodiscard]] const std::vector<std::size_t>& history() const noexcept { return history_; }
@@ -48,6 +52,7 @@ class Knowledge {
  private:
   EncodedSpace space_;
   std::uint64_t seed_;
+  std::vector<float> expected_;
   std::vector<std::size_t> order_;      // random
   mutable std::size_t first_open_ = 0;  // in order_
   std::vector<bool> open_, observed_;
@@ -75,7 +80,6 @@ using MakeSearcher = std::unique_ptr<Searcher> (*)(const EncodedSpace& space);
 [[nodiscard]] std::unique_ptr<Searcher> model_searcher(const EncodedSpace& space);
 
 /// The strategy that one searcher makes.
-[[nodiscard]] std::unique_ptr<Strategy> search_with(const std::vector<Configuration>& configurations,
-                                                    std::uint64_t seed, MakeSearcher make);
+[[nodiscard]] std::unique_ptr<Strategy> search_with(const SearchTask& task, MakeSearcher make);
 
 }  // namespace heddle

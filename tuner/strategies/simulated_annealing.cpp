@@ -54,9 +54,8 @@ class SimulatedAnnealing final : public Searcher {
 
 std::unique_ptr<Searcher> annealing_searcher(const EncodedSpace&) { return std::make_unique<SimulatedAnnealing>(); }
 
-std::unique_ptr<Strategy> make_simulated_annealing(const std::vector<Configuration>& configurations,
-                                                   std::uint64_t seed) {
-  return search_with(configurations, seed, annealing_searcher);
+std::unique_ptr<Strategy> make_simulated_annealing(const SearchTask& task) {
+  return search_with(task, annealing_searcher);
 }
 
 }  // namespace heddle

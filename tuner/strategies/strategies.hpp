@@ -9,13 +9,12 @@
 
 namespace heddle {
 
-std::unique_ptr<Strategy> make_portfolio(const std::vector<Configuration>& configurations, std::uint64_t seed);
-std::unique_ptr<Strategy> make_model_based(const std::vector<Configuration>& configurations, std::uint64_t seed);
-std::unique_ptr<Strategy> make_local_search(const std::vector<Configuration>& configurations, std::uint64_t seed);
-std::unique_ptr<Strategy> make_simulated_annealing(const std::vector<Configuration>& configurations,
-                                                   std::uint64_t seed);
-std::unique_ptr<Strategy> make_genetic(const std::vector<Configuration>& configurations, std::uint64_t seed);
-std::unique_ptr<Strategy> make_exhaustive(const std::vector<Configuration>& configurations, std::uint64_t seed);
-std::unique_ptr<Strategy> make_random(const std::vector<Configuration>& configurations, std::uint64_t seed);
+std::unique_ptr<Strategy> make_portfolio(const SearchTask& task);
+std::unique_ptr<Strategy> make_model_based(const SearchTask& task);
+std::unique_ptr<Strategy> make_local_search(const SearchTask& task);
+std::unique_ptr<Strategy> make_simulated_annealing(const SearchTask& task);
+std::unique_ptr<Strategy> make_genetic(const SearchTask& task);
+std::unique_ptr<Strategy> make_exhaustive(const SearchTask& task);
+std::unique_ptr<Strategy> make_random(const SearchTask& task);
 
 }  // namespace heddle

@@ -1,0 +1,136 @@
+#include "heddle/tuner/transfer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+
+using namespace heddle;
+
+namespace {
+
+const std::vector<Axis> axes{{.name = "size", .weight = 1.0, .maximum = 1 << 20}};
+
+Problem sized(std::int64_t size) { return Problem({{.name = "size", .value = size}}); }
+
+std::vector<Configuration> space() {
+  std::vector<Configuration> all;
+  for (const char* scheme : {"narrow", "wide"}) {
+    for (std::int64_t threads = 32; threads <= 1024; threads *= 2) {
+      for (std::int64_t work = 1; work <= 16; work *= 2) {
+        for (const std::int64_t vector : {1, 2, 4}) {
+          std::vector<Configuration::Entry> entries{
+              {"scheme", std::string(scheme)}, {"threads", threads}, {"work", work}, {"vector", vector}};
+          if (std::string(scheme) == "wide") entries.emplace_back("depth", std::int64_t{2});
+          all.emplace_back(entries);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+/// What is best moves with the size: more threads for larger ones, and the wide scheme from 512 on.
+double cost(const Configuration& configuration, const Problem& problem) {
+  const double size = std::log2(static_cast<double>(problem.at("size")));
+  const double threads = std::log2(static_cast<double>(configuration.number("threads")));
+  const double work = std::log2(static_cast<double>(configuration.number("work")));
+  const double vector = static_cast<double>(configuration.number("vector"));
+  const double wide = configuration.word("scheme") == "wide" ? 0.1 * (9.0 - size) : 0.0;
+  return std::exp2(size) *
+         (1.0 + 0.1 * std::abs(threads + work - size) + 0.03 * std::abs(work - 2.0) + 0.05 / vector + wide);
+}
+
+/// Loss of the best of the first `count` of an order.
+double loss(const std::vector<Configuration>& all, const std::vector<float>& order, std::size_t count,
+            const Problem& problem) {
+  std::vector<std::size_t> index(all.size());
+  for (std::size_t i = 0; i < index.size(); ++i) index[i] = i;
+  std::stable_sort(index.begin(), index.end(), [&](std::size_t a, std::size_t b) { return order[a] < order[b]; });
+  double best = std::numeric_limits<double>::infinity();
+  double found = best;
+  for (const Configuration& each : all) best = std::min(best, cost(each, problem));
+  for (std::size_t i = 0; i < count; ++i) found = std::min(found, cost(all[index[i]], problem));
+  return found / best - 1.0;
+}
+
+Transfer taught(std::uint64_t seed, std::size_t trials) {
+  Transfer transfer(axes);
+  std::mt19937_64 random(seed);
+  const auto all = space();
+  for (std::int64_t size = 64; size <= 4096; size *= 4) {
+    Transfer::Costs costs;
+    for (std::size_t i = 0; i < trials; ++i) {
+      const Configuration& each = all[random() % all.size()];
+      costs.emplace_back(each, cost(each, sized(size)));
+    }
+    transfer.learn(sized(size), costs);
+  }
+  return transfer;
+}
+
+}  // namespace
+
+TEST_CASE("what is fast at a size in between is expected from what was measured around it") {
+  const auto all = space();
+  double mean = 0.0, of_random = 0.0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Transfer transfer = taught(seed, 24);
+    for (const std::int64_t size : {128, 512, 2048}) {
+      const auto expected = transfer.expected(sized(size), all);
+      REQUIRE(expected.size() == all.size());
+      mean += loss(all, expected, 5, sized(size)) / 60.0;
+      std::mt19937_64 random(seed);
+      std::vector<float> shuffled;
+      for (std::size_t i = 0; i < all.size(); ++i) shuffled.push_back(static_cast<float>(random() >> 40));
+      of_random += loss(all, shuffled, 5, sized(size)) / 60.0;
+    }
+  }
+  CHECK(mean < 0.03);
+  CHECK(mean < 0.3 * of_random);
+}
+
+TEST_CASE("what was measured at the problem itself counts most") {
+  const auto all = space();
+  Transfer transfer = taught(1, 24);
+  Transfer::Costs costs;
+  // The other way round than what the other problems say.
+  const auto contrary = [](const Configuration& c) { return 0.08 * (10.0 - std::log2(c.number("threads"))); };
+  for (std::size_t i = 0; i < all.size(); i += 2) costs.emplace_back(all[i], std::exp(contrary(all[i])));
+  transfer.learn(sized(500), costs);
+  const auto expected = transfer.expected(sized(500), all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(std::abs(static_cast<double>(expected[i]) - contrary(all[i])) < 0.1);
+  }
+}
+
+TEST_CASE("the last cost of a configuration counts, in any unit, and too little says nothing") {
+  const auto all = space();
+  Transfer transfer(axes);
+  CHECK(transfer.expected(sized(64), all).empty());
+  transfer.learn(sized(64), {});
+  transfer.learn(sized(64), {{all[0], 1.0}, {all[1], 2.0}});
+  CHECK(transfer.expected(sized(64), all).empty());
+
+  Transfer direct(axes), corrected(axes);
+  Transfer::Costs costs, wrong, thousandfold;
+  for (std::size_t i = 0; i < 40; ++i) {
+    const Configuration& each = all[i * 7 % all.size()];
+    costs.emplace_back(each, cost(each, sized(64)));
+    wrong.emplace_back(each, static_cast<double>(40 - i));
+    thousandfold.emplace_back(each, 1000.0 * costs.back().second);
+  }
+  direct.learn(sized(64), costs);
+  corrected.learn(sized(64), wrong);
+  corrected.learn(sized(64), thousandfold);
+  const auto expected = direct.expected(sized(100), all);
+  const auto same = corrected.expected(sized(100), all);
+  REQUIRE(expected.size() == same.size());
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(std::abs(expected[i] - same[i]) < 1e-4F);
+  CHECK(direct.expected(sized(100), all) == expected);
+  CHECK(direct.expected(sized(100), {}).empty());
+}

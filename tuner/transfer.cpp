@@ -1,0 +1,177 @@
+#include "heddle/tuner/transfer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <numbers>
+#include <string>
+#include <variant>
+
+#include "heddle/kernels/lapack.hpp"
+
+namespace heddle {
+
+namespace {
+
+// Leaving out one problem of a tuned grid at a time (docs/performance.md), all of these may be twice or half as large
+// without much of a difference.
+constexpr std::size_t kNearest = 16;  // problems that take part
+constexpr std::size_t kFewest = 8;    // measurements that say anything
+constexpr double kOtherWord = 0.6;    // correlation of configurations that differ in one word
+constexpr double kPerOctave = 0.3;    // inverse length: of parameters, and of sizes of weight 1
+constexpr double kNoise = 0.01;       // variance relative to the prior's
+constexpr double kSlow = 0.5;         // a larger loss says no more than this one
+
+double matern(double distance) {
+  const double r = std::numbers::sqrt3 * distance;
+  return (1.0 + r) * std::exp(-r);
+}
+
+/// Of two values of a parameter.
+double likeness(const Value& a, const Value& b) {
+  const auto* x = std::get_if<std::int64_t>(&a);
+  const auto* y = std::get_if<std::int64_t>(&b);
+  if (a == b) return 1.0;
+  if (x == nullptr || y == nullptr || *x <= 0 || *y <= 0) return kOtherWord;
+  return matern(kPerOctave * std::abs(std::log2(static_cast<double>(*x) / static_cast<double>(*y))));
+}
+
+double likeness(const Problem& a, const Problem& b, const std::vector<Axis>& axes) {
+  double product = 1.0;
+  for (const Axis& axis : axes) {
+    const double octaves = std::log2(static_cast<double>(a.at(axis.name)) / static_cast<double>(b.at(axis.name)));
+    product *= matern(kPerOctave * std::sqrt(axis.weight) * std::abs(octaves));
+  }
+  return product;
+}
+
+/// Configurations as numbers, one for each value of each parameter; 0 where the parameter has no meaning.
+class Codes {
+ public:
+  /// Returns the number of the configuration.
+  std::size_t add(const Configuration& configuration) {
+    for (Column& column : columns_) column.code.push_back(0);
+    for (const auto& [name, value] : configuration.entries()) {
+      const auto [at, fresh] = place_.emplace(name, columns_.size());
+      if (fresh) columns_.push_back({.values = {}, .code = std::vector<std::uint8_t>(size_ + 1, 0), .table = {}});
+      Column& column = columns_[at->second];
+      auto found = std::find(column.values.begin(), column.values.end(), value);
+      if (found == column.values.end()) found = column.values.insert(column.values.end(), value);
+      column.code.back() = static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(255, found - column.values.begin() + 1));
+    }
+    return size_++;
+  }
+
+  /// likeness() of `point` and the `count` configurations from `first` on, times `scale`.
+  void likenesses(std::size_t point, double scale, std::size_t first, std::size_t count, std::vector<float>& product) {
+    product.assign(count, static_cast<float>(scale));
+    for (Column& column : columns_) {
+      const std::vector<float>& row = column.row(column.code[point]);
+      const std::uint8_t* other = column.code.data() + first;
+      for (std::size_t i = 0; i < count; ++i) product[i] *= row[other[i]];
+    }
+  }
+
+ private:
+  struct Column {
+    std::vector<Value> values;
+    std::vector<std::uint8_t> code;         // by configuration
+    std::vector<std::vector<float>> table;  // [code][code], once it is needed
+
+    const std::vector<float>& row(std::uint8_t code_of_point) {
+      if (table.empty()) {
+        const std::size_t codes = std::min<std::size_t>(values.size(), 255) + 1;
+        table.assign(codes, std::vector<float>(codes, static_cast<float>(kOtherWord)));
+        table[0][0] = 1.0F;
+        for (std::size_t a = 1; a < codes; ++a) {
+          for (std::size_t b = 1; b < codes; ++b)
+            table[a][b] = static_cast<float>(likeness(values[a - 1], values[b - 1]));
+        }
+      }
+      return table[code_of_point];
+    }
+  };
+  std::size_t size_ = 0;
+  std::map<std::string, std::size_t> place_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace
+
+void Transfer::learn(const Problem& problem, const Costs& costs) {
+  if (costs.empty()) return;
+  auto lesson = std::find_if(lessons_.begin(), lessons_.end(), [&](const Lesson& l) { return l.problem == problem; });
+  if (lesson == lessons_.end()) lesson = lessons_.insert(lessons_.end(), {.problem = problem, .costs = {}});
+  Costs& known = lesson->costs;
+  for (const auto& [configuration, cost] : costs) {
+    std::erase_if(known, [&](const auto& entry) { return entry.first == configuration; });
+    known.emplace_back(configuration, cost);
+  }
+}
+
+std::vector<float> Transfer::expected(const Problem& problem, const std::vector<Configuration>& configurations) const {
+  std::vector<const Lesson*> nearest;
+  for (const Lesson& lesson : lessons_) nearest.push_back(&lesson);
+  std::stable_sort(nearest.begin(), nearest.end(), [&](const Lesson* a, const Lesson* b) {
+    return distance(a->problem, problem, axes_) < distance(b->problem, problem, axes_);
+  });
+  nearest.resize(std::min(nearest.size(), kNearest));
+
+  Codes codes;
+  std::vector<double> losses;
+  std::vector<std::size_t> lesson_of;
+  for (std::size_t l = 0; l < nearest.size(); ++l) {
+    const Costs& costs = nearest[l]->costs;
+    const auto cheaper = [](const auto& a, const auto& b) { return a.second < b.second; };
+    const double fastest = std::min_element(costs.begin(), costs.end(), cheaper)->second;
+    for (const auto& [configuration, cost] : costs) {
+      codes.add(configuration);
+      losses.push_back(std::min(kSlow, std::log(cost / fastest)));
+      lesson_of.push_back(l);
+    }
+  }
+  const std::size_t points = losses.size();
+  if (points < kFewest) return {};
+  for (const Configuration& configuration : configurations) codes.add(configuration);
+
+  std::vector<double> between(nearest.size() * nearest.size());
+  for (std::size_t a = 0; a < nearest.size(); ++a) {
+    for (std::size_t b = 0; b < nearest.size(); ++b) {
+      between[a * nearest.size() + b] = likeness(nearest[a]->problem, nearest[b]->problem, axes_);
+    }
+  }
+  std::vector<double> covariance(points * points);
+  std::vector<float> row;
+  for (std::size_t i = 0; i < points; ++i) {
+    codes.likenesses(i, 1.0, 0, points, row);
+    for (std::size_t j = 0; j < points; ++j) {
+      covariance[i * points + j] = row[j] * between[lesson_of[i] * nearest.size() + lesson_of[j]];
+    }
+    covariance[i * points + i] += kNoise;
+  }
+  // The mean is the one that makes the losses likeliest: 1' K^-1 losses / 1' K^-1 1.
+  std::vector<double> right(2 * points, 1.0);
+  std::copy(losses.begin(), losses.end(), right.begin());
+  const OneThread one_thread;
+  const auto n = static_cast<lapack_int>(points);
+  if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', n, 2, covariance.data(), n, right.data(), n) != 0) return {};
+  double of_losses = 0.0, of_ones = 0.0;
+  for (std::size_t i = 0; i < points; ++i) {
+    of_losses += right[i];
+    of_ones += right[points + i];
+  }
+  const double mean = of_losses / of_ones;
+
+  std::vector<float> result(configurations.size(), static_cast<float>(mean));
+  for (std::size_t i = 0; i < points; ++i) {
+    const double weight = right[i] - mean * right[points + i];
+    const double scale = weight * likeness(nearest[lesson_of[i]]->problem, problem, axes_);
+    codes.likenesses(i, scale, points, configurations.size(), row);
+    for (std::size_t c = 0; c < row.size(); ++c) result[c] += row[c];
+  }
+  return result;
+}
+
+}  // namespace heddle
