@@ -49,6 +49,28 @@ std::vector<Problem> problems(const KernelFamily& family, bool large) {
   return all;
 }
 
+/// Paths through a kernel that neither a value of a parameter nor the problems above lead to.
+struct Path {
+  const char* family;
+  std::int64_t rules, dim, outputs;
+  const char* configuration;
+};
+
+/// The exchange of the grid scheme, kernels/sonfin/cuda/exchange_sums.cuh. Packets of a record: 10 of 26 outputs, 14 of
+/// 40, 34 of 100.
+const std::vector<Path> kPaths{
+    // 16, 8, 4 lanes take one.
+    {"sonfin-train", 33, 17, 26, "block_size=256 threads_per_rule=32 vector=1"},
+    {"sonfin-train", 33, 17, 26, "block_size=128 threads_per_rule=32 vector=1"},
+    {"sonfin-train", 33, 17, 26, "block_size=64 threads_per_rule=32 vector=1"},
+    // More blocks than 2 lanes await at a time; where the parameters leave few registers, that is fewer.
+    {"sonfin-train", 19, 17, 40, "block_size=32 threads_per_rule=32 vector=1"},
+    {"sonfin-train", 9, 1025, 26, "block_size=32 threads_per_rule=32 vector=4"},
+    // Fewer lanes than warps; more packets than threads, and more blocks than one lane awaits at a time.
+    {"sonfin-train", 33, 17, 100, "block_size=256 threads_per_rule=32 vector=1"},
+    {"sonfin-train", 9, 17, 100, "block_size=32 threads_per_rule=32 vector=1"},
+};
+
 struct Threads {
   std::int64_t most = 0;  ///< in one launch
   std::int64_t all = 0;
@@ -192,6 +214,18 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
       add(draw.first(others, problem, sample.drawn));
     }
     for (Case& corner : draw.corners()) all.push_back(std::move(corner));
+    for (const Path& path : kPaths) {
+      if (family->name() != path.family || device.backend == "cpu") continue;
+      const Problem problem =
+          family->awkward_problem().with("rules", path.rules).with("dim", path.dim).with("outputs", path.outputs);
+      Configuration configuration =
+          space.parse(std::string("scheme=grid coarsen_count=1 storage=registers ") + path.configuration);
+      if (space.violated(configuration, problem)) {  // a GPU of few multiprocessors
+        CHECK_MESSAGE(device.backend != "emulator", problem.text() << ": " << configuration.text());
+        continue;
+      }
+      all.push_back({family, problem, std::move(configuration)});
+    }
   }
   if (!sample.except.empty()) {
     std::erase_if(all,

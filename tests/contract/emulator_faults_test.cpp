@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,7 +23,8 @@ struct Fault {
   const char* file;                 ///< the end of its name
   const char* find;
   const char* replace;
-  const char* finding;  ///< part of what has to be said
+  const char* finding;                             ///< part of what has to be said
+  std::map<std::string, std::int64_t> sizes = {};  ///< other than the awkward problem's
 };
 
 const std::vector<Fault> kFaults{
@@ -101,9 +103,49 @@ const std::vector<Fault> kFaults{
      "sonfin-train",
      {"scheme=grid"},
      "exchange_sums.cuh",
-     "if (lane() < kReplicas) post",
-     "if (lane() < kReplicas && blockIdx.x != 0) post",
+     "if (replica < kReplicas && is_there(column)) post",
+     "if (replica < kReplicas && is_there(column) && blockIdx.x != 0) post",
      "deadlock"},
+    {"packets of further blocks left out",
+     "sonfin-train",
+     {"scheme=grid", "block_size=32", "threads_per_rule=32"},
+     "exchange_sums.cuh",
+     "first += kTogether) {",
+     "first += 2 * kTogether) {",
+     "wrong result",
+     {{"rules", 9}, {"outputs", 100}}},
+    {"packets of a column that is not there",
+     "sonfin-train",
+     {"scheme=grid", "block_size=32", "threads_per_rule=32"},
+     "exchange_sums.cuh",
+     "return kColumnLanes == kWarp || column < kColumns;",
+     "return true;",
+     "",
+     {{"rules", 9}, {"outputs", 26}}},
+    {"a largest value that is added up",
+     "sonfin-train",
+     {"scheme=grid", "block_size=32", "threads_per_rule=32"},
+     "exchange_sums.cuh",
+     "column == 0 ? fmaxf(b, other) : b + other",
+     "b + other",
+     "",
+     {{"rules", 9}, {"outputs", 26}}},
+    {"columns beyond the threads of a block left out",
+     "sonfin-train",
+     {"scheme=grid", "block_size=32", "threads_per_rule=32"},
+     "exchange_sums.cuh",
+     "column < kColumns; column += kGroups",
+     "column < kGroups; column += kGroups",
+     "nobody wrote",
+     {{"rules", 9}, {"outputs", 100}}},
+    {"records beyond the lanes of a column left out",
+     "sonfin-train",
+     {"scheme=grid", "block_size=64", "threads_per_rule=32"},
+     "exchange_sums.cuh",
+     "record < kWarps; record += kColumnLanes",
+     "record < 0; record += kColumnLanes",
+     "wrong result",
+     {{"rules", 9}, {"outputs", 100}}},
     {"packets that nobody emptied",
      "sonfin-train",
      {"scheme=grid"},
@@ -173,11 +215,12 @@ Configuration configuration_with(const KernelFamily& family, const Problem& prob
 }
 
 /// What is wrong; empty if nothing is.
-std::string complaint(const KernelFamily& family, const TemplateSource& source, const std::vector<std::string>& values,
-                      std::uint64_t order) {
+std::string complaint(const Fault& fault, const TemplateSource& source, std::uint64_t order) {
   const auto device = open_emulator({.order = order});
-  const Problem problem = family.awkward_problem();
-  const Configuration configuration = configuration_with(family, problem, device->identity(), values);
+  const KernelFamily& family = heddle::family(fault.family);
+  Problem problem = family.awkward_problem();
+  for (const auto& [name, size] : fault.sizes) problem = problem.with(name, size);
+  const Configuration configuration = configuration_with(family, problem, device->identity(), fault.values);
   INFO(configuration.text());
   const Trial trial =
       family.trial(configuration, problem, device->identity(), kSamples, Purpose::verification, 1 + order);
@@ -210,11 +253,11 @@ TEST_CASE("emulator: faults planted in the families' templates are found") {
   std::set<std::string> sound;
   for (const Fault& fault : kFaults) {
     INFO(std::string(fault.name));
-    const KernelFamily& family = heddle::family(fault.family);
-    const TemplateSource& source = family.source("emulator");
+    const TemplateSource& source = family(fault.family).source("emulator");
     std::string key = fault.family;
     for (const std::string& value : fault.values) key += ' ' + value;
-    if (sound.insert(key).second) CHECK(complaint(family, source, fault.values, 1) == "");
+    for (const auto& [name, size] : fault.sizes) key += ' ' + name + '=' + std::to_string(size);
+    if (sound.insert(key).second) CHECK(complaint(fault, source, 1) == "");
 
     std::vector<SourceFile> files = source.files();
     std::string text;
@@ -229,7 +272,7 @@ TEST_CASE("emulator: faults planted in the families' templates are found") {
     REQUIRE(!text.empty());
     std::string found;
     for (const std::uint64_t order : {1, 0, 2}) {
-      found = complaint(family, TemplateSource(files), fault.values, order);
+      found = complaint(fault, TemplateSource(files), order);
       if (!found.empty()) break;
     }
     CHECK_MESSAGE(!found.empty(), "not found");

@@ -35,6 +35,10 @@ class Cells {
   static constexpr int kCells = Rules * Packs;
   static constexpr int kSharedWords =
       Block * Vector * kCells * ((kCentresInRegisters ? 0 : 1) + (kWidthsInRegisters ? 0 : 1));
+  /// Registers of a thread for the parameters and, if they are in registers too, two rows.
+  static constexpr int kRegisterWords =
+      Vector * kCells * ((kCentresInRegisters ? 1 : 0) + (kWidthsInRegisters ? 1 : 0)) +
+      (Storage == kRegisters ? 2 * Vector * Packs : 0);
 
   /// Rows of inputs: this thread's share in registers, if the parameters are there too; else whole, in shared memory.
   static constexpr bool kRowsInRegisters = Storage == kRegisters;

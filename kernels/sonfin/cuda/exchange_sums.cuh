@@ -17,10 +17,12 @@
 namespace heddle::sonfin {
 
 constexpr int kBlockLink = 0, kClusterLink = 1, kGridLink = 2;
-/// Packets of one column that a lane waits for at a time: 32 times this many blocks, at most.
-constexpr int kPacketsPerLane = 6;
 /// Every packet is posted this often, so that not all blocks poll the same lines of the L2 cache.
 constexpr int kReplicas = 8;
+
+/// Registers beside parameters, rows and sums from which on ptxas (13.0) does not spill if a thread awaits eight
+/// packets instead of four.
+constexpr int kRoomy = 125;
 
 constexpr int power_of_two_from(int value) {
   int power = 1;
@@ -28,7 +30,16 @@ constexpr int power_of_two_from(int value) {
   return power;
 }
 
-template <int Block, int Outputs, int Link>
+/// Threads for each of `parts` in a block of `threads`: the largest power of two up to a warp of which there are
+/// enough, or one.
+constexpr int lanes_for(int parts, int threads) {
+  int lanes = kWarp;
+  while (lanes > 1 && threads / lanes < parts) lanes /= 2;
+  return lanes;
+}
+
+/// `Room`: registers that parameters, rows and what belongs to a rule leave to a thread.
+template <int Block, int Outputs, int Link, int Room>
 class ExchangeSums {
  public:
   static constexpr int kWarps = Block / kWarp;
@@ -121,6 +132,13 @@ class ExchangeSums {
 
  private:
   static constexpr int kColumns = (2 + Outputs + 2) / 3;  ///< packets of a record
+  /// Neighbouring lanes that take a column together: the most with which every column has its own, so that all packets
+  /// travel at once; one, if the block has too few for that too.
+  static constexpr int kColumnLanes = lanes_for(kColumns, Block);
+  /// Packets of a column that a lane waits for at a time, 6 registers each, and that all its lanes do: enough for a GPU
+  /// if they are a warp; if they are half of one and have registers for it, enough for 128 blocks.
+  static constexpr int kPacketsPerLane = kColumnLanes == kWarp ? 6 : Room >= kRoomy ? 8 : 4;
+  static constexpr int kTogether = kPacketsPerLane * kColumnLanes;
   /// From one record to the next: whole messages of 4 words, or odd against bank conflicts, or whole columns.
   static constexpr int kPitch = Link == kClusterLink || Outputs == 1 ? (2 + Outputs + 3) / 4 * 4
                                 : Link == kGridLink                  ? (3 * kColumns) | 1
@@ -226,61 +244,116 @@ class ExchangeSums {
   __device__ __forceinline__ static Packet nothing(int column) {
     return {0.0f, column == 0 ? -infinity() : 0.0f, 0.0f, 0};
   }
+  __device__ __forceinline__ static float second(int column, float b, float other) {
+    return column == 0 ? fmaxf(b, other) : b + other;
+  }
+  __device__ __forceinline__ static void add(Packet& packet, const Packet& other, int column) {
+    packet.a += other.a;
+    packet.b = second(column, packet.b, other.b);
+    packet.c += other.c;
+  }
+  /// Over `Lanes` neighbouring lanes, a power of two up to kColumnLanes. Those of a warp add nothing beyond.
   template <int Lanes>
   __device__ __forceinline__ static void add_over_lanes(Packet& packet, int column) {
     packet.a = sum_over_lanes<Lanes>(packet.a);
     packet.c = sum_over_lanes<Lanes>(packet.c);
-    packet.b = column == 0 ? largest_over_warp(packet.b) : sum_over_lanes<Lanes>(packet.b);
-  }
-
-  /// A warp takes columns of three values, adds up the block's records, and posts that.
-  __device__ __forceinline__ void post_columns() const {
-    constexpr int kWarpsUp = power_of_two_from(kWarps);
-#pragma unroll 1
-    for (int column = warp(); column < kColumns; column += kWarps) {
-      Packet packet = nothing(column);
-      if (lane() < kWarps) {
-        const float* from = records_ + lane() * kPitch + 3 * column;
-        packet = {from[0], from[1], from[2], 0};
+    if constexpr (kColumnLanes == kWarp) {
+      packet.b = column == 0 ? largest_over_warp(packet.b) : sum_over_lanes<Lanes>(packet.b);
+    } else {
+#pragma unroll
+      for (int offset = Lanes / 2; offset > 0; offset /= 2) {
+        packet.b = second(column, packet.b, __shfl_xor_sync(kAllLanes, packet.b, offset));
       }
-      add_over_lanes<kWarpsUp>(packet, column);
-      if constexpr (kWarpsUp < kReplicas) {
-        packet.a = __shfl_sync(kAllLanes, packet.a, 0);
-        packet.b = __shfl_sync(kAllLanes, packet.b, 0);
-        packet.c = __shfl_sync(kAllLanes, packet.c, 0);
-      }
-      packet.stamp = stamp();
-      if (lane() < kReplicas) post(slots(lane(), column) + blockIdx.x, packet);
     }
   }
 
-  /// The same warp adds up what all blocks posted.
-  __device__ __forceinline__ bool await_columns() const {
-    const int blocks = static_cast<int>(gridDim.x);
-    bool met = true;
+  __device__ static int column_lane() { return static_cast<int>(threadIdx.x) % kColumnLanes; }
+
+  /// take(column) for the columns of the calling lanes, by whole warps: if a lane of a warp has one, others of it may
+  /// be given what is_there() denies.
+  template <class Take>
+  __device__ __forceinline__ static void each_column(const Take& take) {
+    constexpr int kGroups = Block / kColumnLanes;
+    const int first = warp() * (kWarp / kColumnLanes), group = lane() / kColumnLanes;
+    if constexpr (kGroups >= kColumns) {
+      if (first < kColumns) take(first + group);
+    } else {
 #pragma unroll 1
-    for (int column = warp(); column < kColumns; column += kWarps) {
-      const Packet* const mine = slots(static_cast<int>(blockIdx.x) % kReplicas, column);
-      Packet arrived[kPacketsPerLane];
+      for (int column = first; column < kColumns; column += kGroups) take(column + group);
+    }
+  }
+  __device__ __forceinline__ static bool is_there(int column) { return kColumnLanes == kWarp || column < kColumns; }
+
+  __device__ __forceinline__ Packet own_part(int record, int column) const {
+    const float* from = records_ + record * kPitch + 3 * column;
+    return {from[0], from[1], from[2], 0};
+  }
+
+  /// kColumnLanes lanes take a column of three values, add up the block's records, and post that.
+  __device__ __forceinline__ void post_columns() const {
+    constexpr int kWarpsUp = power_of_two_from(kWarps);
+    constexpr int kAdding = kWarpsUp < kColumnLanes ? kWarpsUp : kColumnLanes;
+    each_column([&](int column) {
+      Packet packet = nothing(column);
+      if (column_lane() < kWarps && is_there(column)) packet = own_part(column_lane(), column);
 #pragma unroll
-      for (int i = 0; i < kPacketsPerLane; ++i) arrived[i] = nothing(column);
-      met = await_packets(mine, blocks, stamp(), arrived) && met;
-      __syncwarp();
-      Packet total = arrived[0];
-#pragma unroll
-      for (int i = 1; i < kPacketsPerLane; ++i) {
-        total.a += arrived[i].a;
-        total.b = column == 0 ? fmaxf(total.b, arrived[i].b) : total.b + arrived[i].b;
-        total.c += arrived[i].c;
+      for (int record = kColumnLanes; record < kWarps; record += kColumnLanes) {
+        if (record + column_lane() < kWarps && is_there(column)) {
+          add(packet, own_part(record + column_lane(), column), column);
+        }
       }
-      add_over_lanes<kWarp>(total, column);
-      if (lane() == 0) {
+      add_over_lanes<kAdding>(packet, column);
+      if constexpr (kAdding < kReplicas && kAdding < kColumnLanes) {
+        packet.a = __shfl_sync(kAllLanes, packet.a, 0, kColumnLanes);
+        packet.b = __shfl_sync(kAllLanes, packet.b, 0, kColumnLanes);
+        packet.c = __shfl_sync(kAllLanes, packet.c, 0, kColumnLanes);
+      }
+      packet.stamp = stamp();
+#pragma unroll
+      for (int some = 0; some < kReplicas; some += kColumnLanes) {
+        const int replica = some + column_lane();
+        if (replica < kReplicas && is_there(column)) post(slots(replica, column) + blockIdx.x, packet);
+      }
+    });
+  }
+
+  /// The same lanes add up what all blocks posted.
+  __device__ __forceinline__ bool await_columns() const {
+    bool met = true;
+    each_column([&](int column) {
+      const Packet* const mine = slots(static_cast<int>(blockIdx.x) % kReplicas, column);
+      const int blocks = is_there(column) ? static_cast<int>(gridDim.x) : 0;
+      Packet total = nothing(column);
+      if constexpr (kColumnLanes == kWarp) {
+        // No GPU has more multiprocessors than a warp awaits at a time.
+        total = await_part(mine, blocks, column, met);
+      } else {
+#pragma unroll 1
+        for (int first = 0; first < blocks && met; first += kTogether) {
+          add(total, await_part(mine + first, blocks - first, column, met), column);
+        }
+      }
+      __syncwarp();
+      add_over_lanes<kColumnLanes>(total, column);
+      if (column_lane() == 0 && is_there(column)) {
         result_[3 * column] = total.a;
         result_[3 * column + 1] = total.b;
         result_[3 * column + 2] = total.c;
       }
-    }
+    });
     return met;
+  }
+
+  /// The sum of this lane's packets among the next kTogether of `blocks`. Sets `met` to false if one does not come.
+  __device__ __forceinline__ Packet await_part(const Packet* from, int blocks, int column, bool& met) const {
+    Packet arrived[kPacketsPerLane];
+#pragma unroll
+    for (int i = 0; i < kPacketsPerLane; ++i) arrived[i] = nothing(column);
+    met = await_packets<kColumnLanes>(from, blocks, stamp(), arrived) && met;
+    Packet sum = arrived[0];
+#pragma unroll
+    for (int i = 1; i < kPacketsPerLane; ++i) add(sum, arrived[i], column);
+    return sum;
   }
 
   int parts_ = kWarps, round_ = 0;
