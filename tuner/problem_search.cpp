@@ -198,18 +198,21 @@ bool ProblemSearch::try_all(Batch& batch, StopCondition& stop, Strategy* strateg
   for (const std::size_t configuration : batch.configurations) {
     if (ended(stop)) return false;
     Observation observation;
+    bool by_this_run = true;
     if (const auto known = recall(configuration)) {
       observation = remember(configuration, *known);
-      if (known->own) {
-        if (journal_.first_time(problem_, configurations_[configuration].text())) stop.count_evaluation();
-      } else if (!attempts_.contains(configuration)) {
-        ++recalled_;
-      }
+      by_this_run = known->own;
     } else {
       const auto done = take(batch, configuration, stop);
       if (!done) return false;
       observation = measure(configuration, *done);
-      if (journal_.first_time(problem_, configurations_[configuration].text())) stop.count_evaluation();
+    }
+    if (!journal_.first_time(problem_, configurations_[configuration].text())) {
+      repeated_.insert(configuration);
+    } else if (by_this_run) {
+      stop.count_evaluation();
+    } else {
+      ++recalled_;
     }
     attempts_[configuration] = observation;
     stop.observe(observation.cost);
@@ -541,7 +544,9 @@ TuningResult ProblemSearch::result() const {
   std::map<std::size_t, Status> fates;
   for (const auto& [configuration, tried] : attempts_) fates[configuration] = tried.status;
   for (const auto& [configuration, finalist] : finals_) fates[configuration] = finalist.status;
-  for (const auto& [configuration, status] : fates) ++result.statuses[status];
+  for (const auto& [configuration, status] : fates) {
+    if (!repeated_.contains(configuration)) ++result.statuses[status];
+  }
   result.recalled = static_cast<std::int64_t>(recalled_);
   result.effort = effort_;
   if (winner_) {

@@ -55,7 +55,10 @@ class ProblemSearch {
 
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
   [[nodiscard]] const Effort& effort() const noexcept { return effort_; }
-  [[nodiscard]] std::int64_t evaluations() const { return static_cast<std::int64_t>(attempts_.size()); }
+  /// Configurations tried that no earlier visit had tried.
+  [[nodiscard]] std::int64_t evaluations() const {
+    return static_cast<std::int64_t>(attempts_.size() - repeated_.size());
+  }
   /// Canonical texts of what was evaluated.
   [[nodiscard]] std::set<std::string> tried() const;
   /// What a configuration took, or at least took, if it was evaluated and did not fail; microseconds per sample.
@@ -128,6 +131,7 @@ class ProblemSearch {
   std::string source_hash_;
   std::int64_t samples_ = 0;
   std::size_t recalled_ = 0;        ///< attempts that an earlier run had made
+  std::set<std::size_t> repeated_;  ///< attempts that an earlier visit had made, which counted them
   std::deque<Batch> batches_;       ///< to be tried in this order
   std::vector<std::size_t> later_;  ///< of the first ones, what is not being compiled yet
   bool strategy_knows_ = false;     ///< what was tried before it was asked

@@ -22,14 +22,12 @@ namespace heddle {
 
 namespace {
 
-constexpr double kFirstPass = 0.85;       // of the time of a run, if there are several problems
+constexpr double kFirstPass = 0.6;        // of the time of a run, if there are several problems
 constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
 constexpr std::size_t kHints = 8;         // configurations that other problems suggest
 constexpr std::size_t kWinners = 3;       // of them winners of the nearest, where more can be expected of others
-// What may be faster than the fastest that is known, by log(cost / fastest): expected from what was measured at other
-// problems, and as measured once.
-constexpr double kPromising = 0.02;
-constexpr std::size_t kContenders = 4;  // that a profile has to beat again when its environment has changed
+constexpr double kContends = 1.02;        // times the winner's cost, screened: may be faster than it
+constexpr std::size_t kContenders = 4;    // that a profile has to beat again when its environment has changed
 // Where one can be measured while others are compiled, as many searches go on at a time as there are threads that
 // compile: a batch takes as long as its slowest kernel, and while one waits for that, the threads work for others. More
 // than the most would only know less of each other's winners; even one thread should not wait while there is measuring.
@@ -73,7 +71,9 @@ class Run {
   std::vector<TuningResult> tune() {
     const double first_pass = agenda_.size() > 1 ? kFirstPass : 1.0;
     search_each({.begin = 0.0, .length = first_pass});
-    if (agenda_.size() > 1) try_later_winners({.begin = first_pass, .length = 1.0 - first_pass});
+    const Pass rest{.begin = first_pass, .length = 1.0 - first_pass};
+    while (agenda_.size() > 1 && revisit_each(rest)) {
+    }
     if (callbacks_.expected_loss) callbacks_.expected_loss(coverage_.expected_loss());
     std::vector<TuningResult> reached;
     for (std::optional<TuningResult>& result : results_) {
@@ -112,7 +112,7 @@ class Run {
       conclude(next, measure_again(next, pass, slice));
     }
     const auto begin = [&](std::list<Lane>& lanes) {
-      if (next == agenda_.size() || (next > 0 && stop.reached())) return false;
+      if (next == agenda_.size() || (next > 0 && stop_.reached())) return false;
       choose(next, lanes);
       Lane& lane = lanes.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, lanes, next));
       lane.search.begin(hints(lane));
@@ -227,13 +227,17 @@ class Run {
     return found.profile ? found : result;
   }
 
-  /// Problems visited early could not try what won later for others like them, nor what all measurements together make
-  /// expect. A winner is asked to prove itself again only where one of these is about as fast.
-  void try_later_winners(const Pass& pass) {
+  /// A round over all problems: what won meanwhile for others like them, and what all measurements together make
+  /// expect. A winner has to prove itself again only where one of these is about as fast. Returns whether another round
+  /// is worth while.
+  bool revisit_each(const Pass& pass) {
     std::size_t next = 0;
+    bool improved = false;
     const auto begin = [&](std::list<Lane>& lanes) {
-      for (; next < results_.size() && !stop_.reached(); ++next) {
-        if (!results_[next]) continue;
+      // What would not be tried before the end shall not be compiled.
+      const auto enough = [&] { return !stop_.reached() && stop_.seconds_left().value_or(round_trip_) >= round_trip_; };
+      for (; next < results_.size() && enough(); ++next) {
+        if (!results_[next] || !results_[next]->searched) continue;
         const TuningResult& result = *results_[next];
         const Visit again{.problem = result.problem, .search = false, .profile = result.profile, .change = {}};
         Lane& lane = lanes.emplace_back(*this, next, again, pass, stop_.part(1.0, 1.0));
@@ -250,22 +254,24 @@ class Run {
     };
     abreast(begin, [&](Lane& lane) {
       TuningResult& result = *results_[lane.index];
+      round_trip_ = lane.slice.seconds_used();
       const bool contends = contended(lane, result);
-      if (result.improve(contends ? finish(lane) : give_up(lane))) reporter_.result(result);
+      if (!result.improve(contends ? finish(lane) : give_up(lane))) return;
+      improved = true;
+      reporter_.result(result);
     });
+    return improved && !stop_.reached();
   }
 
   /// What was not tried yet at a problem that was visited before, behind its winner; empty if there is nothing.
   std::vector<Configuration> news(const Lane& lane) const {
     std::vector<Configuration> list = known_.hints(lane.visit.problem, kHints);
     const std::vector<float> expected = transfer_.expected(lane.visit.problem, lane.search.configurations());
-    const auto close = static_cast<std::size_t>(
-        std::count_if(expected.begin(), expected.end(), [](float loss) { return loss < kPromising; }));
-    for (const Configuration& fast : fastest_expected(lane.search, expected, close)) {
-      if (list.size() < 2 * kHints && std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(fast);
+    for (const Configuration& fast : fastest_expected(lane.search, expected, kHints)) {
+      if (std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(fast);
     }
-    const std::set<std::string>& tried = tried_[lane.index];
     const std::string winner = lane.visit.profile ? lane.visit.profile->configuration : std::string();
+    const std::set<std::string>& tried = tried_[lane.index];
     std::erase_if(list, [&](const Configuration& c) { return c.text() != winner && tried.contains(c.text()); });
     const bool only_winner = list.size() == 1 && list.front().text() == winner;
     if (only_winner) list.clear();
@@ -279,7 +285,7 @@ class Run {
     for (const std::string& text : lane.search.tried()) {
       const auto cost = lane.search.cost(text);
       const bool fresh = !tried_[lane.index].contains(text);
-      if (fresh && cost && (!winner || *cost < *winner * std::exp(kPromising))) return true;
+      if (fresh && cost && (!winner || *cost < kContends * *winner)) return true;
     }
     return false;
   }
@@ -374,6 +380,7 @@ class Run {
   StopCondition& stop_;
   const std::size_t abreast_;  ///< searches at a time
   double turn_ = 0.0;          ///< seconds that a batch took last, in any search
+  double round_trip_ = 0.0;    ///< seconds that a visit of a later round took last
   KnownProfiles known_;
   std::vector<Visit> agenda_;
   Reporter reporter_;

@@ -28,8 +28,9 @@ class Tuner {
   /// clocks are measured again first, whether or not they are among `problems`: a handful of measurements each, and a
   /// search where somebody else wins now. The rest of the budget is shared out evenly, problems without a profile
   /// first. However short the budget, every problem reached tries the default and ends with a verified profile unless
-  /// interrupted; the named configurations, its present profile and the winners of problems like it come next. A last
-  /// pass tries winners found later on the problems before them. Everything measured is in the store when this returns
+  /// interrupted; the named configurations, its present profile, the winners of problems like it and what all
+  /// measurements so far make expect come next. With the last part of the budget, rounds over all problems try what is
+  /// known better by then, until a round improves nothing. Everything measured is in the store when this returns
   /// or throws, except what the store refused. Problems never reached have no result. Throws Error(profiles),
   /// Error(device).
   ///

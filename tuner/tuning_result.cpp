@@ -24,6 +24,8 @@ std::int64_t TuningResult::evaluations() const {
 
 bool TuningResult::improve(const TuningResult& later) {
   effort += later.effort;
+  for (const auto& [status, count] : later.statuses) statuses[status] += count;
+  recalled += later.recalled;
   if (!later.profile) return false;
   improved = !profile || later.profile->configuration != profile->configuration;
   profile = later.profile;
