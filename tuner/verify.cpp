@@ -41,6 +41,8 @@ Verdict run_and_compare(Execution& execution, const Trial& trial) {
           .message = accuracy.message};
 }
 
+bool divides_nothing(const Problem::Size& size) { return size.value % 2 != 0 && size.value > 1; }
+
 Problem with_odd_sizes(const Problem& problem, int change) {
   std::vector<Problem::Size> sizes = problem.sizes();
   for (Problem::Size& size : sizes) {
@@ -102,6 +104,8 @@ std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceI
   const Problem usual = family.awkward_problem();
   if (shares_kernels(usual)) return usual;
   if (const Problem odd = with_odd_sizes(problem, shares_kernels); odd != problem) return odd;
+  const std::vector<Problem::Size>& sizes = problem.sizes();
+  if (std::any_of(sizes.begin(), sizes.end(), divides_nothing)) return std::nullopt;
   for (const Problem& candidate : {usual, with_odd_sizes(problem, 1), with_odd_sizes(problem, -1)}) {
     if (!space.violated(configuration, candidate)) return candidate;
   }

@@ -24,8 +24,9 @@ inline constexpr std::int64_t kVerificationSamples = 13;
                              const Problem& problem, std::uint64_t seed);
 
 /// The problem whose sizes divide nothing on which to verify `configuration` beside `problem`: the family's awkward
-/// one, or the problem with as many sizes made odd as can be, whichever needs no other kernels; else the family's, or
-/// the problem with every size made odd, wherever the configuration is allowed. Nothing if it is not.
+/// one, or the problem with as many sizes made odd as can be, whichever needs no other kernels. If neither does:
+/// nothing where some size is odd already (and not 1), since `problem` is awkward itself; else the family's, or the
+/// problem with every size made odd, wherever the configuration is allowed. Nothing if it is not.
 [[nodiscard]] std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceIdentity& device,
                                                      const Configuration& configuration, const Problem& problem);
 

@@ -29,7 +29,7 @@ inline std::vector<Value> one_to(std::int64_t last) {
 
 /// Space: kind (what the kernel does, see FakeDevice) x width 1..20 x depth 1..10, depth <= size. Kernels depend on
 /// kind and width alone.
-class Family final : public KernelFamily {
+class Family : public KernelFamily {
  public:
   explicit Family(std::vector<std::string> kinds = {"good"}) : kinds_(std::move(kinds)) {}
 

@@ -44,7 +44,41 @@ TEST_CASE("the awkward problem is one where the configuration is allowed") {
   };
   CHECK(*awkward(7, 8) == fake::problem(7));
   CHECK(*awkward(8, 8) == fake::problem(9));
+  CHECK(!awkward(8, 9));  // 7 is too small for it, and 9 is odd
   CHECK(*awkward(10, 1000) == fake::problem(1001));
+}
+
+TEST_CASE("a problem that has an odd size needs no awkward one with other kernels") {
+  /// Kernels depend on `outputs`, a second size, and where `fixed` on the first one.
+  class Templated final : public fake::Family {
+   public:
+    explicit Templated(bool fixed) : fixed_(fixed) {}
+    static Problem problem(std::int64_t size, std::int64_t outputs) {
+      return Problem({{.name = "size", .value = size}, {.name = "outputs", .value = outputs}});
+    }
+    Problem awkward_problem() const override { return problem(7, 3); }
+    Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+              std::int64_t samples) const override {
+      Plan plan = Family::plan(configuration, problem, device, samples);
+      plan.kernels.front() += std::to_string(problem.at("outputs"));
+      if (fixed_) plan.kernels.front() += " " + std::to_string(problem.at("size"));
+      return plan;
+    }
+
+   private:
+    bool fixed_;
+  };
+  const auto awkward = [&](bool fixed, std::int64_t size, std::int64_t outputs) {
+    return awkward_problem(Templated(fixed), fake::identity(), fake::Family::configuration("good", 1, 1),
+                           Templated::problem(size, outputs));
+  };
+  CHECK(*awkward(false, 180, 3) == Templated::problem(7, 3));  // the same kernels
+  CHECK(*awkward(false, 180, 16) == Templated::problem(181, 16));
+  CHECK(!awkward(false, 181, 16));
+  CHECK(!awkward(true, 181, 16));
+  CHECK(!awkward(true, 180, 5));
+  CHECK(*awkward(true, 180, 16) == Templated::problem(7, 3));
+  CHECK(*awkward(true, 180, 1) == Templated::problem(7, 3));  // one divides everything
 }
 
 TEST_CASE("the evaluator shares kernels between configurations and problems") {
