@@ -31,8 +31,9 @@ auto IsolatedEvaluator::attempt(Ask ask) const {
     try {
       return ask();
     } catch (const WorkerLost& lost) {
-      // The compiler runs in the same process; without it, who dies again has done it.
-      const bool doubtful = lost.from_outside() || (!alone && lost.status() != Status::hang);
+      // The compiler runs in the same process, and while it keeps all processors busy an answer may be late that would
+      // have come; without it, who fails again has done it.
+      const bool doubtful = lost.from_outside() || !alone || lost.status() == Status::hang;
       if (again || !doubtful) throw DeviceFailure(lost.status(), lost.what());
     }
   }
@@ -84,7 +85,7 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
                       {"configuration", configuration_},
                       {"problem", problem_.text()},
                       {"samples", samples_}},
-                     owner_.deadline(Work::prepare, problem_, 1.0));
+                     std::max(kQuick, owner_.deadline(Work::prepare, problem_, 1.0)));
     owner_.took(Work::prepare, problem_, now() - start);
     generation_ = worker.generation();
     return true;

@@ -15,7 +15,7 @@
 namespace heddle {
 
 /// How long the worker may take over one question. Long waits are cut at `factor` times what the same took before, or
-/// at `least`, whichever is longer.
+/// at `least`, whichever is longer. What runs no kernel has 20 s in any case.
 struct Deadlines {
   double factor = 50.0;
   double least = 2.0;       ///< seconds
@@ -25,8 +25,10 @@ struct Deadlines {
 
 /// What ends the worker becomes a DeviceFailure of the configuration that was in it, with its status: illegal_access,
 /// hang, out_of_memory, crash; a compiler that crashes becomes a refused compilation of the one configuration that
-/// makes it crash. What a worker takes with it that is not to blame (other runners, compilations under way, everything
-/// if somebody else killed it) is made anew without the caller seeing it.
+/// makes it crash. Who hangs is asked once more in a new process, without compilations beside it: a failure is never
+/// tried again later, and a machine that had no time to answer looks the same. What a worker takes with it that is not
+/// to blame (other runners, compilations under way, everything if somebody else killed it) is made anew without the
+/// caller seeing it.
 class IsolatedEvaluator final : public Evaluator {
  public:
   /// Throws Error(usage) if the family has no templates for the worker's device. The worker knows the family by its
@@ -49,7 +51,7 @@ class IsolatedEvaluator final : public Evaluator {
   class RemoteCompilation;
   enum class Work { prepare, time, verify };
 
-  /// Asks by `ask`, which is called again if the worker was lost to something else.
+  /// Asks by `ask`, which is called again, in a new process, if the worker may have been lost to something else.
   template <class Ask>
   auto attempt(Ask ask) const;
   [[nodiscard]] double deadline(Work work, const Problem& problem, double amount) const;

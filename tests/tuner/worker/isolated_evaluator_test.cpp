@@ -85,17 +85,30 @@ TEST_CASE("every fault gets its status, and the search ends with the right winne
   CHECK(statuses["kind=leave work=1"] == (on_cpu ? Status::crash : Status::illegal_access));
 }
 
-TEST_CASE("a hang is cut at the larger of two seconds and fifty times the best") {
+TEST_CASE("a hang is cut at the larger of two seconds and fifty times the best, twice") {
   Worker worker(options());
   IsolatedEvaluator evaluator(worker, test::faulty_family(), 3, {.factor = 50.0, .least = 0.3});
   const auto good = evaluator.prepare(configuration("good", 4), problem(64), 32);
   (void)good->time();
+  const std::int64_t before = worker.generation();
   const double start = StopCondition::steady_clock()();
   CHECK(failure_of(evaluator, "spin") == Status::hang);
   const double took = StopCondition::steady_clock()() - start;
-  CHECK(took >= 0.3);
+  CHECK(took >= 0.6);
+  CHECK(worker.generation() == before + 1);  // the second time in another process
   evaluator.check_device();
   CHECK(good->time() > 0.0);  // made anew in another process
+}
+
+TEST_CASE("who answers when asked again does not hang") {
+  Worker worker(options());
+  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3);
+  const auto runner = evaluator.prepare(configuration("good", 2), problem(64), 32);
+  CHECK(runner->time() > 0.0);
+  const std::int64_t before = worker.generation();
+  REQUIRE(::kill(worker.process(), SIGSTOP) == 0);  // as if it got no processor
+  CHECK(runner->time() > 0.0);
+  CHECK(worker.generation() == before + 1);
 }
 
 TEST_CASE("a worker that somebody kills is replaced, whoever is running or compiling, and nobody is blamed") {
