@@ -1,4 +1,5 @@
-// heddle profiles regret: tunes sizes between those that were tuned, and says what the dispatcher's choice loses there.
+// heddle profiles regret: tunes sizes between those that were tuned, knowing what the database knows, and says what the
+// dispatcher's choice loses there.
 
 #include <fmt/format.h>
 
@@ -61,9 +62,8 @@ int regret(const ProfileOptions& options) {
                {"chosen because"}});
   std::vector<double> losses, losses_of_default;
   for (const KernelFamily* family : asked) {
-    const std::vector<Profile> profiles = store.profiles(std::string(family->name()));
     std::vector<Problem> tuned;
-    for (const Profile& profile : profiles) {
+    for (const Profile& profile : store.profiles(std::string(family->name()))) {
       if (profile.key.device == worker.identity() && !is_stale(profile) &&
           matches(profile.key.problem, options.sizes)) {
         tuned.push_back(profile.key.problem);
@@ -74,11 +74,12 @@ int regret(const ProfileOptions& options) {
     TunerOptions tuner;
     tuner.seed = options.seed;
     IsolatedEvaluator evaluator(worker, *family, options.seed);
+    RegretMeter meter(evaluator, store, tuner);
     for (std::size_t i = 0; i < between.size() && !interrupted(); ++i) {
       bar.show(static_cast<double>(i) / static_cast<double>(between.size()),
                fmt::format("{}/{}  {} {}", i + 1, between.size(), family->name(), between[i].text()));
       StopCondition stop({.seconds = options.seconds.value_or(default_seconds), .evaluations = {}}, interrupted);
-      const Regret found = measure_regret(evaluator, profiles, between[i], tuner, stop);
+      const Regret found = meter.measure(between[i], stop);
       if (interrupted()) break;
       losses.push_back(found.loss);
       if (found.default_time) {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "heddle/runtime/device/device.hpp"
-#include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/tuner/finals.hpp"
 #include "heddle/tuner/statistics.hpp"
 #include "heddle/tuner/tuner.hpp"
@@ -37,6 +36,30 @@ std::vector<Finalist> compare(Evaluator& evaluator, const std::vector<Configurat
   return finalists;
 }
 
+/// A store in memory with the family's profiles and the measurements that they come from. None of the profiles counts
+/// as changed, or the tuner would measure them again first.
+ProfileStore knowledge(const ProfileStore& store, const Evaluator& evaluator) {
+  ProfileStore copy(":memory:", ProfileStore::Access::read_write);
+  const auto unchanged = [&](Profile profile) {
+    profile.source_hash = evaluator.family().source(evaluator.device().backend).hash();
+    profile.run = 0;
+    profile.provenance = {};  // what is not known has not changed
+    return profile;
+  };
+  copy.atomically([&] {
+    for (const Profile& profile : store.profiles(std::string(evaluator.family().name()))) {
+      if (const auto local = store.displaced(profile.key)) copy.keep(unchanged(*local));
+      copy.keep_for_now(unchanged(profile));
+      if (profile.key.device != evaluator.device()) continue;
+      std::vector<Measurement> measurements = store.measurements(profile.key);
+      std::reverse(measurements.begin(), measurements.end());  // the oldest first, as they were taken
+      for (Measurement& measurement : measurements) measurement.run = 0;
+      copy.record(measurements);
+    }
+  });
+  return copy;
+}
+
 }  // namespace
 
 std::vector<Problem> problems_between(const std::vector<Problem>& tuned, std::size_t count, std::uint64_t seed) {
@@ -58,25 +81,35 @@ std::vector<Problem> problems_between(const std::vector<Problem>& tuned, std::si
   return found;
 }
 
-Regret measure_regret(Evaluator& evaluator, const std::vector<Profile>& profiles, const Problem& problem,
-                      const TunerOptions& options, StopCondition& stop) {
-  const KernelFamily& family = evaluator.family();
-  const Dispatcher dispatcher(evaluator.device(), family, profiles);
-  const Candidate& chosen = dispatcher.choose(problem);
-  Regret regret{.problem = problem, .chosen = chosen.configuration.text(), .reason = chosen.reason, .best = {}};
+RegretMeter::RegretMeter(Evaluator& evaluator, const ProfileStore& store, TunerOptions options)
+    : evaluator_(evaluator),
+      options_(std::move(options)),
+      dispatcher_(evaluator.device(), evaluator.family(), store.profiles(std::string(evaluator.family().name()))),
+      scratch_(knowledge(store, evaluator)) {}
 
-  ProfileStore scratch(":memory:", ProfileStore::Access::read_write);
+std::optional<TuningResult> RegretMeter::search(const Problem& problem, const Configuration& choice,
+                                                StopCondition& stop) {
   Profile start;  // so that the choice takes part
-  start.key = {.device = evaluator.device(), .family = std::string(family.name()), .problem = problem};
-  start.source_hash = family.source(evaluator.device().backend).hash();
-  start.configuration = regret.chosen;
+  start.key = {.device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem};
+  start.source_hash = evaluator_.family().source(evaluator_.device().backend).hash();
+  start.configuration = choice.text();
   start.time = 1.0;
-  scratch.keep(start);
-  const auto results = Tuner(evaluator, scratch, options).tune({problem}, stop);
-  const std::optional<Profile> winner = results.empty() ? std::nullopt : results.front().profile;
+  scratch_.keep(start);
+  auto results = Tuner(evaluator_, scratch_, options_).tune({problem}, stop);
+  scratch_.remove(start.key);
+  if (results.empty()) return std::nullopt;
+  return std::move(results.front());
+}
+
+Regret RegretMeter::measure(const Problem& problem, StopCondition& stop) {
+  const KernelFamily& family = evaluator_.family();
+  const Candidate& chosen = dispatcher_.choose(problem);
+  Regret regret{.problem = problem, .chosen = chosen.configuration.text(), .reason = chosen.reason, .best = {}};
+  const std::optional<TuningResult> result = search(problem, chosen.configuration, stop);
+  const std::optional<Profile> winner = result ? result->profile : std::nullopt;
   const std::int64_t samples = winner ? winner->samples : 64;
   regret.best = winner ? winner->configuration : regret.chosen;
-  regret.evaluations = results.empty() ? 0 : results.front().evaluations();
+  regret.evaluations = result ? result->evaluations() : 0;
 
   // A configuration comes once, whichever roles it has.
   std::vector<Configuration> all;
@@ -87,9 +120,9 @@ Regret measure_regret(Evaluator& evaluator, const std::vector<Profile>& profiles
     return all.size() - 1;
   };
   (void)place(chosen.configuration);
-  const std::size_t winning = place(family.space(evaluator.device()).parse(regret.best));
-  const std::size_t usual = place(family.default_configuration(evaluator.device(), problem));
-  const std::vector<Finalist> timed = compare(evaluator, all, problem, samples, options);
+  const std::size_t winning = place(family.space(evaluator_.device()).parse(regret.best));
+  const std::size_t usual = place(family.default_configuration(evaluator_.device(), problem));
+  const std::vector<Finalist> timed = compare(evaluator_, all, problem, samples, options_);
   if (timed.front().failed()) {
     throw Error(ErrorKind::device, fmt::format("{} {}: the dispatcher's choice fails: {}", family.name(),
                                                problem.text(), timed.front().message));

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/profile_store.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/stop_condition.hpp"
 #include "heddle/tuner/tuning_result.hpp"
@@ -31,10 +32,26 @@ struct Regret {
 [[nodiscard]] std::vector<Problem> problems_between(const std::vector<Problem>& tuned, std::size_t count,
                                                     std::uint64_t seed);
 
-/// Searches at `problem` as the tuner does, the choice taking part, then times winner, choice and default in turns.
-/// Stores nothing. `profiles`: what the dispatcher chooses from. Throws Error(device) if not even the choice can run
-/// there.
-[[nodiscard]] Regret measure_regret(Evaluator& evaluator, const std::vector<Profile>& profiles, const Problem& problem,
-                                    const TunerOptions& options, StopCondition& stop);
+/// Searches with what the profiles and measurements of a database say, as the tuner would at a size that nobody tuned,
+/// and leaves the database as it is.
+class RegretMeter {
+ public:
+  /// `store`: what the dispatcher chooses from and the searches know, read here once. The evaluator must outlive it.
+  /// Throws Error(profiles).
+  RegretMeter(Evaluator& evaluator, const ProfileStore& store, TunerOptions options);
+
+  /// Searches at `problem`, the choice taking part, then times winner, choice and default in turns. What is found at
+  /// one problem is no knowledge at the next. Throws Error(device) if not even the choice can run there.
+  [[nodiscard]] Regret measure(const Problem& problem, StopCondition& stop);
+
+ private:
+  [[nodiscard]] std::optional<TuningResult> search(const Problem& problem, const Configuration& choice,
+                                                   StopCondition& stop);
+
+  Evaluator& evaluator_;
+  TunerOptions options_;
+  Dispatcher dispatcher_;
+  ProfileStore scratch_;  ///< in memory
+};
 
 }  // namespace heddle

@@ -123,6 +123,7 @@ TEST_CASE("a run that is killed continues, and what sizes in between lose is mea
   CHECK(regret["worst"].get<double>() >= regret["mean"].get<double>());
   CHECK(regret["records"][0]["default_microseconds_per_sample"].get<double>() > 0.0);
   CHECK(regret["records"][0]["problem"]["rules"].get<int>() >= 8);
+  CHECK(document(place, {"profiles", "list", "--profiles", file}) == listed);  // nothing of it is stored
   check_refused(place.run({"profiles", "regret", "--device", "cpu", "--profiles", place.path("none").string()}), 5,
                 {"no sizes between"});
 }

@@ -6,6 +6,7 @@
 
 #include "fake_evaluator.hpp"
 #include "heddle/runtime/device/device.hpp"
+#include "temporary_store.hpp"
 
 using namespace heddle;
 
@@ -21,12 +22,33 @@ Profile tuned(std::int64_t size, const std::string& configuration) {
   return profile;
 }
 
+/// What a search measured at `size`, one of `driver`: everything at its cost without noise.
+std::vector<Measurement> measured(const fake::FakeEvaluator& evaluator, std::int64_t size, const std::string& driver) {
+  const KernelFamily& family = evaluator.family();
+  std::vector<Measurement> all;
+  for (const Configuration& configuration : family.space(evaluator.device()).enumerate(fake::problem(size))) {
+    Measurement measurement;
+    measurement.key = tuned(size, "").key;
+    measurement.source_hash = family.source("").hash();
+    measurement.configuration = configuration.text();
+    measurement.status = Status::unverified;
+    measurement.samples = 64;
+    measurement.times = {evaluator.cost(configuration, fake::problem(size))};
+    measurement.run = 1;  // of the database it comes from
+    measurement.provenance.driver = driver;
+    all.push_back(measurement);
+  }
+  return all;
+}
+
 Regret regret_of(const std::string& configuration, Status fate = Status::correct) {
   const fake::Family family;
   fake::FakeEvaluator evaluator(family);
   evaluator.fate = [&](const Configuration& c) { return c.text() == configuration ? fate : Status::correct; };
+  const TemporaryStore temporary;
+  temporary.store.keep(tuned(64, configuration));
   StopCondition stop;
-  return measure_regret(evaluator, {tuned(64, configuration)}, fake::problem(60), {.strategy = "exhaustive"}, stop);
+  return RegretMeter(evaluator, temporary.store, {.strategy = "exhaustive"}).measure(fake::problem(60), stop);
 }
 
 }  // namespace
@@ -67,4 +89,84 @@ TEST_CASE("what the choice loses against the best that a search finds") {
   const Regret usual = regret_of("kind=good width=1 depth=1");
   CHECK(usual.default_time == usual.chosen_time);
   CHECK_THROWS_AS((void)regret_of("kind=good width=6 depth=4", Status::launch), Error);
+}
+
+TEST_CASE("the search knows what the database knows, and leaves it as it is") {
+  const fake::Family family;
+  const std::string poor = "kind=good width=3 depth=9", best = "kind=good width=10 depth=4";
+  const TemporaryStore temporary;
+  temporary.store.keep(tuned(64, poor));
+  constexpr std::int64_t kFew = 12;  // of 200, of which the best is the 94th in order
+  const auto regret = [&] {
+    fake::FakeEvaluator evaluator(family);
+    StopCondition stop({.seconds = {}, .evaluations = kFew});
+    const auto profiles = temporary.store.profiles();
+    const std::size_t measurements = temporary.store.measurements().size();
+    const std::size_t displaced = temporary.store.displaced().size();
+    const Regret found =
+        RegretMeter(evaluator, temporary.store, {.strategy = "exhaustive"}).measure(fake::problem(60), stop);
+    CHECK(temporary.store.measurements().size() == measurements);
+    const auto after = temporary.store.profiles();
+    REQUIRE(after.size() == profiles.size());
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      CHECK(after[i].configuration == profiles[i].configuration);
+      CHECK(after[i].source_hash == profiles[i].source_hash);
+      CHECK(after[i].provenance == profiles[i].provenance);
+    }
+    CHECK(temporary.store.displaced().size() == displaced);
+    return found;
+  };
+  CHECK(regret().best != best);
+
+  SUBCASE("winners of other problems") {
+    temporary.store.keep(tuned(1024, best));
+    const Regret found = regret();
+    CHECK(found.chosen == poor);
+    CHECK(found.best == best);
+    CHECK(found.evaluations == kFew);
+  }
+  SUBCASE("a local winner that an import displaced") {
+    temporary.store.keep(tuned(1024, best));
+    temporary.store.keep_for_now(tuned(1024, poor));
+    CHECK(regret().best == best);
+  }
+  SUBCASE("measurements at other problems") {
+    const fake::FakeEvaluator evaluator(family);
+    temporary.store.record(measured(evaluator, 64, evaluator.driver));
+    CHECK(regret().best == best);
+  }
+  SUBCASE("what another driver measured says nothing") {
+    const fake::FakeEvaluator evaluator(family);
+    temporary.store.record(measured(evaluator, 64, "older"));
+    CHECK(regret().best != best);
+  }
+  SUBCASE("profiles that would have to be measured again are not") {
+    Profile changed = tuned(1024, best);
+    changed.source_hash = "older";
+    changed.provenance.driver = "older";
+    changed.provenance.clocks = "SM 1 MHz";
+    temporary.store.keep(changed);
+    const Regret found = regret();
+    CHECK(found.problem == fake::problem(60));
+    CHECK(found.best == best);
+    CHECK(found.evaluations == kFew);
+  }
+}
+
+TEST_CASE("what is found at one size is no knowledge at the next") {
+  const fake::Family family;
+  const TemporaryStore temporary;
+  temporary.store.keep(tuned(64, "kind=good width=3 depth=9"));
+  const auto compiled_at_50 = [&](bool searched_before) {
+    fake::FakeEvaluator evaluator(family);
+    evaluator.noise = evaluator.outliers = 0.0;
+    RegretMeter meter(evaluator, temporary.store, {.strategy = "exhaustive"});
+    StopCondition all;
+    if (searched_before) CHECK(meter.measure(fake::problem(60), all).best == "kind=good width=10 depth=4");
+    evaluator.compiled.clear();
+    StopCondition few({.seconds = {}, .evaluations = 12});
+    (void)meter.measure(fake::problem(50), few);
+    return evaluator.compiled;
+  };
+  CHECK(compiled_at_50(true) == compiled_at_50(false));
 }
