@@ -103,8 +103,7 @@ TEST_CASE("the search knows what the database knows, and leaves it as it is") {
     const auto profiles = temporary.store.profiles();
     const std::size_t measurements = temporary.store.measurements().size();
     const std::size_t displaced = temporary.store.displaced().size();
-    const Regret found =
-        RegretMeter(evaluator, temporary.store, {.strategy = "exhaustive"}).measure(fake::problem(60), stop);
+    Regret found = RegretMeter(evaluator, temporary.store, {.strategy = "exhaustive"}).measure(fake::problem(60), stop);
     CHECK(temporary.store.measurements().size() == measurements);
     const auto after = temporary.store.profiles();
     REQUIRE(after.size() == profiles.size());

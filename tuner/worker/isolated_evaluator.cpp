@@ -297,10 +297,9 @@ Verdict IsolatedEvaluator::verify(const Configuration& configuration, const Prob
       took(Work::verify, problem, now() - start);
       return verdict;
     });
-    const Verdict verdict{
-        .status = parse_status(answer.at("status").get<std::string>()).value_or(Status::crash),
-        .worst_error = answer.at("worst_error").is_number() ? answer.at("worst_error").get<double>() : 0.0,
-        .message = answer.at("message")};
+    Verdict verdict{.status = parse_status(answer.at("status").get<std::string>()).value_or(Status::crash),
+                    .worst_error = answer.at("worst_error").is_number() ? answer.at("worst_error").get<double>() : 0.0,
+                    .message = answer.at("message")};
     if (verdict.status == Status::overrun) overran();
     return verdict;
   } catch (const DeviceFailure& failure) {
