@@ -19,13 +19,15 @@ const DeviceIdentity kDevice{.backend = "cuda",
                              .cache_bytes = 50 << 20,
                              .local_bytes = 227 << 10};
 
-/// One profile for every problem of the first tuning run, with different configurations.
+/// One profile for every problem of the first tuning run, with different configurations of which the family has a
+/// model, as those that win have.
 std::vector<Profile> profiles() {
   const KernelFamily& family = sonfin::train_family();
   const SearchSpace space = family.space(kDevice);
   std::vector<Profile> all;
   for (const Problem& problem : family.default_problems(kDevice)) {
-    const std::vector<Configuration> configurations = space.enumerate(problem);
+    std::vector<Configuration> configurations = space.enumerate(problem);
+    std::erase_if(configurations, [&](const Configuration& c) { return !family.estimate(c, problem, kDevice); });
     Profile& profile = all.emplace_back();
     profile.key = {.device = kDevice, .family = std::string(family.name()), .problem = problem};
     profile.source_hash = family.source(kDevice.backend).hash();

@@ -157,6 +157,7 @@ Json to_json(const Candidate& candidate) {
   return {{"configuration", candidate.configuration.text()},
           {"tier", text(candidate.tier)},
           {"distance", candidate.distance},
+          {"expected_microseconds_per_sample", candidate.expected ? Json(*candidate.expected) : Json()},
           {"reason", candidate.reason},
           {"profile", candidate.profile != nullptr ? cli::to_json(*candidate.profile) : Json()}};
 }

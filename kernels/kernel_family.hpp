@@ -80,6 +80,12 @@ class KernelFamily {
                                     const DeviceIdentity& device, std::int64_t samples, Purpose purpose,
                                     std::uint64_t seed) const = 0;
   [[nodiscard]] virtual Cost cost(const Problem& problem) const = 0;
+  /// Microseconds per sample that a configuration takes, from a model of its kernels: good for comparing configurations
+  /// at sizes nobody has measured. The configuration need not be valid there. Nothing: there is no model for it.
+  [[nodiscard]] virtual std::optional<double> estimate(const Configuration&, const Problem&,
+                                                       const DeviceIdentity&) const {
+    return std::nullopt;
+  }
 };
 
 /// Every family heddle was built with.

@@ -1,6 +1,7 @@
 // What the families over one SONFIN problem share: sizes, and that the mapping of the backend answers for the rest.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,10 @@ class Family : public KernelFamily {
   Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
             std::int64_t samples) const final {
     return mapping(device.backend).plan(configuration, sizes, device, samples);
+  }
+  std::optional<double> estimate(const Configuration& configuration, const Problem& sizes,
+                                 const DeviceIdentity& device) const final {
+    return mapping(device.backend).estimate(configuration, sizes);
   }
 
  private:

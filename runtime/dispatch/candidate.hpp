@@ -1,6 +1,7 @@
 // One answer of the dispatcher.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,7 +27,9 @@ struct Candidate {
   Tier tier = Tier::fallback;
   const Profile* profile = nullptr;  ///< owned by the dispatcher; none for the default
   double distance = 0.0;             ///< between the profile's problem and the actual one
-  std::string reason;                ///< one line for people
+  std::optional<double> expected =
+      {};              ///< microseconds per sample here, where the family has a model and it is not exact
+  std::string reason;  ///< one line for people
 };
 
 }  // namespace heddle

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,11 @@
 namespace heddle {
 
 namespace {
+
+// How a measured time at another problem corrects the model's estimate at this one: by half of what the model was wrong
+// there (as a logarithm), by less with the distance; and what is farther away has to promise a little more. Found on
+// what two tuned grids say about each other (docs/performance.md).
+constexpr double kTrust = 0.5, kReach = 2.0, kCaution = 0.05;
 
 double unit_ratio(const DeviceIdentity& a, const DeviceIdentity& b) {
   return std::abs(std::log2(static_cast<double>(std::max<std::int64_t>(a.units, 1)) /
@@ -45,22 +51,37 @@ Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::v
                  : entry.remoteness == 0            ? Tier::nearest
                  : entry.remoteness == 1            ? Tier::architecture
                                                     : Tier::backend;
+    const auto model = std::ranges::find(models_, entry.configuration);
+    entry.model = static_cast<std::size_t>(model - models_.begin());
+    if (model == models_.end()) models_.push_back(entry.configuration);
+    if (const auto estimate = family_.estimate(entry.configuration, profile.key.problem, device_)) {
+      entry.surprise = std::log(profile.time / *estimate);
+    }
     entries_.push_back(std::move(entry));
   }
 }
 
 std::vector<Dispatcher::Ranked> Dispatcher::ranked(const Problem& problem) const {
+  std::vector<double> estimates;  // log of microseconds per sample
+  estimates.reserve(models_.size());
+  for (const Configuration& configuration : models_) {
+    const auto estimate = family_.estimate(configuration, problem, device_);
+    estimates.push_back(estimate ? std::log(*estimate) : std::numeric_limits<double>::infinity());
+  }
   std::vector<Ranked> all;
   all.reserve(entries_.size());
   for (const Entry& entry : entries_) {
     const bool exact = entry.tier == Tier::nearest && entry.profile->key.problem == problem;
+    const double away = distance(entry.profile->key.problem, problem, family_.axes());
+    const double correction = kTrust * std::exp(-away / kReach) * entry.surprise + kCaution * std::min(1.0, away);
     all.push_back({.entry = &entry,
                    .tier = exact ? Tier::exact : entry.tier,
-                   .distance = distance(entry.profile->key.problem, problem, family_.axes())});
+                   .distance = away,
+                   .expected = estimates[entry.model] + correction});
   }
   const auto order = [](const Ranked& r) {
     // The entry's address, in key order, makes the choice the same wherever the profiles come from.
-    return std::tuple(r.tier, r.entry->remoteness, r.distance, r.entry->unit_ratio, r.entry);
+    return std::tuple(r.tier, r.entry->remoteness, r.expected, r.distance, r.entry->unit_ratio, r.entry);
   };
   std::ranges::sort(all, {}, order);
   return all;
@@ -72,16 +93,19 @@ Candidate Dispatcher::candidate(const Ranked& r) const {
   std::string where = "this device";
   if (r.entry->remoteness == 1) where = fmt::format("{}, also {},", origin.name, origin.architecture);
   if (r.entry->remoteness == 2) where = fmt::format("{}, also {},", origin.name, origin.backend);
+  const bool modelled = r.tier != Tier::exact && std::isfinite(r.expected);
   std::string sizes = "this problem";
   if (r.distance > 0.0) sizes = fmt::format("{} (distance {:.2f})", profile.key.problem.text(), r.distance);
   return {.configuration = r.entry->configuration,
           .tier = r.tier,
           .profile = &profile,
           .distance = r.distance,
-          .reason = fmt::format("{} on {} for {}: {:.3g} us per sample{}{}",
+          .expected = modelled ? std::optional(std::exp(r.expected)) : std::nullopt,
+          .reason = fmt::format("{} on {} for {}: {:.3g} us per sample{}{}{}",
                                 profile.imported ? "imported, measured" : "measured", where, sizes, profile.time,
                                 profile.imported && r.entry->remoteness == 0 ? ", not measured here yet" : "",
-                                r.tier == Tier::stale ? ", with a kernel source that has changed since" : "")};
+                                r.tier == Tier::stale ? ", with a kernel source that has changed since" : "",
+                                modelled ? fmt::format("; {:.3g} expected here", std::exp(r.expected)) : "")};
 }
 
 Candidate Dispatcher::fallback(const Problem& problem) const {

@@ -20,11 +20,13 @@ using Notice = std::function<void(const std::string& line)>;
 
 /// A dispatcher for one kernel family on one device.
 ///
-/// Order of the candidates: profiles of this device made from the present kernel source, the problem's own first,
-/// then by heddle::distance(); then those of devices of the same architecture; then of the same backend; then profiles
-/// made from another kernel source; last the family's default. Among profiles of other devices at equal distance the
-/// one with the closest number of units comes first. A candidate satisfies the space's constraints at the actual
-/// sizes, and no configuration comes twice: a default that a profile names as well keeps the profile's place.
+/// Order of the candidates: profiles of this device made from the present kernel source, the problem's own first;
+/// then those of devices of the same architecture; then of the same backend; then profiles made from another kernel
+/// source; last the family's default. Within each of these, where KernelFamily::estimate() has a model, by the time
+/// that it makes expect at the actual sizes, corrected by what the profile's own time was against it, the less so the
+/// farther away; the rest behind them by heddle::distance(). Among profiles of other devices at equal distance the one
+/// with the closest number of units comes first. A candidate satisfies the space's constraints at the actual sizes, and
+/// no configuration comes twice: a default that a profile names as well keeps the profile's place.
 ///
 /// choose() and explain() may be called from several threads at once. choose() takes no lock for a problem that was
 /// asked for before.
@@ -69,11 +71,14 @@ class Dispatcher {
     Tier tier = Tier::nearest;  // for a problem other than the profile's own
     int remoteness = 0;         // 0: this device, 1: its architecture, 2: its backend
     double unit_ratio = 0.0;    // |log2| of the numbers of units
+    std::size_t model = 0;      // place of the configuration in models_
+    double surprise = 0.0;      // log(measured / estimated), where there is an estimate
   };
   struct Ranked {
     const Entry* entry = nullptr;
     Tier tier = Tier::nearest;
     double distance = 0.0;
+    double expected = 0.0;  // log of microseconds per sample; infinite without a model
   };
 
   /// Every entry, best first, whether it can run at this size or not.
@@ -87,6 +92,7 @@ class Dispatcher {
   SearchSpace space_;
   std::vector<Profile> profiles_;
   std::vector<Entry> entries_;
+  std::vector<Configuration> models_;  // the configurations of the entries, each once
   std::vector<Rejection> unusable_;
   mutable DecisionTable decisions_;
 };

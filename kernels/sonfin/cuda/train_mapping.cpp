@@ -9,6 +9,7 @@
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
 #include "heddle/kernels/sonfin/cuda/launched_shape.hpp"
 #include "heddle/kernels/sonfin/cuda/plan_writer.hpp"
+#include "heddle/kernels/sonfin/cuda/resident_estimate.hpp"
 #include "heddle/kernels/sonfin/cuda/resident_shape.hpp"
 #include "heddle/kernels/sonfin/mapping.hpp"
 
@@ -280,6 +281,11 @@ class TrainMapping final : public Mapping {
 
   Layout layout(const Configuration&, const Problem& problem, const DeviceIdentity&) const override {
     return rows_of_four(problem);
+  }
+
+  std::optional<double> estimate(const Configuration& configuration, const Problem& problem) const override {
+    if (!is_resident(configuration)) return std::nullopt;
+    return resident_estimate(ResidentShape(configuration, problem));
   }
 
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,

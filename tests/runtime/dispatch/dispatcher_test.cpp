@@ -96,6 +96,43 @@ TEST_CASE("among other devices at equal distance the one with the closest number
   CHECK(candidates[1].configuration == all[1]);
 }
 
+TEST_CASE("between tuned sizes the configuration that is expected to be fastest there comes first") {
+  const SearchSpace space = sonfin::train_family().space(kHere);
+  const auto cluster = space.parse(
+      "scheme=cluster coarsen_count=3 coarsening=rules block_size=128 threads_per_rule=8 vector=4 storage=registers");
+  const auto smaller = space.parse(
+      "scheme=cluster coarsen_count=2 coarsening=rules block_size=128 threads_per_rule=8 vector=4 storage=registers");
+  const auto graph = configurations(kProblem).front();
+  // The first is what won nearby; at these sizes it needs more registers than there are.
+  const Problem here = sonfin::problem(362, 181, 16), near = sonfin::problem(362, 128, 16);
+  const Problem far = sonfin::problem(256, 256, 10);
+  const Dispatcher d = dispatcher({profile(near, cluster), profile(far, smaller)});
+  const std::vector<Candidate> found = d.candidates(here);
+  REQUIRE(found.size() >= 2);
+  CHECK(found[0].configuration == smaller);
+  CHECK(found[0].tier == Tier::nearest);
+  CHECK(found[0].distance > found[1].distance);
+  REQUIRE(found[0].expected);
+  REQUIRE(found[1].expected);
+  CHECK(*found[0].expected < *found[1].expected);
+  CHECK(found[0].reason.find("expected here") != std::string::npos);
+  CHECK(d.choose(near).configuration == cluster);  // measured there
+  CHECK(d.choose(near).tier == Tier::exact);
+  CHECK(!d.choose(near).expected);
+
+  // Of two equal models the one that was faster than expected; what has no model comes behind, near or not.
+  Profile fast = profile(far, smaller), slow = profile(near, cluster);
+  fast.time = 0.9;
+  slow.time = 9.0;
+  const Dispatcher surprised = dispatcher({slow, fast, profile(here.with("rules", 363), graph)});
+  CHECK(surprised.choose(here).configuration == smaller);
+  CHECK(*surprised.choose(here).expected < *found[0].expected);
+  const std::vector<Candidate> all = surprised.candidates(here);
+  REQUIRE(all.size() >= 3);
+  CHECK(all[2].configuration == graph);
+  CHECK(!all[2].expected);
+}
+
 TEST_CASE("a configuration comes once, with its best reason") {
   const auto all = configurations(kProblem);
   const Configuration standard = sonfin::train_family().default_configuration(kHere, kProblem);
