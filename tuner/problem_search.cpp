@@ -443,10 +443,11 @@ std::vector<Finalist> ProblemSearch::next_finalists() {
     if (tried.status == Status::unverified && !failed) fastest.emplace_back(*tried.cost, configuration);
   }
   std::sort(fastest.begin(), fastest.end());
+  const double contender = evaluator_.shares_processor() ? options_.contender : options_.quiet_contender;
   std::vector<Finalist> finalists;
   for (const auto& [cost, configuration] : fastest) {
     const double behind = cost / fastest.front().first;
-    if ((behind <= options_.contender && finalists.size() < options_.finalists) ||
+    if ((behind <= contender && finalists.size() < options_.finalists) ||
         (behind <= options_.hopeless && spared(configuration)) || configurations_[configuration] == default_) {
       finalists.emplace_back().configuration = configuration;
     }

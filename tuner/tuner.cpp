@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <list>
 #include <map>
 #include <numeric>
@@ -26,6 +27,7 @@ constexpr double kFirstPass = 0.6;        // of the time of a run, if there are 
 constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
 constexpr std::size_t kHints = 8;         // configurations that other problems suggest
 constexpr std::size_t kWinners = 3;       // of them winners of the nearest, where more can be expected of others
+constexpr double kWorthVisit = 0.7;       // of what a visit took last: with less time left none is begun
 constexpr double kContends = 1.02;        // times the winner's cost, screened: may be faster than it
 constexpr std::size_t kContenders = 4;    // that a profile has to beat again when its environment has changed
 // Where one can be measured while others are compiled, as many searches go on at a time as there are threads that
@@ -145,11 +147,28 @@ class Run {
   std::vector<Configuration> hints(Lane& lane) const {
     const ProblemSearch& search = lane.search;
     lane.expected = transfer_.expected(lane.visit.problem, search.configurations());
+    if (lane.expected.empty()) lane.expected = estimated(search);
     std::vector<Configuration> list = known_.hints(lane.visit.problem, lane.expected.empty() ? kHints : kWinners);
     for (const Configuration& fast : fastest_expected(search, lane.expected, kHints)) {
       if (list.size() < kHints && std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(fast);
     }
     return list;
+  }
+
+  /// What the family's model makes expect, before anything was measured, in the form of Transfer::expected(). Empty if
+  /// it has none.
+  std::vector<float> estimated(const ProblemSearch& search) const {
+    constexpr float kUnknown = 0.5F;
+    std::vector<float> expected;
+    float least = std::numeric_limits<float>::infinity();
+    for (const Configuration& configuration : search.configurations()) {
+      const auto time = evaluator_.family().estimate(configuration, search.problem(), evaluator_.device());
+      expected.push_back(time ? static_cast<float>(std::log(*time)) : std::numeric_limits<float>::infinity());
+      least = std::min(least, expected.back());
+    }
+    if (std::isinf(least)) return {};
+    for (float& loss : expected) loss = std::min(kUnknown, loss - least);
+    return expected;
   }
 
   /// The fastest first, at most `count`.
@@ -227,20 +246,26 @@ class Run {
     return found.profile ? found : result;
   }
 
-  /// A round over all problems: what won meanwhile for others like them, and what all measurements together make
-  /// expect. A winner has to prove itself again only where one of these is about as fast. Returns whether another round
-  /// is worth while.
+  /// A round over all problems, those first at which the least was tried: what won meanwhile for others like them, and
+  /// what all measurements together make expect. A winner has to prove itself again only where one of these is about as
+  /// fast. Returns whether another round is worth while.
   bool revisit_each(const Pass& pass) {
+    std::vector<std::size_t> order(results_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return tried_[a].size() < tried_[b].size(); });
     std::size_t next = 0;
     bool improved = false;
     const auto begin = [&](std::list<Lane>& lanes) {
       // What would not be tried before the end shall not be compiled.
-      const auto enough = [&] { return !stop_.reached() && stop_.seconds_left().value_or(round_trip_) >= round_trip_; };
-      for (; next < results_.size() && enough(); ++next) {
-        if (!results_[next] || !results_[next]->searched) continue;
-        const TuningResult& result = *results_[next];
+      const double least = kWorthVisit * round_trip_;
+      const auto enough = [&] { return !stop_.reached() && stop_.seconds_left().value_or(least) >= least; };
+      for (; next < order.size() && enough(); ++next) {
+        const std::size_t place = order[next];
+        if (!results_[place] || !results_[place]->searched) continue;
+        const TuningResult& result = *results_[place];
         const Visit again{.problem = result.problem, .search = false, .profile = result.profile, .change = {}};
-        Lane& lane = lanes.emplace_back(*this, next, again, pass, stop_.part(1.0, 1.0));
+        Lane& lane = lanes.emplace_back(*this, place, again, pass, stop_.part(1.0, 1.0));
         const std::vector<Configuration> list = news(lane);
         if (!list.empty()) {
           lane.search.begin(list);
