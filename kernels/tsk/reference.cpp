@@ -11,7 +11,10 @@
 namespace heddle::tsk {
 namespace {
 
-constexpr int kBitsOfLogarithms = 21, kBitsOfActivations = 22, kBitsOfSums = 22, kBitsOfParameters = 24;
+/// Of what kernels compute, at Rounding::kernels, and of the parameters that they keep.
+constexpr int kBitsOfLogarithms = 21, kBitsOfActivations = 22, kBitsOfSums = 22, kBitsOfConsequents = 24;
+constexpr int kBitsOfParameters = 24;
+constexpr int kCoarser = 5;  // bits less at Rounding::coarse
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
@@ -69,6 +72,8 @@ Reference::Reference(const System& system, Rounding rounding)
   consequents_.resize(at(rules() * terms() * outputs_));
 }
 
+int Reference::bits_of(int bits) const { return rounding_ == Rounding::coarse ? bits - kCoarser : bits; }
+
 double Reference::rounded(double value, int bits) const {
   if (rounding_ == Rounding::none) return value;
   int exponent = 0;
@@ -85,13 +90,13 @@ std::vector<double> Reference::activations(std::span<const float> rows) const {
     std::copy(values.begin(), values.end(), x.begin());
     const std::span<double> phi(all.data() + i * rules(), at(rules()));
     for (std::int64_t k = 0; k < rules(); ++k) {
-      phi[at(k)] =
-          rounded(-0.5 * squared_distance(x, centres_.data() + k * dim_, inverse.data() + k * dim_), kBitsOfLogarithms);
+      phi[at(k)] = rounded(-0.5 * squared_distance(x, centres_.data() + k * dim_, inverse.data() + k * dim_),
+                           bits_of(kBitsOfLogarithms));
     }
     const double largest = *std::max_element(phi.begin(), phi.end());
     double total = 0.0;
     for (double& value : phi) total += value = std::exp(value - largest);
-    for (double& value : phi) value = rounded(value / total, kBitsOfActivations);
+    for (double& value : phi) value = rounded(value / total, bits_of(kBitsOfActivations));
   }
   return all;
 }
@@ -126,7 +131,7 @@ std::vector<double> Reference::outputs(std::span<const float> rows, std::span<co
     // A sum in float32 is as exact as its largest part.
     for (std::int64_t l = 0; l < outputs_; ++l) {
       if (largest[at(l)] == 0.0) continue;
-      const double unit = std::ldexp(1.0, std::ilogb(largest[at(l)]) - kBitsOfSums);
+      const double unit = std::ldexp(1.0, std::ilogb(largest[at(l)]) - bits_of(kBitsOfSums));
       double& sum = y[at(i * outputs_ + l)];
       sum = std::nearbyint(sum / unit) * unit;
     }
@@ -192,7 +197,7 @@ bool Reference::solve(const Batch& batch, std::span<const double> activation, do
   }
   for (std::int64_t p = 0; p < unknowns; ++p) {
     for (std::int64_t l = 0; l < outputs_; ++l) {
-      consequents_[at(p * outputs_ + l)] = largest > 0.0 ? rounded(b(p, l), kBitsOfParameters) : 0.0;
+      consequents_[at(p * outputs_ + l)] = largest > 0.0 ? rounded(b(p, l), bits_of(kBitsOfConsequents)) : 0.0;
     }
   }
   return deficient;

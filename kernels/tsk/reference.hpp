@@ -17,9 +17,10 @@ struct Batch {
 };
 
 /// `kernels`: consequents, centres and widths are rounded as float32 is, and logarithms of activations, activations and
-/// outputs as what takes several operations in float32: to 21 and 22 bits. How far this is from float64 is how well
-/// float32 determines a result.
-enum class Rounding { none, kernels };
+/// outputs as what takes several operations in float32: to 21 and 22 bits. `coarse`: all but centres and widths with 5
+/// bits less. How far this is from float64 bounds what roundings of a kernel can do, where errors grow out of
+/// proportion too: a row far from every rule falls to another one, and the next step goes elsewhere.
+enum class Rounding { none, kernels, coarse };
 
 class Reference {
  public:
@@ -67,6 +68,8 @@ class Reference {
   [[nodiscard]] Gradient gradient(const Batch& batch, std::span<const double> phi, std::span<const double> y) const;
   /// theta_k (1, x) for every output, L values.
   void consequent(std::int64_t rule, std::span<const float> x, std::span<double> values) const;
+  /// Bits of what has so many at Rounding::kernels.
+  [[nodiscard]] int bits_of(int bits) const;
   /// `value` with so many bits, where kernels round.
   [[nodiscard]] double rounded(double value, int bits) const;
 

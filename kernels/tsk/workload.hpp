@@ -20,7 +20,9 @@ struct Workload {
 
 /// `rules` rules that overlap as an even grid of sets does, rows among them, targets that no such system fits. All N
 /// rows of the problem for timing; for a verification a few thousand where N is more, some of them so far from every
-/// rule that each activation underflows if it is not normalised before it is exponentiated, and a few iterations.
+/// rule that each activation underflows if it is not normalised before it is exponentiated, and a few iterations; and
+/// where there are fewer than two rows for an unknown, mostly a ridge, since what is left of targets that a system fits
+/// is rounding.
 /// Same arguments, same bytes.
 [[nodiscard]] Workload workload(const Problem& problem, int order, Purpose purpose, std::uint64_t seed);
 /// The same, kept until other arguments come. Thread-safe.
@@ -35,7 +37,7 @@ struct Outcome {
 };
 /// Against the reference: every error within 1 %, of rows held back too; the change of all centres and widths, the norm
 /// of the difference at most 1 % of the norm of the change; the best system has the error that it was kept for. Where
-/// float32 does not determine a number so well, which Rounding::kernels tells, more is allowed for that number alone.
+/// float32 does not determine a number so well, which Rounding::coarse tells, more is allowed for that number alone.
 [[nodiscard]] Accuracy compare(const Workload& workload, const Outcome& outcome);
 
 }  // namespace heddle::tsk

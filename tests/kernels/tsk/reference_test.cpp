@@ -168,5 +168,32 @@ TEST_CASE("comparison: with more unknowns than rows the ridge still decides what
   }
 }
 
+TEST_CASE("comparison: where a system could fit its rows, a ridge makes its gradient more than rounding") {
+  for (std::uint64_t seed = 8; seed < 16; ++seed) {
+    INFO("seed " << seed);
+    const Workload work = workload(problem(13, 5, 1, 61), 1, Purpose::verification, seed);
+    REQUIRE(work.system.unknowns() > work.control.rows);
+    const Outcome outcome = outcome_of(work, Rounding::kernels);
+    CHECK(outcome.progress.ridges == 0);
+    CHECK(compare(work, outcome).accepted);
+    // Steps in the right direction, half as long again.
+    Outcome other = outcome;
+    const auto lengthen = [](const std::vector<float>& before, std::vector<float>& after) {
+      for (std::size_t i = 0; i < after.size(); ++i) after[i] += 0.5F * (after[i] - before[i]);
+    };
+    lengthen(work.system.centres, other.system.centres);
+    lengthen(work.system.widths, other.system.widths);
+    CHECK_FALSE(compare(work, other).accepted);
+  }
+}
+
+TEST_CASE("comparison: without a ridge, the same system fits its rows, and passes for it") {
+  const Workload work = workload(problem(13, 5, 1, 61), 1, Purpose::verification, 0);
+  const Outcome outcome = outcome_of(work, Rounding::kernels);
+  CHECK(outcome.progress.ridges == work.control.end);
+  CHECK(outcome.errors[0] < 1e-9);
+  CHECK(compare(work, outcome).accepted);
+}
+
 }  // namespace
 }  // namespace heddle::tsk
