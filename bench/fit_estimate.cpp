@@ -1,6 +1,6 @@
 // The weights of resident_estimate() (kernels/sonfin/cuda/resident_estimate.cpp) from what a profile database measured.
 //
-//   fit_estimate profiles.sqlite
+//   fit_estimate profiles.sqlite ...
 //
 // Least squares of the relative error with weights of at least 0, by coordinate descent; what is much slower than the
 // best at its problem says nothing about which of the fast ones is fastest, and is left out. Prints a table, and the
@@ -34,20 +34,22 @@ struct Point {
   double time;
 };
 
-std::vector<Point> points(const ProfileStore& store, double slow) {
+/// The last of the files decides which device it is.
+std::vector<Point> points(const std::vector<std::string>& files, double slow) {
   const KernelFamily& family = sonfin::train_family();
   std::map<Problem, std::map<std::string, double>> fastest;
-  const Measurement* some = nullptr;
-  const std::vector<Measurement> all = store.measurements();
-  for (const Measurement& m : all) {
-    if (m.key.family != family.name() || m.key.device.backend != "cuda" || m.times.empty()) continue;
-    some = &m;
-    const auto [entry, fresh] = fastest[m.key.problem].try_emplace(m.configuration, median(m.times));
-    if (!fresh) entry->second = std::min(entry->second, median(m.times));
+  DeviceIdentity device;
+  for (const std::string& file : files) {
+    for (const Measurement& m : ProfileStore(file, ProfileStore::Access::read).measurements()) {
+      if (m.key.family != family.name() || m.key.device.backend != "cuda" || m.times.empty()) continue;
+      device = m.key.device;
+      const auto [entry, fresh] = fastest[m.key.problem].try_emplace(m.configuration, median(m.times));
+      if (!fresh) entry->second = std::min(entry->second, median(m.times));
+    }
   }
   std::vector<Point> found;
-  if (some == nullptr) return found;
-  const SearchSpace space = family.space(some->key.device);
+  if (fastest.empty()) return found;
+  const SearchSpace space = family.space(device);
   for (const auto& [problem, times] : fastest) {
     const auto faster = [](const auto& a, const auto& b) { return a.second < b.second; };
     const double best = std::min_element(times.begin(), times.end(), faster)->second;
@@ -118,12 +120,12 @@ void report(const std::string& name, ResidentShape::Link link, std::vector<Point
 
 int main(int argc, char** argv) {
   CLI::App app("Weights of the estimate of resident kernels");
-  std::string file;
+  std::vector<std::string> files;
   double slow = 1.4;
-  app.add_option("profiles", file, "Profile database")->required();
+  app.add_option("profiles", files, "Profile databases")->required();
   app.add_option("--slow", slow, "Leaves out what is so many times slower than the best");
   CLI11_PARSE(app, argc, argv);
-  const std::vector<Point> all = points(ProfileStore(file, ProfileStore::Access::read), slow);
+  const std::vector<Point> all = points(files, slow);
   report("block", ResidentShape::Link::block, all);
   report("cluster", ResidentShape::Link::cluster, all);
   report("grid", ResidentShape::Link::grid, all);

@@ -265,6 +265,7 @@ int run(const TuneOptions& options) {
     if (stop.interrupted()) break;
   }
   bar.clear();
+  summary.effort.total = stop.seconds_used() - whole_run.seconds;  // choosing what to visit included
   store.spent(whole_run, stop.seconds_used());
   store.end_run(whole_run, !stop.interrupted());
   if (!options.record.empty()) {

@@ -80,12 +80,11 @@ class KernelFamily {
                                     const DeviceIdentity& device, std::int64_t samples, Purpose purpose,
                                     std::uint64_t seed) const = 0;
   [[nodiscard]] virtual Cost cost(const Problem& problem) const = 0;
-  /// Microseconds per sample that a configuration takes, from a model of its kernels: good for comparing configurations
-  /// at sizes nobody has measured. The configuration need not be valid there. Nothing: there is no model for it.
-  [[nodiscard]] virtual std::optional<double> estimate(const Configuration&, const Problem&,
-                                                       const DeviceIdentity&) const {
-    return std::nullopt;
-  }
+  /// A model of what a configuration takes, by problem: microseconds per sample.
+  using Estimate = std::function<double(const Problem&)>;
+  /// Good for comparing configurations at sizes nobody has measured; they need not be valid there. Empty: there is no
+  /// model for this one.
+  [[nodiscard]] virtual Estimate estimate(const Configuration&, const DeviceIdentity&) const { return {}; }
 };
 
 /// Every family heddle was built with.

@@ -98,7 +98,7 @@ std::vector<std::size_t> ProblemSearch::affordable(std::vector<std::size_t> conf
 void ProblemSearch::screen_first() {
   const Stopwatch stopwatch(effort_.total, stop_);
   StopCondition always = stop_.without_budget();  // every problem that is reached ends with a profile
-  if (!batches_.empty() && try_next(always, nullptr) && !stop_.reached()) {
+  if (!batches_.empty() && try_next(always, nullptr) && !ended(stop_)) {
     if (evaluator_.shares_processor()) batches_.push_back(compile(affordable(std::move(later_), 0)));
     try_next(stop_, nullptr);
   }

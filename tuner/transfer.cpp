@@ -1,6 +1,7 @@
 #include "heddle/tuner/transfer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -47,55 +48,90 @@ double likeness(const Problem& a, const Problem& b, const std::vector<Axis>& axe
   return product;
 }
 
-/// Configurations as numbers, one for each value of each parameter; 0 where the parameter has no meaning.
+/// Configurations as numbers, so that many can be compared with one quickly: half of the parameters have one number
+/// together, which says what values they have, and the other half another one.
 class Codes {
  public:
-  /// Returns the number of the configuration.
-  std::size_t add(const Configuration& configuration) {
-    for (Column& column : columns_) column.code.push_back(0);
-    for (const auto& [name, value] : configuration.entries()) {
-      const auto [at, fresh] = place_.emplace(name, columns_.size());
-      if (fresh) columns_.push_back({.values = {}, .code = std::vector<std::uint8_t>(size_ + 1, 0), .table = {}});
-      Column& column = columns_[at->second];
-      auto found = std::find(column.values.begin(), column.values.end(), value);
-      if (found == column.values.end()) found = column.values.insert(column.values.end(), value);
-      column.code.back() = static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(255, found - column.values.begin() + 1));
+  explicit Codes(const std::vector<const Configuration*>& configurations) {
+    std::map<std::string, std::size_t> column_of;
+    std::vector<std::vector<Value>> values;  // [column]
+    std::vector<std::vector<std::size_t>> rows;
+    for (const Configuration* configuration : configurations) {
+      std::vector<std::size_t>& row = rows.emplace_back(values.size(), 0);  // 0: the parameter has no meaning there
+      for (const auto& [name, value] : configuration->entries()) {
+        const auto [at, fresh] = column_of.emplace(name, values.size());
+        if (fresh) {
+          values.emplace_back();
+          row.push_back(0);
+        }
+        std::vector<Value>& known = values[at->second];
+        const auto found = std::find(known.begin(), known.end(), value);
+        row[at->second] = static_cast<std::size_t>(found - known.begin()) + 1;
+        if (found == known.end()) known.push_back(value);
+      }
     }
-    return size_++;
+    const std::size_t middle = values.size() / 2;
+    halves_[0] = Half(values, rows, 0, middle);
+    halves_[1] = Half(values, rows, middle, values.size());
   }
 
   /// likeness() of `point` and the `count` configurations from `first` on, times `scale`.
   void likenesses(std::size_t point, double scale, std::size_t first, std::size_t count, std::vector<float>& product) {
-    product.assign(count, static_cast<float>(scale));
-    for (Column& column : columns_) {
-      const std::vector<float>& row = column.row(column.code[point]);
-      const std::uint8_t* other = column.code.data() + first;
-      for (std::size_t i = 0; i < count; ++i) product[i] *= row[other[i]];
-    }
+    product.resize(count);
+    const std::vector<float>& one = halves_[0].row(point);
+    const std::vector<float>& other = halves_[1].row(point);
+    const std::uint32_t* a = halves_[0].code.data() + first;
+    const std::uint32_t* b = halves_[1].code.data() + first;
+    for (std::size_t i = 0; i < count; ++i) product[i] = static_cast<float>(scale) * one[a[i]] * other[b[i]];
   }
 
  private:
-  struct Column {
-    std::vector<Value> values;
-    std::vector<std::uint8_t> code;         // by configuration
-    std::vector<std::vector<float>> table;  // [code][code], once it is needed
+  struct Half {
+    std::vector<std::uint32_t> code;                // by configuration
+    std::vector<std::vector<std::size_t>> meaning;  // [code][column]
+    std::vector<std::vector<float>> alike;          // [column][value x value]
+    std::vector<std::size_t> sizes;                 // values of each column, and no meaning
+    std::vector<std::vector<float>> rows;           // [code]: likeness to every other code, once it is needed
 
-    const std::vector<float>& row(std::uint8_t code_of_point) {
-      if (table.empty()) {
-        const std::size_t codes = std::min<std::size_t>(values.size(), 255) + 1;
-        table.assign(codes, std::vector<float>(codes, static_cast<float>(kOtherWord)));
-        table[0][0] = 1.0F;
-        for (std::size_t a = 1; a < codes; ++a) {
-          for (std::size_t b = 1; b < codes; ++b)
-            table[a][b] = static_cast<float>(likeness(values[a - 1], values[b - 1]));
+    Half() = default;
+    Half(const std::vector<std::vector<Value>>& values, const std::vector<std::vector<std::size_t>>& all,
+         std::size_t begin, std::size_t end) {
+      for (std::size_t column = begin; column < end; ++column) {
+        const std::size_t size = values[column].size() + 1;
+        std::vector<float>& table = alike.emplace_back(size * size, static_cast<float>(kOtherWord));
+        table[0] = 1.0F;
+        for (std::size_t x = 1; x < size; ++x) {
+          for (std::size_t y = 1; y < size; ++y) {
+            table[x * size + y] = static_cast<float>(likeness(values[column][x - 1], values[column][y - 1]));
+          }
         }
+        sizes.push_back(size);
       }
-      return table[code_of_point];
+      std::map<std::vector<std::size_t>, std::uint32_t> known;
+      for (const std::vector<std::size_t>& row : all) {
+        std::vector<std::size_t> own(end - begin, 0);
+        for (std::size_t column = begin; column < std::min(end, row.size()); ++column)
+          own[column - begin] = row[column];
+        const auto [place, fresh] = known.emplace(own, static_cast<std::uint32_t>(meaning.size()));
+        if (fresh) meaning.push_back(std::move(own));
+        code.push_back(place->second);
+      }
+      rows.resize(meaning.size());
+    }
+
+    const std::vector<float>& row(std::size_t configuration) {
+      std::vector<float>& known = rows[code[configuration]];
+      if (!known.empty()) return known;
+      const std::vector<std::size_t>& own = meaning[code[configuration]];
+      for (const std::vector<std::size_t>& other : meaning) {
+        float product = 1.0F;
+        for (std::size_t c = 0; c < sizes.size(); ++c) product *= alike[c][own[c] * sizes[c] + other[c]];
+        known.push_back(product);
+      }
+      return known;
     }
   };
-  std::size_t size_ = 0;
-  std::map<std::string, std::size_t> place_;
-  std::vector<Column> columns_;
+  std::array<Half, 2> halves_;
 };
 
 }  // namespace
@@ -119,7 +155,7 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
   });
   nearest.resize(std::min(nearest.size(), kNearest));
 
-  Codes codes;
+  std::vector<const Configuration*> all;
   std::vector<double> losses;
   std::vector<std::size_t> lesson_of;
   for (std::size_t l = 0; l < nearest.size(); ++l) {
@@ -127,14 +163,15 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
     const auto cheaper = [](const auto& a, const auto& b) { return a.second < b.second; };
     const double fastest = std::min_element(costs.begin(), costs.end(), cheaper)->second;
     for (const auto& [configuration, cost] : costs) {
-      codes.add(configuration);
+      all.push_back(&configuration);
       losses.push_back(std::min(kSlow, std::log(cost / fastest)));
       lesson_of.push_back(l);
     }
   }
   const std::size_t points = losses.size();
   if (points < kFewest) return {};
-  for (const Configuration& configuration : configurations) codes.add(configuration);
+  for (const Configuration& configuration : configurations) all.push_back(&configuration);
+  Codes codes(all);
 
   std::vector<double> between(nearest.size() * nearest.size());
   for (std::size_t a = 0; a < nearest.size(); ++a) {

@@ -17,7 +17,7 @@
 #include "heddle/tuner/journal.hpp"
 #include "heddle/tuner/problem_search.hpp"
 #include "heddle/tuner/reporter.hpp"
-#include "heddle/tuner/transfer.hpp"
+#include "heddle/tuner/suggestions.hpp"
 
 namespace heddle {
 
@@ -25,8 +25,6 @@ namespace {
 
 constexpr double kFirstPass = 0.6;        // of the time of a run, if there are several problems
 constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
-constexpr std::size_t kHints = 8;         // configurations that other problems suggest
-constexpr std::size_t kWinners = 3;       // of them winners of the nearest, where more can be expected of others
 constexpr double kWorthVisit = 0.7;       // of what a visit took last: with less time left none is begun
 constexpr double kContends = 1.02;        // times the winner's cost, screened: may be faster than it
 constexpr std::size_t kContenders = 4;    // that a profile has to beat again when its environment has changed
@@ -59,14 +57,14 @@ class Run {
         reporter_(callbacks, stop, agenda_.size()),
         journal_(store, evaluator, run),
         coverage_(evaluator.family().axes(), problems),
-        transfer_(evaluator.family().axes()),
+        suggestions_(evaluator, known_),
         tried_(agenda_.size()),
         results_(agenda_.size()) {
     for (const Visit& visit : agenda_) {
       if (visit.search && visit.profile) coverage_.add_tuned(visit.problem);
     }
     for (const Profile& profile : known_.profiles()) {
-      transfer_.learn(profile.key.problem, known_.parse(journal_.earlier_costs(profile.key.problem)));
+      suggestions_.learn(profile.key.problem, known_.parse(journal_.earlier_costs(profile.key.problem)));
     }
   }
 
@@ -117,7 +115,7 @@ class Run {
       if (next == agenda_.size() || (next > 0 && stop_.reached())) return false;
       choose(next, lanes);
       Lane& lane = lanes.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, lanes, next));
-      lane.search.begin(hints(lane));
+      lane.search.begin(first_at(lane));
       ++next;
       return true;
     };
@@ -142,47 +140,9 @@ class Run {
     }
   }
 
-  /// What to try first at a problem: winners of the nearest, and what should be fast after all that was measured
-  /// elsewhere.
-  std::vector<Configuration> hints(Lane& lane) const {
-    const ProblemSearch& search = lane.search;
-    lane.expected = transfer_.expected(lane.visit.problem, search.configurations());
-    if (lane.expected.empty()) lane.expected = estimated(search);
-    std::vector<Configuration> list = known_.hints(lane.visit.problem, lane.expected.empty() ? kHints : kWinners);
-    for (const Configuration& fast : fastest_expected(search, lane.expected, kHints)) {
-      if (list.size() < kHints && std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(fast);
-    }
-    return list;
-  }
-
-  /// What the family's model makes expect, before anything was measured, in the form of Transfer::expected(). Empty if
-  /// it has none.
-  std::vector<float> estimated(const ProblemSearch& search) const {
-    constexpr float kUnknown = 0.5F;
-    std::vector<float> expected;
-    float least = std::numeric_limits<float>::infinity();
-    for (const Configuration& configuration : search.configurations()) {
-      const auto time = evaluator_.family().estimate(configuration, search.problem(), evaluator_.device());
-      expected.push_back(time ? static_cast<float>(std::log(*time)) : std::numeric_limits<float>::infinity());
-      least = std::min(least, expected.back());
-    }
-    if (std::isinf(least)) return {};
-    for (float& loss : expected) loss = std::min(kUnknown, loss - least);
-    return expected;
-  }
-
-  /// The fastest first, at most `count`.
-  static std::vector<Configuration> fastest_expected(const ProblemSearch& search, const std::vector<float>& expected,
-                                                     std::size_t count) {
-    std::vector<std::size_t> order(expected.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
-    std::partial_sort(order.begin(), end, order.end(), [&](std::size_t a, std::size_t b) {
-      return std::pair(expected[a], a) < std::pair(expected[b], b);
-    });
-    std::vector<Configuration> fastest;
-    for (auto next = order.begin(); next != end; ++next) fastest.push_back(search.configurations()[*next]);
-    return fastest;
+  std::vector<Configuration> first_at(Lane& lane) const {
+    lane.expected = suggestions_.expected(lane.search);
+    return suggestions_.first(lane.search, lane.expected);
   }
 
   /// The part of `stop` for the search at place `next`, beside those in `lanes`.
@@ -219,7 +179,7 @@ class Run {
 
   /// What the winners of other problems lose here.
   void learn(const ProblemSearch& search, const TuningResult& result) {
-    transfer_.learn(result.problem, search.costs());
+    suggestions_.learn(result.problem, search.costs());
     if (!result.profile) return;
     for (const Profile& other : known_.profiles()) {
       const auto cost = search.cost(other.configuration);
@@ -262,11 +222,11 @@ class Run {
       const auto enough = [&] { return !stop_.reached() && stop_.seconds_left().value_or(least) >= least; };
       for (; next < order.size() && enough(); ++next) {
         const std::size_t place = order[next];
-        if (!results_[place] || !results_[place]->searched) continue;
+        if (!results_[place] || !results_[place]->searched || !results_[place]->profile) continue;
         const TuningResult& result = *results_[place];
         const Visit again{.problem = result.problem, .search = false, .profile = result.profile, .change = {}};
         Lane& lane = lanes.emplace_back(*this, place, again, pass, stop_.part(1.0, 1.0));
-        const std::vector<Configuration> list = news(lane);
+        const std::vector<Configuration> list = suggestions_.later(lane.search, tried_[place], *result.profile);
         if (!list.empty()) {
           lane.search.begin(list);
           ++next;
@@ -286,21 +246,6 @@ class Run {
       reporter_.result(result);
     });
     return improved && !stop_.reached();
-  }
-
-  /// What was not tried yet at a problem that was visited before, behind its winner; empty if there is nothing.
-  std::vector<Configuration> news(const Lane& lane) const {
-    std::vector<Configuration> list = known_.hints(lane.visit.problem, kHints);
-    const std::vector<float> expected = transfer_.expected(lane.visit.problem, lane.search.configurations());
-    for (const Configuration& fast : fastest_expected(lane.search, expected, kHints)) {
-      if (std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(fast);
-    }
-    const std::string winner = lane.visit.profile ? lane.visit.profile->configuration : std::string();
-    const std::set<std::string>& tried = tried_[lane.index];
-    std::erase_if(list, [&](const Configuration& c) { return c.text() != winner && tried.contains(c.text()); });
-    const bool only_winner = list.size() == 1 && list.front().text() == winner;
-    if (only_winner) list.clear();
-    return list;
   }
 
   /// Whether something that was tried on this visit for the first time may be faster than the winner.
@@ -365,11 +310,11 @@ class Run {
     return lane.search.screen(*lane.order, *lane.screening, ahead, turn_);
   }
 
-  /// `first`: what is tried first; hints(), if nothing is said.
+  /// `first`: what is tried first; first_at(), if nothing is said.
   TuningResult visit(std::size_t index, const Visit& visit, const std::optional<std::vector<Configuration>>& first,
                      const Pass& pass, StopCondition& stop) {
     Lane lane(*this, index, visit, pass, stop.part(1.0, 1.0));
-    lane.search.begin(first ? *first : hints(lane));
+    lane.search.begin(first ? *first : first_at(lane));
     while (advance(lane, batches_ahead(1))) {
     }
     return finish(lane);
@@ -411,7 +356,7 @@ class Run {
   Reporter reporter_;
   Journal journal_;
   Coverage coverage_;
-  Transfer transfer_;
+  Suggestions suggestions_;
   std::map<Problem, std::int64_t> visits_;            ///< so far
   std::vector<std::set<std::string>> tried_;          ///< canonical texts, by place in the agenda
   std::vector<std::optional<TuningResult>> results_;  ///< likewise; nothing where the run did not get to

@@ -1,7 +1,6 @@
 // What the families over one SONFIN problem share: sizes, and that the mapping of the backend answers for the rest.
 #pragma once
 
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -30,9 +29,8 @@ class Family : public KernelFamily {
             std::int64_t samples) const final {
     return mapping(device.backend).plan(configuration, sizes, device, samples);
   }
-  std::optional<double> estimate(const Configuration& configuration, const Problem& sizes,
-                                 const DeviceIdentity& device) const final {
-    return mapping(device.backend).estimate(configuration, sizes);
+  Estimate estimate(const Configuration& configuration, const DeviceIdentity& device) const final {
+    return mapping(device.backend).estimate(configuration);
   }
 
  private:

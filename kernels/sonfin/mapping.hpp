@@ -2,9 +2,6 @@
 // backends share: problems, workloads, the comparison with the reference.
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/sonfin/network.hpp"
 
@@ -23,9 +20,7 @@ class Mapping {
                                       const DeviceIdentity& device) const = 0;
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, std::int64_t samples) const = 0;
-  [[nodiscard]] virtual std::optional<double> estimate(const Configuration&, const Problem&) const {
-    return std::nullopt;
-  }
+  [[nodiscard]] virtual KernelFamily::Estimate estimate(const Configuration&) const { return {}; }
 };
 
 [[nodiscard]] const Mapping& cuda_train_mapping();

@@ -37,9 +37,9 @@ Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::v
   });
   std::ranges::sort(profiles_, {}, &Profile::key);
   for (const Profile& profile : profiles_) {
-    Entry entry{.profile = &profile, .configuration = {}};
+    Entry entry{.profile = &profile};
     try {
-      entry.configuration = space_.parse(profile.configuration);
+      entry.model = model_of(profile.configuration);
     } catch (const Error& error) {
       unusable_.push_back({.profile = &profile, .reason = error.what()});
       continue;
@@ -51,36 +51,59 @@ Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::v
                  : entry.remoteness == 0            ? Tier::nearest
                  : entry.remoteness == 1            ? Tier::architecture
                                                     : Tier::backend;
-    const auto model = std::ranges::find(models_, entry.configuration);
-    entry.model = static_cast<std::size_t>(model - models_.begin());
-    if (model == models_.end()) models_.push_back(entry.configuration);
-    if (const auto estimate = family_.estimate(entry.configuration, profile.key.problem, device_)) {
-      entry.surprise = std::log(profile.time / *estimate);
+    const auto add = [&] {
+      const KernelFamily::Estimate& estimate = models_[entry.model].estimate;
+      entry.surprise = estimate ? std::log(profile.time / estimate(profile.key.problem)) : 0.0;
+      entries_.push_back(entry);
+    };
+    add();
+    entry.tie = true;
+    for (const std::string& tie : profile.ties) {
+      try {
+        entry.model = model_of(tie);
+      } catch (const Error&) {
+        continue;  // the space has changed; the winner has not left it
+      }
+      if (models_[entry.model].estimate) add();
     }
-    entries_.push_back(std::move(entry));
   }
+}
+
+std::size_t Dispatcher::model_of(const std::string& configuration) {
+  Configuration parsed = space_.parse(configuration);
+  const auto known = std::ranges::find(models_, parsed, &Model::configuration);
+  const auto place = static_cast<std::size_t>(known - models_.begin());
+  if (known == models_.end()) {
+    KernelFamily::Estimate estimate = family_.estimate(parsed, device_);
+    models_.push_back({.configuration = std::move(parsed), .estimate = std::move(estimate)});
+  }
+  return place;
 }
 
 std::vector<Dispatcher::Ranked> Dispatcher::ranked(const Problem& problem) const {
   std::vector<double> estimates;  // log of microseconds per sample
   estimates.reserve(models_.size());
-  for (const Configuration& configuration : models_) {
-    const auto estimate = family_.estimate(configuration, problem, device_);
-    estimates.push_back(estimate ? std::log(*estimate) : std::numeric_limits<double>::infinity());
+  for (const Model& model : models_) {
+    estimates.push_back(model.estimate ? std::log(model.estimate(problem)) : std::numeric_limits<double>::infinity());
   }
   std::vector<Ranked> all;
   all.reserve(entries_.size());
+  double away = 0.0, trust = 0.0;
   for (const Entry& entry : entries_) {
+    if (!entry.tie) {  // ties follow their winner
+      away = distance(entry.profile->key.problem, problem, family_.axes());
+      trust = kTrust * std::exp(-away / kReach);
+    }
     const bool exact = entry.tier == Tier::nearest && entry.profile->key.problem == problem;
-    const double away = distance(entry.profile->key.problem, problem, family_.axes());
-    const double correction = kTrust * std::exp(-away / kReach) * entry.surprise + kCaution * std::min(1.0, away);
+    const double expected = estimates[entry.model] + trust * entry.surprise + kCaution * std::min(1.0, away);
     all.push_back({.entry = &entry,
                    .tier = exact ? Tier::exact : entry.tier,
                    .distance = away,
-                   .expected = estimates[entry.model] + correction});
+                   .expected = exact ? 0.0 : expected});
   }
   const auto order = [](const Ranked& r) {
-    // The entry's address, in key order, makes the choice the same wherever the profiles come from.
+    // The entry's address, in key order and a winner before its ties, makes the choice the same wherever the profiles
+    // come from.
     return std::tuple(r.tier, r.entry->remoteness, r.expected, r.distance, r.entry->unit_ratio, r.entry);
   };
   std::ranges::sort(all, {}, order);
@@ -96,13 +119,13 @@ Candidate Dispatcher::candidate(const Ranked& r) const {
   const bool modelled = r.tier != Tier::exact && std::isfinite(r.expected);
   std::string sizes = "this problem";
   if (r.distance > 0.0) sizes = fmt::format("{} (distance {:.2f})", profile.key.problem.text(), r.distance);
-  return {.configuration = r.entry->configuration,
+  return {.configuration = configuration(*r.entry),
           .tier = r.tier,
           .profile = &profile,
           .distance = r.distance,
           .expected = modelled ? std::optional(std::exp(r.expected)) : std::nullopt,
-          .reason = fmt::format("{} on {} for {}: {:.3g} us per sample{}{}{}",
-                                profile.imported ? "imported, measured" : "measured", where, sizes, profile.time,
+          .reason = fmt::format("{}{} on {} for {}: {:.3g} us per sample{}{}{}", profile.imported ? "imported, " : "",
+                                r.entry->tie ? "as fast as the best" : "measured", where, sizes, profile.time,
                                 profile.imported && r.entry->remoteness == 0 ? ", not measured here yet" : "",
                                 r.tier == Tier::stale ? ", with a kernel source that has changed since" : "",
                                 modelled ? fmt::format("; {:.3g} expected here", std::exp(r.expected)) : "")};
@@ -117,7 +140,7 @@ Candidate Dispatcher::fallback(const Problem& problem) const {
 
 Candidate Dispatcher::decide(const Problem& problem) const {
   for (const Ranked& r : ranked(problem)) {
-    if (!space_.violated(r.entry->configuration, problem)) return candidate(r);
+    if (!space_.violated(configuration(*r.entry), problem)) return candidate(r);
   }
   return fallback(problem);
 }
@@ -138,10 +161,10 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
     return std::ranges::find(result.candidates, configuration, &Candidate::configuration) != result.candidates.end();
   };
   for (const Ranked& r : ranked(problem)) {
-    if (const auto constraint = space_.violated(r.entry->configuration, problem)) {
+    if (const auto constraint = space_.violated(configuration(*r.entry), problem)) {
       result.rejections.push_back(
           {.profile = r.entry->profile, .reason = fmt::format("violates '{}' at these sizes", *constraint)});
-    } else if (!chosen(r.entry->configuration)) {
+    } else if (!chosen(configuration(*r.entry))) {
       result.candidates.push_back(candidate(r));
     }
   }

@@ -24,9 +24,10 @@ using Notice = std::function<void(const std::string& line)>;
 /// then those of devices of the same architecture; then of the same backend; then profiles made from another kernel
 /// source; last the family's default. Within each of these, where KernelFamily::estimate() has a model, by the time
 /// that it makes expect at the actual sizes, corrected by what the profile's own time was against it, the less so the
-/// farther away; the rest behind them by heddle::distance(). Among profiles of other devices at equal distance the one
-/// with the closest number of units comes first. A candidate satisfies the space's constraints at the actual sizes, and
-/// no configuration comes twice: a default that a profile names as well keeps the profile's place.
+/// farther away (what tied with a winner takes part too); the rest behind them by heddle::distance(). Among profiles of
+/// other devices at equal distance the one with the closest number of units comes first. A candidate satisfies the
+/// space's constraints at the actual sizes, and no configuration comes twice: a default that a profile names as well
+/// keeps the profile's place.
 ///
 /// choose() and explain() may be called from several threads at once. choose() takes no lock for a problem that was
 /// asked for before.
@@ -64,14 +65,18 @@ class Dispatcher {
   [[nodiscard]] Explanation explain(const Problem& problem) const;
 
  private:
-  /// A profile with what every decision needs, worked out once.
+  struct Model {
+    Configuration configuration;
+    KernelFamily::Estimate estimate;  // empty: the family has none
+  };
+  /// A profile, or a configuration that was as fast there, with what every decision needs, worked out once.
   struct Entry {
     const Profile* profile = nullptr;
-    Configuration configuration;
+    std::size_t model = 0;  // place of the configuration in models_
+    bool tie = false;
     Tier tier = Tier::nearest;  // for a problem other than the profile's own
     int remoteness = 0;         // 0: this device, 1: its architecture, 2: its backend
     double unit_ratio = 0.0;    // |log2| of the numbers of units
-    std::size_t model = 0;      // place of the configuration in models_
     double surprise = 0.0;      // log(measured / estimated), where there is an estimate
   };
   struct Ranked {
@@ -81,6 +86,11 @@ class Dispatcher {
     double expected = 0.0;  // log of microseconds per sample; infinite without a model
   };
 
+  /// The place of a configuration's model. Throws Error(input) for one outside the space.
+  [[nodiscard]] std::size_t model_of(const std::string& configuration);
+  [[nodiscard]] const Configuration& configuration(const Entry& entry) const {
+    return models_[entry.model].configuration;
+  }
   /// Every entry, best first, whether it can run at this size or not.
   [[nodiscard]] std::vector<Ranked> ranked(const Problem& problem) const;
   [[nodiscard]] Candidate candidate(const Ranked& ranked) const;
@@ -92,7 +102,7 @@ class Dispatcher {
   SearchSpace space_;
   std::vector<Profile> profiles_;
   std::vector<Entry> entries_;
-  std::vector<Configuration> models_;  // the configurations of the entries, each once
+  std::vector<Model> models_;  // of the configurations of the entries, each once
   std::vector<Rejection> unusable_;
   mutable DecisionTable decisions_;
 };

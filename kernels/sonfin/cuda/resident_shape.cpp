@@ -35,16 +35,21 @@ bool is_resident(const Configuration& c) {
   return scheme == "block" || scheme == "cluster" || scheme == "grid";
 }
 
-ResidentShape::ResidentShape(const Configuration& c, const Problem& p)
+ResidentShape::ResidentShape(const Configuration& c)
     : block(c.number("block_size")),
       lanes(c.number("threads_per_rule")),
-      packs(ceil_div(padded(p.at("dim")), lanes * c.number("vector"))),
       rules(c.number("coarsen_count")),
       vector(c.number("vector")),
-      outputs(p.at("outputs")),
       storage(storage_of(c)),
-      link(link_of(c)),
-      blocks(ceil_div(p.at("rules"), rules_per_block())) {}
+      link(link_of(c)) {}
+
+ResidentShape ResidentShape::at(const Problem& problem) const {
+  ResidentShape shape = *this;
+  shape.packs = ceil_div(padded(problem.at("dim")), lanes * vector);
+  shape.outputs = problem.at("outputs");
+  shape.blocks = ceil_div(problem.at("rules"), rules_per_block());
+  return shape;
+}
 
 std::int64_t ResidentShape::registers() const {
   const std::int64_t row = packs * vector, cells = row * rules;

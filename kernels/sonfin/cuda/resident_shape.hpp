@@ -16,12 +16,16 @@ struct ResidentShape {
   enum class Link { block, cluster, grid };
   enum class Storage { registers, shared, split };
 
-  std::int64_t block, lanes, packs, rules, vector, outputs;
+  std::int64_t block, lanes, rules, vector;
   Storage storage;
   Link link;
-  std::int64_t blocks;
+  std::int64_t packs = 0, outputs = 0, blocks = 0;  ///< by the problem
 
-  ResidentShape(const Configuration& configuration, const Problem& problem);
+  ResidentShape(const Configuration& configuration, const Problem& problem)
+      : ResidentShape(ResidentShape(configuration).at(problem)) {}
+  /// Without what depends on the problem.
+  explicit ResidentShape(const Configuration& configuration);
+  [[nodiscard]] ResidentShape at(const Problem& problem) const;
   [[nodiscard]] std::int64_t rules_per_block() const { return block / lanes * rules; }
   /// Registers of a thread, roughly: what it keeps, and what it works with.
   [[nodiscard]] std::int64_t registers() const;

@@ -283,9 +283,10 @@ class TrainMapping final : public Mapping {
     return rows_of_four(problem);
   }
 
-  std::optional<double> estimate(const Configuration& configuration, const Problem& problem) const override {
-    if (!is_resident(configuration)) return std::nullopt;
-    return resident_estimate(ResidentShape(configuration, problem));
+  KernelFamily::Estimate estimate(const Configuration& configuration) const override {
+    if (!is_resident(configuration)) return {};
+    return
+        [shape = ResidentShape(configuration)](const Problem& problem) { return resident_estimate(shape.at(problem)); };
   }
 
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,

@@ -22,7 +22,7 @@ const DeviceIdentity kCard{.backend = "cuda",
 
 double estimate(const std::string& configuration, const Problem& sizes) {
   const KernelFamily& family = train_family();
-  return family.estimate(family.space(kCard).parse(configuration), sizes, kCard).value();
+  return family.estimate(family.space(kCard).parse(configuration), kCard)(sizes);
 }
 
 }  // namespace
@@ -34,16 +34,16 @@ TEST_CASE("there is an estimate for resident schemes alone, and it is a time") {
     CAPTURE(sizes.text());
     for (const Configuration& configuration : family.space(kCard).enumerate(sizes)) {
       CAPTURE(configuration.text());
-      const auto microseconds = family.estimate(configuration, sizes, kCard);
-      REQUIRE(microseconds.has_value() == is_resident(configuration));
-      if (!microseconds) continue;
-      CHECK(*microseconds > 0.2);
-      CHECK(*microseconds < 30.0);
+      const KernelFamily::Estimate estimate = family.estimate(configuration, kCard);
+      REQUIRE(static_cast<bool>(estimate) == is_resident(configuration));
+      if (!estimate) continue;
+      CHECK(estimate(sizes) > 0.2);
+      CHECK(estimate(sizes) < 30.0);
     }
   }
   DeviceIdentity cpu = kCard;
   cpu.backend = "cpu";
-  CHECK(!family.estimate(family.default_configuration(cpu, problem(64, 16, 1)), problem(64, 16, 1), cpu));
+  CHECK(!family.estimate(family.default_configuration(cpu, problem(64, 16, 1)), cpu));
 }
 
 TEST_CASE("what a step has more of takes longer") {
