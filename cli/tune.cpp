@@ -107,6 +107,7 @@ Json to_json(std::string_view family, const TuningResult& result) {
   return {{"family", family},
           {"problem", cli::to_json(result.problem)},
           {"searched", result.searched},
+          {"between", result.between},
           {"change", result.change},
           {"interrupted", result.interrupted},
           {"kept", result.kept},
@@ -122,7 +123,7 @@ Json to_json(std::string_view family, const TuningResult& result) {
 }
 
 struct Summary {
-  std::size_t problems = 0, reached = 0;
+  std::size_t problems = 0, reached = 0, between = 0;
   std::int64_t evaluations = 0, recalled = 0;
   std::map<Status, std::int64_t> statuses;
   Effort effort;
@@ -130,7 +131,7 @@ struct Summary {
   std::size_t gains = 0;
 
   void add(const TuningResult& result) {
-    if (result.profile) ++reached;
+    if (result.profile) ++(result.between ? between : reached);
     evaluations += result.evaluations();
     recalled += result.recalled;
     for (const auto& [status, count] : result.statuses) statuses[status] += count;
@@ -149,8 +150,10 @@ struct Summary {
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, name);
     }
     const std::string before = recalled > 0 ? fmt::format(" ({} known from earlier runs)", recalled) : " tried";
-    std::string text = fmt::format("\n{} of {} problems tuned in {}; {} configurations{}{}{}\n", reached, problems,
-                                   duration(effort.total), evaluations, before, counts.empty() ? "" : ": ", counts);
+    const std::string others = between > 0 ? fmt::format(" and {} sizes between them", between) : "";
+    std::string text =
+        fmt::format("\n{} of {} problems{} tuned in {}; {} configurations{}{}{}\n", reached, problems, others,
+                    duration(effort.total), evaluations, before, counts.empty() ? "" : ": ", counts);
     const double rest = std::max(0.0, effort.total - effort.waiting - effort.measuring - effort.verifying);
     text += fmt::format(
         "time went to waiting for the compiler {} s, measuring {} s, verifying {} s, choosing and recording {} s; the "
@@ -202,6 +205,8 @@ int run(const TuneOptions& options) {
   }
   const auto target = options.replay.empty() ? device_target(options.device) : replay_target(options.replay);
   const auto work = target->tasks(options.families, options.sizes);
+  TunerOptions tuner = options.tuner;
+  tuner.between = options.sizes.empty() && options.replay.empty();  // nobody said which sizes matter
   if (!options.record.empty()) check_recordable(options, work);
   // What a recording gives is no profile to train with; it is kept only where somebody asks for it.
   const std::string& backend = target->identity().backend;
@@ -221,7 +226,7 @@ int run(const TuneOptions& options) {
   std::string whole_task;
   for (const FamilyTask& task : work) {
     const auto evaluator = target->evaluator(*task.family, options.tuner.seed);
-    whole_task += fmt::format("{}\n", Tuner(*evaluator, store, options.tuner).task(task.problems));
+    whole_task += fmt::format("{}\n", Tuner(*evaluator, store, tuner).task(task.problems));
   }
   const TuningRun whole_run = store.begin_run(whole_task);
   stop.charge(whole_run.seconds);
@@ -251,8 +256,7 @@ int run(const TuneOptions& options) {
     StopCondition part = stop.part(share, share);
     waiting -= task.problems.size();
     const auto evaluator = target->evaluator(*task.family, options.tuner.seed);
-    for (const TuningResult& result :
-         Tuner(*evaluator, store, options.tuner, callbacks).tune(task.problems, part, whole_run)) {
+    for (const TuningResult& result : Tuner(*evaluator, store, tuner, callbacks).tune(task.problems, part, whole_run)) {
       summary.add(result);
       results.push_back(to_json(task.family->name(), result));
     }

@@ -49,6 +49,12 @@ void KnownProfiles::add(Profile profile) {
   profiles_.push_back(std::move(profile));
 }
 
+const Profile* KnownProfiles::find(const Problem& problem) const {
+  const auto found =
+      std::find_if(profiles_.begin(), profiles_.end(), [&](const Profile& p) { return p.key.problem == problem; });
+  return found == profiles_.end() ? nullptr : &*found;
+}
+
 bool KnownProfiles::know_clocks() const {
   return std::any_of(profiles_.begin(), profiles_.end(), [](const Profile& p) { return !p.provenance.clocks.empty(); });
 }
@@ -66,9 +72,8 @@ std::vector<Visit> KnownProfiles::agenda(const std::vector<Problem>& problems, c
   };
   for (const bool known : {false, true}) {
     for (const Problem& problem : problems) {
-      const auto profile =
-          std::find_if(profiles_.begin(), profiles_.end(), [&](const Profile& p) { return p.key.problem == problem; });
-      if ((profile != profiles_.end()) != known || listed(problem)) continue;
+      const Profile* const profile = find(problem);
+      if ((profile != nullptr) != known || listed(problem)) continue;
       visits.push_back({.problem = problem,
                         .search = true,
                         .profile = known ? std::optional(*profile) : std::nullopt,

@@ -32,6 +32,8 @@ class KnownProfiles {
   KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator);
 
   [[nodiscard]] const std::vector<Profile>& profiles() const noexcept { return profiles_; }
+  /// Nothing if there is none of this device.
+  [[nodiscard]] const Profile* find(const Problem& problem) const;
   /// Takes the place of the one with the same key.
   void add(Profile profile);
   /// Profiles that were made in another environment, to be verified again, then problems without a profile, then the

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <random>
+#include <set>
 #include <utility>
 
 namespace heddle {
@@ -81,6 +83,24 @@ std::size_t Coverage::next(const std::vector<Problem>& candidates, const std::ve
     }
   }
   return best;
+}
+
+std::vector<Problem> cell_middles(const std::vector<Problem>& grid, const std::vector<Axis>& axes) {
+  if (grid.empty()) return {};
+  std::vector<Problem> middles{grid.front()};
+  for (const Axis& axis : axes) {
+    std::set<std::int64_t> sizes;
+    for (const Problem& problem : grid) sizes.insert(problem.at(axis.name));
+    if (sizes.size() < 2) continue;
+    std::vector<Problem> more;
+    for (auto low = sizes.begin(), high = std::next(low); high != sizes.end(); ++low, ++high) {
+      const auto middle = std::llround(std::sqrt(static_cast<double>(*low) * static_cast<double>(*high)));
+      for (const Problem& problem : middles) more.push_back(problem.with(axis.name, middle));
+    }
+    middles = std::move(more);
+  }
+  std::erase_if(middles, [&](const Problem& p) { return std::find(grid.begin(), grid.end(), p) != grid.end(); });
+  return middles;
 }
 
 double Coverage::expected_loss() const {

@@ -45,4 +45,7 @@ class Coverage {
   std::vector<Lesson> lessons_;
 };
 
+/// Problems in the middle, by ratio, of the cells that the sizes of `grid` span; none of `grid` itself.
+[[nodiscard]] std::vector<Problem> cell_middles(const std::vector<Problem>& grid, const std::vector<Axis>& axes);
+
 }  // namespace heddle

@@ -8,7 +8,7 @@ void Reporter::progress(std::size_t index, double before, double share, Stage st
   if (!callbacks_.progress) return;
   TuningProgress progress;
   progress.problem_index = index;
-  progress.problems = problems_;
+  progress.problems = std::max(problems_, index + 1);
   progress.problem = &search.problem();
   progress.stage = stage;
   progress.evaluations = search.evaluations();

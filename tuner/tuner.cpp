@@ -24,6 +24,7 @@ namespace heddle {
 namespace {
 
 constexpr double kFirstPass = 0.6;        // of the time of a run, if there are several problems
+constexpr double kBetween = 0.6;          // of what is left then, for sizes between the problems
 constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
 constexpr double kWorthVisit = 0.7;       // of what a visit took last: with less time left none is begun
 constexpr double kContends = 1.02;        // times the winner's cost, screened: may be faster than it
@@ -50,6 +51,7 @@ class Run {
         options_(options),
         callbacks_(callbacks),
         strategy_(strategy(options.strategy)),
+        problems_(problems),
         stop_(stop),
         abreast_(searches_abreast(evaluator)),
         known_(store.profiles_before(run), store.displaced(), evaluator),
@@ -72,7 +74,9 @@ class Run {
     const double first_pass = agenda_.size() > 1 ? kFirstPass : 1.0;
     search_each({.begin = 0.0, .length = first_pass});
     const Pass rest{.begin = first_pass, .length = 1.0 - first_pass};
-    while (agenda_.size() > 1 && revisit_each(rest)) {
+    const std::size_t asked_for = agenda_.size();
+    if (options_.between) visit_between(rest);
+    while (asked_for > 1 && revisit_each(asked_for, rest)) {
     }
     if (callbacks_.expected_loss) callbacks_.expected_loss(coverage_.expected_loss());
     std::vector<TuningResult> reached;
@@ -163,6 +167,12 @@ class Run {
     reporter_.result(*results_[index]);
   }
 
+  static std::vector<Problem> under_way(const std::list<Lane>& lanes) {
+    std::vector<Problem> problems;
+    for (const Lane& lane : lanes) problems.push_back(lane.visit.problem);
+    return problems;
+  }
+
   /// Brings the problem that is worth most, beside those in `lanes`, to place `i` of the agenda, among those without a
   /// profile that are left.
   void choose(std::size_t i, const std::list<Lane>& lanes) {
@@ -171,9 +181,7 @@ class Run {
     std::vector<Problem> left;
     for (std::size_t k = i; k < agenda_.size() && unknown(agenda_[k]); ++k) left.push_back(agenda_[k].problem);
     const auto first = agenda_.begin() + static_cast<std::ptrdiff_t>(i);
-    std::vector<Problem> under_way;
-    for (const Lane& lane : lanes) under_way.push_back(lane.visit.problem);
-    const auto chosen = first + static_cast<std::ptrdiff_t>(coverage_.next(left, under_way));
+    const auto chosen = first + static_cast<std::ptrdiff_t>(coverage_.next(left, under_way(lanes)));
     std::rotate(first, chosen, chosen + 1);
   }
 
@@ -206,11 +214,35 @@ class Run {
     return found.profile ? found : result;
   }
 
+  /// A few measurements each in the middle of cells that have no profile yet, those first that lower the expected loss
+  /// most.
+  void visit_between(const Pass& pass) {
+    StopCondition stop = stop_.part(kBetween, 1.0);
+    std::vector<Problem> left = cell_middles(problems_, evaluator_.family().axes());
+    std::erase_if(left, [&](const Problem& problem) { return known_.find(problem) != nullptr; });
+    const auto begin = [&](std::list<Lane>& lanes) {
+      if (left.empty() || stop.reached()) return false;
+      const auto chosen = left.begin() + static_cast<std::ptrdiff_t>(coverage_.next(left, under_way(lanes)));
+      const Visit visit{.problem = *chosen, .search = false, .profile = {}, .change = {}};
+      left.erase(chosen);
+      Lane& lane = lanes.emplace_back(*this, results_.size(), visit, pass, stop_.part(1.0, 1.0));
+      results_.emplace_back();
+      tried_.emplace_back();
+      lane.search.begin(first_at(lane));
+      return true;
+    };
+    abreast(begin, [&](Lane& lane) {
+      TuningResult result = finish(lane);
+      result.between = true;
+      conclude(lane.index, std::move(result));
+    });
+  }
+
   /// A round over all problems, those first at which the least was tried: what won meanwhile for others like them, and
   /// what all measurements together make expect. A winner has to prove itself again only where one of these is about as
   /// fast. Returns whether another round is worth while.
-  bool revisit_each(const Pass& pass) {
-    std::vector<std::size_t> order(results_.size());
+  bool revisit_each(std::size_t places, const Pass& pass) {
+    std::vector<std::size_t> order(places);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return tried_[a].size() < tried_[b].size(); });
@@ -281,7 +313,7 @@ class Run {
 
   ProblemSearch search_of(Lane& lane, const Pass& pass) {
     const double share = pass.length / static_cast<double>(agenda_.size());
-    const double before = pass.begin + share * static_cast<double>(lane.index);
+    const double before = pass.begin + share * static_cast<double>(std::min(lane.index, agenda_.size() - 1));
     return {evaluator_,
             journal_,
             options_,
@@ -347,6 +379,7 @@ class Run {
   const TunerOptions& options_;
   const TunerCallbacks& callbacks_;
   const StrategyEntry& strategy_;
+  const std::vector<Problem>& problems_;
   StopCondition& stop_;
   const std::size_t abreast_;  ///< searches at a time
   double turn_ = 0.0;          ///< seconds that a batch took last, in any search
@@ -386,10 +419,10 @@ std::string Tuner::task(const std::vector<Problem>& problems) const {
   const Provenance provenance = evaluator_.provenance();
   std::string task = fmt::format(
       "{} {} on {}; driver {}; compiler {}; strategy {} seed {} screening {} hopeless {} finalists {} rounds {} to {} "
-      "abreast {}",
+      "abreast {} between {}",
       family.name(), family.source(device.backend).hash(), device.text(), provenance.driver, provenance.compiler,
       options_.strategy, options_.seed, options_.screening_repetitions, options_.hopeless, options_.finalists,
-      options_.minimum_repetitions, options_.maximum_repetitions, searches_abreast(evaluator_));
+      options_.minimum_repetitions, options_.maximum_repetitions, searches_abreast(evaluator_), options_.between);
   for (const Problem& problem : problems) task += fmt::format("\n{}", problem.text());
   return task;
 }

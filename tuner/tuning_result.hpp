@@ -31,6 +31,9 @@ struct TunerOptions {
   /// Interleaved repetitions of the finals: at least, and at most if the medians do not separate before.
   int minimum_repetitions = 9;
   int maximum_repetitions = 31;
+  /// Whether sizes between the problems are visited too, once these are done, in what is left of the budget: the
+  /// dispatcher then chooses from winners at sizes that are no powers of two.
+  bool between = false;
   /// The search for one problem ends when so many configurations in a row were no faster. Nothing: never.
   std::optional<std::int64_t> patience = {};
   /// It ends, too, at this fraction of the speed at which the device could do nothing but move the bytes and do the
@@ -65,6 +68,7 @@ struct TuningResult {
   Problem problem;
   bool searched = false;                    ///< false: a profile was verified again, with a few measurements
   std::string change;                       ///< why: what has changed since it was made; empty if nothing
+  bool between = false;                     ///< a size between the problems that were asked for
   bool interrupted = false;                 ///< somebody stopped it before a winner was verified
   std::optional<Profile> profile;           ///< the verified winner; nothing if interrupted or if all failed
   bool improved = false;                    ///< the winner of a problem visited later replaced the first one

@@ -98,3 +98,20 @@ TEST_CASE("one size alone") {
   CHECK(coverage.expected_loss() == 0.0);
   CHECK(coverage.next({fake::problem(64)}) == 0);
 }
+
+TEST_CASE("the middles of cells lie between the sizes of a grid, and none is one of them") {
+  const std::vector<Axis> both{{.name = "rows", .weight = 1.0, .maximum = 1 << 20},
+                               {.name = "columns", .weight = 1.0, .maximum = 1 << 20}};
+  const auto at = [](std::int64_t rows, std::int64_t columns) {
+    return Problem({{.name = "rows", .value = rows}, {.name = "columns", .value = columns}});
+  };
+  std::vector<Problem> grid;
+  for (const std::int64_t rows : {64, 16, 1024}) {
+    for (const std::int64_t columns : {10, 40}) grid.push_back(at(rows, columns));
+  }
+  CHECK(cell_middles(grid, both) == std::vector<Problem>{at(32, 20), at(256, 20)});
+  CHECK(cell_middles({at(16, 7), at(64, 7)}, both) == std::vector<Problem>{at(32, 7)});  // an axis of one size stays
+  CHECK(cell_middles({at(1, 7), at(2, 7)}, both).empty());                               // nothing lies between
+  CHECK(cell_middles({at(16, 7)}, both).empty());
+  CHECK(cell_middles({}, both).empty());
+}

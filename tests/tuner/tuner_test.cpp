@@ -224,6 +224,28 @@ TEST_CASE("a grid shares out its budget, and winners are tried on the problems a
   CHECK(evaluations <= 310);
 }
 
+TEST_CASE("with time left sizes between the problems get profiles too, once") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  evaluator.compile_seconds = 0.01;
+  evaluator.run_seconds = 0.001;
+  const std::vector<Problem> problems{fake::problem(16), fake::problem(64), fake::problem(256)};
+  for (const bool again : {false, true}) {
+    CAPTURE(again);
+    StopCondition stop({.seconds = 60.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
+    const auto results = Tuner(evaluator, temporary.store, {.between = true}).tune(problems, stop);
+    std::set<Problem> asked, between;
+    for (const TuningResult& result : results) {
+      REQUIRE(result.profile);
+      (result.between ? between : asked).insert(result.problem);
+    }
+    CHECK(asked == std::set<Problem>(problems.begin(), problems.end()));
+    CHECK(between == (again ? std::set<Problem>{} : std::set<Problem>{fake::problem(32), fake::problem(128)}));
+    CHECK(temporary.store.profiles().size() == 5);
+  }
+}
+
 TEST_CASE("the compiler is kept at work, and what it was asked for is tried, with few threads and with many") {
   const Family family;
   std::vector<Problem> problems;

@@ -12,16 +12,16 @@ namespace heddle::sonfin {
 namespace {
 
 constexpr std::int64_t kWarp = 32;
-constexpr std::size_t kCommonTerms = 14;  // of all links; then those of the exchange
+constexpr std::size_t kCommonTerms = 15;  // of all links; then those of the exchange
 constexpr double kSchedulers = 4.0;  // of a multiprocessor; what more warps have to issue comes one after the other
 
 // Nanoseconds for one of each; rows: block, cluster, grid.
 constexpr std::array<std::array<double, kResidentTerms>, 3> kNanoseconds{{
-    {255.9, 0, 8.076, 38.16, 3.672, 10.24, 75.37, 23.21, 96.75, 6.047, 258.3, 1.318, 16.52, 1.865, 0, 0, 0, 0, 0},
-    {449.7, 1.964, 6.86, 33.6, 3.278, 6.699, 46.97, 51.23, 183.1, 6.302, 237.9, 0.3271, 0.7977, 0, 14.09, 2.638, 0.669,
-     11.72, 1.005},
-    {766.7, 0.1883, 7.858, 39.82, 0.807, 1.58, 144.2, 24.94, 0, 2.534, 48.5, 0, 7.107, 12.33, 48.26, 158.8, 13.98,
-     94.88, 0},
+    {252.1, 0, 8.061, 38.71, 3.703, 9.959, 76.78, 27.73, 96.61, 6.038, 0, 262.2, 1.317, 16.41, 1.755, 0, 0, 0, 0, 0},
+    {448.4, 1.895, 6.929,  34.14,  3.307, 6.684, 46.94, 51.33,  188.3, 4.532,
+     1.759, 245,   0.3369, 0.6684, 0,     14.21, 2.587, 0.6931, 11.72, 0.9878},
+    {680.9, 0.6683, 7.557, 38.19, 0.9141, 1.99,  157.5, 32.25, 0,     2.139,
+     2.85,  71.05,  0,     9.307, 12.75,  46.12, 110.8, 15.77, 105.3, 0},
 }};
 
 double log2_of(std::int64_t value) { return std::log2(static_cast<double>(value)); }
@@ -40,6 +40,7 @@ std::array<std::string_view, kResidentTerms> resident_term_names(ResidentShape::
       "rules narrower than a warp",
       "parameters in shared memory",
       "tasks of a scheduler in shared memory",
+      "those with both parameters there",
       "registers beyond 230, in 25",
       "shuffles of slopes",
       "warps of a block",
@@ -80,6 +81,7 @@ std::array<double, kResidentTerms> resident_terms(const ResidentShape& shape) {
       shape.lanes < kWarp ? 1.0 : 0.0,
       shared ? 1.0 : 0.0,
       shared ? tasks * share_of_scheduler : 0.0,
+      shape.storage == ResidentShape::Storage::shared ? tasks * share_of_scheduler : 0.0,
       std::max(0.0, real(shape.registers()) - 230.0) / 25.0,
       real(shape.rules) * log2_of(sharers),
       real(warps),
