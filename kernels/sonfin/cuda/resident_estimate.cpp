@@ -12,16 +12,17 @@ namespace heddle::sonfin {
 namespace {
 
 constexpr std::int64_t kWarp = 32;
-constexpr std::size_t kCommonTerms = 15;  // of all links; then those of the exchange
+constexpr std::size_t kCommonTerms = 16;  // of all links; then those of the exchange
 constexpr double kSchedulers = 4.0;  // of a multiprocessor; what more warps have to issue comes one after the other
 
 // Nanoseconds for one of each; rows: block, cluster, grid.
 constexpr std::array<std::array<double, kResidentTerms>, 3> kNanoseconds{{
-    {252.1, 0, 8.061, 38.71, 3.703, 9.959, 76.78, 27.73, 96.61, 6.038, 0, 262.2, 1.317, 16.41, 1.755, 0, 0, 0, 0, 0},
-    {448.4, 1.895, 6.929,  34.14,  3.307, 6.684, 46.94, 51.33,  188.3, 4.532,
-     1.759, 245,   0.3369, 0.6684, 0,     14.21, 2.587, 0.6931, 11.72, 0.9878},
-    {680.9, 0.6683, 7.557, 38.19, 0.9141, 1.99,  157.5, 32.25, 0,     2.139,
-     2.85,  71.05,  0,     9.307, 12.75,  46.12, 110.8, 15.77, 105.3, 0},
+    {268.9, 0,     8.298, 33.25, 2.23,  9.356, 59.89, 16.59, 106.5, 6.658, 0,
+     249.5, 2.552, 4.235, 18.15, 1.095, 0,     0,     0,     0,     0},
+    {451.7, 1.461,  7.319, 33.66,  2.761, 7.169, 45.7, 50.83,  187.4, 4.262, 2.109,
+     243.4, 0.5163, 1.24,  0.2037, 0,     13.12, 2.72, 0.6942, 11.78, 0.9218},
+    {720.1, 0.1708, 7.812, 45.28, 0.7305, 2.037, 166.3, 37.3,  0,     2.206, 2.812,
+     70.9,  0,      0,     7.634, 12.45,  102.2, 146.5, 12.51, 100.7, 0},
 }};
 
 double log2_of(std::int64_t value) { return std::log2(static_cast<double>(value)); }
@@ -43,6 +44,7 @@ std::array<std::string_view, kResidentTerms> resident_term_names(ResidentShape::
       "those with both parameters there",
       "registers beyond 230, in 25",
       "shuffles of slopes",
+      "shuffles of outputs and errors to the lanes that keep their consequents",
       "warps of a block",
       "outputs",
   };
@@ -53,8 +55,9 @@ std::array<std::string_view, kResidentTerms> resident_term_names(ResidentShape::
                                                   "messages, for each block beyond 12"};
     std::copy(cluster.begin(), cluster.end(), exchange);
   } else if (link == ResidentShape::Link::grid) {
-    const std::array<std::string_view, 4> grid{"columns of packets of a warp", "packets of all blocks, in 1000",
-                                               "packets of a thread beyond 2", "doublings of blocks"};
+    const std::array<std::string_view, 4> grid{"columns of packets of a warp beyond 1",
+                                               "packets of all blocks, in 1000", "packets of a thread beyond 2",
+                                               "doublings of blocks"};
     std::copy(grid.begin(), grid.end(), exchange);
   }
   return names;
@@ -84,6 +87,7 @@ std::array<double, kResidentTerms> resident_terms(const ResidentShape& shape) {
       shape.storage == ResidentShape::Storage::shared ? tasks * share_of_scheduler : 0.0,
       std::max(0.0, real(shape.registers()) - 230.0) / 25.0,
       real(shape.rules) * log2_of(sharers),
+      sharers < value_lanes ? 2.0 * real(share) : 0.0,
       real(warps),
       real(shape.outputs),
   };
@@ -102,7 +106,7 @@ std::array<double, kResidentTerms> resident_terms(const ResidentShape& shape) {
     }
     case ResidentShape::Link::grid: {
       const std::int64_t columns = ceil_div(2 + shape.outputs, 3);
-      exchange[0] = real(columns) / real(warps);
+      exchange[0] = std::max(0.0, real(columns) / real(warps) - 1.0);
       exchange[1] = real(columns * shape.blocks) / 1000.0;
       exchange[2] = std::max(0.0, real(columns * shape.blocks) / real(shape.block) - 2.0);
       exchange[3] = log2_of(shape.blocks);

@@ -10,7 +10,7 @@
 
 namespace heddle::sonfin {
 
-inline constexpr std::size_t kResidentTerms = 20;
+inline constexpr std::size_t kResidentTerms = 21;
 
 /// Counts of what a step does, each of which takes its time; resident_estimate() weighs them.
 [[nodiscard]] std::array<double, kResidentTerms> resident_terms(const ResidentShape& shape);
