@@ -14,10 +14,12 @@ namespace heddle {
 
 namespace {
 
-// How a measured time at another problem corrects the model's estimate at this one: by half of what the model was wrong
-// there (as a logarithm), by less with the distance; and what is farther away has to promise a little more. Found on
-// what two tuned grids say about each other (docs/performance.md).
-constexpr double kTrust = 0.5, kReach = 2.0, kCaution = 0.05;
+// How a measured time at another problem corrects the model's estimate at this one: by a part of what the model was
+// wrong there (as a logarithm), by less with the distance. Found on what two tuned grids say about each other
+// (docs/performance.md).
+constexpr double kTrust = 0.7, kReach = 4.0;
+// What a winner can be expected to lose at a size so far away, or farther; in proportion if it is nearer.
+constexpr double kLoss = 0.06, kFar = 0.6;
 
 double unit_ratio(const DeviceIdentity& a, const DeviceIdentity& b) {
   return std::abs(std::log2(static_cast<double>(std::max<std::int64_t>(a.units, 1)) /
@@ -95,7 +97,7 @@ std::vector<Dispatcher::Ranked> Dispatcher::ranked(const Problem& problem) const
       trust = kTrust * std::exp(-away / kReach);
     }
     const bool exact = entry.tier == Tier::nearest && entry.profile->key.problem == problem;
-    const double expected = estimates[entry.model] + trust * entry.surprise + kCaution * std::min(1.0, away);
+    const double expected = estimates[entry.model] + trust * entry.surprise + kLoss * std::min(1.0, away / kFar);
     all.push_back({.entry = &entry,
                    .tier = exact ? Tier::exact : entry.tier,
                    .distance = away,
