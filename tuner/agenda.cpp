@@ -127,6 +127,7 @@ std::vector<Configuration> contenders(const ProfileStore& store, const Evaluator
     fastest.try_emplace(past.configuration, median(past.times));
   }
   std::vector<std::pair<double, std::string>> order;
+  order.reserve(fastest.size());
   for (const auto& [configuration, time] : fastest) order.emplace_back(time, configuration);
   std::sort(order.begin(), order.end());
   const std::size_t most = found.size() + count;
