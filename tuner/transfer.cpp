@@ -142,6 +142,7 @@ void Transfer::learn(const Problem& problem, const Costs& costs) {
   if (lesson == lessons_.end()) lesson = lessons_.insert(lessons_.end(), {.problem = problem, .costs = {}});
   Costs& known = lesson->costs;
   for (const auto& [configuration, cost] : costs) {
+    if (!std::isfinite(cost) || cost <= 0.0) continue;  // a recording may hold anything
     std::erase_if(known, [&](const auto& entry) { return entry.first == configuration; });
     known.emplace_back(configuration, cost);
   }
@@ -160,6 +161,7 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
   std::vector<std::size_t> lesson_of;
   for (std::size_t l = 0; l < nearest.size(); ++l) {
     const Costs& costs = nearest[l]->costs;
+    if (costs.empty()) continue;
     const auto cheaper = [](const auto& a, const auto& b) { return a.second < b.second; };
     const double fastest = std::min_element(costs.begin(), costs.end(), cheaper)->second;
     for (const auto& [configuration, cost] : costs) {

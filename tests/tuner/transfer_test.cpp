@@ -133,4 +133,8 @@ TEST_CASE("the last cost of a configuration counts, in any unit, and too little 
   for (std::size_t i = 0; i < all.size(); ++i) CHECK(std::abs(expected[i] - same[i]) < 1e-4F);
   CHECK(direct.expected(sized(100), all) == expected);
   CHECK(direct.expected(sized(100), {}).empty());
+
+  // What is no time says nothing.
+  direct.learn(sized(100), {{all[0], 0.0}, {all[1], -1.0}, {all[2], std::numeric_limits<double>::infinity()}});
+  CHECK(direct.expected(sized(100), all) == expected);
 }

@@ -285,8 +285,9 @@ class TrainMapping final : public Mapping {
 
   KernelFamily::Estimate estimate(const Configuration& configuration) const override {
     if (!is_resident(configuration)) return {};
-    return
-        [shape = ResidentShape(configuration)](const Problem& problem) { return resident_estimate(shape.at(problem)); };
+    const ResidentShape shape(configuration);
+    if (shape.lanes > std::min(kWarp, shape.block)) return {};  // allowed nowhere
+    return [shape](const Problem& problem) { return resident_estimate(shape.at(problem)); };
   }
 
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,

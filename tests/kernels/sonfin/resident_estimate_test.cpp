@@ -46,6 +46,21 @@ TEST_CASE("there is an estimate for resident schemes alone, and it is a time") {
   CHECK(!family.estimate(family.default_configuration(cpu, problem(64, 16, 1)), cpu));
 }
 
+TEST_CASE("what a space lists but allows nowhere has no estimate, the rest has one where it is not allowed, too") {
+  const KernelFamily& family = train_family();
+  const SearchSpace space = family.space(kCard);
+  for (const char* lanes : {"64", "1024"}) {
+    const Configuration wide = space.parse(std::string("scheme=grid coarsen_count=1 block_size=32 threads_per_rule=") +
+                                           lanes + " vector=4 storage=registers");
+    CHECK(!family.estimate(wide, kCard));
+  }
+  const double large =
+      estimate("scheme=block coarsen_count=1 block_size=64 threads_per_rule=32 vector=1 storage=registers",
+               problem(4096, 4000, 300));
+  CHECK(std::isfinite(large));
+  CHECK(large > 0.2);
+}
+
 TEST_CASE("what a step has more of takes longer") {
   const std::string cluster = "scheme=cluster coarsen_count=1 block_size=128 threads_per_rule=8 vector=4 ";
   const Problem sizes = problem(200, 60, 10);
