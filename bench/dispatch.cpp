@@ -43,14 +43,14 @@ void hot_lookup(benchmark::State& state) {
   for (std::int64_t rules = 1; rules <= 1000; ++rules) {
     benchmark::DoNotOptimize(dispatcher.choose(sonfin::problem(rules, 617, 26)));
   }
-  for (auto step : state) benchmark::DoNotOptimize(&dispatcher.choose(problem));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(&dispatcher.choose(problem));
 }
 BENCHMARK(hot_lookup);
 
 void cold_decision(benchmark::State& state) {
   const Dispatcher dispatcher(kDevice, sonfin::train_family(), profiles());
   std::int64_t unseen = 0;
-  for (auto step : state) {
+  while (state.KeepRunning()) {
     ++unseen;
     benchmark::DoNotOptimize(&dispatcher.choose(sonfin::problem(1 + unseen % 1024, 1 + unseen / 1024 % 1024, 10)));
   }

@@ -141,10 +141,10 @@ void Transfer::learn(const Problem& problem, const Costs& costs) {
   auto lesson = std::find_if(lessons_.begin(), lessons_.end(), [&](const Lesson& l) { return l.problem == problem; });
   if (lesson == lessons_.end()) lesson = lessons_.insert(lessons_.end(), {.problem = problem, .costs = {}});
   Costs& known = lesson->costs;
-  for (const auto& [configuration, cost] : costs) {
-    if (!std::isfinite(cost) || cost <= 0.0) continue;  // a recording may hold anything
-    std::erase_if(known, [&](const auto& entry) { return entry.first == configuration; });
-    known.emplace_back(configuration, cost);
+  for (const auto& measured : costs) {
+    if (!std::isfinite(measured.second) || measured.second <= 0.0) continue;  // a recording may hold anything
+    std::erase_if(known, [&](const auto& before) { return before.first == measured.first; });
+    known.push_back(measured);
   }
 }
 

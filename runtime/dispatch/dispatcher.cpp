@@ -32,7 +32,7 @@ Dispatcher::Dispatcher(const DeviceIdentity& device, const KernelFamily& family,
     : Dispatcher(device, family, std::move(profiles), family.source(device.backend).hash()) {}
 
 Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles,
-                       std::string source_hash)
+                       const std::string& source_hash)
     : device_(std::move(device)), family_(family), space_(family.space(device_)), profiles_(std::move(profiles)) {
   std::erase_if(profiles_, [&](const Profile& profile) {
     return profile.key.family != family_.name() || profile.key.device.backend != device_.backend;

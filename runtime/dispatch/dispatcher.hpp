@@ -36,7 +36,8 @@ class Dispatcher {
   /// `profiles`: any; those of other families and backends are left out, a configuration outside the space is
   /// never a candidate. `source_hash`: of the family's present template on this backend. The family must outlive
   /// the dispatcher.
-  Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles, std::string source_hash);
+  Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles,
+             const std::string& source_hash);
   /// With the hash of the template that heddle was built with.
   Dispatcher(const DeviceIdentity& device, const KernelFamily& family, std::vector<Profile> profiles);
 

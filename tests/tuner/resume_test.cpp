@@ -212,10 +212,10 @@ TEST_CASE("eight processes tuning into one database lose nothing") {
     if (m.visit == 0 && m.status != Status::constraint) ++runs[m.run];
   }
   CHECK(runs.size() == 8);
-  for (const auto& [run, count] : runs) {
-    CAPTURE(run);
-    CHECK(count > 0);
-    CHECK(count <= 130);
+  for (const auto& of_run : runs) {
+    CAPTURE(of_run.first);
+    CHECK(of_run.second > 0);
+    CHECK(of_run.second <= 130);
   }
   CHECK(store.profiles().size() == problems().size());
 }

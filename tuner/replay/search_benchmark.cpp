@@ -90,6 +90,7 @@ std::vector<SearchScore> benchmark(const RecordedSpace& space, const StrategyEnt
   for (std::size_t mark = 0; mark < options.marks.size(); ++mark) {
     SearchScore score{.evaluations = options.marks[mark]};
     std::vector<double> fractions;
+    fractions.reserve(searches.size());
     for (const Search& each : searches) fractions.push_back(each.fractions[mark]);
     const auto count = static_cast<double>(fractions.size());
     for (const double fraction : fractions) {
