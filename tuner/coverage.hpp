@@ -9,9 +9,9 @@
 
 namespace heddle {
 
-/// The dispatcher takes the nearest tuned problem's winner, so the loss at a size nobody tuned grows with the distance
-/// to it. How fast is learnt from winners that were tried elsewhere; near sizes teach more than far ones. The expected
-/// loss is the mean over sizes drawn log-uniformly from the range. The same calls give the same answers.
+/// The dispatcher chooses from winners of tuned problems, so the loss at a size nobody tuned grows with the distance to
+/// the nearest. How fast is learnt from winners that were tried elsewhere; near sizes teach more than far ones. The
+/// expected loss is the mean over sizes drawn log-uniformly from the range. The same calls give the same answers.
 class Coverage {
  public:
   /// `range`: problems whose smallest and largest sizes bound what can be asked for; at least one.

@@ -29,8 +29,9 @@ class Tuner {
   /// search where somebody else wins now. The rest of the budget is shared out evenly, problems without a profile
   /// first. However short the budget, every problem reached tries the default and ends with a verified profile unless
   /// interrupted; the named configurations, its present profile, the winners of problems like it and what all
-  /// measurements so far make expect come next. With the last part of the budget, rounds over all problems try what is
-  /// known better by then, until a round improves nothing. Everything measured is in the store when this returns
+  /// measurements so far make expect come next. In the last part of the budget come sizes between the problems, if
+  /// TunerOptions::between says so, and rounds over all problems that try what is known better by then, until a round
+  /// improves nothing. Everything measured is in the store when this returns
   /// or throws, except what the store refused. Problems never reached have no result. Throws Error(profiles),
   /// Error(device).
   ///

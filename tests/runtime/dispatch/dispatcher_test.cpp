@@ -3,11 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/profiles/exchange.hpp"
 
 namespace heddle {
 namespace {
@@ -131,6 +133,36 @@ TEST_CASE("between tuned sizes the configuration that is expected to be fastest 
   REQUIRE(all.size() >= 3);
   CHECK(all[2].configuration == graph);
   CHECK(!all[2].expected);
+}
+
+TEST_CASE("the model of the kernels agrees with what was measured and committed") {
+  ProfileStore store(":memory:", ProfileStore::Access::read_write);
+  (void)import_profiles(store, HEDDLE_BENCH_RESULTS "/nvidia-h200/profiles.json");
+  const KernelFamily& family = sonfin::train_family();
+  const std::vector<Profile> profiles = store.profiles("sonfin-train");
+  double squares = 0.0, count = 0.0;
+  for (const Profile& p : profiles) {
+    CAPTURE(p.key.problem.text() + ": " + p.configuration);
+    const auto estimate = family.estimate(family.space(p.key.device).parse(p.configuration), p.key.device);
+    if (!estimate) continue;
+    const double off = std::log(estimate(p.key.problem) / p.time);
+    CHECK(std::abs(off) < 0.3);
+    squares += off * off;
+    ++count;
+  }
+  CHECK(count > 100);
+  CHECK(std::sqrt(squares / count) < 0.08);
+
+  // Left out one at a time: the choice is expected to be nearly as fast as what won there.
+  for (std::size_t i = 0; i < profiles.size(); i += 7) {
+    std::vector<Profile> others = profiles;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const Dispatcher d(profiles[i].key.device, family, std::move(others));
+    const Candidate& choice = d.choose(profiles[i].key.problem);
+    CAPTURE(profiles[i].key.problem.text());
+    REQUIRE(choice.expected);
+    CHECK(std::abs(std::log(*choice.expected / profiles[i].time)) < 0.3);
+  }
 }
 
 TEST_CASE("a configuration comes once, with its best reason") {
