@@ -27,8 +27,8 @@ struct Candidate {
   Tier tier = Tier::fallback;
   const Profile* profile = nullptr;  ///< owned by the dispatcher; none for the default
   double distance = 0.0;             ///< between the profile's problem and the actual one
-  std::optional<double> expected =
-      {};              ///< microseconds per sample here, where the family has a model and it is not exact
+  /// Microseconds per sample here, where the family has a model and it was not measured here.
+  std::optional<double> expected = {};
   std::string reason;  ///< one line for people
 };
 
