@@ -13,6 +13,7 @@
 #include "heddle/kernels/common/await.cuh"
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/sonfin/cuda/record_turns.cuh"
 
 namespace heddle::sonfin {
 
@@ -56,7 +57,7 @@ class ExchangeSums {
   __device__ __forceinline__ ExchangeSums(SharedMemory& shared, Packet* packets) : packets_(packets) {
     if constexpr (Link == kClusterLink) {
 #if __CUDA_ARCH__ >= 900
-      parts_ = kWarps * cluster_blocks();
+      parts_ = in_whole_turns(kWarps * cluster_blocks(), kSets * kAtOnce);
 #endif
       boxes_ = shared.take<int>(4);
       own_ = shared.take<float>(kWarps * kPitch) + warp() * kPitch;
@@ -73,8 +74,17 @@ class ExchangeSums {
 
   /// The whole block, before the first round.
   __device__ __forceinline__ void open() const {
+    if constexpr (Link != kBlockLink && Outputs > 1) {  // what is sent is whole
+      constexpr int kSent = Link == kGridLink ? 3 * kColumns : kPitch;
+      if (lane() < kSent - 2 - Outputs) own_[2 + Outputs + lane()] = 0.0f;
+    }
 #if __CUDA_ARCH__ >= 900
     if constexpr (Link == kClusterLink) {
+      for (int round = 0; round < 2; ++round) {  // records of nobody add nothing
+        float* const all = records_ + round * parts_ * kPitch;
+        const int first = kWarps * cluster_blocks() * kPitch + static_cast<int>(threadIdx.x);
+        for (int word = first; word < parts_ * kPitch; word += Block) all[word] = word % kPitch == 1 ? -infinity() : 0.0f;
+      }
       if (threadIdx.x < 2) box(static_cast<int>(threadIdx.x)).open();
       cluster_barrier();
     }
@@ -93,15 +103,17 @@ class ExchangeSums {
   __device__ __forceinline__ void hand_in(float sum, float largest, const float (&weighted)[Count]) {
     if constexpr (Link == kClusterLink && Outputs == 1) {
 #if __CUDA_ARCH__ >= 900
-      send_all(0, Pack<4>{{sum, largest, weighted[0], 0.0f}});
+      send({{{sum, largest, weighted[0], 0.0f}}});
 #endif
     } else {
       leave<Sharers>(sum, largest, weighted);
 #if __CUDA_ARCH__ >= 900
       if constexpr (Link == kClusterLink) {
         __syncwarp();
+        Pack<4> record[kPitch / 4];
 #pragma unroll
-        for (int message = 0; message < kPitch / 4; ++message) send_all(message, load<4>(own_ + 4 * message));
+        for (int i = 0; i < kPitch / 4; ++i) record[i] = load<4>(own_ + 4 * i);
+        send(record);
       }
 #endif
       if constexpr (Link == kGridLink) {
@@ -117,7 +129,7 @@ class ExchangeSums {
     if constexpr (Link == kBlockLink) __syncthreads();
 #if __CUDA_ARCH__ >= 900
     if constexpr (Link == kClusterLink) {
-      if (threadIdx.x == 0) box(round_ & 1).expect(parts_ * kPitch * 4);
+      if (threadIdx.x == 0) box(round_ & 1).expect(kWarps * cluster_blocks() * kPitch * 4);
       box(round_ & 1).wait(round_ >> 1);
     }
 #endif
@@ -131,6 +143,9 @@ class ExchangeSums {
   }
 
  private:
+  static constexpr RecordTurns kTurns =
+      Link == kClusterLink ? turns_of_cluster(kWarps, kValueLanes) : turns_of_block(kWarps, kValueLanes);
+  static constexpr int kSets = kTurns.sets, kAtOnce = kTurns.at_once;
   static constexpr int kColumns = (2 + Outputs + 2) / 3;  ///< packets of a record
   /// Neighbouring lanes that take a column together: the most with which every column has its own, so that all packets
   /// travel at once; one, if the block has too few for that too.
@@ -165,16 +180,22 @@ class ExchangeSums {
         record[0] = sum;
         record[1] = largest;
       }
-      if (lane() < Sharers) {
+      if constexpr (Count == 1 || Link == kGridLink) {
 #pragma unroll
         for (int c = 0; c < Count; ++c) {
           const int l = lane() + Sharers * c;
-          if (l < Outputs) record[2 + l] = weighted[c];
+          if (lane() < Sharers && l < Outputs) record[2 + l] = weighted[c];
         }
-      }
-      if constexpr (Link != kBlockLink) {  // what is sent is whole
-        constexpr int kSent = Link == kGridLink ? 3 * kColumns : kPitch;
-        if (lane() < kSent - 2 - Outputs) record[2 + Outputs + lane()] = 0.0f;
+      } else {
+        // Every group of lanes has all outputs: one access if group c leaves those of c.
+#pragma unroll
+        for (int first = 0; first < Outputs; first += kWarp) {
+          const int l = first + lane();
+          float own = 0.0f;
+#pragma unroll
+          for (int c = first / Sharers; c < Count; ++c) own = l / Sharers == c ? weighted[c] : own;
+          if (l < Outputs) record[2 + l] = own;
+        }
       }
     }
   }
@@ -182,10 +203,13 @@ class ExchangeSums {
 #if __CUDA_ARCH__ >= 900
   __device__ __forceinline__ Mailbox box(int parity) const { return Mailbox(boxes_ + 2 * parity); }
 
-  /// Words 4 * message ... of this warp's record to every block of the cluster.
-  __device__ __forceinline__ void send_all(int message, const Pack<4>& words) const {
-    float* to = records() + (cluster_rank() * kWarps + warp()) * kPitch + 4 * message;
-    if (lane() < cluster_blocks()) box(round_ & 1).send(lane(), to, words);
+  /// This warp's record to every block of the cluster.
+  __device__ __forceinline__ void send(const Pack<4> (&record)[kPitch / 4]) const {
+    float* to = records() + (cluster_rank() * kWarps + warp()) * kPitch;
+    if (lane() < cluster_blocks()) {
+#pragma unroll
+      for (int i = 0; i < kPitch / 4; ++i) box(round_ & 1).send(lane(), to + 4 * i, record[i]);
+    }
   }
 #endif
 
@@ -199,30 +223,30 @@ class ExchangeSums {
         all.weighted[c] = l < Outputs ? result_[2 + l] : 0.0f;
       }
     } else {
-      // A lane adds up all parts if they are few, and known to be; else lanes share them, which costs shuffles. Lanes
-      // beyond repeat what others do.
-      constexpr int kMost = kWarp / kValueLanes;
-      constexpr int kWanted = Link == kClusterLink ? kMost : kWarps <= 8 ? 1 : power_of_two_from(kWarps);
-      constexpr int kSets = kWanted < kMost ? kWanted : kMost;
-      const float* from = records();
+      const float* const from = records() + lane() / kValueLanes % kSets * kPitch;  // lanes beyond repeat what others do
       all.sum = 0.0f;
       all.largest = -infinity();
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) all.weighted[c] = 0.0f;
-#pragma unroll(Link == kBlockLink ? 8 : 4)
-      for (int p = lane() / kValueLanes % kSets; p < parts(); p += kSets) {
-        if constexpr (Outputs == 1) {
-          const Pack<4> record = load<4>(from + p * kPitch);
-          all.sum += record.value[0];
-          all.largest = fmaxf(all.largest, record.value[1]);
-          all.weighted[0] += record.value[2];
-        } else {
-          all.sum += from[p * kPitch];
-          all.largest = fmaxf(all.largest, from[p * kPitch + 1]);
+#pragma unroll 1
+      for (int turn = 0; turn < parts(); turn += kSets * kAtOnce) {
 #pragma unroll
-          for (int c = 0; c < kChunks; ++c) {
-            const int l = lane() % kValueLanes + kWarp * c;
-            if (l < Outputs) all.weighted[c] += from[p * kPitch + 2 + l];
+        for (int i = 0; i < kAtOnce; ++i) {
+          const int p = turn + i * kSets;
+          if (Link == kBlockLink && p + lane() / kValueLanes % kSets >= kWarps) continue;
+          if constexpr (Outputs == 1) {
+            const Pack<4> record = load<4>(from + p * kPitch);
+            all.sum += record.value[0];
+            all.largest = fmaxf(all.largest, record.value[1]);
+            all.weighted[0] += record.value[2];
+          } else {
+            all.sum += from[p * kPitch];
+            all.largest = fmaxf(all.largest, from[p * kPitch + 1]);
+#pragma unroll
+            for (int c = 0; c < kChunks; ++c) {
+              const int l = lane() % kValueLanes + kWarp * c;
+              if (l < Outputs) all.weighted[c] += from[p * kPitch + 2 + l];
+            }
           }
         }
       }

@@ -75,9 +75,21 @@ __global__ void __launch_bounds__(Block, 1)
       target[c] = l < Outputs ? targets[row * target_stride + l] : 0.0f;
     }
   };
-  const bool keeps_loss = blockIdx.x == 0 && threadIdx.x < kValueLanes;
+  // Every thread adds up the loss, so that none of them branches; it counts in the first lanes of the grid.
   double loss = 0.0;
   float recent_loss = 0.0f;  // added to the rest now and then: a conversion to double takes its time
+  float error[kChunks];      // of the last sample that was learnt
+#pragma unroll
+  for (int c = 0; c < kChunks; ++c) error[c] = 0.0f;
+  const auto add_loss = [&](int learnt) {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) recent_loss += 0.5f * error[c] * error[c];
+    if (__builtin_expect(learnt % 16 == 0, 0)) {  // the compiler shall not do it each time and choose
+      loss += static_cast<double>(recent_loss);
+      recent_loss = 0.0f;
+    }
+  };
+  constexpr bool kWaits = Link != kBlockLink;  // for other blocks, with time for what can be put off
 
   typename Work::Row row, next_row;
   float target[kChunks], next_target[kChunks];
@@ -119,11 +131,12 @@ __global__ void __launch_bounds__(Block, 1)
       for (int c = 0; c < kShare; ++c) weighted[c] = sum_over_groups<Lanes>(weighted[c]);
       exchange.template hand_in<kSharers>(sum, largest, weighted);
       if (first) {
-        // Requested while nothing else is to be done, used when this sample is through. The last one is requested again
-        // in place of what is not there.
+        // While nothing else is to be done: what is used when this sample is through, and what is left of the one
+        // before. The last one is requested again in place of what is not there.
         cells.request(next_row, rows + static_cast<long long>(next) * stride, stride, sample + 1);
         request_target(next_target, next);
         next = order[position + (sample + 2 < left ? sample + 2 : left - 1)];
+        if constexpr (kWaits) add_loss(sample);
         if constexpr (!Work::kRowsInRegisters) {
           copies_arrived();
           if constexpr (Link == kClusterLink) __syncthreads();
@@ -173,7 +186,7 @@ __global__ void __launch_bounds__(Block, 1)
     }
     const float inverse_sum = __fdividef(1.0f, sums.sum * earlier + new_weight);
 
-    float output[kChunks], error[kChunks];
+    float output[kChunks];
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
       output[c] = (sums.weighted[c] * earlier + target[c] * new_weight) * inverse_sum;
@@ -226,19 +239,13 @@ __global__ void __launch_bounds__(Block, 1)
     for (int r = 0; r < Rules; ++r) {
       if (fabsf(gradient[r]) >= control.negligible_gradient) cells.move(row, r, gradient[r], control);
     }
-    if (keeps_loss) {
-#pragma unroll
-      for (int c = 0; c < kChunks; ++c) recent_loss += 0.5f * error[c] * error[c];
-      if (sample % 16 == 15) {
-        loss += static_cast<double>(recent_loss);
-        recent_loss = 0.0f;
-      }
-    }
+    if constexpr (!kWaits) add_loss(sample + 1);
     shift = adds ? 0.0f : sums.largest;
     row = next_row;
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) target[c] = next_target[c];
   }
+  if (kWaits && sample == left) add_loss(sample);
   exchange.close();
 
   cells.write_back(centres, widths, stride);
@@ -252,7 +259,7 @@ __global__ void __launch_bounds__(Block, 1)
       }
     }
   }
-  if (keeps_loss) {
+  if (blockIdx.x == 0 && threadIdx.x < kValueLanes) {
     loss += static_cast<double>(recent_loss);
     // Lane by lane, in one order.
     constexpr unsigned kKeepers = kValueLanes == kWarp ? kAllLanes : (1u << kValueLanes) - 1;

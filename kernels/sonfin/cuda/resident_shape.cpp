@@ -51,6 +51,19 @@ ResidentShape ResidentShape::at(const Problem& problem) const {
   return shape;
 }
 
+std::int64_t ResidentShape::value_lanes() const { return std::min(kWarp, power_of_two_from(outputs)); }
+
+RecordTurns ResidentShape::turns() const {
+  const int lanes_of_set = static_cast<int>(value_lanes()), warps_of_block = static_cast<int>(warps());
+  return link == Link::cluster ? turns_of_cluster(warps_of_block, lanes_of_set)
+                               : turns_of_block(warps_of_block, lanes_of_set);
+}
+
+std::int64_t ResidentShape::records() const {
+  const auto all = static_cast<int>(link == Link::cluster ? blocks * warps() : warps());
+  return in_whole_turns(all, turns().sets * turns().at_once);
+}
+
 std::int64_t ResidentShape::registers() const {
   const std::int64_t row = packs * vector, cells = row * rules;
   const std::int64_t sharers = std::min(lanes, power_of_two_from(outputs));
@@ -68,18 +81,18 @@ std::int64_t ResidentShape::registers() const {
 
 /// What `resident` takes from its SharedMemory.
 std::int64_t ResidentShape::shared_bytes() const {
-  const std::int64_t warps = block / kWarp, whole = padded(2 + outputs);
+  const std::int64_t whole = padded(2 + outputs);
   const std::int64_t columns = ceil_div(2 + outputs, 3);
   std::int64_t words = 0;
   switch (link) {
     case Link::block:
-      words = 2 * warps * (outputs == 1 ? whole : (2 + outputs) | 1);
+      words = 2 * warps() * (outputs == 1 ? whole : (2 + outputs) | 1);
       break;
     case Link::cluster:
-      words = 4 + (1 + 2 * blocks) * warps * whole;
+      words = 4 + (warps() + 2 * records()) * whole;
       break;
     case Link::grid:
-      words = warps * (outputs == 1 ? whole : (3 * columns) | 1) + 3 * columns + 1;
+      words = warps() * (outputs == 1 ? whole : (3 * columns) | 1) + 3 * columns + 1;
       break;
   }
   const std::int64_t kept = storage == Storage::registers ? 0 : storage == Storage::split ? 1 : 2;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/sonfin/cuda/record_turns.cuh"
 #include "heddle/kernels/sonfin/network.hpp"
 
 namespace heddle::sonfin {
@@ -27,6 +28,13 @@ struct ResidentShape {
   explicit ResidentShape(const Configuration& configuration);
   [[nodiscard]] ResidentShape at(const Problem& problem) const;
   [[nodiscard]] std::int64_t rules_per_block() const { return block / lanes * rules; }
+  [[nodiscard]] std::int64_t warps() const { return block / 32; }
+  /// Lanes of a warp that get different outputs.
+  [[nodiscard]] std::int64_t value_lanes() const;
+  /// How a warp adds up the records of a round; not of a grid, whose packets are added up otherwise.
+  [[nodiscard]] RecordTurns turns() const;
+  /// What is added up in a round, in whole turns.
+  [[nodiscard]] std::int64_t records() const;
   /// Registers of a thread, roughly: what it keeps, and what it works with.
   [[nodiscard]] std::int64_t registers() const;
   [[nodiscard]] std::int64_t shared_bytes() const;

@@ -1,0 +1,33 @@
+// How the lanes of a warp add up the records of a block or of a cluster (exchange_sums.cuh). Compiled by the C++
+// compiler too, which has to know how much shared memory the records take.
+#pragma once
+
+namespace heddle::sonfin {
+
+/// Lanes with different outputs are a set. Sets take turns: in one, each asks for `at_once` records at a time.
+struct RecordTurns {
+  int sets, at_once;
+};
+
+/// `records`, and those of nobody that make the last turn, of `turn` records, whole: all lanes do the same, and nothing
+/// is left over that would need a loop of its own.
+[[nodiscard]] constexpr int in_whole_turns(int records, int turn) { return (records + turn - 1) / turn * turn; }
+
+/// Of one block: a set adds up all records if they are few; else sets share them, which costs shuffles.
+/// `value_lanes`: lanes of a set, a power of two up to 32.
+[[nodiscard]] constexpr RecordTurns turns_of_block(int warps, int value_lanes) {
+  int sets = 1;
+  while (warps > 8 && sets < warps && sets * value_lanes < 32) sets *= 2;
+  return {sets, (warps + sets - 1) / sets};
+}
+
+/// Of a cluster, of which it is not known how many blocks it has: of 4 warps each, 4 to 16. So many sets that a turn or
+/// two are enough for those, but not one record each, as twice the sets are one more shuffle.
+[[nodiscard]] constexpr RecordTurns turns_of_cluster(int warps, int value_lanes) {
+  const int wanted = warps < 2 ? 8 : warps > 8 ? 32 : 4 * warps;
+  int sets = 1;
+  while (2 * sets <= wanted && 2 * sets * value_lanes <= 32) sets *= 2;
+  return {sets, sets >= 16 ? 2 : sets >= 8 ? 4 : 8};
+}
+
+}  // namespace heddle::sonfin
