@@ -13,7 +13,7 @@
 #include "heddle/kernels/common/await.cuh"
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/reduce.cuh"
-#include "heddle/kernels/sonfin/cuda/record_turns.cuh"
+#include "heddle/kernels/sonfin/cuda/records.cuh"
 
 namespace heddle::sonfin {
 
@@ -75,7 +75,7 @@ class ExchangeSums {
   /// The whole block, before the first round.
   __device__ __forceinline__ void open() const {
     if constexpr (Link != kBlockLink && Outputs > 1) {  // what is sent is whole
-      constexpr int kSent = Link == kGridLink ? 3 * kColumns : kPitch;
+      constexpr int kSent = Link == kGridLink ? 3 * kColumns : 4 * kMessages;
       if (lane() < kSent - 2 - Outputs) own_[2 + Outputs + lane()] = 0.0f;
     }
 #if __CUDA_ARCH__ >= 900
@@ -110,9 +110,9 @@ class ExchangeSums {
 #if __CUDA_ARCH__ >= 900
       if constexpr (Link == kClusterLink) {
         __syncwarp();
-        Pack<4> record[kPitch / 4];
+        Pack<4> record[kMessages];
 #pragma unroll
-        for (int i = 0; i < kPitch / 4; ++i) record[i] = load<4>(own_ + 4 * i);
+        for (int i = 0; i < kMessages; ++i) record[i] = load<4>(own_ + 4 * i);
         send(record);
       }
 #endif
@@ -129,7 +129,7 @@ class ExchangeSums {
     if constexpr (Link == kBlockLink) __syncthreads();
 #if __CUDA_ARCH__ >= 900
     if constexpr (Link == kClusterLink) {
-      if (threadIdx.x == 0) box(round_ & 1).expect(kWarps * cluster_blocks() * kPitch * 4);
+      if (threadIdx.x == 0) box(round_ & 1).expect(kWarps * cluster_blocks() * kMessages * 16);
       box(round_ & 1).wait(round_ >> 1);
     }
 #endif
@@ -154,10 +154,12 @@ class ExchangeSums {
   /// if they are a warp; if they are half of one and have registers for it, enough for 128 blocks.
   static constexpr int kPacketsPerLane = kColumnLanes == kWarp ? 6 : Room >= kRoomy ? 8 : 4;
   static constexpr int kTogether = kPacketsPerLane * kColumnLanes;
-  /// From one record to the next: whole messages of 4 words, or odd against bank conflicts, or whole columns.
-  static constexpr int kPitch = Link == kClusterLink || Outputs == 1 ? (2 + Outputs + 3) / 4 * 4
-                                : Link == kGridLink                  ? (3 * kColumns) | 1
-                                                                     : (2 + Outputs) | 1;
+  static constexpr int kMessages = (2 + Outputs + 3) / 4;  ///< of a record, 4 words each, in a cluster
+  /// From one record to the next: see pitch_of_cluster, or odd against bank conflicts, or whole columns.
+  static constexpr int kPitch = Link == kClusterLink ? pitch_of_cluster(Outputs, kSets)
+                                : Outputs == 1       ? 4
+                                : Link == kGridLink  ? (3 * kColumns) | 1
+                                                     : (2 + Outputs) | 1;
 
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / kWarp; }
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
@@ -204,11 +206,11 @@ class ExchangeSums {
   __device__ __forceinline__ Mailbox box(int parity) const { return Mailbox(boxes_ + 2 * parity); }
 
   /// This warp's record to every block of the cluster.
-  __device__ __forceinline__ void send(const Pack<4> (&record)[kPitch / 4]) const {
+  __device__ __forceinline__ void send(const Pack<4> (&record)[kMessages]) const {
     float* to = records() + (cluster_rank() * kWarps + warp()) * kPitch;
     if (lane() < cluster_blocks()) {
 #pragma unroll
-      for (int i = 0; i < kPitch / 4; ++i) box(round_ & 1).send(lane(), to + 4 * i, record[i]);
+      for (int i = 0; i < kMessages; ++i) box(round_ & 1).send(lane(), to + 4 * i, record[i]);
     }
   }
 #endif

@@ -89,7 +89,7 @@ std::int64_t ResidentShape::shared_bytes() const {
       words = 2 * warps() * (outputs == 1 ? whole : (2 + outputs) | 1);
       break;
     case Link::cluster:
-      words = 4 + (warps() + 2 * records()) * whole;
+      words = 4 + (warps() + 2 * records()) * pitch_of_cluster(static_cast<int>(outputs), turns().sets);
       break;
     case Link::grid:
       words = warps() * (outputs == 1 ? whole : (3 * columns) | 1) + 3 * columns + 1;

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "heddle/kernels/kernel_family.hpp"
-#include "heddle/kernels/sonfin/cuda/record_turns.cuh"
+#include "heddle/kernels/sonfin/cuda/records.cuh"
 #include "heddle/kernels/sonfin/network.hpp"
 
 namespace heddle::sonfin {

@@ -1,5 +1,5 @@
-// How the lanes of a warp add up the records of a block or of a cluster (exchange_sums.cuh). Compiled by the C++
-// compiler too, which has to know how much shared memory the records take.
+// Where the records of a block or of a cluster lie, and how the lanes of a warp add them up (exchange_sums.cuh). Compiled
+// by the C++ compiler too, which has to know how much shared memory they take.
 #pragma once
 
 namespace heddle::sonfin {
@@ -28,6 +28,26 @@ struct RecordTurns {
   int sets = 1;
   while (2 * sets <= wanted && 2 * sets * value_lanes <= 32) sets *= 2;
   return {sets, sets >= 16 ? 2 : sets >= 8 ? 4 : 8};
+}
+
+/// Words from one record of a cluster to the next: whole messages of 4 words, and such that sets, which read outputs at
+/// the same time, read them from different banks of shared memory, if there are enough.
+[[nodiscard]] constexpr int pitch_of_cluster(int outputs, int sets) {
+  constexpr int kBanks = 32;
+  const int least = (2 + outputs + 3) / 4 * 4, lanes = outputs < kBanks ? outputs : kBanks;
+  for (int pitch = least; pitch < least + kBanks; pitch += 4) {
+    unsigned used = 0;
+    bool apart = true;
+    for (int set = 0; set < sets; ++set) {
+      for (int l = 0; l < lanes; ++l) {
+        const unsigned bank = 1u << ((set * pitch + l) % kBanks);
+        apart = apart && (used & bank) == 0;
+        used |= bank;
+      }
+    }
+    if (apart) return pitch;
+  }
+  return least;
 }
 
 }  // namespace heddle::sonfin
