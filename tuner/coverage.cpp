@@ -17,6 +17,16 @@ constexpr std::size_t kSamples = 400;
 constexpr double kUsualRate = 0.05;
 constexpr double kUsualWeight = 1.0;
 constexpr double kLargest = 1.0;  // what no configuration is likely to lose
+constexpr double kMargin = 0.1;   // of a cell, on each side: its corners are tuned
+
+/// Evenly from 0 to 1.
+double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+
+/// By ratio: `low` at 0, `high` at 1.
+std::int64_t between(std::int64_t low, std::int64_t high, double part) {
+  return std::llround(
+      std::exp2(std::lerp(std::log2(static_cast<double>(low)), std::log2(static_cast<double>(high)), part)));
+}
 
 }  // namespace
 
@@ -28,10 +38,7 @@ Coverage::Coverage(std::vector<Axis> axes, const std::vector<Problem>& range) : 
       const auto [least, most] =
           std::minmax_element(range.begin(), range.end(),
                               [&](const Problem& a, const Problem& b) { return a.at(axis.name) < b.at(axis.name); });
-      const double part = static_cast<double>(random() >> 11) * 0x1p-53;
-      const double size = std::exp2(std::lerp(std::log2(static_cast<double>(least->at(axis.name))),
-                                              std::log2(static_cast<double>(most->at(axis.name))), part));
-      problem = problem.with(axis.name, std::llround(size));
+      problem = problem.with(axis.name, between(least->at(axis.name), most->at(axis.name), unit(random)));
     }
     samples_.push_back({.problem = std::move(problem), .nearest = std::numeric_limits<double>::infinity()});
   }
@@ -85,22 +92,33 @@ std::size_t Coverage::next(const std::vector<Problem>& candidates, const std::ve
   return best;
 }
 
-std::vector<Problem> cell_middles(const std::vector<Problem>& grid, const std::vector<Axis>& axes) {
+std::vector<Problem> within_cells(const std::vector<Problem>& grid, const std::vector<Axis>& axes) {
   if (grid.empty()) return {};
-  std::vector<Problem> middles{grid.front()};
+  struct Cell {
+    Problem low, high;
+  };
+  std::vector<Cell> cells{{grid.front(), grid.front()}};
   for (const Axis& axis : axes) {
     std::set<std::int64_t> sizes;
     for (const Problem& problem : grid) sizes.insert(problem.at(axis.name));
     if (sizes.size() < 2) continue;
-    std::vector<Problem> more;
+    std::vector<Cell> more;
     for (auto low = sizes.begin(), high = std::next(low); high != sizes.end(); ++low, ++high) {
-      const auto middle = std::llround(std::sqrt(static_cast<double>(*low) * static_cast<double>(*high)));
-      for (const Problem& problem : middles) more.push_back(problem.with(axis.name, middle));
+      for (const Cell& cell : cells) more.push_back({cell.low.with(axis.name, *low), cell.high.with(axis.name, *high)});
     }
-    middles = std::move(more);
+    cells = std::move(more);
   }
-  std::erase_if(middles, [&](const Problem& p) { return std::find(grid.begin(), grid.end(), p) != grid.end(); });
-  return middles;
+  std::mt19937_64 random(2);
+  std::vector<Problem> problems;
+  for (const Cell& cell : cells) {
+    Problem problem = cell.low;
+    for (const Axis& axis : axes) {
+      const double part = kMargin + (1.0 - 2.0 * kMargin) * unit(random);
+      problem = problem.with(axis.name, between(cell.low.at(axis.name), cell.high.at(axis.name), part));
+    }
+    if (std::find(grid.begin(), grid.end(), problem) == grid.end()) problems.push_back(std::move(problem));
+  }
+  return problems;
 }
 
 double Coverage::expected_loss() const {

@@ -45,7 +45,8 @@ class Coverage {
   std::vector<Lesson> lessons_;
 };
 
-/// Problems in the middle, by ratio, of the cells that the sizes of `grid` span; none of `grid` itself.
-[[nodiscard]] std::vector<Problem> cell_middles(const std::vector<Problem>& grid, const std::vector<Axis>& axes);
+/// A problem somewhere within each of the cells that the sizes of `grid` span, always the same ones; none of `grid`
+/// itself. Not their middles: these share few sizes, and what is learnt at one size of an axis says little about others.
+[[nodiscard]] std::vector<Problem> within_cells(const std::vector<Problem>& grid, const std::vector<Axis>& axes);
 
 }  // namespace heddle

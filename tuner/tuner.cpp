@@ -25,7 +25,7 @@ namespace {
 constexpr double kFirstPass = 0.6;        // of the time of a run, if there are several problems
 constexpr double kBetween = 0.6;          // of what is left then, for sizes between the problems
 constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
-constexpr double kWorthVisit = 0.7;       // of what a visit took last: with less time left none is begun
+constexpr double kWorthVisit = 1.0;       // of what a visit took last: with less time left none is begun
 constexpr double kContends = 1.02;        // times the winner's cost, screened: may be faster than it
 constexpr std::size_t kContenders = 4;    // that a profile has to beat again when its environment has changed
 // Where one can be measured while others are compiled, as many searches go on at a time as there are threads that
@@ -213,11 +213,11 @@ class Run {
     return found.profile ? found : result;
   }
 
-  /// A few measurements each in the middle of cells that have no profile yet, those first that lower the expected loss
+  /// A few measurements each within cells, at sizes that have no profile yet, those first that lower the expected loss
   /// most.
   void visit_between(const Pass& pass) {
     StopCondition stop = stop_.part(kBetween, 1.0);
-    std::vector<Problem> left = cell_middles(problems_, evaluator_.family().axes());
+    std::vector<Problem> left = within_cells(problems_, evaluator_.family().axes());
     std::erase_if(left, [&](const Problem& problem) { return known_.find(problem) != nullptr; });
     const auto begin = [&](std::list<Lane>& lanes) {
       if (left.empty() || stop.reached()) return false;

@@ -99,7 +99,7 @@ TEST_CASE("one size alone") {
   CHECK(coverage.next({fake::problem(64)}) == 0);
 }
 
-TEST_CASE("the middles of cells lie between the sizes of a grid, and none is one of them") {
+TEST_CASE("every cell of a grid has a problem within it, always the same, and none is of the grid") {
   const std::vector<Axis> both{{.name = "rows", .weight = 1.0, .maximum = 1 << 20},
                                {.name = "columns", .weight = 1.0, .maximum = 1 << 20}};
   const auto at = [](std::int64_t rows, std::int64_t columns) {
@@ -107,11 +107,24 @@ TEST_CASE("the middles of cells lie between the sizes of a grid, and none is one
   };
   std::vector<Problem> grid;
   for (const std::int64_t rows : {64, 16, 1024}) {
-    for (const std::int64_t columns : {10, 40}) grid.push_back(at(rows, columns));
+    for (const std::int64_t columns : {10, 400}) grid.push_back(at(rows, columns));
   }
-  CHECK(cell_middles(grid, both) == std::vector<Problem>{at(32, 20), at(256, 20)});
-  CHECK(cell_middles({at(16, 7), at(64, 7)}, both) == std::vector<Problem>{at(32, 7)});  // an axis of one size stays
-  CHECK(cell_middles({at(1, 7), at(2, 7)}, both).empty());                               // nothing lies between
-  CHECK(cell_middles({at(16, 7)}, both).empty());
-  CHECK(cell_middles({}, both).empty());
+  const std::vector<Problem> within = within_cells(grid, both);
+  REQUIRE(within.size() == 2);
+  CHECK(within[0].at("rows") > 16);
+  CHECK(within[0].at("rows") < 64);
+  CHECK(within[1].at("rows") > 64);
+  CHECK(within[1].at("rows") < 1024);
+  for (const Problem& problem : within) {
+    CHECK(problem.at("columns") > 10);
+    CHECK(problem.at("columns") < 400);
+  }
+  CHECK(within[0].at("columns") != within[1].at("columns"));
+  CHECK(within_cells(grid, both) == within);
+  const std::vector<Problem> one = within_cells({at(16, 7), at(64, 7)}, both);
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].at("columns") == 7);                         // an axis of one size stays
+  CHECK(within_cells({at(1, 7), at(2, 7)}, both).empty());  // nothing lies between
+  CHECK(within_cells({at(16, 7)}, both).empty());
+  CHECK(within_cells({}, both).empty());
 }

@@ -373,9 +373,7 @@ class ExchangeSums {
   /// The sum of this lane's packets among the next kTogether of `blocks`. Sets `met` to false if one does not come.
   __device__ __forceinline__ Packet await_part(const Packet* from, int blocks, int column, bool& met) const {
     Packet arrived[kPacketsPerLane];
-#pragma unroll
-    for (int i = 0; i < kPacketsPerLane; ++i) arrived[i] = nothing(column);
-    met = await_packets<kColumnLanes>(from, blocks, stamp(), arrived) && met;
+    met = await_packets<kColumnLanes>(from, blocks, stamp(), nothing(column), arrived) && met;
     Packet sum = arrived[0];
 #pragma unroll
     for (int i = 1; i < kPacketsPerLane; ++i) add(sum, arrived[i], column);

@@ -94,9 +94,7 @@ class GridSums {
   /// there.
   __device__ __forceinline__ bool await(const Packet* from, int count, double (&value)[kPolls]) const {
     Packet arrived[kPolls];
-#pragma unroll
-    for (int i = 0; i < kPolls; ++i) arrived[i] = {0.0f, 0.0f, 0.0f, 0};
-    const bool met = await_packets(from, count, stamp_, arrived);
+    const bool met = await_packets(from, count, stamp_, {0.0f, 0.0f, 0.0f, 0}, arrived);
 #pragma unroll
     for (int i = 0; i < kPolls; ++i) value[i] = unpacked(arrived[i]);
     __syncwarp();

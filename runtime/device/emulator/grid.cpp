@@ -13,6 +13,9 @@ namespace {
 constexpr std::size_t kPieceGap = 256;  // untouchable bytes between two pieces of shared memory
 constexpr std::size_t kPieces = 64;     // at most, in one block
 constexpr std::size_t kDeliveryDelay = 8;
+// All pollers are woken so often before they count as waiting for each other: who comes back to a packet need not have
+// looked at all that it waits for, if it looks at one in place of several that are not there.
+constexpr std::size_t kMostLooks = 20;
 
 Index3 split(std::uint32_t number, const Extent& size) {
   return {number % size.x, number / size.x % size.y, number / size.x / size.y};
@@ -81,7 +84,7 @@ std::optional<Finding> Grid::run() {
       if (!deliveries_.empty() && (late || order_.draw(kDeliveryDelay) == kDeliveryDelay - 1)) deliver_one();
       if (ready_begin_ == ready_.size()) {
         if (!deliveries_.empty()) continue;
-        if (pollers_.empty() || ++fruitless_ > 3) throw deadlock();
+        if (pollers_.empty() || ++fruitless_ > kMostLooks) throw deadlock();
         for (Thread* poller : std::exchange(pollers_, {})) ready(*poller);
       }
       if (deliveries_.empty() && idle_looks_ > 64 * unfinished_ + 10000) throw deadlock();
