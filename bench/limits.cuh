@@ -118,9 +118,7 @@ __global__ void exchange_in_grid(Packet* packets, float* sink, int rounds) {
     if (lane < kReplicas) post(now + lane * blocks + blockIdx.x, {value, value, value, stamp});
     const Packet* mine = now + static_cast<int>(blockIdx.x) % kReplicas * blocks;
     Packet arrived[kPacketsPerLane];
-#pragma unroll
-    for (int i = 0; i < kPacketsPerLane; ++i) arrived[i] = {0.0f, 0.0f, 0.0f, 0};
-    met = await_packets(mine, blocks, stamp, arrived);
+    met = await_packets(mine, blocks, stamp, {0.0f, 0.0f, 0.0f, 0}, arrived);
     __syncwarp();
     met = __all_sync(kAllLanes, met) != 0;
     float heard = 0.0f;
