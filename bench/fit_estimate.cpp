@@ -3,15 +3,16 @@
 //   fit_estimate profiles.sqlite ...
 //
 // Least squares of the relative error with weights of at least 0, by coordinate descent; what is much slower than the
-// best at its problem says nothing about which of the fast ones is fastest, and is left out. Prints a table, and the
-// weights as they stand in the source.
+// best at its problem says nothing about which of the fast ones is fastest, and is left out. Prints the weights in the
+// order of the tables in the source.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,16 +22,13 @@
 #include "heddle/tuner/statistics.hpp"
 
 using namespace heddle;
-using sonfin::kResidentTerms;
 using sonfin::ResidentShape;
+using sonfin::ResidentTerm;
 
 namespace {
 
-using Terms = std::array<double, kResidentTerms>;
-
 struct Point {
-  ResidentShape::Link link;
-  Terms terms;
+  ResidentShape shape;
   double time;
 };
 
@@ -56,64 +54,68 @@ std::vector<Point> points(const std::vector<std::string>& files, double slow) {
     for (const auto& [text, time] : times) {
       const Configuration configuration = space.parse(text);
       if (time > slow * best || !sonfin::is_resident(configuration)) continue;
-      const ResidentShape shape(configuration, problem);
-      found.push_back({.link = shape.link, .terms = sonfin::resident_terms(shape), .time = time});
+      found.push_back({.shape = ResidentShape(configuration, problem), .time = time});
     }
   }
   return found;
 }
 
-/// Microseconds for one of each.
-Terms fit(const std::vector<Point>& points) {
+/// Counts of every term, a row for each point.
+std::vector<std::vector<double>> counts(const std::vector<Point>& points, std::span<const ResidentTerm> terms) {
+  std::vector<std::vector<double>> rows;
+  for (const Point& point : points) {
+    const sonfin::ResidentStep step(point.shape);
+    std::vector<double>& row = rows.emplace_back();
+    for (const ResidentTerm& term : terms) row.push_back(term.count(step));
+  }
+  return rows;
+}
+
+/// Nanoseconds for one of each.
+std::vector<double> fit(const std::vector<Point>& points, const std::vector<std::vector<double>>& rows,
+                        std::size_t terms) {
   constexpr double kRidge = 1e-5;  // of terms that are scaled to 1 at most
   constexpr int kSweeps = 20000;
-  Terms scale{}, weights{};
-  for (const Point& point : points) {
-    for (std::size_t i = 0; i < kResidentTerms; ++i) scale[i] = std::max(scale[i], point.terms[i] / point.time);
+  std::vector<double> scale(terms), weights(terms), right(terms);
+  const auto relative = [&](std::size_t point, std::size_t term) { return rows[point][term] / points[point].time; };
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    for (std::size_t i = 0; i < terms; ++i) scale[i] = std::max(scale[i], relative(p, i));
   }
-  std::array<Terms, kResidentTerms> gram{};
-  Terms right{};
-  for (const Point& point : points) {
-    Terms row{};
-    for (std::size_t i = 0; i < kResidentTerms; ++i) {
-      if (scale[i] > 0.0) row[i] = point.terms[i] / point.time / scale[i];
-    }
-    for (std::size_t i = 0; i < kResidentTerms; ++i) {
+  std::vector<std::vector<double>> gram(terms, std::vector<double>(terms));
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    std::vector<double> row(terms);
+    for (std::size_t i = 0; i < terms; ++i) row[i] = scale[i] > 0.0 ? relative(p, i) / scale[i] : 0.0;
+    for (std::size_t i = 0; i < terms; ++i) {
       right[i] += row[i];
-      for (std::size_t j = 0; j < kResidentTerms; ++j) gram[i][j] += row[i] * row[j];
+      for (std::size_t j = 0; j < terms; ++j) gram[i][j] += row[i] * row[j];
     }
   }
-  for (std::size_t i = 0; i < kResidentTerms; ++i) gram[i][i] += kRidge * static_cast<double>(points.size());
+  for (std::size_t i = 0; i < terms; ++i) gram[i][i] += kRidge * static_cast<double>(points.size());
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    for (std::size_t i = 0; i < kResidentTerms; ++i) {
+    for (std::size_t i = 0; i < terms; ++i) {
       if (scale[i] == 0.0) continue;
       double rest = right[i];
-      for (std::size_t j = 0; j < kResidentTerms; ++j) rest -= j == i ? 0.0 : gram[i][j] * weights[j];
+      for (std::size_t j = 0; j < terms; ++j) rest -= j == i ? 0.0 : gram[i][j] * weights[j];
       weights[i] = std::max(0.0, rest / gram[i][i]);
     }
   }
-  for (std::size_t i = 0; i < kResidentTerms; ++i) weights[i] = scale[i] > 0.0 ? weights[i] / scale[i] : 0.0;
+  for (std::size_t i = 0; i < terms; ++i) weights[i] = scale[i] > 0.0 ? 1e3 * weights[i] / scale[i] : 0.0;
   return weights;
 }
 
 void report(const std::string& name, ResidentShape::Link link, std::vector<Point> all) {
-  std::erase_if(all, [&](const Point& point) { return point.link != link; });
-  const Terms weights = fit(all);
+  std::erase_if(all, [&](const Point& point) { return point.shape.link != link; });
+  const std::span<const ResidentTerm> terms = sonfin::resident_terms(link);
+  const std::vector<std::vector<double>> rows = counts(all, terms);
+  const std::vector<double> weights = fit(all, rows, terms.size());
   double squares = 0.0;
-  for (const Point& point : all) {
-    double estimate = 0.0;
-    for (std::size_t i = 0; i < kResidentTerms; ++i) estimate += weights[i] * point.terms[i];
-    squares += (estimate / point.time - 1.0) * (estimate / point.time - 1.0);
+  for (std::size_t p = 0; p < all.size(); ++p) {
+    const double estimate = std::inner_product(weights.begin(), weights.end(), rows[p].begin(), 0.0);
+    squares += std::pow(1e-3 * estimate / all[p].time - 1.0, 2);
   }
   fmt::print("{}: {} times, {:.1f} % off (root mean square)\n", name, all.size(),
              100.0 * std::sqrt(squares / static_cast<double>(std::max<std::size_t>(all.size(), 1))));
-  const auto names = sonfin::resident_term_names(link);
-  for (std::size_t i = 0; i < kResidentTerms; ++i) {
-    if (weights[i] > 0.0) fmt::print("  {:9.3f} ns  {}\n", 1e3 * weights[i], names[i]);
-  }
-  std::string source;
-  for (const double weight : weights) source += fmt::format("{}{:.4g}", source.empty() ? "" : ", ", 1e3 * weight);
-  fmt::print("  {{{}}},\n", source);
+  for (std::size_t i = 0; i < terms.size(); ++i) fmt::print("  {:10.4g} ns  {}\n", weights[i], terms[i].name);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "heddle/kernels/sonfin/cuda/resident_estimate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
 
@@ -11,115 +11,176 @@ namespace heddle::sonfin {
 
 namespace {
 
-constexpr std::int64_t kWarp = 32;
-constexpr std::size_t kCommonTerms = 16;  // of all links; then those of the exchange
-constexpr double kSchedulers = 4.0;  // of a multiprocessor; what more warps have to issue comes one after the other
+using Step = ResidentStep;
 
-// Nanoseconds for one of each; rows: block, cluster, grid.
-constexpr std::array<std::array<double, kResidentTerms>, 3> kNanoseconds{{
-    {268.9, 0,     8.298, 33.25, 2.23,  9.356, 59.89, 16.59, 106.5, 6.658, 0,
-     249.5, 2.552, 4.235, 18.15, 1.095, 0,     0,     0,     0,     0},
-    {451.7, 1.461,  7.319, 33.66,  2.761, 7.169, 45.7, 50.83,  187.4, 4.262, 2.109,
-     243.4, 0.5163, 1.24,  0.2037, 0,     13.12, 2.72, 0.6942, 11.78, 0.9218},
-    {720.1, 0.1708, 7.812, 45.28, 0.7305, 2.037, 166.3, 37.3,  0,     2.206, 2.812,
-     70.9,  0,      0,     7.634, 12.45,  102.2, 146.5, 12.51, 100.7, 0},
-}};
+constexpr std::int64_t kWarp = 32;
+constexpr double kSchedulers = 4.0;  // of a multiprocessor; what more warps have to issue comes one after the other
+constexpr double kOverlapped =
+    7.0;  // packs whose requests take until the first packets are there: looks before are lost
+
+constexpr double one(const Step&) { return 1.0; }
+constexpr double tasks(const Step& s) { return s.tasks * s.issued; }
+constexpr double rules(const Step& s) { return s.rules; }
+constexpr double packs(const Step& s) { return s.packs; }
+constexpr double warps(const Step& s) { return s.warps; }
+constexpr double several(const Step& s) { return s.outputs > 1.0 ? 1.0 : 0.0; }
+constexpr double narrow(const Step& s) { return s.groups > 0.0 ? 1.0 : 0.0; }
+constexpr double kept(const Step& s) { return s.in_registers ? 0.0 : 1.0; }
+constexpr double kept_tasks(const Step& s) { return s.in_registers ? 0.0 : s.tasks * s.issued; }
+constexpr double twice_kept_tasks(const Step& s) { return s.none_kept ? s.tasks * s.issued : 0.0; }
+constexpr double scattered(const Step& s) { return s.scattered ? 2.0 * s.share : 0.0; }
+constexpr double crowded(const Step& s) { return std::max(0.0, s.registers - 230.0) / 25.0; }
+
+// What keeps parameters in shared memory is never among the fastest of a block or a cluster, so that a fit to what
+// tuning tried says nothing about it: those weights are of an exhaustive search of kernels before these.
+constexpr std::array kBlock{
+    ResidentTerm{"the step itself", one, 202.1},
+    ResidentTerm{"tasks of a scheduler", tasks, 8.719},
+    ResidentTerm{"rules of a scheduler", [](const Step& s) { return s.rules * s.issued; }, 22.04},
+    ResidentTerm{"packs of inputs", packs, 7.884},
+    ResidentTerm{"shuffles of weighted sums", [](const Step& s) { return s.share * s.groups; }, 2.254},
+    ResidentTerm{"shuffles of slopes", [](const Step& s) { return s.rules * s.sharers; }, 6.449},
+    ResidentTerm{"outputs and errors to the lanes that keep their consequents", scattered, 2.743},
+    ResidentTerm{"several outputs", several, 34.41},
+    ResidentTerm{"rules narrower than a warp", narrow, 82.88},
+    ResidentTerm{"warps", warps, 15.38},
+    ResidentTerm{"parameters in shared memory", kept, 106.5},
+    ResidentTerm{"tasks of a scheduler in shared memory", kept_tasks, 6.658},
+    ResidentTerm{"those with both parameters there", twice_kept_tasks, 1},
+    ResidentTerm{"registers beyond 230, in 25", crowded, 249.5},
+};
+
+constexpr std::array kCluster{
+    ResidentTerm{"the step itself", one, 351.4},
+    ResidentTerm{"tasks of a scheduler", tasks, 7.47},
+    ResidentTerm{"rules", rules, 34.98},
+    ResidentTerm{"packs of inputs", packs, 7.215},
+    ResidentTerm{"inputs", [](const Step& s) { return s.inputs; }, 1.451},
+    ResidentTerm{"packs of 4", [](const Step& s) { return s.inputs == 4.0 * s.packs ? 1.0 : 0.0; }, 11.54},
+    ResidentTerm{"shuffles of sums, of a scheduler",
+                 [](const Step& s) { return (1.0 + s.share) * s.groups * s.issued; }, 2.638},
+    ResidentTerm{"shuffles of slopes, of a scheduler", [](const Step& s) { return s.rules * s.sharers * s.issued; },
+                 4.135},
+    ResidentTerm{"several outputs", several, 17.5},
+    ResidentTerm{"several outputs of a lane", [](const Step& s) { return s.share > 1.0 ? 1.0 : 0.0; }, 15.67},
+    ResidentTerm{"rules narrower than a warp", narrow, 40.31},
+    ResidentTerm{"warps", warps, 7.765},
+    ResidentTerm{"messages to a block", [](const Step& s) { return s.messages * s.warps * s.blocks; }, 0.3179},
+    ResidentTerm{"those to all blocks", [](const Step& s) { return s.messages * s.warps * s.blocks * s.blocks; },
+                 0.04171},
+    ResidentTerm{"messages of a block, for each beyond 12",
+                 [](const Step& s) { return s.messages * s.warps * std::max(0.0, s.blocks - 12.0); }, 0.3009},
+    ResidentTerm{"records that a lane adds up", [](const Step& s) { return s.records; }, 3.014},
+    ResidentTerm{"records that all warps add up", [](const Step& s) { return s.records * s.warps; }, 0.3808},
+    ResidentTerm{"turns in which they do", [](const Step& s) { return s.turns; }, 21.43},
+    ResidentTerm{"parameters in shared memory", kept, 187.4},
+    ResidentTerm{"tasks of a scheduler in shared memory", kept_tasks, 4.262},
+    ResidentTerm{"those with both parameters there", twice_kept_tasks, 2.109},
+    ResidentTerm{"registers beyond 200, in 25", [](const Step& s) { return std::max(0.0, s.registers - 200.0) / 25.0; },
+                 70.05},
+};
+
+constexpr std::array kGrid{
+    ResidentTerm{"the step itself", one, 0},
+    ResidentTerm{"tasks of a scheduler", tasks, 7.199},
+    ResidentTerm{"rules", rules, 59},
+    ResidentTerm{"packs of inputs, of a scheduler", [](const Step& s) { return s.packs * s.issued; }, 5.382},
+    ResidentTerm{"outputs and errors to the lanes that keep their consequents", scattered, 15.3},
+    ResidentTerm{"several outputs", several, 83.48},
+    ResidentTerm{"doublings of blocks", [](const Step& s) { return std::log2(s.blocks); }, 35.35},
+    ResidentTerm{"columns of packets", [](const Step& s) { return s.columns; }, 16.2},
+    ResidentTerm{"columns of a warp beyond 1", [](const Step& s) { return std::max(0.0, s.columns / s.warps - 1.0); },
+                 36.15},
+    ResidentTerm{"doublings of the lanes that take a column", [](const Step& s) { return std::log2(s.column_lanes); },
+                 101.6},
+    ResidentTerm{"trips through L2", [](const Step& s) { return s.trips; }, 448.6},
+    ResidentTerm{
+        "looks of all warps",
+        [](const Step& s) { return s.looks * std::min(s.warps, std::ceil(s.columns * s.column_lanes / kWarp)); },
+        4.671},
+    ResidentTerm{"fewer packs than pass the time to the first look",
+                 [](const Step& s) { return s.in_registers && s.packs < kOverlapped ? 1.0 : 0.0; }, 73.58},
+    ResidentTerm{
+        "how many fewer, with several outputs",
+        [](const Step& s) { return s.in_registers && s.outputs > 1.0 ? std::max(0.0, kOverlapped - s.packs) : 0.0; },
+        24.98},
+    ResidentTerm{"parameters in shared memory", kept, 287.9},
+    ResidentTerm{"tasks of a scheduler in shared memory", kept_tasks, 0.8408},
+    ResidentTerm{"those with both parameters there", twice_kept_tasks, 0.1563},
+    ResidentTerm{"registers beyond 230, in 25", crowded, 577},
+};
+
+/// How the warps of a grid await packets: kColumnLanes and kPacketsPerLane of exchange_sums.cuh, and await.cuh.
+struct Packets {
+  explicit Packets(const ResidentShape& shape) : columns(ceil_div(2 + shape.outputs, 3)) {
+    while (lanes > 1 && shape.block / lanes < columns) lanes /= 2;
+    const std::int64_t row = shape.packs * shape.vector, cells = row * shape.rules;
+    std::int64_t taken = 2 * shape.rules;
+    if (shape.storage == ResidentShape::Storage::registers) taken += 2 * cells + 2 * row;
+    if (shape.storage == ResidentShape::Storage::split) taken += cells;
+    const bool roomy = (shape.block <= 256 ? 255 : 65536 / shape.block) - taken >= 125;
+    const std::int64_t most = lanes == kWarp ? 6 : roomy ? 8 : 4, few = ceil_div(most, 2);
+    const std::int64_t passes = ceil_div(columns, shape.block / lanes);
+    trips = passes * ceil_div(shape.blocks, most * lanes);
+    const std::int64_t rest = shape.blocks % (most * lanes);
+    looks = passes * (shape.blocks / (most * lanes) * most + (rest == 0 ? 0 : rest > few * lanes ? most : few));
+  }
+  std::int64_t columns, lanes = kWarp, trips = 0, looks = 0;
+};
 
 double log2_of(std::int64_t value) { return std::log2(static_cast<double>(value)); }
 
 }  // namespace
 
-std::array<std::string_view, kResidentTerms> resident_term_names(ResidentShape::Link link) {
-  std::array<std::string_view, kResidentTerms> names{
-      "the step itself",
-      "tasks of a thread",
-      "tasks of a scheduler",
-      "rules of a thread",
-      "shuffles of weighted sums, of a scheduler",
-      "packs of inputs of a thread",
-      "several outputs",
-      "rules narrower than a warp",
-      "parameters in shared memory",
-      "tasks of a scheduler in shared memory",
-      "those with both parameters there",
-      "registers beyond 230, in 25",
-      "shuffles of slopes",
-      "shuffles of outputs and errors to the lanes that keep their consequents",
-      "warps of a block",
-      "outputs",
-  };
-  const auto exchange = names.begin() + kCommonTerms;
-  if (link == ResidentShape::Link::cluster) {
-    const std::array<std::string_view, 5> cluster{"messages of a record", "messages of a block", "records to add up",
-                                                  "records to add up, of a set of lanes",
-                                                  "messages, for each block beyond 12"};
-    std::copy(cluster.begin(), cluster.end(), exchange);
-  } else if (link == ResidentShape::Link::grid) {
-    const std::array<std::string_view, 4> grid{"columns of packets of a warp beyond 1",
-                                               "packets of all blocks, in 1000", "packets of a thread beyond 2",
-                                               "doublings of blocks"};
-    std::copy(grid.begin(), grid.end(), exchange);
-  }
-  return names;
+ResidentStep::ResidentStep(const ResidentShape& shape) {
+  const auto real = [](std::int64_t value) { return static_cast<double>(value); };
+  const std::int64_t value_lanes = shape.value_lanes(), together = std::min(shape.lanes, value_lanes);
+  tasks = real(shape.packs * shape.vector * shape.rules);
+  rules = real(shape.rules);
+  packs = real(shape.packs);
+  inputs = real(shape.packs * shape.vector);
+  warps = real(shape.warps());
+  issued = std::max(warps / kSchedulers, 1.0);
+  blocks = real(shape.blocks);
+  outputs = real(shape.outputs);
+  share = real(ceil_div(shape.outputs, together));
+  groups = log2_of(kWarp / shape.lanes);
+  sharers = log2_of(together);
+  scattered = together < value_lanes;
+  registers = real(shape.registers());
+  in_registers = shape.storage == ResidentShape::Storage::registers;
+  none_kept = shape.storage == ResidentShape::Storage::shared;
+
+  const RecordTurns turn = shape.turns();
+  records = real(shape.records()) / turn.sets;
+  turns = records / turn.at_once;
+  set_shuffles = std::log2(turn.sets);
+  messages = real(ceil_div(2 + shape.outputs, 4));
+
+  const Packets packets(shape);
+  columns = real(packets.columns);
+  column_lanes = real(packets.lanes);
+  trips = real(packets.trips);
+  looks = real(packets.looks);
 }
 
-std::array<double, kResidentTerms> resident_terms(const ResidentShape& shape) {
-  const auto real = [](std::int64_t value) { return static_cast<double>(value); };
-  const std::int64_t warps = shape.block / kWarp;
-  const double share_of_scheduler = std::max(real(warps) / kSchedulers, 1.0);
-  const double tasks = real(shape.packs * shape.vector * shape.rules);
-  const std::int64_t value_lanes = std::min(kWarp, power_of_two_from(shape.outputs));
-  const std::int64_t sharers = std::min(shape.lanes, value_lanes);
-  const std::int64_t share = ceil_div(shape.outputs, sharers);
-  const bool shared = shape.storage != ResidentShape::Storage::registers;
-
-  std::array<double, kResidentTerms> terms{
-      1.0,
-      tasks,
-      tasks * share_of_scheduler,
-      real(shape.rules),
-      real(share) * log2_of(kWarp / shape.lanes) * share_of_scheduler,
-      real(shape.packs),
-      shape.outputs > 1 ? 1.0 : 0.0,
-      shape.lanes < kWarp ? 1.0 : 0.0,
-      shared ? 1.0 : 0.0,
-      shared ? tasks * share_of_scheduler : 0.0,
-      shape.storage == ResidentShape::Storage::shared ? tasks * share_of_scheduler : 0.0,
-      std::max(0.0, real(shape.registers()) - 230.0) / 25.0,
-      real(shape.rules) * log2_of(sharers),
-      sharers < value_lanes ? 2.0 * real(share) : 0.0,
-      real(warps),
-      real(shape.outputs),
-  };
-  double* const exchange = terms.data() + kCommonTerms;
-  switch (shape.link) {
+std::span<const ResidentTerm> resident_terms(ResidentShape::Link link) {
+  switch (link) {
     case ResidentShape::Link::block:
+      return kBlock;
+    case ResidentShape::Link::cluster:
+      return kCluster;
+    case ResidentShape::Link::grid:
       break;
-    case ResidentShape::Link::cluster: {
-      const std::int64_t messages = ceil_div(2 + shape.outputs, 4), records = shape.blocks * warps;
-      exchange[0] = real(messages);
-      exchange[1] = real(messages * warps);
-      exchange[2] = real(records * ceil_div(shape.outputs, kWarp));
-      exchange[3] = real(records * value_lanes) / real(kWarp);
-      exchange[4] = std::max(0.0, real(shape.blocks) - 12.0) * real(messages * warps);
-      break;
-    }
-    case ResidentShape::Link::grid: {
-      const std::int64_t columns = ceil_div(2 + shape.outputs, 3);
-      exchange[0] = std::max(0.0, real(columns) / real(warps) - 1.0);
-      exchange[1] = real(columns * shape.blocks) / 1000.0;
-      exchange[2] = std::max(0.0, real(columns * shape.blocks) / real(shape.block) - 2.0);
-      exchange[3] = log2_of(shape.blocks);
-      break;
-    }
   }
-  return terms;
+  return kGrid;
 }
 
 double resident_estimate(const ResidentShape& shape) {
-  const std::array<double, kResidentTerms> terms = resident_terms(shape);
-  const std::array<double, kResidentTerms>& weights = kNanoseconds[static_cast<std::size_t>(shape.link)];
-  return 1e-3 * std::inner_product(terms.begin(), terms.end(), weights.begin(), 0.0);
+  const ResidentStep step(shape);
+  double nanoseconds = 0.0;
+  for (const ResidentTerm& term : resident_terms(shape.link)) nanoseconds += term.nanoseconds * term.count(step);
+  return 1e-3 * nanoseconds;
 }
 
 }  // namespace heddle::sonfin

@@ -2,22 +2,55 @@
 // configurations is the fastest at sizes where none of them was measured.
 #pragma once
 
-#include <array>
-#include <cstddef>
+#include <span>
 #include <string_view>
 
 #include "heddle/kernels/sonfin/cuda/resident_shape.hpp"
 
 namespace heddle::sonfin {
 
-inline constexpr std::size_t kResidentTerms = 21;
+/// What a step does, in numbers that its times depend on.
+struct ResidentStep {
+  explicit ResidentStep(const ResidentShape& shape);
 
-/// Counts of what a step does, each of which takes its time; resident_estimate() weighs them.
-[[nodiscard]] std::array<double, kResidentTerms> resident_terms(const ResidentShape& shape);
-/// What is counted; empty where a link has no more of them.
-[[nodiscard]] std::array<std::string_view, kResidentTerms> resident_term_names(ResidentShape::Link link);
+  double tasks;   ///< of a thread
+  double rules;   ///< of a thread
+  double packs;   ///< of inputs, of a thread
+  double inputs;  ///< of a thread
+  double issued;  ///< warps that a scheduler has instructions of, one after the other; at least 1
+  double warps;   ///< of a block
+  double blocks;
+  double outputs;
+  double share;       ///< outputs of a lane
+  double groups;      ///< shuffles to add up over groups of lanes
+  double sharers;     ///< shuffles to add up over the lanes that share the outputs
+  bool scattered;     ///< outputs lie in more lanes than keep consequents
+  double registers;   ///< of a thread, roughly
+  bool in_registers;  ///< centres and widths are
+  bool none_kept;     ///< of them in registers
+  // Cluster and block
+  double records;       ///< that a lane adds up
+  double turns;         ///< in which it does
+  double set_shuffles;  ///< to add up over sets of lanes
+  double messages;      ///< of a record
+  // Grid
+  double columns;       ///< of packets
+  double column_lanes;  ///< that take one together
+  double trips;         ///< through L2, for all columns
+  double looks;         ///< of a lane
+};
 
-/// Microseconds per sample, with weights fitted to what was measured on an H200 (bench/fit_estimate.cpp).
+/// One thing that a step does.
+struct ResidentTerm {
+  std::string_view name;
+  double (*count)(const ResidentStep&);
+  double nanoseconds;  ///< that one of it takes
+};
+
+/// Those of a link, with weights fitted to what was measured on an H200 (bench/fit_estimate.cpp).
+[[nodiscard]] std::span<const ResidentTerm> resident_terms(ResidentShape::Link link);
+
+/// Microseconds per sample.
 [[nodiscard]] double resident_estimate(const ResidentShape& shape);
 
 }  // namespace heddle::sonfin
