@@ -1,10 +1,9 @@
 #include "heddle/tuner/suggestions.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <limits>
 #include <numeric>
+#include <optional>
 
 namespace heddle {
 
@@ -28,25 +27,21 @@ void add_fastest(const ProblemSearch& search, const std::vector<float>& expected
   }
 }
 
-}  // namespace
-
-std::vector<float> Suggestions::expected(const ProblemSearch& search) const {
-  std::vector<float> losses = transfer_.expected(search.problem(), search.configurations());
-  return losses.empty() ? modelled(search) : losses;
+/// As long as the evaluator is there.
+Transfer::Model model_of(const Evaluator& evaluator) {
+  return [&evaluator](const Configuration& configuration, const Problem& problem) -> std::optional<double> {
+    const KernelFamily::Estimate estimate = evaluator.family().estimate(configuration, evaluator.device());
+    return estimate ? std::optional(estimate(problem)) : std::nullopt;
+  };
 }
 
-std::vector<float> Suggestions::modelled(const ProblemSearch& search) const {
-  constexpr float kUnknown = 0.5F;
-  constexpr float kNever = std::numeric_limits<float>::infinity();
-  std::vector<float> losses;
-  for (const Configuration& configuration : search.configurations()) {
-    const auto time = evaluator_.family().estimate(configuration, evaluator_.device());
-    losses.push_back(time ? static_cast<float>(std::log(time(search.problem()))) : kNever);
-  }
-  const auto least = std::min_element(losses.begin(), losses.end());
-  if (least == losses.end() || *least == kNever) return {};
-  for (const float best = *least; float& loss : losses) loss = std::min(kUnknown, loss - best);
-  return losses;
+}  // namespace
+
+Suggestions::Suggestions(const Evaluator& evaluator, const KnownProfiles& known)
+    : known_(known), transfer_(evaluator.family().axes(), model_of(evaluator)) {}
+
+std::vector<float> Suggestions::expected(const ProblemSearch& search) const {
+  return transfer_.expected(search.problem(), search.configurations());
 }
 
 std::vector<Configuration> Suggestions::first(const ProblemSearch& search, const std::vector<float>& expected) const {

@@ -16,13 +16,12 @@ namespace heddle {
 /// Evaluator and profiles must outlive it.
 class Suggestions {
  public:
-  Suggestions(const Evaluator& evaluator, const KnownProfiles& known)
-      : evaluator_(evaluator), known_(known), transfer_(evaluator.family().axes()) {}
+  Suggestions(const Evaluator& evaluator, const KnownProfiles& known);
 
   void learn(const Problem& problem, const Transfer::Costs& costs) { transfer_.learn(problem, costs); }
 
-  /// log(cost / cost of the fastest) that is to be expected of each configuration of a search: from other problems, or,
-  /// where too little is known of them, from the family's model. Empty without either.
+  /// log(cost / cost of the fastest) that is to be expected of each configuration of a search, from the family's model
+  /// and other problems. Empty without the one if too little is known of the others.
   [[nodiscard]] std::vector<float> expected(const ProblemSearch& search) const;
   /// Winners of the nearest problems, and those of which the most is expected.
   [[nodiscard]] std::vector<Configuration> first(const ProblemSearch& search, const std::vector<float>& expected) const;
@@ -32,9 +31,6 @@ class Suggestions {
                                                  const Profile& winner) const;
 
  private:
-  [[nodiscard]] std::vector<float> modelled(const ProblemSearch& search) const;
-
-  const Evaluator& evaluator_;
   const KnownProfiles& known_;
   Transfer transfer_;
 };

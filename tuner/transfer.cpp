@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "heddle/kernels/lapack.hpp"
+#include "heddle/tuner/statistics.hpp"
 
 namespace heddle {
 
@@ -18,12 +19,13 @@ namespace {
 
 // Leaving out one problem of a tuned grid at a time (docs/performance.md), all of these may be twice or half as large
 // without much of a difference.
-constexpr std::size_t kNearest = 16;  // problems that take part
-constexpr std::size_t kFewest = 8;    // measurements that say anything
-constexpr double kOtherWord = 0.6;    // correlation of configurations that differ in one word
-constexpr double kPerOctave = 0.3;    // inverse length: of parameters, and of sizes of weight 1
-constexpr double kNoise = 0.01;       // variance relative to the prior's
-constexpr double kSlow = 0.5;         // a larger loss says no more than this one
+constexpr std::size_t kNearest = 16;   // problems that take part
+constexpr std::size_t kFewest = 8;     // measurements that say anything
+constexpr double kOtherWord = 0.6;     // correlation of configurations that differ in one word
+constexpr double kPerOctave = 0.3;     // inverse length: of parameters, and of sizes of weight 1
+constexpr double kNoise = 0.01;        // variance relative to the prior's
+constexpr double kNoiseOfModel = 0.1;  // of what a model is wrong: more of it is chance
+constexpr double kSlow = 0.5;          // a larger loss says no more than this one
 
 double matern(double distance) {
   const double r = std::numbers::sqrt3 * distance;
@@ -148,29 +150,75 @@ void Transfer::learn(const Problem& problem, const Costs& costs) {
   }
 }
 
-std::vector<float> Transfer::expected(const Problem& problem, const std::vector<Configuration>& configurations) const {
-  std::vector<const Lesson*> nearest;
-  for (const Lesson& lesson : lessons_) nearest.push_back(&lesson);
-  std::stable_sort(nearest.begin(), nearest.end(), [&](const Lesson* a, const Lesson* b) {
+std::optional<double> Transfer::modelled(const Configuration& configuration, const Problem& problem) const {
+  const std::optional<double> cost = model_ ? model_(configuration, problem) : std::nullopt;
+  return cost && std::isfinite(*cost) && *cost > 0.0 ? std::optional(std::log(*cost)) : std::nullopt;
+}
+
+std::vector<const Transfer::Lesson*> Transfer::nearest(const Problem& problem) const {
+  std::vector<const Lesson*> lessons;
+  for (const Lesson& lesson : lessons_) lessons.push_back(&lesson);
+  std::stable_sort(lessons.begin(), lessons.end(), [&](const Lesson* a, const Lesson* b) {
     return distance(a->problem, problem, axes_) < distance(b->problem, problem, axes_);
   });
-  nearest.resize(std::min(nearest.size(), kNearest));
+  lessons.resize(std::min(lessons.size(), kNearest));
+  return lessons;
+}
 
-  std::vector<const Configuration*> all;
+double Transfer::bias(const std::vector<const Lesson*>& lessons) const {
+  std::vector<double> wrong;
+  for (const Lesson* lesson : lessons) {
+    for (const auto& [configuration, cost] : lesson->costs) {
+      if (const auto expected = modelled(configuration, lesson->problem)) wrong.push_back(std::log(cost) - *expected);
+    }
+  }
+  return wrong.empty() ? 0.0 : median(wrong);
+}
+
+std::vector<float> Transfer::expected(const Problem& problem, const std::vector<Configuration>& configurations) const {
+  const std::vector<const Lesson*> lessons = nearest(problem);
+  const double bias_here = bias(lessons);
+  // What is not modelled is taken for as fast as the fastest, until it is measured.
+  std::vector<std::optional<double>> prior;
+  std::optional<double> fastest;
+  for (const Configuration& configuration : configurations) {
+    std::optional<double>& value = prior.emplace_back(modelled(configuration, problem));
+    if (!value) continue;
+    *value += bias_here;
+    if (!fastest || *value < *fastest) fastest = value;
+  }
+  const std::vector<double> surprises = surprises_of(problem, configurations, lessons, bias_here);
+  if (surprises.empty() && !fastest) return {};
   std::vector<double> losses;
+  for (std::size_t c = 0; c < configurations.size(); ++c) {
+    const double unknown = surprises.empty() && !prior[c] ? kSlow : 0.0;
+    losses.push_back(prior[c].value_or(fastest.value_or(0.0)) + (surprises.empty() ? unknown : surprises[c]));
+  }
+  const double least = losses.empty() ? 0.0 : *std::min_element(losses.begin(), losses.end());
+  std::vector<float> result;
+  for (const double loss : losses) result.push_back(static_cast<float>(loss - least));
+  return result;
+}
+
+std::vector<double> Transfer::surprises_of(const Problem& problem, const std::vector<Configuration>& configurations,
+                                           const std::vector<const Lesson*>& nearest, double bias) const {
+  std::vector<const Configuration*> all;
+  std::vector<double> surprises, noise;
   std::vector<std::size_t> lesson_of;
   for (std::size_t l = 0; l < nearest.size(); ++l) {
     const Costs& costs = nearest[l]->costs;
     if (costs.empty()) continue;
     const auto cheaper = [](const auto& a, const auto& b) { return a.second < b.second; };
-    const double fastest = std::min_element(costs.begin(), costs.end(), cheaper)->second;
+    const double fastest = std::log(std::min_element(costs.begin(), costs.end(), cheaper)->second);
     for (const auto& [configuration, cost] : costs) {
       all.push_back(&configuration);
-      losses.push_back(std::min(kSlow, std::log(cost / fastest)));
+      const std::optional<double> modelled_here = modelled(configuration, nearest[l]->problem);
+      noise.push_back(modelled_here ? kNoiseOfModel : kNoise);
+      surprises.push_back(std::min(kSlow, std::log(cost) - (modelled_here ? *modelled_here + bias : fastest)));
       lesson_of.push_back(l);
     }
   }
-  const std::size_t points = losses.size();
+  const std::size_t points = surprises.size();
   if (points < kFewest) return {};
   for (const Configuration& configuration : configurations) all.push_back(&configuration);
   Codes codes(all);
@@ -188,22 +236,22 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
     for (std::size_t j = 0; j < points; ++j) {
       covariance[i * points + j] = row[j] * between[lesson_of[i] * nearest.size() + lesson_of[j]];
     }
-    covariance[i * points + i] += kNoise;
+    covariance[i * points + i] += noise[i];
   }
-  // The mean is the one that makes the losses likeliest: 1' K^-1 losses / 1' K^-1 1.
+  // The mean is the one that makes the surprises likeliest: 1' K^-1 surprises / 1' K^-1 1.
   std::vector<double> right(2 * points, 1.0);
-  std::copy(losses.begin(), losses.end(), right.begin());
+  std::copy(surprises.begin(), surprises.end(), right.begin());
   const OneThread one_thread;
   const auto n = static_cast<lapack_int>(points);
   if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', n, 2, covariance.data(), n, right.data(), n) != 0) return {};
-  double of_losses = 0.0, of_ones = 0.0;
+  double of_surprises = 0.0, of_ones = 0.0;
   for (std::size_t i = 0; i < points; ++i) {
-    of_losses += right[i];
+    of_surprises += right[i];
     of_ones += right[points + i];
   }
-  const double mean = of_losses / of_ones;
+  const double mean = of_surprises / of_ones;
 
-  std::vector<float> result(configurations.size(), static_cast<float>(mean));
+  std::vector<double> result(configurations.size(), mean);
   for (std::size_t i = 0; i < points; ++i) {
     const double weight = right[i] - mean * right[points + i];
     const double scale = weight * likeness(nearest[lesson_of[i]]->problem, problem, axes_);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -137,4 +138,65 @@ TEST_CASE("the last cost of a configuration counts, in any unit, and too little 
   // What is no time says nothing.
   direct.learn(sized(100), {{all[0], 0.0}, {all[1], -1.0}, {all[2], std::numeric_limits<double>::infinity()}});
   CHECK(direct.expected(sized(100), all) == expected);
+}
+
+TEST_CASE("a model is believed until something is measured, and corrected by what was") {
+  const auto all = space();
+  // Knows nothing of vectors, is twice too large, and has no idea of wide ones.
+  const Transfer::Model rough = [](const Configuration& c, const Problem& p) -> std::optional<double> {
+    if (c.word("scheme") == "wide") return std::nullopt;
+    const double vector = static_cast<double>(c.number("vector"));
+    return 2.0 * (cost(c, p) - 0.05 / vector * static_cast<double>(p.at("size")));
+  };
+  Transfer untaught(axes, rough);
+  const auto believed = untaught.expected(sized(500), all);
+  REQUIRE(believed.size() == all.size());
+  CHECK(*std::min_element(believed.begin(), believed.end()) == 0.0F);
+  CHECK(untaught.expected(sized(500), {}).empty());
+  double least = std::numeric_limits<double>::infinity();
+  for (const Configuration& each : all) least = std::min(least, rough(each, sized(500)).value_or(least));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto modelled = rough(all[i], sized(500));
+    const double loss = modelled ? std::log(*modelled / least) : 0.5;
+    CHECK(std::abs(static_cast<double>(believed[i]) - loss) < 1e-5);
+  }
+
+  const Transfer::Model all_but_vectors = [](const Configuration& c, const Problem& p) -> std::optional<double> {
+    return 2.0 * (cost(c, p) - 0.05 / static_cast<double>(c.number("vector")) * static_cast<double>(p.at("size")));
+  };
+  double with = 0.0, with_gaps = 0.0, without = 0.0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Transfer modelled(axes, all_but_vectors), gaps(axes, rough), plain(axes);
+    std::mt19937_64 random(seed);
+    for (std::int64_t size = 64; size <= 4096; size *= 4) {
+      Transfer::Costs costs;
+      for (std::size_t i = 0; i < 8; ++i) {
+        const Configuration& each = all[random() % all.size()];
+        costs.emplace_back(each, cost(each, sized(size)));
+      }
+      for (Transfer* each : {&modelled, &gaps, &plain}) each->learn(sized(size), costs);
+    }
+    for (const std::int64_t size : {128, 512, 2048}) {
+      with += loss(all, modelled.expected(sized(size), all), 5, sized(size)) / 60.0;
+      with_gaps += loss(all, gaps.expected(sized(size), all), 5, sized(size)) / 60.0;
+      without += loss(all, plain.expected(sized(size), all), 5, sized(size)) / 60.0;
+    }
+  }
+  CHECK(with < 0.25 * without);
+  CHECK(with_gaps < without);
+
+  // Measured at the problem itself: twice as fast as modelled, or not quite.
+  Transfer::Costs contrary;
+  for (const Configuration& each : all) {
+    const auto modelled = rough(each, sized(500));
+    if (modelled) contrary.emplace_back(each, (each.number("vector") == 4 ? 0.65 : 0.5) * *modelled);
+  }
+  untaught.learn(sized(500), contrary);
+  const auto corrected = untaught.expected(sized(500), all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto modelled = rough(all[i], sized(500));
+    if (!modelled) continue;
+    const double expected = std::log(*modelled / least) + (all[i].number("vector") == 4 ? std::log(1.3) : 0.0);
+    CHECK(std::abs(static_cast<double>(corrected[i]) - expected) < 0.12);
+  }
 }
