@@ -189,10 +189,10 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
   }
   const std::vector<double> surprises = surprises_of(problem, configurations, lessons, bias_here);
   if (surprises.empty() && !fastest) return {};
+  const auto surprise = [&](std::size_t c) { return !surprises.empty() ? surprises[c] : prior[c] ? 0.0 : kSlow; };
   std::vector<double> losses;
   for (std::size_t c = 0; c < configurations.size(); ++c) {
-    const double unknown = surprises.empty() && !prior[c] ? kSlow : 0.0;
-    losses.push_back(prior[c].value_or(fastest.value_or(0.0)) + (surprises.empty() ? unknown : surprises[c]));
+    losses.push_back(prior[c].value_or(fastest.value_or(0.0)) + surprise(c));
   }
   const double least = losses.empty() ? 0.0 : *std::min_element(losses.begin(), losses.end());
   std::vector<float> result;

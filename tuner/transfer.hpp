@@ -13,10 +13,10 @@ namespace heddle {
 
 /// A Gaussian process over configurations and problems at once (multi-task Bayesian optimisation; Swersky, Snoek, Adams
 /// 2013): log(cost / cost that a model expects), or, of what there is no model, log(cost / cost of the fastest there),
-/// with the kernel prod_p k_p prod_s k_s, where k_p is a Matern 3/2 kernel
-/// over the octaves between two values of parameter p, or a constant for different words, and k_s likewise over the
-/// octaves between two problems' sizes, weighted as the family says. Only the nearest problems take part. Nothing is
-/// fitted: on what little is known of a problem, lengths that suit most kernels do better than fitted ones.
+/// with the kernel prod_p k_p prod_s k_s, where k_p is a Matern 3/2 kernel over the octaves between two values of
+/// parameter p, or a constant for different words, and k_s likewise over the octaves between two problems' sizes,
+/// weighted as the family says. Only the nearest problems take part. Nothing is fitted: on what little is known of a
+/// problem, lengths that suit most kernels do better than fitted ones.
 class Transfer {
  public:
   using Costs = std::vector<std::pair<Configuration, double>>;
@@ -27,8 +27,7 @@ class Transfer {
   explicit Transfer(std::vector<Axis> axes, Model model = {}) : axes_(std::move(axes)), model_(std::move(model)) {}
 
   /// What was measured at `problem`, in the unit of the model or of what was learnt of it before; the last of a
-  /// configuration counts.
-  /// Lower bounds will do for slow configurations.
+  /// configuration counts. Lower bounds will do for slow configurations.
   void learn(const Problem& problem, const Costs& costs);
   /// log(cost / cost of the fastest of them), as far as it is to be expected, for each of `configurations`: what the
   /// model says while little is measured; empty without a model then. The same calls give the same answers.
