@@ -46,7 +46,8 @@ class Coverage {
 };
 
 /// A problem somewhere within each of the cells that the sizes of `grid` span, always the same ones; none of `grid`
-/// itself. Not their middles: these share few sizes, and what is learnt at one size of an axis says little about others.
+/// itself. Not their middles: these share few sizes, and what is learnt at one size of an axis says little about
+/// others.
 [[nodiscard]] std::vector<Problem> within_cells(const std::vector<Problem>& grid, const std::vector<Axis>& axes);
 
 }  // namespace heddle

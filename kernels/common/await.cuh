@@ -13,8 +13,8 @@ __device__ __forceinline__ bool look_until(const Packet* from, int count, unsign
   const int lane = static_cast<int>(threadIdx.x) % Lanes, first = min(lane, count - 1);
   Patience patience;
   while (true) {
-    // Always at all of them: with a condition for each, ptxas (13.0) runs out of predicates, and then one look waits for
-    // the answer to another.
+    // Always at all of them: with a condition for each, ptxas (13.0) runs out of predicates, and then one look waits
+    // for the answer to another.
 #pragma unroll
     for (int i = 0; i < Looks; ++i) seen[i] = look(from + (lane + i * Lanes < count ? lane + i * Lanes : first));
     bool waits = false;
@@ -25,9 +25,10 @@ __device__ __forceinline__ bool look_until(const Packet* from, int count, unsign
   }
 }
 
-/// Waits until packets lane, lane + Lanes, ... of `count` have this stamp, whose stamps are others before, for the lanes
-/// of a group of `Lanes` neighbouring ones, a power of two up to a warp: they are in `arrived` then, and `absent` where
-/// there is none. False if one does not come. Groups of a warp may wait for different packets. Not a barrier of the warp.
+/// Waits until packets lane, lane + Lanes, ... of `count` have this stamp, whose stamps are others before, for the
+/// lanes of a group of `Lanes` neighbouring ones, a power of two up to a warp: they are in `arrived` then, and `absent`
+/// where there is none. False if one does not come. Groups of a warp may wait for different packets. Not a barrier of
+/// the warp.
 template <int Lanes = kWarp, int PerLane>
 __device__ __forceinline__ bool await_packets(const Packet* from, int count, unsigned stamp, const Packet& absent,
                                               Packet (&arrived)[PerLane]) {

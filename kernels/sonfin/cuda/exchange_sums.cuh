@@ -83,7 +83,8 @@ class ExchangeSums {
       for (int round = 0; round < 2; ++round) {  // records of nobody add nothing
         float* const all = records_ + round * parts_ * kPitch;
         const int first = kWarps * cluster_blocks() * kPitch + static_cast<int>(threadIdx.x);
-        for (int word = first; word < parts_ * kPitch; word += Block) all[word] = word % kPitch == 1 ? -infinity() : 0.0f;
+        for (int word = first; word < parts_ * kPitch; word += Block)
+          all[word] = word % kPitch == 1 ? -infinity() : 0.0f;
       }
       if (threadIdx.x < 2) box(static_cast<int>(threadIdx.x)).open();
       cluster_barrier();
@@ -225,7 +226,8 @@ class ExchangeSums {
         all.weighted[c] = l < Outputs ? result_[2 + l] : 0.0f;
       }
     } else {
-      const float* const from = records() + lane() / kValueLanes % kSets * kPitch;  // lanes beyond repeat what others do
+      const float* const from =
+          records() + lane() / kValueLanes % kSets * kPitch;  // lanes beyond repeat what others do
       all.sum = 0.0f;
       all.largest = -infinity();
 #pragma unroll

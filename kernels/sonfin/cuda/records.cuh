@@ -1,5 +1,5 @@
-// Where the records of a block or of a cluster lie, and how the lanes of a warp add them up (exchange_sums.cuh). Compiled
-// by the C++ compiler too, which has to know how much shared memory they take.
+// Where the records of a block or of a cluster lie, and how the lanes of a warp add them up (exchange_sums.cuh).
+// Compiled by the C++ compiler too, which has to know how much shared memory they take.
 #pragma once
 
 namespace heddle::sonfin {
