@@ -27,8 +27,8 @@ __device__ __forceinline__ bool look_until(const Packet* from, int count, unsign
 
 /// Waits until packets lane, lane + Lanes, ... of `count` have this stamp, whose stamps are others before, for the
 /// lanes of a group of `Lanes` neighbouring ones, a power of two up to a warp: they are in `arrived` then, and `absent`
-/// where there is none. False if one does not come. Groups of a warp may wait for different packets. Not a barrier of
-/// the warp.
+/// where there is none. False if one does not come. What has arrived is looked at again until all have: nobody may post
+/// over it before this returns. Groups of a warp may wait for different packets. Not a barrier of the warp.
 template <int Lanes = kWarp, int PerLane>
 __device__ __forceinline__ bool await_packets(const Packet* from, int count, unsigned stamp, const Packet& absent,
                                               Packet (&arrived)[PerLane]) {

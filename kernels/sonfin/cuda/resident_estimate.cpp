@@ -154,7 +154,6 @@ ResidentStep::ResidentStep(const ResidentShape& shape) {
   const RecordTurns turn = shape.turns();
   records = real(shape.records()) / turn.sets;
   turns = records / turn.at_once;
-  set_shuffles = std::log2(turn.sets);
   messages = real(ceil_div(2 + shape.outputs, 4));
 
   const Packets packets(shape);

@@ -29,10 +29,9 @@ struct ResidentStep {
   bool in_registers;  ///< centres and widths are
   bool none_kept;     ///< of them in registers
   // Cluster and block
-  double records;       ///< that a lane adds up
-  double turns;         ///< in which it does
-  double set_shuffles;  ///< to add up over sets of lanes
-  double messages;      ///< of a record
+  double records;   ///< that a lane adds up
+  double turns;     ///< in which it does
+  double messages;  ///< of a record
   // Grid
   double columns;       ///< of packets
   double column_lanes;  ///< that take one together
