@@ -84,7 +84,8 @@ __global__ void __launch_bounds__(Block, 1)
   const auto add_loss = [&](int learnt) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) recent_loss += 0.5f * error[c] * error[c];
-    if (__builtin_expect(learnt % 16 == 0, 0)) {  // the compiler shall not do it each time and choose
+    if (learnt % 16 == 0) {
+      seldom(recent_loss);
       loss += static_cast<double>(recent_loss);
       recent_loss = 0.0f;
     }
