@@ -275,18 +275,9 @@ class ExchangeSums {
         all.weighted[c] = l < Outputs ? result_[2 + l] : 0.0f;
       }
     } else {
-<<<<<<< HEAD
-      const float* const from =
-          records() + lane() / kValueLanes % kSets * kPitch;  // lanes beyond repeat what others do
-      all.sum = 0.0f;
-      all.largest = -infinity();
-#pragma unroll
-      for (int c = 0; c < kChunks; ++c) all.weighted[c] = 0.0f;
-=======
       const float* const from =
           records() + lane() / kValueLanes % kSets * kPitch;  // lanes beyond repeat what others do
       all = sum_of_turn(from, 0);
->>>>>>> c8bdb05 (A step asks once whether to add a rule, and adds it last; records of a turn are added up as a tree)
 #pragma unroll 1
       for (int turn = kSets * kAtOnce; turn < parts(); turn += kSets * kAtOnce) add(all, sum_of_turn(from, turn));
 #pragma unroll
