@@ -65,6 +65,9 @@ __device__ __forceinline__ void copies_arrived() {
 #endif
 }
 
+/// First thing in a branch that is seldom taken: the compiler shall not do what it holds every time, and then choose.
+__device__ __forceinline__ void seldom(float& value) { asm volatile("" : "+f"(value)); }
+
 /// For launches with Launch::programmatic: lets the next launch be set up while this one runs, and waits until
 /// everything the previous launches wrote is there. Both do nothing in an ordinary launch.
 __device__ __forceinline__ void let_next_launch_start() {

@@ -98,9 +98,11 @@ class Cells {
   /// barrier of the block.
   __device__ __forceinline__ void request(Row& row, const float* from, int stride, int sample) {
     if constexpr (kRowsInRegisters) {
+      const float* own = from + lane() * Vector;  // one address, and all others at known distances from it
 #pragma unroll
       for (int i = 0; i < Packs; ++i) {
-        row.own[i] = input(i) < stride ? load<Vector>(from + input(i)) : filled<Vector>(0.0f);
+        const bool there = i + 1 < Packs || input(i) < stride;
+        row.own[i] = there ? load<Vector>(own + i * Lanes * Vector) : filled<Vector>(0.0f);
       }
     } else {
       float* to = rows_ + sample % kRowsInShared * kSpan;

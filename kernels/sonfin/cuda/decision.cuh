@@ -1,13 +1,16 @@
 // When a sample adds a rule, and how wide it is: the same arithmetic in every scheme.
 #pragma once
 
+#include "heddle/kernels/common/reduce.cuh"
 #include "heddle/kernels/sonfin/control.cuh"
 
 namespace heddle::sonfin {
 
-/// Whether the sample wants a rule; `leading_log_firing`: the largest l_k.
-__device__ __forceinline__ bool wants_rule(const Control& control, int rules, float leading_log_firing) {
-  return rules < control.max_rules && (rules == 0 || leading_log_firing <= control.log_threshold);
+/// A sample wants a rule if the largest l_k is at most this: any, if there is no rule; none (not a number) if there are
+/// as many as may be.
+__device__ __forceinline__ float rule_threshold(const Control& control, int rules) {
+  if (rules >= control.max_rules) return __int_as_float(0x7fffffff);
+  return rules == 0 ? infinity() : control.log_threshold;
 }
 
 /// `squared`: |x - m|^2 of the leading rule.

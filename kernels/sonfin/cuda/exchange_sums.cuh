@@ -216,6 +216,55 @@ class ExchangeSums {
   }
 #endif
 
+  __device__ __forceinline__ static void add(Sums& to, const Sums& more) {
+    to.sum += more.sum;
+    to.largest = fmaxf(to.largest, more.largest);
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) to.weighted[c] += more.weighted[c];
+  }
+  __device__ __forceinline__ static Sums nobody() {
+    Sums none;
+    none.sum = 0.0f;
+    none.largest = -infinity();
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) none.weighted[c] = 0.0f;
+    return none;
+  }
+
+  /// Of record `p`, what this lane adds up; `from`: the first that its set has.
+  __device__ __forceinline__ static Sums part(const float* from, int p) {
+    Sums sums = nobody();
+    if (Link == kBlockLink && p + lane() / kValueLanes % kSets >= kWarps) return sums;
+    if constexpr (Outputs == 1) {
+      const Pack<4> record = load<4>(from + p * kPitch);
+      sums.sum = record.value[0];
+      sums.largest = record.value[1];
+      sums.weighted[0] = record.value[2];
+    } else {
+      sums.sum = from[p * kPitch];
+      sums.largest = from[p * kPitch + 1];
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) {
+        const int l = lane() % kValueLanes + kWarp * c;
+        if (l < Outputs) sums.weighted[c] = from[p * kPitch + 2 + l];
+      }
+    }
+    return sums;
+  }
+
+  /// As a tree: what comes last has the fewest additions left.
+  __device__ __forceinline__ static Sums sum_of_turn(const float* from, int turn) {
+    Sums sums[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) sums[i] = part(from, turn + i * kSets);
+#pragma unroll
+    for (int step = 1; step < kAtOnce; step *= 2) {
+#pragma unroll
+      for (int i = 0; i + step < kAtOnce; i += 2 * step) add(sums[i], sums[i + step]);
+    }
+    return sums[0];
+  }
+
   __device__ __forceinline__ void add_up(Sums& all) const {
     if constexpr (Link == kGridLink) {
       all.sum = result_[0];
@@ -228,32 +277,9 @@ class ExchangeSums {
     } else {
       const float* const from =
           records() + lane() / kValueLanes % kSets * kPitch;  // lanes beyond repeat what others do
-      all.sum = 0.0f;
-      all.largest = -infinity();
-#pragma unroll
-      for (int c = 0; c < kChunks; ++c) all.weighted[c] = 0.0f;
+      all = sum_of_turn(from, 0);
 #pragma unroll 1
-      for (int turn = 0; turn < parts(); turn += kSets * kAtOnce) {
-#pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) {
-          const int p = turn + i * kSets;
-          if (Link == kBlockLink && p + lane() / kValueLanes % kSets >= kWarps) continue;
-          if constexpr (Outputs == 1) {
-            const Pack<4> record = load<4>(from + p * kPitch);
-            all.sum += record.value[0];
-            all.largest = fmaxf(all.largest, record.value[1]);
-            all.weighted[0] += record.value[2];
-          } else {
-            all.sum += from[p * kPitch];
-            all.largest = fmaxf(all.largest, from[p * kPitch + 1]);
-#pragma unroll
-            for (int c = 0; c < kChunks; ++c) {
-              const int l = lane() % kValueLanes + kWarp * c;
-              if (l < Outputs) all.weighted[c] += from[p * kPitch + 2 + l];
-            }
-          }
-        }
-      }
+      for (int turn = kSets * kAtOnce; turn < parts(); turn += kSets * kAtOnce) add(all, sum_of_turn(from, turn));
 #pragma unroll
       for (int offset = kValueLanes; offset < kValueLanes * kSets; offset *= 2) {
         all.sum += __shfl_xor_sync(kAllLanes, all.sum, offset);

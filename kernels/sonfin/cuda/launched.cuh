@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(Block)
 #pragma unroll 4
   for (int w = 0; w < kWarps; ++w) leader = ahead(leader, {leader_value[w], leader_index[w]});
 
-  const bool adds = active && wants_rule(control, rules, leader.value);
+  const bool adds = active && leader.value <= rule_threshold(control, rules);
   const bool halts = adds && rules >= capacity;
   if (!active || halts) {
     if (thread == 0) {
@@ -362,7 +362,7 @@ __global__ void __launch_bounds__(Block)
 #pragma unroll 2
     for (int b = lane; b < blocks; b += kWarp) leader = ahead(leader, {records.largest()[b], records.rule()[b]});
     leader = lead_over_warp(leader);
-    const bool adds = wants_rule(control, now.rules, leader.value);
+    const bool adds = leader.value <= rule_threshold(control, now.rules);
     halts = adds && now.rules >= capacity;
     if (halts) {
       learns = decision.learn = false;

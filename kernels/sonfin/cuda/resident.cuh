@@ -84,7 +84,8 @@ __global__ void __launch_bounds__(Block, 1)
   const auto add_loss = [&](int learnt) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) recent_loss += 0.5f * error[c] * error[c];
-    if (__builtin_expect(learnt % 16 == 0, 0)) {  // the compiler shall not do it each time and choose
+    if (learnt % 16 == 0) {
+      seldom(recent_loss);
       loss += static_cast<double>(recent_loss);
       recent_loss = 0.0f;
     }
@@ -100,7 +101,7 @@ __global__ void __launch_bounds__(Block, 1)
     copies_arrived();
     __syncthreads();
   }
-  float shift = 0.0f;
+  float shift = 0.0f, threshold = rule_threshold(control, rules);
   bool halts = false, lost = false;
   int sample = 0;
   for (; sample < left; ++sample) {
@@ -149,9 +150,8 @@ __global__ void __launch_bounds__(Block, 1)
     if (lost) break;
 
     // Every thread of the grid has come to the same sums, and decides alike.
-    int added = -1;
-    float earlier = 1.0f, new_weight = 0.0f, width = 0.0f;
-    const bool adds = wants_rule(control, rules, sums.largest);
+    float width = 0.0f;  // of a new rule
+    const bool adds = sums.largest <= threshold;
     if (adds) {
       halts = rules >= capacity;
       if (halts) break;
@@ -179,17 +179,21 @@ __global__ void __launch_bounds__(Block, 1)
         squared = found.sum;
       }
       width = new_width(control, rules, squared);
-      // It fires with l = 0; by this the sums over earlier rules shrink beside it.
-      earlier = rules > 0 ? __expf(shift) : 0.0f;
-      new_weight = 1.0f;
-      added = rules++;
+      // It fires with l = 0, beside which all others shrink, and its consequents are the target.
+      const float earlier = rules > 0 ? __expf(shift) : 0.0f;
+      sums.sum = sums.sum * earlier + 1.0f;
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) sums.weighted[c] = sums.weighted[c] * earlier + target[c];
+#pragma unroll
+      for (int r = 0; r < Rules; ++r) weight[r] *= earlier;
+      threshold = rule_threshold(control, ++rules);
     }
-    const float inverse_sum = __fdividef(1.0f, sums.sum * earlier + new_weight);
+    const float inverse_sum = __fdividef(1.0f, sums.sum);
 
     float output[kChunks];
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      output[c] = (sums.weighted[c] * earlier + target[c] * new_weight) * inverse_sum;
+      output[c] = sums.weighted[c] * inverse_sum;
       error[c] = output[c] - target[c];
     }
     // Of the outputs whose consequents this thread keeps.
@@ -205,28 +209,10 @@ __global__ void __launch_bounds__(Block, 1)
         own_error[c] = __shfl_sync(kAllLanes, error[kSharers * c / kWarp], from);
       }
     }
-    if (adds) {
-#pragma unroll
-      for (int r = 0; r < Rules; ++r) {
-        if (Work::first_rule() + r != added) continue;
-        cells.add(row, r, width);
-        weight[r] = 0.0f;
-        log_firing[r] = 0.0f;
-#pragma unroll
-        for (int c = 0; c < kShare; ++c) {
-          const int l = lane % kSharers + kSharers * c;
-          // Of the new rule w = d, and phi = 1 / sum.
-          if (l < Outputs) {
-            const float d = own_output[c] - own_error[c];
-            w[r][c] = d - control.consequent_rate * own_error[c] * inverse_sum;
-          }
-        }
-      }
-    }
     float gradient[Rules];
 #pragma unroll
     for (int r = 0; r < Rules; ++r) {
-      const float normalised = weight[r] * earlier * inverse_sum;
+      const float normalised = weight[r] * inverse_sum;
       float slope = 0.0f;
 #pragma unroll
       for (int c = 0; c < kShare; ++c) {
@@ -238,6 +224,22 @@ __global__ void __launch_bounds__(Block, 1)
 #pragma unroll
     for (int r = 0; r < Rules; ++r) {
       if (fabsf(gradient[r]) >= control.negligible_gradient) cells.move(row, r, gradient[r], control);
+    }
+    if (adds) {      // the new rule has not fired yet: nothing above has changed it
+      __syncwarp();  // so that the others pass by it in one branch that all lanes take alike
+#pragma unroll
+      for (int r = 0; r < Rules; ++r) {
+        if (Work::first_rule() + r != rules - 1) continue;
+        cells.add(row, r, width);
+#pragma unroll
+        for (int c = 0; c < kShare; ++c) {
+          // w = d, and phi = 1 / sum.
+          const float d = own_output[c] - own_error[c];
+          if (lane % kSharers + kSharers * c < Outputs) {
+            w[r][c] = d - control.consequent_rate * own_error[c] * inverse_sum;
+          }
+        }
+      }
     }
     if constexpr (!kWaits) add_loss(sample + 1);
     shift = adds ? 0.0f : sums.largest;

@@ -51,6 +51,8 @@ HEDDLE_CALL void start_copy(float* shared_to, const float* from) {
 
 HEDDLE_CALL void copies_arrived() { heddle_emulator_calls->copies_arrived(); }
 
+HEDDLE_PLAIN inline void seldom(float&) {}
+
 HEDDLE_CALL void let_next_launch_start() {
 #if __CUDA_ARCH__ >= 900
   heddle_emulator_calls->let_next_launch_start();
