@@ -42,6 +42,19 @@ __device__ __forceinline__ Packet look(const Packet* from) {
   return {__uint_as_float(a), __uint_as_float(b), __uint_as_float(c), mixed ^ a ^ b ^ c};
 }
 
+/// Cycles of this multiprocessor; starts again from 0 when it is full.
+__device__ __forceinline__ unsigned cycles_now() {
+  unsigned now;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(now));
+  return now;
+}
+
+/// Returns when `cycles` have passed since cycles_now() was `since`.
+__device__ __forceinline__ void wait_since(unsigned since, int cycles) {
+  while (cycles_now() - since < static_cast<unsigned>(cycles)) {
+  }
+}
+
 /// Whether a thread that polls has waited for longer than any block can lag behind: then one is lost, and waiting on
 /// would hang the GPU. Ask once per poll; only every 1024th looks at the clock.
 class Patience {

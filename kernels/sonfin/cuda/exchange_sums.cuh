@@ -21,22 +21,16 @@ constexpr int kBlockLink = 0, kClusterLink = 1, kGridLink = 2;
 /// Every packet is posted this often, so that not all blocks poll the same lines of the L2 cache.
 constexpr int kReplicas = 8;
 
-/// Registers beside parameters, rows and sums from which on ptxas (13.0) does not spill if a thread awaits eight
-/// packets instead of four.
-constexpr int kRoomy = 125;
+/// A look that comes too early for one packet costs a whole trip to L2, 600 cycles and more, and the more so as it
+/// keeps L2 from what is on its way; one that comes too late costs what it is late. So many cycles after a block has
+/// posted its own packets it looks for the first time, and one more for so many packets of the round: fitted to times
+/// on an H200 with 32 to 128 blocks and 1 to 10 columns (docs/performance.md).
+constexpr int kFirstLook = 440, kPacketsOfCycle = 5;
 
 constexpr int power_of_two_from(int value) {
   int power = 1;
   while (power < value) power *= 2;
   return power;
-}
-
-/// Threads for each of `parts` in a block of `threads`: the largest power of two up to a warp of which there are
-/// enough, or one.
-constexpr int lanes_for(int parts, int threads) {
-  int lanes = kWarp;
-  while (lanes > 1 && threads / lanes < parts) lanes /= 2;
-  return lanes;
 }
 
 /// `Room`: registers that parameters, rows and what belongs to a rule leave to a thread.
@@ -120,6 +114,7 @@ class ExchangeSums {
       if constexpr (Link == kGridLink) {
         __syncthreads();
         post_columns();
+        posted_ = cycles_now();
       }
     }
   }
@@ -148,12 +143,9 @@ class ExchangeSums {
       Link == kClusterLink ? turns_of_cluster(kWarps, kValueLanes) : turns_of_block(kWarps, kValueLanes);
   static constexpr int kSets = kTurns.sets, kAtOnce = kTurns.at_once;
   static constexpr int kColumns = (2 + Outputs + 2) / 3;  ///< packets of a record
-  /// Neighbouring lanes that take a column together: the most with which every column has its own, so that all packets
-  /// travel at once; one, if the block has too few for that too.
-  static constexpr int kColumnLanes = lanes_for(kColumns, Block);
-  /// Packets of a column that a lane waits for at a time, 6 registers each, and that all its lanes do: enough for a GPU
-  /// if they are a warp; if they are half of one and have registers for it, enough for 128 blocks.
-  static constexpr int kPacketsPerLane = kColumnLanes == kWarp ? 6 : Room >= kRoomy ? 8 : 4;
+  static constexpr PacketTurns kPacketTurns = turns_of_grid(kColumns, Block, Room);
+  static constexpr int kColumnLanes = kPacketTurns.lanes;
+  static constexpr int kPacketsPerLane = kPacketTurns.at_once;  ///< 6 registers each
   static constexpr int kTogether = kPacketsPerLane * kColumnLanes;
   static constexpr int kMessages = (2 + Outputs + 3) / 4;  ///< of a record, 4 words each, in a cluster
   /// From one record to the next: see pitch_of_cluster, or odd against bank conflicts, or whole columns.
@@ -374,6 +366,7 @@ class ExchangeSums {
   /// The same lanes add up what all blocks posted.
   __device__ __forceinline__ bool await_columns() const {
     bool met = true;
+    wait_since(posted_, kFirstLook + static_cast<int>(gridDim.x) * kColumns / kPacketsOfCycle);
     each_column([&](int column) {
       const Packet* const mine = slots(static_cast<int>(blockIdx.x) % kReplicas, column);
       const int blocks = is_there(column) ? static_cast<int>(gridDim.x) : 0;
@@ -409,6 +402,7 @@ class ExchangeSums {
   }
 
   int parts_ = kWarps, round_ = 0;
+  unsigned posted_ = 0;
   Packet* packets_;
   int* boxes_ = nullptr;
   float *own_ = nullptr, *records_ = nullptr, *result_ = nullptr;

@@ -1,5 +1,6 @@
-// Where the records of a block or of a cluster lie, and how the lanes of a warp add them up (exchange_sums.cuh).
-// Compiled by the C++ compiler too, which has to know how much shared memory they take.
+// Where the records of a block or of a cluster lie, and how lanes add up those or the packets of a grid
+// (exchange_sums.cuh). Compiled by the C++ compiler too, which has to know how much shared memory they take, and what
+// that costs.
 #pragma once
 
 namespace heddle::sonfin {
@@ -28,6 +29,23 @@ struct RecordTurns {
   int sets = 1;
   while (2 * sets <= wanted && 2 * sets * value_lanes <= 32) sets *= 2;
   return {sets, sets >= 16 ? 2 : sets >= 8 ? 4 : 8};
+}
+
+/// Neighbouring lanes take a column of packets together, and each of them waits for so many at a time.
+struct PacketTurns {
+  int lanes, at_once;
+};
+
+/// Of a grid: as many lanes as leave every column its own, so that all packets travel at once, but no more than half a
+/// warp if there are several columns: fewer warps then look. One, if the block has too few for that too. Enough packets
+/// at a time for a GPU if the lanes are a warp, and for 128 blocks if they are half of one and have registers for it.
+/// `room`: registers that parameters, rows and what belongs to a rule leave to a thread; from 125 on ptxas (13.0) does
+/// not spill if a thread awaits eight packets instead of four.
+[[nodiscard]] constexpr PacketTurns turns_of_grid(int columns, int threads, int room) {
+  const bool roomy = room >= 125;
+  int lanes = columns > 1 && roomy ? 16 : 32;
+  while (lanes > 1 && threads / lanes < columns) lanes /= 2;
+  return {lanes, lanes == 32 ? 6 : roomy ? 8 : 4};
 }
 
 /// Words from one record of a cluster to the next: whole messages of 4 words, and such that sets, which read outputs at

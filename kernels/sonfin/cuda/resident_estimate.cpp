@@ -15,8 +15,6 @@ using Step = ResidentStep;
 
 constexpr std::int64_t kWarp = 32;
 constexpr double kSchedulers = 4.0;  // of a multiprocessor; what more warps have to issue comes one after the other
-constexpr double kOverlapped =
-    7.0;  // packs whose requests take until the first packets are there: looks before are lost
 
 constexpr double one(const Step&) { return 1.0; }
 constexpr double tasks(const Step& s) { return s.tasks * s.issued; }
@@ -98,34 +96,26 @@ constexpr std::array kGrid{
         "looks of all warps",
         [](const Step& s) { return s.looks * std::min(s.warps, std::ceil(s.columns * s.column_lanes / kWarp)); },
         4.671},
-    ResidentTerm{"fewer packs than pass the time to the first look",
-                 [](const Step& s) { return s.in_registers && s.packs < kOverlapped ? 1.0 : 0.0; }, 73.58},
-    ResidentTerm{
-        "how many fewer, with several outputs",
-        [](const Step& s) { return s.in_registers && s.outputs > 1.0 ? std::max(0.0, kOverlapped - s.packs) : 0.0; },
-        24.98},
+    ResidentTerm{"packets of a round, for which the first look waits",
+                 [](const Step& s) { return s.columns * s.blocks; }, 0.1},
     ResidentTerm{"parameters in shared memory", kept, 287.9},
     ResidentTerm{"tasks of a scheduler in shared memory", kept_tasks, 0.8408},
     ResidentTerm{"those with both parameters there", twice_kept_tasks, 0.1563},
     ResidentTerm{"registers beyond 230, in 25", crowded, 577},
 };
 
-/// How the warps of a grid await packets: kColumnLanes and kPacketsPerLane of exchange_sums.cuh, and await.cuh.
+/// How the warps of a grid await packets: exchange_sums.cuh and await.cuh.
 struct Packets {
   explicit Packets(const ResidentShape& shape) : columns(ceil_div(2 + shape.outputs, 3)) {
-    while (lanes > 1 && shape.block / lanes < columns) lanes /= 2;
-    const std::int64_t row = shape.packs * shape.vector, cells = row * shape.rules;
-    std::int64_t taken = 2 * shape.rules;
-    if (shape.storage == ResidentShape::Storage::registers) taken += 2 * cells + 2 * row;
-    if (shape.storage == ResidentShape::Storage::split) taken += cells;
-    const bool roomy = (shape.block <= 256 ? 255 : 65536 / shape.block) - taken >= 125;
-    const std::int64_t most = lanes == kWarp ? 6 : roomy ? 8 : 4, few = ceil_div(most, 2);
+    const PacketTurns turn = shape.packet_turns();
+    lanes = turn.lanes;
+    const std::int64_t most = turn.at_once, few = ceil_div(most, 2);
     const std::int64_t passes = ceil_div(columns, shape.block / lanes);
     trips = passes * ceil_div(shape.blocks, most * lanes);
     const std::int64_t rest = shape.blocks % (most * lanes);
     looks = passes * (shape.blocks / (most * lanes) * most + (rest == 0 ? 0 : rest > few * lanes ? most : few));
   }
-  std::int64_t columns, lanes = kWarp, trips = 0, looks = 0;
+  std::int64_t columns, lanes = 0, trips = 0, looks = 0;
 };
 
 double log2_of(std::int64_t value) { return std::log2(static_cast<double>(value)); }

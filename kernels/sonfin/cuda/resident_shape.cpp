@@ -64,19 +64,28 @@ std::int64_t ResidentShape::records() const {
   return in_whole_turns(all, turns().sets * turns().at_once);
 }
 
-std::int64_t ResidentShape::registers() const {
+std::int64_t ResidentShape::kept_registers() const {
   const std::int64_t row = packs * vector, cells = row * rules;
-  const std::int64_t sharers = std::min(lanes, power_of_two_from(outputs));
-  const std::int64_t others = (storage == Storage::registers ? 2 * row : 0) + rules * ceil_div(outputs, sharers) + 48;
   switch (storage) {
     case Storage::registers:
-      return 2 * cells + others;
+      return 2 * cells + 2 * row;
     case Storage::shared:
-      return others;
+      return 0;
     case Storage::split:
-      return cells + others;
+      return cells;
   }
   return 0;
+}
+
+std::int64_t ResidentShape::registers() const {
+  const std::int64_t sharers = std::min(lanes, power_of_two_from(outputs));
+  return kept_registers() + rules * ceil_div(outputs, sharers) + 48;
+}
+
+PacketTurns ResidentShape::packet_turns() const {
+  const std::int64_t most = block <= 256 ? 255 : 65536 / block, columns = ceil_div(2 + outputs, 3);
+  return turns_of_grid(static_cast<int>(columns), static_cast<int>(block),
+                       static_cast<int>(most - kept_registers() - 2 * rules));
 }
 
 /// What `resident` takes from its SharedMemory.

@@ -35,8 +35,12 @@ struct ResidentShape {
   [[nodiscard]] RecordTurns turns() const;
   /// What is added up in a round, in whole turns.
   [[nodiscard]] std::int64_t records() const;
+  /// How the blocks of a grid wait for the packets of a round.
+  [[nodiscard]] PacketTurns packet_turns() const;
   /// Registers of a thread, roughly: what it keeps, and what it works with.
   [[nodiscard]] std::int64_t registers() const;
+  /// Those of parameters and rows.
+  [[nodiscard]] std::int64_t kept_registers() const;
   [[nodiscard]] std::int64_t shared_bytes() const;
   /// Adds kernels, scratch and launches to a plan that has the buffers of all schemes.
   void write(Plan& plan, const Layout& where, std::int64_t samples) const;
