@@ -9,7 +9,7 @@ namespace heddle {
 
 namespace {
 
-constexpr double kSmallestDifference = 1.015;  // one configuration differs by as much between two processes
+constexpr double kSmallestDifference = 1.01;  // one configuration differs by as much between two processes
 constexpr double kSignificance = 0.01;
 constexpr std::size_t kFewest = 9;  // from here on quartiles of equals are that far apart in less than one case of 100
 
