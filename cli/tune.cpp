@@ -67,7 +67,7 @@ class ResultPrinter {
     if (!result.change.empty()) {
       line += fmt::format("  ({}: {})", result.searched ? "searched anew" : "verified again", result.change);
     }
-    if (!result.kept) line += "  (another process kept a better one)";
+    if (!result.kept) line += "  (a faster one is known and stays)";
     print(line + "\n");
   }
 

@@ -154,7 +154,7 @@ bool ranking_moved(const Profile& before, const std::optional<double>& baseline_
   return slowdown > kMuchOfItsLead * *now.baseline.time / *baseline_before;
 }
 
-bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner) {
+bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner, bool met) {
   const std::optional<Profile> present = store.find(winner.key);
   const bool ours = present && present->run != 0 && present->run == winner.run;
   const bool unchanged =
@@ -162,7 +162,7 @@ bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner)
       (present.has_value() == visit.profile.has_value() &&
        (!present || (present->configuration == visit.profile->configuration && present->time == visit.profile->time &&
                      present->source_hash == visit.profile->source_hash)));
-  if (!unchanged) return store.keep_if_better(winner);
+  if (!unchanged || (!ours && !met)) return store.keep_if_better(winner);
   store.keep(winner);
   return true;
 }

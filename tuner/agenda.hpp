@@ -65,9 +65,9 @@ class KnownProfiles {
 [[nodiscard]] bool ranking_moved(const Profile& before, const std::optional<double>& baseline_before,
                                  const TuningResult& now);
 
-/// Makes `winner` the profile of its key. What another run stored since `visit` began is replaced by a better one only;
-/// what was there before, and what this run put there, took part in the finals and has lost, or won anew. Returns
-/// whether it was kept.
-bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner);
+/// Makes `winner` the profile of its key. What another run stored since `visit` began, and what was there before if
+/// this run has not `met` it for want of time, is replaced by a better one only; else it was measured again and has
+/// lost, or won anew. Returns whether it was kept.
+bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner, bool met);
 
 }  // namespace heddle

@@ -364,10 +364,11 @@ class Run {
     if (result.profile) {
       store_.atomically([&] {
         store_.record(search.conclusion());
-        result.kept = keep_winner(store_, visit, *result.profile);
+        const bool met = !visit.profile || tried_[lane.index].contains(visit.profile->configuration);
+        result.kept = keep_winner(store_, visit, *result.profile, met);
         store_.spent(journal_.run(), stop_.seconds_of_whole());
       });
-      known_.add(*result.profile);
+      if (result.kept) known_.add(*result.profile);
     }
     reporter_.finished(lane.index, result);
     return result;

@@ -72,7 +72,7 @@ struct TuningResult {
   bool interrupted = false;                 ///< somebody stopped it before a winner was verified
   std::optional<Profile> profile;           ///< the verified winner; nothing if interrupted or if all failed
   bool improved = false;                    ///< the winner of a problem visited later replaced the first one
-  bool kept = false;                        ///< stored; false if another process had stored a better one meanwhile
+  bool kept = false;                        ///< stored; false if the store had a better one that this run has not met
   NamedTime baseline;                       ///< the untuned default; name "default"
   std::vector<NamedTime> named;             ///< in the order of KernelFamily::named_configurations(), where they exist
   std::int64_t samples = 0;                 ///< S of every time here

@@ -249,6 +249,27 @@ TEST_CASE("with time left sizes between the problems get profiles too, once") {
   }
 }
 
+TEST_CASE("a run too short to meet the profile that is there leaves it in its place") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  const TuningResult whole = tune_one(evaluator, temporary.store, {}, 64, {.seed = 4});
+  REQUIRE(whole.profile);
+  for (const std::int64_t evaluations : {0, 1, 5}) {
+    CAPTURE(evaluations);
+    const TuningResult brief =
+        tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = evaluations}, 64, {.seed = 5});
+    REQUIRE(brief.profile);
+    if (evaluations == 0) {
+      CHECK(brief.profile->time > 2.0 * whole.profile->time);
+      CHECK(!brief.kept);
+    }
+    const auto kept = temporary.store.find(key(64));
+    REQUIRE(kept);
+    CHECK(kept->configuration == whole.profile->configuration);
+  }
+}
+
 TEST_CASE("the compiler is kept at work, and what it was asked for is tried, with few threads and with many") {
   const Family family;
   std::vector<Problem> problems;
