@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <random>
 #include <vector>
 
@@ -20,6 +21,7 @@ TEST_CASE("clearly slower needs a difference and enough rounds that agree") {
   std::normal_distribution<double> noise(0.0, 0.01);
   const auto sample = [&](double mean, int rounds) {
     std::vector<double> values;
+    values.reserve(static_cast<std::size_t>(rounds));
     for (int i = 0; i < rounds; ++i) values.push_back(mean * (1.0 + noise(random)));
     return values;
   };
