@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "heddle/cli/output.hpp"
 #include "heddle/kernels/error.hpp"
 
 namespace heddle::cli {
@@ -43,8 +44,17 @@ void add_profile_file(Command& command, std::string& file) {
                  file);
 }
 
-ProfileStore open_profiles(const std::string& file, ProfileStore::Access access) {
-  return ProfileStore(file.empty() ? ProfileStore::default_file() : std::filesystem::path(file), access);
+ProfileStore open_profiles(const std::string& file, ProfileStore::Access access, const Common& common) {
+  ProfileStore store(file.empty() ? ProfileStore::default_file() : std::filesystem::path(file), access);
+  if (common.quiet) return store;
+  const std::vector<std::string> left_out = store.left_out();
+  if (!left_out.empty()) {
+    note(
+        fmt::format("profile database {}: what it holds for {} problems is left out, because this heddle's families "
+                    "have other sizes: {}{}",
+                    store.file().string(), left_out.size(), left_out.front(), left_out.size() > 1 ? ", ..." : ""));
+  }
+  return store;
 }
 
 void add_sizes(Command& command, Sizes& sizes, bool list) {

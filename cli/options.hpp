@@ -21,8 +21,8 @@ struct Common {
 void add_common(Command& command, Common& common);
 void add_device(Command& command, std::string& device);
 void add_profile_file(Command& command, std::string& file);
-/// The file named, else the default one.
-[[nodiscard]] ProfileStore open_profiles(const std::string& file, ProfileStore::Access access);
+/// The file named, else the default one. A note says what in it is left out.
+[[nodiscard]] ProfileStore open_profiles(const std::string& file, ProfileStore::Access access, const Common& common);
 
 /// Values for the axes of the families' problems, by axis name, as `--rules LIST` and so on gave them.
 using Sizes = std::map<std::string, std::vector<std::int64_t>, std::less<>>;

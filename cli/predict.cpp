@@ -87,7 +87,7 @@ int run(const PredictOptions& options) {
   if (!options.output.empty()) check_writable(options.output);
   const auto device = open_device(options.device);
   if (!options.common.quiet) note_timing(device->identity().backend);
-  const auto profiles = open_profiles(options.profiles, ProfileStore::Access::read).profiles();
+  const auto profiles = open_profiles(options.profiles, ProfileStore::Access::read, options.common).profiles();
   const Notice notice = [&](const std::string& line) {
     if (!options.common.quiet) note(line);
   };

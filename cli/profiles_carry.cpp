@@ -18,7 +18,7 @@ namespace heddle::cli {
 namespace {
 
 int export_to(const ProfileOptions& options) {
-  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read);
+  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
   const Exported exported = export_profiles(store, options.file, options.family);
   if (options.common.json) {
     Json left_out = Json::array();
@@ -59,7 +59,7 @@ std::string_view text(ImportDecision::Action action) {
 }
 
 int import_from(const ProfileOptions& options) {
-  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write);
+  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write, options.common);
   const std::vector<ImportDecision> decisions = import_profiles(store, options.file);
   std::map<std::string, std::int64_t> counts;
   for (const ImportDecision& decision : decisions) ++counts[std::string(text(decision.action))];
@@ -106,7 +106,7 @@ Json to_json(const Profile& before, const Remeasured& now) {
 
 int verify_profiles(const ProfileOptions& options) {
   Worker worker({.device = options.device});
-  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write);
+  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write, options.common);
   std::vector<Profile> waiting = store.profiles(options.family);
   std::erase_if(waiting, [&](const Profile& profile) {
     const KernelFamily* const family = find_family(profile.key.family);
@@ -157,7 +157,7 @@ int verify_profiles(const ProfileOptions& options) {
 }
 
 int prune(const ProfileOptions& options) {
-  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write);
+  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write, options.common);
   std::vector<ProfileStore::Current> current;
   for (const KernelFamily* each : families()) {
     for (const char* const backend : {"cuda", "cpu"}) {

@@ -28,7 +28,7 @@ std::vector<Profile> matching(const ProfileStore& store, const ProfileOptions& o
 }
 
 int list(const ProfileOptions& options) {
-  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read);
+  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
   const std::vector<Profile> profiles = matching(store, options);
   if (options.common.json) {
     Json array = Json::array();
@@ -116,7 +116,7 @@ void print_profile(const Profile& profile) {
 }
 
 int show(const ProfileOptions& options) {
-  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read);
+  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
   const auto all = known(store, options);
   if (options.common.json) {
     Json records = Json::array();
@@ -164,7 +164,7 @@ Json to_json(const Candidate& candidate) {
 
 int explain(const ProfileOptions& options) {
   const auto device = open_device(options.device);
-  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read);
+  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
   Json explanations = Json::array();
   bool first = true;
   for (const KernelFamily* each : families()) {

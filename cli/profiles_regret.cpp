@@ -42,7 +42,7 @@ std::pair<double, double> mean_and_worst(const std::vector<double>& losses) {
 }
 
 int regret(const ProfileOptions& options) {
-  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read);
+  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
   Worker worker({.device = options.device});
   std::vector<const KernelFamily*> asked;
   for (const KernelFamily* each : families()) {

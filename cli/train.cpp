@@ -122,7 +122,7 @@ int run(const TrainOptions& options) {
   if (!options.test.empty()) test = load_test_data(options, train);
   const auto device = open_device(options.device);
   if (!options.common.quiet) note_timing(device->identity().backend);
-  const auto profiles = open_profiles(options.profiles, ProfileStore::Access::read).profiles();
+  const auto profiles = open_profiles(options.profiles, ProfileStore::Access::read, options.common).profiles();
 
   ProgressBar bar(options.common.quiet);
   EpochTable table(train.task, test.has_value(), values.number("validation") > 0);

@@ -213,7 +213,8 @@ int run(const TuneOptions& options) {
   const bool forgotten = (!options.replay.empty() && options.profiles.empty()) || !can_be_timed(backend);
   if (!options.common.quiet) note_timing(backend);
   if (!options.common.quiet && can_be_timed(backend) && !target->remark().empty()) note(target->remark());
-  ProfileStore store = open_profiles(forgotten ? ":memory:" : options.profiles, ProfileStore::Access::read_write);
+  ProfileStore store =
+      open_profiles(forgotten ? ":memory:" : options.profiles, ProfileStore::Access::read_write, options.common);
   std::size_t waiting = 0;
   for (const FamilyTask& task : work) waiting += task.problems.size();
   Summary summary;

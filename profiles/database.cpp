@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "heddle/profiles/migrations.hpp"
 
@@ -18,19 +20,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kInMemory = ":memory:";
-
 Error error(const fs::path& file, const std::string& what) {
   return {ErrorKind::profiles, fmt::format("profile database {}: {}", file.string(), what)};
 }
 
 int primary_code(const SQLite::Exception& exception) { return exception.getErrorCode() & 0xff; }
 
+/// A file that SQLite keeps beside the database.
+fs::path companion(const fs::path& file, const char* suffix) { return file.string() + suffix; }
+
 /// Whether the file is complete only together with what lies beside it.
 bool has_log(const fs::path& file) {
   for (const char* suffix : {"-wal", "-journal"}) {
     std::error_code missing;
-    const auto bytes = fs::file_size(file.string() + suffix, missing);
+    const auto bytes = fs::file_size(companion(file, suffix), missing);
     if (!missing && bytes > 0) return true;
   }
   return false;
@@ -79,6 +82,12 @@ SQLite::Database in_memory() {
   return database;
 }
 
+/// A file may come from anybody: what it holds is data, and a page is looked at before it is believed.
+void harden(SQLite::Database& database) {
+  sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
+}
+
 /// As a URI that promises SQLite that nobody changes the file.
 std::string immutable_uri(const fs::path& file) {
   std::string uri = "file:";
@@ -114,9 +123,28 @@ SQLite::Database open_file_for_reading(const fs::path& file, Patience patience) 
   }
 }
 
-void refuse_folder(const fs::path& file) {
-  std::error_code ignored;
-  if (fs::is_directory(file, ignored)) throw error(file, "is a folder, expected a file");
+std::string_view kind_of(fs::file_type type) {
+  switch (type) {
+    case fs::file_type::directory:
+      return "a folder";
+    case fs::file_type::fifo:
+      return "a pipe";
+    case fs::file_type::socket:
+      return "a socket";
+    default:
+      return "a device";
+  }
+}
+
+/// SQLite would wait for a pipe for ever, and take a device for an empty file.
+void refuse_what_is_no_file(const fs::path& file) {
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    const fs::path each = companion(file, suffix);
+    std::error_code ignored;
+    const fs::file_type type = fs::status(each, ignored).type();
+    if (type == fs::file_type::regular || type == fs::file_type::not_found || type == fs::file_type::none) continue;
+    throw error(each, fmt::format("is {}, expected a file", kind_of(type)));
+  }
 }
 
 void make_folder(const fs::path& file) {
@@ -131,13 +159,14 @@ void make_folder(const fs::path& file) {
 
 SQLite::Database open_for_writing(const fs::path& file, Patience patience) {
   if (file != kInMemory) {
-    refuse_folder(file);
+    refuse_what_is_no_file(file);
     make_folder(file);
   }
   try {
     SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
                               static_cast<int>(patience.count()));
     if (sqlite3_db_readonly(database.getHandle(), "main") == 1) throw error(file, "is read-only");
+    harden(database);
     database.exec("PRAGMA foreign_keys = ON");
     if (schema_of(database, file) < present_schema()) migrate_in_transaction(database, file);
     // Where the file system has no shared memory, or another process is at it just now, the old journal does as well.
@@ -152,12 +181,13 @@ SQLite::Database open_for_writing(const fs::path& file, Patience patience) {
 }
 
 SQLite::Database open_for_reading(const fs::path& file, Patience patience) {
-  refuse_folder(file);
+  refuse_what_is_no_file(file);
   try {
     std::error_code failure;
     const bool there = fs::exists(file, failure);
     if (failure) throw error(file, failure.message());
     SQLite::Database database = there ? open_file_for_reading(file, patience) : in_memory();
+    harden(database);
     if (schema_of(database, file) < present_schema()) {
       SQLite::Database copy = in_memory();
       SQLite::Backup(copy, database).executeStep();
@@ -169,6 +199,46 @@ SQLite::Database open_for_reading(const fs::path& file, Patience patience) {
   } catch (const SQLite::Exception& exception) {
     throw explained(exception, file, patience);
   }
+}
+
+bool cannot_be_read(const SQLite::Exception& exception) {
+  const int code = primary_code(exception), exact = exception.getExtendedErrorCode();
+  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || exact == SQLITE_IOERR_READ ||
+         exact == SQLITE_IOERR_SHORT_READ;
+}
+
+void abandon(SQLite::Database database, const fs::path& file, Loss loss) {
+  if (loss == Loss::moved) {
+    // What is in the log belongs to the file that is open; by its name it would be taken for that of the new one.
+    database.tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
+    return;
+  }
+  if (loss == Loss::damaged) return;
+  sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  { const SQLite::Database closed = std::move(database); }
+  if (loss != Loss::overwritten) return;
+  for (const char* suffix : {"-wal", "-shm"}) {
+    std::error_code ignored;
+    fs::remove(companion(file, suffix), ignored);
+  }
+}
+
+std::optional<fs::path> copy_beside(SQLite::Database& database, const fs::path& file) {
+  std::error_code ignored;
+  for (const fs::path& folder : {fs::absolute(file).parent_path(), fs::temp_directory_path(ignored)}) {
+    constexpr int kMostTries = 100;
+    for (int number = 1; number <= kMostTries; ++number) {
+      const fs::path copy =
+          folder / fmt::format("{}.rescued{}", file.filename().string(), number == 1 ? "" : fmt::format("-{}", number));
+      if (fs::exists(copy, ignored)) continue;
+      SQLite::Statement vacuum(database, "VACUUM INTO ?");
+      vacuum.bind(1, copy.string());
+      if (vacuum.tryExecuteStep() == SQLITE_DONE) return copy;
+      fs::remove(copy, ignored);
+      break;  // another name would not help
+    }
+  }
+  return std::nullopt;
 }
 
 Error explained(const SQLite::Exception& exception, const fs::path& file, Patience patience) {

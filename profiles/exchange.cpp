@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/profiles/exchange_record.hpp"
@@ -26,6 +27,7 @@ using nlohmann::json;
 constexpr std::string_view kFormat = "heddle-profiles";
 constexpr std::int64_t kSchema = 1;
 constexpr std::size_t kLargestFile = std::size_t{256} << 20;
+constexpr std::size_t kMostRecords = 50'000;  // a hundred devices, each tuned for all sizes that are tuned unasked
 
 Error error(const std::string& file, const std::string& what) {
   return {ErrorKind::input, fmt::format("{}: {}", file, what)};
@@ -56,21 +58,25 @@ std::string read(const std::filesystem::path& file) {
 }
 
 json parse(const std::string& file, const std::string& bytes) {
+  constexpr std::size_t kMostValues = 50 * kMostRecords;  // a record has some twenty, and its ties
   try {
-    // Copying and printing a document recurse, so its depth must not be the file's to choose.
-    constexpr int kDeepest = 8;
-    return json::parse(bytes, [&](int depth, json::parse_event_t, const json&) {
-      if (depth > kDeepest) throw error(file, "nested too deeply, expected a document from 'profiles export'");
-      return true;
-    });
-  } catch (const json::parse_error& failure) {
-    const auto before = std::string_view(bytes).substr(0, failure.byte == 0 ? 0 : failure.byte - 1);
+    return parse_json(bytes, {.levels = 8, .values = kMostValues});
+  } catch (const BadDocument& failure) {
+    using enum BadDocument::Reason;
+    if (failure.reason() == nested) {
+      throw error(file, "nested too deeply, expected a document from 'profiles export'");
+    }
+    if (failure.reason() == too_many_values) {
+      throw error(file, fmt::format("holds more than {} values, expected a document from 'profiles export' with at "
+                                    "most {} records",
+                                    kMostValues, kMostRecords));
+    }
+    if (failure.reason() == number) throw error(file, failure.what());
+    const auto before = std::string_view(bytes).substr(0, failure.position());
     const auto line = std::ranges::count(before, '\n') + 1;
     const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;
     throw error(file,
                 fmt::format("line {}, column {}: not JSON, expected a document from 'profiles export'", line, column));
-  } catch (const json::exception&) {
-    throw error(file, "holds a number that no float64 can hold");
   }
 }
 
@@ -87,6 +93,9 @@ const json& records(const std::string& file, const json& document) {
   }
   const auto found = document.find("profiles");
   if (found == document.end() || !found->is_array()) throw error(file, "profiles is missing, expected an array");
+  if (found->size() > kMostRecords) {
+    throw error(file, fmt::format("holds {} records, expected at most {}", found->size(), kMostRecords));
+  }
   return *found;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/template_source.hpp"
+#include "heddle/profiles/checks.hpp"
 
 namespace heddle {
 
@@ -21,14 +21,9 @@ using nlohmann::json;
 // Far above anything real, far below what could hurt.
 constexpr std::size_t kLongestText = 4096;
 constexpr std::size_t kMostTies = 4096;
-constexpr std::int64_t kMostSamples = 1'000'000'000;
 constexpr std::int64_t kMostUnits = 1 << 20;
 constexpr std::int64_t kMostGib = 1 << 20;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
-
-[[noreturn]] void refuse(const std::string& what, const std::string& found, const std::string& expected) {
-  throw Error(ErrorKind::input, fmt::format("{} is {}, expected {}", what, found, expected));
-}
 
 /// Compact, in one order; bytes that are no UTF-8 (a driver may say anything) become U+FFFD.
 std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
@@ -104,15 +99,6 @@ Provenance provenance_of(const json& value) {
           .strategy = text_at(value, "strategy")};
 }
 
-void check_range(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
-  if (value < least || value > most) refuse(name, std::to_string(value), fmt::format("{} to {}", least, most));
-}
-
-void check_number(const char* name, double value, bool positive) {
-  const bool good = std::isfinite(value) && (positive ? value > 0.0 : value >= 0.0);
-  if (!good) refuse(name, fmt::format("{}", value), positive ? "a number above 0" : "a number from 0");
-}
-
 void check_device(const DeviceIdentity& device) {
   for (const std::string& text : {device.backend, device.name, device.architecture}) {
     if (text.empty() || std::ranges::any_of(text, control_character)) {
@@ -152,10 +138,7 @@ void check(Profile& profile) {
   const KernelFamily& kernels = known_family(profile.key.family, device.backend);
   check_device(device);
   check_hash(profile.source_hash);
-  check_number("time", profile.time, true);
-  check_number("spread", profile.spread, false);
-  check_number("worst_error", profile.worst_error, false);
-  check_range("samples", profile.samples, 1, kMostSamples);
+  check_numbers(profile);
 
   const SearchSpace space = kernels.space(device);
   const auto check_configuration = [&](std::string& text) {

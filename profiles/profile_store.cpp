@@ -7,103 +7,25 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdlib>
-#include <limits>
-#include <string_view>
+#include <iterator>
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/profiles/database.hpp"
+#include "heddle/profiles/file_watch.hpp"
 #include "heddle/profiles/owner.hpp"
+#include "heddle/profiles/rows.hpp"
 
 namespace heddle {
 
 namespace {
 
-// Both end in: identity, family, problem, source hash, configuration, worst error, samples, then the provenance.
-constexpr const char* kCommonColumns =
-    "d.identity, r.family, r.problem, r.source_hash, r.configuration, r.worst_error, r.samples, "
-    "p.driver, p.compiler, p.tool, p.host, p.clocks, r.date, p.seed, p.strategy";
-/// Of the tables profiles and aside.
-constexpr const char* kProfileColumns =
+/// All columns of the tables profiles and aside.
+constexpr const char* kStoredColumns =
     "device, family, problem, source_hash, configuration, time, spread, worst_error, samples, ties, imported, "
     "provenance, date, run";
-constexpr const char* kJoins = "JOIN devices d ON d.id = r.device JOIN provenances p ON p.id = r.provenance";
 constexpr const char* kOfKey = "d.identity = ? AND r.family = ? AND r.problem = ?";
-
-std::string json_array(const std::vector<double>& numbers) {
-  std::string text = "[";
-  for (const double number : numbers) text += fmt::format("{}{}", text.size() > 1 ? "," : "", number);
-  return text + "]";
-}
-
-std::vector<double> parse_json_array(std::string_view text) {
-  std::vector<double> numbers;
-  const char* const end = text.data() + text.size();
-  for (const char* at = text.data(); at < end && *at != ']';) {
-    double number = 0.0;
-    const auto [after, error] = std::from_chars(at + 1, end, number);  // past '[' or ','
-    if (error != std::errc()) break;
-    numbers.push_back(number);
-    at = after;
-  }
-  return numbers;
-}
-
-std::string joined_lines(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
-  return text;
-}
-
-std::vector<std::string> split_lines(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t length = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, length));
-    text.remove_prefix(std::min(length + 1, text.size()));
-  }
-  return lines;
-}
-
-/// Without the axes of a family: the file may hold families that this heddle does not have.
-Problem parse_problem(std::string_view text) {
-  std::vector<Axis> axes;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view field = rest.substr(0, rest.find(' '));
-    axes.push_back({.name = std::string(field.substr(0, field.find('='))),
-                    .weight = 1.0,
-                    .maximum = std::numeric_limits<std::int64_t>::max()});
-    rest.remove_prefix(std::min(field.size() + 1, rest.size()));
-  }
-  return Problem::parse(text, axes);
-}
-
-ProfileKey key_of(SQLite::Statement& row) {
-  return {.device = DeviceIdentity::parse(row.getColumn("identity").getString()),
-          .family = row.getColumn("family").getString(),
-          .problem = parse_problem(row.getColumn("problem").getString())};
-}
-
-Provenance provenance_of(SQLite::Statement& row) {
-  return {.driver = row.getColumn("driver").getString(),
-          .compiler = row.getColumn("compiler").getString(),
-          .tool = row.getColumn("tool").getString(),
-          .host = row.getColumn("host").getString(),
-          .clocks = row.getColumn("clocks").getString(),
-          .date = row.getColumn("date").getString(),
-          .seed = row.getColumn("seed").getInt64(),
-          .strategy = row.getColumn("strategy").getString()};
-}
-
-/// Binds its arguments in order to the placeholders of a statement.
-template <class... Arguments>
-void bind_all(SQLite::Statement& statement, const Arguments&... arguments) {
-  int index = 0;
-  (statement.bind(++index, arguments), ...);
-}
 
 std::string environment(const char* name) {
   const char* const value = std::getenv(name);
@@ -116,13 +38,25 @@ struct ProfileStore::Implementation {
   std::filesystem::path file;
   Patience patience;
   SQLite::Database database;
+  std::optional<FileWatch> watch;  ///< of a file that is written
+
+  /// What this object wrote: rescued if the file is lost.
+  struct Written {
+    std::vector<Measurement> measurements;
+    std::vector<Profile> profiles;  ///< a later one replaces an earlier one of the same key
+  };
+  Written written, uncommitted;
+
+  [[nodiscard]] bool inside_transaction() const { return sqlite3_get_autocommit(database.getHandle()) == 0; }
 
   /// Every use of the database goes through this: what SQLite throws becomes one line that names the file.
   template <class Work>
   auto guarded(const Work& work) {
+    if (inside_transaction()) return work();  // whoever began it explains
     try {
       return work();
     } catch (const SQLite::Exception& exception) {
+      if (const auto loss = loss_behind(exception)) rescue(*loss, [] {});
       throw explained(exception, file, patience);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;
@@ -133,61 +67,113 @@ struct ProfileStore::Implementation {
   /// One transaction for `work`, or a part of the one that is open.
   template <class Work>
   auto in_transaction(const Work& work) {
-    return guarded([&] {
-      if (sqlite3_get_autocommit(database.getHandle()) == 0) return work();
-      SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-      if constexpr (std::is_void_v<decltype(work())>) {
+    if constexpr (std::is_void_v<decltype(work())>) {
+      in_transaction([&] {
         work();
-        transaction.commit();
-      } else {
-        auto result = work();
-        transaction.commit();
-        return result;
-      }
+        return true;
+      });
+    } else {
+      if (inside_transaction()) return work();
+      return guarded([&] { return whole_or_rescued(work); });
+    }
+  }
+
+  /// What has happened to a file that is written.
+  std::optional<Loss> loss() { return watch ? watch->loss(database) : std::nullopt; }
+  std::optional<Loss> loss_behind(const SQLite::Exception& exception) {
+    if (!watch) return std::nullopt;
+    const auto found = loss();
+    return !found && cannot_be_read(exception) ? Loss::damaged : found;
+  }
+
+  /// The transaction, with a look at the file before and after it.
+  template <class Work>
+  auto whole_or_rescued(const Work& work) {
+    if (const auto before = loss()) rescue(*before, work);
+    try {
+      auto result = committed(work);
+      if (const auto after = loss()) rescue(*after, [] {});
+      return result;
+    } catch (const SQLite::Exception& exception) {
+      if (const auto meanwhile = loss_behind(exception)) rescue(*meanwhile, work);
+      throw;
+    }
+  }
+
+  template <class Work>
+  auto committed(const Work& work) {
+    uncommitted = {};
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    auto result = work();
+    transaction.commit();
+    std::ranges::move(uncommitted.measurements, std::back_inserter(written.measurements));
+    std::ranges::move(uncommitted.profiles, std::back_inserter(written.profiles));
+    return result;
+  }
+
+  /// The file is lost. Writes what was written so far, and what `work` writes, into a new one, and throws.
+  template <class Work>
+  [[noreturn]] void rescue(Loss what, const Work& work) {
+    const Written lost = std::exchange(written, {});
+    watch.reset();
+    SQLite::Database refuge = open_for_writing(kInMemory, patience);
+    abandon(std::exchange(database, std::move(refuge)), file, what);
+    committed([&] {
+      for (const Measurement& measurement : lost.measurements) insert(measurement);
+      for (const Profile& profile : lost.profiles) replace(profile);
+      return true;
     });
+    try {
+      committed([&] {
+        work();
+        return true;
+      });
+    } catch (const std::exception&) {  // what it could not find there
+    }
+    throw Error(ErrorKind::profiles, fmt::format("profile database {}: {} while heddle was writing to it; {}",
+                                                 file.string(), text(what), rescued()));
   }
 
-  std::int64_t device(const DeviceIdentity& identity) {
-    SQLite::Statement row(database,
-                          "INSERT INTO devices (identity, backend, name, architecture) VALUES (?, ?, ?, ?) "
-                          "ON CONFLICT (identity) DO UPDATE SET name = excluded.name RETURNING id");
-    bind_all(row, identity.text(), identity.backend, identity.name, identity.architecture);
-    row.executeStep();
-    return row.getColumn(0).getInt64();
+  /// Where what was written is now.
+  std::string rescued() {
+    if (written.measurements.empty() && written.profiles.empty()) return "nothing had been written yet";
+    // The numbers of runs mean something in the lost file only.
+    database.exec("UPDATE measurements SET run = 0; UPDATE profiles SET run = 0");
+    const auto copy = copy_beside(database, file);
+    if (!copy) return "what it had written could not be put anywhere else either";
+    return fmt::format("what it had written is in {}", copy->string());
   }
 
-  std::int64_t provenance(const Provenance& p) {
-    SQLite::Statement row(database,
-                          "INSERT INTO provenances (driver, compiler, tool, host, clocks, seed, strategy) "
-                          "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET seed = excluded.seed RETURNING id");
-    bind_all(row, p.driver, p.compiler, p.tool, p.host, p.clocks, p.seed, p.strategy);
-    row.executeStep();
-    return row.getColumn(0).getInt64();
+  /// Reads back from the file what `run` has written.
+  void confirm(const TuningRun& run) {
+    if (!watch) return;
+    try {
+      SQLite::Database reader = open_for_reading(file, patience);
+      SQLite::Statement row(reader,
+                            "SELECT (SELECT quick_check FROM pragma_quick_check(1)), "
+                            "(SELECT count(*) FROM measurements WHERE run = ?1), "
+                            "(SELECT count(*) FROM runs WHERE id = ?1)");
+      bind_all(row, run.id);
+      row.executeStep();
+      const auto measured = std::ranges::count(written.measurements, run.id, &Measurement::run);
+      const bool whole = row.getColumn(0).getString() == "ok" && row.getColumn(1).getInt64() >= measured &&
+                         row.getColumn(2).getInt64() == 1;
+      if (whole) return;
+    } catch (const SQLite::Exception& exception) {
+      if (!cannot_be_read(exception)) throw;
+    } catch (const Error&) {  // it is no database of heddle any more
+    }
+    rescue(loss().value_or(Loss::damaged), [] {});
   }
 
   void insert(const Measurement& m) {
-    SQLite::Statement row(database,
-                          "INSERT INTO measurements (device, family, problem, source_hash, configuration, status, "
-                          "times, samples, cold_cache, compile_seconds, worst_error, message, provenance, date, run, "
-                          "visit, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    // SQLite takes NaN for NULL.
-    const double worst_error = std::isnan(m.worst_error) ? std::numeric_limits<double>::infinity() : m.worst_error;
-    bind_all(row, device(m.key.device), m.key.family, m.key.problem.text(), m.source_hash, m.configuration,
-             std::string(text(m.status)), json_array(m.times), m.samples, m.cold_cache ? 1 : 0, m.compile_seconds,
-             worst_error, m.message, provenance(m.provenance), m.provenance.date, m.run, m.visit);
-    if (m.cost) row.bind(row.getBindParameterCount(), *m.cost);
-    row.exec();
+    uncommitted.measurements.push_back(m);
+    heddle::insert(database, m);
   }
 
   void replace(const Profile& p) {
-    SQLite::Statement row(database,
-                          "INSERT OR REPLACE INTO profiles (device, family, problem, source_hash, configuration, time, "
-                          "spread, worst_error, samples, ties, imported, provenance, date, run) "
-                          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    bind_all(row, device(p.key.device), p.key.family, p.key.problem.text(), p.source_hash, p.configuration, p.time,
-             p.spread, p.worst_error, p.samples, joined_lines(p.ties), p.imported ? 1 : 0, provenance(p.provenance),
-             p.provenance.date, p.run);
-    row.exec();
+    uncommitted.profiles.push_back(p);
+    heddle::replace(database, p);
   }
 
   /// The rows of `condition`, whose placeholders are bound to `arguments`.
@@ -199,57 +185,12 @@ struct ProfileStore::Implementation {
   /// `table`: profiles or aside.
   template <class... Arguments>
   std::vector<Profile> profiles_in(const char* table, const std::string& condition, const Arguments&... arguments) {
-    SQLite::Statement row(
-        database, fmt::format("SELECT r.time, r.spread, r.ties, r.imported, r.run, {} FROM {} r {} {}", kCommonColumns,
-                              table, kJoins, condition));
-    bind_all(row, arguments...);
-    std::vector<Profile> found;
-    while (row.executeStep()) {
-      found.push_back({.key = key_of(row),
-                       .source_hash = row.getColumn("source_hash").getString(),
-                       .configuration = row.getColumn("configuration").getString(),
-                       .time = row.getColumn("time").getDouble(),
-                       .spread = row.getColumn("spread").getDouble(),
-                       .worst_error = row.getColumn("worst_error").getDouble(),
-                       .samples = row.getColumn("samples").getInt64(),
-                       .ties = split_lines(row.getColumn("ties").getString()),
-                       .imported = row.getColumn("imported").getInt() != 0,
-                       .run = row.getColumn("run").getInt64(),
-                       .provenance = provenance_of(row)});
-    }
-    return found;
+    return select<Profile>(database, table, condition, arguments...);
   }
 
-  /// The rows of `condition`, whose placeholders are bound to `arguments`.
   template <class... Arguments>
   std::vector<Measurement> measurements(const std::string& condition, const Arguments&... arguments) {
-    SQLite::Statement row(database,
-                          fmt::format("SELECT r.status, r.times, r.cold_cache, r.compile_seconds, r.message, r.cost, "
-                                      "r.run, r.visit, {} FROM measurements r {} {}",
-                                      kCommonColumns, kJoins, condition));
-    bind_all(row, arguments...);
-    std::vector<Measurement> found;
-    while (row.executeStep()) {
-      const std::string status = row.getColumn("status").getString();
-      const auto parsed = parse_status(status);
-      if (!parsed) throw Error(ErrorKind::input, fmt::format("a measurement with status '{}'", status));
-      const SQLite::Column cost = row.getColumn("cost");
-      found.push_back({.key = key_of(row),
-                       .source_hash = row.getColumn("source_hash").getString(),
-                       .configuration = row.getColumn("configuration").getString(),
-                       .status = *parsed,
-                       .times = parse_json_array(row.getColumn("times").getString()),
-                       .samples = row.getColumn("samples").getInt64(),
-                       .cold_cache = row.getColumn("cold_cache").getInt() != 0,
-                       .compile_seconds = row.getColumn("compile_seconds").getDouble(),
-                       .worst_error = row.getColumn("worst_error").getDouble(),
-                       .message = row.getColumn("message").getString(),
-                       .cost = cost.isNull() ? std::nullopt : std::optional(cost.getDouble()),
-                       .run = row.getColumn("run").getInt64(),
-                       .visit = row.getColumn("visit").getInt64(),
-                       .provenance = provenance_of(row)});
-    }
-    return found;
+    return select<Measurement>(database, "measurements", condition, arguments...);
   }
 
   /// Deletes the profile of `key` from `table`, and what `condition` says besides.
@@ -270,8 +211,12 @@ struct ProfileStore::Implementation {
 
 ProfileStore::ProfileStore(const std::filesystem::path& file, Access access, std::chrono::milliseconds patience)
     : implementation_(new Implementation{
-          file, patience,
-          access == Access::read ? open_for_reading(file, patience) : open_for_writing(file, patience)}) {}
+          .file = file,
+          .patience = patience,
+          .database = access == Access::read ? open_for_reading(file, patience) : open_for_writing(file, patience),
+          .watch = access == Access::read || file == kInMemory ? std::nullopt : std::optional(FileWatch()),
+          .written = {},
+          .uncommitted = {}}) {}
 ProfileStore::~ProfileStore() = default;
 ProfileStore::ProfileStore(ProfileStore&&) noexcept = default;
 ProfileStore& ProfileStore::operator=(ProfileStore&&) noexcept = default;
@@ -289,6 +234,20 @@ std::filesystem::path ProfileStore::default_file() {
 }
 
 const std::filesystem::path& ProfileStore::file() const { return implementation_->file; }
+
+std::vector<std::string> ProfileStore::left_out() const {
+  return implementation_->guarded([&] {
+    SQLite::Statement row(implementation_->database,
+                          "SELECT family, problem FROM profiles UNION SELECT family, problem FROM measurements");
+    std::vector<std::string> reasons;
+    while (row.executeStep()) {
+      if (auto reason = why_left_out(row.getColumn(0).getString(), row.getColumn(1).getString())) {
+        reasons.push_back(std::move(*reason));
+      }
+    }
+    return reasons;
+  });
+}
 
 void ProfileStore::record(const Measurement& measurement) {
   implementation_->in_transaction([&] { implementation_->insert(measurement); });
@@ -348,7 +307,7 @@ TuningRun ProfileStore::begin_run(const std::string& task) {
     run.id = row.getColumn(0).getInt64();
     row.reset();
     SQLite::Statement snapshot(
-        database, fmt::format("INSERT INTO aside ({0}, kept_for) SELECT {0}, ? FROM profiles", kProfileColumns));
+        database, fmt::format("INSERT INTO aside ({0}, kept_for) SELECT {0}, ? FROM profiles", kStoredColumns));
     bind_all(snapshot, run.id);
     snapshot.exec();
     return run;
@@ -383,6 +342,7 @@ void ProfileStore::end_run(const TuningRun& run, bool finished) {
         "DELETE FROM aside WHERE kept_for = 0 AND (device, family, problem) NOT IN "
         "(SELECT device, family, problem FROM profiles WHERE imported)");
   });
+  implementation_->guarded([&] { implementation_->confirm(run); });
 }
 
 void ProfileStore::keep(const Profile& profile) {
@@ -424,7 +384,7 @@ void ProfileStore::keep_for_now(const Profile& profile) {
           implementation_->database,
           fmt::format("INSERT OR REPLACE INTO aside ({0}, kept_for) SELECT {0}, 0 FROM profiles WHERE device = "
                       "(SELECT id FROM devices WHERE identity = ?) AND family = ? AND problem = ?",
-                      kProfileColumns));
+                      kStoredColumns));
       bind_all(row, profile.key.device.text(), profile.key.family, profile.key.problem.text());
       row.exec();
     }

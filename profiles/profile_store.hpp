@@ -22,7 +22,11 @@ struct TuningRun {
 
 /// Safe to use from several processes at once; one object from one thread at a time. Every call may throw
 /// Error(profiles) with the file's name: not a database, truncated, made by a newer heddle, read-only, disk full, or
-/// locked by another process for more than 10 s.
+/// locked by another process for more than 10 s; holding what no heddle writes, as a negative time; deleted, replaced,
+/// truncated or overwritten while it is open for writing: what this object had written is then in another file, which
+/// the error names.
+///
+/// Records of a family that has other sizes in this heddle are passed over; left_out() has them.
 class ProfileStore {
  public:
   enum class Access {
@@ -39,6 +43,9 @@ class ProfileStore {
   /// --profiles, else HEDDLE_PROFILES, else the XDG data directory's heddle/profiles.sqlite.
   [[nodiscard]] static std::filesystem::path default_file();
   [[nodiscard]] const std::filesystem::path& file() const;
+
+  /// What the functions below pass over, a line each: "sonfin-train problem 'rules=3': expected ...".
+  [[nodiscard]] std::vector<std::string> left_out() const;
 
   /// Appends; kept for good, failures too. When it returns, the death of this process cannot take it away any more; a
   /// power failure may take the last seconds away, never more.
@@ -60,7 +67,7 @@ class ProfileStore {
   /// Seconds spent so far, earlier processes' included. Kept with the next thing that is written.
   void spent(const TuningRun& run, double seconds);
   /// This process works at it no longer. `finished`: nobody shall continue it, and what imports displaced is forgotten
-  /// where the imported profile has been measured meanwhile.
+  /// where the imported profile has been measured meanwhile. Reads back from the file that all of the run is there.
   void end_run(const TuningRun& run, bool finished);
 
   /// Makes this the profile of its key, in place of another one.

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/template_source.hpp"
 
 namespace heddle {
@@ -107,8 +108,8 @@ nlohmann::json Channel::receive(const Patience& patience) {
     throw ChannelError(Reason::garbled, "a message was damaged");
   }
   try {
-    return nlohmann::json::from_cbor(body);
-  } catch (const nlohmann::json::exception& error) {
+    return parse_cbor(body);
+  } catch (const BadDocument& error) {
     throw ChannelError(Reason::garbled, fmt::format("a message cannot be read: {}", error.what()));
   }
 }

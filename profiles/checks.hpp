@@ -1,0 +1,24 @@
+// What a measurement and a profile have to satisfy wherever they come from. For the files of this folder only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "heddle/profiles/measurement.hpp"
+
+namespace heddle {
+
+/// Consecutive samples of one repetition: far above anything real, far below what could hurt.
+inline constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
+
+/// Throws Error(input): "time is -1.5, expected a number above 0".
+[[noreturn]] void refuse(const std::string& what, const std::string& found, const std::string& expected);
+void check_range(const char* name, std::int64_t value, std::int64_t least, std::int64_t most);
+/// Finite, and above 0 or from 0.
+void check_number(const char* name, double value, bool positive);
+
+/// Both throw Error(input) for a number that nothing can have measured: infinite, negative, not a number.
+void check_numbers(const Profile& profile);
+void check_numbers(const Measurement& measurement);
+
+}  // namespace heddle

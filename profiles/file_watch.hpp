@@ -1,0 +1,38 @@
+// Whether a database that is open is still the file at its place. For the files of this folder only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace SQLite {
+class Database;
+}
+
+namespace heddle {
+
+/// What can happen to the file of an open database.
+enum class Loss {
+  moved,        ///< deleted, renamed or replaced by another file: the open one is whole, but not at its place any more
+  truncated,    ///< the file ends too early
+  overwritten,  ///< something else was written into it
+  damaged,      ///< SQLite cannot make sense of a page
+};
+/// "was truncated", to be said of the file.
+[[nodiscard]] std::string_view text(Loss loss);
+
+/// SQLite goes on with a file that was deleted or replaced as if nothing had happened, and what it writes is gone with
+/// the process. It does not notice either when somebody truncates the file or writes another one over it.
+class FileWatch {
+ public:
+  /// What has happened to the file since the last call; nothing if all is well. Between transactions only. What looks
+  /// like damage is looked at for a second: another process may just be moving its log into the file.
+  [[nodiscard]] std::optional<Loss> loss(SQLite::Database& database);
+
+ private:
+  [[nodiscard]] std::optional<Loss> damage(SQLite::Database& database);
+
+  std::uint32_t changes_ = 0;  ///< the file's change counter when it was last looked at
+};
+
+}  // namespace heddle

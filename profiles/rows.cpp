@@ -1,0 +1,251 @@
+#include "heddle/profiles/rows.hpp"
+
+#include <SQLiteCpp/Column.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/profiles/checks.hpp"
+
+namespace heddle {
+
+namespace {
+
+std::vector<double> parse_json_array(std::string_view text) {
+  const auto fail = [&] {
+    refuse("times", fmt::format("'{}'", text.substr(0, 60)), "numbers in brackets, separated by commas");
+  };
+  if (!text.starts_with('[') || !text.ends_with(']') || text.size() < 2) fail();
+  std::vector<double> numbers;
+  const char* at = text.data() + 1;
+  const char* const end = text.data() + text.size() - 1;
+  while (at < end) {
+    const auto [after, error] = std::from_chars(at, end, numbers.emplace_back());
+    if (error != std::errc() || (after != end && (*after != ',' || after + 1 == end))) fail();
+    at = std::min(after + 1, end);
+  }
+  return numbers;
+}
+
+std::vector<std::string> split_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, length));
+    text.remove_prefix(std::min(length + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string json_array(const std::vector<double>& numbers) {
+  std::string text = "[";
+  for (const double number : numbers) text += fmt::format("{}{}", text.size() > 1 ? "," : "", number);
+  return text + "]";
+}
+
+std::string joined_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+/// Any sizes, for a family that this heddle does not have.
+Problem parse_problem(std::string_view text) {
+  std::vector<Axis> axes;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view field = rest.substr(0, rest.find(' '));
+    axes.push_back({.name = std::string(field.substr(0, field.find('='))),
+                    .weight = 1.0,
+                    .maximum = std::numeric_limits<std::int64_t>::max()});
+    rest.remove_prefix(std::min(field.size() + 1, rest.size()));
+  }
+  return Problem::parse(text, axes);
+}
+
+/// How a problem differs from those of its family, if this heddle has that family.
+std::optional<std::string> mismatch(const std::string& family, const std::string& problem) {
+  const auto known = std::ranges::find(families(), family, &KernelFamily::name);
+  if (known == families().end()) return std::nullopt;
+  try {
+    (void)Problem::parse(problem, (*known)->axes());
+    return std::nullopt;
+  } catch (const Error& error) {
+    return fmt::format("{} {}", family, error.what());
+  }
+}
+
+/// Throws Error(input) for a text that is no problem of any family.
+std::optional<ProfileKey> key_of(SQLite::Statement& row) {
+  const std::string problem = row.getColumn("problem").getString();
+  ProfileKey key{.device = DeviceIdentity::parse(row.getColumn("identity").getString()),
+                 .family = row.getColumn("family").getString(),
+                 .problem = parse_problem(problem)};
+  if (mismatch(key.family, problem)) return std::nullopt;
+  return key;
+}
+
+Provenance provenance_of(SQLite::Statement& row) {
+  return {.driver = row.getColumn("driver").getString(),
+          .compiler = row.getColumn("compiler").getString(),
+          .tool = row.getColumn("tool").getString(),
+          .host = row.getColumn("host").getString(),
+          .clocks = row.getColumn("clocks").getString(),
+          .date = row.getColumn("date").getString(),
+          .seed = row.getColumn("seed").getInt64(),
+          .strategy = row.getColumn("strategy").getString()};
+}
+
+/// Says which record an Error(input) is about.
+template <class Check>
+void check_record(const char* what, const ProfileKey& key, const Check& check) {
+  try {
+    check();
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{} of {} {}: {}", what, key.family, key.problem.text(), error.what()));
+  }
+}
+
+/// SQLite takes NaN for NULL.
+double storable_error(double error) { return std::isnan(error) ? std::numeric_limits<double>::infinity() : error; }
+
+/// What is written has to be believed when it is read.
+template <class Record>
+void promise(Record record) {
+  record.worst_error = storable_error(record.worst_error);
+  try {
+    check_numbers(record);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::bug, fmt::format("a record for the profile database: {}", error.what()));
+  }
+}
+
+std::int64_t device(SQLite::Database& database, const DeviceIdentity& identity) {
+  SQLite::Statement row(database,
+                        "INSERT INTO devices (identity, backend, name, architecture) VALUES (?, ?, ?, ?) "
+                        "ON CONFLICT (identity) DO UPDATE SET name = excluded.name RETURNING id");
+  bind_all(row, identity.text(), identity.backend, identity.name, identity.architecture);
+  row.executeStep();
+  return row.getColumn(0).getInt64();
+}
+
+std::int64_t provenance(SQLite::Database& database, const Provenance& p) {
+  SQLite::Statement row(database,
+                        "INSERT INTO provenances (driver, compiler, tool, host, clocks, seed, strategy) "
+                        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET seed = excluded.seed RETURNING id");
+  bind_all(row, p.driver, p.compiler, p.tool, p.host, p.clocks, p.seed, p.strategy);
+  row.executeStep();
+  return row.getColumn(0).getInt64();
+}
+
+}  // namespace
+
+void insert(SQLite::Database& database, const Measurement& m) {
+  promise(m);
+  SQLite::Statement row(database,
+                        "INSERT INTO measurements (device, family, problem, source_hash, configuration, status, "
+                        "times, samples, cold_cache, compile_seconds, worst_error, message, provenance, date, run, "
+                        "visit, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  bind_all(row, device(database, m.key.device), m.key.family, m.key.problem.text(), m.source_hash, m.configuration,
+           std::string(text(m.status)), json_array(m.times), m.samples, m.cold_cache ? 1 : 0, m.compile_seconds,
+           storable_error(m.worst_error), m.message, provenance(database, m.provenance), m.provenance.date, m.run,
+           m.visit);
+  if (m.cost) row.bind(row.getBindParameterCount(), *m.cost);
+  row.exec();
+}
+
+void replace(SQLite::Database& database, const Profile& p) {
+  promise(p);
+  SQLite::Statement row(database,
+                        "INSERT OR REPLACE INTO profiles (device, family, problem, source_hash, configuration, time, "
+                        "spread, worst_error, samples, ties, imported, provenance, date, run) "
+                        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  bind_all(row, device(database, p.key.device), p.key.family, p.key.problem.text(), p.source_hash, p.configuration,
+           p.time, p.spread, p.worst_error, p.samples, joined_lines(p.ties), p.imported ? 1 : 0,
+           provenance(database, p.provenance), p.provenance.date, p.run);
+  row.exec();
+}
+
+// Both selections end in these.
+constexpr const char* kCommonColumns =
+    "d.identity, r.family, r.problem, r.source_hash, r.configuration, r.worst_error, r.samples, "
+    "p.driver, p.compiler, p.tool, p.host, p.clocks, r.date, p.seed, p.strategy";
+constexpr const char* kJoins = "JOIN devices d ON d.id = r.device JOIN provenances p ON p.id = r.provenance";
+
+template <>
+std::string select_from<Measurement>(const char* table) {
+  return fmt::format(
+      "SELECT r.status, r.times, r.cold_cache, r.compile_seconds, r.message, r.cost, r.run, r.visit, {} FROM {} r {}",
+      kCommonColumns, table, kJoins);
+}
+
+template <>
+std::string select_from<Profile>(const char* table) {
+  return fmt::format("SELECT r.time, r.spread, r.ties, r.imported, r.run, {} FROM {} r {}", kCommonColumns, table,
+                     kJoins);
+}
+
+template <>
+std::optional<Measurement> read<Measurement>(SQLite::Statement& row) {
+  const auto key = key_of(row);
+  if (!key) return std::nullopt;
+  const std::string status = row.getColumn("status").getString();
+  const auto parsed = parse_status(status);
+  if (!parsed) throw Error(ErrorKind::input, fmt::format("a measurement with status '{}'", status.substr(0, 60)));
+  Measurement measurement{.key = *key,
+                          .source_hash = row.getColumn("source_hash").getString(),
+                          .configuration = row.getColumn("configuration").getString(),
+                          .status = *parsed,
+                          .times = {},
+                          .samples = row.getColumn("samples").getInt64(),
+                          .cold_cache = row.getColumn("cold_cache").getInt() != 0,
+                          .compile_seconds = row.getColumn("compile_seconds").getDouble(),
+                          .worst_error = row.getColumn("worst_error").getDouble(),
+                          .message = row.getColumn("message").getString(),
+                          .cost = {},
+                          .run = row.getColumn("run").getInt64(),
+                          .visit = row.getColumn("visit").getInt64(),
+                          .provenance = provenance_of(row)};
+  const SQLite::Column cost = row.getColumn("cost");
+  if (!cost.isNull()) measurement.cost = cost.getDouble();
+  check_record("a measurement", *key, [&] {
+    measurement.times = parse_json_array(row.getColumn("times").getString());
+    check_numbers(measurement);
+  });
+  return measurement;
+}
+
+template <>
+std::optional<Profile> read<Profile>(SQLite::Statement& row) {
+  const auto key = key_of(row);
+  if (!key) return std::nullopt;
+  Profile profile{.key = *key,
+                  .source_hash = row.getColumn("source_hash").getString(),
+                  .configuration = row.getColumn("configuration").getString(),
+                  .time = row.getColumn("time").getDouble(),
+                  .spread = row.getColumn("spread").getDouble(),
+                  .worst_error = row.getColumn("worst_error").getDouble(),
+                  .samples = row.getColumn("samples").getInt64(),
+                  .ties = split_lines(row.getColumn("ties").getString()),
+                  .imported = row.getColumn("imported").getInt() != 0,
+                  .run = row.getColumn("run").getInt64(),
+                  .provenance = provenance_of(row)};
+  check_record("the profile", *key, [&] { check_numbers(profile); });
+  return profile;
+}
+
+std::optional<std::string> why_left_out(const std::string& family, const std::string& problem) {
+  try {
+    (void)parse_problem(problem);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return mismatch(family, problem);
+}
+
+}  // namespace heddle

@@ -1,0 +1,62 @@
+// Measurements and profiles as rows of the database; nothing in a row is believed unseen. For the files of this folder
+// only.
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/profiles/measurement.hpp"
+
+namespace heddle {
+
+/// Binds its arguments in order to the placeholders of a statement.
+template <class... Arguments>
+void bind_all(SQLite::Statement& statement, const Arguments&... arguments) {
+  int index = 0;
+  (statement.bind(++index, arguments), ...);
+}
+
+/// Both throw Error(bug) for numbers that nobody would believe when they are read.
+void insert(SQLite::Database& database, const Measurement& measurement);
+void replace(SQLite::Database& database, const Profile& profile);
+
+/// The beginning of a SELECT for read() from `table`, which is called r; d are devices.
+template <class Record>
+[[nodiscard]] std::string select_from(const char* table);
+/// The present row. Nothing if its problem does not have the sizes that its family has in this heddle: another version
+/// may have written it. Throws Error(input) for what no heddle writes.
+template <class Record>
+[[nodiscard]] std::optional<Record> read(SQLite::Statement& row);
+
+template <>
+std::string select_from<Measurement>(const char* table);
+template <>
+std::string select_from<Profile>(const char* table);
+template <>
+std::optional<Measurement> read<Measurement>(SQLite::Statement& row);
+template <>
+std::optional<Profile> read<Profile>(SQLite::Statement& row);
+
+/// The rows of `table` that satisfy `condition`, whose placeholders are bound to `arguments`.
+template <class Record, class... Arguments>
+[[nodiscard]] std::vector<Record> select(SQLite::Database& database, const char* table, const std::string& condition,
+                                         const Arguments&... arguments) {
+  SQLite::Statement row(database, fmt::format("{} {}", select_from<Record>(table), condition));
+  bind_all(row, arguments...);
+  std::vector<Record> found;
+  while (row.executeStep()) {
+    if (auto record = read<Record>(row)) found.push_back(std::move(*record));
+  }
+  return found;
+}
+
+/// Why rows with this family and problem are left out; nothing if they are not, or if no heddle wrote them.
+[[nodiscard]] std::optional<std::string> why_left_out(const std::string& family, const std::string& problem);
+
+}  // namespace heddle
