@@ -50,7 +50,7 @@ ProfileStore open_profiles(const std::string& file, ProfileStore::Access access,
   const std::vector<std::string> left_out = store.left_out();
   if (!left_out.empty()) {
     note(
-        fmt::format("profile database {}: what it holds for {} problems is left out, because this heddle's families "
+        fmt::format("profile database {}: {} problems in it are left out, because this heddle's families "
                     "have other sizes: {}{}",
                     store.file().string(), left_out.size(), left_out.front(), left_out.size() > 1 ? ", ..." : ""));
   }

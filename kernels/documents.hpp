@@ -1,4 +1,5 @@
-// Documents from outside: JSON and CBOR that decide neither how deep a parser calls itself nor how much memory it takes.
+// Documents from outside: JSON and CBOR that decide neither how deep a parser calls itself nor how much memory it
+// takes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 namespace heddle {
 
 struct DocumentLimits {
-  std::size_t levels = 8;                       ///< arrays and objects inside each other
+  std::size_t levels = 8;                      ///< arrays and objects inside each other
   std::size_t values = std::size_t{1} << 20U;  ///< numbers, texts, arrays, objects, and names of members
 };
 
@@ -33,8 +34,8 @@ class BadDocument : public std::runtime_error {
   std::size_t position_;
 };
 
-/// Both take time and memory in proportion to `bytes`, and throw BadDocument. CBOR: without tags and indefinite lengths,
-/// which nlohmann's writer never writes.
+/// Both take time and memory in proportion to `bytes`, and throw BadDocument. CBOR: without tags and indefinite
+/// lengths, which nlohmann's writer never writes.
 [[nodiscard]] nlohmann::json parse_json(std::string_view bytes, const DocumentLimits& limits = {});
 [[nodiscard]] nlohmann::json parse_cbor(std::string_view bytes, const DocumentLimits& limits = {});
 

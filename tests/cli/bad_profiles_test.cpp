@@ -1,10 +1,15 @@
 // Databases and import files that cannot be used: one clear line each, and nothing that was there is lost.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
 
 #include "cli/program.hpp"
 #include "heddle/kernels/template_source.hpp"
@@ -46,6 +51,13 @@ TEST_CASE("databases that cannot be used") {
   SQLite::Database(newer, SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 1000");
   check_refused(place.run(tune(newer)), 5, {"newer.sqlite", "newer"});
   check_refused(place.run({"profiles", "list", "--profiles", newer}), 5, {"newer.sqlite", "newer"});
+
+  const std::string pipe = place.path("pipe.sqlite").string();
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string& none : {pipe, std::string("/dev/zero")}) {
+    check_refused(place.run(tune(none)), 5, {none});
+    check_refused(place.run({"profiles", "list", "--profiles", none}), 5, {none});
+  }
 
   check_refused(place.run(tune(place.folder().string())), 5, {place.folder().string()});
   check_refused(place.run(tune("/proc/nowhere/p.sqlite")), 5, {"/proc/nowhere"});
@@ -91,6 +103,56 @@ TEST_CASE("a disk that is full while tuning") {
   CHECK(profile_count(place, file) >= 1);
 }
 
+TEST_CASE("a database that goes away while tuning: what was measured is kept beside it") {
+  const Workplace place;
+  const std::vector<std::pair<std::string, std::function<void(const std::string&)>>> mishaps{
+      {"deleted", [](const std::string& file) { std::filesystem::remove(file); }},
+      {"truncated", [](const std::string& file) { std::filesystem::resize_file(file, 0); }},
+      {"overwritten", [&](const std::string& file) {
+         place.write(std::filesystem::path(file).filename().string(), std::string(100'000, 'x'));
+       }}};
+  for (const auto& [word, mishap] : mishaps) {
+    CAPTURE(word);
+    const std::string file = place.path(word + ".sqlite").string();
+    const auto process = place.start({"tune", "--device", "cpu", "--rules", "32,48,64", "--dim", "7,9", "--outputs",
+                                      "2,3", "--budget", "10m", "--json", "--quiet", "--profiles", file});
+    const auto measured = [](const std::string& database) {
+      try {
+        return SQLite::Database(database, SQLite::OPEN_READONLY, 1000)
+            .execAndGet("SELECT count(*) FROM measurements")
+            .getInt();
+      } catch (const SQLite::Exception&) {
+        return 0;  // it is only just being made
+      }
+    };
+    while (measured(file) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    mishap(file);
+    const std::string rescued = file + ".rescued";
+    check_refused(place.wait(process), 5, {file, word, rescued});
+    CHECK(measured(rescued) > 0);
+    CHECK(place.run({"profiles", "show", "--profiles", rescued}).code == 0);
+  }
+}
+
+TEST_CASE("a database with rows that no heddle writes, and with rows of another heddle") {
+  const Workplace place;
+  const std::string file = place.path("p.sqlite").string();
+  REQUIRE(place.run(tune(file)).code == 0);
+  REQUIRE(place.run(tune(file, "6")).code == 0);
+  SQLite::Database database(file, SQLite::OPEN_READWRITE);
+  database.exec("UPDATE profiles SET problem = 'rules=6 dim=3' WHERE problem = 'rules=6 dim=3 outputs=2'");
+  CHECK(profile_count(place, file) == 1);
+  CHECK(place.run({"profiles", "list", "--profiles", file}).err.find("1 problems in it are left out") != std::string::npos);
+  CHECK(place.run({"profiles", "explain", "--device", "cpu", "--profiles", file}).code == 0);
+  CHECK(place.run(tune(file)).code == 0);
+  for (const char* time : {"9e999", "-9e999", "-1"}) {
+    database.exec(std::string("UPDATE profiles SET time = ") + time);
+    for (const auto& command : {std::vector<std::string>{"profiles", "list", "--profiles", file}, tune(file)}) {
+      check_refused(place.run(command), 5, {file, "damaged", "time is"});
+    }
+  }
+}
+
 TEST_CASE("import files that cannot be used change nothing") {
   const Workplace place;
   const std::string file = place.path("p.sqlite").string();
@@ -109,6 +171,9 @@ TEST_CASE("import files that cannot be used change nothing") {
   refused("empty.json", "", {});
   refused("text.json", "weave me a carpet", {});
   refused("array.json", "[1, 2, 3]", {});
+  std::string many = R"({"format": "heddle-profiles", "schema": 1, "profiles": [{})";
+  for (int i = 1; i < 2'000'000; ++i) many += ",{}";
+  refused("many.json", many + "]}", {"2000000 records", "50000"});
   refused("cut.json", place.read("good.json").substr(0, 200), {});
   check_refused(place.run({"profiles", "import", place.path("none.json").string(), "--profiles", file}), 3,
                 {"none.json"});

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <fstream>
@@ -60,6 +61,20 @@ TEST_CASE("files that are something else") {
   refused(folder / "other", "another program");
   fs::create_directory(folder / "folder");
   refused(folder / "folder", "folder");
+}
+
+TEST_CASE("pipes, sockets and devices are refused, not waited for") {
+  const Folder folder;
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  refused(folder / "pipe", "is a pipe, expected a file");
+  refused("/dev/null", "is a device, expected a file");
+  for (const char* suffix : {"-wal", "-shm", "-journal"}) {
+    const fs::path file = folder / (std::string("p") + suffix).c_str();
+    make_database(folder / "p");
+    REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+    refused(folder / "p", file.string() + ": is a pipe");
+    fs::remove(file);
+  }
 }
 
 TEST_CASE("a truncated file") {

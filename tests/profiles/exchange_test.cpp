@@ -202,6 +202,20 @@ TEST_CASE("documents that are none") {
   CHECK(contains(complaint([&] { import_profiles(store, folder.path()); }, ErrorKind::input), "directory"));
 }
 
+TEST_CASE("a document of more records or values than anybody has is refused, before they are looked at") {
+  const auto list = [](const std::string& value, int count) {
+    std::string text = R"({"format": "heddle-profiles", "schema": 1, "profiles": [)" + value;
+    text.reserve(static_cast<std::size_t>(count) * (value.size() + 1));
+    for (int i = 1; i < count; ++i) text.append(",").append(value);
+    return text + "]}";
+  };
+  // Time that grows with the square of this would be minutes.
+  CHECK(contains(refusal(list("{}", 2'000'000)), "holds 2000000 records, expected at most 50000"));
+  CHECK(contains(refusal(list("0", 3'000'000)), "holds more than 2500000 values"));
+  CHECK(contains(refusal(list("{}", 50'001)), "holds 50001 records"));
+  CHECK(contains(refusal(list("{}", 50'000)), "record 1: checksum is missing"));
+}
+
 TEST_CASE("a changed record has a wrong checksum") {
   json all = document(profile());
   all["profiles"][0]["time"] = 0.001;
