@@ -10,6 +10,7 @@
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/stop.hpp"
 
 namespace {
 
@@ -29,6 +30,9 @@ int main(int count, char** values) {
     const int code = action ? action() : 0;
     cli::flush_output();
     return code;
+  } catch (const Interrupted& interrupted) {  // where there was nothing to keep yet
+    complain(interrupted.what());
+    return cli::exit_interrupted;
   } catch (const Error& error) {
     complain(error.what());
     return static_cast<int>(error.kind());

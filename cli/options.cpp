@@ -49,10 +49,9 @@ ProfileStore open_profiles(const std::string& file, ProfileStore::Access access,
   if (common.quiet) return store;
   const std::vector<std::string> left_out = store.left_out();
   if (!left_out.empty()) {
-    note(
-        fmt::format("profile database {}: {} problems in it are left out, because this heddle's families "
-                    "have other sizes: {}{}",
-                    store.file().string(), left_out.size(), left_out.front(), left_out.size() > 1 ? ", ..." : ""));
+    const std::string more = left_out.size() > 1 ? fmt::format(", and {} more", left_out.size() - 1) : "";
+    note(fmt::format("profile database {}: left out, because sizes are others in this heddle: {}{}",
+                     store.file().string(), left_out.front(), more));
   }
   return store;
 }

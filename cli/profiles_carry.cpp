@@ -105,7 +105,7 @@ Json to_json(const Profile& before, const Remeasured& now) {
 }
 
 int verify_profiles(const ProfileOptions& options) {
-  Worker worker({.device = options.device});
+  Worker worker({.device = options.device, .stop = interrupted});
   ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write, options.common);
   std::vector<Profile> waiting = store.profiles(options.family);
   std::erase_if(waiting, [&](const Profile& profile) {
@@ -128,7 +128,12 @@ int verify_profiles(const ProfileOptions& options) {
     const std::uint64_t seed = static_cast<std::uint64_t>(profile.provenance.seed);
     auto& evaluator =
         evaluators.try_emplace(profile.key.family, worker, family(profile.key.family), seed).first->second;
-    const Remeasured now = remeasure(evaluator, store, profile);
+    Remeasured now;
+    try {
+      now = remeasure(evaluator, store, profile);
+    } catch (const Interrupted&) {
+      break;
+    }
     records.push_back(to_json(profile, now));
     std::string outcome(heddle::text(now.verdict.status));
     if (!now.verdict.message.empty()) outcome += ": " + now.verdict.message;

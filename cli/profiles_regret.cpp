@@ -43,7 +43,7 @@ std::pair<double, double> mean_and_worst(const std::vector<double>& losses) {
 
 int regret(const ProfileOptions& options) {
   const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
-  Worker worker({.device = options.device});
+  Worker worker({.device = options.device, .stop = interrupted});
   std::vector<const KernelFamily*> asked;
   for (const KernelFamily* each : families()) {
     if (each->supports(worker.identity().backend) && (options.family.empty() || each->name() == options.family)) {
@@ -79,7 +79,11 @@ int regret(const ProfileOptions& options) {
       bar.show(static_cast<double>(i) / static_cast<double>(between.size()),
                fmt::format("{}/{}  {} {}", i + 1, between.size(), family->name(), between[i].text()));
       StopCondition stop({.seconds = options.seconds.value_or(default_seconds), .evaluations = {}}, interrupted);
-      const Regret found = meter.measure(between[i], stop);
+      Regret found;
+      try {
+        found = meter.measure(between[i], stop);
+      } catch (const Interrupted&) {
+      }
       if (interrupted()) break;
       losses.push_back(found.loss);
       if (found.default_time) {

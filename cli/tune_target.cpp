@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/tuner/replay/replay_evaluator.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 class DeviceTarget final : public TuneTarget {
  public:
-  explicit DeviceTarget(const std::string& device) : worker_({.device = device}) {}
+  explicit DeviceTarget(const std::string& device) : worker_({.device = device, .stop = interrupted}) {}
 
   const std::string& label() const override { return worker_.label(); }
   const DeviceIdentity& identity() const override { return worker_.identity(); }

@@ -7,7 +7,10 @@
 namespace heddle::cli {
 
 void add_worker(Command& program) {
-  program.add_hidden("worker").action([] { return serve(ChildProcess::kDescriptor); });
+  program.add_hidden("worker").action([] {
+    serve(ChildProcess::kDescriptor);
+    return 0;
+  });
 }
 
 }  // namespace heddle::cli

@@ -101,8 +101,8 @@ class DeviceEvaluator::Binaries {
   }
 
   /// Waits for one more kernel of the flight.
-  void land_one(Flight& flight) {
-    auto outcome = flight.batch->next();
+  void land_one(Flight& flight, const Stop& stop) {
+    auto outcome = flight.batch->next(stop);
     if (!outcome) {
       flight.under_way.clear();
       return;
@@ -119,7 +119,7 @@ class DeviceEvaluator::Binaries {
     while (find(key) == nullptr) {
       const auto flight = flight_of(key);
       if (flight) {
-        land_one(*flight);
+        land_one(*flight, {});
       } else {
         entries_[key].outcome = compile_one(device_, {.source = &source_, .kernels = kernels});
       }
@@ -160,7 +160,8 @@ class DeviceEvaluator::Batch final : public Compilation {
     }
   }
 
-  std::optional<Done> next() override {
+  using Compilation::next;
+  std::optional<Done> next(const Stop& stop) override {
     while (!waiting_.empty()) {
       for (auto& [key, indices] : waiting_) {
         Binaries::Entry* const entry = binaries_->find(key);
@@ -173,16 +174,34 @@ class DeviceEvaluator::Batch final : public Compilation {
         if (indices.empty()) waiting_.erase(key);
         return done;
       }
-      const auto flight = binaries_->flight_of(waiting_.begin()->first);
-      if (!flight) throw std::logic_error("nobody compiles " + waiting_.begin()->first);
-      binaries_->land_one(*flight);
+      if (const auto flight = first_flight()) {
+        binaries_->land_one(*flight, stop);
+      } else if (winding_up_) {
+        break;
+      } else {
+        throw std::logic_error("nobody compiles " + waiting_.begin()->first);
+      }
     }
     return std::nullopt;
   }
 
+  void wind_up() override {
+    winding_up_ = true;
+    if (own_) own_->batch->wind_up();
+  }
+
  private:
+  /// Of those that have something of what is waited for.
+  [[nodiscard]] std::shared_ptr<Binaries::Flight> first_flight() const {
+    for (const auto& [key, indices] : waiting_) {
+      if (auto flight = binaries_->flight_of(key)) return flight;
+    }
+    return nullptr;
+  }
+
   std::shared_ptr<Binaries> binaries_;
   std::map<std::string, std::vector<std::size_t>> waiting_;  ///< configurations by what they need
+  bool winding_up_ = false;
   std::shared_ptr<Binaries::Flight> own_;
   std::vector<std::shared_ptr<Binaries::Flight>> others_;  ///< that have some of it
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/stop.hpp"
 #include "heddle/profiles/measurement.hpp"
 
 namespace heddle {
@@ -26,7 +27,8 @@ class Runner {
   virtual void check_guards() = 0;
 };
 
-/// Configurations being compiled. Destroying it drops those that were not started.
+/// Configurations being compiled. Destroying it drops those that were not started, and where the compiler is a program,
+/// ends it.
 class Compilation {
  public:
   struct Done {
@@ -36,8 +38,12 @@ class Compilation {
     std::string log;       ///< of the compiler, when it failed
   };
   virtual ~Compilation() = default;
-  /// The next one that is done, in any order; waits. Nothing after the last.
-  [[nodiscard]] virtual std::optional<Done> next() = 0;
+  /// The next one that is done, in any order; waits. Nothing after the last. Throws Interrupted as soon as `stop` says
+  /// so, and can be called again then.
+  [[nodiscard]] virtual std::optional<Done> next(const Stop& stop) = 0;
+  [[nodiscard]] std::optional<Done> next() { return next({}); }
+  /// Starts nothing more: next() gives what is under way, and nothing of the rest.
+  virtual void wind_up() = 0;
 };
 
 /// How a verification ended.
@@ -47,7 +53,8 @@ struct Verdict {
   std::string message;  ///< one line; empty if correct
 };
 
-/// For one family on one device. From one thread at a time.
+/// For one family on one device. From one thread at a time. Whatever waits may throw Interrupted when the user has
+/// asked to stop.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;

@@ -60,8 +60,22 @@ std::optional<std::size_t> ProblemSearch::index_of(const Configuration& configur
   return found->second;
 }
 
-void ProblemSearch::begin(const std::vector<Configuration>& hints) {
+/// Does `work`; where somebody asks to stop, what is under way is dropped.
+template <class Work>
+void ProblemSearch::until_interrupted(const Work& work) {
   const Stopwatch stopwatch(effort_.total, stop_);
+  try {
+    work();
+  } catch (const Interrupted&) {
+    batches_.clear();
+  }
+}
+
+void ProblemSearch::begin(const std::vector<Configuration>& hints) {
+  until_interrupted([&] { compile_first(hints); });
+}
+
+void ProblemSearch::compile_first(const std::vector<Configuration>& hints) {
   std::vector<std::size_t> first;
   const auto add = [&](const Configuration& configuration) {
     const auto index = index_of(configuration);
@@ -96,17 +110,23 @@ std::vector<std::size_t> ProblemSearch::affordable(std::vector<std::size_t> conf
 }
 
 void ProblemSearch::screen_first() {
-  const Stopwatch stopwatch(effort_.total, stop_);
-  StopCondition always = stop_.without_budget();  // every problem that is reached ends with a profile
-  if (!batches_.empty() && try_next(always, nullptr) && !ended(stop_)) {
-    if (evaluator_.shares_processor()) batches_.push_back(compile(affordable(std::move(later_), 0)));
-    try_next(stop_, nullptr);
-  }
-  batches_.clear();
+  until_interrupted([&] {
+    StopCondition always = stop_.without_budget();  // every problem that is reached ends with a profile
+    if (!batches_.empty() && try_next(always, nullptr) && !ended(stop_)) {
+      if (evaluator_.shares_processor()) batches_.push_back(compile(affordable(std::move(later_), 0)));
+      try_next(stop_, nullptr);
+    }
+    batches_.clear();
+  });
 }
 
 bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn) {
-  const Stopwatch stopwatch(effort_.total, stop_);
+  bool more = false;
+  until_interrupted([&] { more = try_some(strategy, stop, ahead, turn); });
+  return more;
+}
+
+bool ProblemSearch::try_some(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn) {
   if (!strategy_knows_) {
     strategy_knows_ = true;
     for (const auto& [configuration, tried] : attempts_) {
@@ -165,10 +185,16 @@ ProblemSearch::Batch ProblemSearch::compile(std::vector<std::size_t> configurati
   return batch;
 }
 
-/// One more of what is being compiled. Returns whether there was one.
-bool ProblemSearch::wait(Batch& batch) {
+/// One more of what is being compiled. Returns whether there was one before `stop` was over: a compiler may hang.
+bool ProblemSearch::wait(Batch& batch, const StopCondition& stop) {
+  if (!batch.compilation) return false;
   const Stopwatch stopwatch(effort_.waiting, stop_);
-  auto done = batch.compilation ? batch.compilation->next() : std::nullopt;
+  std::optional<Compilation::Done> done;
+  try {
+    done = batch.compilation->next([&] { return stop.over(); });
+  } catch (const Interrupted&) {
+    return false;
+  }
   if (!done) return false;
   const std::size_t configuration = batch.compiling[done->index];
   effort_.compiling += done->seconds;
@@ -178,7 +204,11 @@ bool ProblemSearch::wait(Batch& batch) {
 }
 
 void ProblemSearch::wait_for_all(Batch& batch, const StopCondition& stop) {
-  while (!ended(stop) && wait(batch)) {
+  while (!ended(stop) && wait(batch, stop)) {
+  }
+  // What the compiler is at will be in the cache for others who need it.
+  if (batch.compilation && ended(stop)) batch.compilation->wind_up();
+  while (wait(batch, stop)) {
   }
 }
 
@@ -186,7 +216,7 @@ void ProblemSearch::wait_for_all(Batch& batch, const StopCondition& stop) {
 std::optional<Compilation::Done> ProblemSearch::take(Batch& batch, std::size_t configuration,
                                                      const StopCondition& stop) {
   while (!batch.ready.contains(configuration)) {
-    if (ended(stop) || !wait(batch)) return std::nullopt;
+    if (ended(stop) || !wait(batch, stop)) return std::nullopt;
   }
   return std::move(batch.ready.extract(configuration).mapped());
 }
@@ -357,7 +387,10 @@ std::optional<double> ProblemSearch::best() const {
 std::optional<double> ProblemSearch::baseline() const { return named_time("default", default_).time; }
 
 void ProblemSearch::decide() {
-  const Stopwatch all(effort_.total, stop_);
+  until_interrupted([&] { find_winner(); });
+}
+
+void ProblemSearch::find_winner() {
   if (recall_finals()) return;
   while (!winner_ && !stop_.interrupted()) {
     std::vector<Finalist> finalists = next_finalists();
@@ -402,7 +435,8 @@ void ProblemSearch::compile_finalists(const std::vector<Finalist>& finalists) {
   }
   if (list.empty()) return;
   batch.compilation = evaluator_.compile(list, problem_);
-  while (wait(batch)) {
+  const StopCondition always = stop_.without_budget();
+  while (wait(batch, always)) {
   }
 }
 

@@ -82,10 +82,15 @@ class ProblemSearch {
     std::vector<std::string> ties;
   };
 
+  void compile_first(const std::vector<Configuration>& hints);
+  bool try_some(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn);
+  void find_winner();
   [[nodiscard]] std::optional<std::size_t> index_of(const Configuration& configuration) const;
   [[nodiscard]] std::vector<std::size_t> affordable(std::vector<std::size_t> configurations, std::int64_t spent) const;
   [[nodiscard]] Batch compile(std::vector<std::size_t> configurations);
-  bool wait(Batch& batch);
+  bool wait(Batch& batch, const StopCondition& stop);
+  template <class Work>
+  void until_interrupted(const Work& work);
   void wait_for_all(Batch& batch, const StopCondition& stop);
   [[nodiscard]] std::optional<Compilation::Done> take(Batch& batch, std::size_t configuration,
                                                       const StopCondition& stop);

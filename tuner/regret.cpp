@@ -94,6 +94,7 @@ std::optional<TuningResult> RegretMeter::search(const Problem& problem, const Co
   start.source_hash = evaluator_.family().source(evaluator_.device().backend).hash();
   start.configuration = choice.text();
   start.time = 1.0;
+  start.samples = 1;
   scratch_.keep(start);
   auto results = Tuner(evaluator_, scratch_, options_).tune({problem}, stop);
   scratch_.remove(start.key);

@@ -410,7 +410,11 @@ std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, Stop
 
 std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, StopCondition& stop, const TuningRun& run) {
   if (problems.empty()) return {};
-  return Run(evaluator_, store_, options_, callbacks_, problems, stop, run).tune();
+  try {
+    return Run(evaluator_, store_, options_, callbacks_, problems, stop, run).tune();
+  } catch (const Interrupted&) {  // while it looked at the device, between two searches
+    return {};
+  }
 }
 
 std::string Tuner::task(const std::vector<Problem>& problems) const {

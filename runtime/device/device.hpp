@@ -14,6 +14,7 @@
 #include "heddle/kernels/device_identity.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/plan.hpp"
+#include "heddle/kernels/stop.hpp"
 #include "heddle/kernels/template_source.hpp"
 #include "heddle/profiles/measurement.hpp"
 
@@ -65,12 +66,16 @@ struct CompileOutcome {
   bool cached = false;                   ///< found on disk or built in: no compiler was called
 };
 
-/// Compilations under way. Destroying it drops what has not started.
+/// Compilations under way. Destroying it drops what has not started, and ends the compiler where that is a program.
 class CompileBatch {
  public:
   virtual ~CompileBatch() = default;
-  /// The next request that is done, in any order, as its index and outcome; waits. Nothing after the last.
-  [[nodiscard]] virtual std::optional<std::pair<std::size_t, CompileOutcome>> next() = 0;
+  /// The next request that is done, in any order, as its index and outcome; waits. Nothing after the last. Throws
+  /// Interrupted as soon as `stop` says so, and can be called again then; Error(device) if the compiler does not work.
+  [[nodiscard]] virtual std::optional<std::pair<std::size_t, CompileOutcome>> next(const Stop& stop) = 0;
+  [[nodiscard]] std::optional<std::pair<std::size_t, CompileOutcome>> next() { return next({}); }
+  /// Starts nothing more: next() delivers what is under way, and nothing of the rest.
+  virtual void wind_up() = 0;
 };
 
 /// A plan bound to memory and kernels on one device. Calls from one thread at a time.

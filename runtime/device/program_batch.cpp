@@ -10,11 +10,15 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 namespace heddle {
 namespace {
+
+constexpr std::chrono::milliseconds kTick{20};  // between two questions to a Stop
 
 /// One kernel to be compiled, for all requests that name it.
 struct Unit {
@@ -42,29 +46,50 @@ class ProgramBatch final : public CompileBatch {
                const std::vector<CompileRequest>& requests)
       : compiler_(std::move(compiler)), cache_(std::move(cache)) {
     collect(requests);
-    divide(look_up());
-    unfinished_ = programs_.size();
-    const std::size_t workers = std::min<std::size_t>(compiler_.threads, programs_.size());
-    for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+    std::vector<Unit*> rest = deliver_built_in();
+    if (rest.empty()) return;
+    unfinished_ = 1;
+    first_worker_ = std::thread([this, units = std::move(rest)] {
+      begin(units);
+      work();
+    });
   }
 
   ~ProgramBatch() override {
-    {
-      const std::lock_guard lock(mutex_);
-      dropped_ = true;
-    }
-    changed_.notify_all();
+    stop_.request_stop();
+    wind_up();
+    if (first_worker_.joinable()) first_worker_.join();
     for (std::thread& worker : workers_) worker.join();
   }
 
-  std::optional<std::pair<std::size_t, CompileOutcome>> next() override {
+  using CompileBatch::next;
+  std::optional<std::pair<std::size_t, CompileOutcome>> next(const Stop& stop) override {
     std::unique_lock lock(mutex_);
-    if (delivered_ == pending_.size()) return {};
-    changed_.wait(lock, [this] { return !done_.empty(); });
+    const auto settled = [this] { return !done_.empty() || failure_ || unfinished_ == 0; };
+    while (!settled()) {
+      if (!stop) {
+        changed_.wait(lock, settled);
+      } else if (!changed_.wait_for(lock, kTick, settled)) {
+        lock.unlock();
+        if (stop()) throw Interrupted();
+        lock.lock();
+      }
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    if (done_.empty()) return {};
     const std::size_t request = done_.front();
     done_.pop_front();
-    ++delivered_;
     return std::pair{request, std::move(pending_[request].outcome)};
+  }
+
+  void wind_up() override {
+    {
+      const std::lock_guard lock(mutex_);
+      winding_up_ = true;
+      unfinished_ -= programs_.size();
+      programs_.clear();
+    }
+    changed_.notify_all();
   }
 
  private:
@@ -86,30 +111,66 @@ class ProgramBatch final : public CompileBatch {
     }
   }
 
-  /// Delivers what is built in or in the cache; returns the rest.
-  Program look_up() {
-    Program missing;
-    std::optional<std::string> fingerprint;
+  /// Returns the rest.
+  std::vector<Unit*> deliver_built_in() {
+    std::vector<Unit*> rest;
     for (Unit& unit : units_) {
       if (compiler_.built_in(unit.expression)) {
         deliver(unit, {nullptr, unit.expression}, 0.0, true);
-        continue;
-      }
-      if (!fingerprint) fingerprint = compiler_.fingerprint();
-      unit.key = digest(
-          fmt::format("{}\n{}\n{}\n{}", unit.source->main().name, unit.source->hash(), unit.expression, *fingerprint));
-      if (auto entry = cache_->find(unit.key)) {
-        deliver(unit, {std::move(entry->blob), std::move(entry->metadata)}, 0.0, true);
       } else {
-        missing.push_back(&unit);
+        rest.push_back(&unit);
+      }
+    }
+    return rest;
+  }
+
+  /// Delivers what is in the cache; returns the rest.
+  Program look_up(const std::vector<Unit*>& units) {
+    Program missing;
+    const std::string fingerprint = compiler_.fingerprint(stop_.get_token());
+    for (Unit* const unit : units) {
+      unit->key = digest(fmt::format("{}\n{}\n{}\n{}", unit->source->main().name, unit->source->hash(),
+                                     unit->expression, fingerprint));
+      if (auto entry = cache_->find(unit->key)) {
+        deliver(*unit, {std::move(entry->blob), std::move(entry->metadata)}, 0.0, true);
+      } else {
+        missing.push_back(unit);
       }
     }
     return missing;
   }
 
+  /// Makes programs of what is not in the cache, and starts as many threads for them as there is work for. Not where
+  /// the batch is made: to know what is in the cache, the compiler has to be asked for its version.
+  void begin(const std::vector<Unit*>& units) {
+    std::deque<Program> programs;
+    std::exception_ptr failure;
+    try {
+      programs = divide(look_up(units));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::size_t threads = std::min<std::size_t>(compiler_.threads, programs.size());
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = failure;
+      if (!winding_up_) {
+        unfinished_ += programs.size();
+        programs_ = std::move(programs);
+      }
+      --unfinished_;
+    }
+    changed_.notify_all();
+    try {
+      for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // no more threads: then it takes longer
+    }
+  }
+
   /// Programs of one source each. They become smaller towards the end, so that the threads finish together whatever a
   /// kernel costs: each takes its share of half of what is left (guided self-scheduling, Polychronopoulos and Kuck).
-  void divide(Program missing) {
+  [[nodiscard]] std::deque<Program> divide(Program missing) const {
+    std::deque<Program> programs;
     // Reading the headers costs as much as a small kernel; threads that would be idle may as well do that.
     const std::size_t smallest = missing.size() <= compiler_.threads ? 1 : 2;
     std::stable_sort(missing.begin(), missing.end(), [](const Unit* a, const Unit* b) {
@@ -117,14 +178,14 @@ class ProgramBatch final : public CompileBatch {
     });
     std::size_t size = 0;
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      if (programs_.empty() || programs_.back().size() >= size ||
-          programs_.back().front()->source != missing[i]->source) {
-        programs_.emplace_back();
+      if (programs.empty() || programs.back().size() >= size || programs.back().front()->source != missing[i]->source) {
+        programs.emplace_back();
         const std::size_t share = (missing.size() - i) / (2 * std::size_t{compiler_.threads});
         size = std::min(std::max(share, smallest), compiler_.program_size);
       }
-      programs_.back().push_back(missing[i]);
+      programs.back().push_back(missing[i]);
     }
+    return programs;
   }
 
   void work() {
@@ -132,16 +193,15 @@ class ProgramBatch final : public CompileBatch {
       Program program;
       {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return dropped_ || !programs_.empty() || unfinished_ == 0; });
-        if (dropped_ || programs_.empty()) return;
+        changed_.wait(lock, [this] { return !programs_.empty() || unfinished_ == 0; });
+        if (programs_.empty()) return;
         program = std::move(programs_.front());
         programs_.pop_front();
       }
       std::optional<Turnstile::Pass> pass;
       if (compiler_.turnstile) pass.emplace(*compiler_.turnstile);
-      if (dropped()) return;
       try {
-        compile(program);
+        if (!winding_up()) compile(program);
       } catch (const std::exception& error) {
         for (const Unit* unit : program) fail(*unit, error.what(), 0.0);
       }
@@ -150,16 +210,16 @@ class ProgramBatch final : public CompileBatch {
     }
   }
 
-  bool dropped() {
+  bool winding_up() {
     const std::lock_guard lock(mutex_);
-    return dropped_;
+    return winding_up_;
   }
 
   void compile(const Program& program) {
     std::vector<std::string> expressions;
     for (const Unit* unit : program) expressions.push_back(unit->expression);
     const auto start = std::chrono::steady_clock::now();
-    ProgramResult result = compiler_.compile(*program.front()->source, expressions);
+    ProgramResult result = compiler_.compile(*program.front()->source, expressions, stop_.get_token());
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     const double share = elapsed.count() / static_cast<double>(program.size());
     if (result.compiled) {
@@ -181,6 +241,7 @@ class ProgramBatch final : public CompileBatch {
     const auto middle = program.begin() + static_cast<std::ptrdiff_t>(program.size() / 2);
     {
       const std::lock_guard lock(mutex_);
+      if (winding_up_) return;
       for (const Unit* unit : program) {
         for (const auto& place : unit->places) pending_[place.request].outcome.seconds += share;
       }
@@ -230,11 +291,14 @@ class ProgramBatch final : public CompileBatch {
   std::condition_variable changed_;
   std::vector<Pending> pending_;
   std::deque<Program> programs_;
-  std::size_t unfinished_ = 0;  // programs waiting or under way
+  std::size_t unfinished_ = 0;  // programs waiting or under way, and begin()
   std::deque<std::size_t> done_;
-  std::size_t delivered_ = 0;
-  bool dropped_ = false;
-  std::vector<std::thread> workers_;
+  std::exception_ptr failure_;  // of begin()
+  bool winding_up_ = false;
+
+  std::stop_source stop_;
+  std::thread first_worker_;
+  std::vector<std::thread> workers_;  // the first one's
 };
 
 }  // namespace

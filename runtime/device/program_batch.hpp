@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -29,12 +30,16 @@ struct ProgramResult {
 
 /// How a kind of device compiles.
 struct ProgramCompiler {
-  /// One program with a kernel per expression. Called from several threads at once.
-  std::function<ProgramResult(const TemplateSource& source, const std::vector<std::string>& expressions)> compile;
+  /// One program with a kernel per expression. Called from several threads at once. Throws what it likes, Interrupted
+  /// if `stop` was requested and it can be stopped.
+  std::function<ProgramResult(const TemplateSource& source, const std::vector<std::string>& expressions,
+                              const std::stop_token& stop)>
+      compile;
   std::function<bool(const std::string& expression)> built_in;
   std::function<std::shared_ptr<const Binary>(std::vector<CompiledKernel> kernels)> binary;
-  /// Everything but the source that decides what the compiler makes. Asked once, if something is not built in.
-  std::function<std::string()> fingerprint;
+  /// Everything but the source that decides what the compiler makes. Asked once, if something is not built in. What it
+  /// throws is thrown by CompileBatch::next().
+  std::function<std::string(const std::stop_token& stop)> fingerprint;
   std::size_t program_size = 1;  ///< kernels in one program, at most
   unsigned threads = 1;          ///< programs at a time
   /// Shared by batches under way at the same time: what was asked for first is compiled first. May be empty.

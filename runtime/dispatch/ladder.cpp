@@ -19,7 +19,8 @@ std::vector<std::int64_t> rung_capacities(std::int64_t cap) {
   return capacities;
 }
 
-Ladder::Ladder(Device& device, const Dispatcher& dispatcher, const std::vector<Problem>& problems, Notice notice)
+Ladder::Ladder(Device& device, const Dispatcher& dispatcher, const std::vector<Problem>& problems, Notice notice,
+               const Stop& stop)
     : device_(device), dispatcher_(dispatcher), notice_(std::move(notice)), failed_(problems.size(), 0) {
   for (const Problem& problem : problems) {
     rungs_.push_back({.problem = problem, .candidate = dispatcher_.choose(problem), .binary = {}});
@@ -30,7 +31,7 @@ Ladder::Ladder(Device& device, const Dispatcher& dispatcher, const std::vector<P
         fmt::format("{}: the kernel source has changed since the profiles for {} of {} sizes were measured; tune again",
                     dispatcher_.family().name(), stale, rungs_.size()));
   }
-  compile();
+  compile(stop);
 }
 
 std::size_t Ladder::at(std::int64_t rules) const noexcept {
@@ -38,7 +39,7 @@ std::size_t Ladder::at(std::int64_t rules) const noexcept {
   return std::min<std::size_t>(static_cast<std::size_t>(rung - rungs_.begin()), rungs_.size() - 1);
 }
 
-void Ladder::compile() {
+void Ladder::compile(const Stop& stop) {
   const KernelFamily& family = dispatcher_.family();
   for (;;) {
     std::map<std::vector<std::string>, std::vector<std::size_t>> wanted;  // rungs by the kernels they need
@@ -56,7 +57,7 @@ void Ladder::compile() {
       users.push_back(&rungs);
     }
     const auto batch = device_.compile(std::move(requests));
-    while (auto done = batch->next()) {
+    while (auto done = batch->next(stop)) {
       const auto& [index, outcome] = *done;
       for (const std::size_t rung : *users[index]) {
         rungs_[rung].binary = outcome.binary;
@@ -93,7 +94,7 @@ std::unique_ptr<Execution> Ladder::prepare(std::size_t index, std::int64_t sampl
       return execution;
     } catch (const DeviceFailure& failure) {
       advance(index, failure);
-      compile();
+      compile({});  // something has been learnt that shall not be lost
     }
   }
 }

@@ -31,9 +31,10 @@ class Ladder {
  public:
   /// Chooses for every problem and compiles all choices in one batch. Where a choice does not compile, the rung's
   /// next candidate takes its place, with a notice; a stale choice is used with a notice. `problems`: ascending in the
-  /// size called "rules". Throws the last DeviceFailure if every candidate of a rung failed. Device and dispatcher must
-  /// outlive the ladder.
-  Ladder(Device& device, const Dispatcher& dispatcher, const std::vector<Problem>& problems, Notice notice = {});
+  /// size called "rules". Throws the last DeviceFailure if every candidate of a rung failed, and Interrupted as soon as
+  /// `stop` says so. Device and dispatcher must outlive the ladder.
+  Ladder(Device& device, const Dispatcher& dispatcher, const std::vector<Problem>& problems, Notice notice = {},
+         const Stop& stop = {});
 
   [[nodiscard]] const std::vector<Rung>& rungs() const noexcept { return rungs_; }
   /// Index of the smallest rung with room for `rules`; the last one if there is none.
@@ -48,7 +49,7 @@ class Ladder {
 
  private:
   /// Compiles what has no binary yet, with the next candidates where that fails.
-  void compile();
+  void compile(const Stop& stop);
   /// Puts the next candidate in place of one that failed; throws the failure if it was the last.
   void advance(std::size_t rung, const DeviceFailure& failure);
 

@@ -24,12 +24,12 @@ std::vector<Problem> problems(std::int64_t dim, std::int64_t outputs, std::int64
 
 struct Predictor::Implementation {
   Implementation(Device& device_, const std::vector<Profile>& profiles, std::int64_t dim_, std::int64_t numbers_,
-                 std::int64_t max_rules, Notice notice)
+                 std::int64_t max_rules, Notice notice, const Stop& stop)
       : device(device_),
         dim(dim_),
         numbers(numbers_),
         dispatcher(device.identity(), sonfin::predict_family(), profiles),
-        ladder(device, dispatcher, problems(dim, numbers, max_rules), std::move(notice)),
+        ladder(device, dispatcher, problems(dim, numbers, max_rules), std::move(notice), stop),
         executions(ladder.rungs().size()) {}
 
   [[nodiscard]] sonfin::Layout layout(const Rung& rung) const {
@@ -96,8 +96,9 @@ struct Predictor::Implementation {
 };
 
 Predictor::Predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t numbers,
-                     std::int64_t max_rules, Notice notice)
-    : implementation_(std::make_unique<Implementation>(device, profiles, dim, numbers, max_rules, std::move(notice))) {}
+                     std::int64_t max_rules, Notice notice, const Stop& stop)
+    : implementation_(
+          std::make_unique<Implementation>(device, profiles, dim, numbers, max_rules, std::move(notice), stop)) {}
 Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&&) noexcept = default;
 

@@ -19,9 +19,9 @@ namespace heddle {
 class Predictor {
  public:
   /// `numbers`: Network::numbers() of the networks to come, L where consequents are constants; `max_rules`: of them, at
-  /// least 1.
+  /// least 1. Throws Interrupted as soon as `stop` says so.
   Predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t numbers,
-            std::int64_t max_rules, Notice notice = {});
+            std::int64_t max_rules, Notice notice = {}, const Stop& stop = {});
   ~Predictor();
   Predictor(Predictor&&) noexcept;
 

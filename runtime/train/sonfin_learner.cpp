@@ -33,11 +33,11 @@ std::vector<Problem> problems(const LearningRows& rows, std::int64_t max_rules) 
 }  // namespace
 
 SonfinLearner::SonfinLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows,
-                             std::int64_t max_rules, const Notice& notice)
+                             std::int64_t max_rules, const Notice& notice, const Stop& stop)
     : device_(device),
       rows_(rows),
       dispatcher_(device.identity(), sonfin::train_family(), profiles),
-      ladder_(device, dispatcher_, problems(rows, max_rules), notice) {
+      ladder_(device, dispatcher_, problems(rows, max_rules), notice, stop) {
   // With nothing to learn a run changes nothing, but shows whether its kernels can be launched.
   const auto probe = [](const Rung&, Execution& execution) {
     execution.memory("control").write(bytes(sonfin::control({}, 0)));

@@ -55,7 +55,7 @@ class Session : private TrainingSession {
           const TrainingObserver& observer)
       : TrainingSession(job, observer, training_options(job, "sonfin"), "sonfin"),
         rows_(first_rows(model_, job, learn(), options_)),
-        learner_(device, profiles, rows_, options_.integer("max-rules"), observer.notice) {
+        learner_(device, profiles, rows_, options_.integer("max-rules"), observer.notice, observer.stop) {
     open_predictor(device, profiles, rows_.outputs, options_.integer("max-rules"));
     model_.hyperparameters = hyperparameters(options_, spread(rows_.rows, rows_.dim));
     begin(device);

@@ -31,7 +31,7 @@ void TrainingSession::begin(const Device& device) {
 void TrainingSession::open_predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t numbers,
                                      std::int64_t max_rules) {
   if (validating() || test_ != nullptr) {
-    predictor_.emplace(device, profiles, learn().dim, numbers, max_rules, observer_.notice);
+    predictor_.emplace(device, profiles, learn().dim, numbers, max_rules, observer_.notice, observer_.stop);
   }
 }
 

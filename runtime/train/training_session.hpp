@@ -67,7 +67,15 @@ class SessionTrainer final : public Trainer {
   const std::vector<Option>& options() const override { return options_; }
   TrainingResult train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
                        const TrainingObserver& observer) const override {
-    return Session(device, profiles, job, observer).run();
+    try {
+      return Session(device, profiles, job, observer).run();
+    } catch (const Interrupted&) {  // before the kernels were ready
+      TrainingResult result;
+      if (job.resume != nullptr) result.model = *job.resume;
+      result.ending = Ending::stopped;
+      result.message = "stopped before the first row was learnt";
+      return result;
+    }
   }
 
  private:

@@ -9,12 +9,12 @@ namespace heddle {
 
 TskLearner::TskLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows,
                        const tsk::System& system, const tsk::Control& control, std::int64_t iterations,
-                       const Notice& notice)
+                       const Notice& notice, const Stop& stop)
     : device_(device),
       like_(system),
       control_(control),
       dispatcher_(device.identity(), tsk::train_family(system.order), profiles),
-      ladder_(device, dispatcher_, {tsk::problem(system.rules(), rows.dim, rows.outputs, rows.count())}, notice) {
+      ladder_(device, dispatcher_, {tsk::problem(system.rules(), rows.dim, rows.outputs, rows.count())}, notice, stop) {
   // With nothing to learn a run changes nothing, but shows whether its kernels can be launched.
   const auto probe = [&](const Rung&, Execution& execution) {
     tsk::Control none = control;

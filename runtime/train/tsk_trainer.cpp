@@ -146,7 +146,7 @@ class Session : private TrainingSession {
         rows_(all_rows(model_, parts_)),
         learnt_(learn().rows()),
         system_(first(job)),
-        learner_(device, profiles, rows_, system_, control(), interval(), observer.notice) {
+        learner_(device, profiles, rows_, system_, control(), interval(), observer.notice, observer.stop) {
     begin(device);
     tsk::Progress progress = tsk::first_progress(options_.number("step-size"));
     tsk::System best = system_;

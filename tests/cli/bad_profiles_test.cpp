@@ -142,7 +142,7 @@ TEST_CASE("a database with rows that no heddle writes, and with rows of another 
   SQLite::Database database(file, SQLite::OPEN_READWRITE);
   database.exec("UPDATE profiles SET problem = 'rules=6 dim=3' WHERE problem = 'rules=6 dim=3 outputs=2'");
   CHECK(profile_count(place, file) == 1);
-  CHECK(place.run({"profiles", "list", "--profiles", file}).err.find("1 problems in it are left out") != std::string::npos);
+  CHECK(place.run({"profiles", "list", "--profiles", file}).err.find("left out") != std::string::npos);
   CHECK(place.run({"profiles", "explain", "--device", "cpu", "--profiles", file}).code == 0);
   CHECK(place.run(tune(file)).code == 0);
   for (const char* time : {"9e999", "-9e999", "-1"}) {

@@ -98,7 +98,8 @@ class FakeExecution final : public Execution {
 class FakeBatch final : public CompileBatch {
  public:
   FakeBatch(FakeState& state, std::vector<CompileRequest> requests) : state_(state), requests_(std::move(requests)) {}
-  std::optional<std::pair<std::size_t, CompileOutcome>> next() override {
+  using CompileBatch::next;
+  std::optional<std::pair<std::size_t, CompileOutcome>> next(const Stop&) override {
     if (requests_.empty()) return std::nullopt;
     const std::size_t index = requests_.size() - 1;  // last one first: any order is allowed
     auto binary = std::make_shared<FakeBinary>();
@@ -114,6 +115,7 @@ class FakeBatch final : public CompileBatch {
     }
     return std::pair(index, std::move(outcome));
   }
+  void wind_up() override { requests_.clear(); }
 
  private:
   FakeState& state_;

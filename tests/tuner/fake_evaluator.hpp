@@ -94,13 +94,15 @@ class FakeEvaluator final : public Evaluator {
    public:
     List(FakeEvaluator& owner, std::vector<Done> done, std::vector<double> ends)
         : owner_(owner), done_(std::move(done)), ends_(std::move(ends)) {}
-    std::optional<Done> next() override {
+    using Compilation::next;
+    std::optional<Done> next(const Stop&) override {
       if (done_.empty()) return std::nullopt;
       Done last = done_.back();
       done_.pop_back();
       owner_.now = std::max(owner_.now, ends_[done_.size()]);
       return last;
     }
+    void wind_up() override { done_.clear(); }
 
    private:
     FakeEvaluator& owner_;

@@ -13,7 +13,8 @@ class ReplayedCompilation final : public Compilation {
   ReplayedCompilation(std::vector<const RecordedOutcome*> outcomes, std::shared_ptr<double> now)
       : outcomes_(std::move(outcomes)), now_(std::move(now)) {}
 
-  std::optional<Done> next() override {
+  using Compilation::next;
+  std::optional<Done> next(const Stop&) override {
     if (position_ == outcomes_.size()) return std::nullopt;
     const RecordedOutcome& outcome = *outcomes_[position_];
     *now_ += outcome.compile_seconds;
@@ -23,6 +24,7 @@ class ReplayedCompilation final : public Compilation {
                 .seconds = outcome.compile_seconds,
                 .log = refused ? "error: " + (outcome.message.empty() ? "recorded" : outcome.message) : ""};
   }
+  void wind_up() override { position_ = outcomes_.size(); }
 
  private:
   std::vector<const RecordedOutcome*> outcomes_;

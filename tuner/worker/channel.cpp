@@ -49,10 +49,12 @@ Channel::~Channel() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Channel::Channel(Channel&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+Channel::Channel(Channel&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), inside_message_(other.inside_message_) {}
 
 Channel& Channel::operator=(Channel&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(inside_message_, other.inside_message_);
   return *this;
 }
 
@@ -94,10 +96,12 @@ nlohmann::json Channel::receive(const Patience& patience) {
       const ssize_t got = ::recv(descriptor_, to, bytes, MSG_DONTWAIT);
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (got <= 0) throw closed();
+      inside_message_ = true;
       to += got;
       bytes -= static_cast<std::size_t>(got);
     }
   };
+  inside_message_ = false;
   Header header;
   read(reinterpret_cast<char*>(&header), sizeof header);
   if (header.mark != kMark || header.bytes > kLongest)

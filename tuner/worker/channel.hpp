@@ -31,7 +31,7 @@ class ChannelError : public std::runtime_error {
 class Channel {
  public:
   /// Raised whenever a message changes its meaning.
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;
 
   /// How long to wait for a message: `seconds`, or for ever. `watch`, if any, is asked every few milliseconds while
   /// waiting; true ends it.
@@ -49,11 +49,14 @@ class Channel {
   /// Both throw ChannelError.
   void send(const nlohmann::json& message);
   [[nodiscard]] nlohmann::json receive(const Patience& patience);
+  /// Whether the message that receive() waited for last had begun to come.
+  [[nodiscard]] bool inside_message() const noexcept { return inside_message_; }
 
  private:
   void wait(short event, double until, const Patience& patience) const;
 
   int descriptor_ = -1;
+  bool inside_message_ = false;
 };
 
 }  // namespace heddle

@@ -14,10 +14,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -37,6 +40,44 @@ std::int64_t number_in(const char* file, std::string_view name = {}) {
     if (rest >> number) return number;
   }
   return std::numeric_limits<std::int64_t>::max();
+}
+
+constexpr std::chrono::seconds kDying{10};
+
+bool has_ended(pid_t process) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
+/// The session that a process is in; 0 if there is no such process any more.
+pid_t session_of(const std::string& process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name = text.rfind(')');  // the name before may hold anything
+  if (name == std::string::npos) return 0;
+  std::istringstream fields(text.substr(name + 1));
+  std::string state;
+  pid_t parent = 0, group = 0, session = 0;
+  return fields >> state >> parent >> group >> session && state != "Z" ? session : 0;
+}
+
+/// Kills all processes of a session, those too that are started meanwhile.
+void kill_session(pid_t session) {
+  constexpr int kMostTimes = 10;
+  bool found = true;
+  for (int times = 0; found && times < kMostTimes; ++times) {
+    found = false;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      if (name.find_first_not_of("0123456789") != std::string::npos || session_of(name) != session) continue;
+      const auto process = static_cast<pid_t>(std::stol(name));
+      if (process == session) continue;
+      found = true;
+      ::kill(process, SIGKILL);
+    }
+  }
 }
 
 }  // namespace
@@ -59,7 +100,11 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, complaints_, STDERR_FILENO);
-  const int error = ::posix_spawn(&id_, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const int error = ::posix_spawn(&id_, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   if (error != 0) {
@@ -88,18 +133,18 @@ ProcessEnd ChildProcess::end(double seconds_to_wait) {
   if (id_ < 0) return {};
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::duration<double>(seconds_to_wait);
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+  while (!has_ended(id_) && Clock::now() < until) pause();
+  // Its compilers end with it, but not what these have started. Nobody else gets its number before it was waited for.
+  ::kill(id_, SIGKILL);
+  kill_session(id_);
+  // What does not even end then (in a driver that does not answer) is left.
+  const auto gone = Clock::now() + kDying;
   int status = 0;
   pid_t ended = 0;
-  while ((ended = ::waitpid(id_, &status, WNOHANG)) == 0 && Clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  if (ended == 0) {
-    ::kill(id_, SIGKILL);
-    while ((ended = ::waitpid(id_, &status, 0)) < 0 && errno == EINTR) {
-    }
-  }
+  while ((ended = ::waitpid(id_, &status, WNOHANG)) == 0 && Clock::now() < gone) pause();
   id_ = -1;
-  if (ended < 0) return {};
+  if (ended <= 0) return {};
   return WIFSIGNALED(status) ? ProcessEnd{true, WTERMSIG(status)} : ProcessEnd{false, WEXITSTATUS(status)};
 }
 

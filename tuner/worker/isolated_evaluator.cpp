@@ -18,6 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kQuick = 20.0;  // seconds: nothing that runs a kernel
+constexpr double kSlice = 0.1;   // seconds that the worker waits for the compiler before it is asked again
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -124,22 +125,24 @@ class IsolatedEvaluator::RemoteCompilation final : public Compilation {
     }
   }
   ~RemoteCompilation() override {
-    try {  // what the compiler is at just now has to end before something is measured
-      if (running()) (void)owner_.worker_.ask({{"ask", "drop"}, {"number", number_}}, owner_.deadlines_.compiler);
+    try {  // the compiler has to end before something is measured
+      if (running()) (void)owner_.worker_.ask({{"ask", "drop"}, {"number", number_}}, kQuick);
     } catch (const std::exception&) {  // the next question starts a new process
     }
     finished();
   }
 
-  std::optional<Done> next() override {
-    while (!groups_.empty()) {
+  using Compilation::next;
+  std::optional<Done> next(const Stop& stop) override {
+    while (!groups_.empty() && (running() || !winding_up_)) {
       bool alone = true;
       try {
         owner_.worker_.ensure();
         if (!running()) submit();
         alone = owner_.compiling_ == 1;
-        const json answer = owner_.worker_.ask({{"ask", "next"}, {"number", number_}}, owner_.deadlines_.compiler);
+        const json answer = one_more(stop);
         if (!answer.contains("index")) {  // all that was asked for is done
+          if (winding_up_) break;
           groups_.pop_front();
           owner_.worker_.tell({{"forget", number_}});
           finished();
@@ -154,6 +157,7 @@ class IsolatedEvaluator::RemoteCompilation final : public Compilation {
                     .log = answer.at("log")};
       } catch (const WorkerLost& lost) {
         finished();
+        if (winding_up_) break;  // what was under way is gone
         if (lost.from_outside() || !alone || groups_.front().empty()) continue;
         if (groups_.front().size() == 1) {
           const std::size_t culprit = groups_.front().front();
@@ -169,7 +173,28 @@ class IsolatedEvaluator::RemoteCompilation final : public Compilation {
     return std::nullopt;
   }
 
+  void wind_up() override {
+    winding_up_ = true;
+    try {
+      if (running()) (void)owner_.worker_.ask({{"ask", "wind_up"}, {"number", number_}}, kQuick);
+    } catch (const WorkerLost&) {  // so has the compiler
+    }
+  }
+
  private:
+  /// Asks again and again, so that somebody who wants to stop is heard and the worker need not be killed for it.
+  json one_more(const Stop& stop) {
+    for (const double start = now();;) {
+      json answer = owner_.worker_.ask({{"ask", "next"}, {"number", number_}, {"seconds", kSlice}}, kSlice + kQuick);
+      if (!answer.contains("waiting")) return answer;
+      if (stop && stop()) throw Interrupted();
+      const double waited = now() - start;
+      if (waited < owner_.deadlines_.compiler) continue;
+      owner_.worker_.retire();
+      throw WorkerLost(Status::hang, fmt::format("did not end within {:.3g} s", waited), false);
+    }
+  }
+
   [[nodiscard]] bool running() const { return submitted_ && generation_ == owner_.worker_.generation(); }
 
   void submit() {
@@ -214,6 +239,7 @@ class IsolatedEvaluator::RemoteCompilation final : public Compilation {
   std::deque<std::vector<std::size_t>> groups_;  ///< what is not done; the first is under way
   std::vector<std::size_t> asked_;               ///< the first group as it was submitted
   bool submitted_ = false;
+  bool winding_up_ = false;
   std::int64_t number_ = 0;
   std::int64_t generation_ = 0;
 };

@@ -20,7 +20,7 @@ struct Deadlines {
   double factor = 50.0;
   double least = 2.0;       ///< seconds
   double first = 20.0;      ///< of a kind that has never been answered for this problem
-  double compiler = 300.0;  ///< until the compiler is done with one more configuration
+  double compiler = 300.0;  ///< until the compiler is done with one more configuration; it gives up itself before
 };
 
 /// What ends the worker becomes a DeviceFailure of the configuration that was in it, with its status: illegal_access,

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -35,20 +38,28 @@ json to_json(const Provenance& p) {
           {"host", p.host},     {"clocks", p.clocks},     {"date", p.date}};
 }
 
+/// Of what was asked, for a line.
+std::string excerpt(const json& value) {
+  const std::string all = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  return all.size() <= 60 ? all : all.substr(0, 57) + "...";
+}
+
 class Server {
  public:
   Server(Channel channel, const WorkerWorld& world) : channel_(std::move(channel)), world_(world) {}
 
+  /// Until the other side has closed the connection.
   void run() {
-    while (true) {
-      const json question = channel_.receive({});
-      if (question.contains("forget")) {
-        const std::int64_t number = question.at("forget");
-        runners_.erase(number);
-        compilations_.erase(number);
-        continue;  // nobody waits for an answer
+    try {
+      while (true) {
+        const json question = channel_.receive({});
+        const json said = answer(question);
+        if (!question.contains("forget")) channel_.send(said);  // nobody waits for that answer
       }
-      channel_.send(answer(question));
+    } catch (const ChannelError& error) {
+      const bool closed = error.reason() == ChannelError::Reason::closed;
+      if (closed && !channel_.inside_message()) return;
+      throw Error(ErrorKind::input, fmt::format("worker: {}{}", error.what(), closed ? " inside a message" : ""));
     }
   }
 
@@ -64,11 +75,15 @@ class Server {
 
   json answer(const json& question) {
     try {
+      if (question.contains("forget")) return forget(question.at("forget").get<std::int64_t>());
       return work(question.at("ask").get<std::string>(), question);
     } catch (const DeviceFailure& failure) {
       return {{"failure", text(failure.status())}, {"message", failure.what()}};
     } catch (const Error& error) {
       return {{"error", static_cast<int>(error.kind())}, {"message", error.what()}};
+    } catch (const json::exception&) {
+      return {{"error", static_cast<int>(ErrorKind::input)},
+              {"message", fmt::format("the worker was asked something that makes no sense: {}", excerpt(question))}};
     } catch (const std::bad_alloc&) {
       return {{"failure", text(Status::out_of_memory)}, {"message", "out of memory"}};
     } catch (const std::exception& error) {
@@ -76,44 +91,54 @@ class Server {
     }
   }
 
+  json forget(std::int64_t number) {
+    runners_.erase(number);
+    compilations_.erase(number);
+    return json::object();
+  }
+
   json work(const std::string& ask, const json& q) {
     if (ask == "open") return open(q.at("device"));
+    if (device_ == nullptr) throw Error(ErrorKind::input, fmt::format("the worker was asked to {} before open", ask));
     if (ask == "compile") {
       Family& family = family_of(q);
+      const Problem problem = problem_of(q, family);
       std::vector<Configuration> configurations;
       for (const json& text : q.at("configurations")) {
-        configurations.push_back(family.space.parse(text.get<std::string>()));
+        configurations.push_back(configuration_of(text, problem, family));
       }
-      compilations_[q.at("number")] = family.evaluator.compile(configurations, problem_of(q, family));
+      const std::int64_t number = q.at("number");
+      compilations_[number] = family.evaluator.compile(configurations, problem);
       return json::object();
     }
-    if (ask == "next") {
-      const auto done = compilations_.at(q.at("number"))->next();
-      if (!done) return json::object();
-      return {{"index", done->index},
-              {"compiled", done->compiled},
-              {"seconds", done->seconds},
-              {"log", done->log},
-              {"compiler_calls", device_->compiler_calls()}};
-    }
-    if (ask == "drop") {
-      compilations_.erase(q.at("number").get<std::int64_t>());
+    if (ask == "next") return next(q);
+    if (ask == "wind_up") {
+      known(compilations_, q).wind_up();
       return json::object();
     }
+    if (ask == "drop") return forget(q.at("number").get<std::int64_t>());
     if (ask == "prepare") {
       Family& family = family_of(q);
-      runners_[q.at("number")] = family.evaluator.prepare(configuration_of(q, family), problem_of(q, family),
-                                                          q.at("samples").get<std::int64_t>());
+      const Problem problem = problem_of(q, family);
+      const Configuration configuration = configuration_of(q.at("configuration"), problem, family);
+      const std::int64_t number = q.at("number"), samples = q.at("samples");
+      constexpr std::int64_t kMostSamples = 1 << 24;
+      if (samples < 1 || samples > kMostSamples) {
+        throw Error(ErrorKind::input, fmt::format("samples is {}, expected 1 to {}", samples, kMostSamples));
+      }
+      runners_[number] = family.evaluator.prepare(configuration, problem, samples);
       return json::object();
     }
-    if (ask == "time") return {{"time", runners_.at(q.at("number"))->time()}};
+    if (ask == "time") return {{"time", known(runners_, q).time()}};
     if (ask == "guards") {
-      runners_.at(q.at("number"))->check_guards();
+      known(runners_, q).check_guards();
       return json::object();
     }
     if (ask == "verify") {
       Family& family = family_of(q);
-      const Verdict verdict = family.evaluator.verify(configuration_of(q, family), problem_of(q, family));
+      const Problem problem = problem_of(q, family);
+      const Verdict verdict =
+          family.evaluator.verify(configuration_of(q.at("configuration"), problem, family), problem);
       return {{"status", text(verdict.status)}, {"worst_error", verdict.worst_error}, {"message", verdict.message}};
     }
     if (ask == "check") {
@@ -121,10 +146,38 @@ class Server {
       return json::object();
     }
     if (ask == "provenance") return to_json(family_of(q).evaluator.provenance());
-    throw Error(ErrorKind::bug, fmt::format("the worker was asked for '{}'", ask));
+    throw Error(ErrorKind::input, fmt::format("the worker was asked for {}", excerpt(ask)));
+  }
+
+  /// What the compiler is done with within the seconds asked for: it may take long, and somebody may want to stop.
+  json next(const json& q) {
+    using Clock = std::chrono::steady_clock;
+    constexpr double kMostSeconds = 60.0;
+    const std::chrono::duration<double> patience(std::clamp(q.at("seconds").get<double>(), 0.0, kMostSeconds));
+    try {
+      const auto until = Clock::now() + patience;
+      const auto done = known(compilations_, q).next([&] { return Clock::now() >= until; });
+      if (!done) return json::object();
+      return {{"index", done->index},
+              {"compiled", done->compiled},
+              {"seconds", done->seconds},
+              {"log", done->log},
+              {"compiler_calls", device_->compiler_calls()}};
+    } catch (const Interrupted&) {
+      return {{"waiting", true}};
+    }
+  }
+
+  template <class Thing>
+  static Thing& known(const std::map<std::int64_t, std::unique_ptr<Thing>>& things, const json& q) {
+    const std::int64_t number = q.at("number");
+    const auto found = things.find(number);
+    if (found == things.end()) throw Error(ErrorKind::input, fmt::format("the worker knows nothing of {}", number));
+    return *found->second;
   }
 
   json open(const std::string& label) {
+    if (device_ != nullptr) throw Error(ErrorKind::input, "the worker has a device open");
     device_ = world_.open(label);
     return {{"label", device_->label()},
             {"identity", device_->identity().text()},
@@ -141,8 +194,13 @@ class Server {
     return found->second;
   }
 
-  static Configuration configuration_of(const json& q, const Family& family) {
-    return family.space.parse(q.at("configuration").get<std::string>());
+  static Configuration configuration_of(const json& text, const Problem& problem, const Family& family) {
+    Configuration configuration = family.space.parse(text.get<std::string>());
+    if (const auto constraint = family.space.violated(configuration, problem)) {
+      throw Error(ErrorKind::input, fmt::format("configuration '{}' violates '{}' for {}", configuration.text(),
+                                                *constraint, problem.text()));
+    }
+    return configuration;
   }
   static Problem problem_of(const json& q, const Family& family) {
     return Problem::parse(q.at("problem").get<std::string>(), family.family.axes());
@@ -158,15 +216,17 @@ class Server {
 
 }  // namespace
 
-int serve(int descriptor, const WorkerWorld& world) {
-  become_worker();
-  try {
-    Server(Channel(descriptor), world).run();
-  } catch (const ChannelError& error) {
-    if (error.reason() == ChannelError::Reason::closed) return 0;
-    std::fputs(fmt::format("{}\n", error.what()).c_str(), stderr);
+void serve(int descriptor, const WorkerWorld& world) {
+  int type = 0;
+  socklen_t bytes = sizeof type;
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &bytes) != 0 || type != SOCK_STREAM) {
+    throw Error(ErrorKind::usage,
+                fmt::format("worker: descriptor {} is no socket; 'heddle tune' and 'heddle profiles verify' start this "
+                            "command, nobody else needs it",
+                            descriptor));
   }
-  return static_cast<int>(ErrorKind::bug);
+  become_worker();
+  Server(Channel(descriptor), world).run();
 }
 
 }  // namespace heddle

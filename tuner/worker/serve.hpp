@@ -17,7 +17,9 @@ struct WorkerWorld {
       [](const std::string& name) -> const KernelFamily& { return family(name); };
 };
 
-/// Answers on `descriptor` until the other side is gone. Returns the exit code.
-[[nodiscard]] int serve(int descriptor, const WorkerWorld& world = {});
+/// Answers on `descriptor` until the other side is gone. Throws Error(usage) if it is no socket, and Error(input) at
+/// the first message that is none, after which nothing can be understood any more. A question that makes no sense is
+/// answered with an error.
+void serve(int descriptor, const WorkerWorld& world = {});
 
 }  // namespace heddle

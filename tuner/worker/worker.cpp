@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "heddle/runtime/device/cpu/scratch_folder.hpp"
 #include "heddle/runtime/device/device.hpp"
 
 namespace heddle {
@@ -37,7 +38,7 @@ WorkerLost ended(const ProcessEnd& end, const std::string& last_words) {
 
 Worker::Worker(WorkerOptions options) : options_(std::move(options)) { ensure(); }
 
-Worker::~Worker() = default;
+Worker::~Worker() { retire(); }
 
 void Worker::ensure() {
   for (int attempts = 1; !channel_; ++attempts) {
@@ -73,17 +74,26 @@ void Worker::start() {
 }
 
 json Worker::ask(const json& question, double seconds) {
+  if (options_.stop && options_.stop()) throw Interrupted();
   ensure();
   return exchange(question, seconds);
 }
 
 json Worker::exchange(const json& question, double seconds) {
   json answer;
+  bool stopped = false;
+  const auto watch = [&] {
+    stopped = options_.stop && options_.stop();
+    return stopped || process_->resident_bytes() > memory_limit_;
+  };
   try {
     channel_->send(question);
-    answer =
-        channel_->receive({.seconds = seconds, .watch = [this] { return process_->resident_bytes() > memory_limit_; }});
+    answer = channel_->receive({.seconds = seconds, .watch = watch});
   } catch (const ChannelError& error) {
+    if (stopped) {
+      retire();
+      throw Interrupted();
+    }
     throw lost(error, seconds);
   }
   if (const auto failure = answer.find("failure"); failure != answer.end()) {
@@ -99,10 +109,9 @@ json Worker::exchange(const json& question, double seconds) {
 
 WorkerLost Worker::lost(const ChannelError& error, double seconds) {
   using Reason = ChannelError::Reason;
-  channel_.reset();
   const ProcessEnd end = process_->end(error.reason() == Reason::closed ? kDying : 0.0);
   const std::string last_words = process_->last_words();
-  process_.reset();
+  retire();
   switch (error.reason()) {
     case Reason::late:
       return {Status::hang, fmt::format("did not end within {:.3g} s", seconds), false};
@@ -125,7 +134,9 @@ void Worker::tell(const json& message) noexcept {
 
 void Worker::retire() noexcept {
   channel_.reset();
+  if (!process_) return;
   process_.reset();
+  remove_abandoned_folders();  // which it cannot do itself
 }
 
 }  // namespace heddle

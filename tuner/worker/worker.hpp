@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/kernels/stop.hpp"
 #include "heddle/profiles/measurement.hpp"
 #include "heddle/tuner/worker/channel.hpp"
 #include "heddle/tuner/worker/child_process.hpp"
@@ -35,11 +36,14 @@ struct WorkerOptions {
   std::string device;             ///< label, as open_device() takes it
   std::int64_t memory_bytes = 0;  ///< more in memory is out of memory; 0: nine tenths of what is left when it starts
   double start_seconds = 60.0;
+  Stop stop = {};  ///< ends every wait: the process is killed then
 };
 
 /// Holds one device in one process; several families may use it. From the thread that made it.
 class Worker {
  public:
+  // Whatever waits throws Interrupted as soon as WorkerOptions::stop says so.
+
   /// Starts the process, which opens the device. Throws Error(device).
   explicit Worker(WorkerOptions options);
   ~Worker();

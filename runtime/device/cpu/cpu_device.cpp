@@ -76,8 +76,9 @@ class CpuDevice final : public Device {
   std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) override {
     // The batch may outlive this object: it holds all it needs.
     const auto compile_program = [compiler = compiler_](const TemplateSource& source,
-                                                        const std::vector<std::string>& expressions) {
-      return compiler ? compiler->compile(source, expressions) : failed(no_compiler());
+                                                        const std::vector<std::string>& expressions,
+                                                        const std::stop_token& stop) {
+      return compiler ? compiler->compile(source, expressions, stop) : failed(no_compiler());
     };
     return start_batch(
         {.compile = compile_program,
@@ -87,8 +88,10 @@ class CpuDevice final : public Device {
              },
          .binary =
              [](std::vector<CompiledKernel> kernels) { return std::make_shared<const CpuBinary>(std::move(kernels)); },
-         .fingerprint = [compiler = compiler_,
-                         cache = cache_] { return compiler ? compiler->fingerprint(*cache) : std::string(); },
+         .fingerprint =
+             [compiler = compiler_, cache = cache_](const std::stop_token& stop) {
+               return compiler ? compiler->fingerprint(*cache, stop) : std::string();
+             },
          .program_size = kProgramSize,
          .threads = static_cast<unsigned>(std::max<std::int64_t>(identity_.units, 1))},
         cache_, requests);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -12,21 +13,19 @@ struct ProcessResult {
   std::string output;  ///< stdout and stderr together
 };
 
-/// Runs words[0], a path, with the other words as arguments, nothing on its standard input, and waits for it. `capture`
-/// is a file that it may overwrite. Throws Error(device) if the program cannot be started.
-[[nodiscard]] ProcessResult run_process(const std::vector<std::string>& words, const std::filesystem::path& capture);
-
-/// A new empty folder for this user alone, removed with all that is in it.
-class ScratchFolder {
- public:
-  ScratchFolder();  ///< throws Error(device)
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  std::filesystem::path path_;
+/// Where a program works, and how long it may.
+struct ProcessLimits {
+  double seconds = 10.0;      ///< then it is killed
+  std::stop_token stop = {};  ///< then as well
+  /// For its temporary files, so that nothing of a program that is killed stays behind; empty: those of this process.
+  std::filesystem::path temporary = {};
 };
+
+/// Runs words[0], a path, with the other words as arguments, nothing on its standard input, and waits for it. `capture`
+/// is a file that it may overwrite. The program has a process group of its own: where it is killed, so is all that it
+/// started. It is killed with the calling thread, too. Throws Error(device), which names the program, if it cannot be
+/// started or does not end in time, and Interrupted if it was stopped.
+[[nodiscard]] ProcessResult run_process(const std::vector<std::string>& words, const std::filesystem::path& capture,
+                                        const ProcessLimits& limits = {});
 
 }  // namespace heddle

@@ -13,11 +13,16 @@
 #include "heddle/kernels/error.hpp"
 #include "heddle/runtime/device/cpu/process.hpp"
 #include "heddle/runtime/device/cpu/processor.hpp"
+#include "heddle/runtime/device/cpu/scratch_folder.hpp"
 
 namespace heddle {
 namespace {
 
 namespace fs = std::filesystem;
+
+// A compiler says its version in milliseconds, and takes seconds for a program: far more means that it hangs.
+constexpr double kVersionSeconds = 5.0;
+constexpr double kCompileSeconds = 240.0;
 
 bool runs(const fs::path& file) { return ::access(file.c_str(), X_OK) == 0 && !fs::is_directory(file); }
 
@@ -61,7 +66,7 @@ std::optional<fs::path> SystemCompiler::find() {
   return {};
 }
 
-std::string SystemCompiler::version(CompileCache& cache) {
+std::string SystemCompiler::version(CompileCache& cache, const std::stop_token& stop) {
   const std::lock_guard lock(mutex_);
   if (!version_.empty()) return version_;
   std::error_code ignored;
@@ -71,7 +76,8 @@ std::string SystemCompiler::version(CompileCache& cache) {
   if (const auto entry = cache.find(key)) return version_ = entry->blob->bytes;
   const ScratchFolder folder;
   ++calls_;
-  const ProcessResult result = run_process({program_.string(), "--version"}, folder.path() / "log");
+  const ProcessResult result = run_process({program_.string(), "--version"}, folder.path() / "log",
+                                           {.seconds = kVersionSeconds, .stop = stop, .temporary = folder.path()});
   if (result.status != 0 || result.output.empty()) {
     throw Error(ErrorKind::device, fmt::format("{} --version failed", program_.string()));
   }
@@ -80,14 +86,15 @@ std::string SystemCompiler::version(CompileCache& cache) {
   return version_;
 }
 
-std::string SystemCompiler::fingerprint(CompileCache& cache) {
-  std::string text = version(cache) + '\n' + processor_features();
+std::string SystemCompiler::fingerprint(CompileCache& cache, const std::stop_token& stop) {
+  std::string text = version(cache, stop) + '\n' + processor_features();
   for (const std::string& option : dialect_.options) text += '\n' + option;
   for (const SourceFile& file : dialect_.files) text += '\n' + digest(file.text);
   return text + '\n' + dialect_.prologue + dialect_.function;
 }
 
-ProgramResult SystemCompiler::compile(const TemplateSource& source, const std::vector<std::string>& expressions) {
+ProgramResult SystemCompiler::compile(const TemplateSource& source, const std::vector<std::string>& expressions,
+                                      const std::stop_token& stop) {
   const ScratchFolder folder;
   for (const SourceFile& file : source.files()) write(folder.path() / file.name, file.text);
   for (const SourceFile& file : dialect_.files) write(folder.path() / file.name, file.text);
@@ -107,7 +114,8 @@ ProgramResult SystemCompiler::compile(const TemplateSource& source, const std::v
   words.push_back(fmt::format("-ffile-prefix-map={}/=", folder.path().string()));
   words.insert(words.end(), {"-I", folder.path().string(), unit.string(), "-o", object.string()});
   ++calls_;
-  ProcessResult process = run_process(words, folder.path() / "log");
+  ProcessResult process =
+      run_process(words, folder.path() / "log", {.seconds = kCompileSeconds, .stop = stop, .temporary = folder.path()});
   if (process.status == 0) {
     result.bytes = read(object);
     result.compiled = !result.bytes.empty();

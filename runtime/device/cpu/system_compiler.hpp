@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -36,12 +37,15 @@ class SystemCompiler {
   SystemCompiler(std::filesystem::path program, Dialect dialect)
       : program_(std::move(program)), dialect_(std::move(dialect)) {}
 
+  // All three throw Error(device) if the program cannot be started or does not end in time, and Interrupted.
+
   /// "g++ (Debian 12.2.0-14) 12.2.0": asked once, and kept in `cache` while the program's file stays the same.
-  [[nodiscard]] std::string version(CompileCache& cache);
+  [[nodiscard]] std::string version(CompileCache& cache, const std::stop_token& stop = {});
   /// Version, dialect, and what "native" means on this CPU.
-  [[nodiscard]] std::string fingerprint(CompileCache& cache);
+  [[nodiscard]] std::string fingerprint(CompileCache& cache, const std::stop_token& stop = {});
   /// One shared object that exports a function per expression.
-  [[nodiscard]] ProgramResult compile(const TemplateSource& source, const std::vector<std::string>& expressions);
+  [[nodiscard]] ProgramResult compile(const TemplateSource& source, const std::vector<std::string>& expressions,
+                                      const std::stop_token& stop = {});
   /// Processes started so far.
   [[nodiscard]] std::int64_t calls() const noexcept { return calls_; }
 

@@ -38,8 +38,9 @@ CudaCompiler::CudaCompiler(std::shared_ptr<const Nvrtc> nvrtc, const std::string
 
 std::unique_ptr<CompileBatch> CudaCompiler::compile(const std::vector<CompileRequest>& requests) const {
   ProgramCompiler compiler;
-  compiler.compile = [nvrtc = nvrtc_, calls = calls_, options = options_](const TemplateSource& source,
-                                                                          const std::vector<std::string>& expressions) {
+  compiler.compile = [nvrtc = nvrtc_, calls = calls_, options = options_](
+                         const TemplateSource& source, const std::vector<std::string>& expressions,
+                         const std::stop_token&) {  // NVRTC cannot be stopped
     ++*calls;
     return nvrtc->compile(source, expressions, options);
   };
@@ -47,7 +48,7 @@ std::unique_ptr<CompileBatch> CudaCompiler::compile(const std::vector<CompileReq
   compiler.binary = [](std::vector<CompiledKernel> kernels) {
     return std::make_shared<const CudaBinary>(std::move(kernels));
   };
-  compiler.fingerprint = [nvrtc = nvrtc_, options = options_] {
+  compiler.fingerprint = [nvrtc = nvrtc_, options = options_](const std::stop_token&) {
     std::string text = nvrtc->name();
     for (const std::string& option : options) text += ' ' + option;
     return text;

@@ -73,14 +73,15 @@ class EmulatorDevice final : public Device {
     // The batch may outlive this object: it holds all it needs.
     return start_batch(
         {.compile = [compiler = compiler_](
-                        const TemplateSource& source,
-                        const std::vector<std::string>& expressions) { return compiler->compile(source, expressions); },
+                        const TemplateSource& source, const std::vector<std::string>& expressions,
+                        const std::stop_token& stop) { return compiler->compile(source, expressions, stop); },
          .built_in = [](const std::string&) { return false; },
          .binary =
              [](std::vector<CompiledKernel> kernels) {
                return std::make_shared<const EmulatorBinary>(std::move(kernels));
              },
-         .fingerprint = [compiler = compiler_, cache = cache_] { return compiler->fingerprint(*cache); },
+         .fingerprint = [compiler = compiler_,
+                         cache = cache_](const std::stop_token& stop) { return compiler->fingerprint(*cache, stop); },
          .program_size = kProgramSize,
          .threads = std::max(1U, std::thread::hardware_concurrency())},
         cache_, requests);

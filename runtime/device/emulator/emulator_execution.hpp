@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/runtime/device/cpu/process.hpp"
+#include "heddle/runtime/device/cpu/scratch_folder.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/device/emulator/capability.hpp"
 #include "heddle/runtime/device/emulator/finding.hpp"

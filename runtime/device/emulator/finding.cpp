@@ -6,6 +6,7 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/runtime/device/cpu/process.hpp"
+#include "heddle/runtime/device/cpu/scratch_folder.hpp"
 #include "heddle/runtime/device/cpu/system_compiler.hpp"
 
 namespace heddle::emulator {

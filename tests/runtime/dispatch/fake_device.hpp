@@ -84,7 +84,8 @@ class FakeDevice final : public Device {
    public:
     Batch(FakeDevice& device, std::vector<CompileRequest> requests) : device_(device), requests_(std::move(requests)) {}
     /// Last first: callers must not rely on the order.
-    std::optional<std::pair<std::size_t, CompileOutcome>> next() override {
+    using CompileBatch::next;
+    std::optional<std::pair<std::size_t, CompileOutcome>> next(const Stop&) override {
       if (requests_.empty()) return std::nullopt;
       const CompileRequest request = requests_.back();
       requests_.pop_back();
@@ -98,6 +99,7 @@ class FakeDevice final : public Device {
       }
       return std::pair(requests_.size(), std::move(outcome));
     }
+    void wind_up() override { requests_.clear(); }
 
    private:
     FakeDevice& device_;

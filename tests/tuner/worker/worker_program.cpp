@@ -1,4 +1,5 @@
 // The worker process of the tests: it knows their families beside heddle's own, and a device whose compiler crashes.
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -48,5 +49,11 @@ int main() {
     if (label == "crashing compiler") return std::make_unique<CrashingCompiler>();
     return open_device(label);
   };
-  return serve(ChildProcess::kDescriptor, world);
+  try {
+    serve(ChildProcess::kDescriptor, world);
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return static_cast<int>(error.kind());
+  }
 }
