@@ -31,6 +31,9 @@ struct TuneOptions {
   TunerOptions tuner;
 };
 
+/// Runs that the tuner needs at least before one problem has a verified profile, with what verification takes.
+constexpr double kRunsOfOne = 25.0;
+
 /// A search without end would surprise; this covers the default problems of one GPU well.
 constexpr double default_seconds = 600.0;
 
@@ -54,6 +57,12 @@ class ResultPrinter {
     if (!headed_) head(result.named);
     headed_ = true;
     std::string line = fmt::format("{:<{}}", result.problem.text(), width_);
+    if (result.out_of_time) {
+      print(line + fmt::format("  not tuned: one run of the untuned default takes more than {}; a --budget from {} on "
+                               "may do\n",
+                               duration(*result.out_of_time), duration(kRunsOfOne * *result.out_of_time)));
+      return;
+    }
     if (!result.profile) {
       print(line + "  no configuration passed; 'heddle profiles show' tells how each one failed\n");
       return;
@@ -110,6 +119,7 @@ Json to_json(std::string_view family, const TuningResult& result) {
           {"between", result.between},
           {"change", result.change},
           {"interrupted", result.interrupted},
+          {"out_of_time", number_or_null(result.out_of_time)},
           {"kept", result.kept},
           {"profile", result.profile ? cli::to_json(*result.profile) : Json()},
           {"baseline", to_json(result.baseline)},
@@ -129,8 +139,12 @@ struct Summary {
   Effort effort;
   double log_gain = 0.0;
   std::size_t gains = 0;
+  bool tried_more = false;  ///< than the untuned default, for some problem
+  std::string compiler;
 
   void add(const TuningResult& result) {
+    tried_more = tried_more || result.evaluations() + result.recalled > 1;
+    if (result.profile) compiler = result.profile->provenance.compiler;
     if (result.profile) ++(result.between ? between : reached);
     evaluations += result.evaluations();
     recalled += result.recalled;
@@ -163,6 +177,23 @@ struct Summary {
     if (gains > 0) {
       text += fmt::format("against the untuned default: {}x on average (geometric mean)\n",
                           short_number(std::exp(log_gain / static_cast<double>(gains))));
+    }
+    return text;
+  }
+
+  /// What would let a search that was too short do more.
+  [[nodiscard]] std::string advice() const {
+    std::string text;
+    if (reached < problems) {
+      text +=
+          fmt::format("{} problems have no profile of this run; a larger budget may reach them\n", problems - reached);
+    }
+    if (!tried_more && effort.waiting > effort.total / 2) {
+      text += fmt::format(
+          "nothing but untuned defaults was tried: the compiler ({}) was not done with anything else; a longer "
+          "--budget "
+          "or another compiler (CXX) may help\n",
+          compiler.empty() ? "unknown" : compiler);
     }
     return text;
   }
@@ -293,6 +324,7 @@ int run(const TuneOptions& options) {
                             {"results", results}});
   } else {
     print(summary.text());
+    if (!stop.interrupted()) print(summary.advice());
     print(fmt::format("profiles: {}\n", store.file().string()));
   }
   if (!stop.interrupted()) return 0;

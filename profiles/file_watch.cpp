@@ -45,6 +45,8 @@ std::string_view text(Loss loss) {
       return "was overwritten";
     case Loss::damaged:
       return "was damaged";
+    case Loss::incomplete:
+      return "lost records";
   }
   return {};
 }

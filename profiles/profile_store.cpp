@@ -147,6 +147,7 @@ struct ProfileStore::Implementation {
   /// Reads back from the file what `run` has written.
   void confirm(const TuningRun& run) {
     if (!watch) return;
+    Loss found = Loss::damaged;
     try {
       SQLite::Database reader = open_for_reading(file, patience);
       SQLite::Statement row(reader,
@@ -156,14 +157,15 @@ struct ProfileStore::Implementation {
       bind_all(row, run.id);
       row.executeStep();
       const auto measured = std::ranges::count(written.measurements, run.id, &Measurement::run);
-      const bool whole = row.getColumn(0).getString() == "ok" && row.getColumn(1).getInt64() >= measured &&
-                         row.getColumn(2).getInt64() == 1;
-      if (whole) return;
+      if (row.getColumn(0).getString() == "ok") {
+        if (row.getColumn(1).getInt64() >= measured && row.getColumn(2).getInt64() == 1) return;
+        found = Loss::incomplete;
+      }
     } catch (const SQLite::Exception& exception) {
       if (!cannot_be_read(exception)) throw;
     } catch (const Error&) {  // it is no database of heddle any more
     }
-    rescue(loss().value_or(Loss::damaged), [] {});
+    rescue(loss().value_or(found), [] {});
   }
 
   void insert(const Measurement& m) {

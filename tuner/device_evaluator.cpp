@@ -32,7 +32,8 @@ class DeviceRunner final : public Runner {
     execution_->synchronize();
   }
 
-  double time() override {
+  using Runner::time;
+  double time(const Stop&) override {
     execution_->restore();
     execution_->synchronize();  // or the restoring would hide the latency of the first launch
     return execution_->time() * kMicroseconds / static_cast<double>(execution_->plan().samples);

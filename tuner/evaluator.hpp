@@ -21,8 +21,9 @@ class Runner {
  public:
   virtual ~Runner() = default;
   /// Microseconds per sample of one repetition, from the initial state, restored outside the clock. Throws
-  /// DeviceFailure.
-  [[nodiscard]] virtual double time() = 0;
+  /// DeviceFailure; Interrupted where a repetition can be given up and `stop` says so.
+  [[nodiscard]] virtual double time(const Stop& stop) = 0;
+  [[nodiscard]] double time() { return time({}); }
   /// Throws DeviceFailure(overrun) if something was written behind a buffer.
   virtual void check_guards() = 0;
 };

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kBatch = 8;
 // Who is this much faster than the bar is verified at once and becomes the bar; smaller steps do not pay for that.
 constexpr double kNewBar = 0.95;
+constexpr double kSlowRound = 0.5;  // seconds of a round of the finals
 
 /// Adds the time that a scope takes, on the clock of the search, to one part of an Effort.
 class Stopwatch {
@@ -300,7 +301,7 @@ Observation ProblemSearch::measure(std::size_t configuration, const Compilation:
   screened.measurement.compile_seconds = done.seconds;
   if (done.compiled) {
     const Stopwatch stopwatch(effort_.measuring, stop_);
-    if (samples_ == 0) samples_ = choose_samples(evaluator_, configurations_[configuration], problem_);
+    if (samples_ == 0) find_samples(configuration);
     screened.measurement.samples = samples_;
     // What is only there to be compared with may be far slower, and is not stopped.
     if (spared(configuration) && configurations_[configuration] != default_) {
@@ -320,6 +321,23 @@ Observation ProblemSearch::measure(std::size_t configuration, const Compilation:
   journal_.add(std::move(screened.measurement));
   check_device(observation.status);
   return observation;
+}
+
+double ProblemSearch::first_run_seconds(double left) {
+  constexpr double kPart = 0.25, kLeast = 5.0;
+  return std::max(kLeast, kPart * left);
+}
+
+void ProblemSearch::find_samples(std::size_t configuration) {
+  const auto left = stop_.seconds_left_of_whole();
+  const double seconds = first_run_seconds(left.value_or(0.0)), start = stop_.now();
+  const auto too_late = [&] { return left && stop_.now() - start > seconds; };
+  try {
+    samples_ = choose_samples(evaluator_, configurations_[configuration], problem_, too_late);
+  } catch (const Interrupted&) {
+    if (!stop_.interrupted()) out_of_time_ = seconds;
+    throw;
+  }
 }
 
 bool ProblemSearch::raises_bar(const Observation& observation) const {
@@ -405,8 +423,11 @@ void ProblemSearch::find_winner() {
           {.minimum_rounds = options_.minimum_repetitions,
            .maximum_rounds = options_.maximum_repetitions,
            .seed = options_.seed},
-          [this](int round) {
-            return stop_.interrupted() || (round >= 2 * options_.minimum_repetitions && stop_.reached());
+          [&, before = stop_.now()](int round) {
+            // Rounds that take seconds are not repeated beyond the budget.
+            const bool slow = round > 0 && (stop_.now() - before) / round > kSlowRound;
+            return stop_.interrupted() || (round >= 2 * options_.minimum_repetitions && stop_.reached()) ||
+                   (slow && stop_.over());
           });
     }
     for (const Finalist& finalist : finalists) {
@@ -574,6 +595,7 @@ TuningResult ProblemSearch::result() const {
   result.interrupted = !winner_ && stop_.interrupted();
   result.baseline = named_time("default", default_);
   for (const auto& [name, configuration] : named_) result.named.push_back(named_time(name, configuration));
+  result.out_of_time = out_of_time_;
   result.samples = samples_;
   result.valid = configurations_.size();
   std::map<std::size_t, Status> fates;

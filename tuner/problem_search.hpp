@@ -34,6 +34,10 @@ class ProblemSearch {
 
   [[nodiscard]] const std::vector<Configuration>& configurations() const noexcept { return configurations_; }
 
+  /// Seconds that the untuned default may take over its first run when so much is left of the budget: a problem for
+  /// which that is too little is left.
+  [[nodiscard]] static double first_run_seconds(double left);
+
   /// Starts to compile the default configuration, the named ones and those of `hints` that are valid, so that
   /// something else can be done meanwhile.
   void begin(const std::vector<Configuration>& hints);
@@ -49,6 +53,9 @@ class ProblemSearch {
   void decide();
   /// To be recorded together with the profile, all or nothing: finals half known cannot be continued.
   [[nodiscard]] std::vector<Measurement> conclusion() { return std::move(conclusion_); }
+
+  /// Whether the default was stopped in its first run, so that nothing more is tried.
+  [[nodiscard]] bool out_of_time() const noexcept { return out_of_time_.has_value(); }
 
   /// `profile` is the winner, `kept` is not set.
   [[nodiscard]] TuningResult result() const;
@@ -101,6 +108,7 @@ class ProblemSearch {
   [[nodiscard]] std::optional<Recollection> recall(std::size_t configuration);
   [[nodiscard]] Observation remember(std::size_t configuration, const Recollection& known);
   [[nodiscard]] Observation measure(std::size_t configuration, const Compilation::Done& done);
+  void find_samples(std::size_t configuration);
   void compile_finalists(const std::vector<Finalist>& finalists);
   bool recall_finals();
   [[nodiscard]] Measurement blank(const Configuration& configuration) const;
@@ -135,13 +143,14 @@ class ProblemSearch {
   Provenance provenance_;
   std::string source_hash_;
   std::int64_t samples_ = 0;
-  std::size_t recalled_ = 0;        ///< attempts that an earlier run had made
-  std::set<std::size_t> repeated_;  ///< attempts that an earlier visit had made, which counted them
-  std::deque<Batch> batches_;       ///< to be tried in this order
-  std::vector<std::size_t> later_;  ///< of the first ones, what is not being compiled yet
-  bool strategy_knows_ = false;     ///< what was tried before it was asked
-  double last_turn_ = 0.0;          ///< when it ended
-  std::set<std::size_t> compiled_;  ///< in this process
+  std::optional<double> out_of_time_;  ///< seconds after which the default was stopped in its first run
+  std::size_t recalled_ = 0;           ///< attempts that an earlier run had made
+  std::set<std::size_t> repeated_;     ///< attempts that an earlier visit had made, which counted them
+  std::deque<Batch> batches_;          ///< to be tried in this order
+  std::vector<std::size_t> later_;     ///< of the first ones, what is not being compiled yet
+  bool strategy_knows_ = false;        ///< what was tried before it was asked
+  double last_turn_ = 0.0;             ///< when it ended
+  std::set<std::size_t> compiled_;     ///< in this process
   std::vector<Measurement> conclusion_;
   std::map<std::size_t, Observation> attempts_;
   std::map<std::size_t, Verdict> verdicts_;

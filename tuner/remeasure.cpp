@@ -1,11 +1,13 @@
 #include "heddle/tuner/remeasure.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fmt/format.h"
 #include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
 #include "heddle/tuner/tuning_result.hpp"
 
@@ -26,7 +28,7 @@ std::vector<double> measure(Evaluator& evaluator, const Configuration& configura
 }
 
 /// Times and verifies; `times` stays empty if it failed.
-Verdict examine(Evaluator& evaluator, const Profile& profile, std::vector<double>& times) {
+Verdict examine(Evaluator& evaluator, const Profile& profile, std::int64_t samples, std::vector<double>& times) {
   const Problem& problem = profile.key.problem;
   const SearchSpace space = evaluator.family().space(evaluator.device());
   Configuration configuration;
@@ -43,7 +45,7 @@ Verdict examine(Evaluator& evaluator, const Profile& profile, std::vector<double
     return {.status = Status::compilation, .message = done ? first_complaint(done->log) : ""};
   try {
     Verdict verdict = evaluator.verify(configuration, problem);
-    if (verdict.status == Status::correct) times = measure(evaluator, configuration, problem, profile.samples);
+    if (verdict.status == Status::correct) times = measure(evaluator, configuration, problem, samples);
     return verdict;
   } catch (const DeviceFailure& failure) {
     return {.status = failure.status(), .message = failure.what()};
@@ -66,13 +68,13 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
   measurement.key = profile.key;
   measurement.source_hash = evaluator.family().source(evaluator.device().backend).hash();
   measurement.configuration = profile.configuration;
-  measurement.samples = profile.samples;
+  measurement.samples = std::min(profile.samples, kMostSamples);  // an imported one may name any number
   measurement.provenance = evaluator.provenance();
   measurement.provenance.strategy = "verify";
 
   Remeasured result{
       .verdict = {}, .before = profile.time, .profile = std::nullopt, .removed = false, .restored = false};
-  result.verdict = examine(evaluator, profile, measurement.times);
+  result.verdict = examine(evaluator, profile, measurement.samples, measurement.times);
   measurement.status = result.verdict.status;
   measurement.worst_error = result.verdict.worst_error;
   measurement.message = result.verdict.message;
@@ -82,6 +84,7 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
   if (correct) {
     Profile anew = profile;
     anew.source_hash = measurement.source_hash;
+    anew.samples = measurement.samples;
     anew.time = median(measurement.times);
     anew.spread = half_interquartile_range(measurement.times);
     anew.worst_error = measurement.worst_error;

@@ -12,9 +12,7 @@ namespace heddle {
 
 namespace {
 
-constexpr std::int64_t kPilotSamples = 32;
 constexpr std::int64_t kFewestSamples = 16;
-constexpr std::int64_t kMostSamples = 16384;
 constexpr std::int64_t kUsualSamples = 64;
 constexpr double kRepetition = 1500.0;  // microseconds: thousands of clock ticks, hundreds of launches
 
@@ -23,6 +21,13 @@ constexpr double kColdStart = 4.0;
 // One repetition may be disturbed; a second one as well is unlikely. Beyond this, it would take more than a
 // disturbance.
 constexpr double kDisturbed = 2.0;
+
+/// For a repetition of ordinary length at so many microseconds per sample.
+std::int64_t samples_for(double microseconds) {
+  const double wanted = std::clamp(kRepetition / std::max(microseconds, 1e-3), static_cast<double>(kFewestSamples),
+                                   static_cast<double>(kMostSamples));
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::ceil(wanted))));
+}
 
 double fastest(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
 
@@ -34,17 +39,18 @@ bool cannot_win(double cold, const std::vector<double>& times, double hopeless) 
 
 }  // namespace
 
-std::int64_t choose_samples(Evaluator& evaluator, const Configuration& configuration, const Problem& problem) {
+std::int64_t choose_samples(Evaluator& evaluator, const Configuration& configuration, const Problem& problem,
+                            const Stop& stop) {
   try {
     // What a run costs beside its samples hides how fast many of them are: looked at again with more of them.
     std::int64_t samples = kPilotSamples;
     while (true) {
       const auto runner = evaluator.prepare(configuration, problem, samples);
-      double fastest = runner->time();
+      double fastest = runner->time(samples == kPilotSamples ? stop : Stop());
+      // Where even a far faster run would need no more samples, one is enough: it may take seconds.
+      if (samples_for(fastest / kColdStart) <= samples) return samples_for(fastest);
       for (int repetition = 0; repetition < 2; ++repetition) fastest = std::min(fastest, runner->time());
-      const double wanted = std::clamp(kRepetition / std::max(fastest, 1e-3), static_cast<double>(kFewestSamples),
-                                       static_cast<double>(kMostSamples));
-      const auto next = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::ceil(wanted))));
+      const std::int64_t next = samples_for(fastest);
       if (next <= 2 * samples) return next;
       samples = next;
     }

@@ -9,10 +9,14 @@
 
 namespace heddle {
 
+/// Samples of the first run of a problem, and of the longest repetition.
+inline constexpr std::int64_t kPilotSamples = 32, kMostSamples = 16384;
+
 /// Consecutive samples per repetition, so that one takes long against the noise of clocks and launches: a power of two,
-/// found with a compiled configuration of ordinary speed. 64 if that one cannot run.
+/// found with a compiled configuration of ordinary speed. 64 if that one cannot run. Throws Interrupted if `stop` says
+/// so during the first run.
 [[nodiscard]] std::int64_t choose_samples(Evaluator& evaluator, const Configuration& configuration,
-                                          const Problem& problem);
+                                          const Problem& problem, const Stop& stop = {});
 
 struct ScreeningLimits {
   int repetitions = 3;

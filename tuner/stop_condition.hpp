@@ -47,6 +47,10 @@ class StopCondition {
   [[nodiscard]] double seconds_of_whole() const { return whole_ ? whole_->seconds_of_whole() : seconds_used(); }
   /// Never negative; nothing if there is no such limit.
   [[nodiscard]] std::optional<double> seconds_left() const;
+  /// Likewise of the condition that this is a part of, if it is.
+  [[nodiscard]] std::optional<double> seconds_left_of_whole() const {
+    return whole_ ? whole_->seconds_left_of_whole() : seconds_left();
+  }
   [[nodiscard]] std::optional<std::int64_t> evaluations_left() const;
 
   /// A condition over a fraction of the time that is left of this one, and of the evaluations. Its evaluations count

@@ -16,6 +16,7 @@
 #include "heddle/tuner/journal.hpp"
 #include "heddle/tuner/problem_search.hpp"
 #include "heddle/tuner/reporter.hpp"
+#include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/suggestions.hpp"
 
 namespace heddle {
@@ -28,6 +29,8 @@ constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is fo
 constexpr double kWorthVisit = 1.0;       // of what a visit took last: with less time left none is begun
 constexpr double kContends = 1.02;        // times the winner's cost, screened: may be faster than it
 constexpr std::size_t kContenders = 4;    // that a profile has to beat again when its environment has changed
+// A default that was stopped may have taken so many times as long.
+constexpr double kUnknownSlowness = 8.0;
 // Where one can be measured while others are compiled, as many searches go on at a time as there are threads that
 // compile: a batch takes as long as its slowest kernel, and while one waits for that, the threads work for others. More
 // than the most would only know less of each other's winners; even one thread should not wait while there is measuring.
@@ -115,8 +118,7 @@ class Run {
       conclude(next, measure_again(next, pass, slice));
     }
     const auto begin = [&](std::list<Lane>& lanes) {
-      if (next == agenda_.size() || (next > 0 && stop_.reached())) return false;
-      choose(next, lanes);
+      if (next == agenda_.size() || (next > 0 && stop_.reached()) || !choose(next, lanes)) return false;
       Lane& lane = lanes.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, lanes, next));
       lane.search.begin(first_at(lane));
       ++next;
@@ -173,15 +175,43 @@ class Run {
   }
 
   /// Brings the problem that is worth most, beside those in `lanes`, to place `i` of the agenda, among those without a
-  /// profile that are left.
-  void choose(std::size_t i, const std::list<Lane>& lanes) {
+  /// profile that are left. Returns false if the time is too short for any of them.
+  bool choose(std::size_t i, const std::list<Lane>& lanes) {
     const auto unknown = [](const Visit& visit) { return visit.search && !visit.profile; };
-    if (!unknown(agenda_[i])) return;
+    if (!unknown(agenda_[i])) return true;
     std::vector<Problem> left;
     for (std::size_t k = i; k < agenda_.size() && unknown(agenda_[k]); ++k) left.push_back(agenda_[k].problem);
+    left = within_time(std::move(left));
+    if (left.empty()) return false;
+    const Problem& best = left[coverage_.next(left, under_way(lanes))];
     const auto first = agenda_.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto chosen = first + static_cast<std::ptrdiff_t>(coverage_.next(left, under_way(lanes)));
+    const auto chosen = std::find_if(first, agenda_.end(), [&](const Visit& visit) { return visit.problem == best; });
     std::rotate(first, chosen, chosen + 1);
+    return true;
+  }
+
+  /// Once a problem was too large for the budget: those that can be expected to be small enough, or else the smallest,
+  /// unless that is too large for certain.
+  [[nodiscard]] std::vector<Problem> within_time(std::vector<Problem> problems) const {
+    const auto left = stop_.seconds_left_of_whole();
+    if (seconds_per_operation_ == 0.0 || !left) return problems;
+    const double allowed = ProblemSearch::first_run_seconds(*left);
+    const auto at_least = [&](const Problem& problem) { return seconds_per_operation_ * first_run(problem); };
+    const auto smallest = std::min_element(problems.begin(), problems.end(), [&](const Problem& a, const Problem& b) {
+      return first_run(a) < first_run(b);
+    });
+    if (at_least(*smallest) > allowed) return {};
+    const Problem last = *smallest;
+    std::erase_if(problems, [&](const Problem& problem) { return kUnknownSlowness * at_least(problem) > allowed; });
+    return problems.empty() ? std::vector<Problem>{last} : problems;
+  }
+
+  /// Operations of the untuned default's first run.
+  [[nodiscard]] double first_run(const Problem& problem) const {
+    const KernelFamily& family = evaluator_.family();
+    const Configuration untuned = family.default_configuration(evaluator_.device(), problem);
+    const Plan plan = family.plan(untuned, problem, evaluator_.device(), kPilotSamples);
+    return family.cost(problem).operations * static_cast<double>(plan.samples);
   }
 
   /// What the winners of other problems lose here.
@@ -332,6 +362,7 @@ class Run {
   bool advance(Lane& lane, std::size_t ahead) {
     if (lane.order) return lane.search.screen(*lane.order, *lane.screening, ahead, turn_);
     lane.search.screen_first();
+    if (lane.search.out_of_time()) return false;
     if (turn_ == 0.0) turn_ = lane.slice.seconds_used();  // until it is known, what the first ones took
     if (!lane.visit.search) return false;
     lane.screening = lane.slice.part(kScreeningShare, 1.0);
@@ -359,6 +390,9 @@ class Run {
 
     TuningResult result = search.result();
     learn(search, result);
+    if (result.out_of_time) {
+      seconds_per_operation_ = std::max(seconds_per_operation_, *result.out_of_time / first_run(result.problem));
+    }
     result.searched = visit.search;
     result.change = visit.change;
     if (result.profile) {
@@ -384,6 +418,8 @@ class Run {
   const std::size_t abreast_;  ///< searches at a time
   double turn_ = 0.0;          ///< seconds that a batch took last, in any search
   double round_trip_ = 0.0;    ///< seconds that a visit of a later round took last
+  /// At least, of an untuned default that was too slow for the budget; 0 while there was none.
+  double seconds_per_operation_ = 0.0;
   KnownProfiles known_;
   std::vector<Visit> agenda_;
   Reporter reporter_;

@@ -66,11 +66,13 @@ struct NamedTime {
 /// What came out for one problem.
 struct TuningResult {
   Problem problem;
-  bool searched = false;                    ///< false: a profile was verified again, with a few measurements
-  std::string change;                       ///< why: what has changed since it was made; empty if nothing
-  bool between = false;                     ///< a size between the problems that were asked for
-  bool interrupted = false;                 ///< somebody stopped it before a winner was verified
-  std::optional<Profile> profile;           ///< the verified winner; nothing if interrupted or if all failed
+  bool searched = false;           ///< false: a profile was verified again, with a few measurements
+  std::string change;              ///< why: what has changed since it was made; empty if nothing
+  bool between = false;            ///< a size between the problems that were asked for
+  bool interrupted = false;        ///< somebody stopped it before a winner was verified
+  std::optional<Profile> profile;  ///< the verified winner; nothing if interrupted or if all failed
+  /// The untuned default was stopped in its first run after so many seconds: the budget is too short for this problem.
+  std::optional<double> out_of_time;
   bool improved = false;                    ///< the winner of a problem visited later replaced the first one
   bool kept = false;                        ///< stored; false if the store had a better one that this run has not met
   NamedTime baseline;                       ///< the untuned default; name "default"

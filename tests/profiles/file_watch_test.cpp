@@ -146,6 +146,20 @@ TEST_CASE("a run ends with a look at what is in the file") {
   CHECK(ProfileStore(rescued(line), ProfileStore::Access::read).measurements().size() == 1);
 }
 
+TEST_CASE("a run whose measurements somebody deleted meanwhile says so") {
+  const Folder folder;
+  const fs::path file = folder / "p.sqlite";
+  ProfileStore store(file, kWrite);
+  const TuningRun run = store.begin_run("weave");
+  Measurement of_run = measurement();
+  of_run.run = run.id;
+  store.record(of_run);
+  SQLite::Database(file, SQLite::OPEN_READWRITE).exec("DELETE FROM measurements");
+  const std::string line = complaint([&] { store.end_run(run, true); });
+  CHECK(contains(line, "lost records"));
+  CHECK(ProfileStore(rescued(line), ProfileStore::Access::read).measurements().size() == 1);
+}
+
 TEST_CASE("nothing is lost where nothing was written") {
   const Folder folder;
   ProfileStore store(folder / "p", kWrite);

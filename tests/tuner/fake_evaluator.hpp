@@ -34,6 +34,9 @@ class FakeEvaluator final : public Evaluator {
   std::size_t threads = 4;
   double now = 0.0;  ///< virtual seconds, which compiling and running take
   double compile_seconds = 0.0, run_seconds = 0.0;
+  std::function<double(const Problem&)> more_run_seconds = [](const Problem&) { return 0.0; };
+  /// Asked at every call that may wait; may throw Interrupted, as an evaluator does when somebody asks to stop.
+  std::function<void()> waits = [] {};
   std::string driver = "fake", clocks;
   bool dead = false;
   bool dies_for_good = false;
@@ -45,6 +48,7 @@ class FakeEvaluator final : public Evaluator {
   const KernelFamily& family() const override { return family_; }
   const DeviceIdentity& device() const override { return identity_; }
   Provenance provenance() const override {
+    waits();
     return {.driver = driver,
             .compiler = "",
             .tool = "",
@@ -58,6 +62,7 @@ class FakeEvaluator final : public Evaluator {
   std::size_t compiler_threads() const override { return threads; }
 
   std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations, const Problem&) override {
+    waits();
     std::vector<Compilation::Done> done;
     std::vector<double> ends;
     for (std::size_t i = 0; i < configurations.size(); ++i) {
@@ -72,17 +77,20 @@ class FakeEvaluator final : public Evaluator {
     return std::make_unique<List>(*this, std::move(done), std::move(ends));
   }
   std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem, std::int64_t) override {
+    waits();
     ++prepared[configuration.text()];
     const Status status = fate(configuration);
     if (dead) throw DeviceFailure(Status::illegal_access, "dead");
     if (status == Status::launch) throw DeviceFailure(status, "cannot launch");
-    return std::make_unique<FakeRunner>(*this, cost(configuration, problem), status);
+    return std::make_unique<FakeRunner>(*this, cost(configuration, problem), status,
+                                        run_seconds + more_run_seconds(problem));
   }
   void check_device() override {
     if (dead && dies_for_good) throw Error(ErrorKind::device, "fake does not answer any more");
     dead = false;
   }
   Verdict verify(const Configuration& configuration, const Problem&) override {
+    waits();
     verified.push_back(configuration.text());
     const Status status = fate(configuration);
     if (status == Status::wrong_result) return {.status = status, .worst_error = 7.0, .message = "wrong"};
@@ -96,6 +104,7 @@ class FakeEvaluator final : public Evaluator {
         : owner_(owner), done_(std::move(done)), ends_(std::move(ends)) {}
     using Compilation::next;
     std::optional<Done> next(const Stop&) override {
+      owner_.waits();
       if (done_.empty()) return std::nullopt;
       Done last = done_.back();
       done_.pop_back();
@@ -112,10 +121,16 @@ class FakeEvaluator final : public Evaluator {
 
   class FakeRunner final : public Runner {
    public:
-    FakeRunner(FakeEvaluator& owner, double cost, Status status) : owner_(owner), cost_(cost), status_(status) {}
-    double time() override {
+    FakeRunner(FakeEvaluator& owner, double cost, Status status, double seconds)
+        : owner_(owner), cost_(cost), status_(status), seconds_(seconds) {}
+    using Runner::time;
+    double time(const Stop& stop) override {
+      owner_.waits();
       if (owner_.dead) throw DeviceFailure(Status::illegal_access, "dead");
-      owner_.now += owner_.run_seconds;
+      const double end = owner_.now + seconds_;
+      for (constexpr double kTick = 0.02; owner_.now < end; owner_.now = std::min(end, owner_.now + kTick)) {
+        if (stop && stop()) throw Interrupted();
+      }
       if (status_ == Status::illegal_access) {
         owner_.dead = true;
         throw DeviceFailure(status_, "bad address");
@@ -132,6 +147,7 @@ class FakeEvaluator final : public Evaluator {
     FakeEvaluator& owner_;
     double cost_;
     Status status_;
+    double seconds_;
   };
 
   const KernelFamily& family_;

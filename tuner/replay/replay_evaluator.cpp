@@ -36,7 +36,8 @@ class ReplayedRunner final : public Runner {
  public:
   ReplayedRunner(double microseconds, std::shared_ptr<double> now)
       : microseconds_(microseconds), now_(std::move(now)) {}
-  double time() override {
+  using Runner::time;
+  double time(const Stop&) override {
     *now_ += microseconds_ * 1e-6;
     return microseconds_;
   }

@@ -108,6 +108,7 @@ nlohmann::json Channel::receive(const Patience& patience) {
     throw ChannelError(Reason::garbled, "no message of this version");
   std::string body(header.bytes, '\0');
   read(body.data(), body.size());
+  inside_message_ = false;
   if (digest(body) != std::string_view(header.checksum.data(), kChecksum)) {
     throw ChannelError(Reason::garbled, "a message was damaged");
   }

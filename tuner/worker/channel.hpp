@@ -49,7 +49,7 @@ class Channel {
   /// Both throw ChannelError.
   void send(const nlohmann::json& message);
   [[nodiscard]] nlohmann::json receive(const Patience& patience);
-  /// Whether the message that receive() waited for last had begun to come.
+  /// Whether receive() ended when a part of a message had come.
   [[nodiscard]] bool inside_message() const noexcept { return inside_message_; }
 
  private:

@@ -44,6 +44,14 @@ std::int64_t number_in(const char* file, std::string_view name = {}) {
 
 constexpr std::chrono::seconds kDying{10};
 
+/// The same file as another descriptor, out of the way of those that the process will have: giving it one of them would
+/// close the other.
+int moved_up(int descriptor) {
+  const int up = ::fcntl(descriptor, F_DUPFD_CLOEXEC, ChildProcess::kDescriptor + 1);
+  if (descriptor >= 0) ::close(descriptor);
+  return up;
+}
+
 bool has_ended(pid_t process) {
   siginfo_t info{};
   return ::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
@@ -84,13 +92,14 @@ void kill_session(pid_t session) {
 
 ChildProcess::ChildProcess(const std::vector<std::string>& words) {
   std::array<int, 2> ends{-1, -1};
-  complaints_ = ::memfd_create("heddle-worker", MFD_CLOEXEC);
+  complaints_ = moved_up(::memfd_create("heddle-worker", MFD_CLOEXEC));
   if (complaints_ < 0 || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     const std::string why = std::strerror(errno);
     if (complaints_ >= 0) ::close(complaints_);
     throw Error(ErrorKind::device, fmt::format("cannot start {}: {}", words[0], why));
   }
   socket_ = ends[0];
+  ends[1] = moved_up(ends[1]);
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

@@ -20,6 +20,10 @@ using nlohmann::json;
 constexpr double kQuick = 20.0;  // seconds: nothing that runs a kernel
 constexpr double kSlice = 0.1;   // seconds that the worker waits for the compiler before it is asked again
 
+// The slowest device that anybody tunes: what is first run there has this much time.
+constexpr double kOperationsPerSecond = 1e8;
+constexpr double kBytesPerSecond = 5e7;
+
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
@@ -45,16 +49,23 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
  public:
   RemoteRunner(IsolatedEvaluator& owner, const Configuration& configuration, Problem problem, std::int64_t samples)
       : owner_(owner), configuration_(configuration.text()), problem_(std::move(problem)), samples_(samples) {
+    if (!owner_.usual_.contains({Work::time, problem_.text()})) {
+      const KernelFamily& family = owner.family();
+      const Plan plan = family.plan(configuration, problem_, owner.device(), samples);
+      operations_ = family.cost(problem_).operations * static_cast<double>(plan.samples);
+      for (const Buffer& buffer : plan.buffers) bytes_ += static_cast<double>(buffer.bytes);
+    }
     owner_.attempt([this] { ready(); });
   }
   ~RemoteRunner() override {
     if (generation_ == owner_.worker_.generation()) owner_.worker_.tell({{"forget", number_}});
   }
 
-  double time() override {
-    return owner_.attempt([this] {
-      if (ready()) (void)run();  // as warm as the one that was lost
-      return run();
+  using Runner::time;
+  double time(const Stop& stop) override {
+    return owner_.attempt([&] {
+      if (ready()) (void)run(stop);  // as warm as the one that was lost
+      return run(stop);
     });
   }
 
@@ -86,17 +97,18 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
                       {"configuration", configuration_},
                       {"problem", problem_.text()},
                       {"samples", samples_}},
-                     std::max(kQuick, owner_.deadline(Work::prepare, problem_, 1.0)));
+                     std::max(kQuick, owner_.deadline(Work::prepare, problem_, 1.0, bytes_ / kBytesPerSecond)));
     owner_.took(Work::prepare, problem_, now() - start);
     generation_ = worker.generation();
     return true;
   }
 
-  double run() {
+  double run(const Stop& stop) {
     const auto amount = static_cast<double>(samples_);
+    const double first = std::max(owner_.deadlines_.first, operations_ / kOperationsPerSecond);
     const double start = now();
-    const json answer =
-        owner_.worker_.ask({{"ask", "time"}, {"number", number_}}, owner_.deadline(Work::time, problem_, amount));
+    const json answer = owner_.worker_.ask({{"ask", "time"}, {"number", number_}},
+                                           owner_.deadline(Work::time, problem_, amount, first), stop);
     owner_.took(Work::time, problem_, (now() - start) / amount);
     return answer.at("time").get<double>();
   }
@@ -105,6 +117,7 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
   std::string configuration_;
   Problem problem_;
   std::int64_t samples_;
+  double operations_ = 0.0, bytes_ = 0.0;  ///< of a run, where it is the first for its problem
   std::int64_t number_ = 0;
   std::int64_t generation_ = 0;
 };
@@ -253,9 +266,9 @@ IsolatedEvaluator::IsolatedEvaluator(Worker& worker, const KernelFamily& family,
   }
 }
 
-double IsolatedEvaluator::deadline(Work work, const Problem& problem, double amount) const {
+double IsolatedEvaluator::deadline(Work work, const Problem& problem, double amount, double first) const {
   const auto usual = usual_.find({work, problem.text()});
-  if (usual == usual_.end()) return deadlines_.first;
+  if (usual == usual_.end()) return first;
   return std::max(deadlines_.least, deadlines_.factor * usual->second * amount);
 }
 
@@ -319,7 +332,7 @@ Verdict IsolatedEvaluator::verify(const Configuration& configuration, const Prob
                                   {"seed", seed_},
                                   {"configuration", configuration.text()},
                                   {"problem", problem.text()}},
-                                 deadline(Work::verify, problem, 1.0));
+                                 deadline(Work::verify, problem, 1.0, deadlines_.verify));
       took(Work::verify, problem, now() - start);
       return verdict;
     });

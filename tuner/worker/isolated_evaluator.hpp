@@ -19,7 +19,8 @@ namespace heddle {
 struct Deadlines {
   double factor = 50.0;
   double least = 2.0;       ///< seconds
-  double first = 20.0;      ///< of a kind that has never been answered for this problem
+  double first = 20.0;      ///< of a run that is the first for its problem, but more where there is much to do
+  double verify = 300.0;    ///< of a first verification, of which the reference takes the most
   double compiler = 300.0;  ///< until the compiler is done with one more configuration; it gives up itself before
 };
 
@@ -54,7 +55,8 @@ class IsolatedEvaluator final : public Evaluator {
   /// Asks by `ask`, which is called again, in a new process, if the worker may have been lost to something else.
   template <class Ask>
   auto attempt(Ask ask) const;
-  [[nodiscard]] double deadline(Work work, const Problem& problem, double amount) const;
+  /// `first`: as long as nothing is known.
+  [[nodiscard]] double deadline(Work work, const Problem& problem, double amount, double first) const;
   void took(Work work, const Problem& problem, double seconds_per_amount);
   void overran();
 

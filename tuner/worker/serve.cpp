@@ -75,7 +75,7 @@ class Server {
 
   json answer(const json& question) {
     try {
-      if (question.contains("forget")) return forget(question.at("forget").get<std::int64_t>());
+      if (question.contains("forget")) return forget(integer(question, "forget"));
       return work(question.at("ask").get<std::string>(), question);
     } catch (const DeviceFailure& failure) {
       return {{"failure", text(failure.status())}, {"message", failure.what()}};
@@ -107,7 +107,7 @@ class Server {
       for (const json& text : q.at("configurations")) {
         configurations.push_back(configuration_of(text, problem, family));
       }
-      const std::int64_t number = q.at("number");
+      const std::int64_t number = integer(q, "number");
       compilations_[number] = family.evaluator.compile(configurations, problem);
       return json::object();
     }
@@ -116,13 +116,13 @@ class Server {
       known(compilations_, q).wind_up();
       return json::object();
     }
-    if (ask == "drop") return forget(q.at("number").get<std::int64_t>());
+    if (ask == "drop") return forget(integer(q, "number"));
     if (ask == "prepare") {
       Family& family = family_of(q);
       const Problem problem = problem_of(q, family);
       const Configuration configuration = configuration_of(q.at("configuration"), problem, family);
-      const std::int64_t number = q.at("number"), samples = q.at("samples");
-      constexpr std::int64_t kMostSamples = 1 << 24;
+      const std::int64_t number = integer(q, "number"), samples = integer(q, "samples");
+      constexpr std::int64_t kMostSamples = 1 << 20;  // as many as a profile may have
       if (samples < 1 || samples > kMostSamples) {
         throw Error(ErrorKind::input, fmt::format("samples is {}, expected 1 to {}", samples, kMostSamples));
       }
@@ -168,9 +168,19 @@ class Server {
     }
   }
 
+  /// A conversion would take any number for one.
+  static std::int64_t integer(const json& q, const char* name) {
+    const json& value = q.at(name);
+    const bool large = value.is_number_unsigned() && value.get<std::uint64_t>() >> 63U != 0;
+    if (!value.is_number_integer() || large) {
+      throw Error(ErrorKind::input, fmt::format("{} is {}, expected an integer", name, excerpt(value)));
+    }
+    return value.get<std::int64_t>();
+  }
+
   template <class Thing>
   static Thing& known(const std::map<std::int64_t, std::unique_ptr<Thing>>& things, const json& q) {
-    const std::int64_t number = q.at("number");
+    const std::int64_t number = integer(q, "number");
     const auto found = things.find(number);
     if (found == things.end()) throw Error(ErrorKind::input, fmt::format("the worker knows nothing of {}", number));
     return *found->second;

@@ -58,7 +58,6 @@ void Worker::start() {
   memory_limit_ = options_.memory_bytes > 0 ? options_.memory_bytes : left - left / 10;
   process_ = std::make_unique<ChildProcess>(options_.command);
   channel_.emplace(process_->take_socket());
-  ++generation_;
   calls_before_ += std::exchange(calls_, 0);
   json device;
   try {
@@ -73,17 +72,17 @@ void Worker::start() {
   shares_processor_ = device.at("shares_processor");
 }
 
-json Worker::ask(const json& question, double seconds) {
+json Worker::ask(const json& question, double seconds, const Stop& stop) {
   if (options_.stop && options_.stop()) throw Interrupted();
   ensure();
-  return exchange(question, seconds);
+  return exchange(question, seconds, stop);
 }
 
-json Worker::exchange(const json& question, double seconds) {
+json Worker::exchange(const json& question, double seconds, const Stop& stop) {
   json answer;
   bool stopped = false;
   const auto watch = [&] {
-    stopped = options_.stop && options_.stop();
+    stopped = (options_.stop && options_.stop()) || (stop && stop());
     return stopped || process_->resident_bytes() > memory_limit_;
   };
   try {
@@ -136,6 +135,7 @@ void Worker::retire() noexcept {
   channel_.reset();
   if (!process_) return;
   process_.reset();
+  ++generation_;
   remove_abandoned_folders();  // which it cannot do itself
 }
 

@@ -58,12 +58,13 @@ class Worker {
   /// How often a compiler was called, as far as the processes told before they were lost.
   [[nodiscard]] std::int64_t compiler_calls() const noexcept { return calls_before_ + calls_; }
 
-  /// Which process answers: grows by one with every new one. What was asked of an earlier one is gone.
+  /// Which process answers: grows by one with every one that ends. What was asked of an earlier one is gone.
   [[nodiscard]] std::int64_t generation() const noexcept { return generation_; }
   [[nodiscard]] pid_t process() const noexcept { return process_ ? process_->id() : -1; }
 
-  /// One question and its answer. Throws WorkerLost; DeviceFailure and Error as the worker threw them.
-  nlohmann::json ask(const nlohmann::json& question, double seconds);
+  /// One question and its answer. Throws WorkerLost; DeviceFailure and Error as the worker threw them; Interrupted,
+  /// too, if `stop` says so.
+  nlohmann::json ask(const nlohmann::json& question, double seconds, const Stop& stop = {});
   /// Without an answer; a lost worker shows at the next question.
   void tell(const nlohmann::json& message) noexcept;
   /// The next question starts a new process.
@@ -75,7 +76,7 @@ class Worker {
 
  private:
   void start();
-  nlohmann::json exchange(const nlohmann::json& question, double seconds);
+  nlohmann::json exchange(const nlohmann::json& question, double seconds, const Stop& stop = {});
   [[nodiscard]] WorkerLost lost(const ChannelError& error, double seconds);
 
   WorkerOptions options_;
@@ -85,7 +86,7 @@ class Worker {
   std::unique_ptr<ChildProcess> process_;
   std::optional<Channel> channel_;
   std::int64_t memory_limit_ = 0;
-  std::int64_t generation_ = 0;
+  std::int64_t generation_ = 1;
   std::int64_t numbers_ = 0;
   std::int64_t calls_before_ = 0;  ///< of earlier processes
   std::int64_t calls_ = 0;
