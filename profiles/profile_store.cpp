@@ -60,7 +60,10 @@ struct ProfileStore::Implementation {
       throw explained(exception, file, patience);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;
-      throw Error(ErrorKind::profiles, fmt::format("profile database {}: damaged: {}", file.string(), error.what()));
+      std::string line = error.what();  // which may quote anything that is in a row
+      std::ranges::replace_if(
+          line, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+      throw Error(ErrorKind::profiles, fmt::format("profile database {}: damaged: {}", file.string(), line));
     }
   }
 

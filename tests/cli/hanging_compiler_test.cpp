@@ -121,7 +121,9 @@ TEST_CASE("Ctrl-C is heard while a compiler hangs, and nothing of it is left") {
 TEST_CASE("Ctrl-C is heard while training waits for a compiler") {
   const Workplace place;
   const std::string file = place.path("p.sqlite").string();
-  const Outcome tuned = place.run(tune(file, "5s"));
+  std::vector<std::string> some = tune(file, "10m");
+  some.insert(some.end(), {"--evaluations", "6"});
+  const Outcome tuned = place.run(some);
   REQUIRE(tuned.code == 0);
   const std::string untuned = json::parse(tuned.out)["results"][0]["baseline"]["configuration"];
   {  // the untuned default is built in: any other has to be compiled
