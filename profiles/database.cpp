@@ -82,8 +82,11 @@ SQLite::Database in_memory() {
   return database;
 }
 
-/// A file may come from anybody: what it holds is data, and a page is looked at before it is believed.
+/// A file may come from anybody: what it holds is data, a page is looked at before it is believed, and no row takes more
+/// memory than any of ours could need.
 void harden(SQLite::Database& database) {
+  constexpr int kLongestRow = 1 << 24;
+  sqlite3_limit(database.getHandle(), SQLITE_LIMIT_LENGTH, kLongestRow);
   sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
 }
@@ -258,6 +261,8 @@ Error explained(const SQLite::Exception& exception, const fs::path& file, Patien
       return error(file, "the disk is full; nothing of this was written");
     case SQLITE_IOERR:
       return error(file, fmt::format("cannot be read or written: {}", exception.what()));
+    case SQLITE_TOOBIG:
+      return error(file, "damaged: a row is too long");
     case SQLITE_CANTOPEN:
       return error(file, "cannot be opened, expected a file that may be read and written");
     default:

@@ -71,7 +71,7 @@ class CompileBatch {
  public:
   virtual ~CompileBatch() = default;
   /// The next request that is done, in any order, as its index and outcome; waits. Nothing after the last. Throws
-  /// Interrupted as soon as `stop` says so, and can be called again then; Error(device) if the compiler does not work.
+  /// Interrupted as soon as `stop` says so, and can be called again then.
   [[nodiscard]] virtual std::optional<std::pair<std::size_t, CompileOutcome>> next(const Stop& stop) = 0;
   [[nodiscard]] std::optional<std::pair<std::size_t, CompileOutcome>> next() { return next({}); }
   /// Starts nothing more: next() delivers what is under way, and nothing of the rest.

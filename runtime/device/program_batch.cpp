@@ -65,7 +65,7 @@ class ProgramBatch final : public CompileBatch {
   using CompileBatch::next;
   std::optional<std::pair<std::size_t, CompileOutcome>> next(const Stop& stop) override {
     std::unique_lock lock(mutex_);
-    const auto settled = [this] { return !done_.empty() || failure_ || unfinished_ == 0; };
+    const auto settled = [this] { return !done_.empty() || unfinished_ == 0; };
     while (!settled()) {
       if (!stop) {
         changed_.wait(lock, settled);
@@ -75,7 +75,6 @@ class ProgramBatch final : public CompileBatch {
         lock.lock();
       }
     }
-    if (failure_) std::rethrow_exception(failure_);
     if (done_.empty()) return {};
     const std::size_t request = done_.front();
     done_.pop_front();
@@ -125,9 +124,8 @@ class ProgramBatch final : public CompileBatch {
   }
 
   /// Delivers what is in the cache; returns the rest.
-  Program look_up(const std::vector<Unit*>& units) {
+  Program look_up(const std::vector<Unit*>& units, const std::string& fingerprint) {
     Program missing;
-    const std::string fingerprint = compiler_.fingerprint(stop_.get_token());
     for (Unit* const unit : units) {
       unit->key = digest(fmt::format("{}\n{}\n{}\n{}", unit->source->main().name, unit->source->hash(),
                                      unit->expression, fingerprint));
@@ -144,16 +142,16 @@ class ProgramBatch final : public CompileBatch {
   /// the batch is made: to know what is in the cache, the compiler has to be asked for its version.
   void begin(const std::vector<Unit*>& units) {
     std::deque<Program> programs;
-    std::exception_ptr failure;
+    std::optional<std::string> fingerprint;
     try {
-      programs = divide(look_up(units));
-    } catch (...) {
-      failure = std::current_exception();
+      fingerprint = compiler_.fingerprint(stop_.get_token());
+    } catch (const std::exception& error) {  // it does not even say its version
+      for (const Unit* const unit : units) fail(*unit, error.what(), 0.0);
     }
+    if (fingerprint) programs = divide(look_up(units, *fingerprint));
     const std::size_t threads = std::min<std::size_t>(compiler_.threads, programs.size());
     {
       const std::lock_guard lock(mutex_);
-      failure_ = failure;
       if (!winding_up_) {
         unfinished_ += programs.size();
         programs_ = std::move(programs);
@@ -293,7 +291,6 @@ class ProgramBatch final : public CompileBatch {
   std::deque<Program> programs_;
   std::size_t unfinished_ = 0;  // programs waiting or under way, and begin()
   std::deque<std::size_t> done_;
-  std::exception_ptr failure_;  // of begin()
   bool winding_up_ = false;
 
   std::stop_source stop_;

@@ -37,8 +37,8 @@ struct ProgramCompiler {
       compile;
   std::function<bool(const std::string& expression)> built_in;
   std::function<std::shared_ptr<const Binary>(std::vector<CompiledKernel> kernels)> binary;
-  /// Everything but the source that decides what the compiler makes. Asked once, if something is not built in. What it
-  /// throws is thrown by CompileBatch::next().
+  /// Everything but the source that decides what the compiler makes. Asked once, if something is not built in. Where it
+  /// throws, nothing compiles.
   std::function<std::string(const std::stop_token& stop)> fingerprint;
   std::size_t program_size = 1;  ///< kernels in one program, at most
   unsigned threads = 1;          ///< programs at a time

@@ -115,7 +115,7 @@ Model model_for(const Dataset& learn, const OptionValues& options, std::string t
 void sign(Model& model, const OptionValues& options, const Device& device, const Dataset& learn) {
   model.training.seed = static_cast<std::uint64_t>(options.integer("seed"));
   for (const Option& option : options.declared()) model.training.options[option.name] = options.word(option.name);
-  model.provenance = {{"tool", device.provenance().tool},
+  model.provenance = {{"tool", host_provenance().tool},
                       {"device", fmt::format("{} ({})", device.label(), device.identity().name)},
                       {"date", utc_now()},
                       {"data", learn.source}};

@@ -86,6 +86,9 @@ TEST_CASE("a compiler that does not even say its version is named") {
   fs::permissions(compiler, fs::perms::owner_all);
   const Variable variable("CXX", compiler);
   check_refused(place.run(tune(place.path("p.sqlite").string(), "10m")), 4, {compiler, "did not end within 5 s"});
+  // Training needs none.
+  const std::string data = place.write("data.csv", table(200, 3, 2, 1));
+  CHECK(place.run({"train", data, "--device", "cpu", "--epochs", "1", "--model", place.path("m").string()}).code == 0);
 }
 
 TEST_CASE("a compiler that hangs does not keep a search beyond its budget") {

@@ -69,6 +69,7 @@ TEST_CASE("texts that no heddle writes are damage") {
     CHECK(contains(after(fmt::format("UPDATE measurements SET problem = '{}'", problem)), "damaged: problem '"));
   }
   CHECK(contains(after("UPDATE devices SET identity = 'loom'"), "damaged: device 'loom'"));
+  CHECK(contains(after("UPDATE measurements SET message = hex(zeroblob(10000000))"), "damaged: a row is too long"));
 }
 
 TEST_CASE("a record whose sizes are not those of its family is passed over, and said to be") {
