@@ -1,6 +1,7 @@
 #include "heddle/cli/data_options.hpp"
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 
 namespace heddle::cli {
 
@@ -16,7 +17,7 @@ void add_data_options(Command& command, DataArguments& arguments) {
 void add_task(Command& command, DataArguments& arguments) {
   const auto read = [&arguments](const std::string& word) {
     if (word != "classify" && word != "regress") {
-      throw Error(ErrorKind::usage, "option --task: found '" + word + "', expected classify or regress");
+      throw Error(ErrorKind::usage, "option --task: found " + in_quotes(word) + ", expected classify or regress");
     }
     arguments.task = word == "regress" ? Task::regress : Task::classify;
   };

@@ -124,7 +124,9 @@ int run(const PredictOptions& options) {
   if (quality && !classify) summary += fmt::format(", RMSE {:.5g}", *quality);
   summary += fmt::format(", {} us per row on {}", short_number(per_row), device->label());
   if (options.output.empty()) {
-    print(predictions.table());
+    // A terminal shows the words of the classes; anything else gets them as they are.
+    const std::string table = predictions.table();
+    output_is_terminal() ? print(table) : print_bytes(table);
     flush_output();
     if (!options.common.quiet) note(summary);
   } else {

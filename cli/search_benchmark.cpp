@@ -153,6 +153,7 @@ int run(const BenchmarkOptions& options) {
     }
   }
   catch_interrupts();
+  const LeaveInTime leave([] { return exit_interrupted; });
   SearchBenchmark benchmark = options.benchmark;
   benchmark.threads = std::max(1U, std::thread::hardware_concurrency());
   benchmark.interrupted = interrupted;

@@ -1,11 +1,13 @@
 #include "heddle/runtime/data/scaling.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 
 namespace heddle {
 namespace {
@@ -52,7 +54,7 @@ Scale parse_scale(std::string_view word) {
   for (const Scale scale : {Scale::none, Scale::minmax, Scale::zscore}) {
     if (text(scale) == word) return scale;
   }
-  throw Error(ErrorKind::usage, "--scale: found '" + std::string(word) + "', expected none, minmax or zscore");
+  throw Error(ErrorKind::usage, "--scale: found " + in_quotes(word) + ", expected none, minmax or zscore");
 }
 
 Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t columns) {
@@ -78,26 +80,36 @@ Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t colu
   return scaling;
 }
 
+std::optional<std::size_t> Scaling::first_beyond(std::span<const float> values, double largest) const {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t j = i % offset.size();
+    if (!(std::abs((values[i] - offset[j]) * factor[j]) <= largest)) return i;
+  }
+  return std::nullopt;
+}
+
 std::vector<float> Scaling::apply(std::span<const float> values) const {
+  if (const auto beyond = first_beyond(values, std::numeric_limits<float>::max())) {
+    throw Error(ErrorKind::input,
+                fmt::format("row {}, column {}: found {}, expected a value that is finite after "
+                            "scaling",
+                            *beyond / offset.size() + 1, *beyond % offset.size() + 1, values[*beyond]));
+  }
   std::vector<float> scaled(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t j = i % offset.size();
-    const double value = (values[i] - offset[j]) * factor[j];
-    if (!(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) {
-      throw Error(ErrorKind::input, "row " + std::to_string(i / offset.size() + 1) + ", column " +
-                                        std::to_string(j + 1) + ": found " + std::to_string(values[i]) +
-                                        ", expected a value that is finite after scaling");
-    }
-    scaled[i] = static_cast<float>(value);
+    scaled[i] = static_cast<float>((values[i] - offset[j]) * factor[j]);
   }
   return scaled;
 }
 
 std::vector<float> Scaling::invert(std::span<const float> scaled) const {
+  constexpr double kLargest = std::numeric_limits<float>::max();
   std::vector<float> values(scaled.size());
   for (std::size_t i = 0; i < scaled.size(); ++i) {
     const std::size_t j = i % offset.size();
-    values[i] = static_cast<float>(offset[j] + (factor[j] == 0.0 ? 0.0 : scaled[i] / factor[j]));
+    const double value = offset[j] + (factor[j] == 0.0 ? 0.0 : scaled[i] / factor[j]);
+    values[i] = static_cast<float>(std::clamp(value, -kLargest, kLargest));
   }
   return values;
 }

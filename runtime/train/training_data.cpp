@@ -125,8 +125,12 @@ OptionValues training_options(const TrainingJob& job, std::string_view trainer) 
   OptionValues options = job.options;
   // Of another trainer's model not even the options have a meaning.
   if (job.resume != nullptr && job.resume->training.trainer == trainer) {
-    for (const auto& [name, value] : job.resume->training.options) {
-      if (!options.is_set(name)) options.set(name, value);
+    try {
+      for (const auto& [name, value] : job.resume->training.options) {
+        if (!options.is_set(name)) options.set(name, value);
+      }
+    } catch (const Error& error) {
+      throw Error(ErrorKind::input, fmt::format("the model to go on from was taught with {}", error.what()));
     }
   }
   if (job.options.is_set("patience") && options.number("validation") == 0.0) {
