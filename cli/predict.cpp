@@ -78,6 +78,7 @@ class Predictions {
 };
 
 int run(const PredictOptions& options) {
+  check_not_read("--output", options.output, {options.model, options.rows, options.data.label});
   const Model model = load_model(options.model);
   const Dataset data = load_dataset(options.rows, {.task = model.task,
                                                    .label = options.data.label,

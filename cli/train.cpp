@@ -254,6 +254,7 @@ class Run {
 
 int run(const TrainOptions& options) {
   check_destination(options.model);
+  check_not_read("--model", options.model, {options.train, options.test, options.data.label, options.test_label});
   return Run(options).run();
 }
 

@@ -155,6 +155,7 @@ std::vector<std::int32_t> predicted_classes(std::span<const float> outputs, std:
 
 void check(const Model& model, const std::string& source) {
   check(source, fault(model.network));
+  if (model.network.rules() == 0) refuse(source, "a network without rules", "at least one");
   const std::int64_t dim = model.network.dim, outputs = model.network.outputs;
   if (model.training.last) {
     check(source, fault(*model.training.last));
