@@ -56,7 +56,9 @@ std::string in_our_words(const std::string& message) {
 }  // namespace
 
 Command Command::add(const std::string& name, const std::string& meaning) {
-  return {*parser_.add_subcommand(name, meaning), chosen_};
+  CLI::App& parser = *parser_.add_subcommand(name, meaning);
+  parser.get_help_ptr()->disable_flag_override();
+  return {parser, chosen_};
 }
 
 Command Command::add_hidden(const std::string& name) { return {*parser_.add_subcommand(name, "")->group(""), chosen_}; }
@@ -110,7 +112,8 @@ void Command::toggle(const std::string& name, const std::string& meaning, const 
 
 Action parse(std::vector<std::string> arguments) {
   CLI::App program(kDescription, "heddle");
-  program.set_version_flag("--version", "heddle " HEDDLE_VERSION);
+  program.set_version_flag("--version", "heddle " HEDDLE_VERSION)->disable_flag_override();
+  program.get_help_ptr()->disable_flag_override();
   program.formatter(std::make_shared<HelpFormatter>());
   Action chosen;
   Command commands(program, chosen);

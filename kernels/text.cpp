@@ -85,9 +85,9 @@ std::string brief(std::string_view text, std::size_t most) {
   constexpr std::string_view kGap = " ... ";
   constexpr std::size_t kLargestPoint = 4;  // bytes: what is farther from both ends than this cannot be shown
   const std::size_t reach = kLargestPoint * most;
-  const std::string shown = text.size() > 2 * reach
-                                ? printable(text.substr(0, reach)) + printable(text.substr(text.size() - reach))
-                                : printable(text);
+  std::string shown = text.size() > 2 * reach
+                          ? printable(text.substr(0, reach)) + printable(text.substr(text.size() - reach))
+                          : printable(text);
   if (columns(shown) <= most) return shown;
   const std::size_t end = (most - kGap.size()) / 3;  // the beginning says more
   return fmt::format("{}{}{}", first_columns(shown, most - kGap.size() - end), kGap, last_columns(shown, end));

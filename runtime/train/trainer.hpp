@@ -52,7 +52,9 @@ struct TrainingObserver {
   std::function<void(const EpochReport&)> epoch = {};
   std::function<void(const TrainingProgress&)> progress = {};  ///< several times a second
   Notice notice = {};
-  std::function<bool()> stop = {};  ///< asked several times a second; once true, training ends with the model so far
+  /// Asked between runs of kernels, several times a second unless one run takes longer; once true, training ends with
+  /// the model so far.
+  std::function<bool()> stop = {};
   /// Once, before the first epoch: the bytes that the file of this run's model takes at most. Who trains for an hour
   /// wants to have them reserved.
   std::function<void(std::int64_t bytes)> room = {};
