@@ -80,6 +80,10 @@ class Predictions {
 int run(const PredictOptions& options) {
   check_not_read("--output", options.output, {options.model, options.rows, options.data.label});
   const Model model = load_model(options.model);
+  if (model.network.rules() == 0) {
+    throw Error(ErrorKind::input,
+                fmt::format("{}: found a network without rules, expected at least one", options.model));
+  }
   const Dataset data = load_dataset(options.rows, {.task = model.task,
                                                    .label = options.data.label,
                                                    .header = options.data.header,

@@ -21,7 +21,8 @@ struct Column {
 /// Two passes: a mean far from zero must not swallow the variance.
 std::vector<Column> statistics(std::span<const float> values, std::int64_t columns) {
   std::vector<Column> all(static_cast<std::size_t>(columns));
-  const auto rows = static_cast<double>(values.size() / all.size());
+  const std::size_t count = values.size() / all.size();
+  const auto rows = static_cast<double>(count);
   for (std::size_t i = 0; i < values.size(); ++i) {
     Column& column = all[i % all.size()];
     const double value = values[i];
@@ -81,25 +82,37 @@ Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t colu
 }
 
 std::optional<std::size_t> Scaling::first_beyond(std::span<const float> values, double largest) const {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t j = i % offset.size();
-    if (!(std::abs((values[i] - offset[j]) * factor[j]) <= largest)) return i;
+  for (std::size_t first = 0; first < values.size(); first += offset.size()) {
+    for (std::size_t j = 0; j < offset.size(); ++j) {
+      if (!(std::abs((values[first + j] - offset[j]) * factor[j]) <= largest)) return first + j;
+    }
   }
   return std::nullopt;
 }
 
-std::vector<float> Scaling::apply(std::span<const float> values) const {
-  if (const auto beyond = first_beyond(values, std::numeric_limits<float>::max())) {
-    throw Error(ErrorKind::input,
-                fmt::format("row {}, column {}: found {}, expected a value that is finite after "
-                            "scaling",
-                            *beyond / offset.size() + 1, *beyond % offset.size() + 1, values[*beyond]));
-  }
+void Scaling::check(std::span<const float> values, std::string_view source, double largest) const {
+  const std::optional<std::size_t> beyond = first_beyond(values, largest);
+  if (!beyond) return;
+  const std::size_t row = *beyond / offset.size(), j = *beyond % offset.size();
+  const double reach = largest / std::abs(factor[j]);
+  throw Error(
+      ErrorKind::input,
+      fmt::format("{}: found {} in row {}, number {}, expected a number from {:.3g} to {:.3g}, with which float32 "
+                  "can compute",
+                  source, values[*beyond], row + 1, j + 1, offset[j] - reach, offset[j] + reach));
+}
+
+std::vector<float> Scaling::apply(std::span<const float> values, std::string_view source, double largest) const {
   std::vector<float> scaled(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t j = i % offset.size();
-    scaled[i] = static_cast<float>((values[i] - offset[j]) * factor[j]);
+  double found = 0.0;
+  for (std::size_t first = 0; first < values.size(); first += offset.size()) {
+    for (std::size_t j = 0; j < offset.size(); ++j) {
+      const double value = (values[first + j] - offset[j]) * factor[j];
+      found = std::max(found, std::abs(value));
+      scaled[first + j] = static_cast<float>(value);
+    }
   }
+  if (found > largest) check(values, source, largest);
   return scaled;
 }
 

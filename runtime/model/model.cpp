@@ -74,18 +74,6 @@ void check_range(const std::string& source, std::string_view what, double value,
   }
 }
 
-/// A value that is too large once scaled is an error of its row.
-void check_columns(const Scaling& scaling, std::span<const float> values, double largest, std::string_view column_name,
-                   const Dataset& data) {
-  const std::optional<std::size_t> beyond = scaling.first_beyond(values, largest);
-  if (!beyond) return;
-  const std::size_t columns = scaling.offset.size(), column = *beyond % columns;
-  const double reach = largest / std::abs(scaling.factor[column]), middle = scaling.offset[column];
-  refuse(data.source,
-         fmt::format("{} in row {}, {} {}", values[*beyond], *beyond / columns + 1, column_name, column + 1),
-         fmt::format("a number from {:.3g} to {:.3g}, with which float32 can compute", middle - reach, middle + reach));
-}
-
 }  // namespace
 
 double largest_input(double least_width, std::int64_t dim) {
@@ -116,15 +104,12 @@ double least_width(const sonfin::Network& network) {
 }
 
 void check_rows(const Model& model, const Dataset& data, double least) {
-  check_columns(model.inputs, data.inputs, largest_input(least, data.dim), "input", data);
-  if (model.task == Task::regress) {
-    check_columns(model.targets, data.targets, std::numeric_limits<float>::max(), "target", data);
-  }
+  model.inputs.check(data.inputs, data.source, largest_input(least, data.dim));
+  if (model.task == Task::regress) model.targets.check(data.targets, data.source, std::numeric_limits<float>::max());
 }
 
 std::vector<float> network_inputs(const Model& model, const Dataset& data) {
-  check_columns(model.inputs, data.inputs, largest_input(least_width(model.network), data.dim), "input", data);
-  return model.inputs.apply(data.inputs);
+  return model.inputs.apply(data.inputs, data.source, largest_input(least_width(model.network), data.dim));
 }
 
 Expectation Model::expectation() const {
@@ -132,10 +117,7 @@ Expectation Model::expectation() const {
 }
 
 std::vector<float> network_targets(const Model& model, const Dataset& data) {
-  if (model.task == Task::regress) {
-    check_columns(model.targets, data.targets, std::numeric_limits<float>::max(), "target", data);
-    return model.targets.apply(data.targets);
-  }
+  if (model.task == Task::regress) return model.targets.apply(data.targets, data.source);
   const auto outputs = static_cast<std::size_t>(model.network.outputs);
   std::vector<float> targets(data.labels.size() * outputs, 0.0F);
   for (std::size_t i = 0; i < data.labels.size(); ++i) {
@@ -155,7 +137,6 @@ std::vector<std::int32_t> predicted_classes(std::span<const float> outputs, std:
 
 void check(const Model& model, const std::string& source) {
   check(source, fault(model.network));
-  if (model.network.rules() == 0) refuse(source, "a network without rules", "at least one");
   const std::int64_t dim = model.network.dim, outputs = model.network.outputs;
   if (model.training.last) {
     check(source, fault(*model.training.last));

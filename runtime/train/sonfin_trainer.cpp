@@ -91,7 +91,6 @@ class Session : private TrainingSession {
     state.log_threshold -= options_.number("threshold-decay");
     report(start, samples);
 
-    keep([this] { return so_far(); });
     const double target = options_.number("target-error");
     if (target > 0.0 && state.history.back().train_error <= target) return Ending::target_reached;
     if (validating() && state.epochs_without_improvement >= options_.integer("patience")) return Ending::no_improvement;

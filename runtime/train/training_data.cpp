@@ -95,7 +95,7 @@ DataParts part_data(const Dataset& data, double fraction, std::uint64_t seed) {
 LearningRows learning_rows(const Model& model, const Dataset& data) {
   return {.dim = data.dim,
           .outputs = data.outputs(),
-          .rows = model.inputs.apply(data.inputs),
+          .rows = model.inputs.apply(data.inputs, data.source),
           .targets = network_targets(model, data)};
 }
 

@@ -211,7 +211,9 @@ class Session : private TrainingSession {
       for (const TskLearner::Errors& error : errors) record(error, taken / static_cast<double>(errors.size()));
       ending = take_over() ? halted() : Ending::diverged;
       if (model_.network.rules() == 0) return ending;
-      keep([this] { return ended(model_, reports_, Ending::stopped, where_it_stands()); });
+      if (ending != Ending::diverged) {
+        keep([this] { return ended(model_, reports_, Ending::stopped, where_it_stands()); });
+      }
       if (observer_.progress) {
         observer_.progress({.epoch = state.epochs,
                             .last_epoch = options_.integer("epochs"),

@@ -100,7 +100,7 @@ TEST_CASE("with inputs up to the largest allowed float32 holds the distance to e
   data.source = "rows";
   data.dim = 2;
   data.inputs = {0, 0, 3e38F, 1};
-  CHECK_THROWS_WITH_AS((void)network_inputs(model, data), doctest::Contains("rows: found 3e+38 in row 2, input 1"),
+  CHECK_THROWS_WITH_AS((void)network_inputs(model, data), doctest::Contains("rows: found 3e+38 in row 2, number 1"),
                        Error);
   data.inputs[2] = 100.0F;
   CHECK(network_inputs(model, data).size() == 4);

@@ -109,7 +109,7 @@ TEST_CASE("a test row with which float32 cannot compute is refused before the fi
       FAIL("was not refused");
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::input);
-      CHECK(std::string(error.what()).starts_with("the test rows: found 1e+37 in row 8, input 2, expected"));
+      CHECK(std::string(error.what()).starts_with("the test rows: found 1e+37 in row 8, number 2, expected"));
     }
     CHECK(epochs == 0);
   }
