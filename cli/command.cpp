@@ -5,10 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "heddle/cli/output.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -43,10 +46,19 @@ class HelpFormatter : public CLI::Formatter {
   throw Error(ErrorKind::usage, fmt::format("{}; '{}' tells what can be given", complaint, help));
 }
 
+/// The parser's own messages name its mechanisms.
+std::string in_our_words(const std::string& message) {
+  constexpr std::string_view kOverride = " was given a disallowed flag override";
+  if (!message.ends_with(kOverride)) return message;
+  return fmt::format("option --{}: takes no value", message.substr(0, message.size() - kOverride.size()));
+}
+
 }  // namespace
 
 Command Command::add(const std::string& name, const std::string& meaning) {
-  return {*parser_.add_subcommand(name, meaning), chosen_};
+  CLI::App& parser = *parser_.add_subcommand(name, meaning);
+  parser.get_help_ptr()->disable_flag_override();
+  return {parser, chosen_};
 }
 
 Command Command::add_hidden(const std::string& name) { return {*parser_.add_subcommand(name, "")->group(""), chosen_}; }
@@ -66,7 +78,10 @@ void Command::positionals(const std::string& name, const std::string& type, cons
 }
 
 void Command::option(const std::string& name, const std::string& type, const std::string& meaning, std::string& value) {
-  option(name, type, meaning, [&value](const std::string& text) { value = text; });
+  option(name, type, meaning, [&value, name, type](const std::string& text) {
+    if (text.empty()) throw Error(ErrorKind::usage, fmt::format("option {}: found '', expected {}", name, type));
+    value = text;
+  });
 }
 
 void Command::option(const std::string& name, const std::string& type, const std::string& meaning, const Reader& read) {
@@ -85,17 +100,20 @@ void Command::list(const std::string& name, const std::string& type, const std::
 }
 
 void Command::flag(const std::string& names, const std::string& meaning, bool& value) {
-  parser_.add_flag(names, value, meaning)->group(group_);
+  parser_.add_flag(names, value, meaning)->group(group_)->disable_flag_override();
 }
 
 void Command::toggle(const std::string& name, const std::string& meaning, const std::function<void(bool)>& read) {
   const auto read_count = [read](std::int64_t count) { read(count > 0); };
-  parser_.add_flag_function(fmt::format("--{0},!--no-{0}", name), read_count, meaning)->group(group_);
+  parser_.add_flag_function(fmt::format("--{0},!--no-{0}", name), read_count, meaning)
+      ->group(group_)
+      ->disable_flag_override();
 }
 
 Action parse(std::vector<std::string> arguments) {
   CLI::App program(kDescription, "heddle");
-  program.set_version_flag("--version", "heddle " HEDDLE_VERSION);
+  program.set_version_flag("--version", "heddle " HEDDLE_VERSION)->disable_flag_override();
+  program.get_help_ptr()->disable_flag_override();
   program.formatter(std::make_shared<HelpFormatter>());
   Action chosen;
   Command commands(program, chosen);
@@ -118,12 +136,14 @@ Action parse(std::vector<std::string> arguments) {
   try {
     program.parse(std::move(arguments));
   } catch (const CLI::Success& success) {
-    program.exit(success);
+    std::ostringstream text;
+    program.exit(success, text, text);
+    print(text.str());
     return {};
   } catch (const CLI::ExtrasError&) {
-    refuse(program, fmt::format("unexpected argument '{}'", program.remaining(true).front()));
+    refuse(program, fmt::format("unexpected argument {}", in_quotes(program.remaining(true).front())));
   } catch (const CLI::ParseError& error) {
-    refuse(program, error.what());
+    refuse(program, in_our_words(error.what()));
   }
   if (!chosen) refuse(program, "no command");
   return chosen;

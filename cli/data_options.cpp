@@ -1,6 +1,11 @@
 #include "heddle/cli/data_options.hpp"
 
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 
 namespace heddle::cli {
 
@@ -13,10 +18,22 @@ void add_data_options(Command& command, DataArguments& arguments) {
                  [&arguments](bool present) { arguments.header = present ? Header::present : Header::absent; });
 }
 
+void check_not_read(const std::string& option, const std::string& written, const std::vector<std::string>& read) {
+  constexpr std::string_view kLabels = "file:";
+  for (const std::string& name : read) {
+    const std::filesystem::path file = name.starts_with(kLabels) ? name.substr(kLabels.size()) : name;
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(file, ignored) || !std::filesystem::equivalent(file, written, ignored))
+      continue;
+    throw Error(ErrorKind::usage, "option " + option + ": found " + in_quotes(written) +
+                                      ", which is to be read and would be lost, expected another file");
+  }
+}
+
 void add_task(Command& command, DataArguments& arguments) {
   const auto read = [&arguments](const std::string& word) {
     if (word != "classify" && word != "regress") {
-      throw Error(ErrorKind::usage, "option --task: found '" + word + "', expected classify or regress");
+      throw Error(ErrorKind::usage, "option --task: found " + in_quotes(word) + ", expected classify or regress");
     }
     arguments.task = word == "regress" ? Task::regress : Task::classify;
   };

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "heddle/cli/options.hpp"
 #include "heddle/runtime/data/dataset.hpp"
@@ -16,6 +17,9 @@ struct DataArguments {
 };
 /// --label, --header, --no-header
 void add_data_options(Command& command, DataArguments& arguments);
+/// Throws Error(usage) where `option` would write over a file that is to be read: one of `read`, or the one that a
+/// label "file:PATH" among them names.
+void check_not_read(const std::string& option, const std::string& written, const std::vector<std::string>& read);
 /// --task
 void add_task(Command& command, DataArguments& arguments);
 

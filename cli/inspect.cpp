@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <sstream>
 
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/model/model_file.hpp"
 
 namespace heddle::cli {
@@ -45,18 +48,19 @@ std::string word_of(std::int64_t place, std::int64_t places) {
 class Rules {
  public:
   explicit Rules(const Model& model) : model_(model), network_(model.network) {
-    const auto found = model.training.options.find("sets");
+    // As the trainer was told, which is only a text in a file.
     std::vector<std::int64_t> sets;
-    if (found != model.training.options.end()) {
-      for (const char c : found->second) {
-        if (c == ',' || sets.empty()) sets.push_back(0);
-        if (c != ',') sets.back() = std::min<std::int64_t>(sets.back() * 10 + (c - '0'), 1000);
+    if (const auto found = model.training.options.find("sets"); found != model.training.options.end()) {
+      std::istringstream texts(found->second);
+      for (std::string text; std::getline(texts, text, ',');) {
+        std::int64_t count = 1;
+        (void)std::from_chars(text.data(), text.data() + text.size(), count);
+        sets.push_back(std::clamp<std::int64_t>(count, 1, 1000));
       }
     }
     if (network_.rules() == 0) return;
     for (std::int64_t j = 0; j < network_.dim; ++j) {
-      places_.push_back(
-          sets.empty() ? 5 : std::max<std::int64_t>(1, sets.size() == 1 ? sets.front() : sets[at(j) % sets.size()]));
+      places_.push_back(sets.empty() ? 5 : sets[at(j) % sets.size()]);
       double least = centre(0, j), most = least;
       for (std::int64_t k = 1; k < network_.rules(); ++k) {
         least = std::min(least, centre(k, j));
@@ -105,18 +109,20 @@ class Rules {
     return model_.target_names.empty() ? fmt::format("output {}", l + 1) : model_.target_names[at(l)];
   }
 
+  /// Long names are shortened in it.
   [[nodiscard]] std::string sentence(std::int64_t rule) const {
+    constexpr std::size_t kLongestName = 40;
     std::string text = "IF ";
     for (std::int64_t j = 0; j < network_.dim; ++j) {
-      text += fmt::format("{}{} is {}", j == 0 ? "" : " and ", input(j), membership(rule, j).word);
+      text += fmt::format("{}{} is {}", j == 0 ? "" : " and ", brief(input(j), kLongestName), membership(rule, j).word);
     }
     text += " THEN ";
     for (std::int64_t l = 0; l < network_.outputs; ++l) {
       const std::vector<double> values = consequent(rule, l);
-      text += fmt::format("{}{} = {:.4g}", l == 0 ? "" : ", ", output(l), values.front());
+      text += fmt::format("{}{} = {:.4g}", l == 0 ? "" : ", ", brief(output(l), kLongestName), values.front());
       for (std::size_t j = 1; j < values.size(); ++j) {
         text += fmt::format(" {} {:.4g} {}", values[j] < 0 ? "-" : "+", std::abs(values[j]),
-                            input(static_cast<std::int64_t>(j) - 1));
+                            brief(input(static_cast<std::int64_t>(j) - 1), kLongestName));
       }
     }
     return text;
@@ -165,7 +171,9 @@ int run(const InspectOptions& options) {
   }
   print(fmt::format("{}: {} rules, {} inputs, {} outputs; {} epochs of {}\n\n", options.model, model.network.rules(),
                     model.network.dim, model.network.outputs, model.training.epochs, model.training.trainer));
-  for (std::int64_t k = 0; k < model.network.rules(); ++k) print(fmt::format("{:>4}  {}\n", k + 1, rules.sentence(k)));
+  for (std::int64_t k = 0; k < model.network.rules(); ++k) {
+    print(fmt::format("{:>4}  {}\n", k + 1, rules.sentence(k)), std::string_view::npos);
+  }
   Table table({{.title = "rule", .align = Table::Align::right},
                {.title = "input", .align = Table::Align::left},
                {.title = "set", .align = Table::Align::left},

@@ -1,7 +1,12 @@
 #include "heddle/cli/interrupt.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <utility>
+
+#include "heddle/cli/reported.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -15,9 +20,11 @@ extern "C" void ask_to_stop(int) {
   std::signal(SIGTERM, SIG_DFL);
 }
 
-}  // namespace
+/// A terminal that goes away says so more than once (the shell and the kernel do), and some systems send SIGTERM and
+/// SIGHUP together: nobody insists by that.
+extern "C" void terminal_gone(int) { asked_to_stop = true; }
 
-void ignore_closed_pipes() { std::signal(SIGPIPE, SIG_IGN); }
+}  // namespace
 
 void catch_interrupts() {
   struct sigaction action = {};
@@ -25,8 +32,35 @@ void catch_interrupts() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction before = {};
+  sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler == SIG_IGN) return;  // started by nohup
+  action.sa_handler = terminal_gone;
+  sigaction(SIGHUP, &action, nullptr);
 }
 
 bool interrupted() noexcept { return asked_to_stop; }
+
+LeaveInTime::LeaveInTime(std::function<int()> leave) : leave_(std::move(leave)), watcher_([this] { watch(); }) {}
+
+LeaveInTime::~LeaveInTime() {
+  {
+    const std::scoped_lock lock(mutex_);  // where `leave` runs, the program ends meanwhile
+    done_ = true;
+  }
+  ended_.notify_all();
+  watcher_.join();
+}
+
+void LeaveInTime::watch() {
+  using namespace std::chrono_literals;
+  constexpr auto kLook = 200ms, kGrace = 1500ms;  // together less than the 2 s promised
+  std::unique_lock lock(mutex_);
+  while (!interrupted()) {
+    if (ended_.wait_for(lock, kLook, [this] { return done_; })) return;
+  }
+  if (ended_.wait_for(lock, kGrace, [this] { return done_; })) return;
+  std::_Exit(reported(leave_));
+}
 
 }  // namespace heddle::cli

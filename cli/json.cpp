@@ -49,9 +49,10 @@ Json number_or_null(const std::optional<double>& number) {
 void print_document(std::string_view command, const Json& content) {
   Json document = {{"heddle", HEDDLE_VERSION}, {"command", command}};
   document.update(content);
-  // File names may hold any bytes; a document may not.
-  print(document.dump(2, ' ', false, Json::error_handler_t::replace));
-  print("\n");
+  // File names and classes may hold any bytes; a document may not, and on a terminal it shall only show: beyond ASCII
+  // everything is escaped.
+  print_bytes(document.dump(2, ' ', true, Json::error_handler_t::replace));
+  print_bytes("\n");
 }
 
 }  // namespace heddle::cli

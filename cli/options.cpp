@@ -10,6 +10,7 @@
 
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -24,7 +25,7 @@ std::optional<Number> parse(std::string_view text) {
 }
 
 [[noreturn]] void refuse(const std::string& option, const std::string& found, const std::string& expected) {
-  throw Error(ErrorKind::usage, fmt::format("option {}: found '{}', expected {}", option, found, expected));
+  throw Error(ErrorKind::usage, fmt::format("option {}: found {}, expected {}", option, in_quotes(found), expected));
 }
 
 }  // namespace

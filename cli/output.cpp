@@ -1,17 +1,22 @@
 #include "heddle/cli/output.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
+#include <csignal>
 #include <cstring>
+#include <mutex>
 
+#include "heddle/cli/interrupt.hpp"
 #include "heddle/kernels/device_identity.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -19,8 +24,40 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTerminalInterval{100}, kLogInterval{10'000};
+constexpr std::size_t kOutputBuffer = std::size_t{1} << 16, kLongestNote = 1000, kLongestCell = 200;
 
-int write_error = 0;
+std::mutex output_mutex;  // of the next two
+std::string output;       // printed and not yet written
+int write_error = 0;      // of standard output, the first one
+
+/// 0, or the error. Waits as long as it takes for a reader that does not read, but not after Ctrl-C.
+int write_all(int descriptor, std::string_view bytes) noexcept {
+  constexpr int kLook = 100, kPatience = 500;  // milliseconds
+  constexpr std::size_t kPiece = 4096;         // a pipe that has room for any takes so much without blocking
+  for (int waited = 0; !bytes.empty();) {
+    pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};
+    if (::poll(&ready, 1, kLook) == 0) {
+      waited += kLook;
+      if (interrupted() && waited >= kPatience) return EAGAIN;
+      continue;
+    }
+    const ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), kPiece));
+    if (written < 0 && errno != EINTR && errno != EAGAIN) return errno;
+    if (written <= 0) continue;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    waited = 0;
+  }
+  return 0;
+}
+
+/// With the mutex held.
+void push() noexcept {
+  if (write_error == 0) write_error = write_all(STDOUT_FILENO, output);
+  output.clear();
+}
+
+/// What cannot be said is lost: nobody could be told.
+void say(std::string_view text) noexcept { (void)write_all(STDERR_FILENO, text); }
 
 /// Columns of a terminal; 80 if it does not say.
 std::size_t terminal_width() {
@@ -30,35 +67,79 @@ std::size_t terminal_width() {
 
 }  // namespace
 
-void print(std::string_view text) {
-  if (write_error == 0 && std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) write_error = errno;
+void prepare_streams() {
+  // Where a stream is closed, reading finds nothing and writing fails, as it should.
+  for (int taken = ::open("/dev/null", O_RDONLY); taken >= 0; taken = ::open("/dev/null", O_RDONLY)) {
+    if (taken <= STDERR_FILENO) continue;
+    ::close(taken);
+    break;
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
-void flush_output() {
-  if (write_error == 0 && std::fflush(stdout) != 0) write_error = errno;
+void print_bytes(std::string_view bytes) {
+  const std::scoped_lock lock(output_mutex);
+  if (write_error != 0) return;
+  output += bytes;
+  if (output.size() >= kOutputBuffer) push();
+}
+
+void print(std::string_view text, std::size_t longest) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    print_bytes(longest == std::string_view::npos ? printable(line) : brief(line, longest));
+    if (end < text.size()) print_bytes("\n");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void push_output() noexcept {
+  const std::scoped_lock lock(output_mutex);
+  push();
+}
+
+void flush_output(std::string_view meanwhile) {
+  const std::scoped_lock lock(output_mutex);
+  push();
   if (write_error == 0 || write_error == EPIPE) return;
-  throw Error(ErrorKind::input, fmt::format("cannot write to standard output: {}", std::strerror(write_error)));
+  throw Error(ErrorKind::input, fmt::format("cannot write to standard output: {}{}{}", std::strerror(write_error),
+                                            meanwhile.empty() ? "" : "; ", meanwhile));
 }
 
-void note(std::string_view line) { fmt::print(stderr, "heddle: {}\n", line); }
+bool output_is_terminal() { return ::isatty(STDOUT_FILENO) != 0; }
+
+void note(std::string_view line) noexcept {
+  try {
+    say(fmt::format("heddle: {}\n", brief(line, kLongestNote)));
+  } catch (const std::exception&) {
+    say("heddle: out of memory\n");
+  }
+}
 
 void note_timing(std::string_view backend) {
   if (!can_be_timed(backend)) note("this device is for finding faults: its times mean nothing, and no profile is kept");
 }
 
+void Table::row(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = brief(cell, kLongestCell);
+  rows_.push_back(std::move(cells));
+}
+
 std::string Table::text() const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    std::size_t width = columns_[c].title.size();
-    for (const auto& row : rows_) width = std::max(width, row[c].size());
+    std::size_t width = columns(columns_[c].title);
+    for (const auto& row : rows_) width = std::max(width, columns(row[c]));
     widths.push_back(width);
   }
   std::string text;
   const auto line = [&](const auto& cell) {
     std::string joined;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      joined += columns_[c].align == Align::right ? fmt::format("{:>{}}", cell(c), widths[c])
-                                                  : fmt::format("{:<{}}", cell(c), widths[c]);
+      const std::string blanks(widths[c] - columns(cell(c)), ' ');
+      joined += columns_[c].align == Align::right ? blanks + cell(c) : cell(c) + blanks;
       joined += "  ";
     }
     joined.erase(joined.find_last_not_of(' ') + 1);
@@ -82,20 +163,20 @@ void ProgressBar::show(double fraction, const std::string& text) {
   fraction = std::clamp(fraction, 0.0, 1.0);
   if (!terminal_) {
     next_ = now + kLogInterval;
-    std::fprintf(stderr, "%3.0f %%  %s\n", 100 * fraction, text.c_str());
+    say(fmt::format("{:3.0f} %  {}\n", 100 * fraction, brief(text, kLongestNote)));
     return;
   }
   next_ = now + kTerminalInterval;
   constexpr int cells = 24;
   const int full = static_cast<int>(std::lround(fraction * cells));
-  std::string line = fmt::format("[{:=<{}}{:<{}}] {:3.0f} %  {}", "", full, "", cells - full, 100 * fraction, text);
-  line.resize(std::min(line.size(), terminal_width() - 1));
-  std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
+  const std::string line =
+      fmt::format("[{:=<{}}{:<{}}] {:3.0f} %  {}", "", full, "", cells - full, 100 * fraction, printable(text));
+  say(fmt::format("\r{}\x1b[K", first_columns(line, terminal_width() - 1)));
   drawn_ = true;
 }
 
 void ProgressBar::clear() {
-  if (drawn_) std::fputs("\r\x1b[K", stderr);
+  if (drawn_) say("\r\x1b[K");
   drawn_ = false;
 }
 

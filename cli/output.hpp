@@ -8,18 +8,35 @@
 
 namespace heddle::cli {
 
-/// Writes to standard output. A reader that went away (`heddle ... | head`) is no reason to stop training, so nothing
-/// is reported here; flush_output() does.
-void print(std::string_view text);
-/// Throws Error(input) if something could not be written, except when the reader closed the pipe.
-void flush_output();
+/// The first thing that the program does: takes the descriptors 0, 1 and 2 where nobody gave them, so that no file that
+/// is opened later gets what is meant for standard output or error; and makes a closed pipe or a file beyond its limit
+/// an error of writing in place of a signal.
+void prepare_streams();
 
-/// One line on standard error, "heddle: ...".
-void note(std::string_view line);
+/// Longer lines are cut in the middle.
+inline constexpr std::size_t kLongestLine = 4000;
+
+// What follows may be called from any thread.
+
+/// Text for people on standard output: every line printable (kernels/text.hpp) and of at most `longest` columns. Never
+/// fails, since nothing that is under way shall end because nobody reads: flush_output() reports.
+void print(std::string_view text, std::size_t longest = kLongestLine);
+/// Documents and data on standard output, byte for byte. Never fails either.
+void print_bytes(std::string_view bytes);
+/// Lets what was printed so far be seen.
+void push_output() noexcept;
+/// The same, and throws Error(input) if something could not be written, except when the reader closed the pipe.
+/// `meanwhile` says what was reached all the same, "the model is kept in m"; or nothing.
+void flush_output(std::string_view meanwhile = {});
+/// Whether standard output is a terminal, on which a document's bytes could do more than show.
+[[nodiscard]] bool output_is_terminal();
+
+/// One line on standard error, "heddle: ...", printable and not too long. What cannot be written is lost.
+void note(std::string_view line) noexcept;
 /// Says so if times on the backend mean nothing.
 void note_timing(std::string_view backend);
 
-/// Columns as wide as their widest cell; numbers to the right.
+/// Columns as wide as their widest cell, which shows at most 200 columns of its text; numbers to the right.
 class Table {
  public:
   enum class Align { left, right };
@@ -30,7 +47,7 @@ class Table {
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   /// As many cells as there are columns.
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void row(std::vector<std::string> cells);
   /// Lines that end with a newline each, without trailing blanks.
   [[nodiscard]] std::string text() const;
 
@@ -40,6 +57,7 @@ class Table {
 };
 
 /// Progress on standard error: a bar that is drawn anew on a terminal, now and then a line elsewhere, nothing if quiet.
+/// From one thread at a time.
 class ProgressBar {
  public:
   explicit ProgressBar(bool quiet);

@@ -78,7 +78,12 @@ class Predictions {
 };
 
 int run(const PredictOptions& options) {
+  check_not_read("--output", options.output, {options.model, options.rows, options.data.label});
   const Model model = load_model(options.model);
+  if (model.network.rules() == 0) {
+    throw Error(ErrorKind::input,
+                fmt::format("{}: found a network without rules, expected at least one", options.model));
+  }
   const Dataset data = load_dataset(options.rows, {.task = model.task,
                                                    .label = options.data.label,
                                                    .header = options.data.header,
@@ -124,7 +129,9 @@ int run(const PredictOptions& options) {
   if (quality && !classify) summary += fmt::format(", RMSE {:.5g}", *quality);
   summary += fmt::format(", {} us per row on {}", short_number(per_row), device->label());
   if (options.output.empty()) {
-    print(predictions.table());
+    // A terminal shows the words of the classes; anything else gets them as they are.
+    const std::string table = predictions.table();
+    output_is_terminal() ? print(table) : print_bytes(table);
     flush_output();
     if (!options.common.quiet) note(summary);
   } else {

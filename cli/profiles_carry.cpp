@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "heddle/cli/interrupt.hpp"
@@ -115,11 +117,31 @@ int verify_profiles(const ProfileOptions& options) {
            !(options.all || profile.imported || is_stale(profile));
   });
 
-  catch_interrupts();
   ProgressBar bar(options.common.quiet);
   Json records = Json::array();
   Table table({{"family"}, {"problem"}, {"before", Table::Align::right}, {"now us", Table::Align::right}, {"outcome"}});
   std::size_t done = 0;
+  std::mutex findings;  // held while the last three change or are reported
+  const auto conclude = [&] {
+    const std::scoped_lock lock(findings);
+    if (options.common.json) {
+      print_document("profiles verify", {{"profiles", store.file().string()},
+                                         {"device", worker.label()},
+                                         {"waiting", waiting.size()},
+                                         {"records", records}});
+    } else if (waiting.empty()) {
+      print(fmt::format("nothing to verify for {} in {}; --all measures every profile anew\n", worker.label(),
+                        store.file().string()));
+    } else {
+      print(table.text());
+    }
+    if (done == waiting.size()) return 0;
+    push_output();
+    note(fmt::format("interrupted; {} of {} profiles were verified and are kept", done, waiting.size()));
+    return exit_interrupted;
+  };
+  catch_interrupts();
+  std::optional<LeaveInTime> leave(conclude);
   std::map<std::string, IsolatedEvaluator> evaluators;  // each keeps what it compiled
   for (const Profile& profile : waiting) {
     if (interrupted()) break;
@@ -134,31 +156,19 @@ int verify_profiles(const ProfileOptions& options) {
     } catch (const Interrupted&) {
       break;
     }
-    records.push_back(to_json(profile, now));
     std::string outcome(heddle::text(now.verdict.status));
     if (!now.verdict.message.empty()) outcome += ": " + now.verdict.message;
     if (now.removed) outcome += " (removed)";
     if (now.restored) outcome += " (the local profile that it displaced is back)";
+    const std::scoped_lock lock(findings);
+    records.push_back(to_json(profile, now));
     table.row({profile.key.family, profile.key.problem.text(), short_number(now.before),
                now.profile ? short_number(now.profile->time) : "-", outcome});
     ++done;
   }
+  leave.reset();
   bar.clear();
-  if (options.common.json) {
-    print_document("profiles verify", {{"profiles", store.file().string()},
-                                       {"device", worker.label()},
-                                       {"waiting", waiting.size()},
-                                       {"records", records}});
-  } else if (waiting.empty()) {
-    print(fmt::format("nothing to verify for {} in {}; --all measures every profile anew\n", worker.label(),
-                      store.file().string()));
-  } else {
-    print(table.text());
-  }
-  if (done == waiting.size()) return 0;
-  flush_output();
-  note(fmt::format("interrupted; {} of {} profiles were verified and are kept", done, waiting.size()));
-  return exit_interrupted;
+  return conclude();
 }
 
 int prune(const ProfileOptions& options) {

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "heddle/cli/interrupt.hpp"
@@ -50,7 +52,6 @@ int regret(const ProfileOptions& options) {
       asked.push_back(each);
     }
   }
-  catch_interrupts();
   ProgressBar bar(options.common.quiet);
   Json records = Json::array();
   Table table({{"family"},
@@ -61,6 +62,31 @@ int regret(const ProfileOptions& options) {
                {"loss", Table::Align::right},
                {"chosen because"}});
   std::vector<double> losses, losses_of_default;
+  std::mutex findings;  // held while the last four change or are reported
+  const auto conclude = [&] {
+    const std::scoped_lock lock(findings);
+    const auto [mean, worst] = mean_and_worst(losses);
+    if (options.common.json) {
+      print_document("profiles regret", {{"profiles", store.file().string()},
+                                         {"device", worker.label()},
+                                         {"seed", options.seed},
+                                         {"mean", mean},
+                                         {"worst", worst},
+                                         {"records", records}});
+    } else if (!losses.empty()) {
+      print(table.text());
+      print(
+          fmt::format("\n{} sizes between those that were tuned: the choice loses {:.1f} % on average, {:.1f} % at "
+                      "worst\n",
+                      losses.size(), 100.0 * mean, 100.0 * worst));
+      const auto [usual, most] = mean_and_worst(losses_of_default);
+      print(fmt::format("the untuned default loses {:.1f} % on average, {:.1f} % at worst\n", 100.0 * usual,
+                        100.0 * most));
+    }
+    return interrupted() ? exit_interrupted : 0;
+  };
+  catch_interrupts();
+  std::optional<LeaveInTime> leave(conclude);
   for (const KernelFamily* family : asked) {
     std::vector<Problem> tuned;
     for (const Profile& profile : store.profiles(std::string(family->name()))) {
@@ -85,6 +111,7 @@ int regret(const ProfileOptions& options) {
       } catch (const Interrupted&) {
       }
       if (interrupted()) break;
+      const std::scoped_lock lock(findings);
       losses.push_back(found.loss);
       if (found.default_time) {
         losses_of_default.push_back(std::max(0.0, *found.default_time / found.best_time - 1.0));
@@ -95,6 +122,7 @@ int regret(const ProfileOptions& options) {
                  fmt::format("{:.1f} %", 100.0 * found.loss), found.reason});
     }
   }
+  leave.reset();
   bar.clear();
   if (losses.empty() && !interrupted()) {
     throw Error(ErrorKind::profiles,
@@ -102,25 +130,7 @@ int regret(const ProfileOptions& options) {
                             "least two sizes of an axis makes some",
                             store.file().string(), worker.label()));
   }
-  const auto [mean, worst] = mean_and_worst(losses);
-  if (options.common.json) {
-    print_document("profiles regret", {{"profiles", store.file().string()},
-                                       {"device", worker.label()},
-                                       {"seed", options.seed},
-                                       {"mean", mean},
-                                       {"worst", worst},
-                                       {"records", records}});
-  } else if (!losses.empty()) {
-    print(table.text());
-    print(
-        fmt::format("\n{} sizes between those that were tuned: the choice loses {:.1f} % on average, {:.1f} % at "
-                    "worst\n",
-                    losses.size(), 100.0 * mean, 100.0 * worst));
-    const auto [usual, most] = mean_and_worst(losses_of_default);
-    print(
-        fmt::format("the untuned default loses {:.1f} % on average, {:.1f} % at worst\n", 100.0 * usual, 100.0 * most));
-  }
-  return interrupted() ? exit_interrupted : 0;
+  return conclude();
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ class Baseline {
     if (document.is_discarded() || !document.is_object() || !document.contains("spaces")) {
       throw Error(ErrorKind::input, fmt::format("{}: found no baseline, expected JSON with 'spaces'", file));
     }
-    tool_ = document.value("tool", "baseline");
+    const auto tool = document.find("tool");
+    tool_ = tool != document.end() && tool->is_string() ? tool->get<std::string>() : "baseline";
     spaces_ = document["spaces"];
   }
   /// Nothing if the file or one of the marks is not there.
@@ -153,6 +154,7 @@ int run(const BenchmarkOptions& options) {
     }
   }
   catch_interrupts();
+  const LeaveInTime leave([] { return exit_interrupted; });
   SearchBenchmark benchmark = options.benchmark;
   benchmark.threads = std::max(1U, std::thread::hardware_concurrency());
   benchmark.interrupted = interrupted;

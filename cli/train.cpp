@@ -4,8 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -111,68 +115,147 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
           {"epochs", epochs}};
 }
 
-int run(const TrainOptions& options) {
-  check_destination(options.model);
-  std::optional<Model> resumed;
-  if (!options.resume.empty()) resumed = load_model(options.resume);
-  const Trainer& trainer = chosen_trainer(options, resumed);
-  const OptionValues values = trainer_options(trainer, options);
-  const Dataset train = load_training_data(options, resumed);
-  std::optional<Dataset> test;
-  if (!options.test.empty()) test = load_test_data(options, train);
-  const auto device = open_device(options.device);
-  if (!options.common.quiet) note_timing(device->identity().backend);
-  const auto profiles = open_profiles(options.profiles, ProfileStore::Access::read, options.common).profiles();
+/// Saves a model where the user wanted it. If that cannot be (the disk is full, the folder has gone), it goes where
+/// temporary files go, and the Error(input) says so.
+void keep_model(const Model& model, ReservedFile& place) {
+  std::string why, folder;
+  try {
+    return save_model(model, place);
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  try {
+    folder = (std::filesystem::temp_directory_path() / "kept-model-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr) throw Error(ErrorKind::input, std::strerror(errno));
+    const std::filesystem::path file = std::filesystem::path(folder) / "model.heddle";
+    save_model(model, file);
+    folder = file.string();
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::input, fmt::format("{}; nor could the model be kept elsewhere: {}", why, error.what()));
+  }
+  throw Error(ErrorKind::input, fmt::format("{}; the model is kept in '{}' instead", why, folder));
+}
 
-  ProgressBar bar(options.common.quiet);
-  EpochTable table(train.task, test.has_value(), values.number("validation") > 0);
-  const auto say = [&](const std::string& line) {
-    if (options.common.json) return;
-    bar.clear();
+/// One training, from the data to the model that is kept and what is said about it.
+class Run {
+ public:
+  explicit Run(const TrainOptions& options)
+      : options_(options),
+        resumed_(options.resume.empty() ? std::nullopt : std::optional(load_model(options.resume))),
+        trainer_(chosen_trainer(options, resumed_)),
+        values_(trainer_options(trainer_, options)),
+        train_(load_training_data(options, resumed_)),
+        test_(options.test.empty() ? std::nullopt : std::optional(load_test_data(options, train_))),
+        device_(open_device(options.device)),
+        bar_(options.common.quiet),
+        table_(train_.task, test_.has_value(), values_.number("validation") > 0) {}
+
+  int run() {
+    if (!options_.common.quiet) note_timing(device_->identity().backend);
+    const auto profiles = open_profiles(options_.profiles, ProfileStore::Access::read, options_.common).profiles();
+    say(fmt::format("{}: {} rows, {} inputs, {} {}; on {} ({})\n", train_.source, train_.rows(), train_.dim,
+                    train_.outputs(), train_.task == Task::classify ? "classes" : "outputs", device_->label(),
+                    device_->identity().name));
+    catch_interrupts();
+    const TrainingResult result = train(profiles);
+    bar_.clear();
+    return conclude(result);
+  }
+
+ private:
+  TrainingResult train(const std::vector<Profile>& profiles) {
+    const LeaveInTime leave([this] { return conclude_early(); });
+    const TrainingJob job{.train = &train_,
+                          .test = test_ ? &*test_ : nullptr,
+                          .resume = resumed_ ? &*resumed_ : nullptr,
+                          .options = values_};
+    return trainer_.train(*device_, profiles, job, observer());
+  }
+
+  TrainingObserver observer() {
+    return {.epoch = [this](const EpochReport& report) { say(table_.line(report)); },
+            .progress = [this](const TrainingProgress& progress) { show(progress); },
+            .notice =
+                [this](const std::string& line) {
+                  bar_.clear();
+                  if (!options_.common.quiet) note(line);
+                },
+            .stop = interrupted,
+            .room = [this](std::int64_t bytes) { place_.emplace(options_.model, bytes); },
+            .keep =
+                [this](const TrainingResult& so_far) {
+                  const std::scoped_lock lock(so_far_mutex_);
+                  so_far_ = so_far;
+                }};
+  }
+
+  void say(const std::string& line) {
+    if (options_.common.json) return;
+    bar_.clear();
     print(line);
-    std::fflush(stdout);
-  };
-  say(fmt::format("{}: {} rows, {} inputs, {} {}; on {} ({})\n", train.source, train.rows(), train.dim, train.outputs(),
-                  train.task == Task::classify ? "classes" : "outputs", device->label(), device->identity().name));
-  TrainingObserver observer;
-  observer.epoch = [&](const EpochReport& report) { say(table.line(report)); };
-  observer.progress = [&](const TrainingProgress& progress) {
+    push_output();
+  }
+
+  void show(const TrainingProgress& progress) {
     const double part =
         static_cast<double>(progress.position) / static_cast<double>(std::max<std::int64_t>(progress.samples, 1));
-    bar.show((static_cast<double>(progress.epoch) - 1 + part) / static_cast<double>(progress.last_epoch),
-             fmt::format("epoch {} of {}, {} rules", progress.epoch, progress.last_epoch, progress.rules));
-  };
-  observer.notice = [&](const std::string& line) {
-    bar.clear();
-    if (!options.common.quiet) note(line);
-  };
-  observer.stop = interrupted;
-  catch_interrupts();
-  const TrainingJob job{
-      .train = &train, .test = test ? &*test : nullptr, .resume = resumed ? &*resumed : nullptr, .options = values};
-  const TrainingResult result = trainer.train(*device, profiles, job, observer);
-  bar.clear();
-  if (result.model.network.rules() == 0) {
-    note("interrupted before the first row was learnt; there is no model to keep");
+    bar_.show((static_cast<double>(progress.epoch) - 1 + part) / static_cast<double>(progress.last_epoch),
+              fmt::format("epoch {} of {}, {} rules", progress.epoch, progress.last_epoch, progress.rules));
+  }
+
+  /// Beside a training that does not come to its end in time.
+  int conclude_early() {
+    const std::scoped_lock lock(so_far_mutex_);
+    return conclude(so_far_.value_or(TrainingResult()));
+  }
+
+  /// The model is saved before anything is said.
+  int conclude(const TrainingResult& result) {
+    if (result.model.network.rules() == 0) {
+      note("interrupted before the first row was learnt; there is no model to keep");
+      return exit_interrupted;
+    }
+    if (!place_) place_.emplace(options_.model);
+    keep_model(result.model, *place_);
+    if (options_.common.json) {
+      print_document("train", document(options_, *device_, train_, test_, result));
+    } else {
+      if (!result.message.empty()) print(result.message + "\n");
+      print(table_.closing(result));
+      print(fmt::format("model: {}\n", options_.model));
+    }
+    if (result.ending == Ending::diverged) {
+      throw Error(ErrorKind::input,
+                  fmt::format("{}; the last good model is kept in {}", result.message, options_.model));
+    }
+    if (result.ending != Ending::stopped) {
+      flush_output(fmt::format("the model is kept in {}", options_.model));
+      return 0;
+    }
+    push_output();
+    note(fmt::format("interrupted; the model so far is kept in {0}; the same command with --resume {0} goes on from it",
+                     options_.model));
     return exit_interrupted;
   }
-  save_model(result.model, options.model);
 
-  if (options.common.json) {
-    print_document("train", document(options, *device, train, test, result));
-  } else {
-    if (!result.message.empty()) say(result.message + "\n");
-    say(table.closing(result));
-    say(fmt::format("model: {}\n", options.model));
-  }
-  if (result.ending == Ending::diverged) {
-    throw Error(ErrorKind::input, fmt::format("{}; the last good model is kept in {}", result.message, options.model));
-  }
-  if (result.ending != Ending::stopped) return 0;
-  flush_output();
-  note(fmt::format("interrupted; the model so far is kept in {0}; the same command with --resume {0} goes on from it",
-                   options.model));
-  return exit_interrupted;
+  const TrainOptions& options_;
+  const std::optional<Model> resumed_;
+  const Trainer& trainer_;
+  const OptionValues values_;
+  const Dataset train_;
+  const std::optional<Dataset> test_;
+  const std::unique_ptr<Device> device_;
+  ProgressBar bar_;
+  EpochTable table_;
+  std::optional<ReservedFile> place_;  // of the model, from the first epoch on
+  std::mutex so_far_mutex_;
+  std::optional<TrainingResult> so_far_;
+};
+
+int run(const TrainOptions& options) {
+  check_destination(options.model);
+  check_not_read("--model", options.model, {options.train, options.test, options.data.label, options.test_label});
+  return Run(options).run();
 }
 
 /// Declares an option of one trainer or of several; their defaults may differ.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "heddle/cli/command.hpp"
@@ -16,6 +17,7 @@
 #include "heddle/cli/tune_target.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/tuner/replay/record.hpp"
 #include "heddle/tuner/tuner.hpp"
 
@@ -202,8 +204,8 @@ struct Summary {
 double read_rate(const std::string& option, const std::string& text, double most) {
   const double value = read_real(option, text);
   if (value > 0.0 && value <= most) return value;
-  throw Error(ErrorKind::usage,
-              fmt::format("option {}: found '{}', expected a number above 0 and up to {}", option, text, most));
+  throw Error(ErrorKind::usage, fmt::format("option {}: found {}, expected a number above 0 and up to {}", option,
+                                            in_quotes(text), most));
 }
 
 void check_recordable(const TuneOptions& options, const std::vector<FamilyTask>& work) {
@@ -267,11 +269,37 @@ int run(const TuneOptions& options) {
   }
   ProgressBar bar(options.common.quiet);
   Json results = Json::array(), losses = Json::object();
+  std::int64_t compiler_calls = 0;
+  std::mutex findings;  // held while the summary and the last three change or are reported
+  const auto report = [&](bool stopped) {
+    if (options.common.json) {
+      print_document("tune", {{"device", target->label()},
+                              {"identity", cli::to_json(target->identity())},
+                              {"profiles", store.file().string()},
+                              {"strategy", options.tuner.strategy},
+                              {"seed", options.tuner.seed},
+                              {"interrupted", stopped},
+                              {"problems", summary.problems},
+                              {"evaluations", summary.evaluations},
+                              {"compiler_calls", compiler_calls},
+                              {"seconds", to_json(summary.effort)},
+                              {"expected_loss", losses},
+                              {"results", results}});
+    }
+    push_output();
+  };
+  // Every measurement was written to the store before the next one began.
+  std::optional<LeaveInTime> leave([&] {
+    const std::scoped_lock lock(findings);
+    report(true);
+    note(fmt::format("interrupted; what was measured is kept in {}", store.file().string()));
+    return exit_interrupted;
+  });
   for (const FamilyTask& task : work) {
     if (!options.common.json) {
       print(fmt::format("{}tuning {} on {} ({}), {} problems\n", &task == work.data() ? "" : "\n", task.family->name(),
                         target->label(), target->identity().name, task.problems.size()));
-      std::fflush(stdout);
+      push_output();
     }
     ResultPrinter printer(task);
     TunerCallbacks callbacks;
@@ -280,7 +308,7 @@ int run(const TuneOptions& options) {
       if (options.common.json) return;
       bar.clear();
       printer.row(result);
-      std::fflush(stdout);
+      push_output();
     };
     std::optional<double> expected_loss;
     callbacks.expected_loss = [&](double loss) { expected_loss = loss; };
@@ -288,11 +316,16 @@ int run(const TuneOptions& options) {
     StopCondition part = stop.part(share, share);
     waiting -= task.problems.size();
     const auto evaluator = target->evaluator(*task.family, options.tuner.seed);
-    for (const TuningResult& result : Tuner(*evaluator, store, tuner, callbacks).tune(task.problems, part, whole_run)) {
-      summary.add(result);
-      results.push_back(to_json(task.family->name(), result));
+    const auto found = Tuner(*evaluator, store, tuner, callbacks).tune(task.problems, part, whole_run);
+    {
+      const std::scoped_lock lock(findings);
+      for (const TuningResult& result : found) {
+        summary.add(result);
+        results.push_back(to_json(task.family->name(), result));
+      }
+      losses[std::string(task.family->name())] = number_or_null(expected_loss);
+      compiler_calls = target->compiler_calls();
     }
-    losses[std::string(task.family->name())] = number_or_null(expected_loss);
     if (!options.common.json && expected_loss && task.problems.size() > 1) {
       bar.clear();
       print(fmt::format("sizes in between can be expected to lose {:.1f} %; 'heddle profiles regret' measures it\n",
@@ -300,6 +333,7 @@ int run(const TuneOptions& options) {
     }
     if (stop.interrupted()) break;
   }
+  leave.reset();
   bar.clear();
   summary.effort.total = stop.seconds_used() - whole_run.seconds;  // choosing what to visit included
   store.spent(whole_run, stop.seconds_used());
@@ -309,26 +343,14 @@ int run(const TuneOptions& options) {
     if (!options.common.quiet) note(fmt::format("{}: {} configurations recorded", options.record, count));
   }
 
-  if (options.common.json) {
-    print_document("tune", {{"device", target->label()},
-                            {"identity", cli::to_json(target->identity())},
-                            {"profiles", store.file().string()},
-                            {"strategy", options.tuner.strategy},
-                            {"seed", options.tuner.seed},
-                            {"interrupted", stop.interrupted()},
-                            {"problems", summary.problems},
-                            {"evaluations", summary.evaluations},
-                            {"compiler_calls", target->compiler_calls()},
-                            {"seconds", to_json(summary.effort)},
-                            {"expected_loss", losses},
-                            {"results", results}});
-  } else {
+  report(stop.interrupted());
+  if (!options.common.json) {
     print(summary.text());
     if (!stop.interrupted()) print(summary.advice());
     print(fmt::format("profiles: {}\n", store.file().string()));
   }
   if (!stop.interrupted()) return 0;
-  flush_output();
+  push_output();
   note(fmt::format("interrupted; what {} configurations gave and {} profiles are kept in {}", summary.evaluations,
                    summary.reached, store.file().string()));
   return exit_interrupted;

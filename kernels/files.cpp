@@ -6,14 +6,16 @@
 
 #include <cerrno>
 #include <cstring>
-#include <string>
+#include <utility>
 
 #include "heddle/kernels/error.hpp"
 
 namespace heddle {
 namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& file, int error) {
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& file, int error) {
   throw Error(ErrorKind::input, "cannot write '" + file.string() + "': " + std::strerror(error));
 }
 
@@ -27,61 +29,103 @@ int write_all(int descriptor, std::string_view bytes) {
   return 0;
 }
 
-void write_in_place(const std::filesystem::path& file, std::string_view bytes) {
-  const int descriptor = open(file.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) fail(file, errno);
-  const int error = write_all(descriptor, bytes);
-  if (close(descriptor) != 0 && error == 0) fail(file, errno);
-  if (error != 0) fail(file, error);
+fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+
+/// Calls `take(name)` with names beside `target` until one is free; 0, or the error. Leaves it in `name`.
+template <class Take>
+int take_name(const fs::path& target, std::string& name, const Take& take) {
+  for (int attempt = 0;; ++attempt) {
+    name = folder_of(target) / (".heddle." + std::to_string(getpid()) + "." + std::to_string(attempt));
+    if (take(name.c_str())) return 0;
+    if (errno == EEXIST && attempt < 100) continue;
+    name.clear();
+    return errno;
+  }
 }
 
-/// A new file beside `target`, with the mode that any new file would have. Leaves its name in `name`.
-int create_beside(const std::filesystem::path& target, std::string& name) {
-  for (int attempt = 0;; ++attempt) {
-    name = target.string() + "." + std::to_string(getpid()) + "." + std::to_string(attempt);
-    const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0 || errno != EEXIST || attempt == 100) return descriptor;
-  }
+/// A file in the folder of `target` that has no name and is gone when the program is; -1 if there cannot be any, or if
+/// it could not be given a name later.
+int open_nameless(const fs::path& target) {
+  if (access("/proc/self/fd", X_OK) != 0) return -1;
+  return open(folder_of(target).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
 }  // namespace
 
-void check_writable(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) fail(file, EISDIR);
-  if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored)) return;
-  std::string temporary;
-  const int descriptor = create_beside(std::filesystem::weakly_canonical(file, ignored), temporary);
-  if (descriptor < 0) fail(file, errno);
-  close(descriptor);
-  unlink(temporary.c_str());
+ReservedFile::ReservedFile(fs::path file, std::int64_t bytes) : file_(std::move(file)) {
+  std::error_code unknown;
+  target_ = fs::weakly_canonical(file_, unknown);
+  if (unknown) target_ = file_;
+  struct stat present = {};
+  if (stat(target_.c_str(), &present) == 0) {
+    if (S_ISDIR(present.st_mode)) fail(file_, EISDIR);
+    if (!S_ISREG(present.st_mode)) return;
+  } else if (errno != ENOENT) {
+    fail(file_, errno);
+  }
+
+  // With the mode that any new file would have.
+  descriptor_ = open_nameless(target_);
+  if (descriptor_ < 0) {
+    const int error = take_name(target_, temporary_, [this](const char* name) {
+      descriptor_ = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      return descriptor_ >= 0;
+    });
+    if (error != 0) fail(file_, error);
+  }
+  // Not every file system can promise room. One that can says at once if the disk is full, or a quota or limit reached.
+  if (bytes <= 0 || fallocate(descriptor_, 0, 0, bytes) == 0) return;
+  const int error = errno;
+  if (error != ENOSPC && error != EDQUOT && error != EFBIG) return;
+  release();
+  throw Error(ErrorKind::input, "no room for '" + file_.string() + "', which may take " +
+                                    std::to_string((bytes >> 20) + 1) + " MiB: " + std::strerror(error));
 }
 
-void write_file(const std::filesystem::path& file, std::string_view bytes) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  const fs::path resolved = fs::weakly_canonical(file, ignored);
-  const fs::path target = ignored ? file : resolved;
-  if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored)) return write_in_place(file, bytes);
+ReservedFile::~ReservedFile() { release(); }
 
-  std::string temporary;
-  const int descriptor = create_beside(target, temporary);
-  if (descriptor < 0) fail(file, errno);
-  int error = write_all(descriptor, bytes);
-  struct stat before = {};
-  if (stat(target.c_str(), &before) == 0) fchmod(descriptor, before.st_mode & 07777);
-  if (error == 0 && fsync(descriptor) != 0) error = errno;
-  if (close(descriptor) != 0 && error == 0) error = errno;
-  if (error == 0 && rename(temporary.c_str(), target.c_str()) != 0) error = errno;
-  if (error != 0) {
-    unlink(temporary.c_str());
-    fail(file, error);
-  }
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  if (const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); directory >= 0) {
+void ReservedFile::release() noexcept {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void ReservedFile::write(std::string_view bytes) {
+  if (descriptor_ < 0) return write_in_place(bytes);
+  if (const int error = put(bytes); error != 0) fail(file_, error);
+  temporary_.clear();
+  if (const int directory = open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); directory >= 0) {
     fsync(directory);  // not all file systems can; the file itself is safe
     close(directory);
   }
 }
+
+int ReservedFile::put(std::string_view bytes) {
+  if (const int error = write_all(descriptor_, bytes); error != 0) return error;
+  if (ftruncate(descriptor_, static_cast<off_t>(bytes.size())) != 0) return errno;  // gives back what was not needed
+  struct stat before = {};
+  if (stat(target_.c_str(), &before) == 0) fchmod(descriptor_, before.st_mode & 07777);
+  if (fsync(descriptor_) != 0) return errno;
+  if (temporary_.empty()) {
+    const std::string self = "/proc/self/fd/" + std::to_string(descriptor_);
+    const int error = take_name(target_, temporary_, [&self](const char* name) {
+      return linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+    });
+    if (error != 0) return error;
+  }
+  if (close(std::exchange(descriptor_, -1)) != 0) return errno;
+  return rename(temporary_.c_str(), target_.c_str()) == 0 ? 0 : errno;
+}
+
+void ReservedFile::write_in_place(std::string_view bytes) {
+  const int descriptor = open(file_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) fail(file_, errno);
+  const int error = write_all(descriptor, bytes);
+  if (close(descriptor) != 0 && error == 0) fail(file_, errno);
+  if (error != 0) fail(file_, error);
+}
+
+void write_file(const fs::path& file, std::string_view bytes) { ReservedFile(file).write(bytes); }
+
+void check_writable(const fs::path& file) { const ReservedFile checked(file); }
 
 }  // namespace heddle

@@ -1,14 +1,46 @@
 // Files that are there whole or not at all.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace heddle {
 
-/// Writes a new file beside `file`, makes it durable, and renames it into place, so that nobody ever sees half of it
-/// and a failure leaves what was there. A link is followed; into something that is no plain file (a pipe, a terminal)
-/// the bytes are just written. Throws Error(input) with the file's name and the system's reason.
+/// A place for a file and room on its disk, taken before the work whose result is to be written. Nobody ever sees half
+/// of the file, and a failure leaves what was there: the bytes go into a file without a name, or with one of its own
+/// where the file system cannot do without, which is made durable and then renamed into place. A link is followed.
+/// Something that is no plain file (a pipe, a terminal) has no room to be taken, and the bytes are just written to it.
+/// Every Error(input) has the file's name and the system's reason.
+class ReservedFile {
+ public:
+  /// Takes `bytes` of room where the file system can promise any. Throws Error(input): no such folder, no right to
+  /// write there, not so much room.
+  explicit ReservedFile(std::filesystem::path file, std::int64_t bytes = 0);
+  /// Gives the room back if nothing was written.
+  ~ReservedFile();
+  ReservedFile(const ReservedFile&) = delete;
+  ReservedFile& operator=(const ReservedFile&) = delete;
+
+  /// At most once. Throws Error(input).
+  void write(std::string_view bytes);
+
+  [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
+
+ private:
+  void release() noexcept;
+  void write_in_place(std::string_view bytes);
+  /// 0, or the error.
+  [[nodiscard]] int put(std::string_view bytes);
+
+  std::filesystem::path file_;    // as it was named
+  std::filesystem::path target_;  // where that leads to
+  std::string temporary_;         // the name that the new file has so far; empty: none
+  int descriptor_ = -1;           // of the new file; -1: `file_` is no plain file
+};
+
+/// Writes a whole file: ReservedFile in one step.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
 /// Throws what write_file() would throw about the folder, before the work whose result is to be written.

@@ -4,6 +4,7 @@
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/sonfin/predict.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/kernels/tsk/train.hpp"
 
 namespace heddle {
@@ -21,7 +22,7 @@ const KernelFamily& family(std::string_view name) {
     names += names.empty() ? "" : ", ";
     names += candidate->name();
   }
-  throw Error(ErrorKind::usage, fmt::format("no kernel family '{}': expected one of {}", name, names));
+  throw Error(ErrorKind::usage, fmt::format("no kernel family {}: expected one of {}", in_quotes(name), names));
 }
 
 }  // namespace heddle

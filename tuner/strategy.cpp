@@ -2,6 +2,7 @@
 
 #include "fmt/format.h"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/tuner/strategies/strategies.hpp"
 
 namespace heddle {
@@ -27,7 +28,7 @@ const StrategyEntry& strategy(std::string_view name) {
     if (entry.name == name) return entry;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
   }
-  throw Error(ErrorKind::usage, fmt::format("unknown strategy '{}', expected one of: {}", name, names));
+  throw Error(ErrorKind::usage, fmt::format("unknown strategy {}, expected one of: {}", in_quotes(name), names));
 }
 
 }  // namespace heddle

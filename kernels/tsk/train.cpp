@@ -16,6 +16,9 @@ namespace {
 /// Of one run: so many that submitting it does not count, few enough to stop soon.
 constexpr std::int64_t kFewestIterations = 8;
 constexpr std::int64_t kMostIterations = 64;
+/// Iterations that are long do not make a run longer than about a second: it is known to be over only when it has
+/// ended. A core, or a multiprocessor of a modest GPU, does about so many float64 operations in that time.
+constexpr double kOperationsOfRun = 5e9;
 
 const Mapping& mapping(std::string_view backend) { return backend == "cpu" ? cpu_mapping() : cuda_mapping(); }
 
@@ -71,7 +74,7 @@ class TrainFamily final : public KernelFamily {
   }
   Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
             std::int64_t samples) const override {
-    return plan_of(configuration, sizes, device, iterations_of_run(sizes, samples));
+    return plan_of(configuration, sizes, device, iterations_of_run(sizes, device, samples));
   }
 
   Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
@@ -79,7 +82,7 @@ class TrainFamily final : public KernelFamily {
     const auto work = shared_workload(sizes, order_, purpose, seed);
     // A verification ends before the launches do: those that are left have to do nothing.
     const std::int64_t iterations =
-        purpose == Purpose::verification ? work->control.end + 1 : iterations_of_run(sizes, samples);
+        purpose == Purpose::verification ? work->control.end + 1 : iterations_of_run(sizes, device, samples);
     Trial trial{.plan = plan_of(configuration, sizes, device, iterations), .initial = {}, .check = {}};
     HostImage& image = trial.initial;
     const System& system = work->system;
@@ -128,6 +131,18 @@ class TrainFamily final : public KernelFamily {
   }
 
  private:
+  /// Iterations that a run does when it is asked for `samples` rows.
+  [[nodiscard]] std::int64_t iterations_of_run(const Problem& sizes, const DeviceIdentity& device,
+                                               std::int64_t samples) const {
+    const auto rows = static_cast<double>(sizes.at("rows"));
+    const auto unknowns = static_cast<double>(tsk::unknowns(sizes, order_));
+    const double solution = unknowns * unknowns * unknowns / 3.0;
+    const double of_one = rows * cost(sizes).operations + solution;
+    const double allowed = kOperationsOfRun * static_cast<double>(std::max<std::int64_t>(device.units, 1)) / of_one;
+    const auto most = static_cast<std::int64_t>(std::clamp(allowed, 1.0, static_cast<double>(kMostIterations)));
+    return std::clamp(samples / sizes.at("rows"), std::min(kFewestIterations, most), most);
+  }
+
   [[nodiscard]] Plan plan_of(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
                              std::int64_t iterations) const {
     Plan plan = mapping(device.backend).plan(configuration, sizes, device, order_, iterations);
@@ -139,10 +154,6 @@ class TrainFamily final : public KernelFamily {
 };
 
 }  // namespace
-
-std::int64_t iterations_of_run(const Problem& problem, std::int64_t samples) {
-  return std::clamp(samples / problem.at("rows"), kFewestIterations, kMostIterations);
-}
 
 std::vector<Buffer> common_buffers(const Problem& problem, int order, std::int64_t iterations) {
   const std::int64_t tasks = problem.at("rules") * problem.at("dim"), rows = problem.at("rows");

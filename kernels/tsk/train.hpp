@@ -19,7 +19,4 @@ namespace heddle::tsk {
 [[nodiscard]] const KernelFamily& linear_family();
 [[nodiscard]] const KernelFamily& train_family(int order);
 
-/// Iterations that a run of a plan does when it is asked for `samples` rows.
-[[nodiscard]] std::int64_t iterations_of_run(const Problem& problem, std::int64_t samples);
-
 }  // namespace heddle::tsk

@@ -1,5 +1,6 @@
 #include "heddle/runtime/data/data_file.hpp"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -80,6 +81,10 @@ std::string read_file(const std::filesystem::path& file) {
   if (std::filesystem::is_directory(status)) fail(file, "found a folder, expected a file");
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"), &std::fclose);
   if (!stream) fail(file, std::string("cannot be opened: ") + std::strerror(errno));
+  // Some of them have no end.
+  if (std::filesystem::is_character_file(status) && isatty(fileno(stream.get())) == 0) {
+    fail(file, "found a device, expected a file");
+  }
 
   std::string bytes;
   const std::uintmax_t size = std::filesystem::file_size(file, error);  // a pipe has none

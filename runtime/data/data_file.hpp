@@ -6,7 +6,8 @@
 
 namespace heddle {
 
-/// As it is. Throws Error(input) with the file's name: not there, a folder, not readable, more than 16 GiB.
+/// As it is. Throws Error(input) with the file's name: not there, a folder, a device, not readable, more than
+/// 16 GiB.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
 /// Throws Error(input) with the file's name: not there, a folder, not readable, empty, a gzip that is cut off or
 /// damaged, more than 16 GiB unpacked.

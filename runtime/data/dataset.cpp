@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/data_file.hpp"
 #include "heddle/runtime/data/field.hpp"
 #include "heddle/runtime/data/idx.hpp"
@@ -77,7 +78,7 @@ std::vector<std::string> classes_of(const Labels& labels, const DataOptions& opt
 std::string listing(const std::vector<std::string>& words) {
   constexpr std::size_t kMost = 10;
   std::string text;
-  for (std::size_t i = 0; i < std::min(words.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + words[i];
+  for (std::size_t i = 0; i < std::min(words.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + brief(words[i], 40);
   return words.size() > kMost ? text + ", ..." : text;
 }
 

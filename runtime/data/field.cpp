@@ -38,11 +38,4 @@ std::string_view bare(std::string_view field) {
   return field;
 }
 
-std::string in_quotes(std::string_view field) {
-  constexpr std::size_t kLongest = 40;
-  std::string text = "'";
-  for (const char c : field.substr(0, kLongest)) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '.' : c;
-  return text + (field.size() > kLongest ? "...'" : "'");
-}
-
 }  // namespace heddle

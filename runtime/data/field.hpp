@@ -14,7 +14,5 @@ namespace heddle {
 [[nodiscard]] bool is_word(std::string_view field);
 /// Without the blanks around it and one pair of double quotes.
 [[nodiscard]] std::string_view bare(std::string_view field);
-/// In single quotes for an error line: control characters replaced, at most 40 characters.
-[[nodiscard]] std::string in_quotes(std::string_view field);
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/field.hpp"
 
 namespace heddle {

@@ -1,11 +1,13 @@
 #include "heddle/runtime/data/scaling.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 
 namespace heddle {
 namespace {
@@ -19,7 +21,8 @@ struct Column {
 /// Two passes: a mean far from zero must not swallow the variance.
 std::vector<Column> statistics(std::span<const float> values, std::int64_t columns) {
   std::vector<Column> all(static_cast<std::size_t>(columns));
-  const auto rows = static_cast<double>(values.size() / all.size());
+  const std::size_t count = values.size() / all.size();
+  const auto rows = static_cast<double>(count);
   for (std::size_t i = 0; i < values.size(); ++i) {
     Column& column = all[i % all.size()];
     const double value = values[i];
@@ -52,7 +55,7 @@ Scale parse_scale(std::string_view word) {
   for (const Scale scale : {Scale::none, Scale::minmax, Scale::zscore}) {
     if (text(scale) == word) return scale;
   }
-  throw Error(ErrorKind::usage, "--scale: found '" + std::string(word) + "', expected none, minmax or zscore");
+  throw Error(ErrorKind::usage, "--scale: found " + in_quotes(word) + ", expected none, minmax or zscore");
 }
 
 Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t columns) {
@@ -78,26 +81,48 @@ Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t colu
   return scaling;
 }
 
-std::vector<float> Scaling::apply(std::span<const float> values) const {
-  std::vector<float> scaled(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t j = i % offset.size();
-    const double value = (values[i] - offset[j]) * factor[j];
-    if (!(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) {
-      throw Error(ErrorKind::input, "row " + std::to_string(i / offset.size() + 1) + ", column " +
-                                        std::to_string(j + 1) + ": found " + std::to_string(values[i]) +
-                                        ", expected a value that is finite after scaling");
+std::optional<std::size_t> Scaling::first_beyond(std::span<const float> values, double largest) const {
+  for (std::size_t first = 0; first < values.size(); first += offset.size()) {
+    for (std::size_t j = 0; j < offset.size(); ++j) {
+      if (!(std::abs((values[first + j] - offset[j]) * factor[j]) <= largest)) return first + j;
     }
-    scaled[i] = static_cast<float>(value);
   }
+  return std::nullopt;
+}
+
+void Scaling::check(std::span<const float> values, std::string_view source, double largest) const {
+  const std::optional<std::size_t> beyond = first_beyond(values, largest);
+  if (!beyond) return;
+  const std::size_t row = *beyond / offset.size(), j = *beyond % offset.size();
+  const double reach = largest / std::abs(factor[j]);
+  throw Error(
+      ErrorKind::input,
+      fmt::format("{}: found {} in row {}, number {}, expected a number from {:.3g} to {:.3g}, with which float32 "
+                  "can compute",
+                  source, values[*beyond], row + 1, j + 1, offset[j] - reach, offset[j] + reach));
+}
+
+std::vector<float> Scaling::apply(std::span<const float> values, std::string_view source, double largest) const {
+  std::vector<float> scaled(values.size());
+  double found = 0.0;
+  for (std::size_t first = 0; first < values.size(); first += offset.size()) {
+    for (std::size_t j = 0; j < offset.size(); ++j) {
+      const double value = (values[first + j] - offset[j]) * factor[j];
+      found = std::max(found, std::abs(value));
+      scaled[first + j] = static_cast<float>(value);
+    }
+  }
+  if (found > largest) check(values, source, largest);
   return scaled;
 }
 
 std::vector<float> Scaling::invert(std::span<const float> scaled) const {
+  constexpr double kLargest = std::numeric_limits<float>::max();
   std::vector<float> values(scaled.size());
   for (std::size_t i = 0; i < scaled.size(); ++i) {
     const std::size_t j = i % offset.size();
-    values[i] = static_cast<float>(offset[j] + (factor[j] == 0.0 ? 0.0 : scaled[i] / factor[j]));
+    const double value = offset[j] + (factor[j] == 0.0 ? 0.0 : scaled[i] / factor[j]);
+    values[i] = static_cast<float>(std::clamp(value, -kLargest, kLargest));
   }
   return values;
 }

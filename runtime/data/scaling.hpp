@@ -1,7 +1,10 @@
 // Linear maps of columns, made from the training rows and kept in the model.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,9 +27,14 @@ struct Scaling {
   std::vector<double> offset, factor;  ///< one per column; factor 0: the column was constant
 
   [[nodiscard]] std::int64_t columns() const { return static_cast<std::int64_t>(offset.size()); }
-  /// `values`: N x columns(). Throws Error(input) if a result is too large for float32.
-  [[nodiscard]] std::vector<float> apply(std::span<const float> values) const;
-  /// The inverse; a constant column comes back as its training value.
+  /// Of N x columns() values the first whose scaled size is more than `largest`; nothing if there is none.
+  [[nodiscard]] std::optional<std::size_t> first_beyond(std::span<const float> values, double largest) const;
+  /// Throws Error(input) that begins with `source` and names row and column of that value.
+  void check(std::span<const float> values, std::string_view source, double largest) const;
+  /// `values`: N x columns(). Throws what check() throws; without `largest` for what float32 cannot hold.
+  [[nodiscard]] std::vector<float> apply(std::span<const float> values, std::string_view source = "values",
+                                         double largest = std::numeric_limits<float>::max()) const;
+  /// The inverse; a constant column comes back as its training value, and what float32 cannot hold as its largest.
   [[nodiscard]] std::vector<float> invert(std::span<const float> scaled) const;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/field.hpp"
 
 namespace heddle {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
 #ifdef HEDDLE_WITH_CUDA
@@ -62,7 +63,7 @@ std::unique_ptr<Device> open_device(const std::string& label) {
   for (const DeviceListing& listing : listings)
     if (usable(listing)) labels += (labels.empty() ? "" : ", ") + listing.label;
   throw Error(ErrorKind::device, label.empty() ? "no usable device: " + listings.front().remark
-                                               : fmt::format("unknown device \"{}\"; expected one of: {}", label,
+                                               : fmt::format("unknown device {}; expected one of: {}", in_quotes(label),
                                                              labels.empty() ? "(none can be used)" : labels));
 }
 

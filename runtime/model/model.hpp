@@ -60,13 +60,32 @@ struct Model {
   [[nodiscard]] Expectation expectation() const;
 };
 
+/// What float32 can hold: with widths and centres beyond these, squares and products of them are infinite or 0, and so
+/// are sums of larger consequents over rules.
+inline constexpr double kLeastWidth = 1e-19, kLargestAntecedent = 1e19, kLargestConsequent = 1e30;
+/// The largest size of inputs and centres, in scaled units, for which the log firing of a rule stays finite in float32:
+/// D ((x - m) / sigma)^2 is at most 1e37 where no width is below `least_width`.
+[[nodiscard]] double largest_input(double least_width, std::int64_t dim);
+/// Why a network cannot be used, "1e+20 at width 3, expected ..."; empty if its sizes agree with each other, all its
+/// numbers are finite and float32 holds what is computed from them.
+[[nodiscard]] std::string fault(const sonfin::Network& network);
+
+/// The smallest width of a network; of one without rules the largest that there can be.
+[[nodiscard]] double least_width(const sonfin::Network& network);
+
+/// Throws Error(input) that names the row of a dataset where float32 cannot hold the distance to a rule, or a scaled
+/// target. `least`: below which no width of the network is or will be.
+void check_rows(const Model& model, const Dataset& data, double least);
+/// Inputs of the model's network for the rows of a dataset, scaled, N x D. Throws Error(input) as check_rows() does.
+[[nodiscard]] std::vector<float> network_inputs(const Model& model, const Dataset& data);
 /// Targets of a network for N rows of a labelled dataset, N x L: one-hot, or standardised by `model.targets`.
+/// Throws Error(input) as check_rows() does.
 [[nodiscard]] std::vector<float> network_targets(const Model& model, const Dataset& data);
 /// The class of each row of N x L outputs: the largest, ties the lowest.
 [[nodiscard]] std::vector<std::int32_t> predicted_classes(std::span<const float> outputs, std::int64_t classes);
 
 /// Throws Error(input), the line beginning with `source`, unless sizes agree with each other and every number is
-/// finite and in range (widths above 0).
+/// finite and in range: what a model file may contain.
 void check(const Model& model, const std::string& source);
 
 }  // namespace heddle

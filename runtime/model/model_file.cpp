@@ -7,7 +7,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "heddle/kernels/files.hpp"
 #include "heddle/kernels/template_source.hpp"
 #include "heddle/runtime/data/data_file.hpp"
 
@@ -386,7 +385,26 @@ Model decode_model(std::string_view bytes, const std::string& source) {
   return model;
 }
 
-void save_model(const Model& model, const std::filesystem::path& file) { write_file(file, encode_model(model)); }
+std::int64_t largest_encoding(const Model& model, std::int64_t rules, std::int64_t epochs) {
+  constexpr std::int64_t kRecord = 200;   // nine named numbers in CBOR
+  constexpr std::int64_t kOthers = 4096;  // numbers that take more bytes later, texts that are set last
+  const std::int64_t floats = rules * (2 * model.network.dim + model.network.numbers());
+  const std::int64_t doubles = 2 * rules * model.network.dim;
+  constexpr std::int64_t kNetworks = 2;  // the best, and the last
+  return static_cast<std::int64_t>(encode_model(model).size()) + 4 * kNetworks * floats + 8 * doubles +
+         kRecord * epochs + kOthers;
+}
+
+void save_model(const Model& model, ReservedFile& place) {
+  const std::string bytes = encode_model(model);
+  (void)decode_model(bytes, place.file().string());
+  place.write(bytes);
+}
+
+void save_model(const Model& model, const std::filesystem::path& file) {
+  ReservedFile place(file);
+  save_model(model, place);
+}
 
 Model load_model(const std::filesystem::path& file) { return decode_model(read_file(file), file.string()); }
 

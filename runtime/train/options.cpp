@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 
 namespace heddle {
 
@@ -93,9 +94,8 @@ std::vector<Option> with_common_options(std::vector<Option> own, const CommonOpt
   for (Option& option : std::vector<Option>{{.name = "minimum-width",
                         .default_value = common.minimum_width,
                         .meaning = "no width becomes smaller",
-                        .minimum = 0,
-                        .maximum = kLargeNumber,
-                        .exclusive_minimum = true},
+                        .minimum = kSmallestWidth,
+                        .maximum = kLargestWidth},
                                             {.name = "scale",
                                             .kind = choice,
                                             .default_value = "minmax",
@@ -142,10 +142,11 @@ void OptionValues::set(std::string_view name, std::string_view value) {
     std::vector<std::string_view> names;
     for (const Option& known : declared_) names.push_back(known.name);
     throw Error(ErrorKind::usage,
-                fmt::format("found the option '{}', expected one of {}", name, fmt::join(names, ", ")));
+                fmt::format("found the option {}, expected one of {}", in_quotes(name), fmt::join(names, ", ")));
   }
   if (!allowed(*option, value)) {
-    throw Error(ErrorKind::usage, fmt::format("--{}: found '{}', expected {}", name, value, option->expected()));
+    throw Error(ErrorKind::usage,
+                fmt::format("--{}: found {}, expected {}", name, in_quotes(value), option->expected()));
   }
   set_.insert_or_assign(std::string(name), std::string(value));
 }

@@ -35,6 +35,8 @@ struct CommonOptions {
 [[nodiscard]] std::vector<Option> with_common_options(std::vector<Option> own, const CommonOptions& common);
 /// The end of ranges that have none.
 inline constexpr double kLargeNumber = 1e30;
+/// Widths, and steps of centres and widths, are numbers whose squares float32 can hold.
+inline constexpr double kSmallestWidth = 1e-18, kLargestWidth = 1e18, kLargestStep = 1e18;
 
 /// Values for declared options; what was not set has its default.
 class OptionValues {

@@ -12,7 +12,7 @@ std::vector<float> predict(Predictor& predictor, const Model& model, const Datas
     throw Error(ErrorKind::input, fmt::format("{}: found {} inputs a row, expected {} as the model was taught with",
                                               data.source, data.dim, model.network.dim));
   }
-  return predictor.predict(model.network, model.inputs.apply(data.inputs));
+  return predictor.predict(model.network, network_inputs(model, data));
 }
 
 Score score(const Model& model, const Dataset& data, std::span<const float> outputs) {

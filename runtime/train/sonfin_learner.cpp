@@ -11,8 +11,15 @@ namespace heddle {
 
 namespace {
 
-/// Samples of one run: long enough that submitting and reading back do not count, short enough to stop soon.
-constexpr std::int64_t kSamples = 1024;
+/// Samples of one run: long enough that submitting and reading back do not count, short enough to stop soon. Where
+/// networks are so large that fewer take a second, fewer: a core goes through about kNumbers parameters in that time.
+/// The number depends on sizes alone, since sums of losses are rounded anew with every run.
+constexpr std::int64_t kMostSamples = 1024;
+constexpr std::int64_t kNumbers = 1'000'000'000;
+std::int64_t samples_of_run(const Problem& problem, const DeviceIdentity& device) {
+  const std::int64_t numbers = problem.at("rules") * (2 * problem.at("dim") + problem.at("outputs"));
+  return std::clamp(kNumbers * std::max<std::int64_t>(device.units, 1) / numbers, std::int64_t{1}, kMostSamples);
+}
 /// Runs are submitted ahead until reading the progress back happens about this often.
 constexpr double kSecondsAhead = 0.02;
 constexpr int kMostRunsAhead = 64;
@@ -49,7 +56,8 @@ SonfinLearner::SonfinLearner(Device& device, const std::vector<Profile>& profile
   executions_.resize(ladder_.rungs().size());
   for (std::size_t i = executions_.size(); i-- > 0;) {
     executions_[i] = ladder_.prepare(
-        i, kSamples, [this](const Rung& rung, const Plan& plan) { return bind(rung, plan); }, probe);
+        i, samples_of_run(ladder_.rungs()[i].problem, device.identity()),
+        [this](const Rung& rung, const Plan& plan) { return bind(rung, plan); }, probe);
   }
 }
 

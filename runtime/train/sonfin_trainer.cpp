@@ -18,13 +18,6 @@ namespace heddle {
 
 namespace {
 
-bool finite(const std::vector<float>& values) {
-  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
-}
-bool finite(const sonfin::Network& network) {
-  return finite(network.centres) && finite(network.widths) && finite(network.consequents);
-}
-
 /// Where a run begins: a new model's threshold, or what a resumed one has to agree with.
 void check_start(Model& model, const TrainingJob& job, const Dataset& learn, const OptionValues& options) {
   if (job.resume == nullptr || job.options.is_set("threshold")) {
@@ -35,7 +28,7 @@ void check_start(Model& model, const TrainingJob& job, const Dataset& learn, con
     throw Error(ErrorKind::usage, fmt::format("--max-rules: found {}, expected at least {} as in the model",
                                               options.word("max-rules"), model.network.rules()));
   }
-  if (learn.rows() <= model.training.position) {
+  if (learn.rows() < model.training.position) {
     throw Error(ErrorKind::input,
                 fmt::format("{}: found {} rows to learn, expected the data of the model, which stopped "
                             "after {} rows of an epoch",
@@ -62,6 +55,7 @@ class Session : private TrainingSession {
     TrainingState& state = model_.training;
     if (state.best_epoch > 0) best_ = model_.network;
     if (state.last) model_.network = *std::exchange(state.last, std::nullopt);
+    announce(std::min(options_.integer("max-rules"), model_.network.rules() + rows_.count()));
   }
 
   TrainingResult run() {
@@ -81,16 +75,16 @@ class Session : private TrainingSession {
     sonfin::Control control = sonfin::control(model_.hyperparameters, rows_.count());
     control.log_threshold = static_cast<float>(state.log_threshold);
     learner_.begin(model_.network, control, order(state.epochs + 1), state.position, state.partial_loss);
-    for (bool more = true; more;) {
+    // Training may have been interrupted after the last row and before the scores.
+    for (bool more = state.position < rows_.count(); more;) {
       more = learner_.advance();
       if (!std::isfinite(learner_.loss())) return Ending::diverged;
       tell_progress();
-      if (more && stop()) return pause();
+      keep([this] { return so_far(); });
+      if (more && stop()) return pause(model_) ? Ending::stopped : Ending::diverged;
     }
-    sonfin::Network learnt = learner_.network();
-    if (!finite(learnt)) return Ending::diverged;
-    model_.network = std::move(learnt);
     const std::int64_t samples = rows_.count() - state.position;
+    if (!pause(model_)) return Ending::diverged;
     state.epochs += 1;
     state.position = 0;
     state.partial_loss = 0.0;
@@ -110,13 +104,21 @@ class Session : private TrainingSession {
     return identity;
   }
 
-  Ending pause() {
+  /// Takes over what was learnt in this epoch. False, and the model stays as it is, if that is not usable.
+  [[nodiscard]] bool pause(Model& model) {
     sonfin::Network learnt = learner_.network();
-    if (!finite(learnt)) return Ending::diverged;
-    model_.network = std::move(learnt);
-    model_.training.position = learner_.position();
-    model_.training.partial_loss = learner_.loss();
-    return Ending::stopped;
+    if (!fault(learnt).empty()) return false;
+    model.network = std::move(learnt);
+    model.training.position = learner_.position();
+    model.training.partial_loss = learner_.loss();
+    return true;
+  }
+
+  [[nodiscard]] TrainingResult so_far() {
+    Model model = model_;
+    (void)pause(model);  // else as it was before this epoch
+    std::string message = where_it_stands(model.training);
+    return ended(std::move(model), reports_, Ending::stopped, std::move(message));
   }
 
   void tell_progress() const {
@@ -135,7 +137,7 @@ class Session : private TrainingSession {
     report.rules = model_.network.rules();
     report.samples = samples;
     report.train_error = learner_.loss() / static_cast<double>(rows_.count());
-    report.microseconds_per_sample = 1e6 * learner_.seconds() / static_cast<double>(samples);
+    report.microseconds_per_sample = samples > 0 ? 1e6 * learner_.seconds() / static_cast<double>(samples) : 0.0;
     for (const SonfinLearner::Use& use : learner_.uses()) {
       const Rung& rung = learner_.rungs()[use.rung];
       report.mappings.push_back({.capacity = rung.problem.at("rules"),
@@ -169,32 +171,43 @@ class Session : private TrainingSession {
   }
 
   TrainingResult finish(Ending ending) {
-    TrainingState& state = model_.training;
-    std::string message = line_about(ending);
-    if (ending == Ending::stopped) {
-      message = fmt::format("stopped after {} epochs and {} of {} rows of the next", state.epochs, state.position,
-                            rows_.count());
-    }
-    if (ending == Ending::diverged) message = divergence();
+    if (ending == Ending::diverged && model_.network.rules() == 0) throw Error(ErrorKind::usage, divergence());
+    std::string message = ending == Ending::diverged  ? divergence()
+                          : ending == Ending::stopped ? where_it_stands(model_.training)
+                                                      : line_about(ending);
+    return ended(std::move(model_), std::move(reports_), ending, std::move(message));
+  }
+
+  /// What training gives if it ends with `model`, which has the network of the moment.
+  [[nodiscard]] TrainingResult ended(Model model, std::vector<EpochReport> reports, Ending ending,
+                                     std::string message) const {
+    TrainingState& state = model.training;
     std::optional<Score> test;
-    for (const EpochReport& report : reports_) {
+    for (const EpochReport& report : reports) {
       if (!best_ || report.epoch == state.best_epoch) test = report.test;
     }
     // The network of the moment goes along where it is not the best, for a run that goes on from here.
     if (best_ && (state.best_epoch != state.epochs || state.position > 0)) {
-      state.last = std::exchange(model_.network, std::move(*best_));
+      state.last = std::exchange(model.network, *best_);
     }
-    return result(ending, std::move(message), test);
+    return {.model = std::move(model),
+            .epochs = std::move(reports),
+            .test = test,
+            .ending = ending,
+            .message = std::move(message)};
+  }
+
+  [[nodiscard]] std::string where_it_stands(const TrainingState& state) const {
+    return fmt::format("stopped after {} epochs and {} of {} rows of the next", state.epochs, state.position,
+                       rows_.count());
   }
 
   [[nodiscard]] std::string divergence() const {
-    const TrainingState& state = model_.training;
-    std::string line = fmt::format(
-        "training diverged in epoch {} within {} rows: smaller --learning-rate (now {}), --antecedent-rate "
-        "(now {}) or --step scaled may help",
-        state.epochs + 1, learner_.position(), options_.word("learning-rate"), options_.word("antecedent-rate"));
-    if (model_.network.rules() == 0) throw Error(ErrorKind::usage, line);
-    return line;
+    return fmt::format(
+        "training diverged in epoch {} within {} rows: smaller --learning-rate (now {}), --antecedent-rate (now {}), "
+        "a larger --minimum-width (now {}) or --step scaled may help",
+        model_.training.epochs + 1, learner_.position(), options_.word("learning-rate"),
+        options_.word("antecedent-rate"), options_.word("minimum-width"));
   }
 
   LearningRows rows_;

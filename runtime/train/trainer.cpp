@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/train/sonfin_trainer.hpp"
 #include "heddle/runtime/train/tsk_trainer.hpp"
 
@@ -34,7 +35,7 @@ const Trainer& trainer(std::string_view name) {
     if (candidate->name() == name) return *candidate;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", candidate->name());
   }
-  throw Error(ErrorKind::usage, fmt::format("found the network '{}', expected one of {}", name, known));
+  throw Error(ErrorKind::usage, fmt::format("found the network {}, expected one of {}", in_quotes(name), known));
 }
 
 }  // namespace heddle

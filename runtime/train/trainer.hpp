@@ -45,12 +45,22 @@ struct TrainingProgress {
   std::int64_t rules = 0;
 };
 
+struct TrainingResult;
+
 /// What a caller wants to hear, and whether to go on. All may be empty. Called from the thread that trains.
 struct TrainingObserver {
   std::function<void(const EpochReport&)> epoch = {};
   std::function<void(const TrainingProgress&)> progress = {};  ///< several times a second
   Notice notice = {};
-  std::function<bool()> stop = {};  ///< asked several times a second; once true, training ends with the model so far
+  /// Asked between runs of kernels, several times a second unless one run takes longer; once true, training ends with
+  /// the model so far.
+  std::function<bool()> stop = {};
+  /// Once, before the first epoch: the bytes that the file of this run's model takes at most. Who trains for an hour
+  /// wants to have them reserved.
+  std::function<void(std::int64_t bytes)> room = {};
+  /// At most once a second: what the result would be if training were stopped here. For a process that has to end while
+  /// something takes long: a run of a large network, the scores of many rows.
+  std::function<void(const TrainingResult&)> keep = {};
 };
 
 struct TrainingJob {

@@ -95,7 +95,7 @@ DataParts part_data(const Dataset& data, double fraction, std::uint64_t seed) {
 LearningRows learning_rows(const Model& model, const Dataset& data) {
   return {.dim = data.dim,
           .outputs = data.outputs(),
-          .rows = model.inputs.apply(data.inputs),
+          .rows = model.inputs.apply(data.inputs, data.source),
           .targets = network_targets(model, data)};
 }
 
@@ -125,8 +125,12 @@ OptionValues training_options(const TrainingJob& job, std::string_view trainer) 
   OptionValues options = job.options;
   // Of another trainer's model not even the options have a meaning.
   if (job.resume != nullptr && job.resume->training.trainer == trainer) {
-    for (const auto& [name, value] : job.resume->training.options) {
-      if (!options.is_set(name)) options.set(name, value);
+    try {
+      for (const auto& [name, value] : job.resume->training.options) {
+        if (!options.is_set(name)) options.set(name, value);
+      }
+    } catch (const Error& error) {
+      throw Error(ErrorKind::input, fmt::format("the model to go on from was taught with {}", error.what()));
     }
   }
   if (job.options.is_set("patience") && options.number("validation") == 0.0) {

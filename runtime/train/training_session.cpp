@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "heddle/runtime/model/model_file.hpp"
 
 namespace heddle {
 
@@ -13,7 +16,28 @@ TrainingSession::TrainingSession(const TrainingJob& job, const TrainingObserver&
       options_(std::move(options)),
       seed_(static_cast<std::uint64_t>(options_.integer("seed"))),
       parts_(part_data(checked_data(job), options_.number("validation"), seed_)),
-      model_(job.resume != nullptr ? *job.resume : model_for(learn(), options_, std::string(trainer))) {}
+      model_(job.resume != nullptr ? *job.resume : model_for(learn(), options_, std::string(trainer))) {
+  check_ranges();
+}
+
+void TrainingSession::check_ranges() const {
+  double least = std::min(options_.number("minimum-width"), least_width(model_.network));
+  if (model_.training.last) least = std::min(least, least_width(*model_.training.last));
+  const double largest = largest_input(least, learn().dim);
+  if (const auto beyond = model_.inputs.first_beyond(learn().inputs, largest)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--scale {}, --minimum-width {}: found {} in row {} of {}, expected scaled inputs up to "
+                            "{:.3g}, so that float32 can hold distances in widths",
+                            options_.word("scale"), options_.word("minimum-width"), learn().inputs[*beyond],
+                            *beyond / static_cast<std::size_t>(learn().dim) + 1, learn().source, largest));
+  }
+  check_rows(model_, parts_.validation, least);
+  if (test_ != nullptr) check_rows(model_, *test_, least);
+}
+
+void TrainingSession::announce(std::int64_t rules) const {
+  if (observer_.room) observer_.room(largest_encoding(model_, rules, options_.integer("epochs")));
+}
 
 void TrainingSession::begin(const Device& device) {
   TrainingState& state = model_.training;
@@ -65,14 +89,6 @@ std::string TrainingSession::line_about(Ending ending) const {
     default:
       return {};
   }
-}
-
-TrainingResult TrainingSession::result(Ending ending, std::string message, std::optional<Score> test) {
-  return {.model = std::move(model_),
-          .epochs = std::move(reports_),
-          .test = test,
-          .ending = ending,
-          .message = std::move(message)};
 }
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 // the model it ends with. A trainer derives its own session and adds how its network learns.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -33,6 +34,19 @@ class TrainingSession {
   /// Before the first epoch of this call: signs the model, and forgets the best epoch of a resumed one if it was the
   /// best on other rows, or by another measure.
   void begin(const Device& device);
+  /// Tells the observer how large the file of a model with up to `rules` rules may become.
+  void announce(std::int64_t rules) const;
+  /// Hands the observer the result so far, `make()`, if it wants one now. At most one part in 20 of the time goes into
+  /// copies.
+  template <class Make>
+  void keep(const Make& make) {
+    using namespace std::chrono_literals;
+    const auto start = Clock::now();
+    if (!observer_.keep || start < next_copy_) return;
+    observer_.keep(make());
+    const auto end = Clock::now();
+    next_copy_ = end + std::max<Clock::duration>(1s, 20 * (end - start));
+  }
   /// Where there is something to score; `numbers`, `max_rules`: as Predictor takes them.
   void open_predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t numbers,
                       std::int64_t max_rules);
@@ -41,8 +55,6 @@ class TrainingSession {
   void tell(EpochReport report, Clock::time_point start);
   /// The line about an ending that means the same for every network; empty for the others.
   [[nodiscard]] std::string line_about(Ending ending) const;
-  /// Gives the model and all reports away. `test`: see TrainingResult.
-  [[nodiscard]] TrainingResult result(Ending ending, std::string message, std::optional<Score> test);
 
   const TrainingObserver& observer_;
   const Dataset* test_;
@@ -52,6 +64,13 @@ class TrainingSession {
   Model model_;  // of the moment
   std::optional<Predictor> predictor_;
   std::vector<EpochReport> reports_;
+
+ private:
+  /// Throws Error(usage) where float32 cannot hold the distances between the rows that are to be learnt, scaled and
+  /// measured in widths as the options say; Error(input) for the other rows.
+  void check_ranges() const;
+
+  Clock::time_point next_copy_ = Clock::now();
 };
 
 /// A trainer whose train() is one session: Session(device, profiles, job, observer).run().

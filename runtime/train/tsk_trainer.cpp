@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numbers>
 #include <optional>
 #include <string>
@@ -52,7 +53,7 @@ tsk::Progress progress_of(const TrainingState& state) {
     const auto found = state.numbers.find(name);
     return found == state.numbers.end() ? 0.0 : found->second;
   };
-  tsk::Progress progress = tsk::first_progress(number("step"));
+  tsk::Progress progress = tsk::first_progress(std::clamp(number("step"), 0.0, kLargestStep));
   progress.iteration = static_cast<int>(state.epochs);
   progress.best_iteration = static_cast<int>(state.best_epoch);
   progress.best_error = state.best_error;
@@ -148,6 +149,9 @@ class Session : private TrainingSession {
         system_(first(job)),
         learner_(device, profiles, rows_, system_, control(), interval(), observer.notice, observer.stop) {
     begin(device);
+    if (const std::string wrong = fault(network(system_)); !wrong.empty()) {
+      throw Error(ErrorKind::usage, fmt::format("{}: the system to start from has {}", learn().source, wrong));
+    }
     tsk::Progress progress = tsk::first_progress(options_.number("step-size"));
     tsk::System best = system_;
     if (job.resume != nullptr) {
@@ -156,6 +160,7 @@ class Session : private TrainingSession {
       if (job.options.is_set("step-size")) progress.step = options_.number("step-size");
     }
     begun_ = progress.iteration;
+    announce(system_.rules());
     learner_.begin(system_, model_.training.antecedents, best, progress);
     open_predictor(device, profiles, network(system_).numbers(), system_.rules());
     if (system_.unknowns() > learnt_) {
@@ -204,7 +209,11 @@ class Session : private TrainingSession {
       const double taken = std::chrono::duration<double>(Clock::now() - run).count();
       seconds += taken;
       for (const TskLearner::Errors& error : errors) record(error, taken / static_cast<double>(errors.size()));
-      ending = halted();
+      ending = take_over() ? halted() : Ending::diverged;
+      if (model_.network.rules() == 0) return ending;
+      if (ending != Ending::diverged) {
+        keep([this] { return ended(model_, reports_, Ending::stopped, where_it_stands()); });
+      }
       if (observer_.progress) {
         observer_.progress({.epoch = state.epochs,
                             .last_epoch = options_.integer("epochs"),
@@ -237,7 +246,7 @@ class Session : private TrainingSession {
     record.rules = system_.rules();
     record.samples = learnt_;
     record.train_error = 0.5 * error.learnt;
-    if (validating()) record.validation_error = 0.5 * error.held_back;
+    if (validating() && std::isfinite(error.held_back)) record.validation_error = 0.5 * error.held_back;
     record.microseconds_per_sample = 1e6 * seconds / static_cast<double>(learnt_);
     model_.training.history.push_back(record);
   }
@@ -245,8 +254,6 @@ class Session : private TrainingSession {
   /// Scores are those of the best system so far.
   void report(std::int64_t before, double seconds, Clock::time_point start) {
     TrainingState& state = model_.training;
-    // One that this run has not bettered stays as it is: widths in a model are others, and rounded.
-    if (learner_.progress().best_iteration > begun_) model_.network = network(learner_.best());
     EpochReport report;
     report.epoch = state.epochs;
     report.rules = system_.rules();
@@ -261,38 +268,72 @@ class Session : private TrainingSession {
     tell(std::move(report), start);
   }
 
-  TrainingResult finish(Ending ending) {
+  /// Brings the best system and the one to go on from into the model. False if one of them is not usable; the model
+  /// then has the last good one of the first kind and none of the second.
+  [[nodiscard]] bool take_over() {
     const tsk::Progress& progress = learner_.progress();
     TrainingState& state = model_.training;
-    if (progress.best_iteration == 0) {
-      throw Error(ErrorKind::usage,
-                  "the first least squares have no finite solution: a larger --ridge or fewer rules may help");
+    state.last.reset();
+    state.antecedents.clear();
+    if (progress.best_iteration == 0 || !std::isfinite(progress.best_error)) return false;
+    // One that this run has not bettered stays as it is: widths in a model are others, and rounded.
+    if (progress.best_iteration > begun_) {
+      sonfin::Network best = network(learner_.best());
+      if (!fault(best).empty()) return false;
+      model_.network = std::move(best);
     }
     state.best_epoch = progress.best_iteration;
     state.best_error = progress.best_error;
     state.epochs_without_improvement = state.epochs - state.best_epoch;
-    state.numbers = numbers(progress);
-    state.last = network(learner_.system());
+
+    sonfin::Network last = network(learner_.system());
+    std::map<std::string, double> others = numbers(progress);
+    const auto finite = [](const auto& entry) { return std::isfinite(entry.second); };
+    if (!fault(last).empty() || !std::ranges::all_of(others, finite)) return false;
+    state.numbers = std::move(others);
+    state.last = std::move(last);
     state.antecedents = learner_.antecedents();
+    return true;
+  }
+
+  TrainingResult finish(Ending ending) {
+    const TrainingState& state = model_.training;
+    if (model_.network.rules() == 0) {
+      throw Error(ErrorKind::usage,
+                  "the first least squares have no finite solution: a larger --ridge or fewer rules may help");
+    }
+    if (const int ridges = learner_.progress().ridges; ridges > 0) {
+      notice(
+          fmt::format("in {} of {} epochs the activations did not determine all consequents (rules that no "
+                      "row fires, inputs that say the same): a small ridge was added; fewer rules, or --ridge, "
+                      "settle it",
+                      ridges, state.epochs));
+    }
     std::string message = line_about(ending);
-    if (ending == Ending::stopped) message = fmt::format("stopped after {} epochs", state.epochs);
+    if (ending == Ending::stopped) message = where_it_stands();
     if (ending == Ending::diverged) {
       message = fmt::format(
           "training diverged in epoch {}: a smaller --step-size (now {}) or --rate (now {}) or a larger --ridge may "
           "help",
           state.epochs + 1, options_.word("step-size"), options_.word("rate"));
-      state.last.reset();  // what went wrong is no place to go on from
-      state.antecedents.clear();
+      model_.training.last.reset();  // what went wrong is no place to go on from
+      model_.training.antecedents.clear();
     }
-    if (progress.ridges > 0) {
-      notice(
-          fmt::format("in {} of {} epochs the activations did not determine all consequents (rules that no "
-                      "row fires, inputs that say the same): a small ridge was added; fewer rules, or --ridge, "
-                      "settle it",
-                      progress.ridges, state.epochs));
-    }
-    const std::optional<Score> test = reports_.empty() ? std::nullopt : reports_.back().test;
-    return result(ending, std::move(message), test);
+    return ended(std::move(model_), std::move(reports_), ending, std::move(message));
+  }
+
+  [[nodiscard]] std::string where_it_stands() const {
+    return fmt::format("stopped after {} epochs", model_.training.epochs);
+  }
+
+  [[nodiscard]] static TrainingResult ended(Model model, std::vector<EpochReport> reports, Ending ending,
+                                            std::string message) {
+    const std::optional<Score> test = reports.empty() ? std::nullopt : reports.back().test;
+    return {.model = std::move(model),
+            .epochs = std::move(reports),
+            .test = test,
+            .ending = ending,
+            .message = std::move(message)};
   }
 
   LearningRows rows_;

@@ -67,6 +67,7 @@ TEST_CASE("no file, a folder, a truncated gzip") {
   const Workplace place;
   check_refused(place.run({"train", place.path("nothing.csv").string()}), 3, {"nothing.csv"});
   check_refused(place.run({"train", place.folder().string()}), 3, {place.folder().string()});
+  check_refused(place.run({"train", "/dev/zero"}), 3, {"/dev/zero", "a device"});  // without end
   const std::string whole = gzip(table(2000, 8, 3, 7), place.path("cut.csv.gz"));
   std::filesystem::resize_file(whole, std::filesystem::file_size(whole) / 2);
   check_refused(place.run({"train", whole}), 3, {"cut.csv.gz"});

@@ -2,8 +2,10 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -66,10 +68,11 @@ TEST_CASE("Ctrl-C while training keeps the model so far") {
     const auto process =
         place.start({"train", data, "--device", "cpu", "--epochs", "100000", "--model", model, "--json"});
     sleep_some(random, 2500);
-    kill(-process.id, round % 2 == 0 ? SIGINT : SIGTERM);
+    kill(-process.id, std::array{SIGINT, SIGTERM, SIGHUP}[static_cast<std::size_t>(round % 3)]);
     const Outcome outcome = place.wait(process);
     CAPTURE(outcome.err);
-    if (outcome.code == 128 + SIGTERM || (outcome.code == 128 + SIGINT && outcome.err.empty())) {
+    if (outcome.code == 128 + SIGTERM || outcome.code == 128 + SIGHUP ||
+        (outcome.code == 128 + SIGINT && outcome.err.empty())) {
       CHECK(!std::filesystem::exists(model));  // while it read the data
       continue;
     }
@@ -84,6 +87,61 @@ TEST_CASE("Ctrl-C while training keeps the model so far") {
     REQUIRE(predicted.code == 0);
     CHECK(json::parse(predicted.out)["accuracy"].get<double>() > 0.1);
   }
+}
+
+/// A compiler that tells its version and then never compiles.
+std::string endless_compiler(const Workplace& place) {
+  const std::string file = place.write(
+      "compiler", "#!/bin/sh\ncase \"$*\" in *--version*|*-dump*) exec c++ \"$@\";; esac\nexec sleep 600\n");
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  return file;
+}
+
+TEST_CASE("Ctrl-C is heard while a compiler is waited for") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(100, 3, 2, 1));
+  const char* const before = std::getenv("CXX");
+  const std::string former = before == nullptr ? "" : before;
+  setenv("CXX", endless_compiler(place).c_str(), 1);
+  const Process training = place.start({"train", data, "--device", "emulator", "--model", "m"});
+  const Process tuning = place.start({"tune", "--device", "emulator", "--family", "sonfin-predict", "--rules", "4",
+                                      "--dim", "3", "--outputs", "2", "--json"});
+  former.empty() ? unsetenv("CXX") : setenv("CXX", former.c_str(), 1);
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  for (const Process& process : {training, tuning}) {
+    const auto start = std::chrono::steady_clock::now();
+    kill(process.id, SIGTERM);
+    const Outcome outcome = place.wait(process);
+    const auto seconds = std::chrono::steady_clock::now() - start;
+    kill(-process.id, SIGKILL);  // the compiler
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 130);
+    CHECK(outcome.err.find("interrupted") != std::string::npos);
+    CHECK(seconds < std::chrono::seconds(60));  // it would compile for ten minutes
+    if (process.id == tuning.id) CHECK(json::parse(outcome.out)["interrupted"] == true);
+  }
+  CHECK(!std::filesystem::exists(place.path("m")));
+}
+
+TEST_CASE("Ctrl-C is heard in an iteration that takes seconds, and what was learnt before is kept") {
+  const Workplace place;
+  std::mt19937 random(3);
+  std::string rows;
+  for (int i = 0; i < 15'000; ++i) {
+    for (int j = 0; j < 5; ++j)
+      rows += std::to_string(static_cast<double>(random() % 10'000) / 1e4) + (j < 4 ? "," : "\n");
+  }
+  const std::string data = place.write("data.csv", rows);
+  const Process process =
+      place.start({"train", data, "--task", "regress", "--network", "tsk", "--rules", "300", "--consequents", "linear",
+                   "--report", "1", "--epochs", "1000", "--device", "cpu", "--model", "m"});
+  place.wait_for(process.out, "us/sample");  // the first iteration is done
+  kill(process.id, SIGINT);
+  const Outcome outcome = place.wait(process);
+  CAPTURE(outcome.err);
+  CHECK(outcome.code == 130);
+  CHECK(outcome.err.find("the model so far is kept in m") != std::string::npos);
+  CHECK(place.run({"inspect", "m"}).code == 0);
 }
 
 TEST_CASE("an interrupted training goes on as if nothing had happened") {

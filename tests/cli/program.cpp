@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <random>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
 namespace heddle::test {
 namespace {
@@ -27,6 +28,7 @@ std::string contents(const std::string& file) {
 void redirect(const std::string& file, int descriptor) {
   const int opened = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (opened < 0 || dup2(opened, descriptor) < 0) _exit(126);
+  close(opened);
 }
 
 }  // namespace
@@ -51,7 +53,28 @@ std::string Workplace::write(const std::string& name, const std::string& bytes) 
 
 std::string Workplace::read(const std::string& name) const { return contents(path(name).string()); }
 
-Process Workplace::start(const std::vector<std::string>& arguments, Limits limits) const {
+void Workplace::wait_for(const std::string& file, const std::string& text) const {
+  using namespace std::chrono_literals;
+  for (int i = 0; i < 1200; ++i, std::this_thread::sleep_for(50ms)) {
+    if (contents(file).find(text) != std::string::npos) return;
+  }
+  throw std::runtime_error("'" + text + "' did not appear in " + file);
+}
+
+void Workplace::become_program(const std::vector<std::string>& arguments) const {
+  if (chdir(folder_.c_str()) != 0) return;
+  setenv("XDG_DATA_HOME", path("data").c_str(), 1);
+  setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
+  unsetenv("HEDDLE_PROFILES");
+  std::vector<char*> values;
+  std::string program = HEDDLE_PROGRAM;
+  values.push_back(program.data());
+  for (const std::string& argument : arguments) values.push_back(const_cast<char*>(argument.c_str()));
+  values.push_back(nullptr);
+  execv(program.c_str(), values.data());
+}
+
+Process Workplace::start(const std::vector<std::string>& arguments, Limits limits, Streams streams) const {
   const std::string number = std::to_string(processes_++);
   Process process{.id = 0, .out = path("out." + number).string(), .err = path("err." + number).string()};
   process.id = fork();
@@ -61,25 +84,20 @@ Process Workplace::start(const std::vector<std::string>& arguments, Limits limit
     return process;
   }
 
-  if (chdir(folder_.c_str()) != 0) _exit(126);
-  redirect(process.out, STDOUT_FILENO);
-  redirect(process.err, STDERR_FILENO);
+  const std::string out = streams.out != nullptr ? streams.out : process.out;
+  const std::string err = streams.err != nullptr ? streams.err : process.err;
+  redirect(out == Streams::kClosed ? "/dev/null" : out, STDOUT_FILENO);
+  redirect(err == Streams::kClosed ? "/dev/null" : err, STDERR_FILENO);
+  // Not before: a file that is opened takes the first descriptor that is free.
+  if (out == Streams::kClosed) close(STDOUT_FILENO);
+  if (err == Streams::kClosed) close(STDERR_FILENO);
   setpgid(0, 0);
-  setenv("XDG_DATA_HOME", path("data").c_str(), 1);
-  setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
-  unsetenv("HEDDLE_PROFILES");
   if (limits.file_bytes >= 0) {
     const rlimit limit{.rlim_cur = static_cast<rlim_t>(limits.file_bytes),
                        .rlim_max = static_cast<rlim_t>(limits.file_bytes)};
     setrlimit(RLIMIT_FSIZE, &limit);
-    std::signal(SIGXFSZ, SIG_IGN);
   }
-  std::vector<char*> values;
-  std::string program = HEDDLE_PROGRAM;
-  values.push_back(program.data());
-  for (const std::string& argument : arguments) values.push_back(const_cast<char*>(argument.c_str()));
-  values.push_back(nullptr);
-  execv(program.c_str(), values.data());
+  become_program(arguments);
   _exit(127);
 }
 
@@ -91,8 +109,8 @@ Outcome Workplace::wait(const Process& process) const {
           .err = contents(process.err)};
 }
 
-Outcome Workplace::run(const std::vector<std::string>& arguments, Limits limits) const {
-  return wait(start(arguments, limits));
+Outcome Workplace::run(const std::vector<std::string>& arguments, Limits limits, Streams streams) const {
+  return wait(start(arguments, limits, streams));
 }
 
 void check_refused(const Outcome& outcome, int code, const std::vector<std::string>& words) {

@@ -25,6 +25,13 @@ struct Limits {
   long file_bytes = -1;  ///< of any file it writes; beyond, a write fails
 };
 
+/// What standard output and standard error are in place of the files that an Outcome shows.
+struct Streams {
+  static constexpr const char* kClosed = "";
+  const char* out = nullptr;  ///< a file, or kClosed
+  const char* err = nullptr;
+};
+
 /// A temporary folder, removed at the end; data, cache and profile folders of the programs that run in it are inside.
 class Workplace {
  public:
@@ -39,9 +46,14 @@ class Workplace {
   std::string write(const std::string& name, const std::string& bytes) const;
   [[nodiscard]] std::string read(const std::string& name) const;
 
-  [[nodiscard]] Process start(const std::vector<std::string>& arguments, Limits limits = {}) const;
+  [[nodiscard]] Process start(const std::vector<std::string>& arguments, Limits limits = {},
+                              Streams streams = {}) const;
   [[nodiscard]] Outcome wait(const Process& process) const;
-  [[nodiscard]] Outcome run(const std::vector<std::string>& arguments, Limits limits = {}) const;
+  [[nodiscard]] Outcome run(const std::vector<std::string>& arguments, Limits limits = {}, Streams streams = {}) const;
+  /// Waits until a file has `text` in it; throws after a minute.
+  void wait_for(const std::string& file, const std::string& text) const;
+  /// In a child process: becomes the program with the environment of this place. Returns only if that fails.
+  void become_program(const std::vector<std::string>& arguments) const;
 
  private:
   std::filesystem::path folder_;

@@ -60,6 +60,37 @@ TEST_CASE("write_file follows links and leaves devices what they are") {
   CHECK(fs::is_character_file("/dev/null"));
 }
 
+TEST_CASE("a reserved file takes its room at once and shows when it is written") {
+  const Folder folder;
+  const fs::path file = folder.path / "a";
+  write_file(file, "old");
+  { const ReservedFile unused(file, 1 << 20); }
+  CHECK(contents(file) == "old");
+  CHECK(folder.entries() == 1);
+  {
+    ReservedFile place(file, 1 << 20);
+    CHECK(contents(file) == "old");
+    place.write("new");
+    CHECK(contents(file) == "new");
+    CHECK(fs::file_size(file) == 3);
+  }
+  CHECK(contents(file) == "new");
+  CHECK(folder.entries() == 1);
+  CHECK_THROWS_WITH_AS(ReservedFile(file, std::int64_t{1} << 60), doctest::Contains("no room for"), Error);
+  CHECK_THROWS_WITH_AS(ReservedFile(folder.path / std::string(300, 'x')), doctest::Contains("too long"), Error);
+  CHECK(contents(file) == "new");
+  CHECK(folder.entries() == 1);
+  ReservedFile("/dev/null", std::int64_t{1} << 60).write("gone");
+}
+
+TEST_CASE("a reserved file whose folder has gone says so") {
+  const Folder folder;
+  fs::create_directory(folder.path / "inner");
+  ReservedFile place(folder.path / "inner" / "a", 1 << 16);
+  fs::remove_all(folder.path / "inner");
+  CHECK_THROWS_WITH_AS(place.write("x"), doctest::Contains("inner/a"), Error);
+}
+
 TEST_CASE("write_file says why it cannot and leaves what was there") {
   const Folder folder;
   CHECK_THROWS_WITH_AS(write_file(folder.path / "no" / "b", "x"), doctest::Contains("no/b"), Error);

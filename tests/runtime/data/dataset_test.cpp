@@ -142,7 +142,7 @@ TEST_CASE("every mistake is one line with its exact place") {
   CHECK(refused("1,2,x\n3,4,nan\n") == "f:2:3: found 'nan', expected a class");
   CHECK(refused("1,2,x\n3,4,x\n") == "f: found one class only ('x'), expected at least two");
   CHECK(refused("1,2,x\n3," + std::string(100, 'a') + "\x01,y\n") ==
-        "f:2:2: found '" + std::string(40, 'a') + "...', expected a finite number");
+        "f:2:2: found '" + std::string(24, 'a') + " ... " + std::string(7, 'a') + "\\x01', expected a finite number");
   CHECK(load("1e-999,1e-50,x\n2,3,y\n").inputs == Floats{0, 0, 2, 3});
 
   std::string many;

@@ -113,6 +113,42 @@ TEST_CASE("what is saved comes back") {
   CHECK_THROWS_AS((void)load_model(folder.path() / "none"), Error);
 }
 
+TEST_CASE("what could not be read again is not saved, and what was there stays") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "model.heddle";
+  save_model(sample_classifier(), file);
+  for (const float bad : {std::nanf(""), INFINITY, 0.0F, 1e30F}) {
+    Model model = sample_classifier();
+    model.network.widths[2] = bad;
+    CHECK_THROWS_AS(save_model(model, file), Error);
+    CHECK_THROWS_AS(save_model(model, folder.path() / "other"), Error);
+  }
+  check_same(load_model(file), sample_classifier());
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("no model file is larger than its room") {
+  const Model small = sample_classifier();
+  for (const std::int64_t rules : {4, 100, 3000}) {
+    for (const std::int64_t epochs : {3, 1000}) {
+      Model grown = small;
+      const auto antecedents = static_cast<std::size_t>(2 * rules);
+      grown.network.centres.assign(antecedents, 0.5F);
+      grown.network.widths.assign(antecedents, 0.5F);
+      grown.network.consequents.assign(static_cast<std::size_t>(3 * rules), 0.5F);
+      grown.training.last = grown.network;
+      grown.training.antecedents.assign(2 * antecedents, 0.1);
+      EpochRecord record;
+      record.epoch = record.rules = record.samples = std::int64_t{1} << 40;
+      record.train_error = 0.1;
+      record.validation_error = record.validation_value = record.test_error = record.test_value = 0.1;
+      record.microseconds_per_sample = 0.1;
+      grown.training.history.assign(static_cast<std::size_t>(epochs), record);
+      CHECK(static_cast<std::int64_t>(encode_model(grown).size()) <= largest_encoding(small, rules, epochs));
+    }
+  }
+}
+
 TEST_CASE("the golden file of format 1 reads as it was written") {
   const std::filesystem::path golden = std::filesystem::path(HEDDLE_GOLDEN) / "classifier.1.heddle";
   check_same(load_model(golden), sample_classifier());

@@ -49,7 +49,19 @@ TEST_CASE("a model whose parts do not fit is refused") {
   };
   const Model model = sample_classifier();
   CHECK(refused(model, [](Model& m) { m.network.widths[3] = 0.0F; }) ==
-        "f: found a width of 0.000000, expected widths above 0");
+        "f: found 0 at width 4, expected a number whose size is from 1e-19 to 1e+19");
+  CHECK(refused(model, [](Model& m) { m.network.widths[3] = -1.0F; }) ==
+        "f: found a width of -1, expected widths above 0");
+  CHECK_FALSE(refused(model, [](Model& m) { m.network.widths[0] = 1e30F; }).empty());
+  CHECK_FALSE(refused(model, [](Model& m) { m.network.widths[0] = 1e-30F; }).empty());
+  CHECK_FALSE(refused(model, [](Model& m) { m.network.centres[0] = 3e38F; }).empty());
+  CHECK_FALSE(refused(model, [](Model& m) { m.network.consequents[0] = 1e31F; }).empty());
+  CHECK_FALSE(refused(model, [](Model& m) { m.training.last->widths[0] = 1e30F; }).empty());
+  CHECK_FALSE(refused(model, [](Model& m) { m.inputs.factor[0] = 1e-300; }).empty());
+  CHECK_FALSE(refused(model, [](Model& m) { m.inputs.offset[0] = 1e300; }).empty());
+  CHECK_FALSE(refused(model, [](Model& m) { m.hyperparameters.first_width = 1e31; }).empty());
+  CHECK_FALSE(refused(model, [](Model& m) { m.training.partial_loss = std::nan(""); }).empty());
+  CHECK_FALSE(refused(model, [](Model& m) { m.training.best_epoch = m.training.epochs + 1; }).empty());
   CHECK(refused(model, [](Model& m) { m.network.widths.pop_back(); }) == "f: found 7 widths, expected 8");
   CHECK(refused(model, [](Model& m) { m.network.consequents.push_back(1); }) == "f: found 13 consequents, expected 12");
   CHECK(refused(model, [](Model& m) { m.network.centres[1] = std::nanf(""); }) ==
@@ -67,6 +79,31 @@ TEST_CASE("a model whose parts do not fit is refused") {
   CHECK_FALSE(refused(model, [](Model& m) { m.training.log_threshold = 1.0; }).empty());
   CHECK_FALSE(refused(model, [](Model& m) { m.training.last->dim = 1; }).empty());
   CHECK_FALSE(refused(sample_regression(), [](Model& m) { m.targets = {}; }).empty());
+}
+
+TEST_CASE("with inputs up to the largest allowed float32 holds the distance to every rule") {
+  for (const std::int64_t dim : {1, 16, 617}) {
+    for (const float width : {1e-18F, 0.001F, 1.0F, 1e18F}) {
+      CAPTURE(dim);
+      CAPTURE(width);
+      const double largest = largest_input(static_cast<double>(width), dim);
+      float sum = 0.0F;
+      for (std::int64_t j = 0; j < dim; ++j) {
+        const float u = (static_cast<float>(largest) - static_cast<float>(-largest)) / width;
+        sum += u * u;
+      }
+      CHECK(std::isfinite(sum));
+    }
+  }
+  Model model = sample_classifier();
+  Dataset data;
+  data.source = "rows";
+  data.dim = 2;
+  data.inputs = {0, 0, 3e38F, 1};
+  CHECK_THROWS_WITH_AS((void)network_inputs(model, data), doctest::Contains("rows: found 3e+38 in row 2, number 1"),
+                       Error);
+  data.inputs[2] = 100.0F;
+  CHECK(network_inputs(model, data).size() == 4);
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ TEST_CASE("killed at random moments, a search still finds the winner") {
 TEST_CASE("a device that cannot be opened is one error") {
   WorkerOptions wrong = options();
   wrong.device = "abacus";
-  CHECK_THROWS_WITH_AS(Worker{wrong}, doctest::Contains("unknown device \"abacus\""), Error);
+  CHECK_THROWS_WITH_AS(Worker{wrong}, doctest::Contains("unknown device 'abacus'"), Error);
   wrong = options();
   wrong.command = {"/bin/false"};
   CHECK_THROWS_AS(Worker{wrong}, Error);

@@ -1,0 +1,69 @@
+// What an observer gets to keep while training goes on: room for the model beforehand, and results that can be saved
+// and gone on from as if training had been stopped there.
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <vector>
+
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/model/model_file.hpp"
+#include "heddle/runtime/train/trainer.hpp"
+#include "runtime/train/synthetic.hpp"
+
+namespace heddle {
+namespace {
+
+TrainingJob job(const Trainer& trainer, const Dataset& data,
+                const std::vector<std::pair<std::string, std::string>>& options) {
+  TrainingJob result{.train = &data, .options = OptionValues(trainer.options())};
+  for (const auto& [name, value] : options) result.options.set(name, value);
+  return result;
+}
+
+TEST_CASE("the first result that is kept leads to the same model as training without a break") {
+  const auto device = open_device("cpu");
+  const Dataset data = test::curves(400, 3, 5);
+  for (const Trainer* trainer : trainers()) {
+    for (const char* const validation : {"0", "0.25"}) {
+      CAPTURE(trainer->name());
+      CAPTURE(validation);
+      const TrainingJob what = job(*trainer, data, {{"epochs", "40"}, {"validation", validation}});
+      std::vector<std::int64_t> rooms;
+      std::vector<TrainingResult> kept;
+      const TrainingResult whole =
+          trainer->train(*device, {}, what,
+                         {.room = [&](std::int64_t bytes) { rooms.push_back(bytes); },
+                          .keep = [&](const TrainingResult& so_far) { kept.push_back(so_far); }});
+      REQUIRE(rooms.size() == 1);
+      CHECK(static_cast<std::int64_t>(encode_model(whole.model).size()) <= rooms.front());
+      REQUIRE(!kept.empty());
+      CHECK(kept.front().ending == Ending::stopped);
+      CHECK(!kept.front().message.empty());
+      const Model saved = decode_model(encode_model(kept.front().model), "kept");
+      CHECK(saved.training.epochs < 40);
+      TrainingJob rest = what;
+      rest.resume = &saved;
+      const TrainingResult result = trainer->train(*device, {}, rest);
+      CHECK(result.model.training.epochs == 40);
+      CHECK(result.model.network.centres == whole.model.network.centres);
+      CHECK(result.model.network.widths == whole.model.network.widths);
+      CHECK(result.model.network.consequents == whole.model.network.consequents);
+      CHECK(result.model.training.history.back().train_error == whole.model.training.history.back().train_error);
+    }
+  }
+}
+
+TEST_CASE("no room ends training before it begins") {
+  const auto device = open_device("cpu");
+  const Dataset data = test::curves(100, 2, 5);
+  for (const Trainer* trainer : trainers()) {
+    int epochs = 0;
+    TrainingObserver observer{.epoch = [&](const EpochReport&) { ++epochs; }};
+    observer.room = [](std::int64_t) { throw Error(ErrorKind::input, "no room"); };
+    CHECK_THROWS_AS((void)trainer->train(*device, {}, job(*trainer, data, {}), observer), Error);
+    CHECK(epochs == 0);
+  }
+}
+
+}  // namespace
+}  // namespace heddle
