@@ -92,7 +92,7 @@ int import_from(const ProfileOptions& options) {
   return 0;
 }
 
-Json to_json(const Profile& before, const Remeasured& now) {
+Json record_of(const Profile& before, const Remeasured& now) {
   return {{"family", before.key.family},
           {"problem", cli::to_json(before.key.problem)},
           {"configuration", before.configuration},
@@ -129,7 +129,7 @@ int verify_profiles(const ProfileOptions& options) {
     auto& evaluator =
         evaluators.try_emplace(profile.key.family, worker, family(profile.key.family), seed).first->second;
     const Remeasured now = remeasure(evaluator, store, profile);
-    records.push_back(to_json(profile, now));
+    records.push_back(record_of(profile, now));
     std::string outcome(heddle::text(now.verdict.status));
     if (!now.verdict.message.empty()) outcome += ": " + now.verdict.message;
     if (now.removed) outcome += " (removed)";

@@ -12,6 +12,22 @@ function(heddle_cold_code target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
+# heddle_compile_folders(<target> <source>...): compiles sources of the target that lie in one folder together, as a unity
+# build, if HEDDLE_COMPILE_FOLDERS is set. Names must therefore be unique in a folder, in anonymous namespaces too.
+function(heddle_compile_folders target)
+  if(NOT HEDDLE_COMPILE_FOLDERS)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source ${ARGN})
+    cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
+    cmake_path(GET path PARENT_PATH path)
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    string(MAKE_C_IDENTIFIER ${path} group)
+    set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+endfunction()
+
 function(heddle_library folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE")
   set(target heddle_${folder})
@@ -23,6 +39,7 @@ function(heddle_library folder)
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
   heddle_target_options(${target})
+  heddle_compile_folders(${target} ${arg_SOURCES})
 endfunction()
 
 # heddle_test(<folder> SOURCES ... LINK ...): one doctest executable per folder under tests/, run by CTest.

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "heddle/kernels/arithmetic.hpp"
+
 namespace heddle::sonfin {
 namespace {
 
@@ -25,7 +27,6 @@ std::vector<float> floats_of(const HostImage& image, const char* name, std::int6
   return values;
 }
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 

@@ -1,9 +1,13 @@
 #include "heddle/runtime/data/field.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+
+#include "heddle/kernels/error.hpp"
 
 namespace heddle {
 namespace {
@@ -43,6 +47,10 @@ std::string in_quotes(std::string_view field) {
   std::string text = "'";
   for (const char c : field.substr(0, kLongest)) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '.' : c;
   return text + (field.size() > kLongest ? "...'" : "'");
+}
+
+void refuse(std::string_view where, std::string_view found, std::string_view expected) {
+  throw Error(ErrorKind::input, fmt::format("{}: found {}, expected {}", where, found, expected));
 }
 
 }  // namespace heddle

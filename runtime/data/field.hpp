@@ -16,5 +16,7 @@ namespace heddle {
 [[nodiscard]] std::string_view bare(std::string_view field);
 /// In single quotes for an error line: control characters replaced, at most 40 characters.
 [[nodiscard]] std::string in_quotes(std::string_view field);
+/// Throws Error(input): "WHERE: found FOUND, expected EXPECTED".
+[[noreturn]] void refuse(std::string_view where, std::string_view found, std::string_view expected);
 
 }  // namespace heddle

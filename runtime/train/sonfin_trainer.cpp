@@ -49,9 +49,9 @@ LearningRows first_rows(Model& model, const TrainingJob& job, const Dataset& lea
 }
 
 /// The model it works on has the network of the moment; the best one is kept beside it.
-class Session : private TrainingSession {
+class SonfinSession : private TrainingSession {
  public:
-  Session(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+  SonfinSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
           const TrainingObserver& observer)
       : TrainingSession(job, observer, training_options(job, "sonfin"), "sonfin"),
         rows_(first_rows(model_, job, learn(), options_)),
@@ -205,7 +205,7 @@ class Session : private TrainingSession {
 }  // namespace
 
 const Trainer& sonfin_trainer() {
-  static const SessionTrainer<Session> trainer(
+  static const SessionTrainer<SonfinSession> trainer(
       "sonfin",
       "self-constructing neural fuzzy network, learnt row after row: finds its rules itself, for many inputs too",
       sonfin_options());

@@ -138,9 +138,9 @@ LearningRows all_rows(const Model& model, const DataParts& parts) {
 }
 
 /// The model it works on has the best system so far; the one of the moment is on the device.
-class Session : private TrainingSession {
+class TskSession : private TrainingSession {
  public:
-  Session(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+  TskSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
           const TrainingObserver& observer)
       : TrainingSession(job, observer, checked_options(job), "tsk"),
         rows_(all_rows(model_, parts_)),
@@ -305,7 +305,7 @@ class Session : private TrainingSession {
 }  // namespace
 
 const Trainer& tsk_trainer() {
-  static const SessionTrainer<Session> trainer("tsk",
+  static const SessionTrainer<TskSession> trainer("tsk",
                                                "Takagi-Sugeno-Kang system, all rows at once by least squares and "
                                                "gradient: few rules to be read, best of few inputs",
                                                tsk_options());

@@ -19,8 +19,6 @@ using nlohmann::json;
 
 constexpr double kQuick = 20.0;  // seconds: nothing that runs a kernel
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 }  // namespace
 
 template <class Ask>
@@ -77,7 +75,7 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
     worker.ensure();
     if (generation_ == worker.generation()) return false;
     number_ = worker.next_number();
-    const double start = now();
+    const double start = seconds_now();
     (void)worker.ask({{"ask", "prepare"},
                       {"family", owner_.family_.name()},
                       {"seed", owner_.seed_},
@@ -86,17 +84,17 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
                       {"problem", problem_.text()},
                       {"samples", samples_}},
                      std::max(kQuick, owner_.deadline(Work::prepare, problem_, 1.0)));
-    owner_.took(Work::prepare, problem_, now() - start);
+    owner_.took(Work::prepare, problem_, seconds_now() - start);
     generation_ = worker.generation();
     return true;
   }
 
   double run() {
     const auto amount = static_cast<double>(samples_);
-    const double start = now();
+    const double start = seconds_now();
     const json answer =
         owner_.worker_.ask({{"ask", "time"}, {"number", number_}}, owner_.deadline(Work::time, problem_, amount));
-    owner_.took(Work::time, problem_, (now() - start) / amount);
+    owner_.took(Work::time, problem_, (seconds_now() - start) / amount);
     return answer.at("time").get<double>();
   }
 
@@ -287,14 +285,14 @@ void IsolatedEvaluator::check_device() {
 Verdict IsolatedEvaluator::verify(const Configuration& configuration, const Problem& problem) {
   try {
     const json answer = attempt([&] {
-      const double start = now();
+      const double start = seconds_now();
       json verdict = worker_.ask({{"ask", "verify"},
                                   {"family", family_.name()},
                                   {"seed", seed_},
                                   {"configuration", configuration.text()},
                                   {"problem", problem.text()}},
                                  deadline(Work::verify, problem, 1.0));
-      took(Work::verify, problem, now() - start);
+      took(Work::verify, problem, seconds_now() - start);
       return verdict;
     });
     Verdict verdict{.status = parse_status(answer.at("status").get<std::string>()).value_or(Status::crash),
