@@ -13,6 +13,7 @@
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/data_options.hpp"
 #include "heddle/cli/epoch_table.hpp"
+#include "heddle/cli/gain.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
@@ -32,6 +33,7 @@ struct TrainOptions {
   DataArguments data;
   std::string train, test, test_label, resume, device, profiles;
   std::string model = "model.heddle";
+  bool compare = false;
 };
 
 const Trainer& chosen_trainer(const TrainOptions& options, const std::optional<Model>& resumed) {
@@ -88,7 +90,8 @@ Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
 }
 
 Json document(const TrainOptions& options, const Device& device, const Dataset& train,
-              const std::optional<Dataset>& test, const TrainingResult& result) {
+              const std::optional<Dataset>& test, const TrainingResult& result,
+              const std::optional<TrainingGain>& gain) {
   Json epochs = Json::array();
   for (const EpochReport& report : result.epochs) epochs.push_back(to_json(report, train.task));
   return {{"device", device.label()},
@@ -108,6 +111,7 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
           {"best_epoch", result.model.training.best_epoch},
           {"compiler_calls", device.compiler_calls()},
           {"microseconds_per_sample", microseconds_per_sample(result.epochs)},
+          {"comparison", gain ? to_json(*gain) : Json()},
           {"epochs", epochs}};
 }
 
@@ -150,7 +154,14 @@ int run(const TrainOptions& options) {
   catch_interrupts();
   const TrainingJob job{
       .train = &train, .test = test ? &*test : nullptr, .resume = resumed ? &*resumed : nullptr, .options = values};
-  const TrainingResult result = trainer.train(*device, profiles, job, observer);
+  std::optional<TrainingGain> gain;
+  const auto train_it = [&] {
+    if (!options.compare) return trainer.train(*device, profiles, job, observer);
+    ComparedTraining compared = train_by_turns(trainer, *device, profiles, job, observer);
+    gain = std::move(compared.gain);
+    return std::move(compared.result);
+  };
+  const TrainingResult result = train_it();
   bar.clear();
   if (result.model.network.rules() == 0) {
     note("interrupted before the first row was learnt; there is no model to keep");
@@ -159,11 +170,12 @@ int run(const TrainOptions& options) {
   save_model(result.model, options.model);
 
   if (options.common.json) {
-    print_document("train", document(options, *device, train, test, result));
+    print_document("train", document(options, *device, train, test, result, gain));
   } else {
     if (!result.message.empty()) say(result.message + "\n");
     say(table.closing(result));
     say(fmt::format("model: {}\n", options.model));
+    if (gain) say("\n" + text(*gain));
   }
   if (result.ending == Ending::diverged) {
     throw Error(ErrorKind::input, fmt::format("{}; the last good model is kept in {}", result.message, options.model));
@@ -264,6 +276,7 @@ void add_train(Command& program) {
   command.option("--resume", "MODEL", "Go on training this model", options->resume);
   command.option("--model", "FILE", fmt::format("Where to keep the model [default: {}]", options->model),
                  options->model);
+  command.flag("--compare", "Train without profiles too, by turns, and say what the profiles gain", options->compare);
   add_device(command, options->device);
   add_profile_file(command, options->profiles);
   add_common(command, options->common);

@@ -49,7 +49,7 @@ LearningRows first_rows(Model& model, const TrainingJob& job, const Dataset& lea
 }
 
 /// The model it works on has the network of the moment; the best one is kept beside it.
-class SonfinSession : private TrainingSession {
+class SonfinSession final : public TrainingSession {
  public:
   SonfinSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
           const TrainingObserver& observer)
@@ -64,13 +64,32 @@ class SonfinSession : private TrainingSession {
     if (state.last) model_.network = *std::exchange(state.last, std::nullopt);
   }
 
-  TrainingResult run() {
+  std::optional<Ending> advance() override {
     const std::int64_t epochs = options_.integer("epochs");
-    while (model_.training.epochs < epochs) {
-      if (const auto ending = epoch()) return finish(*ending);
-      if (model_.training.epochs < epochs && stop()) return finish(Ending::stopped);
+    if (model_.training.epochs < epochs) {
+      if (const auto ending = epoch()) return ending;
     }
-    return finish(Ending::completed);
+    if (model_.training.epochs >= epochs) return Ending::completed;
+    return stop() ? std::optional(Ending::stopped) : std::nullopt;
+  }
+
+  TrainingResult finish(Ending ending) override {
+    TrainingState& state = model_.training;
+    std::string message = line_about(ending);
+    if (ending == Ending::stopped) {
+      message = fmt::format("stopped after {} epochs and {} of {} rows of the next", state.epochs, state.position,
+                            rows_.count());
+    }
+    if (ending == Ending::diverged) message = divergence();
+    std::optional<Score> test;
+    for (const EpochReport& report : reports_) {
+      if (!best_ || report.epoch == state.best_epoch) test = report.test;
+    }
+    // The network of the moment goes along where it is not the best, for a run that goes on from here.
+    if (best_ && (state.best_epoch != state.epochs || state.position > 0)) {
+      state.last = std::exchange(model_.network, std::move(*best_));
+    }
+    return result(ending, std::move(message), test);
   }
 
  private:
@@ -166,25 +185,6 @@ class SonfinSession : private TrainingSession {
     state.best_error = error;
     state.epochs_without_improvement = 0;
     best_ = model_.network;
-  }
-
-  TrainingResult finish(Ending ending) {
-    TrainingState& state = model_.training;
-    std::string message = line_about(ending);
-    if (ending == Ending::stopped) {
-      message = fmt::format("stopped after {} epochs and {} of {} rows of the next", state.epochs, state.position,
-                            rows_.count());
-    }
-    if (ending == Ending::diverged) message = divergence();
-    std::optional<Score> test;
-    for (const EpochReport& report : reports_) {
-      if (!best_ || report.epoch == state.best_epoch) test = report.test;
-    }
-    // The network of the moment goes along where it is not the best, for a run that goes on from here.
-    if (best_ && (state.best_epoch != state.epochs || state.position > 0)) {
-      state.last = std::exchange(model_.network, std::move(*best_));
-    }
-    return result(ending, std::move(message), test);
   }
 
   [[nodiscard]] std::string divergence() const {

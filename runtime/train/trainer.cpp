@@ -23,6 +23,14 @@ std::string_view text(Ending ending) {
   return "completed";
 }
 
+TrainingResult Trainer::train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+                              const TrainingObserver& observer) const {
+  const auto run = begin(device, profiles, job, observer);
+  std::optional<Ending> ending;
+  while (!ending) ending = run->advance();
+  return run->finish(*ending);
+}
+
 const std::vector<const Trainer*>& trainers() {
   static const std::vector<const Trainer*> all{&sonfin_trainer(), &tsk_trainer()};
   return all;

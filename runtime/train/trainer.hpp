@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,6 +78,17 @@ struct TrainingResult {
   std::string message;  ///< one line about the ending, empty if completed
 };
 
+/// A training under way, so that several can take turns on one device. From one thread.
+class TrainingRun {
+ public:
+  virtual ~TrainingRun() = default;
+  /// Learns until the next report to the observer. Says how the training ends if it ends here; not to be called again
+  /// then.
+  [[nodiscard]] virtual std::optional<Ending> advance() = 0;
+  /// `ending`: what advance() said, or Ending::stopped after any report. Called once, last.
+  [[nodiscard]] virtual TrainingResult finish(Ending ending) = 0;
+};
+
 /// Stateless and immutable: may be shared between threads.
 class Trainer {
  public:
@@ -85,11 +97,16 @@ class Trainer {
   [[nodiscard]] virtual std::string_view meaning() const = 0;  ///< one line
   [[nodiscard]] virtual const std::vector<Option>& options() const = 0;
 
-  /// `profiles`: any, as ProfileStore::profiles() returns them. Throws Error(input) if data, test data and model do
-  /// not fit together, Error(usage) for options that contradict each other or the resumed model, or that made the
-  /// very first epoch diverge; DeviceFailure.
-  [[nodiscard]] virtual TrainingResult train(Device& device, const std::vector<Profile>& profiles,
-                                             const TrainingJob& job, const TrainingObserver& observer = {}) const = 0;
+  /// `profiles`: any, as ProfileStore::profiles() returns them. The device, the observer and the data of the job must
+  /// outlive the run. This function and the run throw Error(input) if data, test data and model do not fit together,
+  /// Error(usage) for options that contradict each other or the resumed model, or that made the very first epoch
+  /// diverge; DeviceFailure.
+  [[nodiscard]] virtual std::unique_ptr<TrainingRun> begin(Device& device, const std::vector<Profile>& profiles,
+                                                           const TrainingJob& job,
+                                                           const TrainingObserver& observer) const = 0;
+  /// A run from its beginning to its end.
+  [[nodiscard]] TrainingResult train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+                                     const TrainingObserver& observer = {}) const;
 };
 
 /// Every trainer heddle was built with.

@@ -138,7 +138,7 @@ LearningRows all_rows(const Model& model, const DataParts& parts) {
 }
 
 /// The model it works on has the best system so far; the one of the moment is on the device.
-class TskSession : private TrainingSession {
+class TskSession final : public TrainingSession {
  public:
   TskSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
           const TrainingObserver& observer)
@@ -164,13 +164,46 @@ class TskSession : private TrainingSession {
     }
   }
 
-  TrainingResult run() {
+  std::optional<Ending> advance() override {
     const std::int64_t epochs = options_.integer("epochs");
     Ending ending = Ending::completed;
-    while (model_.training.epochs < epochs && ending == Ending::completed) {
-      ending = some(std::min(epochs, model_.training.epochs + interval()));
+    if (model_.training.epochs < epochs) ending = some(std::min(epochs, model_.training.epochs + interval()));
+    if (ending == Ending::completed && model_.training.epochs < epochs) return std::nullopt;
+    return ending;
+  }
+
+  TrainingResult finish(Ending ending) override {
+    const tsk::Progress& progress = learner_.progress();
+    TrainingState& state = model_.training;
+    if (progress.best_iteration == 0) {
+      throw Error(ErrorKind::usage,
+                  "the first least squares have no finite solution: a larger --ridge or fewer rules may help");
     }
-    return finish(ending);
+    state.best_epoch = progress.best_iteration;
+    state.best_error = progress.best_error;
+    state.epochs_without_improvement = state.epochs - state.best_epoch;
+    state.numbers = numbers(progress);
+    state.last = network(learner_.system());
+    state.antecedents = learner_.antecedents();
+    std::string message = line_about(ending);
+    if (ending == Ending::stopped) message = fmt::format("stopped after {} epochs", state.epochs);
+    if (ending == Ending::diverged) {
+      message = fmt::format(
+          "training diverged in epoch {}: a smaller --step-size (now {}) or --rate (now {}) or a larger --ridge may "
+          "help",
+          state.epochs + 1, options_.word("step-size"), options_.word("rate"));
+      state.last.reset();  // what went wrong is no place to go on from
+      state.antecedents.clear();
+    }
+    if (progress.ridges > 0) {
+      notice(
+          fmt::format("in {} of {} epochs the activations did not determine all consequents (rules that no "
+                      "row fires, inputs that say the same): a small ridge was added; fewer rules, or --ridge, "
+                      "settle it",
+                      progress.ridges, state.epochs));
+    }
+    const std::optional<Score> test = reports_.empty() ? std::nullopt : reports_.back().test;
+    return result(ending, std::move(message), test);
   }
 
  private:
@@ -259,40 +292,6 @@ class TskSession : private TrainingSession {
                                .tier = candidate.tier,
                                .samples = report.samples});
     tell(std::move(report), start);
-  }
-
-  TrainingResult finish(Ending ending) {
-    const tsk::Progress& progress = learner_.progress();
-    TrainingState& state = model_.training;
-    if (progress.best_iteration == 0) {
-      throw Error(ErrorKind::usage,
-                  "the first least squares have no finite solution: a larger --ridge or fewer rules may help");
-    }
-    state.best_epoch = progress.best_iteration;
-    state.best_error = progress.best_error;
-    state.epochs_without_improvement = state.epochs - state.best_epoch;
-    state.numbers = numbers(progress);
-    state.last = network(learner_.system());
-    state.antecedents = learner_.antecedents();
-    std::string message = line_about(ending);
-    if (ending == Ending::stopped) message = fmt::format("stopped after {} epochs", state.epochs);
-    if (ending == Ending::diverged) {
-      message = fmt::format(
-          "training diverged in epoch {}: a smaller --step-size (now {}) or --rate (now {}) or a larger --ridge may "
-          "help",
-          state.epochs + 1, options_.word("step-size"), options_.word("rate"));
-      state.last.reset();  // what went wrong is no place to go on from
-      state.antecedents.clear();
-    }
-    if (progress.ridges > 0) {
-      notice(
-          fmt::format("in {} of {} epochs the activations did not determine all consequents (rules that no "
-                      "row fires, inputs that say the same): a small ridge was added; fewer rules, or --ridge, "
-                      "settle it",
-                      progress.ridges, state.epochs));
-    }
-    const std::optional<Score> test = reports_.empty() ? std::nullopt : reports_.back().test;
-    return result(ending, std::move(message), test);
   }
 
   LearningRows rows_;
