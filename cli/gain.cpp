@@ -59,7 +59,7 @@ std::string_view word(TrainingGain::Verdict verdict) {
 
 }  // namespace
 
-std::string text(const TrainingGain& gain) {
+std::string gain_text(const TrainingGain& gain) {
   const std::size_t rounds = gain.tuned.size();
   if (rounds == 0) return "nothing to compare: the first epoch does not count, so at least two are needed (--epochs)\n";
   return line_of("with profiles", gain.tuned, gain.tuned_mapping) +

@@ -9,7 +9,7 @@
 namespace heddle::cli {
 
 /// Lines that end with a newline each; the last one says in words what the profiles gain.
-[[nodiscard]] std::string text(const TrainingGain& gain);
+[[nodiscard]] std::string gain_text(const TrainingGain& gain);
 [[nodiscard]] Json to_json(const TrainingGain& gain);
 
 }  // namespace heddle::cli

@@ -175,7 +175,7 @@ int run(const TrainOptions& options) {
     if (!result.message.empty()) say(result.message + "\n");
     say(table.closing(result));
     say(fmt::format("model: {}\n", options.model));
-    if (gain) say("\n" + text(*gain));
+    if (gain) say("\n" + gain_text(*gain));
   }
   if (result.ending == Ending::diverged) {
     throw Error(ErrorKind::input, fmt::format("{}; the last good model is kept in {}", result.message, options.model));
