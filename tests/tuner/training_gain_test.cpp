@@ -66,7 +66,7 @@ class ScriptedTrainer final : public Trainer {
 };
 
 ComparedTraining compare(const ScriptedTrainer& trainer, const TrainingObserver& observer = {}) {
-  FakeDevice device;
+  fake::FakeDevice device;
   const TrainingJob job{.options = OptionValues(sonfin_options())};
   return train_by_turns(trainer, device, {Profile()}, job, observer);
 }
