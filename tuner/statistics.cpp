@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kSmallestDifference = 1.01;  // one configuration differs by as much between two processes
 constexpr double kSignificance = 0.01;
-constexpr std::size_t kFewestRounds = 9;  // from here on quartiles of equals are that far apart in less than one case of 100
+constexpr std::size_t kFewestRounds =
+    9;  // from here on quartiles of equals are that far apart in less than one case of 100
 
 double quantile(std::span<const double> values, double q) {
   std::vector<double> sorted(values.begin(), values.end());

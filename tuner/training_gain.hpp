@@ -8,8 +8,8 @@
 
 namespace heddle {
 
-/// Times per sample of the epochs of both runs, in microseconds. Value i of both comes from the same round, in which the
-/// runs took one turn each. The first round is left out: the network grows in it, and caches are cold.
+/// Times per sample of the epochs of both runs, in microseconds. Value i of both comes from the same round, in which
+/// the runs took one turn each. The first round is left out: the network grows in it, and caches are cold.
 struct TrainingGain {
   std::vector<double> tuned, untuned;
   /// What ran last: configuration and tier of the kernel that took most samples of the last epoch.
@@ -30,8 +30,8 @@ struct ComparedTraining {
   TrainingGain gain;
 };
 
-/// Runs the job with `profiles` and without any, epoch by epoch; who begins a round alternates. `observer` hears of the run
-/// with profiles. It ends both. Throws what Trainer::begin() does.
+/// Runs the job with `profiles` and without any, epoch by epoch; who begins a round alternates. `observer` hears of the
+/// run with profiles. It ends both. Throws what Trainer::begin() does.
 [[nodiscard]] ComparedTraining train_by_turns(const Trainer& trainer, Device& device,
                                               const std::vector<Profile>& profiles, const TrainingJob& job,
                                               const TrainingObserver& observer = {});

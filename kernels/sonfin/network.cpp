@@ -27,7 +27,6 @@ std::vector<float> floats_of(const HostImage& image, const char* name, std::int6
   return values;
 }
 
-
 }  // namespace
 
 Control control(const Hyperparameters& options, std::int64_t end) {

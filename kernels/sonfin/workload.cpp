@@ -19,7 +19,6 @@
 namespace heddle::sonfin {
 namespace {
 
-
 Workload sized(std::int64_t rules, std::int64_t dim, std::int64_t outputs, std::int64_t samples) {
   Workload work;
   work.network = {dim, outputs, std::vector<float>(at(rules * dim)), std::vector<float>(at(rules * dim)),

@@ -28,7 +28,6 @@ constexpr double kUndetermined = 0.3;
 /// its inverse.
 constexpr float kVerifiedRidge = 0.001f;
 
-
 /// Rules spread evenly (the additive recurrence of M. Roberts, 2018) in few inputs, where random ones would lie on top
 /// of each other; at random in many. `spacing`: between neighbours.
 void place_rules(System& system, std::int64_t rules, Random& random) {

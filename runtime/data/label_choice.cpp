@@ -59,7 +59,8 @@ std::vector<std::int64_t> LabelChoice::resolve(std::int64_t count, const std::ve
       index = *number - 1;
     } else {
       const auto found = std::find(names.begin(), names.end(), column);
-      if (found == names.end()) refuse_label(column, "first, last, a column's number, or a name in line 1 of " + source);
+      if (found == names.end())
+        refuse_label(column, "first, last, a column's number, or a name in line 1 of " + source);
       if (std::find(found + 1, names.end(), column) != names.end()) {
         refuse_label(column, "a name that only one column of " + source + " has");
       }

@@ -11,7 +11,6 @@ namespace {
 
 using Fields = std::vector<std::string_view>;
 
-
 std::string place(const std::string& source, std::int64_t line, std::int64_t column) {
   return source + ":" + std::to_string(line) + ":" + std::to_string(column);
 }

@@ -52,7 +52,7 @@ LearningRows first_rows(Model& model, const TrainingJob& job, const Dataset& lea
 class SonfinSession final : public TrainingSession {
  public:
   SonfinSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
-          const TrainingObserver& observer)
+                const TrainingObserver& observer)
       : TrainingSession(job, observer, training_options(job, "sonfin"), "sonfin"),
         rows_(first_rows(model_, job, learn(), options_)),
         learner_(device, profiles, rows_, options_.integer("max-rules"), observer.notice) {

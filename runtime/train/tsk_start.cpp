@@ -16,7 +16,6 @@
 namespace heddle {
 namespace {
 
-
 double squared_distance(const float* a, const float* b, std::int64_t dim) {
   constexpr std::int64_t kParts = 8;  // sums that do not wait for each other
   double parts[kParts] = {};

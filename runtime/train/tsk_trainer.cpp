@@ -141,7 +141,7 @@ LearningRows all_rows(const Model& model, const DataParts& parts) {
 class TskSession final : public TrainingSession {
  public:
   TskSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
-          const TrainingObserver& observer)
+             const TrainingObserver& observer)
       : TrainingSession(job, observer, checked_options(job), "tsk"),
         rows_(all_rows(model_, parts_)),
         learnt_(learn().rows()),
@@ -305,9 +305,9 @@ class TskSession final : public TrainingSession {
 
 const Trainer& tsk_trainer() {
   static const SessionTrainer<TskSession> trainer("tsk",
-                                               "Takagi-Sugeno-Kang system, all rows at once by least squares and "
-                                               "gradient: few rules to be read, best of few inputs",
-                                               tsk_options());
+                                                  "Takagi-Sugeno-Kang system, all rows at once by least squares and "
+                                                  "gradient: few rules to be read, best of few inputs",
+                                                  tsk_options());
   return trainer;
 }
 

@@ -1,5 +1,5 @@
-// The CUDA templates of all families on the emulated device. One test case for every order of threads and blocks, so that
-// they can run side by side; what the first has compiled the others find in the cache.
+// The CUDA templates of all families on the emulated device. One test case for every order of threads and blocks, so
+// that they can run side by side; what the first has compiled the others find in the cache.
 #include <doctest/doctest.h>
 
 #include <algorithm>
