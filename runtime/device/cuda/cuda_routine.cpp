@@ -57,7 +57,7 @@ SharedLibrary open_first(const char* meaning, std::initializer_list<const char*>
 
 }  // namespace
 
-/// The functions that the routines call. One for the process. Not in an anonymous namespace: Implementation refers to it.
+/// The functions that the routines call. One for the process. Not anonymous, because Implementation refers to it.
 struct Libraries {
   Libraries()
       : cublas(open_first("cuBLAS", {"libcublas.so.13", "libcublas.so.12"})),
