@@ -9,7 +9,7 @@
 namespace heddle::cli {
 namespace {
 
-Json to_json(const std::optional<Score>& score, Task task) {
+Json score_document(const std::optional<Score>& score, Task task) {
   if (!score) return {};
   return {{"error", score->error}, {task == Task::classify ? "accuracy" : "rmse", score->value}};
 }
@@ -37,8 +37,8 @@ Json to_json(const EpochReport& report, Task task) {
           {"rules", report.rules},
           {"samples", report.samples},
           {"train_error", report.train_error},
-          {"validation", to_json(report.validation, task)},
-          {"test", to_json(report.test, task)},
+          {"validation", score_document(report.validation, task)},
+          {"test", score_document(report.test, task)},
           {"microseconds_per_sample", report.microseconds_per_sample},
           {"seconds", report.seconds},
           {"mappings", mappings}};

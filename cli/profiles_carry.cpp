@@ -94,7 +94,7 @@ int import_from(const ProfileOptions& options) {
   return 0;
 }
 
-Json to_json(const Profile& before, const Remeasured& now) {
+Json record_of(const Profile& before, const Remeasured& now) {
   return {{"family", before.key.family},
           {"problem", cli::to_json(before.key.problem)},
           {"configuration", before.configuration},
@@ -161,7 +161,7 @@ int verify_profiles(const ProfileOptions& options) {
     if (now.removed) outcome += " (removed)";
     if (now.restored) outcome += " (the local profile that it displaced is back)";
     const std::scoped_lock lock(findings);
-    records.push_back(to_json(profile, now));
+    records.push_back(record_of(profile, now));
     table.row({profile.key.family, profile.key.problem.text(), short_number(now.before),
                now.profile ? short_number(now.profile->time) : "-", outcome});
     ++done;

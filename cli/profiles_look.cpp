@@ -153,7 +153,7 @@ int show(const ProfileOptions& options) {
   return 0;
 }
 
-Json to_json(const Candidate& candidate) {
+Json record_of(const Candidate& candidate) {
   return {{"configuration", candidate.configuration.text()},
           {"tier", text(candidate.tier)},
           {"distance", candidate.distance},
@@ -178,7 +178,7 @@ int explain(const ProfileOptions& options) {
       continue;
     }
     Json candidates = Json::array(), rejections = Json::array();
-    for (const Candidate& candidate : explanation.candidates) candidates.push_back(to_json(candidate));
+    for (const Candidate& candidate : explanation.candidates) candidates.push_back(record_of(candidate));
     for (const auto& rejection : explanation.rejections) {
       rejections.push_back({{"profile", cli::to_json(*rejection.profile)}, {"reason", rejection.reason}});
     }

@@ -22,9 +22,9 @@ namespace heddle::cli {
 namespace {
 
 constexpr std::int64_t default_count = 30;
-constexpr double default_seconds = 10.0;  // for each problem
+constexpr double kSecondsOfProblem = 10.0;  // for each problem
 
-Json to_json(const Regret& regret, const std::string& family) {
+Json record_of(const Regret& regret, const std::string& family) {
   return {{"family", family},
           {"problem", cli::to_json(regret.problem)},
           {"chosen", regret.chosen},
@@ -104,7 +104,7 @@ int regret(const ProfileOptions& options) {
     for (std::size_t i = 0; i < between.size() && !interrupted(); ++i) {
       bar.show(static_cast<double>(i) / static_cast<double>(between.size()),
                fmt::format("{}/{}  {} {}", i + 1, between.size(), family->name(), between[i].text()));
-      StopCondition stop({.seconds = options.seconds.value_or(default_seconds), .evaluations = {}}, interrupted);
+      StopCondition stop({.seconds = options.seconds.value_or(kSecondsOfProblem), .evaluations = {}}, interrupted);
       Regret found;
       try {
         found = meter.measure(between[i], stop);
@@ -116,7 +116,7 @@ int regret(const ProfileOptions& options) {
       if (found.default_time) {
         losses_of_default.push_back(std::max(0.0, *found.default_time / found.best_time - 1.0));
       }
-      records.push_back(to_json(found, std::string(family->name())));
+      records.push_back(record_of(found, std::string(family->name())));
       table.row({std::string(family->name()), found.problem.text(), short_number(found.chosen_time),
                  short_number(found.best_time), found.default_time ? short_number(*found.default_time) : "-",
                  fmt::format("{:.1f} %", 100.0 * found.loss), found.reason});

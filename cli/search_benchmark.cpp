@@ -128,7 +128,7 @@ std::string table(const std::vector<Line>& lines, const std::vector<std::int64_t
   return table.text();
 }
 
-Json to_json(const std::vector<Line>& lines) {
+Json records_of(const std::vector<Line>& lines) {
   Json list = Json::array();
   for (const Line& line : lines) {
     Json scores = Json::array();
@@ -209,9 +209,9 @@ int run(const BenchmarkOptions& options) {
                       {"configurations", report.configurations},
                       {"failing", report.failing},
                       {"best_microseconds", report.best},
-                      {"strategies", to_json(report.lines)}});
+                      {"strategies", records_of(report.lines)}});
   }
-  print_document("search-benchmark", {{"seeds", benchmark.seeds}, {"spaces", spaces}, {"mean", to_json(mean)}});
+  print_document("search-benchmark", {{"seeds", benchmark.seeds}, {"spaces", spaces}, {"mean", records_of(mean)}});
   return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/data_options.hpp"
 #include "heddle/cli/epoch_table.hpp"
+#include "heddle/cli/gain.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
@@ -36,6 +37,7 @@ struct TrainOptions {
   DataArguments data;
   std::string train, test, test_label, resume, device, profiles;
   std::string model = "model.heddle";
+  bool compare = false;
 };
 
 const Trainer& chosen_trainer(const TrainOptions& options, const std::optional<Model>& resumed) {
@@ -92,7 +94,8 @@ Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
 }
 
 Json document(const TrainOptions& options, const Device& device, const Dataset& train,
-              const std::optional<Dataset>& test, const TrainingResult& result) {
+              const std::optional<Dataset>& test, const TrainingResult& result,
+              const std::optional<TrainingGain>& gain) {
   Json epochs = Json::array();
   for (const EpochReport& report : result.epochs) epochs.push_back(to_json(report, train.task));
   return {{"device", device.label()},
@@ -112,6 +115,7 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
           {"best_epoch", result.model.training.best_epoch},
           {"compiler_calls", device.compiler_calls()},
           {"microseconds_per_sample", microseconds_per_sample(result.epochs)},
+          {"comparison", gain ? to_json(*gain) : Json()},
           {"epochs", epochs}};
 }
 
@@ -169,7 +173,11 @@ class Run {
                           .test = test_ ? &*test_ : nullptr,
                           .resume = resumed_ ? &*resumed_ : nullptr,
                           .options = values_};
-    return trainer_.train(*device_, profiles, job, observer());
+    if (!options_.compare) return trainer_.train(*device_, profiles, job, observer());
+    ComparedTraining compared = train_by_turns(trainer_, *device_, profiles, job, observer());
+    const std::scoped_lock lock(so_far_mutex_);
+    gain_ = std::move(compared.gain);
+    return std::move(compared.result);
   }
 
   TrainingObserver observer() {
@@ -218,11 +226,12 @@ class Run {
     if (!place_) place_.emplace(options_.model);
     keep_model(result.model, *place_);
     if (options_.common.json) {
-      print_document("train", document(options_, *device_, train_, test_, result));
+      print_document("train", document(options_, *device_, train_, test_, result, gain_));
     } else {
       if (!result.message.empty()) print(result.message + "\n");
       print(table_.closing(result));
       print(fmt::format("model: {}\n", options_.model));
+      if (gain_) print("\n" + gain_text(*gain_));
     }
     if (result.ending == Ending::diverged) {
       throw Error(ErrorKind::input,
@@ -248,6 +257,7 @@ class Run {
   ProgressBar bar_;
   EpochTable table_;
   std::optional<ReservedFile> place_;  // of the model, from the first epoch on
+  std::optional<TrainingGain> gain_;   // with --compare
   std::mutex so_far_mutex_;
   std::optional<TrainingResult> so_far_;
 };
@@ -347,6 +357,7 @@ void add_train(Command& program) {
   command.option("--resume", "MODEL", "Go on training this model", options->resume);
   command.option("--model", "FILE", fmt::format("Where to keep the model [default: {}]", options->model),
                  options->model);
+  command.flag("--compare", "Train without profiles too, by turns, and say what the profiles gain", options->compare);
   add_device(command, options->device);
   add_profile_file(command, options->profiles);
   add_common(command, options->common);

@@ -37,7 +37,7 @@ struct TuneOptions {
 constexpr double kRunsOfOne = 25.0;
 
 /// A search without end would surprise; this covers the default problems of one GPU well.
-constexpr double default_seconds = 600.0;
+constexpr double kDefaultSeconds = 600.0;
 
 std::string time_text(const std::optional<double>& time) { return time ? short_number(*time) : "-"; }
 
@@ -96,14 +96,14 @@ std::string progress_text(const TuningProgress& progress) {
   return text + fmt::format("  {}, {} tried", heddle::text(progress.stage), progress.all_evaluations);
 }
 
-Json to_json(const NamedTime& time) {
+Json record_of(const NamedTime& time) {
   return {{"name", time.name},
           {"configuration", time.configuration},
           {"microseconds_per_sample", number_or_null(time.time)},
           {"status", text(time.status)}};
 }
 
-Json to_json(const Effort& effort) {
+Json record_of(const Effort& effort) {
   return {{"waiting", effort.waiting},
           {"measuring", effort.measuring},
           {"verifying", effort.verifying},
@@ -111,9 +111,9 @@ Json to_json(const Effort& effort) {
           {"total", effort.total}};
 }
 
-Json to_json(std::string_view family, const TuningResult& result) {
+Json record_of(std::string_view family, const TuningResult& result) {
   Json named = Json::array(), statuses = Json::object();
-  for (const NamedTime& time : result.named) named.push_back(to_json(time));
+  for (const NamedTime& time : result.named) named.push_back(record_of(time));
   for (const auto& [status, count] : result.statuses) statuses[std::string(text(status))] = count;
   return {{"family", family},
           {"problem", cli::to_json(result.problem)},
@@ -124,14 +124,14 @@ Json to_json(std::string_view family, const TuningResult& result) {
           {"out_of_time", number_or_null(result.out_of_time)},
           {"kept", result.kept},
           {"profile", result.profile ? cli::to_json(*result.profile) : Json()},
-          {"baseline", to_json(result.baseline)},
+          {"baseline", record_of(result.baseline)},
           {"named", named},
           {"samples", result.samples},
           {"valid", result.valid},
           {"evaluations", result.evaluations()},
           {"recalled", result.recalled},
           {"statuses", statuses},
-          {"seconds", to_json(result.effort)}};
+          {"seconds", record_of(result.effort)}};
 }
 
 struct Summary {
@@ -254,7 +254,7 @@ int run(const TuneOptions& options) {
   summary.problems = waiting;
 
   Budget budget = options.budget;
-  if (!budget.seconds && !budget.evaluations) budget.seconds = default_seconds;
+  if (!budget.seconds && !budget.evaluations) budget.seconds = kDefaultSeconds;
   catch_interrupts();
   StopCondition stop(budget, interrupted, target->clock());
   std::string whole_task;
@@ -282,7 +282,7 @@ int run(const TuneOptions& options) {
                               {"problems", summary.problems},
                               {"evaluations", summary.evaluations},
                               {"compiler_calls", compiler_calls},
-                              {"seconds", to_json(summary.effort)},
+                              {"seconds", record_of(summary.effort)},
                               {"expected_loss", losses},
                               {"results", results}});
     }
@@ -321,7 +321,7 @@ int run(const TuneOptions& options) {
       const std::scoped_lock lock(findings);
       for (const TuningResult& result : found) {
         summary.add(result);
-        results.push_back(to_json(task.family->name(), result));
+        results.push_back(record_of(task.family->name(), result));
       }
       losses[std::string(task.family->name())] = number_or_null(expected_loss);
       compiler_calls = target->compiler_calls();

@@ -40,6 +40,20 @@ build_packages=(g++ cmake ninja-build libfmt-dev libsqlitecpp-dev libsqlite3-dev
                 zlib1g-dev libxxhash-dev libboost-context-dev liblapacke-dev libopenblas-dev)
 test_packages=(doctest-dev libbenchmark-dev python3)
 
+# What CTest has found, for test_counts.
+results=$build/Testing/results.xml
+# test_counts: "PASSED FAILED SKIPPED", test cases, of the last run of CTest; all 0 if there was none.
+test_counts() {
+  local attribute all=0 failures=0 skipped=0 disabled=0
+  if [[ -f $results ]]; then
+    for attribute in tests failures skipped disabled; do
+      local -n value=${attribute/tests/all}
+      value=$(sed -n "s/^[[:space:]]*$attribute=\"\([0-9]*\)\"$/\1/p" "$results" | head -n 1)
+    done
+  fi
+  echo "$((all - failures - skipped - disabled)) $failures $((skipped + disabled))"
+}
+
 # configure ARGUMENT...: the release build. HEDDLE_CMAKE_ARGS adds arguments of your own.
 configure() {
   # shellcheck disable=SC2086

@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kSmallestDifference = 1.01;  // one configuration differs by as much between two processes
 constexpr double kSignificance = 0.01;
-constexpr std::size_t kFewest = 9;  // from here on quartiles of equals are that far apart in less than one case of 100
+constexpr std::size_t kFewestRounds =
+    9;  // from here on quartiles of equals are that far apart in less than one case of 100
 
 double quantile(std::span<const double> values, double q) {
   std::vector<double> sorted(values.begin(), values.end());
@@ -51,7 +52,7 @@ bool clearly_slower(std::span<const double> slower, std::span<const double> fast
     if (slower[i] == faster[i]) ++draws;
   }
   if (wins > (rounds - draws) / 2 && sign_test(wins, rounds - draws) < kSignificance) return true;
-  return rounds >= kFewest && quantile(slower, 0.25) > quantile(faster, 0.75);
+  return rounds >= kFewestRounds && quantile(slower, 0.25) > quantile(faster, 0.75);
 }
 
 }  // namespace heddle

@@ -19,13 +19,13 @@ namespace {
 
 // Leaving out one problem of a tuned grid at a time (docs/performance.md), all of these may be twice or half as large
 // without much of a difference.
-constexpr std::size_t kNearest = 16;   // problems that take part
-constexpr std::size_t kFewest = 8;     // measurements that say anything
-constexpr double kOtherWord = 0.6;     // correlation of configurations that differ in one word
-constexpr double kPerOctave = 0.3;     // inverse length: of parameters, and of sizes of weight 1
-constexpr double kNoise = 0.01;        // variance relative to the prior's
-constexpr double kNoiseOfModel = 0.1;  // of what a model is wrong: more of it is chance
-constexpr double kSlow = 0.5;          // a larger loss says no more than this one
+constexpr std::size_t kNearest = 16;      // problems that take part
+constexpr std::size_t kFewestPoints = 8;  // measurements that say anything
+constexpr double kOtherWord = 0.6;        // correlation of configurations that differ in one word
+constexpr double kPerOctave = 0.3;        // inverse length: of parameters, and of sizes of weight 1
+constexpr double kNoise = 0.01;           // variance relative to the prior's
+constexpr double kNoiseOfModel = 0.1;     // of what a model is wrong: more of it is chance
+constexpr double kSlow = 0.5;             // a larger loss says no more than this one
 
 double matern(double distance) {
   const double r = std::numbers::sqrt3 * distance;
@@ -219,7 +219,7 @@ std::vector<double> Transfer::surprises_of(const Problem& problem, const std::ve
     }
   }
   const std::size_t points = surprises.size();
-  if (points < kFewest) return {};
+  if (points < kFewestPoints) return {};
   for (const Configuration& configuration : configurations) all.push_back(&configuration);
   Codes codes(all);
 

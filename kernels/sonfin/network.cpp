@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "heddle/kernels/arithmetic.hpp"
+
 namespace heddle::sonfin {
 namespace {
 
@@ -24,8 +26,6 @@ std::vector<float> floats_of(const HostImage& image, const char* name, std::int6
   if (count > 0) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
   return values;
 }
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace heddle::sonfin {
 
 namespace {
 
-const Mapping& mapping_of(std::string_view backend) {
+const Mapping& predict_mapping_of(std::string_view backend) {
   return backend == "cpu" ? cpu_predict_mapping() : cuda_predict_mapping();
 }
 
@@ -51,7 +51,7 @@ class PredictFamily final : public Family {
   }
 
  private:
-  const Mapping& mapping(std::string_view backend) const override { return mapping_of(backend); }
+  const Mapping& mapping(std::string_view backend) const override { return predict_mapping_of(backend); }
 };
 
 }  // namespace
@@ -62,7 +62,7 @@ const KernelFamily& predict_family() {
 }
 
 Layout predict_layout(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device) {
-  return mapping_of(device.backend).layout(configuration, sizes, device);
+  return predict_mapping_of(device.backend).layout(configuration, sizes, device);
 }
 
 }  // namespace heddle::sonfin

@@ -4,13 +4,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "heddle/kernels/arithmetic.hpp"
+
 namespace heddle::sonfin {
-namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-double square(double value) { return value * value; }
-
-}  // namespace
 
 Reference::Reference(std::int64_t dim, std::int64_t outputs, Hyperparameters options)
     : dim_(dim), outputs_(outputs), options_(options) {

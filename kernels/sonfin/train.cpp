@@ -11,7 +11,7 @@ namespace heddle::sonfin {
 
 namespace {
 
-const Mapping& mapping_of(std::string_view backend) {
+const Mapping& train_mapping_of(std::string_view backend) {
   return backend == "cpu" ? cpu_train_mapping() : cuda_train_mapping();
 }
 
@@ -57,7 +57,7 @@ class TrainFamily final : public Family {
   }
 
  private:
-  const Mapping& mapping(std::string_view backend) const override { return mapping_of(backend); }
+  const Mapping& mapping(std::string_view backend) const override { return train_mapping_of(backend); }
 };
 
 }  // namespace
@@ -68,7 +68,7 @@ const KernelFamily& train_family() {
 }
 
 Layout train_layout(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device) {
-  return mapping_of(device.backend).layout(configuration, sizes, device);
+  return train_mapping_of(device.backend).layout(configuration, sizes, device);
 }
 
 }  // namespace heddle::sonfin

@@ -12,14 +12,12 @@
 #include <tuple>
 #include <utility>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/random.hpp"
 #include "heddle/kernels/sonfin/reference.hpp"
 
 namespace heddle::sonfin {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-double square(double value) { return value * value; }
 
 Workload sized(std::int64_t rules, std::int64_t dim, std::int64_t outputs, std::int64_t samples) {
   Workload work;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/lapack.hpp"
 
 namespace heddle::tsk {
@@ -15,8 +16,6 @@ namespace {
 constexpr int kBitsOfLogarithms = 21, kBitsOfActivations = 22, kBitsOfSums = 22, kBitsOfConsequents = 24;
 constexpr int kBitsOfParameters = 24;
 constexpr int kCoarser = 5;  // bits less at Rounding::coarse
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 std::span<const float> row(std::span<const float> values, std::int64_t index, std::int64_t width) {
   return values.subspan(at(index * width), at(width));

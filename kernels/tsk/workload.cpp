@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/random.hpp"
 #include "heddle/kernels/tsk/reference.hpp"
 
@@ -26,8 +27,6 @@ constexpr double kUndetermined = 0.3;
 /// of the targets are those of activations, 2^-22, times the condition of the normal equations, which is a few times
 /// its inverse.
 constexpr float kVerifiedRidge = 0.001f;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Rules spread evenly (the additive recurrence of M. Roberts, 2018) in few inputs, where random ones would lie on top
 /// of each other; at random in many. `spacing`: between neighbours.

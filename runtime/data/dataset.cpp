@@ -18,10 +18,6 @@ namespace {
 /// More classes than this are a target column read as classes, not a classification.
 constexpr std::size_t kMostClasses = 1024;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& found, const std::string& expected) {
-  throw Error(ErrorKind::input, where + ": found " + found + ", expected " + expected);
-}
-
 /// What is to be learnt of each row, as it stands in the file.
 struct Labels {
   std::vector<std::string_view> fields;  ///< N x per_row

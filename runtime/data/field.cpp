@@ -1,9 +1,13 @@
 #include "heddle/runtime/data/field.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+
+#include "heddle/kernels/error.hpp"
 
 namespace heddle {
 namespace {
@@ -36,6 +40,10 @@ std::string_view bare(std::string_view field) {
   field = field.substr(first, field.find_last_not_of(" \t") - first + 1);
   if (field.size() >= 2 && field.front() == '"' && field.back() == '"') field = field.substr(1, field.size() - 2);
   return field;
+}
+
+void refuse(std::string_view where, std::string_view found, std::string_view expected) {
+  throw Error(ErrorKind::input, fmt::format("{}: found {}, expected {}", where, found, expected));
 }
 
 }  // namespace heddle

@@ -6,13 +6,10 @@
 #include <limits>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/runtime/data/field.hpp"
 
 namespace heddle {
 namespace {
-
-[[noreturn]] void refuse(const std::string& source, const std::string& found, const std::string& expected) {
-  throw Error(ErrorKind::input, source + ": found " + found + ", expected " + expected);
-}
 
 /// Unsigned big-endian integer of `size` bytes.
 std::uint64_t big_endian(std::string_view bytes, std::size_t offset, std::size_t size) {

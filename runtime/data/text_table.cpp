@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/field.hpp"
 
@@ -11,14 +12,8 @@ namespace {
 
 using Fields = std::vector<std::string_view>;
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 std::string place(const std::string& source, std::int64_t line, std::int64_t column) {
   return source + ":" + std::to_string(line) + ":" + std::to_string(column);
-}
-
-[[noreturn]] void refuse(const std::string& where, std::string_view found, std::string_view expected) {
-  throw Error(ErrorKind::input, where + ": found " + std::string(found) + ", expected " + std::string(expected));
 }
 
 std::string field_text(std::string_view field) { return field.empty() ? "nothing" : in_quotes(field); }

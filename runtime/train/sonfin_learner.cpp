@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/runtime/device/bytes.hpp"
 
 namespace heddle {
 
@@ -23,11 +24,6 @@ std::int64_t samples_of_run(const Problem& problem, const DeviceIdentity& device
 /// Runs are submitted ahead until reading the progress back happens about this often.
 constexpr double kSecondsAhead = 0.02;
 constexpr int kMostRunsAhead = 64;
-
-template <class T>
-std::span<const std::byte> bytes(const T& value) {
-  return std::as_bytes(std::span(&value, 1));
-}
 
 std::vector<Problem> problems(const LearningRows& rows, std::int64_t max_rules) {
   std::vector<Problem> all;

@@ -42,10 +42,10 @@ LearningRows first_rows(Model& model, const TrainingJob& job, const Dataset& lea
 }
 
 /// The model it works on has the network of the moment; the best one is kept beside it.
-class Session : private TrainingSession {
+class SonfinSession final : public TrainingSession {
  public:
-  Session(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
-          const TrainingObserver& observer)
+  SonfinSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+                const TrainingObserver& observer)
       : TrainingSession(job, observer, training_options(job, "sonfin"), "sonfin"),
         rows_(first_rows(model_, job, learn(), options_)),
         learner_(device, profiles, rows_, options_.integer("max-rules"), observer.notice, observer.stop) {
@@ -58,13 +58,21 @@ class Session : private TrainingSession {
     announce(std::min(options_.integer("max-rules"), model_.network.rules() + rows_.count()));
   }
 
-  TrainingResult run() {
+  std::optional<Ending> advance() override {
     const std::int64_t epochs = options_.integer("epochs");
-    while (model_.training.epochs < epochs) {
-      if (const auto ending = epoch()) return finish(*ending);
-      if (model_.training.epochs < epochs && stop()) return finish(Ending::stopped);
+    if (model_.training.epochs < epochs) {
+      if (const auto ending = epoch()) return ending;
     }
-    return finish(Ending::completed);
+    if (model_.training.epochs >= epochs) return Ending::completed;
+    return stop() ? std::optional(Ending::stopped) : std::nullopt;
+  }
+
+  TrainingResult finish(Ending ending) override {
+    if (ending == Ending::diverged && model_.network.rules() == 0) throw Error(ErrorKind::usage, divergence());
+    std::string message = ending == Ending::diverged  ? divergence()
+                          : ending == Ending::stopped ? where_it_stands(model_.training)
+                                                      : line_about(ending);
+    return ended(std::move(model_), std::move(reports_), ending, std::move(message));
   }
 
  private:
@@ -170,14 +178,6 @@ class Session : private TrainingSession {
     best_ = model_.network;
   }
 
-  TrainingResult finish(Ending ending) {
-    if (ending == Ending::diverged && model_.network.rules() == 0) throw Error(ErrorKind::usage, divergence());
-    std::string message = ending == Ending::diverged  ? divergence()
-                          : ending == Ending::stopped ? where_it_stands(model_.training)
-                                                      : line_about(ending);
-    return ended(std::move(model_), std::move(reports_), ending, std::move(message));
-  }
-
   /// What training gives if it ends with `model`, which has the network of the moment.
   [[nodiscard]] TrainingResult ended(Model model, std::vector<EpochReport> reports, Ending ending,
                                      std::string message) const {
@@ -218,7 +218,7 @@ class Session : private TrainingSession {
 }  // namespace
 
 const Trainer& sonfin_trainer() {
-  static const SessionTrainer<Session> trainer(
+  static const SessionTrainer<SonfinSession> trainer(
       "sonfin",
       "self-constructing neural fuzzy network, learnt row after row: finds its rules itself, for many inputs too",
       sonfin_options());

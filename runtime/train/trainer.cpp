@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "heddle/kernels/stop.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/train/sonfin_trainer.hpp"
 #include "heddle/runtime/train/tsk_trainer.hpp"
@@ -22,6 +23,27 @@ std::string_view text(Ending ending) {
       return "diverged";
   }
   return "completed";
+}
+
+TrainingResult stopped_at_the_start(const TrainingJob& job) {
+  TrainingResult result;
+  if (job.resume != nullptr) result.model = *job.resume;
+  result.ending = Ending::stopped;
+  result.message = "stopped before the first row was learnt";
+  return result;
+}
+
+TrainingResult Trainer::train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+                              const TrainingObserver& observer) const {
+  std::unique_ptr<TrainingRun> run;
+  try {
+    run = begin(device, profiles, job, observer);
+  } catch (const Interrupted&) {
+    return stopped_at_the_start(job);
+  }
+  std::optional<Ending> ending;
+  while (!ending) ending = run->advance();
+  return run->finish(*ending);
 }
 
 const std::vector<const Trainer*>& trainers() {

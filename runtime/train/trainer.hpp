@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,6 +87,19 @@ struct TrainingResult {
   Ending ending = Ending::completed;
   std::string message;  ///< one line about the ending, empty if completed
 };
+/// Of a training that was stopped while its kernels were made ready: the resumed model, or an empty one.
+[[nodiscard]] TrainingResult stopped_at_the_start(const TrainingJob& job);
+
+/// A training under way, so that several can take turns on one device. From one thread.
+class TrainingRun {
+ public:
+  virtual ~TrainingRun() = default;
+  /// Learns until the next report to the observer. Says how the training ends if it ends here; not to be called again
+  /// then.
+  [[nodiscard]] virtual std::optional<Ending> advance() = 0;
+  /// `ending`: what advance() said, or Ending::stopped after any report. Called once, last.
+  [[nodiscard]] virtual TrainingResult finish(Ending ending) = 0;
+};
 
 /// Stateless and immutable: may be shared between threads.
 class Trainer {
@@ -95,11 +109,17 @@ class Trainer {
   [[nodiscard]] virtual std::string_view meaning() const = 0;  ///< one line
   [[nodiscard]] virtual const std::vector<Option>& options() const = 0;
 
-  /// `profiles`: any, as ProfileStore::profiles() returns them. Throws Error(input) if data, test data and model do
-  /// not fit together, Error(usage) for options that contradict each other or the resumed model, or that made the
-  /// very first epoch diverge; DeviceFailure.
-  [[nodiscard]] virtual TrainingResult train(Device& device, const std::vector<Profile>& profiles,
-                                             const TrainingJob& job, const TrainingObserver& observer = {}) const = 0;
+  /// `profiles`: any, as ProfileStore::profiles() returns them. The device, the observer and the data of the job must
+  /// outlive the run. This function and the run throw Error(input) if data, test data and model do not fit together,
+  /// Error(usage) for options that contradict each other or the resumed model, or that made the very first epoch
+  /// diverge; DeviceFailure. This function alone throws Interrupted, if the observer says stop before the kernels are
+  /// ready.
+  [[nodiscard]] virtual std::unique_ptr<TrainingRun> begin(Device& device, const std::vector<Profile>& profiles,
+                                                           const TrainingJob& job,
+                                                           const TrainingObserver& observer) const = 0;
+  /// A run from its beginning to its end, which is stopped_at_the_start() where begin() is interrupted.
+  [[nodiscard]] TrainingResult train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+                                     const TrainingObserver& observer = {}) const;
 };
 
 /// Every trainer heddle was built with.

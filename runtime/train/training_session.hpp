@@ -1,10 +1,11 @@
-// What one call of Trainer::train() does whatever the network: options and data, the part kept back, scores, reports,
-// the model it ends with. A trainer derives its own session and adds how its network learns.
+// What a training run does whatever the network: options and data, the part kept back, scores, reports, the model it
+// ends with. A trainer derives its own session and adds how its network learns.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@
 
 namespace heddle {
 
-class TrainingSession {
+class TrainingSession : public TrainingRun {
  protected:
   using Clock = std::chrono::steady_clock;
 
@@ -73,7 +74,7 @@ class TrainingSession {
   Clock::time_point next_copy_ = Clock::now();
 };
 
-/// A trainer whose train() is one session: Session(device, profiles, job, observer).run().
+/// A trainer whose runs are of one class: Session(device, profiles, job, observer).
 template <class Session>
 class SessionTrainer final : public Trainer {
  public:
@@ -84,17 +85,9 @@ class SessionTrainer final : public Trainer {
   std::string_view name() const override { return name_; }
   std::string_view meaning() const override { return meaning_; }
   const std::vector<Option>& options() const override { return options_; }
-  TrainingResult train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
-                       const TrainingObserver& observer) const override {
-    try {
-      return Session(device, profiles, job, observer).run();
-    } catch (const Interrupted&) {  // before the kernels were ready
-      TrainingResult result;
-      if (job.resume != nullptr) result.model = *job.resume;
-      result.ending = Ending::stopped;
-      result.message = "stopped before the first row was learnt";
-      return result;
-    }
+  std::unique_ptr<TrainingRun> begin(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+                                     const TrainingObserver& observer) const override {
+    return std::make_unique<Session>(device, profiles, job, observer);
   }
 
  private:

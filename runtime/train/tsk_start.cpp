@@ -8,14 +8,13 @@
 #include <numeric>
 #include <random>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/lapack.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
 
 namespace heddle {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 double squared_distance(const float* a, const float* b, std::int64_t dim) {
   constexpr std::int64_t kParts = 8;  // sums that do not wait for each other

@@ -139,10 +139,10 @@ LearningRows all_rows(const Model& model, const DataParts& parts) {
 }
 
 /// The model it works on has the best system so far; the one of the moment is on the device.
-class Session : private TrainingSession {
+class TskSession final : public TrainingSession {
  public:
-  Session(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
-          const TrainingObserver& observer)
+  TskSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+             const TrainingObserver& observer)
       : TrainingSession(job, observer, checked_options(job), "tsk"),
         rows_(all_rows(model_, parts_)),
         learnt_(learn().rows()),
@@ -169,13 +169,38 @@ class Session : private TrainingSession {
     }
   }
 
-  TrainingResult run() {
+  std::optional<Ending> advance() override {
     const std::int64_t epochs = options_.integer("epochs");
     Ending ending = Ending::completed;
-    while (model_.training.epochs < epochs && ending == Ending::completed) {
-      ending = some(std::min(epochs, model_.training.epochs + interval()));
+    if (model_.training.epochs < epochs) ending = some(std::min(epochs, model_.training.epochs + interval()));
+    if (ending == Ending::completed && model_.training.epochs < epochs) return std::nullopt;
+    return ending;
+  }
+
+  TrainingResult finish(Ending ending) override {
+    const TrainingState& state = model_.training;
+    if (model_.network.rules() == 0) {
+      throw Error(ErrorKind::usage,
+                  "the first least squares have no finite solution: a larger --ridge or fewer rules may help");
     }
-    return finish(ending);
+    if (const int ridges = learner_.progress().ridges; ridges > 0) {
+      notice(
+          fmt::format("in {} of {} epochs the activations did not determine all consequents (rules that no "
+                      "row fires, inputs that say the same): a small ridge was added; fewer rules, or --ridge, "
+                      "settle it",
+                      ridges, state.epochs));
+    }
+    std::string message = line_about(ending);
+    if (ending == Ending::stopped) message = where_it_stands();
+    if (ending == Ending::diverged) {
+      message = fmt::format(
+          "training diverged in epoch {}: a smaller --step-size (now {}) or --rate (now {}) or a larger --ridge may "
+          "help",
+          state.epochs + 1, options_.word("step-size"), options_.word("rate"));
+      model_.training.last.reset();  // what went wrong is no place to go on from
+      model_.training.antecedents.clear();
+    }
+    return ended(std::move(model_), std::move(reports_), ending, std::move(message));
   }
 
  private:
@@ -296,32 +321,6 @@ class Session : private TrainingSession {
     return true;
   }
 
-  TrainingResult finish(Ending ending) {
-    const TrainingState& state = model_.training;
-    if (model_.network.rules() == 0) {
-      throw Error(ErrorKind::usage,
-                  "the first least squares have no finite solution: a larger --ridge or fewer rules may help");
-    }
-    if (const int ridges = learner_.progress().ridges; ridges > 0) {
-      notice(
-          fmt::format("in {} of {} epochs the activations did not determine all consequents (rules that no "
-                      "row fires, inputs that say the same): a small ridge was added; fewer rules, or --ridge, "
-                      "settle it",
-                      ridges, state.epochs));
-    }
-    std::string message = line_about(ending);
-    if (ending == Ending::stopped) message = where_it_stands();
-    if (ending == Ending::diverged) {
-      message = fmt::format(
-          "training diverged in epoch {}: a smaller --step-size (now {}) or --rate (now {}) or a larger --ridge may "
-          "help",
-          state.epochs + 1, options_.word("step-size"), options_.word("rate"));
-      model_.training.last.reset();  // what went wrong is no place to go on from
-      model_.training.antecedents.clear();
-    }
-    return ended(std::move(model_), std::move(reports_), ending, std::move(message));
-  }
-
   [[nodiscard]] std::string where_it_stands() const {
     return fmt::format("stopped after {} epochs", model_.training.epochs);
   }
@@ -346,10 +345,10 @@ class Session : private TrainingSession {
 }  // namespace
 
 const Trainer& tsk_trainer() {
-  static const SessionTrainer<Session> trainer("tsk",
-                                               "Takagi-Sugeno-Kang system, all rows at once by least squares and "
-                                               "gradient: few rules to be read, best of few inputs",
-                                               tsk_options());
+  static const SessionTrainer<TskSession> trainer("tsk",
+                                                  "Takagi-Sugeno-Kang system, all rows at once by least squares and "
+                                                  "gradient: few rules to be read, best of few inputs",
+                                                  tsk_options());
   return trainer;
 }
 

@@ -3,18 +3,14 @@
 
 #include "heddle/bench/limits.hpp"
 #include "heddle/runtime/device/cuda/cuda_compiler.hpp"
+#include "runtime/device/nvrtc_or_skip.hpp"
 
 namespace heddle::bench {
 namespace {
 
 TEST_CASE("the kernels that measure limits compile for old and new architectures") {
-  std::shared_ptr<const Nvrtc> nvrtc;
-  try {
-    nvrtc = Nvrtc::open();
-  } catch (const Error& error) {
-    MESSAGE("skipped: " << error.what());
-    return;
-  }
+  const auto nvrtc = test::nvrtc_or_skip();
+  if (!nvrtc) return;
   for (const char* architecture : {"7.5", "9.0"}) {
     DeviceIdentity device{.backend = "cuda", .name = "test", .architecture = architecture};
     const CudaCompiler compiler(nvrtc, architecture, std::make_shared<CompileCache>(std::string()), 1);

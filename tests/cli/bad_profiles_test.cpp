@@ -13,6 +13,7 @@
 
 #include "cli/program.hpp"
 #include "heddle/kernels/template_source.hpp"
+#include "skip.hpp"
 
 namespace heddle::test {
 namespace {
@@ -79,7 +80,7 @@ TEST_CASE("a database that another process has locked is waited for, then refuse
 
 TEST_CASE("a database in a read-only folder can be read and not written") {
   if (geteuid() == 0) {
-    MESSAGE("skipped: permissions do not bind root");
+    skip("permissions do not bind root");
     return;
   }
   const Workplace place;

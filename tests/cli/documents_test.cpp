@@ -59,6 +59,25 @@ TEST_CASE("tune, train, predict and carry") {
     CHECK(again["compiler_calls"] == 0);
     CHECK(again["epochs"].back()["train_error"] == trained["epochs"].back()["train_error"]);
   }
+  SUBCASE("compared with a training without profiles it comes out the same") {
+    std::vector<std::string> compared_train = train;
+    compared_train.emplace_back("--compare");
+    const json compared = document(place, compared_train);
+    CHECK(trained["comparison"].is_null());
+    CHECK(compared["epochs"].back()["train_error"] == trained["epochs"].back()["train_error"]);
+    const json& comparison = compared["comparison"];
+    CHECK(comparison["with_profiles"]["tier"] == "exact");
+    CHECK(comparison["without_profiles"]["tier"] == "default");
+    CHECK(comparison["with_profiles"]["times"].size() == 9);  // of 10 epochs
+    CHECK(comparison["without_profiles"]["times"].size() == 9);
+    CHECK(comparison["without_profiles"]["microseconds_per_sample"].get<double>() > 0.0);
+    compared_train.insert(compared_train.end(), {"--epochs", "1"});
+    const Outcome short_run = place.run(compared_train);
+    CHECK(short_run.out.find("the first epoch does not count") != std::string::npos);
+    const Outcome untuned = place.run({"train", data, "--device", "cpu", "--model", model, "--compare", "--profiles",
+                                       place.path("none.sqlite").string()});
+    CHECK(untuned.out.find("there is no profile for this training yet") != std::string::npos);
+  }
   SUBCASE("without profiles no compiler is needed") {
     const json plain = document(place, {"train", data, "--device", "cpu", "--model", model, "--epochs", "1"});
     CHECK(plain["compiler_calls"] == 0);

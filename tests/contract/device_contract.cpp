@@ -374,6 +374,8 @@ void run_device_contract(Device& device, const ContractSample& sample) {
   }
   MESSAGE(device.label() << " (" << device.identity().name << "): " << tried << " of " << all.size()
                          << " configurations tried");
+  CHECK(tried == all.size());
+  CHECK(tried >= sample.least);
 }
 
 }  // namespace heddle

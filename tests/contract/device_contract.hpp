@@ -20,6 +20,7 @@ struct ContractSample {
   bool repeat = true;        ///< run each a second time and compare
   std::string except = {};   ///< leaves out configurations with this in their text; empty: none
   std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
+  std::size_t least = 1;  ///< all together: with fewer tried, the contract has not been looked at
 };
 
 /// For every family that has templates for `device`, and for sizes that divide nothing: the configurations of the

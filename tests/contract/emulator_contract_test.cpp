@@ -1,44 +1,45 @@
+// The CUDA templates of all families on the emulated device. One test case for every order of threads and blocks, so
+// that they can run side by side; what the first has compiled the others find in the cache.
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <thread>
-#include <vector>
+#include <algorithm>
 
 #include "contract/device_contract.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
+#include "sample.hpp"
 
 namespace heddle {
 namespace {
 
-struct Attempt {
-  EmulatorOptions options;
-  ContractSample sample;
-};
-
-/// Two at a time: every device has its own machine, and all find the kernels that the first had compiled.
-void try_all(const std::vector<Attempt>& attempts) {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < attempts.size(); i = next++) {
-      run_device_contract(*open_emulator(attempts[i].options), attempts[i].sample);
-    }
-  };
-  std::thread other(work);
-  work();
-  other.join();
+/// `drawn` configurations by the seed; in a long run as many as `whole` says, at least `least`.
+void attempt(const EmulatorOptions& options, ContractSample whole, std::size_t least, std::size_t drawn) {
+  whole.seed = static_cast<unsigned>(test::sample_seed() + options.order);
+  whole.most = test::long_run() ? whole.most : std::min(whole.most, drawn);
+  whole.least = test::long_run() ? least : drawn;
+  run_device_contract(*open_emulator(options), whole);
 }
 
-TEST_CASE("the emulator keeps the contract of devices, in several orders of threads and blocks") {
-  std::vector<Attempt> attempts;
-  // Other configurations in every order too.
-  for (unsigned order = 0; order < 4; ++order) {
-    attempts.push_back(
-        {{.order = order}, {.drawn = 1, .seed = 1 + order, .every_value = true, .large = false, .repeat = false}});
-  }
-  // Blocks of more inputs than threads; an older architecture.
-  attempts.push_back({{.order = 4}, {.repeat = false, .most = 30}});
-  attempts.push_back({{.capability = 75, .order = 5}, {.large = false, .most = 20}});
-  try_all(attempts);
+// Other configurations in every order too.
+const ContractSample kEveryValue{.drawn = 1, .every_value = true, .large = false, .repeat = false};
+constexpr std::size_t kAtLeast = 150, kDrawn = 12;
+
+TEST_CASE("the emulator keeps the contract of devices, in the order of waiting") {
+  attempt({.order = 0}, kEveryValue, kAtLeast, kDrawn);
+}
+TEST_CASE("the emulator keeps the contract of devices, in a first drawn order") {
+  attempt({.order = 1}, kEveryValue, kAtLeast, kDrawn);
+}
+TEST_CASE("the emulator keeps the contract of devices, in a second drawn order") {
+  attempt({.order = 2}, kEveryValue, kAtLeast, kDrawn);
+}
+TEST_CASE("the emulator keeps the contract of devices, in a third drawn order") {
+  attempt({.order = 3}, kEveryValue, kAtLeast, kDrawn);
+}
+TEST_CASE("the emulator keeps the contract of devices, with blocks of more inputs than threads") {
+  attempt({.order = 4}, {.repeat = false, .most = 30}, 30, kDrawn);
+}
+TEST_CASE("the emulator keeps the contract of devices, of an older architecture") {
+  attempt({.capability = 75, .order = 5}, {.large = false, .most = 20}, 20, kDrawn);
 }
 
 TEST_CASE("on the emulator no family's result depends on the order of threads and blocks") {

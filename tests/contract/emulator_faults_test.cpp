@@ -10,6 +10,7 @@
 
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
+#include "sample.hpp"
 
 namespace heddle {
 namespace {
@@ -23,7 +24,7 @@ struct Fault {
   const char* file;                 ///< the end of its name
   const char* find;
   const char* replace;
-  const char* finding;                             ///< part of what has to be said
+  const char* finding;                             ///< part of what has to be said: its own reason
   std::map<std::string, std::int64_t> sizes = {};  ///< other than the awkward problem's
 };
 
@@ -34,7 +35,7 @@ const std::vector<Fault> kFaults{
      "exchange_sums.cuh",
      "if constexpr (Link == kBlockLink) __syncthreads();",
      "",
-     ""},
+     "nobody wrote"},
     {"a wrong mask",
      "sonfin-train",
      {"scheme=graph", "kernels=2"},
@@ -48,15 +49,21 @@ const std::vector<Fault> kFaults{
      "predict.cuh",
      "outputs_at[static_cast<long long>(row) * outputs",
      "if (row != 1) outputs_at[static_cast<long long>(row) * outputs",
-     "wrong result"},
-    {"an index off by one", "sonfin-predict", {}, "predict.cuh", "stage.x + (my_row +", "stage.x + (my_row + 1 +", ""},
+     "wrong result: the outputs are off by"},
+    {"an index off by one",
+     "sonfin-predict",
+     {},
+     "predict.cuh",
+     "stage.x + (my_row +",
+     "stage.x + (my_row + 1 +",
+     "wrong result: the outputs are off by"},
     {"a row that is read beyond its end",
      "sonfin-train",
      {"scheme=graph", "kernels=3"},
      "tile.cuh",
      "j < stride; j += static_cast<int>(blockDim.x)",
      "j <= stride; j += static_cast<int>(blockDim.x)",
-     ""},
+     "of buffer 'staged_rows'"},
     {"a launch that does not wait for the one before",
      "sonfin-train",
      {"kernels=1", "launch=overlapped"},
@@ -77,28 +84,28 @@ const std::vector<Fault> kFaults{
      "exchange_sums.cuh",
      ".open();\n      cluster_barrier();",
      ".open();",
-     ""},
+     "race: writes"},
     {"a missing acquire",
      "sonfin-train",
      {"scheme=cluster"},
      "exchange_sums.cuh",
      "box(round_ & 1).wait(round_ >> 1);",
      "",
-     ""},
+     "nobody wrote"},
     {"a wrong cluster rank",
      "sonfin-train",
      {"scheme=cluster"},
      "exchange_sums.cuh",
      "cluster_rank() * kWarps",
      "0 * kWarps",
-     ""},
+     "its message race: writes"},
     {"a stale stamp",
      "sonfin-train",
      {"scheme=grid"},
      "exchange_sums.cuh",
      "static_cast<unsigned>(round_ + 1)",
      "static_cast<unsigned>(round_ / 4 + 1)",
-     ""},
+     "wrong result: the change of all parameters"},
     {"a block that posts nothing",
      "sonfin-train",
      {"scheme=grid"},
@@ -112,7 +119,7 @@ const std::vector<Fault> kFaults{
      "exchange_sums.cuh",
      "first += kTogether) {",
      "first += 2 * kTogether) {",
-     "wrong result",
+     "wrong result: the change of all parameters",
      {{"rules", 9}, {"outputs", 100}}},
     {"packets of a column that is not there",
      "sonfin-train",
@@ -120,7 +127,7 @@ const std::vector<Fault> kFaults{
      "exchange_sums.cuh",
      "return kColumnLanes == kWarp || column < kColumns;",
      "return true;",
-     "",
+     "out of bounds",
      {{"rules", 9}, {"outputs", 26}}},
     {"a largest value that is added up",
      "sonfin-train",
@@ -128,7 +135,7 @@ const std::vector<Fault> kFaults{
      "exchange_sums.cuh",
      "column == 0 ? fmaxf(b, other) : b + other",
      "b + other",
-     "",
+     "overflow of a signed difference, resident.cuh",
      {{"rules", 9}, {"outputs", 26}}},
     {"columns beyond the threads of a block left out",
      "sonfin-train",
@@ -144,7 +151,7 @@ const std::vector<Fault> kFaults{
      "exchange_sums.cuh",
      "record < kWarps; record += kColumnLanes",
      "record < 0; record += kColumnLanes",
-     "wrong result",
+     "wrong result: the change of all parameters",
      {{"rules", 9}, {"outputs", 100}}},
     {"packets that nobody emptied",
      "sonfin-train",
@@ -152,7 +159,7 @@ const std::vector<Fault> kFaults{
      "resident.cuh",
      "packets[i] = {0.0f, 0.0f, 0.0f, 0}",
      "packets[0] = {0.0f, 0.0f, 0.0f, 0}",
-     ""},
+     "of buffer 'packets'"},
     {"rows that are another launch's piece",
      "tsk-constant",
      {"storage=recomputed", "pieces=4"},
@@ -166,7 +173,7 @@ const std::vector<Fault> kFaults{
      "passes.cuh",
      "*to = batch.adds == 0 ? sum : *to + sum;",
      "*to = sum;",
-     "wrong result"},
+     "wrong result: error of iteration 1"},
     {"widths that change while others read them",
      "tsk-constant",
      {"scheme=resident"},
@@ -180,14 +187,14 @@ const std::vector<Fault> kFaults{
      "grid_sums.cuh",
      "double sum = value[i];",
      "double sum = lane == 1 ? 0.0 : value[i];",
-     "wrong result"},
+     "wrong result: 1 iterations, expected 3"},
     {"a pivot that is no reciprocal",
      "tsk-constant",
      {"scheme=resident"},
      "tsk/cuda/resident.cuh",
      "const double reciprocal = 1.0 / pivot;",
      "const double reciprocal = 0.98 / pivot;",
-     "wrong result"},
+     "wrong result: change of centres and widths"},
 };
 
 bool has_values(const Configuration& configuration, const std::vector<std::string>& values) {
@@ -251,8 +258,9 @@ std::string complaint(const Fault& fault, const TemplateSource& source, std::uin
 
 TEST_CASE("emulator: faults planted in the families' templates are found") {
   std::set<std::string> sound;
-  for (const Fault& fault : kFaults) {
+  for (const Fault& fault : test::sample(kFaults, 7)) {
     INFO(std::string(fault.name));
+    REQUIRE(!std::string(fault.finding).empty());  // any complaint would do
     const TemplateSource& source = family(fault.family).source("emulator");
     std::string key = fault.family;
     for (const std::string& value : fault.values) key += ' ' + value;
@@ -265,7 +273,7 @@ TEST_CASE("emulator: faults planted in the families' templates are found") {
       if (!file.name.ends_with(fault.file)) continue;
       text = file.text;
       const std::size_t at = text.find(fault.find);
-      REQUIRE_MESSAGE(at != std::string::npos, "no \"" << fault.find << "\" in " << file.name);
+      REQUIRE_MESSAGE(at != std::string::npos, "no \"" << std::string(fault.find) << "\" in " << file.name);
       text.replace(at, std::string(fault.find).size(), fault.replace);
       file.text = text;
     }

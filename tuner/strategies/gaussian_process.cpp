@@ -13,7 +13,7 @@ namespace heddle {
 
 namespace {
 
-constexpr std::uint64_t kPurpose = 16;
+constexpr std::uint64_t kProcessPurpose = 16;
 constexpr std::size_t kMostBins = 64;  // finer differences than that between the values of one parameter do not matter
 constexpr double kLeastPivot = 1e-8;
 
@@ -235,7 +235,7 @@ double GaussianProcess::log_posterior(const Hyperparameters& h, const std::vecto
 void GaussianProcess::fit(const std::vector<std::size_t>& points, const std::vector<double>& values,
                           std::uint64_t seed) {
   const std::size_t count = parameters_.size();
-  Draw draw(seed, kPurpose, points.size());
+  Draw draw(seed, kProcessPurpose, points.size());
   const std::size_t n = points.size();
   if (likenesses_.size() > n) {
     const std::unordered_set<std::size_t> wanted(points.begin(), points.end());

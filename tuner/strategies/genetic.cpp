@@ -11,7 +11,7 @@ namespace heddle {
 
 namespace {
 
-constexpr std::uint64_t kPurpose = 4;
+constexpr std::uint64_t kGeneticPurpose = 4;
 constexpr std::size_t kPopulation = 20;
 constexpr std::size_t kTournament = 3;
 
@@ -20,7 +20,7 @@ class Genetic final : public Searcher {
   std::optional<std::size_t> propose(const Knowledge& known) override {
     const std::vector<std::size_t> population = known.fastest(kPopulation);
     if (known.step() < kPopulation || population.size() < 2) return known.untouched();
-    Draw draw(known.seed(), kPurpose, known.step());
+    Draw draw(known.seed(), kGeneticPurpose, known.step());
     const auto parent = [&] {  // the first of a few: the population is sorted
       std::size_t best = draw.below(population.size());
       for (std::size_t i = 1; i < kTournament; ++i) best = std::min(best, draw.below(population.size()));

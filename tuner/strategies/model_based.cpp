@@ -20,7 +20,7 @@ namespace heddle {
 
 namespace {
 
-constexpr std::uint64_t kPurpose = 32;
+constexpr std::uint64_t kModelPurpose = 32;
 constexpr std::size_t kDesign = 2;        // observations before the model says anything: the middle, and far from it
 constexpr std::size_t kDesignDraws = 20;  // of which the one farthest from all others is tried
 constexpr double kNearby = 0.3;           // share of the proposals that are neighbours of the fastest
@@ -51,7 +51,7 @@ class ModelBased final : public Searcher {
     model_.condition(points);
     if (!forecast_) forecast_ = forecast(known);
     const bool nearby =
-        points.size() >= kNearbyFrom && Draw(known.seed(), kPurpose + 2, known.step()).uniform() < kNearby;
+        points.size() >= kNearbyFrom && Draw(known.seed(), kModelPurpose + 2, known.step()).uniform() < kNearby;
     if (nearby) {
       if (const auto chosen = most_promising(known, *forecast_, true)) return chosen;
     }
@@ -113,7 +113,7 @@ class ModelBased final : public Searcher {
   static std::optional<std::size_t> spread(const Knowledge& known) {
     std::optional<std::size_t> farthest = known.untouched();
     if (!farthest) return farthest;
-    Draw draw(known.seed(), kPurpose, known.step());
+    Draw draw(known.seed(), kModelPurpose, known.step());
     float most = -1.0F;
     for (std::size_t i = 0; i < kDesignDraws; ++i) {
       const std::size_t candidate = i == 0 ? *farthest : draw.below(known.size());
@@ -272,7 +272,7 @@ class ModelBased final : public Searcher {
       for (const std::size_t fast : known.fastest(kAroundFastest)) {
         for (const std::size_t each : neighbours(known, fast)) take(each);
       }
-      Draw draw(known.seed(), kPurpose + 1, known.history().size());
+      Draw draw(known.seed(), kModelPurpose + 1, known.history().size());
       // One of each stretch of the list: none twice and all equally likely.
       const double stretch = static_cast<double>(known.size()) / static_cast<double>(most);
       for (std::size_t i = 0; i < most; ++i) {

@@ -14,7 +14,7 @@ namespace heddle {
 
 namespace {
 
-constexpr std::uint64_t kPurpose = 64;
+constexpr std::uint64_t kPortfolioPurpose = 64;
 constexpr double kMemory = 0.97;  // of a success or a failure after one more evaluation
 constexpr double kStake = 4.0;    // evaluations that the first shares are worth
 
@@ -59,7 +59,7 @@ class Portfolio final : public Searcher {
   Member& turn(const Knowledge& known, std::size_t step) {
     double all = 0.0;
     for (const Member& each : members_) all += each.weight();
-    double left = all * Draw(known.seed(), kPurpose, step).uniform();
+    double left = all * Draw(known.seed(), kPortfolioPurpose, step).uniform();
     for (Member& each : members_) {
       left -= each.weight();
       if (left < 0.0) return each;

@@ -12,7 +12,7 @@ namespace heddle {
 
 namespace {
 
-constexpr std::uint64_t kPurpose = 2;
+constexpr std::uint64_t kAnnealingPurpose = 2;
 // A step to what is slower by as many parts is taken with a chance of 1/e.
 constexpr double kHot = 0.3;
 constexpr double kCold = 0.005;
@@ -26,7 +26,7 @@ class SimulatedAnnealing final : public Searcher {
       if (known.open(each)) open.push_back(each);
     }
     if (open.empty()) return known.untouched();
-    return open[Draw(known.seed(), kPurpose, known.step()).below(open.size())];
+    return open[Draw(known.seed(), kAnnealingPurpose, known.step()).below(open.size())];
   }
   void learn(const Knowledge& known, std::size_t configuration) override {
     const double cost = known.cost(configuration);
@@ -43,7 +43,7 @@ class SimulatedAnnealing final : public Searcher {
     const double progress = static_cast<double>(now % kCycle) / static_cast<double>(kCycle);
     const double temperature = kHot * std::pow(kCold / kHot, progress);
     const double slower = std::log(cost / known.cost(*present_));
-    return stuck || Draw(known.seed(), kPurpose + 1, now).uniform() < std::exp(-slower / temperature);
+    return stuck || Draw(known.seed(), kAnnealingPurpose + 1, now).uniform() < std::exp(-slower / temperature);
   }
 
   std::optional<std::size_t> present_;

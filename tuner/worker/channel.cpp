@@ -37,11 +37,13 @@ struct Header {
   std::array<char, kChecksum> checksum{};
 };
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 ChannelError closed() { return {Reason::closed, "the connection was closed"}; }
 
 }  // namespace
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 Channel::Channel(int descriptor) : descriptor_(descriptor) {}
 
@@ -60,7 +62,7 @@ Channel& Channel::operator=(Channel&& other) noexcept {
 
 void Channel::wait(short event, double until, const Patience& patience) const {
   while (true) {
-    const double left = std::max(0.0, until - now());
+    const double left = std::max(0.0, until - seconds_now());
     const double pause = patience.watch ? std::min(left, kTick) : left;
     pollfd waiting{.fd = descriptor_, .events = event, .revents = 0};
     const int found = ::poll(&waiting, 1, std::isinf(pause) ? -1 : static_cast<int>(std::min(pause * 1e3 + 1.0, 1e6)));
@@ -89,7 +91,7 @@ void Channel::send(const nlohmann::json& message) {
 }
 
 nlohmann::json Channel::receive(const Patience& patience) {
-  const double until = patience.seconds ? now() + *patience.seconds : std::numeric_limits<double>::infinity();
+  const double until = patience.seconds ? seconds_now() + *patience.seconds : std::numeric_limits<double>::infinity();
   const auto read = [&](char* to, std::size_t bytes) {
     while (bytes > 0) {
       wait(POLLIN, until, patience);

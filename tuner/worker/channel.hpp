@@ -10,6 +10,9 @@
 
 namespace heddle {
 
+/// On a clock that never goes back.
+[[nodiscard]] double seconds_now();
+
 /// The other side can no longer be talked to.
 class ChannelError : public std::runtime_error {
  public:

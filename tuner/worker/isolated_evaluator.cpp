@@ -24,8 +24,6 @@ constexpr double kSlice = 0.1;   // seconds that the worker waits for the compil
 constexpr double kOperationsPerSecond = 1e8;
 constexpr double kBytesPerSecond = 5e7;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 }  // namespace
 
 template <class Ask>
@@ -89,7 +87,7 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
     worker.ensure();
     if (generation_ == worker.generation()) return false;
     number_ = worker.next_number();
-    const double start = now();
+    const double start = seconds_now();
     (void)worker.ask({{"ask", "prepare"},
                       {"family", owner_.family_.name()},
                       {"seed", owner_.seed_},
@@ -98,7 +96,7 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
                       {"problem", problem_.text()},
                       {"samples", samples_}},
                      std::max(kQuick, owner_.deadline(Work::prepare, problem_, 1.0, bytes_ / kBytesPerSecond)));
-    owner_.took(Work::prepare, problem_, now() - start);
+    owner_.took(Work::prepare, problem_, seconds_now() - start);
     generation_ = worker.generation();
     return true;
   }
@@ -106,10 +104,10 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
   double run(const Stop& stop) {
     const auto amount = static_cast<double>(samples_);
     const double first = std::max(owner_.deadlines_.first, operations_ / kOperationsPerSecond);
-    const double start = now();
+    const double start = seconds_now();
     const json answer = owner_.worker_.ask({{"ask", "time"}, {"number", number_}},
                                            owner_.deadline(Work::time, problem_, amount, first), stop);
-    owner_.took(Work::time, problem_, (now() - start) / amount);
+    owner_.took(Work::time, problem_, (seconds_now() - start) / amount);
     return answer.at("time").get<double>();
   }
 
@@ -197,11 +195,11 @@ class IsolatedEvaluator::RemoteCompilation final : public Compilation {
  private:
   /// Asks again and again, so that somebody who wants to stop is heard and the worker need not be killed for it.
   json one_more(const Stop& stop) {
-    for (const double start = now();;) {
+    for (const double start = seconds_now();;) {
       json answer = owner_.worker_.ask({{"ask", "next"}, {"number", number_}, {"seconds", kSlice}}, kSlice + kQuick);
       if (!answer.contains("waiting")) return answer;
       if (stop && stop()) throw Interrupted();
-      const double waited = now() - start;
+      const double waited = seconds_now() - start;
       if (waited < owner_.deadlines_.compiler) continue;
       owner_.worker_.retire();
       throw WorkerLost(Status::hang, fmt::format("did not end within {:.3g} s", waited), false);
@@ -326,14 +324,14 @@ void IsolatedEvaluator::check_device() {
 Verdict IsolatedEvaluator::verify(const Configuration& configuration, const Problem& problem) {
   try {
     const json answer = attempt([&] {
-      const double start = now();
+      const double start = seconds_now();
       json verdict = worker_.ask({{"ask", "verify"},
                                   {"family", family_.name()},
                                   {"seed", seed_},
                                   {"configuration", configuration.text()},
                                   {"problem", problem.text()}},
                                  deadline(Work::verify, problem, 1.0, deadlines_.verify));
-      took(Work::verify, problem, now() - start);
+      took(Work::verify, problem, seconds_now() - start);
       return verdict;
     });
     Verdict verdict{.status = parse_status(answer.at("status").get<std::string>()).value_or(Status::crash),

@@ -9,6 +9,8 @@
 
 namespace heddle::sonfin {
 
+constexpr std::int64_t kWarp = 32;  ///< lanes
+
 [[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 /// Inputs of a row with padding: four floats are one access.
 [[nodiscard]] constexpr std::int64_t padded(std::int64_t inputs) { return ceil_div(inputs, 4) * 4; }

@@ -12,7 +12,6 @@ namespace heddle::sonfin {
 
 namespace {
 
-constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kDecisionBytes = 16;  // Decision in tile.cuh
 
 void write_stage(PlanWriter& writer, const Layout& where, std::int64_t samples) {

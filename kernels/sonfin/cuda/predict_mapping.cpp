@@ -13,10 +13,10 @@ namespace {
 constexpr std::int64_t kPrepareBlock = 128;
 
 /// Names as in predict.cuh.
-struct Shape {
+struct PredictShape {
   std::int64_t block_rows, block_rules, thread_rows, thread_rules, depth, combine_block;
 
-  explicit Shape(const Configuration& c)
+  explicit PredictShape(const Configuration& c)
       : block_rows(c.number("block_rows")),
         block_rules(c.number("block_rules")),
         thread_rows(c.number("coarsen_rows")),
@@ -58,12 +58,12 @@ class PredictMapping final : public Mapping {
           }},
          {"64 to 512 threads in a block", "",
           [](const Configuration& c, const Problem&, const DeviceIdentity&) {
-            const std::int64_t threads = Shape(c).threads();
+            const std::int64_t threads = PredictShape(c).threads();
             return threads >= 64 && threads <= 512;
           }},
          {"shared memory of a block", "",
           [](const Configuration& c, const Problem&, const DeviceIdentity& device_of_space) {
-            return Shape(c).shared_bytes() <= device_of_space.local_bytes;
+            return PredictShape(c).shared_bytes() <= device_of_space.local_bytes;
           }}}};
   }
 
@@ -78,7 +78,7 @@ class PredictMapping final : public Mapping {
 
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {
-    const Shape shape(configuration);
+    const PredictShape shape(configuration);
     const Layout where = layout(configuration, problem, device);
     Plan plan;
     plan.samples = samples;

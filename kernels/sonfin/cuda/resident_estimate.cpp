@@ -13,7 +13,6 @@ namespace {
 
 using Step = ResidentStep;
 
-constexpr std::int64_t kWarp = 32;
 constexpr double kSchedulers = 4.0;  // of a multiprocessor; what more warps have to issue comes one after the other
 
 constexpr double one(const Step&) { return 1.0; }

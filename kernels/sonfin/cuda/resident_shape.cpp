@@ -12,7 +12,6 @@ namespace heddle::sonfin {
 
 namespace {
 
-constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kPacketBytes = 16;
 constexpr std::int64_t kReplicas = 8;  // exchange_sums.cuh
 

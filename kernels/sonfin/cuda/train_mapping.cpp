@@ -17,7 +17,6 @@ namespace heddle::sonfin {
 
 namespace {
 
-constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kRegistersOfMultiprocessor = 65536;
 constexpr std::int64_t kRegistersOfThread = 255;
 constexpr std::int64_t kBlocksOfCluster = 16;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/lapack.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/device/routine.hpp"
@@ -15,7 +16,6 @@
 namespace heddle {
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 std::int64_t whole(const void* argument) { return *static_cast<const int*>(argument); }
 
 /// The answer of both routines where `attempt(ridge)` says whether A has full rank with a ridge times `largest`.

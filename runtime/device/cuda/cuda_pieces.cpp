@@ -11,17 +11,17 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kPinnedAlignment = 256;
 
 }  // namespace
 
 CudaHostMemory::CudaHostMemory(std::shared_ptr<const CudaContext> context, std::int64_t bytes)
     : context_(std::move(context)), bytes_(bytes) {
   const CudaContext::Scope scope(*context_);
-  const std::size_t size = (static_cast<std::size_t>(bytes) + kAlignment) / kAlignment * kAlignment;
+  const std::size_t size = (static_cast<std::size_t>(bytes) + kPinnedAlignment) / kPinnedAlignment * kPinnedAlignment;
   void* memory = nullptr;
   pinned_ = context_->driver().cuMemHostAlloc(&memory, size, 0) == CUDA_SUCCESS;
-  if (!pinned_) memory = std::aligned_alloc(kAlignment, size);
+  if (!pinned_) memory = std::aligned_alloc(kPinnedAlignment, size);
   if (memory == nullptr)
     throw DeviceFailure(Status::out_of_memory, fmt::format("cannot allocate {} bytes of the host's memory", bytes));
   data_ = static_cast<std::byte*>(memory);

@@ -55,7 +55,9 @@ SharedLibrary open_first(const char* meaning, std::initializer_list<const char*>
                      *names.begin()));
 }
 
-/// The functions that the routines call. One for the process.
+}  // namespace
+
+/// The functions that the routines call. One for the process. Not anonymous, because Implementation refers to it.
 struct Libraries {
   Libraries()
       : cublas(open_first("cuBLAS", {"libcublas.so.13", "libcublas.so.12"})),
@@ -74,6 +76,8 @@ struct Libraries {
   HEDDLE_CUBLAS_FUNCTIONS(HEDDLE_MEMBER)
   HEDDLE_CUSOLVER_FUNCTIONS(HEDDLE_MEMBER)
 };
+
+namespace {
 
 const Libraries& libraries() {
   static const Libraries all;

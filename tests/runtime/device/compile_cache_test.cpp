@@ -12,6 +12,7 @@
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/template_source.hpp"
 #include "runtime/device/temporary_folder.hpp"
+#include "skip.hpp"
 
 namespace heddle {
 namespace {
@@ -105,7 +106,7 @@ TEST_CASE("compile cache: a folder that others may write to is refused") {
   SUBCASE("the folder above") { ::chmod(folder.parent_path().c_str(), 0757); }
   SUBCASE("somebody else's") {
     if (::geteuid() != 0 || ::chown(folder.c_str(), 65534, 65534) != 0) {
-      MESSAGE("skipped: needs root");
+      test::skip("needs root");
       ::chmod(folder.c_str(), 0777);
     }
   }

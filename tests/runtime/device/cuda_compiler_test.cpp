@@ -10,20 +10,12 @@
 #include <set>
 
 #include "heddle/kernels/kernel_family.hpp"
+#include "runtime/device/nvrtc_or_skip.hpp"
 #include "runtime/device/temporary_folder.hpp"
+#include "sample.hpp"
 
 namespace heddle {
 namespace {
-
-/// NVRTC if it is installed; else the test says so and has nothing to do.
-std::shared_ptr<const Nvrtc> nvrtc_or_skip() {
-  try {
-    return Nvrtc::open();
-  } catch (const Error& error) {
-    MESSAGE("skipped: " << error.what());
-    return nullptr;
-  }
-}
 
 const TemplateSource& small_source() {
   static const TemplateSource source(std::vector<SourceFile>{{"test/scale.cuh", R"(
@@ -71,7 +63,7 @@ const std::vector<CompiledKernel>& kernels(const CompileOutcome& outcome) {
 std::shared_ptr<CompileCache> no_cache() { return std::make_shared<CompileCache>(std::filesystem::path()); }
 
 TEST_CASE("cuda compiler: bad instantiations fail alone, with their log") {
-  const auto nvrtc = nvrtc_or_skip();
+  const auto nvrtc = test::nvrtc_or_skip();
   if (!nvrtc) return;
   const CudaCompiler compiler(nvrtc, "8.0", no_cache(), 2);
   std::vector<CompileRequest> requests;
@@ -102,7 +94,7 @@ TEST_CASE("cuda compiler: bad instantiations fail alone, with their log") {
 }
 
 TEST_CASE("cuda compiler: what is in the cache needs no compiler; what is damaged is compiled again") {
-  const auto nvrtc = nvrtc_or_skip();
+  const auto nvrtc = test::nvrtc_or_skip();
   if (!nvrtc) return;
   const TemporaryFolder temporary;
   const auto fresh = [&] {
@@ -138,7 +130,7 @@ TEST_CASE("cuda compiler: what is in the cache needs no compiler; what is damage
 }
 
 TEST_CASE("cuda compiler: results come while others are compiled, and a dropped batch stops") {
-  const auto nvrtc = nvrtc_or_skip();
+  const auto nvrtc = test::nvrtc_or_skip();
   if (!nvrtc) return;
   const CudaCompiler compiler(nvrtc, "7.5", no_cache(), 2);
   std::vector<CompileRequest> requests;
@@ -178,14 +170,15 @@ std::set<std::string> sampled_kernels(const KernelFamily& family, const DeviceId
 }
 
 TEST_CASE("every CUDA template compiles for every architecture") {
-  const auto nvrtc = nvrtc_or_skip();
+  const auto nvrtc = test::nvrtc_or_skip();
   if (!nvrtc) return;
-  unsigned seed = 1;
-  for (const char* architecture : {"7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0"}) {
+  auto seed = static_cast<unsigned>(test::sample_seed());
+  const std::vector<const char*> architectures{"7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0"};
+  for (const char* architecture : test::sample(architectures, 2)) {
     const bool consumer = std::string_view(architecture) == "8.6" || std::string_view(architecture) == "12.0";
     const DeviceIdentity device{"cuda", "any", architecture, 100, 24, 32 << 20, consumer ? 99 << 10 : 163 << 10};
     if (!nvrtc->supports(device.compute_capability())) {
-      MESSAGE("skipped: " << nvrtc->name() << " does not compile for " << architecture);
+      test::skip(fmt::format("{} does not compile for {}", nvrtc->name(), architecture));
       continue;
     }
     const CudaCompiler compiler(nvrtc, architecture, no_cache());

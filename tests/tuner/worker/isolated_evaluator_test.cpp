@@ -38,6 +38,29 @@ Configuration configuration(const std::string& kind, std::int64_t work = 1) {
 
 Problem problem(std::int64_t size) { return Problem({{.name = "size", .value = size}}); }
 
+/// Part of what has to be said of each fault, so that it was found for its own reason. What a GPU's driver says of an
+/// illegal access is its own affair.
+std::map<std::string, std::string> reasons(const std::string& backend) {
+  std::map<std::string, std::string> all{{"spin", "did not end within"},
+                                         {"outside", "wrote behind buffer 'result'"},
+                                         {"even", "size=37: wrong sums"},
+                                         {"null", ""},
+                                         {"memory", ""},
+                                         {"leave", ""}};
+  if (backend == "cpu") {
+    all["null"] = "ended with signal 11";
+    all["memory"] = "took more than 256 MiB";
+    all["leave"] = "ended with exit code 0";
+  }
+  if (backend == "emulator") {
+    all["null"] = "access through a null";
+    all["memory"] = "of buffer 'values', which has 256";
+    all["leave"] = "__trap";
+    all["outside"] = "of buffer 'result', which has 256";
+  }
+  return all;
+}
+
 Status failure_of(IsolatedEvaluator& evaluator, const std::string& kind) {
   try {
     const auto runner = evaluator.prepare(configuration(kind), problem(64), 32);
@@ -65,8 +88,10 @@ TEST_CASE("every fault gets its status, and the search ends with the right winne
   CHECK(results[0].profile->configuration == "kind=good work=1");
   CHECK(results[0].evaluations() == 9);
   std::map<std::string, Status> statuses;
+  std::map<std::string, std::string> messages;
   for (const Measurement& measurement : temporary.store.measurements()) {
     statuses.try_emplace(measurement.configuration, measurement.status);  // newest first
+    messages.try_emplace(measurement.configuration, measurement.message);
     CAPTURE(measurement.configuration);
     if (measurement.configuration.find("good") == std::string::npos) {
       CHECK(measurement.times.empty());
@@ -83,6 +108,10 @@ TEST_CASE("every fault gets its status, and the search ends with the right winne
   // A kernel on a GPU can neither end the process nor take its memory.
   CHECK(statuses["kind=memory work=1"] == (on_cpu ? Status::out_of_memory : Status::illegal_access));
   CHECK(statuses["kind=leave work=1"] == (on_cpu ? Status::crash : Status::illegal_access));
+  for (const auto& [kind, reason] : reasons(worker.identity().backend)) {
+    const std::string& message = messages["kind=" + kind + " work=1"];
+    CHECK_MESSAGE(message.find(reason) != std::string::npos, kind << ": " << message);
+  }
 }
 
 TEST_CASE("a hang is cut at the larger of two seconds and fifty times the best, twice") {

@@ -1,0 +1,39 @@
+// What the profiles gain in a training run: it is trained with and without them by turns, on one device in one process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "heddle/runtime/train/trainer.hpp"
+
+namespace heddle {
+
+/// Times per sample of the epochs of both runs, in microseconds. Value i of both comes from the same round, in which
+/// the runs took one turn each. The first round is left out: the network grows in it, and caches are cold.
+struct TrainingGain {
+  std::vector<double> tuned, untuned;
+  /// What ran last: configuration and tier of the kernel that took most samples of the last epoch.
+  MappingUse tuned_mapping, untuned_mapping;
+
+  enum class Verdict {
+    faster,        ///< with profiles, beyond noise
+    slower,        ///< likewise
+    within_noise,  ///< as clearly_slower() of tuner/statistics.hpp has it, or there was no round to compare
+  };
+  [[nodiscard]] Verdict verdict() const;
+  /// Median time without profiles over median time with them; 1 if nothing was compared.
+  [[nodiscard]] double factor() const;
+};
+
+struct ComparedTraining {
+  TrainingResult result;  ///< of the run with profiles: the same, bit for bit, as if it had run alone
+  TrainingGain gain;
+};
+
+/// Runs the job with `profiles` and without any, epoch by epoch; who begins a round alternates. `observer` hears of the
+/// run with profiles. It ends both. Throws what Trainer::begin() does.
+[[nodiscard]] ComparedTraining train_by_turns(const Trainer& trainer, Device& device,
+                                              const std::vector<Profile>& profiles, const TrainingJob& job,
+                                              const TrainingObserver& observer = {});
+
+}  // namespace heddle
