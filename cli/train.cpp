@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -88,7 +89,8 @@ Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
 }
 
 Json document(const TrainOptions& options, const Device& device, const Dataset& train,
-              const std::optional<Dataset>& test, const TrainingResult& result) {
+              const std::optional<Dataset>& test, const TrainingResult& result,
+              const std::vector<std::string>& notices) {
   Json epochs = Json::array();
   for (const EpochReport& report : result.epochs) epochs.push_back(to_json(report, train.task));
   return {{"device", device.label()},
@@ -108,6 +110,7 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
           {"best_epoch", result.model.training.best_epoch},
           {"compiler_calls", device.compiler_calls()},
           {"microseconds_per_sample", microseconds_per_sample(result.epochs)},
+          {"notices", notices},
           {"epochs", epochs}};
 }
 
@@ -142,7 +145,9 @@ int run(const TrainOptions& options) {
     bar.show((static_cast<double>(progress.epoch) - 1 + part) / static_cast<double>(progress.last_epoch),
              fmt::format("epoch {} of {}, {} rules", progress.epoch, progress.last_epoch, progress.rules));
   };
+  std::vector<std::string> notices;
   observer.notice = [&](const std::string& line) {
+    notices.push_back(line);
     bar.clear();
     if (!options.common.quiet) note(line);
   };
@@ -159,7 +164,7 @@ int run(const TrainOptions& options) {
   save_model(result.model, options.model);
 
   if (options.common.json) {
-    print_document("train", document(options, *device, train, test, result));
+    print_document("train", document(options, *device, train, test, result, notices));
   } else {
     if (!result.message.empty()) say(result.message + "\n");
     say(table.closing(result));

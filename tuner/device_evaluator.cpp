@@ -16,6 +16,7 @@ namespace heddle {
 namespace {
 
 constexpr double kMicroseconds = 1e6;
+constexpr double kContended = 0.05;  // seconds: many of the turns that a scheduler gives to a program
 
 std::string key_of(const std::vector<std::string>& kernels) {
   std::string key;
@@ -26,16 +27,20 @@ std::string key_of(const std::vector<std::string>& kernels) {
 class DeviceRunner final : public Runner {
  public:
   DeviceRunner(Device& device, Trial trial, std::shared_ptr<const Binary> binary)
-      : execution_(device.prepare(std::move(trial.plan), std::move(binary))) {
+      : device_(device), execution_(device.prepare(std::move(trial.plan), std::move(binary))) {
     for (const auto& [name, bytes] : trial.initial) execution_->memory(name).write(bytes);
     execution_->save();
     execution_->synchronize();
   }
 
-  double time() override {
-    execution_->restore();
-    execution_->synchronize();  // or the restoring would hide the latency of the first launch
-    return execution_->time() * kMicroseconds / static_cast<double>(execution_->plan().samples);
+  double time() override { return seconds() * kMicroseconds / static_cast<double>(execution_->plan().samples); }
+
+  std::optional<double> contended_time() override {
+    const std::shared_ptr<void> other_program = device_.occupy();
+    if (!other_program) return std::nullopt;
+    double taken = 0.0, samples = 0.0;
+    for (; taken < kContended; samples += static_cast<double>(execution_->plan().samples)) taken += seconds();
+    return taken * kMicroseconds / samples;
   }
 
   void check_guards() override {
@@ -45,6 +50,13 @@ class DeviceRunner final : public Runner {
   }
 
  private:
+  double seconds() {
+    execution_->restore();
+    execution_->synchronize();  // or the restoring would hide the latency of the first launch
+    return execution_->time();
+  }
+
+  Device& device_;
   std::unique_ptr<Execution> execution_;
 };
 

@@ -22,6 +22,9 @@ class Runner {
   /// Microseconds per sample of one repetition, from the initial state, restored outside the clock. Throws
   /// DeviceFailure.
   [[nodiscard]] virtual double time() = 0;
+  /// The same over many repetitions while another program keeps one unit of the device busy, which is started for this
+  /// measurement alone. Nothing where a program has all units to itself.
+  [[nodiscard]] virtual std::optional<double> contended_time() { return std::nullopt; }
   /// Throws DeviceFailure(overrun) if something was written behind a buffer.
   virtual void check_guards() = 0;
 };

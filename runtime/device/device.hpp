@@ -110,6 +110,15 @@ class Device {
   /// How often a compiler was called so far.
   [[nodiscard]] virtual std::int64_t compiler_calls() const = 0;
 
+  /// To be called where a change of speed is welcome: between two epochs. A device that shares its processor with other
+  /// programs may use more or less of it from here on, going by how its launches went since the last call; their
+  /// results stay the same, bit for bit. Returns a line for the user the first time that it matters; else empty.
+  [[nodiscard]] virtual std::string adapt() { return {}; }
+
+  /// Keeps one unit of the device busy for as long as the handle lives, as another program would that runs at the same
+  /// time. Empty where programs do not share the units.
+  [[nodiscard]] virtual std::shared_ptr<void> occupy() { return {}; }
+
   [[nodiscard]] virtual std::shared_ptr<Memory> allocate(std::int64_t bytes) = 0;
   /// Allocates the buffers that `bindings` does not name, each with a guard behind it, and loads the kernels.
   /// Throws DeviceFailure(launch) if the plan cannot run here.

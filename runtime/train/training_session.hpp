@@ -20,7 +20,7 @@ class TrainingSession {
   using Clock = std::chrono::steady_clock;
 
   /// `options`: as training_options() returns them. What `job` and `observer` refer to must outlive this.
-  TrainingSession(const TrainingJob& job, const TrainingObserver& observer, OptionValues options,
+  TrainingSession(Device& device, const TrainingJob& job, const TrainingObserver& observer, OptionValues options,
                   std::string_view trainer);
 
   [[nodiscard]] const Dataset& learn() const { return parts_.learn(); }
@@ -32,18 +32,18 @@ class TrainingSession {
 
   /// Before the first epoch of this call: signs the model, and forgets the best epoch of a resumed one if it was the
   /// best on other rows, or by another measure.
-  void begin(const Device& device);
+  void begin();
   /// Where there is something to score; `numbers`, `max_rules`: as Predictor takes them.
-  void open_predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t numbers,
-                      std::int64_t max_rules);
+  void open_predictor(const std::vector<Profile>& profiles, std::int64_t numbers, std::int64_t max_rules);
   /// Scores the model's present network, completes `report` and the last record of the history with that, and tells the
-  /// observer. `start`: of the time reported.
-  void tell(EpochReport report, Clock::time_point start);
+  /// observer. `start`: of the time reported; `last`: the mapping at the end of the epoch.
+  void tell(EpochReport report, Clock::time_point start, const Candidate& last);
   /// The line about an ending that means the same for every network; empty for the others.
   [[nodiscard]] std::string line_about(Ending ending) const;
   /// Gives the model and all reports away. `test`: see TrainingResult.
   [[nodiscard]] TrainingResult result(Ending ending, std::string message, std::optional<Score> test);
 
+  Device& device_;
   const TrainingObserver& observer_;
   const Dataset* test_;
   OptionValues options_;
@@ -52,6 +52,10 @@ class TrainingSession {
   Model model_;  // of the moment
   std::optional<Predictor> predictor_;
   std::vector<EpochReport> reports_;
+
+ private:
+  void compare_with_promise(const EpochReport& report, const Candidate& last);
+  bool told_slow_ = false;
 };
 
 /// A trainer whose train() is one session: Session(device, profiles, job, observer).run().

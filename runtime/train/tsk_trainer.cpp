@@ -142,12 +142,12 @@ class Session : private TrainingSession {
  public:
   Session(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
           const TrainingObserver& observer)
-      : TrainingSession(job, observer, checked_options(job), "tsk"),
+      : TrainingSession(device, job, observer, checked_options(job), "tsk"),
         rows_(all_rows(model_, parts_)),
         learnt_(learn().rows()),
         system_(first(job)),
         learner_(device, profiles, rows_, system_, control(), interval(), observer.notice) {
-    begin(device);
+    begin();
     tsk::Progress progress = tsk::first_progress(options_.number("step-size"));
     tsk::System best = system_;
     if (job.resume != nullptr) {
@@ -157,7 +157,7 @@ class Session : private TrainingSession {
     }
     begun_ = progress.iteration;
     learner_.begin(system_, model_.training.antecedents, best, progress);
-    open_predictor(device, profiles, network(system_).numbers(), system_.rules());
+    open_predictor(profiles, network(system_).numbers(), system_.rules());
     if (system_.unknowns() > learnt_) {
       notice(fmt::format("{} rules have {} unknowns, more than the {} rows learnt: a ridge makes up for it",
                          system_.rules(), system_.unknowns(), learnt_));
@@ -257,8 +257,10 @@ class Session : private TrainingSession {
     report.mappings.push_back({.capacity = system_.rules(),
                                .configuration = candidate.configuration.text(),
                                .tier = candidate.tier,
-                               .samples = report.samples});
-    tell(std::move(report), start);
+                               .samples = report.samples,
+                               .microseconds_per_sample = report.microseconds_per_sample,
+                               .promised = candidate.promised});
+    tell(std::move(report), start, candidate);
   }
 
   TrainingResult finish(Ending ending) {

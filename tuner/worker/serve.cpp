@@ -107,6 +107,10 @@ class Server {
       return json::object();
     }
     if (ask == "time") return {{"time", runners_.at(q.at("number"))->time()}};
+    if (ask == "contended time") {
+      const auto time = runners_.at(q.at("number"))->contended_time();
+      return {{"time", time ? json(*time) : json()}};
+    }
     if (ask == "guards") {
       runners_.at(q.at("number"))->check_guards();
       return json::object();

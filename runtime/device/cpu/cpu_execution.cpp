@@ -141,7 +141,7 @@ CpuExecution::CpuExecution(ThreadTeam& team, CpuLibraries& libraries, const std:
     } else {
       call.routine = cpu_routine(launch.routine);
     }
-    call.threads = static_cast<int>(launch.grid.x);
+    call.parts = static_cast<int>(launch.grid.x);
     call.values = launch.arguments;
     for (Argument& value : call.values) {
       if (const auto* buffer = std::get_if<BufferArgument>(&value)) {
@@ -164,7 +164,7 @@ void CpuExecution::launch() {
     if (call.routine != nullptr) {
       call.routine(call.arguments.data());
     } else {
-      team_.run(call.kernel, call.arguments.data(), call.threads);
+      team_.run(call.kernel, call.arguments.data(), call.parts);
     }
   }
 }

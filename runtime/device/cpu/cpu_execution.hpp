@@ -88,7 +88,7 @@ class CpuExecution final : public Execution {
   struct Call {
     cpu::Kernel kernel = nullptr;
     CpuRoutine routine = nullptr;  ///< instead of a kernel
-    int threads = 1;
+    int parts = 1;
     std::vector<Argument> values;  ///< numbers that `arguments` points to
     std::vector<void*> arguments;
   };

@@ -1,12 +1,25 @@
 #include "heddle/runtime/device/cpu/thread_team.hpp"
 
-#include <sched.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <climits>
 
 namespace heddle {
 namespace {
 
-/// About 50 us: runs follow each other more closely than that.
-constexpr int kSpins = 2000;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// A thread that sleeps gives its core to others at once, but waking it takes some 10 us, on a virtual machine 50. A
+// teammate with a core of its own is never that late; launches of one run follow each other at such distances.
+constexpr double kSpinsForTeammate = 20e-6, kSpinsForLaunch = 50e-6;  // seconds
+
+constexpr unsigned kDone = 0x7fffffff;  // the round of a thread that has ended: no kernel meets so often
+constexpr unsigned kStop = 0xffffffff;  // instead of a launch
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -16,35 +29,57 @@ void pause_briefly() {
 #endif
 }
 
-void yield() { ::sched_yield(); }
+bool reached(unsigned now, unsigned round) { return static_cast<int>(now - round) >= 0; }
 
-/// Waits until `value` is no longer `old`.
-template <class T>
-T changed(const std::atomic<T>& value, T old) {
-  for (int i = 0; i < kSpins; ++i) {
-    const T now = value.load(std::memory_order_acquire);
-    if (now != old) return now;
-    pause_briefly();
+/// Sleeps while `at.round` is `seen`; may return earlier.
+void sleep(cpu::Arrival& at, unsigned seen) {
+  __atomic_fetch_add(&at.sleepers, 1, __ATOMIC_SEQ_CST);
+  ::syscall(SYS_futex, &at.round, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+  __atomic_fetch_sub(&at.sleepers, 1, __ATOMIC_SEQ_CST);
+}
+
+void wake(cpu::Arrival& at) { ::syscall(SYS_futex, &at.round, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
+
+/// See meet() for the order of the two.
+void reach(cpu::Arrival& at, unsigned round) {
+  __atomic_store_n(&at.round, round, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&at.sleepers, __ATOMIC_SEQ_CST) != 0) wake(at);
+}
+
+/// Waits until there(round) and returns that round; spins so many seconds before it sleeps.
+template <class There>
+unsigned await(cpu::Arrival& at, double spins, There there) {
+  const auto start = Clock::now();
+  for (bool patient = true;;) {
+    const unsigned now = __atomic_load_n(&at.round, __ATOMIC_ACQUIRE);
+    if (there(now)) return now;
+    if (!patient) {
+      sleep(at, now);
+      continue;
+    }
+    for (int i = 0; i < 8; ++i) pause_briefly();  // reading the clock is not free
+    patient = seconds_since(start) < spins;
   }
-  value.wait(old, std::memory_order_acquire);
-  return value.load(std::memory_order_acquire);
+}
+
+void wait(const cpu::LaunchContext& context, int other, unsigned round) {
+  const auto start = Clock::now();
+  await(context.arrivals[other], kSpinsForTeammate, [round](unsigned now) { return reached(now, round); });
+  context.arrivals[context.thread].waited += seconds_since(start);
 }
 
 }  // namespace
 
 struct ThreadTeam::Worker {
   int thread = 0;
-  alignas(64) std::atomic<int> launch{0};  ///< how many there were; -1: go
+  cpu::Arrival launch{};  ///< its round: how many launches there were, or kStop
   std::thread handle;
 };
 
 ThreadTeam::ThreadTeam() = default;
 
 ThreadTeam::~ThreadTeam() {
-  for (const auto& worker : workers_) {
-    worker->launch.store(-1, std::memory_order_release);
-    worker->launch.notify_one();
-  }
+  for (const auto& worker : workers_) reach(worker->launch, kStop);
   for (const auto& worker : workers_) worker->handle.join();
 }
 
@@ -61,34 +96,42 @@ void ThreadTeam::grow(int threads) {
   }
 }
 
-void ThreadTeam::part(int thread) const {
-  kernel_({.thread = thread, .threads = threads_, .arrivals = arrivals_.get(), .yield = yield}, arguments_);
+cpu::LaunchContext ThreadTeam::context(int thread) const {
+  return {.thread = thread, .threads = threads_, .arrivals = arrivals_.get(), .wait = wait, .wake = wake};
 }
 
 void ThreadTeam::work(Worker& worker) {
-  for (int launch = 0;;) {
-    launch = changed(worker.launch, launch);
-    if (launch < 0) return;
-    part(worker.thread);
-    if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
+  for (unsigned launch = 0;;) {
+    launch = await(worker.launch, kSpinsForLaunch, [launch](unsigned now) { return now != launch; });
+    if (launch == kStop) return;
+    kernel_(context(worker.thread), arguments_);
+    reach(arrivals_[static_cast<std::size_t>(worker.thread)], kDone);
   }
 }
 
-void ThreadTeam::run(cpu::Kernel kernel, void* const* arguments, int threads) {
+void ThreadTeam::run(cpu::Kernel kernel, void* const* arguments, int parts) {
+  const int threads = size_.of(parts);
   grow(threads);
   kernel_ = kernel;
   arguments_ = arguments;
   threads_ = threads;
-  for (int i = 0; i < threads; ++i) arrivals_[static_cast<std::size_t>(i)].round = 0;
-  busy_.store(threads - 1, std::memory_order_relaxed);
-  for (int i = 0; i < threads - 1; ++i) {
-    std::atomic<int>& launch = workers_[static_cast<std::size_t>(i)]->launch;
-    const int last = launch.load(std::memory_order_relaxed);
-    launch.store(last == 0x7fffffff ? 1 : last + 1, std::memory_order_release);
-    launch.notify_one();
+  const auto start = Clock::now();
+  for (int i = 0; i < threads; ++i) {
+    cpu::Arrival& arrival = arrivals_[static_cast<std::size_t>(i)];
+    arrival.round = 0;
+    arrival.waited = 0.0;
   }
-  part(0);
-  for (int left = busy_.load(std::memory_order_acquire); left != 0;) left = changed(busy_, left);
+  for (int i = 0; i < threads - 1; ++i) {
+    cpu::Arrival& launch = workers_[static_cast<std::size_t>(i)]->launch;
+    const unsigned next = launch.round + 1;
+    reach(launch, next < kDone ? next : 1);
+  }
+  const cpu::LaunchContext own = context(0);
+  kernel(own, arguments);
+  for (int other = 1; other < threads; ++other) wait(own, other, kDone);
+  double waited = 0.0;
+  for (int i = 0; i < threads; ++i) waited += arrivals_[static_cast<std::size_t>(i)].waited;
+  size_.count(threads, seconds_since(start), waited);
 }
 
 }  // namespace heddle

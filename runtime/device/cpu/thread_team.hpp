@@ -1,12 +1,12 @@
 // Threads that wait for work together.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "heddle/kernels/common/cpu_launch.hpp"
+#include "heddle/runtime/device/cpu/team_size.hpp"
 
 namespace heddle {
 
@@ -19,14 +19,16 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  /// Returns when every thread is done.
-  void run(cpu::Kernel kernel, void* const* arguments, int threads);
+  /// Runs the `parts` of a launch on as many threads, or on fewer if size() says so; returns when all are done.
+  void run(cpu::Kernel kernel, void* const* arguments, int parts);
+  /// Knows how long the threads of all runs waited for each other.
+  [[nodiscard]] TeamSize& size() noexcept { return size_; }
 
  private:
   struct Worker;
   void grow(int threads);
   void work(Worker& worker);
-  void part(int thread) const;
+  [[nodiscard]] cpu::LaunchContext context(int thread) const;
 
   // The launch under way, written before `Worker::launch` tells of it.
   cpu::Kernel kernel_ = nullptr;
@@ -36,7 +38,7 @@ class ThreadTeam {
   int room_ = 0;  ///< arrivals
 
   std::vector<std::unique_ptr<Worker>> workers_;  ///< worker i is thread i + 1
-  std::atomic<int> busy_{0};
+  TeamSize size_;
 };
 
 }  // namespace heddle
