@@ -38,8 +38,8 @@ void run_finals(std::vector<Finalist>& finalists,
                 const std::function<std::unique_ptr<Runner>(std::size_t configuration)>& prepare,
                 const FinalsLimits& limits, const std::function<bool(int round)>& stop);
 
-/// Finalists that did not fail and do not make way, fastest first; those that cannot be told apart from the first come right behind it, so
-/// that `ties` of them (the first included) begin the list.
+/// Finalists that did not fail and do not make way, fastest first; those that cannot be told apart from the first come
+/// right behind it, so that `ties` of them (the first included) begin the list.
 struct Ranking {
   std::vector<std::size_t> order;  ///< indices into the finalists
   std::size_t ties = 0;
