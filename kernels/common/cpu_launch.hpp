@@ -8,7 +8,9 @@ namespace heddle::cpu {
 struct alignas(64) Arrival {
   unsigned round;     ///< meetings this thread has reached; 0 before the launch. Written by this thread alone
   unsigned sleepers;  ///< other threads that sleep until `round` changes
-  double waited;      ///< seconds in LaunchContext::wait() during this launch. Written by this thread alone
+  int core;           ///< that this thread was seen on last; this and the rest is for the CPU device alone
+  double slept;       ///< seconds of this launch
+  double moved;       ///< when this thread last went to another core, seconds
 };
 
 /// One thread of a team that runs one launch.

@@ -79,11 +79,12 @@ class Execution {
   virtual ~Execution() = default;
   [[nodiscard]] virtual const Plan& plan() const = 0;
   [[nodiscard]] virtual Memory& memory(std::string_view buffer) = 0;
-  /// Submits one run of the plan; may return before it is done.
+  /// Submits one run of the plan; may return before it is done. Other programs on the device may change how much of it
+  /// the run uses, and never what it computes.
   virtual void launch() = 0;
   /// Waits for everything submitted. Throws DeviceFailure.
   virtual void synchronize() = 0;
-  /// Wall time of one run, launch included, in seconds.
+  /// Wall time of one run on all units that the plan asks for, launch included, in seconds.
   [[nodiscard]] virtual double time() = 0;
   /// Keeps a copy on the device of every parameter and state buffer; restore() brings it back.
   virtual void save() = 0;
@@ -110,10 +111,9 @@ class Device {
   /// How often a compiler was called so far.
   [[nodiscard]] virtual std::int64_t compiler_calls() const = 0;
 
-  /// To be called where a change of speed is welcome: between two epochs. A device that shares its processor with other
-  /// programs may use more or less of it from here on, going by how its launches went since the last call; their
-  /// results stay the same, bit for bit. Returns a line for the user the first time that it matters; else empty.
-  [[nodiscard]] virtual std::string adapt() { return {}; }
+  /// A line for the user, once, when launches run on fewer units than they ask for because other programs use these.
+  /// Their results are the same, bit for bit. Else empty.
+  [[nodiscard]] virtual std::string contention() { return {}; }
 
   /// Keeps one unit of the device busy for as long as the handle lives, as another program would that runs at the same
   /// time. Empty where programs do not share the units.

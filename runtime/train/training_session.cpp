@@ -14,7 +14,7 @@ namespace {
 // take.
 constexpr double kSlow = 1.5, kMoment = 5e3;  // microseconds
 
-std::string likely_cause(const Device& device, const Candidate& mapping, const std::string& adapted) {
+std::string likely_cause(const Device& device, const Candidate& mapping, const std::string& contention) {
   if (mapping.profile != nullptr) {
     const Provenance& now = device.provenance();
     std::string change = change_since(*mapping.profile, {.source_hash = mapping.profile->source_hash,
@@ -23,7 +23,7 @@ std::string likely_cause(const Device& device, const Candidate& mapping, const s
                                                          .clocks = now.clocks});
     if (!change.empty()) return change;
   }
-  if (!adapted.empty()) return adapted;
+  if (!contention.empty()) return contention;
   return fmt::format("other programs may be using {}, or its clocks are lower than when it was tuned",
                      device.identity().name);
 }
@@ -79,9 +79,9 @@ void TrainingSession::tell(EpochReport report, Clock::time_point start, const Ca
   compare_with_promise(report, last);
 }
 
-/// Lets the device adapt itself, and says once if the epoch was slow.
+/// Says once if the epoch was slow, and why that may be.
 void TrainingSession::compare_with_promise(const EpochReport& report, const Candidate& last) {
-  const std::string adapted = device_.adapt();
+  const std::string contention = device_.contention();
   double samples = 0.0, taken = 0.0, promised = 0.0;  // where something was promised
   for (const MappingUse& use : report.mappings) {
     if (!use.promised) continue;
@@ -94,9 +94,9 @@ void TrainingSession::compare_with_promise(const EpochReport& report, const Cand
     told_slow_ = true;
     notice(fmt::format("epoch {} took {:.3g} us per sample, {:.1f} times the {:.3g} that the profile promises: {}",
                        report.epoch, taken / samples, taken / promised, promised / samples,
-                       likely_cause(device_, last, adapted)));
-  } else if (!adapted.empty()) {
-    notice(adapted);
+                       likely_cause(device_, last, contention)));
+  } else if (!contention.empty()) {
+    notice(contention);
   }
 }
 

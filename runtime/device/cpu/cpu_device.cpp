@@ -106,11 +106,9 @@ class CpuDevice final : public Device {
                                           bindings);
   }
 
-  std::string adapt() override {
-    if (team_->size().adapt() != TeamSize::Change::fewer || std::exchange(told_, true)) return {};
-    return "cpu: other programs use the cores: from here on heddle runs on fewer threads while that is so, with the "
-           "same "
-           "results";
+  std::string contention() override {
+    if (!team_->size().reduced() || std::exchange(told_, true)) return {};
+    return "cpu: other programs use the cores: fewer threads run while that is so, with the same results";
   }
 
   std::shared_ptr<void> occupy() override {

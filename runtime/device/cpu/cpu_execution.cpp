@@ -159,19 +159,19 @@ Memory& CpuExecution::memory(std::string_view buffer) {
   return *memory_[static_cast<std::size_t>(plan_.buffer(buffer))];
 }
 
-void CpuExecution::launch() {
+void CpuExecution::run(void (ThreadTeam::*how)(cpu::Kernel, void* const*, int)) {
   for (Call& call : calls_) {
     if (call.routine != nullptr) {
       call.routine(call.arguments.data());
     } else {
-      team_.run(call.kernel, call.arguments.data(), call.parts);
+      (team_.*how)(call.kernel, call.arguments.data(), call.parts);
     }
   }
 }
 
 double CpuExecution::time() {
   const auto start = std::chrono::steady_clock::now();
-  launch();
+  run(&ThreadTeam::run);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

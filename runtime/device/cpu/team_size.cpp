@@ -1,15 +1,15 @@
 #include "heddle/runtime/device/cpu/team_size.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace heddle {
 namespace {
 
 // A program that takes a core takes it for milliseconds at a time: what was seen in less says nothing.
-constexpr double kEnough = 0.03;  // seconds
-constexpr double kMostWaiting = 0.5;
-constexpr int kMostPatience = 64;
+constexpr double kWindow = 0.02;  // seconds
+constexpr double kMostMissing = 1.0 / 3.0;
+// A window with more threads in vain costs at most a few percent of the time after it.
+constexpr double kMostPatience = 4.0;  // seconds
 
 }  // namespace
 
@@ -18,26 +18,22 @@ int TeamSize::of(int parts) const noexcept {
   return parts;
 }
 
-void TeamSize::count(int threads, double seconds, double waited) noexcept {
+void TeamSize::count(int threads, double seconds, double slept) noexcept {
   seconds_ += seconds;
-  waited_ += waited;
+  slept_ += slept;
   most_ += (threads - 1) * seconds;
-}
-
-TeamSize::Change TeamSize::adapt() noexcept {
-  if (seconds_ < kEnough) return Change::none;
-  seconds_ = 0.0;
-  const double waited = std::exchange(waited_, 0.0), most = std::exchange(most_, 0.0);
-  if (waited > kMostWaiting * most) {
+  if (seconds_ < kWindow) return;
+  const bool missing = slept_ > kMostMissing * most_;
+  if (halvings_ > 0) calm_ += seconds_;
+  seconds_ = slept_ = most_ = 0.0;
+  if (missing) {
     ++halvings_;
-    calm_ = 0;
-    return Change::fewer;
+    calm_ = 0.0;
+  } else if (halvings_ > 0 && calm_ >= patience_) {
+    --halvings_;
+    calm_ = 0.0;
+    patience_ = std::min(2.0 * patience_, kMostPatience);
   }
-  if (halvings_ == 0 || ++calm_ < patience_) return Change::none;
-  patience_ = std::min(2 * patience_, kMostPatience);
-  calm_ = 0;
-  --halvings_;
-  return Change::more;
 }
 
 }  // namespace heddle

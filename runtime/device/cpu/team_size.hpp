@@ -12,21 +12,21 @@ class TeamSize {
   /// The threads for a launch of `parts` parts: as many, or half of that, or a quarter, ...; at least 1.
   [[nodiscard]] int of(int parts) const noexcept;
 
-  /// After a launch of `threads` threads: its wall time, and how long all of them together waited; seconds.
-  void count(int threads, double seconds, double waited) noexcept;
+  /// After a launch of `threads` threads: its wall time, and how long all of them together slept because one was
+  /// missing; seconds. Decides by that about the launches to come: half as many threads if one was missing for more
+  /// than a third of the time. After a while it tries more again, since the machine may be quiet now; each time that
+  /// this was in vain the while is twice as long.
+  void count(int threads, double seconds, double slept) noexcept;
 
-  enum class Change { none, fewer, more };
-  /// Decides from what was counted since the last decision; to be called where a change of speed is welcome. Fewer
-  /// threads if one was missing for more than half of the time. After a while it tries more threads again, since the
-  /// machine may be quiet now; each time that this was in vain the while is twice as long.
-  Change adapt() noexcept;
+  /// Whether launches have fewer threads at present.
+  [[nodiscard]] bool reduced() const noexcept { return halvings_ > 0; }
 
  private:
   int halvings_ = 0;
-  double waited_ = 0.0, most_ = 0.0;  ///< since the last decision; most_: what can be waited, all threads but one
-  double seconds_ = 0.0;              ///< likewise, of launches of any size
-  int patience_ = 4;                  ///< decisions until more threads are tried
-  int calm_ = 0;                      ///< decisions since there are fewer
+  double seconds_ = 0.0;             ///< since the last decision
+  double slept_ = 0.0, most_ = 0.0;  ///< likewise; most_: if all threads but one had always slept
+  double calm_ = 0.0;                ///< seconds with fewer threads
+  double patience_ = 0.25;           ///< seconds until more threads are tried
 };
 
 }  // namespace heddle

@@ -1,6 +1,7 @@
 #include "heddle/runtime/device/cpu/thread_team.hpp"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,16 +11,16 @@
 namespace heddle {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// A thread that sleeps gives its core to others at once, but waking it takes some 10 us, on a virtual machine 50. A
-// teammate with a core of its own is never that late; launches of one run follow each other at such distances.
-constexpr double kSpinsForTeammate = 20e-6, kSpinsForLaunch = 50e-6;  // seconds
+// Seconds. A thread that sleeps leaves its core to others at once, but waking it takes 20 to 50 us. Spinning as long
+// before costs at most twice as much as the better of the two. A worker spins longer for the next launch: a program
+// that trains has it ready by then.
+constexpr double kSpinForTeammate = 50e-6, kSpinForLaunch = 100e-6;
+constexpr double kBetweenMoves = 1e-3;  // of one thread to another core
 
 constexpr unsigned kDone = 0x7fffffff;  // the round of a thread that has ended: no kernel meets so often
 constexpr unsigned kStop = 0xffffffff;  // instead of a launch
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -29,6 +30,7 @@ void pause_briefly() {
 #endif
 }
 
+unsigned round_of(const cpu::Arrival& at) { return __atomic_load_n(&at.round, __ATOMIC_ACQUIRE); }
 bool reached(unsigned now, unsigned round) { return static_cast<int>(now - round) >= 0; }
 
 /// Sleeps while `at.round` is `seen`; may return earlier.
@@ -46,26 +48,52 @@ void reach(cpu::Arrival& at, unsigned round) {
   if (__atomic_load_n(&at.sleepers, __ATOMIC_SEQ_CST) != 0) wake(at);
 }
 
-/// Waits until there(round) and returns that round; spins so many seconds before it sleeps.
-template <class There>
-unsigned await(cpu::Arrival& at, double spins, There there) {
-  const auto start = Clock::now();
-  for (bool patient = true;;) {
-    const unsigned now = __atomic_load_n(&at.round, __ATOMIC_ACQUIRE);
-    if (there(now)) return now;
-    if (!patient) {
-      sleep(at, now);
-      continue;
+/// Spins until `at.round` is no longer `seen`, or as long as a teammate may need.
+bool changes_soon(const cpu::Arrival& at, unsigned seen, double seconds) {
+  const double start = now();
+  do {
+    for (int i = 0; i < 8; ++i) {  // reading the clock is not free
+      if (round_of(at) != seen) return true;
+      pause_briefly();
     }
-    for (int i = 0; i < 8; ++i) pause_briefly();  // reading the clock is not free
-    patient = seconds_since(start) < spins;
-  }
+  } while (now() - start < seconds);
+  return false;
 }
 
+int core_of(const cpu::Arrival& at) { return __atomic_load_n(&at.core, __ATOMIC_RELAXED); }
+void see_core(cpu::Arrival& own) { __atomic_store_n(&own.core, ::sched_getcpu(), __ATOMIC_RELAXED); }
+
+/// Leaves a core that a teammate is on for one that none is on, and returns whether there is one where this thread may
+/// run. The system would get to that too, after many milliseconds.
+bool leave_core(const cpu::LaunchContext& context) {
+  cpu::Arrival& own = context.arrivals[context.thread];
+  cpu_set_t allowed, free;
+  if (now() - own.moved < kBetweenMoves || ::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
+  free = allowed;
+  CPU_CLR(::sched_getcpu(), &free);
+  for (int other = 0; other < context.threads; ++other) {
+    if (other != context.thread) CPU_CLR(core_of(context.arrivals[other]), &free);
+  }
+  if (CPU_COUNT(&free) == 0) return false;
+  own.moved = now();
+  ::sched_setaffinity(0, sizeof free, &free);
+  ::sched_setaffinity(0, sizeof allowed, &allowed);  // or it would have to stay there whatever comes
+  return true;
+}
+
+/// LaunchContext::wait.
 void wait(const cpu::LaunchContext& context, int other, unsigned round) {
-  const auto start = Clock::now();
-  await(context.arrivals[other], kSpinsForTeammate, [round](unsigned now) { return reached(now, round); });
-  context.arrivals[context.thread].waited += seconds_since(start);
+  cpu::Arrival& own = context.arrivals[context.thread];
+  cpu::Arrival& theirs = context.arrivals[other];
+  for (unsigned seen = round_of(theirs); !reached(seen, round); seen = round_of(theirs)) {
+    see_core(own);
+    const bool same_core = core_of(own) == core_of(theirs);  // what it waits for cannot happen while it spins
+    if (same_core ? leave_core(context) : changes_soon(theirs, seen, kSpinForTeammate)) continue;
+    const double start = now();
+    sleep(theirs, seen);
+    own.slept += now() - start;
+    see_core(own);
+  }
 }
 
 }  // namespace
@@ -100,38 +128,51 @@ cpu::LaunchContext ThreadTeam::context(int thread) const {
   return {.thread = thread, .threads = threads_, .arrivals = arrivals_.get(), .wait = wait, .wake = wake};
 }
 
+void ThreadTeam::take_part(int thread) {
+  const cpu::LaunchContext own = context(thread);
+  see_core(own.arrivals[thread]);
+  kernel_(own, arguments_);
+  reach(own.arrivals[thread], kDone);
+}
+
 void ThreadTeam::work(Worker& worker) {
-  for (unsigned launch = 0;;) {
-    launch = await(worker.launch, kSpinsForLaunch, [launch](unsigned now) { return now != launch; });
-    if (launch == kStop) return;
-    kernel_(context(worker.thread), arguments_);
-    reach(arrivals_[static_cast<std::size_t>(worker.thread)], kDone);
+  for (unsigned last = 0;;) {
+    while (!changes_soon(worker.launch, last, kSpinForLaunch) && round_of(worker.launch) == last) {
+      sleep(worker.launch, last);
+    }
+    last = round_of(worker.launch);
+    if (last == kStop) return;
+    take_part(worker.thread);
   }
 }
 
-void ThreadTeam::run(cpu::Kernel kernel, void* const* arguments, int parts) {
-  const int threads = size_.of(parts);
+void ThreadTeam::run(cpu::Kernel kernel, void* const* arguments, int threads) {
   grow(threads);
   kernel_ = kernel;
   arguments_ = arguments;
   threads_ = threads;
-  const auto start = Clock::now();
   for (int i = 0; i < threads; ++i) {
     cpu::Arrival& arrival = arrivals_[static_cast<std::size_t>(i)];
     arrival.round = 0;
-    arrival.waited = 0.0;
+    arrival.core = -1;
+    arrival.slept = 0.0;
   }
   for (int i = 0; i < threads - 1; ++i) {
     cpu::Arrival& launch = workers_[static_cast<std::size_t>(i)]->launch;
     const unsigned next = launch.round + 1;
     reach(launch, next < kDone ? next : 1);
   }
-  const cpu::LaunchContext own = context(0);
-  kernel(own, arguments);
-  for (int other = 1; other < threads; ++other) wait(own, other, kDone);
-  double waited = 0.0;
-  for (int i = 0; i < threads; ++i) waited += arrivals_[static_cast<std::size_t>(i)].waited;
-  size_.count(threads, seconds_since(start), waited);
+  take_part(0);
+  for (int other = 1; other < threads; ++other) wait(context(0), other, kDone);
+}
+
+void ThreadTeam::run_adapted(cpu::Kernel kernel, void* const* arguments, int parts) {
+  const int threads = size_.of(parts);
+  const double start = now();
+  run(kernel, arguments, threads);
+  double slept = 0.0;
+  for (int i = 0; i < threads; ++i) slept += arrivals_[static_cast<std::size_t>(i)].slept;
+  size_.count(threads, now() - start, slept);
 }
 
 }  // namespace heddle

@@ -19,15 +19,17 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  /// Runs the `parts` of a launch on as many threads, or on fewer if size() says so; returns when all are done.
-  void run(cpu::Kernel kernel, void* const* arguments, int parts);
-  /// Knows how long the threads of all runs waited for each other.
+  /// Runs a launch on so many threads; returns when all are done.
+  void run(cpu::Kernel kernel, void* const* arguments, int threads);
+  /// Runs the `parts` of a launch on as many threads, or on fewer while other programs take their cores.
+  void run_adapted(cpu::Kernel kernel, void* const* arguments, int parts);
   [[nodiscard]] TeamSize& size() noexcept { return size_; }
 
  private:
   struct Worker;
   void grow(int threads);
   void work(Worker& worker);
+  void take_part(int thread);
   [[nodiscard]] cpu::LaunchContext context(int thread) const;
 
   // The launch under way, written before `Worker::launch` tells of it.

@@ -14,7 +14,7 @@ class ManyCores final : public Device {
  public:
   explicit ManyCores(std::int64_t cores) : identity_(device_->identity()) { identity_.units = cores; }
 
-  /// The next adapt() finds that a thread was missing all the time, or never.
+  /// A launch of a second in which a thread was missing all the time, or never.
   void pretend(bool busy) { team_->size().count(2, 1.0, busy ? 1.0 : 0.0); }
   [[nodiscard]] int threads(int parts) const { return team_->size().of(parts); }
 
@@ -25,7 +25,7 @@ class ManyCores final : public Device {
     return device_->compile(std::move(requests));
   }
   std::int64_t compiler_calls() const override { return device_->compiler_calls(); }
-  std::string adapt() override { return device_->adapt(); }
+  std::string contention() override { return device_->contention(); }
   std::shared_ptr<Memory> allocate(std::int64_t bytes) override { return device_->allocate(bytes); }
   std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary, Bindings bindings) override {
     return device_->prepare(std::move(plan), std::move(binary), std::move(bindings));

@@ -7,64 +7,56 @@
 namespace heddle {
 namespace {
 
-using Change = TeamSize::Change;
-
-/// One epoch of a second in which `missing` of the time a thread was waited for.
-Change epoch(TeamSize& size, int parts, double missing) {
-  const int threads = size.of(parts);
-  size.count(threads, 1.0, missing * (threads - 1));
-  return size.adapt();
+/// Launches of 5 ms for so many seconds, in which a thread was missing for a part of the time. The threads at the end.
+int launches(TeamSize& size, int parts, double seconds, double missing) {
+  for (double done = 0.0; done < seconds - 1e-9; done += 0.005) {
+    const int threads = size.of(parts);
+    size.count(threads, 0.005, missing * 0.005 * (threads - 1));
+  }
+  return size.of(parts);
 }
 
-TEST_CASE("a team that waits more than half of the time is halved, down to one thread") {
+TEST_CASE("a team in which a thread is missing for long is halved, down to one thread") {
   TeamSize size;
-  CHECK(size.of(5) == 5);
-  CHECK(epoch(size, 5, 0.4) == Change::none);
-  std::vector<int> threads;
-  for (int i = 0; i < 3; ++i) {
-    CHECK(epoch(size, 5, 0.6) == Change::fewer);
-    threads.push_back(size.of(5));
-  }
-  CHECK(threads == std::vector<int>{3, 2, 1});
+  CHECK(launches(size, 5, 1.0, 0.3) == 5);
+  CHECK_FALSE(size.reduced());
+  CHECK(launches(size, 5, 0.025, 0.4) == 3);
+  CHECK(size.reduced());
   CHECK(size.of(1) == 1);
-  CHECK(size.of(16) == 2);
-  CHECK(epoch(size, 5, 0.0) == Change::none);  // one thread waits for nobody
+  CHECK(size.of(16) == 8);
+  CHECK(launches(size, 5, 0.025, 0.4) == 2);
+  CHECK(launches(size, 5, 0.025, 0.4) == 1);
+  CHECK(launches(size, 5, 0.1, 0.4) == 1);  // one thread waits for nobody
 }
 
 TEST_CASE("what was seen for a moment decides nothing, and is not forgotten") {
   TeamSize size;
-  size.count(2, 0.02, 0.02);
-  CHECK(size.adapt() == Change::none);
-  size.count(2, 0.02, 0.02);
-  CHECK(size.adapt() == Change::fewer);
-  CHECK(size.adapt() == Change::none);
+  CHECK(launches(size, 2, 0.015, 1.0) == 2);
+  CHECK(launches(size, 2, 0.01, 0.0) == 1);
 }
 
 TEST_CASE("more threads are tried again, ever more rarely while that is in vain") {
   TeamSize size;
-  std::vector<int> pauses;
-  CHECK(epoch(size, 2, 0.9) == Change::fewer);
-  for (int calm = 1; pauses.size() < 6; ++calm) {
-    if (epoch(size, 2, 0.0) != Change::more) continue;
-    pauses.push_back(calm);
-    CHECK(size.of(2) == 2);
-    CHECK(epoch(size, 2, 0.9) == Change::fewer);
-    calm = 0;
+  std::vector<double> pauses;
+  CHECK(launches(size, 2, 0.025, 0.9) == 1);
+  for (double pause = 0.0; pauses.size() < 7;) {
+    pause += 0.005;
+    if (launches(size, 2, 0.005, 0.9) == 1) continue;
+    pauses.push_back(pause);
+    pause = 0.0;
+    CHECK(launches(size, 2, 0.025, 0.9) == 1);
   }
-  CHECK(pauses == std::vector<int>{4, 8, 16, 32, 64, 64});
+  const std::vector<double> expected{0.25, 0.5, 1.0, 2.0, 4.0, 4.0, 4.0};
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(pauses[i] == doctest::Approx(expected[i]).epsilon(0.1));
 }
 
 TEST_CASE("a machine that is quiet again has all its threads back") {
   TeamSize size;
-  CHECK(epoch(size, 4, 1.0) == Change::fewer);
-  CHECK(epoch(size, 4, 1.0) == Change::fewer);
-  int epochs = 0;
-  while (size.of(4) < 4 && epochs < 100) {
-    (void)epoch(size, 4, 0.0);
-    ++epochs;
-  }
-  CHECK(epochs == 4 + 8);
-  for (int i = 0; i < 100; ++i) CHECK(epoch(size, 4, 0.0) == Change::none);
+  CHECK(launches(size, 4, 0.05, 1.0) == 1);
+  double seconds = 0.0;
+  for (; size.of(4) < 4 && seconds < 10.0; seconds += 0.02) (void)launches(size, 4, 0.02, 0.0);
+  CHECK(seconds < 1.0);
+  CHECK(launches(size, 4, 10.0, 0.0) == 4);
 }
 
 }  // namespace

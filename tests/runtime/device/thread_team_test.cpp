@@ -54,15 +54,14 @@ TEST_CASE("threads that sleep are woken, and a team that mostly waits becomes sm
   ThreadTeam team;
   std::vector<int> seen(6);
   void* const arguments[] = {&seen};
-  team.run(come_late, arguments, 3);
+  team.run_adapted(come_late, arguments, 3);
   CHECK(seen == std::vector<int>(6, 1));
-  CHECK(team.size().adapt() == TeamSize::Change::fewer);
   CHECK(team.size().of(3) == 2);
   for (const int parts : {3, 8, 1, 2}) {
     const auto threads = static_cast<std::size_t>(team.size().of(parts));
     std::vector<unsigned> counters(threads * 2), late(threads);
     void* const others[] = {&counters, &late};
-    team.run(count_rounds, others, parts);
+    team.run_adapted(count_rounds, others, parts);
     CHECK(counters == std::vector<unsigned>(threads * 2, kRounds / 2));
   }
 }
