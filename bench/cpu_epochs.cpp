@@ -47,11 +47,12 @@ std::unique_ptr<Device> open_with_one_core() {
 
 struct Way {
   std::string name;
-  std::vector<Profile> profiles;
+  std::vector<Profile> profiles = {};
   bool one_core = false;
-  std::vector<double> first, later;  ///< microseconds per sample of the first and of the median later epoch, per turn
-  std::string configuration;         ///< at the end
-  std::vector<std::string> notices;  ///< of the last turn
+  /// Microseconds per sample of the first epoch, and of the median later one; by turn.
+  std::vector<double> first = {}, later = {};
+  std::string configuration = {};         ///< at the end
+  std::vector<std::string> notices = {};  ///< of the last turn
 };
 
 double median(std::vector<double> values) {

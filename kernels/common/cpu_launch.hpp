@@ -9,7 +9,7 @@ struct alignas(64) Arrival {
   unsigned round;     ///< meetings this thread has reached; 0 before the launch. Written by this thread alone
   unsigned sleepers;  ///< other threads that sleep until `round` changes
   int core;           ///< that this thread was seen on last; this and the rest is for the CPU device alone
-  double slept;       ///< seconds of this launch
+  double lost;        ///< seconds of this launch in which this thread waited for long, or woke others
   double moved;       ///< when this thread last went to another core, seconds
 };
 
@@ -21,7 +21,7 @@ struct LaunchContext {
   /// Waits until thread `other` has reached `round`, and sleeps if that takes long: another program may have the core
   /// of that thread, and the core of a thread that sleeps is free for it.
   void (*wait)(const LaunchContext& context, int other, unsigned round);
-  void (*wake)(Arrival& mine);  ///< wakes the sleepers
+  void (*wake)(Arrival& own);  ///< wakes the sleepers
 };
 
 /// What a kernel is. `arguments[i]`: where the i-th argument of the launch lies; a buffer's own address, or that of an

@@ -15,7 +15,8 @@ namespace {
 // before costs at most twice as much as the better of the two. A worker spins longer for the next launch: a program
 // that trains has it ready by then.
 constexpr double kSpinForTeammate = 50e-6, kSpinForLaunch = 100e-6;
-constexpr double kBetweenMoves = 1e-3;  // of one thread to another core
+// Between two moves of a thread to another core. Where another program has that core, moving is no use.
+constexpr double kBetweenMoves = 5e-3;
 
 constexpr unsigned kDone = 0x7fffffff;  // the round of a thread that has ended: no kernel meets so often
 constexpr unsigned kStop = 0xffffffff;  // instead of a launch
@@ -40,7 +41,12 @@ void sleep(cpu::Arrival& at, unsigned seen) {
   __atomic_fetch_sub(&at.sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
-void wake(cpu::Arrival& at) { ::syscall(SYS_futex, &at.round, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
+/// LaunchContext::wake.
+void wake(cpu::Arrival& at) {
+  const double start = now();
+  ::syscall(SYS_futex, &at.round, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  at.lost += now() - start;
+}
 
 /// See meet() for the order of the two.
 void reach(cpu::Arrival& at, unsigned round) {
@@ -85,15 +91,18 @@ bool leave_core(const cpu::LaunchContext& context) {
 void wait(const cpu::LaunchContext& context, int other, unsigned round) {
   cpu::Arrival& own = context.arrivals[context.thread];
   cpu::Arrival& theirs = context.arrivals[other];
+  const double start = now();
+  bool lost = false;
   for (unsigned seen = round_of(theirs); !reached(seen, round); seen = round_of(theirs)) {
     see_core(own);
     const bool same_core = core_of(own) == core_of(theirs);  // what it waits for cannot happen while it spins
-    if (same_core ? leave_core(context) : changes_soon(theirs, seen, kSpinForTeammate)) continue;
-    const double start = now();
+    if (!same_core && changes_soon(theirs, seen, kSpinForTeammate)) continue;
+    lost = true;
+    if (same_core && leave_core(context)) continue;
     sleep(theirs, seen);
-    own.slept += now() - start;
     see_core(own);
   }
+  if (lost) own.lost += now() - start;
 }
 
 }  // namespace
@@ -155,7 +164,7 @@ void ThreadTeam::run(cpu::Kernel kernel, void* const* arguments, int threads) {
     cpu::Arrival& arrival = arrivals_[static_cast<std::size_t>(i)];
     arrival.round = 0;
     arrival.core = -1;
-    arrival.slept = 0.0;
+    arrival.lost = 0.0;
   }
   for (int i = 0; i < threads - 1; ++i) {
     cpu::Arrival& launch = workers_[static_cast<std::size_t>(i)]->launch;
@@ -170,9 +179,9 @@ void ThreadTeam::run_adapted(cpu::Kernel kernel, void* const* arguments, int par
   const int threads = size_.of(parts);
   const double start = now();
   run(kernel, arguments, threads);
-  double slept = 0.0;
-  for (int i = 0; i < threads; ++i) slept += arrivals_[static_cast<std::size_t>(i)].slept;
-  size_.count(threads, now() - start, slept);
+  double lost = 0.0;
+  for (int i = 0; i < threads; ++i) lost += arrivals_[static_cast<std::size_t>(i)].lost;
+  size_.count(threads, now() - start, lost);
 }
 
 }  // namespace heddle

@@ -7,56 +7,67 @@
 namespace heddle {
 namespace {
 
-/// Launches of 5 ms for so many seconds, in which a thread was missing for a part of the time. The threads at the end.
-int launches(TeamSize& size, int parts, double seconds, double missing) {
-  for (double done = 0.0; done < seconds - 1e-9; done += 0.005) {
+/// Launches of 1 ms for so many of them, in which a thread was missing for a part of the time. The threads at the end.
+int launches(TeamSize& size, int parts, int count, double missing) {
+  for (int i = 0; i < count; ++i) {
     const int threads = size.of(parts);
-    size.count(threads, 0.005, missing * 0.005 * (threads - 1));
+    size.count(threads, 0.001, missing * 0.001 * (threads - 1));
   }
   return size.of(parts);
 }
 
+/// Launches until there are so many threads.
+int until(TeamSize& size, int parts, int threads, double missing) {
+  int count = 0;
+  while (size.of(parts) != threads && count < 100000) {
+    (void)launches(size, parts, 1, missing);
+    ++count;
+  }
+  return count;
+}
+
 TEST_CASE("a team in which a thread is missing for long is halved, down to one thread") {
   TeamSize size;
-  CHECK(launches(size, 5, 1.0, 0.3) == 5);
+  CHECK(launches(size, 5, 10000, 0.3) == 5);
   CHECK_FALSE(size.reduced());
-  CHECK(launches(size, 5, 0.025, 0.4) == 3);
+  CHECK(until(size, 5, 3, 0.5) < 100);
   CHECK(size.reduced());
   CHECK(size.of(1) == 1);
   CHECK(size.of(16) == 8);
-  CHECK(launches(size, 5, 0.025, 0.4) == 2);
-  CHECK(launches(size, 5, 0.025, 0.4) == 1);
-  CHECK(launches(size, 5, 0.1, 0.4) == 1);  // one thread waits for nobody
+  CHECK(until(size, 5, 2, 0.5) < 100);
+  CHECK(until(size, 5, 1, 0.5) < 100);
+  CHECK(launches(size, 5, 200, 0.5) == 1);  // one thread waits for nobody
 }
 
-TEST_CASE("what was seen for a moment decides nothing, and is not forgotten") {
+TEST_CASE("the more is lost, the sooner there are fewer threads, but not for one turn of another program") {
+  TeamSize half, all;
+  const int some = until(half, 2, 1, 0.5), most = until(all, 2, 1, 1.0);
+  CHECK(most < some);
+  CHECK(most > 8);
   TeamSize size;
-  CHECK(launches(size, 2, 0.015, 1.0) == 2);
-  CHECK(launches(size, 2, 0.01, 0.0) == 1);
+  for (int i = 0; i < 100; ++i) {  // 4 ms of each 20
+    CHECK(launches(size, 2, 4, 1.0) == 2);
+    CHECK(launches(size, 2, 16, 0.0) == 2);
+  }
 }
 
 TEST_CASE("more threads are tried again, ever more rarely while that is in vain") {
   TeamSize size;
-  std::vector<double> pauses;
-  CHECK(launches(size, 2, 0.025, 0.9) == 1);
-  for (double pause = 0.0; pauses.size() < 7;) {
-    pause += 0.005;
-    if (launches(size, 2, 0.005, 0.9) == 1) continue;
-    pauses.push_back(pause);
-    pause = 0.0;
-    CHECK(launches(size, 2, 0.025, 0.9) == 1);
+  (void)until(size, 2, 1, 0.9);
+  std::vector<int> pauses;
+  for (int i = 0; i < 7; ++i) {
+    pauses.push_back(until(size, 2, 2, 0.9));
+    CHECK(until(size, 2, 1, 0.9) < 50);
   }
-  const std::vector<double> expected{0.25, 0.5, 1.0, 2.0, 4.0, 4.0, 4.0};
-  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(pauses[i] == doctest::Approx(expected[i]).epsilon(0.1));
+  const std::vector<int> expected{250, 500, 1000, 2000, 4000, 4000, 4000};
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(pauses[i] == doctest::Approx(expected[i]).epsilon(0.01));
 }
 
 TEST_CASE("a machine that is quiet again has all its threads back") {
   TeamSize size;
-  CHECK(launches(size, 4, 0.05, 1.0) == 1);
-  double seconds = 0.0;
-  for (; size.of(4) < 4 && seconds < 10.0; seconds += 0.02) (void)launches(size, 4, 0.02, 0.0);
-  CHECK(seconds < 1.0);
-  CHECK(launches(size, 4, 10.0, 0.0) == 4);
+  (void)until(size, 4, 1, 1.0);
+  CHECK(until(size, 4, 4, 0.0) < 1000);
+  CHECK(launches(size, 4, 10000, 0.0) == 4);
 }
 
 }  // namespace
