@@ -84,6 +84,7 @@ bool leave_core(const cpu::LaunchContext& context) {
   own.moved = now();
   ::sched_setaffinity(0, sizeof free, &free);
   ::sched_setaffinity(0, sizeof allowed, &allowed);  // or it would have to stay there whatever comes
+  see_core(own);
   return true;
 }
 
@@ -98,7 +99,7 @@ void wait(const cpu::LaunchContext& context, int other, unsigned round) {
     const bool same_core = core_of(own) == core_of(theirs);  // what it waits for cannot happen while it spins
     if (!same_core && changes_soon(theirs, seen, kSpinForTeammate)) continue;
     lost = true;
-    if (same_core && leave_core(context)) continue;
+    if (same_core && other < context.thread && leave_core(context)) continue;  // one of the two, not both
     sleep(theirs, seen);
     see_core(own);
   }
