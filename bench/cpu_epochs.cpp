@@ -1,5 +1,5 @@
 // Whole training on this CPU from no rule on: what the first epoch takes, in which the network grows, and later ones.
-// Tuned, untuned and on one thread take turns, so that whatever else the machine does meets them alike.
+// Tuned, untuned, on one thread and on all cores take turns, so that whatever else the machine does meets them alike.
 //
 //   cpu_epochs [--profiles FILE] [--busy] [--epochs N] [--turns N] [--label COLUMN] MAX_RULES DATA      one JSON
 //   document
@@ -14,9 +14,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "busy_process.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/data/dataset.hpp"
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
@@ -43,6 +45,21 @@ std::unique_ptr<Device> open_with_one_core() {
   auto device = open_cpu_device();
   ::sched_setaffinity(0, sizeof all, &all);
   return device;
+}
+
+/// A profile that says so of the untuned default with as many threads as cores.
+Profile on_all_cores(const DeviceIdentity& device, const Problem& problem) {
+  const KernelFamily& family = sonfin::train_family();
+  std::vector<Configuration::Entry> entries = family.default_configuration(device, problem).entries();
+  for (auto& [name, value] : entries) {
+    if (name == "threads") value = device.units;
+  }
+  Profile profile;
+  profile.key = {.device = device, .family = std::string(family.name()), .problem = problem};
+  profile.source_hash = family.source(device.backend).hash();
+  profile.configuration = Configuration(std::move(entries)).text();
+  profile.time = 1e6;  // promises nothing
+  return profile;
 }
 
 struct Way {
@@ -79,7 +96,10 @@ void train(Way& way, const Dataset& data, const Options& options) {
 
 Json run(const Options& options) {
   const Dataset data = load_dataset(options.data, {.label = options.label});
-  std::vector<Way> ways{{.name = "untuned"}, {.name = "one_thread", .one_core = true}};
+  const Problem problem = sonfin::problem(std::stoll(options.rules), data.dim, data.outputs());
+  std::vector<Way> ways{{.name = "untuned"},
+                        {.name = "one_thread", .one_core = true},
+                        {.name = "all_cores", .profiles = {on_all_cores(open_cpu_device()->identity(), problem)}}};
   if (!options.profiles.empty()) {
     const ProfileStore store(options.profiles, ProfileStore::Access::read);
     ways.push_back({.name = "tuned", .profiles = store.profiles()});
