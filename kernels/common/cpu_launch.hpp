@@ -8,9 +8,12 @@ namespace heddle::cpu {
 struct alignas(64) Arrival {
   unsigned round;     ///< meetings this thread has reached; 0 before the launch. Written by this thread alone
   unsigned sleepers;  ///< other threads that sleep until `round` changes
-  int core;           ///< that this thread was seen on last; this and the rest is for the CPU device alone
-  double lost;        ///< seconds of this launch in which this thread waited for long, or woke others
-  double moved;       ///< when this thread last went to another core, seconds
+  // What follows is for the CPU device alone. Times in seconds.
+  int core;      ///< this thread was seen on it last
+  double slept;  ///< during this launch
+  double lost;   ///< during this launch: without a core though there was work, or waking others
+  double woke;   ///< when this thread last woke the sleepers
+  double moved;  ///< when this thread last went to another core
 };
 
 /// One thread of a team that runs one launch.

@@ -14,18 +14,17 @@ class TeamSize {
   /// The threads for a launch of `parts` parts: as many, or half of that, or a quarter, ...; at least 1.
   [[nodiscard]] int of(int parts) const noexcept;
 
-  /// After a launch of `threads` threads: its wall time, and how long all of them together waited because one was
-  /// missing; seconds. Decides by that about the launches to come: half as many threads if one is missing for more than
-  /// a third of the time. After a while it tries more again, since the machine may be quiet now; each time the while is
-  /// twice as long.
-  void count(int threads, double seconds, double waited) noexcept;
+  /// After a launch: its wall time, and how long its threads, added up, had work and no core; seconds. Decides by that
+  /// about the launches to come: half as many threads if this is more than a third of the time for long. After a while
+  /// it tries more again, since the machine may be quiet now; each time the while is twice as long.
+  void count(double seconds, double lost) noexcept;
 
   /// Whether launches have fewer threads at present.
   [[nodiscard]] bool reduced() const noexcept { return halvings_ > 0; }
 
  private:
   int halvings_ = 0;
-  double excess_ = 0.0;  ///< seconds of waiting beyond a third of the time; falls while there is less
+  double excess_ = 0.0;  ///< seconds lost beyond a third of the time; falls while it is less
   double calm_ = 0.0;    ///< seconds of launches with fewer threads
   double patience_;      ///< seconds until more threads are tried
 };

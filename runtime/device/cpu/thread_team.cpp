@@ -5,8 +5,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
+#include <ctime>
 
 namespace heddle {
 namespace {
@@ -44,6 +46,7 @@ void sleep(cpu::Arrival& at, unsigned seen) {
 /// LaunchContext::wake.
 void wake(cpu::Arrival& at) {
   const double start = now();
+  __atomic_store(&at.woke, &start, __ATOMIC_RELAXED);
   ::syscall(SYS_futex, &at.round, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
   at.lost += now() - start;
 }
@@ -92,25 +95,34 @@ bool leave_core(const cpu::LaunchContext& context) {
 void wait(const cpu::LaunchContext& context, int other, unsigned round) {
   cpu::Arrival& own = context.arrivals[context.thread];
   cpu::Arrival& theirs = context.arrivals[other];
-  const double start = now();
-  bool lost = false;
   for (unsigned seen = round_of(theirs); !reached(seen, round); seen = round_of(theirs)) {
     see_core(own);
     const bool same_core = core_of(own) == core_of(theirs);  // what it waits for cannot happen while it spins
     if (!same_core && changes_soon(theirs, seen, kSpinForTeammate)) continue;
-    lost = true;
     if (same_core && other < context.thread && leave_core(context)) continue;  // one of the two, not both
+    const double start = now();
     sleep(theirs, seen);
+    const double end = now();
+    double woke;
+    __atomic_load(&theirs.woke, &woke, __ATOMIC_RELAXED);
+    own.slept += end - start;
+    if (woke > start) own.lost += end - woke;  // until there was a core for it
     see_core(own);
   }
-  if (lost) own.lost += now() - start;
+}
+
+/// Seconds that this thread has run so far.
+double own_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 }  // namespace
 
 struct ThreadTeam::Worker {
-  int thread = 0;
   cpu::Arrival launch{};  ///< its round: how many launches there were, or kStop
+  int thread = 0;
   std::thread handle;
 };
 
@@ -140,9 +152,12 @@ cpu::LaunchContext ThreadTeam::context(int thread) const {
 
 void ThreadTeam::take_part(int thread) {
   const cpu::LaunchContext own = context(thread);
-  see_core(own.arrivals[thread]);
+  cpu::Arrival& arrival = own.arrivals[thread];
+  see_core(arrival);
+  const double ran = own_time();
   kernel_(own, arguments_);
-  reach(own.arrivals[thread], kDone);
+  arrival.lost += std::max(0.0, (now() - started_) - (own_time() - ran) - arrival.slept);
+  reach(arrival, kDone);
 }
 
 void ThreadTeam::work(Worker& worker) {
@@ -156,16 +171,22 @@ void ThreadTeam::work(Worker& worker) {
   }
 }
 
-void ThreadTeam::run(cpu::Kernel kernel, void* const* arguments, int threads) {
+double ThreadTeam::launch(cpu::Kernel kernel, void* const* arguments, int threads) {
+  if (threads == 1) {
+    cpu::Arrival alone{};
+    kernel({.thread = 0, .threads = 1, .arrivals = &alone, .wait = wait, .wake = wake}, arguments);
+    return 0.0;
+  }
   grow(threads);
   kernel_ = kernel;
   arguments_ = arguments;
   threads_ = threads;
+  started_ = now();
   for (int i = 0; i < threads; ++i) {
     cpu::Arrival& arrival = arrivals_[static_cast<std::size_t>(i)];
     arrival.round = 0;
     arrival.core = -1;
-    arrival.lost = 0.0;
+    arrival.slept = arrival.lost = 0.0;
   }
   for (int i = 0; i < threads - 1; ++i) {
     cpu::Arrival& launch = workers_[static_cast<std::size_t>(i)]->launch;
@@ -174,15 +195,15 @@ void ThreadTeam::run(cpu::Kernel kernel, void* const* arguments, int threads) {
   }
   take_part(0);
   for (int other = 1; other < threads; ++other) wait(context(0), other, kDone);
+  double lost = 0.0;
+  for (int i = 0; i < threads; ++i) lost += arrivals_[static_cast<std::size_t>(i)].lost;
+  return lost;
 }
 
 void ThreadTeam::run_adapted(cpu::Kernel kernel, void* const* arguments, int parts) {
-  const int threads = size_.of(parts);
   const double start = now();
-  run(kernel, arguments, threads);
-  double lost = 0.0;
-  for (int i = 0; i < threads; ++i) lost += arrivals_[static_cast<std::size_t>(i)].lost;
-  size_.count(threads, now() - start, lost);
+  const double lost = launch(kernel, arguments, size_.of(parts));
+  size_.count(now() - start, lost);
 }
 
 }  // namespace heddle

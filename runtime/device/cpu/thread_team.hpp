@@ -20,13 +20,15 @@ class ThreadTeam {
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   /// Runs a launch on so many threads; returns when all are done.
-  void run(cpu::Kernel kernel, void* const* arguments, int threads);
+  void run(cpu::Kernel kernel, void* const* arguments, int threads) { launch(kernel, arguments, threads); }
   /// Runs the `parts` of a launch on as many threads, or on fewer while other programs take their cores.
   void run_adapted(cpu::Kernel kernel, void* const* arguments, int parts);
   [[nodiscard]] TeamSize& size() noexcept { return size_; }
 
  private:
   struct Worker;
+  /// Returns the seconds that its threads together lost, as TeamSize::count() takes them.
+  double launch(cpu::Kernel kernel, void* const* arguments, int threads);
   void grow(int threads);
   void work(Worker& worker);
   void take_part(int thread);
@@ -36,6 +38,7 @@ class ThreadTeam {
   cpu::Kernel kernel_ = nullptr;
   void* const* arguments_ = nullptr;
   int threads_ = 0;
+  double started_ = 0.0;  ///< seconds, as thread_team.cpp counts them
   std::unique_ptr<cpu::Arrival[]> arrivals_;
   int room_ = 0;  ///< arrivals
 

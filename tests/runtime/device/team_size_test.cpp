@@ -7,11 +7,10 @@
 namespace heddle {
 namespace {
 
-/// Launches of 1 ms for so many of them, in which a thread was missing for a part of the time. The threads at the end.
+/// So many launches of 1 ms, in which a thread had no core for a part of the time. The threads at the end.
 int launches(TeamSize& size, int parts, int count, double missing) {
   for (int i = 0; i < count; ++i) {
-    const int threads = size.of(parts);
-    size.count(threads, 0.001, missing * 0.001 * (threads - 1));
+    size.count(0.001, size.of(parts) > 1 ? 0.001 * missing : 0.0);
   }
   return size.of(parts);
 }
@@ -26,7 +25,7 @@ int until(TeamSize& size, int parts, int threads, double missing) {
   return count;
 }
 
-TEST_CASE("a team in which a thread is missing for long is halved, down to one thread") {
+TEST_CASE("a team that is without a core for long is halved, down to one thread") {
   TeamSize size;
   CHECK(launches(size, 5, 10000, 0.3) == 5);
   CHECK_FALSE(size.reduced());
@@ -36,7 +35,7 @@ TEST_CASE("a team in which a thread is missing for long is halved, down to one t
   CHECK(size.of(16) == 8);
   CHECK(until(size, 5, 2, 0.5) < 100);
   CHECK(until(size, 5, 1, 0.5) < 100);
-  CHECK(launches(size, 5, 200, 0.5) == 1);  // one thread waits for nobody
+  CHECK(launches(size, 5, 200, 0.5) == 1);  // a thread alone takes what it gets
 }
 
 TEST_CASE("the more is lost, the sooner there are fewer threads, but not for one turn of another program") {
