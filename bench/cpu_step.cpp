@@ -1,7 +1,12 @@
-// How long one online training step takes on this CPU: a plain loop, the default configuration, the best of the space.
-// All are measured in turns in one run, so that whatever else the machine does meets them alike.
+// How long one online training step takes on this CPU: a plain loop, the untuned default, what the profiles choose, and
+// the same on one thread. All are measured in turns in one run, so that whatever else the machine does meets them
+// alike.
 //
-//   cpu_step [--repetitions N] [RULESxDIMxOUTPUTS ...]      one JSON document on stdout
+//   cpu_step [--repetitions N] [--profiles FILE] [--busy] [RULESxDIMxOUTPUTS ...]      one JSON document on stdout
+//
+// --busy: a second time beside a process that always has something to do. Each is then measured for a tenth of a second
+// at a time, in which the scheduler changes its mind often, and launched as in training: with fewer threads where that
+// is better.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,67 +15,89 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "busy_process.hpp"
 #include "heddle/bench/plain_step.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/kernels/sonfin/workload.hpp"
+#include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
 
 namespace heddle {
 namespace {
 
 constexpr std::int64_t kSamples = 256;
 constexpr std::uint64_t kSeed = 1;
+constexpr int kBusyTurns = 21;
+constexpr double kBusySeconds = 0.1;
 
 double median(std::vector<double> times) {
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];
 }
 
-struct Candidate {
+struct Subject {
   std::string name;
-  std::function<double()> seconds;  // of one run from the same state
-  std::vector<double> times;        // microseconds per sample
+  std::function<double()> quiet, busy;  // seconds of one run from the same state
+  std::vector<double> times = {};       // microseconds per sample
 };
 
-void measure(const std::vector<Candidate*>& candidates, int repetitions) {
-  for (int i = 0; i < repetitions; ++i) {
-    for (Candidate* candidate : candidates) candidate->times.push_back(candidate->seconds() * 1e6 / kSamples);
+/// `least`: seconds that one turn lasts.
+void measure(std::vector<Subject>& candidates, int turns, double least, std::function<double()> Subject::*run) {
+  for (Subject& candidate : candidates) candidate.times.clear();
+  for (int i = 0; i < turns; ++i) {
+    for (Subject& candidate : candidates) {
+      double seconds = 0.0, samples = 0.0;
+      do {
+        seconds += (candidate.*run)();
+        samples += kSamples;
+      } while (seconds < least);
+      candidate.times.push_back(seconds * 1e6 / samples);
+    }
   }
 }
 
-Candidate plain_loop(const sonfin::Workload& work) {
-  const auto step = std::make_shared<bench::PlainStep>(work);
-  return {"plain loop",
-          [step] {
-            step->reset();
-            const auto start = std::chrono::steady_clock::now();
-            step->run();
-            return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-          },
-          {}};
+template <class Run>
+double seconds_of(Run run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-Candidate configured(Device& device, const Configuration& configuration, const Problem& problem) {
+Subject plain_loop(const sonfin::Workload& work) {
+  const auto step = std::make_shared<bench::PlainStep>(work);
+  const auto run = [step] {
+    step->reset();
+    return seconds_of([&] { step->run(); });
+  };
+  return {"plain loop", run, run};
+}
+
+/// On a device, and so with threads, of its own.
+Subject configured(const Configuration& configuration, const Problem& problem) {
   const KernelFamily& family = sonfin::train_family();
-  Trial trial = family.trial(configuration, problem, device.identity(), kSamples, Purpose::timing, kSeed);
-  const CompileOutcome outcome = compile_one(device, {&family.source("cpu"), trial.plan.kernels});
-  const std::shared_ptr<Execution> execution = device.prepare(trial.plan, outcome.binary);
+  const std::shared_ptr<Device> device = open_cpu_device();
+  Trial trial = family.trial(configuration, problem, device->identity(), kSamples, Purpose::timing, kSeed);
+  const CompileOutcome outcome = compile_one(*device, {&family.source("cpu"), trial.plan.kernels});
+  const std::shared_ptr<Execution> execution = device->prepare(trial.plan, outcome.binary);
   for (const auto& [name, bytes] : trial.initial) execution->memory(name).write(bytes);
   execution->save();
   return {configuration.text(),
-          [execution] {
+          [device, execution] {
             execution->restore();
             return execution->time();
           },
-          {}};
+          [device, execution] {
+            execution->restore();
+            return seconds_of([&] { execution->launch(); });
+          }};
 }
 
 /// Whether the plain loop does the same as the float64 reference.
@@ -83,33 +110,15 @@ bool plain_loop_is_right(const Problem& problem) {
   return accuracy.accepted;
 }
 
-/// Every configuration a few times; those that look best are measured in full.
-std::vector<Candidate> finalists(Device& device, const Problem& problem, std::size_t count) {
-  const KernelFamily& family = sonfin::train_family();
-  const std::vector<Configuration> all = family.space(device.identity()).enumerate(problem);
-  std::vector<CompileRequest> requests;
-  requests.reserve(all.size());
-  for (const Configuration& c : all) {
-    requests.push_back({&family.source("cpu"), family.plan(c, problem, device.identity(), kSamples).kernels});
+Configuration on_one_thread(const Configuration& configuration) {
+  std::vector<Configuration::Entry> entries = configuration.entries();
+  for (auto& [name, value] : entries) {
+    if (name == "threads") value = std::int64_t{1};
   }
-  const auto batch = device.compile(requests);
-  while (batch->next()) continue;
-
-  std::vector<std::pair<double, const Configuration*>> ranked;
-  for (const Configuration& c : all) {
-    Candidate candidate = configured(device, c, problem);
-    measure({&candidate}, 5);
-    ranked.emplace_back(*std::min_element(candidate.times.begin(), candidate.times.end()), &c);
-  }
-  std::sort(ranked.begin(), ranked.end());
-  std::vector<Candidate> best;
-  for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) {
-    best.push_back(configured(device, *ranked[i].second, problem));
-  }
-  return best;
+  return Configuration(std::move(entries));
 }
 
-std::string json(const Candidate& candidate) {
+std::string json(const Subject& candidate) {
   return fmt::format(R"({{"name": "{}", "median_us": {:.3f}, "fastest_us": {:.3f}}})", candidate.name,
                      median(candidate.times), *std::min_element(candidate.times.begin(), candidate.times.end()));
 }
@@ -124,41 +133,74 @@ Problem parse(std::string_view text) {
   return sonfin::problem(sizes[0], sizes[1], sizes[2]);
 }
 
-int main_(std::span<char*> arguments) {
+/// "default": {...}, "tuned": {...}, ..., and what the table wants to know.
+std::string results(const std::vector<std::string>& roles, const std::vector<Subject>& candidates) {
+  std::string text;
+  for (std::size_t i = 0; i < roles.size(); ++i) text += fmt::format(R"("{}": {}, )", roles[i], json(candidates[i]));
+  const auto ratio = [&](std::size_t over, std::size_t under) {
+    return median(candidates[over].times) / median(candidates[under].times);
+  };
+  return text +
+         fmt::format(R"("plain_over_default": {:.2f}, "tuned_over_default": {:.2f}, "tuned_over_one_thread": {:.2f})",
+                     ratio(0, 1), ratio(2, 1), ratio(2, 3));
+}
+
+struct Options {
   int repetitions = 41;
+  bool busy = false;
+  std::string profiles;
   std::vector<Problem> problems;
+};
+
+Options parse_options(std::span<char*> arguments) {
+  Options options;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
-    if (std::string_view(arguments[i]) == "--repetitions" && i + 1 < arguments.size()) {
-      repetitions = std::max(1, std::atoi(arguments[++i]));
+    const std::string_view argument = arguments[i];
+    const bool more = i + 1 < arguments.size();
+    if (argument == "--repetitions" && more) {
+      options.repetitions = std::max(1, std::atoi(arguments[++i]));
+    } else if (argument == "--profiles" && more) {
+      options.profiles = arguments[++i];
+    } else if (argument == "--busy") {
+      options.busy = true;
     } else {
-      problems.push_back(parse(arguments[i]));
+      options.problems.push_back(parse(argument));
     }
   }
-  if (problems.empty()) problems = {parse("642x16x26"), parse("608x256x10"), parse("500x617x26")};
+  if (options.problems.empty()) options.problems = {parse("642x16x26"), parse("608x256x10"), parse("500x617x26")};
+  return options;
+}
 
-  const std::unique_ptr<Device> device = open_cpu_device();
+int main_(std::span<char*> arguments) {
+  const Options options = parse_options(arguments);
+  const DeviceIdentity device = open_cpu_device()->identity();
+  const KernelFamily& family = sonfin::train_family();
+  const auto profiles = options.profiles.empty()
+                            ? std::vector<Profile>()
+                            : ProfileStore(options.profiles, ProfileStore::Access::read).profiles();
+  const Dispatcher dispatcher(device, family, profiles);
   bool right = true;
   std::string records;
-  for (const Problem& problem : problems) {
+  for (const Problem& problem : options.problems) {
     right = plain_loop_is_right(problem) && right;
-    Candidate plain = plain_loop(sonfin::workload(problem, kSamples, Purpose::timing, kSeed));
-    const auto chosen = sonfin::train_family().default_configuration(device->identity(), problem);
-    Candidate standard = configured(*device, chosen, problem);
-    std::vector<Candidate> tuned = finalists(*device, problem, 3);
-    std::vector<Candidate*> all = {&plain, &standard};
-    for (Candidate& candidate : tuned) all.push_back(&candidate);
-    measure(all, repetitions);
-    const Candidate& best = *std::min_element(tuned.begin(), tuned.end(), [](const Candidate& a, const Candidate& b) {
-      return median(a.times) < median(b.times);
-    });
-    records += fmt::format(
-        "{}  {{\"problem\": \"{}\", \"plain\": {}, \"default\": {}, \"best\": {},\n   \"default_ratio\": {:.2f}, "
-        "\"best_ratio\": {:.2f}}}",
-        records.empty() ? "" : ",\n", problem.text(), json(plain), json(standard), json(best),
-        median(plain.times) / median(standard.times), median(plain.times) / median(best.times));
+    const Candidate& chosen = dispatcher.choose(problem);
+    const std::vector<std::string> roles{"plain", "default", "tuned", "one_thread"};
+    std::vector<Subject> all{plain_loop(sonfin::workload(problem, kSamples, Purpose::timing, kSeed)),
+                             configured(family.default_configuration(device, problem), problem),
+                             configured(chosen.configuration, problem),
+                             configured(on_one_thread(chosen.configuration), problem)};
+    measure(all, options.repetitions, 0.0, &Subject::quiet);
+    records += fmt::format("{}  {{\"problem\": \"{}\", \"tier\": \"{}\",\n   \"quiet\": {{{}}}",
+                           records.empty() ? "" : ",\n", problem.text(), text(chosen.tier), results(roles, all));
+    if (options.busy) {
+      const bench::BusyProcess other;
+      measure(all, kBusyTurns, kBusySeconds, &Subject::busy);
+      records += fmt::format(",\n   \"busy\": {{{}}}", results(roles, all));
+    }
+    records += "}";
   }
-  fmt::print("{{\"device\": \"{}\", \"samples\": {}, \"repetitions\": {}, \"steps\": [\n{}\n]}}\n",
-             device->identity().text(), kSamples, repetitions, records);
+  fmt::print("{{\"device\": \"{}\", \"samples\": {}, \"repetitions\": {}, \"steps\": [\n{}\n]}}\n", device.text(),
+             kSamples, options.repetitions, records);
   return right ? 0 : 1;
 }
 

@@ -42,6 +42,10 @@ class RestrictedFamily final : public KernelFamily {
                             std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
     return whole_.trial(configuration, problem, device, samples, purpose, seed);
   }
+  [[nodiscard]] std::int64_t host_threads(const Configuration& configuration,
+                                          const DeviceIdentity& device) const override {
+    return whole_.host_threads(configuration, device);
+  }
   [[nodiscard]] Cost cost(const Problem& problem) const override { return whole_.cost(problem); }
 
  private:

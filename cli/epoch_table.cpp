@@ -31,7 +31,9 @@ Json to_json(const EpochReport& report, Task task) {
     mappings.push_back({{"capacity", use.capacity},
                         {"configuration", use.configuration},
                         {"tier", text(use.tier)},
-                        {"samples", use.samples}});
+                        {"samples", use.samples},
+                        {"microseconds_per_sample", use.microseconds_per_sample},
+                        {"promised_microseconds_per_sample", use.promised ? Json(*use.promised) : Json()}});
   }
   return {{"epoch", report.epoch},
           {"rules", report.rules},

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -95,7 +96,7 @@ Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
 
 Json document(const TrainOptions& options, const Device& device, const Dataset& train,
               const std::optional<Dataset>& test, const TrainingResult& result,
-              const std::optional<TrainingGain>& gain) {
+              const std::optional<TrainingGain>& gain, const std::vector<std::string>& notices) {
   Json epochs = Json::array();
   for (const EpochReport& report : result.epochs) epochs.push_back(to_json(report, train.task));
   return {{"device", device.label()},
@@ -116,6 +117,7 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
           {"compiler_calls", device.compiler_calls()},
           {"microseconds_per_sample", microseconds_per_sample(result.epochs)},
           {"comparison", gain ? to_json(*gain) : Json()},
+          {"notices", notices},
           {"epochs", epochs}};
 }
 
@@ -186,6 +188,8 @@ class Run {
             .notice =
                 [this](const std::string& line) {
                   bar_.clear();
+                  const std::scoped_lock lock(so_far_mutex_);
+                  notices_.push_back(line);
                   if (!options_.common.quiet) note(line);
                 },
             .stop = interrupted,
@@ -226,7 +230,7 @@ class Run {
     if (!place_) place_.emplace(options_.model);
     keep_model(result.model, *place_);
     if (options_.common.json) {
-      print_document("train", document(options_, *device_, train_, test_, result, gain_));
+      print_document("train", document(options_, *device_, train_, test_, result, gain_, notices_));
     } else {
       if (!result.message.empty()) print(result.message + "\n");
       print(table_.closing(result));
@@ -260,6 +264,7 @@ class Run {
   std::optional<TrainingGain> gain_;   // with --compare
   std::mutex so_far_mutex_;
   std::optional<TrainingResult> so_far_;
+  std::vector<std::string> notices_;
 };
 
 int run(const TrainOptions& options) {

@@ -79,6 +79,9 @@ class KernelFamily {
   [[nodiscard]] virtual Trial trial(const Configuration& configuration, const Problem& problem,
                                     const DeviceIdentity& device, std::int64_t samples, Purpose purpose,
                                     std::uint64_t seed) const = 0;
+  /// Threads of the machine's own processor that a configuration uses; 0 on a device that has other processors. Of
+  /// configurations that are as fast the tuner prefers the one with fewer.
+  [[nodiscard]] virtual std::int64_t host_threads(const Configuration&, const DeviceIdentity&) const { return 0; }
   [[nodiscard]] virtual Cost cost(const Problem& problem) const = 0;
   /// A model of what a configuration takes, by problem: microseconds per sample.
   using Estimate = std::function<double(const Problem&)>;

@@ -42,8 +42,8 @@ struct Extent {
   unsigned x = 1, y = 1, z = 1;
 };
 
-/// One kernel launch, or one call of a routine. On a CPU, grid.x is the number of threads of the team and the rest is
-/// unused.
+/// One kernel launch, or one call of a routine. On a CPU, grid.x is the number of parts that the work is divided into,
+/// and the most threads that can share it; the rest is unused.
 struct Launch {
   int kernel = 0;  ///< index in Plan::kernels
   Extent grid, block;

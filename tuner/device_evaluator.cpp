@@ -16,6 +16,7 @@ namespace heddle {
 namespace {
 
 constexpr double kMicroseconds = 1e6;
+constexpr double kContended = 0.05;  // seconds: many of the turns that a scheduler gives to a program
 
 std::string key_of(const std::vector<std::string>& kernels) {
   std::string key;
@@ -26,7 +27,7 @@ std::string key_of(const std::vector<std::string>& kernels) {
 class DeviceRunner final : public Runner {
  public:
   DeviceRunner(Device& device, Trial trial, std::shared_ptr<const Binary> binary)
-      : execution_(device.prepare(std::move(trial.plan), std::move(binary))) {
+      : device_(device), execution_(device.prepare(std::move(trial.plan), std::move(binary))) {
     for (const auto& [name, bytes] : trial.initial) execution_->memory(name).write(bytes);
     execution_->save();
     execution_->synchronize();
@@ -39,6 +40,22 @@ class DeviceRunner final : public Runner {
     return execution_->time() * kMicroseconds / static_cast<double>(execution_->plan().samples);
   }
 
+  std::optional<double> contended_time() override {
+    const std::shared_ptr<void> other_program = device_.occupy();
+    if (!other_program) return std::nullopt;
+    double taken = 0.0, samples = 0.0;
+    while (taken < kContended) {
+      execution_->restore();
+      execution_->synchronize();
+      const auto start = std::chrono::steady_clock::now();
+      execution_->launch();  // which may adapt itself, as in training
+      execution_->synchronize();
+      taken += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      samples += static_cast<double>(execution_->plan().samples);
+    }
+    return taken * kMicroseconds / samples;
+  }
+
   void check_guards() override {
     if (const auto buffer = execution_->overrun()) {
       throw DeviceFailure(Status::overrun, fmt::format("wrote behind buffer '{}'", *buffer));
@@ -46,6 +63,7 @@ class DeviceRunner final : public Runner {
   }
 
  private:
+  Device& device_;
   std::unique_ptr<Execution> execution_;
 };
 

@@ -1,25 +1,12 @@
-// What a profile was made with, and whether that is what is here now.
+// What there is to measure with now.
 #pragma once
 
-#include <string>
-
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/environment.hpp"
 #include "heddle/tuner/evaluator.hpp"
 
 namespace heddle {
 
-/// Everything that decides which configuration is the fastest, besides the device.
-struct Environment {
-  std::string source_hash;
-  std::string driver, compiler;
-  std::string clocks;  ///< under load
-};
-
 /// As it is now. `busy`: run a kernel for a moment, since an idle device lowers its clocks; otherwise they stay empty.
 [[nodiscard]] Environment present_environment(Evaluator& evaluator, const Problem& problem, bool busy);
-
-/// Why `profile` has to be measured again: the kernel templates, the driver or the compiler are others than it was made
-/// with, or some clock differs by more than a tenth. Empty if nothing has changed; what is not known has not changed.
-[[nodiscard]] std::string change_since(const Profile& profile, const Environment& now);
 
 }  // namespace heddle

@@ -24,6 +24,9 @@ class Runner {
   /// DeviceFailure; Interrupted where a repetition can be given up and `stop` says so.
   [[nodiscard]] virtual double time(const Stop& stop) = 0;
   [[nodiscard]] double time() { return time({}); }
+  /// The same over many repetitions while another program keeps one unit of the device busy, which is started for this
+  /// measurement alone. Nothing where a program has all units to itself.
+  [[nodiscard]] virtual std::optional<double> contended_time() { return std::nullopt; }
   /// Throws DeviceFailure(overrun) if something was written behind a buffer.
   virtual void check_guards() = 0;
 };

@@ -17,6 +17,7 @@ struct Finalist {
   std::size_t configuration = 0;  ///< index in the list of the search
   std::vector<double> times;      ///< microseconds per sample; entry i of all finalists comes from the same round
   bool beaten = false;            ///< dropped out, being clearly slower than the leader of that round
+  bool makes_way = false;         ///< cannot win: what it gains on a quiet machine it loses on a busy one
   Status status = Status::unverified;
   std::string message;       ///< if it failed
   double worst_error = 0.0;  ///< once verified
@@ -37,8 +38,8 @@ void run_finals(std::vector<Finalist>& finalists,
                 const std::function<std::unique_ptr<Runner>(std::size_t configuration)>& prepare,
                 const FinalsLimits& limits, const std::function<bool(int round)>& stop);
 
-/// Finalists that did not fail, fastest first; those that cannot be told apart from the first come right behind it, so
-/// that `ties` of them (the first included) begin the list.
+/// Finalists that did not fail and do not make way, fastest first; those that cannot be told apart from the first come
+/// right behind it, so that `ties` of them (the first included) begin the list.
 struct Ranking {
   std::vector<std::size_t> order;  ///< indices into the finalists
   std::size_t ties = 0;

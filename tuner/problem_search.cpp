@@ -1,6 +1,7 @@
 #include "heddle/tuner/problem_search.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "heddle/runtime/device/device.hpp"
@@ -17,6 +18,9 @@ constexpr std::size_t kBatch = 8;
 // Who is this much faster than the bar is verified at once and becomes the bar; smaller steps do not pay for that.
 constexpr double kNewBar = 0.95;
 constexpr double kSlowRound = 0.5;  // seconds of a round of the finals
+// What is recorded of finalists that cannot win.
+constexpr const char* kBeaten = "clearly slower than the fastest";
+constexpr const char* kMakesWay = "fewer threads lose less than this gains while another program takes a core";
 
 /// Adds the time that a scope takes, on the clock of the search, to one part of an Effort.
 class Stopwatch {
@@ -433,7 +437,7 @@ void ProblemSearch::find_winner() {
     for (const Finalist& finalist : finalists) {
       if (finalist.failed()) record(finalist);
     }
-    crown(finalists);
+    crown(finalists, false);
     bool surprise = false;  // somebody who was to be one of the fastest is out
     for (Finalist& finalist : finalists) {
       surprise = surprise || finalist.failed();
@@ -473,7 +477,8 @@ bool ProblemSearch::recall_finals() {
     finalist.times = known.times;
     finalist.message = known.message;
     finalist.worst_error = known.worst_error;
-    finalist.beaten = known.status == Status::unverified && !known.message.empty();
+    finalist.makes_way = known.message == kMakesWay;
+    finalist.beaten = known.status == Status::unverified && !known.message.empty() && !finalist.makes_way;
     const bool failed = known.times.empty();
     if (failed || known.status == Status::correct) {
       verdicts_[finalist.configuration] = {
@@ -483,13 +488,13 @@ bool ProblemSearch::recall_finals() {
     samples_ = known.samples;
     concluded = concluded || !failed;
   }
-  if (concluded) crown(finalists);
+  if (concluded) crown(finalists, true);
   for (Finalist& finalist : finalists) finals_[finalist.configuration] = std::move(finalist);
   return concluded;
 }
 
 /// The fastest of the screening that have not failed since, and the default and the named ones if they may be among
-/// them.
+/// them; on the machine's own processor one with fewer threads as well.
 std::vector<Finalist> ProblemSearch::next_finalists() {
   std::vector<std::pair<double, std::size_t>> fastest;
   for (const auto& [configuration, tried] : attempts_) {
@@ -507,6 +512,11 @@ std::vector<Finalist> ProblemSearch::next_finalists() {
       finalists.emplace_back().configuration = configuration;
     }
   }
+  if (finalists.empty()) return finalists;
+  const auto twin = twin_with_fewer_threads(fastest.front().second);
+  if (twin && std::ranges::find(finalists, *twin, &Finalist::configuration) == finalists.end()) {
+    finalists.emplace_back().configuration = *twin;
+  }
   return finalists;
 }
 
@@ -518,7 +528,7 @@ bool ProblemSearch::faster_is_waiting(double time) const {
   });
 }
 
-void ProblemSearch::crown(std::vector<Finalist>& finalists) {
+void ProblemSearch::crown(std::vector<Finalist>& finalists, bool measured) {
   report_(Stage::verification, *this);
   provenance_.clocks = evaluator_.provenance().clocks;  // as seen under load
   for (Ranking ranking = rank(finalists); !ranking.order.empty() && !stop_.interrupted(); ranking = rank(finalists)) {
@@ -526,9 +536,14 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists) {
     const auto simplest = std::min_element(ranking.order.begin(), tied, [&](std::size_t a, std::size_t b) {
       const std::size_t first = finalists[a].configuration;
       const std::size_t second = finalists[b].configuration;
-      return std::pair(distance_from_default(first), first) < std::pair(distance_from_default(second), second);
+      return std::tuple(host_threads(first), distance(first, default_), first) <
+             std::tuple(host_threads(second), distance(second, default_), second);
     });
     Finalist& candidate = finalists[*simplest];
+    if (!measured && makes_way(candidate, finalists)) {
+      candidate.makes_way = true;
+      continue;
+    }
     const Verdict& verdict = verify(candidate.configuration);
     candidate.status = verdict.status;
     candidate.message = verdict.message;
@@ -545,6 +560,64 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists) {
   }
 }
 
+/// Whether the fastest of those with fewer threads is the better choice: on a machine that may be busy, more threads
+/// have to gain more when it is quiet than they lose when a core is taken.
+bool ProblemSearch::makes_way(const Finalist& candidate, const std::vector<Finalist>& finalists) {
+  const Finalist* other = nullptr;
+  for (const Finalist& finalist : finalists) {
+    if (finalist.failed() || finalist.times.empty()) continue;
+    if (host_threads(finalist.configuration) >= host_threads(candidate.configuration)) continue;
+    if (other == nullptr || median(finalist.times) < median(other->times)) other = &finalist;
+  }
+  if (other == nullptr || verify(other->configuration).status != Status::correct) return false;
+  const double gain = median(other->times) / median(candidate.times);
+  const auto loss = contended_ratio(candidate.configuration, other->configuration);
+  return loss && *loss > std::min(gain, options_.contended_loss);
+}
+
+/// The time of one configuration over that of another while a core is taken, measured in turns. Nothing if that is not
+/// how the device is shared, or if one of them fails.
+std::optional<double> ProblemSearch::contended_ratio(std::size_t configuration, std::size_t other) {
+  const Stopwatch stopwatch(effort_.measuring, stop_);
+  try {
+    const auto first = evaluator_.prepare(configurations_[configuration], problem_, samples_);
+    const auto second = evaluator_.prepare(configurations_[other], problem_, samples_);
+    double times = 0.0, other_times = 0.0;
+    for (int i = 0; i < options_.contended_repetitions && !stop_.interrupted(); ++i) {
+      const auto time = first->contended_time();
+      const auto other_time = time ? second->contended_time() : std::nullopt;
+      if (!other_time) return std::nullopt;
+      times += *time;
+      other_times += *other_time;
+    }
+    if (other_times > 0.0) return times / other_times;
+  } catch (const DeviceFailure& failure) {
+    check_device(failure.status());
+  }
+  return std::nullopt;
+}
+
+/// The configuration most like this one among those with fewer threads, and of these the one with the most.
+std::optional<std::size_t> ProblemSearch::twin_with_fewer_threads(std::size_t configuration) const {
+  const std::int64_t threads = host_threads(configuration);
+  std::optional<std::size_t> twin;
+  if (threads <= 1) return twin;
+  const auto rank = [&](std::size_t other) {
+    return std::pair(distance(other, configurations_[configuration]), -host_threads(other));
+  };
+  for (std::size_t other = 0; other < configurations_.size(); ++other) {
+    const auto tried = attempts_.find(other);
+    const bool failed = tried != attempts_.end() && !tried->second.cost;
+    if (failed || host_threads(other) >= threads) continue;
+    if (!twin || rank(other) < rank(*twin)) twin = other;
+  }
+  return twin;
+}
+
+std::int64_t ProblemSearch::host_threads(std::size_t configuration) const {
+  return evaluator_.family().host_threads(configurations_[configuration], evaluator_.device());
+}
+
 /// A failure at once; what is needed to decide with the decision.
 void ProblemSearch::record(const Finalist& finalist) {
   Measurement measurement = blank(configurations_[finalist.configuration]);
@@ -557,14 +630,16 @@ void ProblemSearch::record(const Finalist& finalist) {
     check_device(finalist.status);
     return;
   }
-  if (finalist.beaten) measurement.message = "clearly slower than the fastest";
+  if (finalist.beaten) measurement.message = kBeaten;
+  if (finalist.makes_way) measurement.message = kMakesWay;
   measurement.times = finalist.times;
   measurement.cost = median(finalist.times);
   conclusion_.push_back(std::move(measurement));
 }
 
-std::size_t ProblemSearch::distance_from_default(std::size_t configuration) const {
-  const auto& usual = default_.entries();
+/// Parameters that have another value.
+std::size_t ProblemSearch::distance(std::size_t configuration, const Configuration& from) const {
+  const auto& usual = from.entries();
   const auto& entries = configurations_[configuration].entries();
   const auto known = [&](const Configuration::Entry& entry) {
     return std::find(usual.begin(), usual.end(), entry) != usual.end();

@@ -121,9 +121,14 @@ class ProblemSearch {
   [[nodiscard]] bool spared(std::size_t configuration) const;
   [[nodiscard]] bool faster_is_waiting(double time) const;
   void check_device(Status status);
-  void crown(std::vector<Finalist>& finalists);
+  /// `measured`: what shows with a core taken is known already.
+  void crown(std::vector<Finalist>& finalists, bool measured);
+  [[nodiscard]] bool makes_way(const Finalist& candidate, const std::vector<Finalist>& finalists);
+  [[nodiscard]] std::optional<double> contended_ratio(std::size_t configuration, std::size_t other);
+  [[nodiscard]] std::optional<std::size_t> twin_with_fewer_threads(std::size_t configuration) const;
+  [[nodiscard]] std::int64_t host_threads(std::size_t configuration) const;
   void record(const Finalist& finalist);
-  [[nodiscard]] std::size_t distance_from_default(std::size_t configuration) const;
+  [[nodiscard]] std::size_t distance(std::size_t configuration, const Configuration& from) const;
   [[nodiscard]] NamedTime named_time(const std::string& name, const Configuration& configuration) const;
 
   Evaluator& evaluator_;

@@ -31,6 +31,10 @@ struct TunerOptions {
   /// Interleaved repetitions of the finals: at least, and at most if the medians do not separate before.
   int minimum_repetitions = 9;
   int maximum_repetitions = 31;
+  /// Where other programs share the processor, more threads are chosen over fewer only if they lose no more while one
+  /// core is taken than they gain on a quiet machine, and never more than this; each is measured so many times.
+  double contended_loss = 1.4;
+  int contended_repetitions = 6;
   /// Whether sizes between the problems are visited too, once these are done, in what is left of the budget: the
   /// dispatcher then chooses from winners at sizes that are no powers of two.
   bool between = false;

@@ -4,21 +4,32 @@
 
 namespace heddle::cpu {
 
-/// Written by one thread alone; a cache line of its own.
+/// How far one thread of a team is; a cache line of its own.
 struct alignas(64) Arrival {
-  unsigned round;  ///< meetings this thread has reached; 0 before the launch
+  unsigned round;     ///< meetings this thread has reached; 0 before the launch. Written by this thread alone
+  unsigned sleepers;  ///< other threads that sleep until `round` changes
+  // What follows is for the CPU device alone. Times in seconds.
+  int core;      ///< this thread was seen on it last
+  double slept;  ///< during this launch
+  double lost;   ///< during this launch: without a core though there was work, or waking others
+  double woke;   ///< when this thread last woke the sleepers
+  double moved;  ///< when this thread last went to another core
 };
 
 /// One thread of a team that runs one launch.
 struct LaunchContext {
   int thread;         ///< 0 <= thread < threads
-  int threads;        ///< Launch::grid.x
+  int threads;        ///< at most Launch::grid.x
   Arrival* arrivals;  ///< one per thread
-  void (*yield)();    ///< lets another thread have the core
+  /// Waits until thread `other` has reached `round`, and sleeps if that takes long: another program may have the core
+  /// of that thread, and the core of a thread that sleeps is free for it.
+  void (*wait)(const LaunchContext& context, int other, unsigned round);
+  void (*wake)(Arrival& own);  ///< wakes the sleepers
 };
 
 /// What a kernel is. `arguments[i]`: where the i-th argument of the launch lies; a buffer's own address, or that of an
-/// int or a float.
+/// int or a float. Its results do not depend on `threads`: the work is divided into Launch::grid.x parts, and thread t
+/// does the parts t, t + threads, t + 2 threads, ...
 using Kernel = void (*)(const LaunchContext& context, void* const* arguments);
 
 // Unnamed, so that objects compiled for different instruction sets keep their own code.
@@ -27,14 +38,19 @@ namespace {
 /// Waits until every thread of the launch has called meet() for round `round`: 1, 2, 3, ... What a thread wrote before
 /// is then visible to all. A thread may be one round ahead of another, never two.
 [[maybe_unused]] void meet(const LaunchContext& context, unsigned round) {
-  __atomic_store_n(&context.arrivals[context.thread].round, round, __ATOMIC_RELEASE);
+  if (context.threads == 1) return;
+  Arrival& mine = context.arrivals[context.thread];
+  // In one order for all threads: who is about to sleep counts itself first, and then looks at `round` once more. It
+  // sees the new round there, or is seen here.
+  __atomic_store_n(&mine.round, round, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&mine.sleepers, __ATOMIC_SEQ_CST) != 0) context.wake(mine);
+  constexpr int kSpins = 100;  // longer than the threads of a step differ where each has a core
   for (int other = 0; other < context.threads; ++other) {
-    int spins = 0;
-    while (static_cast<int>(__atomic_load_n(&context.arrivals[other].round, __ATOMIC_ACQUIRE) - round) < 0) {
-      // Long enough for the slowest thread of a step; after that somebody else needs the core to get on.
-      if (++spins > 500) {
-        context.yield();
-        continue;
+    for (int spins = 0; static_cast<int>(__atomic_load_n(&context.arrivals[other].round, __ATOMIC_ACQUIRE) - round) < 0;
+         ++spins) {
+      if (spins == kSpins) {
+        context.wait(context, other, round);
+        break;
       }
 #if defined(__x86_64__) || defined(__i386__)
       __builtin_ia32_pause();

@@ -32,6 +32,9 @@ class Family : public KernelFamily {
   Estimate estimate(const Configuration& configuration, const DeviceIdentity& device) const final {
     return mapping(device.backend).estimate(configuration);
   }
+  std::int64_t host_threads(const Configuration& configuration, const DeviceIdentity& device) const final {
+    return device.backend == "cpu" ? configuration.number("threads") : 0;
+  }
 
  private:
   [[nodiscard]] virtual const Mapping& mapping(std::string_view backend) const = 0;

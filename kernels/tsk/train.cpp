@@ -120,6 +120,9 @@ class TrainFamily final : public KernelFamily {
 
   /// A row and its targets are read twice; activations: 4 operations an input of a rule and an exponential of 8; the
   /// lower triangle of the normal equations; outputs and gradient.
+  std::int64_t host_threads(const Configuration& configuration, const DeviceIdentity& device) const override {
+    return device.backend == "cpu" ? configuration.number("threads") : 0;
+  }
   Cost cost(const Problem& sizes) const override {
     const auto rules = static_cast<double>(sizes.at("rules"));
     const auto dim = static_cast<double>(sizes.at("dim"));

@@ -84,11 +84,12 @@ class Execution {
   virtual ~Execution() = default;
   [[nodiscard]] virtual const Plan& plan() const = 0;
   [[nodiscard]] virtual Memory& memory(std::string_view buffer) = 0;
-  /// Submits one run of the plan; may return before it is done.
+  /// Submits one run of the plan; may return before it is done. Other programs on the device may change how much of it
+  /// the run uses, and never what it computes.
   virtual void launch() = 0;
   /// Waits for everything submitted. Throws DeviceFailure.
   virtual void synchronize() = 0;
-  /// Wall time of one run, launch included, in seconds.
+  /// Wall time of one run on all units that the plan asks for, launch included, in seconds.
   [[nodiscard]] virtual double time() = 0;
   /// Keeps a copy on the device of every parameter and state buffer; restore() brings it back.
   virtual void save() = 0;
@@ -114,6 +115,14 @@ class Device {
   [[nodiscard]] virtual std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) = 0;
   /// How often a compiler was called so far.
   [[nodiscard]] virtual std::int64_t compiler_calls() const = 0;
+
+  /// A line for the user, once, when launches run on fewer units than they ask for because other programs use these.
+  /// Their results are the same, bit for bit. Else empty.
+  [[nodiscard]] virtual std::string contention() { return {}; }
+
+  /// Keeps one unit of the device busy for as long as the handle lives, as another program would that runs at the same
+  /// time. Empty where programs do not share the units.
+  [[nodiscard]] virtual std::shared_ptr<void> occupy() { return {}; }
 
   [[nodiscard]] virtual std::shared_ptr<Memory> allocate(std::int64_t bytes) = 0;
   /// Allocates the buffers that `bindings` does not name, each with a guard behind it, and loads the kernels.

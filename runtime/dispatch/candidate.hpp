@@ -29,6 +29,9 @@ struct Candidate {
   double distance = 0.0;             ///< between the profile's problem and the actual one
   /// Microseconds per sample here, where the family has a model and it was not measured here.
   std::optional<double> expected = {};
+  /// Microseconds per sample that this device can be held to: measured here for this problem or one of nearly the same
+  /// size, or expected by the model from a profile of this device.
+  std::optional<double> promised = {};
   std::string reason;  ///< one line for people
 };
 

@@ -20,6 +20,9 @@ namespace {
 constexpr double kTrust = 0.7, kReach = 4.0;
 // What a winner can be expected to lose at a size so far away, or farther; in proportion if it is nearer.
 constexpr double kLoss = 0.06, kFar = 0.6;
+// A profile at no more than this distance, a quarter more or less of one size, says what to expect here too, in
+// proportion to the operations.
+constexpr double kSameSize = 0.1;
 
 double unit_ratio(const DeviceIdentity& a, const DeviceIdentity& b) {
   return std::abs(std::log2(static_cast<double>(std::max<std::int64_t>(a.units, 1)) /
@@ -112,13 +115,19 @@ std::vector<Dispatcher::Ranked> Dispatcher::ranked(const Problem& problem) const
   return all;
 }
 
-Candidate Dispatcher::candidate(const Ranked& r) const {
+Candidate Dispatcher::candidate(const Ranked& r, const Problem& problem) const {
   const Profile& profile = *r.entry->profile;
   const DeviceIdentity& origin = profile.key.device;
   std::string where = "this device";
   if (r.entry->remoteness == 1) where = fmt::format("{}, also {},", origin.name, origin.architecture);
   if (r.entry->remoteness == 2) where = fmt::format("{}, also {},", origin.name, origin.backend);
   const bool modelled = r.tier != Tier::exact && std::isfinite(r.expected);
+  std::optional<double> promised;
+  if (r.tier == Tier::nearest && modelled) {
+    promised = std::exp(r.expected);
+  } else if (r.tier == Tier::exact || (r.tier == Tier::nearest && r.distance <= kSameSize)) {
+    promised = profile.time * family_.cost(problem).operations / family_.cost(profile.key.problem).operations;
+  }
   std::string sizes = "this problem";
   if (r.distance > 0.0) sizes = fmt::format("{} (distance {:.2f})", profile.key.problem.text(), r.distance);
   return {.configuration = configuration(*r.entry),
@@ -126,6 +135,7 @@ Candidate Dispatcher::candidate(const Ranked& r) const {
           .profile = &profile,
           .distance = r.distance,
           .expected = modelled ? std::optional(std::exp(r.expected)) : std::nullopt,
+          .promised = promised,
           .reason = fmt::format("{}{} on {} for {}: {:.3g} us per sample{}{}{}", profile.imported ? "imported, " : "",
                                 r.entry->tie ? "as fast as the best" : "measured", where, sizes, profile.time,
                                 profile.imported && r.entry->remoteness == 0 ? ", not measured here yet" : "",
@@ -142,7 +152,7 @@ Candidate Dispatcher::fallback(const Problem& problem) const {
 
 Candidate Dispatcher::decide(const Problem& problem) const {
   for (const Ranked& r : ranked(problem)) {
-    if (!space_.violated(configuration(*r.entry), problem)) return candidate(r);
+    if (!space_.violated(configuration(*r.entry), problem)) return candidate(r, problem);
   }
   return fallback(problem);
 }
@@ -167,7 +177,7 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
       result.rejections.push_back(
           {.profile = r.entry->profile, .reason = fmt::format("violates '{}' at these sizes", *constraint)});
     } else if (!chosen(configuration(*r.entry))) {
-      result.candidates.push_back(candidate(r));
+      result.candidates.push_back(candidate(r, problem));
     }
   }
   Candidate last = fallback(problem);

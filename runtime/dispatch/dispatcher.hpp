@@ -94,7 +94,7 @@ class Dispatcher {
   }
   /// Every entry, best first, whether it can run at this size or not.
   [[nodiscard]] std::vector<Ranked> ranked(const Problem& problem) const;
-  [[nodiscard]] Candidate candidate(const Ranked& ranked) const;
+  [[nodiscard]] Candidate candidate(const Ranked& ranked, const Problem& problem) const;
   [[nodiscard]] Candidate fallback(const Problem& problem) const;
   [[nodiscard]] Candidate decide(const Problem& problem) const;
 

@@ -114,7 +114,7 @@ void SonfinLearner::load(std::size_t rung, const sonfin::Network& network) {
   execution.memory("order").write(std::as_bytes(std::span(order_)));
   progress_.halted = 0;
   execution.memory("progress").write(bytes(progress_));
-  uses_.push_back({.rung = rung, .samples = 0});
+  uses_.push_back({.rung = rung});
 }
 
 bool SonfinLearner::advance() {
@@ -144,8 +144,9 @@ void SonfinLearner::launch_some() {
   if (progress_.position == before && progress_.halted == 0) {
     throw Error(ErrorKind::bug, "a training kernel neither learns nor says why");
   }
-  uses_.back().samples += progress_.position - before;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  uses_.back().samples += progress_.position - before;
+  uses_.back().seconds += seconds;
   if (seconds < kSecondsAhead) runs_ahead_ = std::min(2 * runs_ahead_, kMostRunsAhead);
   if (seconds > 2.0 * kSecondsAhead) runs_ahead_ = std::max(runs_ahead_ / 2, 1);
 }

@@ -35,10 +35,11 @@ class SonfinLearner {
   [[nodiscard]] double loss() const noexcept { return progress_.loss; }
   [[nodiscard]] sonfin::Network network();
 
-  /// Since begin(): samples per rung in the order of their use.
+  /// Since begin(): samples per rung in the order of their use, and how long these took without the step to the rung.
   struct Use {
     std::size_t rung = 0;
     std::int64_t samples = 0;
+    double seconds = 0.0;
   };
   [[nodiscard]] const std::vector<Use>& uses() const noexcept { return uses_; }
   [[nodiscard]] double seconds() const noexcept { return seconds_; }  ///< wall time of advance() since begin()

@@ -46,12 +46,12 @@ class SonfinSession final : public TrainingSession {
  public:
   SonfinSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
                 const TrainingObserver& observer)
-      : TrainingSession(job, observer, training_options(job, "sonfin"), "sonfin"),
+      : TrainingSession(device, job, observer, training_options(job, "sonfin"), "sonfin"),
         rows_(first_rows(model_, job, learn(), options_)),
         learner_(device, profiles, rows_, options_.integer("max-rules"), observer.notice, observer.stop) {
-    open_predictor(device, profiles, rows_.outputs, options_.integer("max-rules"));
+    open_predictor(profiles, rows_.outputs, options_.integer("max-rules"));
     model_.hyperparameters = hyperparameters(options_, spread(rows_.rows, rows_.dim));
-    begin(device);
+    begin();
     TrainingState& state = model_.training;
     if (state.best_epoch > 0) best_ = model_.network;
     if (state.last) model_.network = *std::exchange(state.last, std::nullopt);
@@ -148,10 +148,13 @@ class SonfinSession final : public TrainingSession {
     report.microseconds_per_sample = samples > 0 ? 1e6 * learner_.seconds() / static_cast<double>(samples) : 0.0;
     for (const SonfinLearner::Use& use : learner_.uses()) {
       const Rung& rung = learner_.rungs()[use.rung];
-      report.mappings.push_back({.capacity = rung.problem.at("rules"),
-                                 .configuration = rung.candidate.configuration.text(),
-                                 .tier = rung.candidate.tier,
-                                 .samples = use.samples});
+      report.mappings.push_back(
+          {.capacity = rung.problem.at("rules"),
+           .configuration = rung.candidate.configuration.text(),
+           .tier = rung.candidate.tier,
+           .samples = use.samples,
+           .microseconds_per_sample = 1e6 * use.seconds / std::max(1.0, static_cast<double>(use.samples)),
+           .promised = rung.candidate.promised});
     }
     state.history.push_back({.epoch = report.epoch,
                              .rules = report.rules,
@@ -162,7 +165,7 @@ class SonfinSession final : public TrainingSession {
                              .test_error = {},
                              .test_value = {},
                              .microseconds_per_sample = report.microseconds_per_sample});
-    tell(std::move(report), start);
+    tell(std::move(report), start, learner_.rungs()[learner_.uses().back().rung].candidate);
     if (validating()) compare_with_best(*state.history.back().validation_error);
   }
 

@@ -26,6 +26,8 @@ struct MappingUse {
   std::string configuration;  ///< canonical text
   Tier tier = Tier::fallback;
   std::int64_t samples = 0;
+  double microseconds_per_sample = 0.0;  ///< learning alone
+  std::optional<double> promised;        ///< microseconds per sample, see Candidate::promised
 };
 
 struct EpochReport {

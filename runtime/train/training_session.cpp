@@ -5,13 +5,37 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/profiles/environment.hpp"
 #include "heddle/runtime/model/model_file.hpp"
 
 namespace heddle {
 
-TrainingSession::TrainingSession(const TrainingJob& job, const TrainingObserver& observer, OptionValues options,
-                                 std::string_view trainer)
-    : observer_(observer),
+namespace {
+
+// An epoch so many times as long as promised is worth a line, if it is more than the moment that any other process may
+// take.
+constexpr double kSlow = 1.5, kMoment = 5e3;  // microseconds
+
+std::string likely_cause(const Device& device, const Candidate& mapping, const std::string& contention) {
+  if (mapping.profile != nullptr) {
+    const Provenance& now = device.provenance();
+    std::string change = change_since(*mapping.profile, {.source_hash = mapping.profile->source_hash,
+                                                         .driver = now.driver,
+                                                         .compiler = now.compiler,
+                                                         .clocks = now.clocks});
+    if (!change.empty()) return change;
+  }
+  if (!contention.empty()) return contention;
+  return fmt::format("other programs may be using {}, or its clocks are lower than when it was tuned",
+                     device.identity().name);
+}
+
+}  // namespace
+
+TrainingSession::TrainingSession(Device& device, const TrainingJob& job, const TrainingObserver& observer,
+                                 OptionValues options, std::string_view trainer)
+    : device_(device),
+      observer_(observer),
       test_(job.test),
       options_(std::move(options)),
       seed_(static_cast<std::uint64_t>(options_.integer("seed"))),
@@ -39,7 +63,7 @@ void TrainingSession::announce(std::int64_t rules) const {
   if (observer_.room) observer_.room(largest_encoding(model_, rules, options_.integer("epochs")));
 }
 
-void TrainingSession::begin(const Device& device) {
+void TrainingSession::begin() {
   TrainingState& state = model_.training;
   const auto split = state.options.find("validation");
   const bool same_split = split != state.options.end() && split->second == options_.word("validation") &&
@@ -49,17 +73,17 @@ void TrainingSession::begin(const Device& device) {
     state.best_error = 0.0;
     state.epochs_without_improvement = 0;
   }
-  sign(model_, options_, device, learn());
+  sign(model_, options_, device_, learn());
 }
 
-void TrainingSession::open_predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t numbers,
+void TrainingSession::open_predictor(const std::vector<Profile>& profiles, std::int64_t numbers,
                                      std::int64_t max_rules) {
   if (validating() || test_ != nullptr) {
-    predictor_.emplace(device, profiles, learn().dim, numbers, max_rules, observer_.notice, observer_.stop);
+    predictor_.emplace(device_, profiles, learn().dim, numbers, max_rules, observer_.notice, observer_.stop);
   }
 }
 
-void TrainingSession::tell(EpochReport report, Clock::time_point start) {
+void TrainingSession::tell(EpochReport report, Clock::time_point start, const Candidate& last) {
   EpochRecord& record = model_.training.history.back();
   if (validating()) {
     report.validation = score(model_, parts_.validation, predict(*predictor_, model_, parts_.validation));
@@ -75,6 +99,28 @@ void TrainingSession::tell(EpochReport report, Clock::time_point start) {
   report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   reports_.push_back(report);
   if (observer_.epoch) observer_.epoch(report);
+  compare_with_promise(report, last);
+}
+
+/// Says once if the epoch was slow, and why that may be.
+void TrainingSession::compare_with_promise(const EpochReport& report, const Candidate& last) {
+  const std::string contention = device_.contention();
+  double samples = 0.0, taken = 0.0, promised = 0.0;  // where something was promised
+  for (const MappingUse& use : report.mappings) {
+    if (!use.promised) continue;
+    const auto count = static_cast<double>(use.samples);
+    samples += count;
+    taken += count * use.microseconds_per_sample;
+    promised += count * *use.promised;
+  }
+  if (!told_slow_ && taken > kSlow * promised && taken > promised + kMoment) {
+    told_slow_ = true;
+    notice(fmt::format("epoch {} took {:.3g} us per sample, {:.1f} times the {:.3g} that the profile promises: {}",
+                       report.epoch, taken / samples, taken / promised, promised / samples,
+                       likely_cause(device_, last, contention)));
+  } else if (!contention.empty()) {
+    notice(contention);
+  }
 }
 
 std::string TrainingSession::line_about(Ending ending) const {

@@ -22,7 +22,7 @@ class TrainingSession : public TrainingRun {
   using Clock = std::chrono::steady_clock;
 
   /// `options`: as training_options() returns them. What `job` and `observer` refer to must outlive this.
-  TrainingSession(const TrainingJob& job, const TrainingObserver& observer, OptionValues options,
+  TrainingSession(Device& device, const TrainingJob& job, const TrainingObserver& observer, OptionValues options,
                   std::string_view trainer);
 
   [[nodiscard]] const Dataset& learn() const { return parts_.learn(); }
@@ -34,7 +34,7 @@ class TrainingSession : public TrainingRun {
 
   /// Before the first epoch of this call: signs the model, and forgets the best epoch of a resumed one if it was the
   /// best on other rows, or by another measure.
-  void begin(const Device& device);
+  void begin();
   /// Tells the observer how large the file of a model with up to `rules` rules may become.
   void announce(std::int64_t rules) const;
   /// Hands the observer the result so far, `make()`, if it wants one now. At most one part in 20 of the time goes into
@@ -49,14 +49,14 @@ class TrainingSession : public TrainingRun {
     next_copy_ = end + std::max<Clock::duration>(1s, 20 * (end - start));
   }
   /// Where there is something to score; `numbers`, `max_rules`: as Predictor takes them.
-  void open_predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t numbers,
-                      std::int64_t max_rules);
+  void open_predictor(const std::vector<Profile>& profiles, std::int64_t numbers, std::int64_t max_rules);
   /// Scores the model's present network, completes `report` and the last record of the history with that, and tells the
-  /// observer. `start`: of the time reported.
-  void tell(EpochReport report, Clock::time_point start);
+  /// observer. `start`: of the time reported; `last`: the mapping at the end of the epoch.
+  void tell(EpochReport report, Clock::time_point start, const Candidate& last);
   /// The line about an ending that means the same for every network; empty for the others.
   [[nodiscard]] std::string line_about(Ending ending) const;
 
+  Device& device_;
   const TrainingObserver& observer_;
   const Dataset* test_;
   OptionValues options_;
@@ -71,7 +71,10 @@ class TrainingSession : public TrainingRun {
   /// measured in widths as the options say; Error(input) for the other rows.
   void check_ranges() const;
 
+  void compare_with_promise(const EpochReport& report, const Candidate& last);
+
   Clock::time_point next_copy_ = Clock::now();
+  bool told_slow_ = false;
 };
 
 /// A trainer whose runs are of one class: Session(device, profiles, job, observer).

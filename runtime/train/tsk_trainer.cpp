@@ -143,12 +143,12 @@ class TskSession final : public TrainingSession {
  public:
   TskSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
              const TrainingObserver& observer)
-      : TrainingSession(job, observer, checked_options(job), "tsk"),
+      : TrainingSession(device, job, observer, checked_options(job), "tsk"),
         rows_(all_rows(model_, parts_)),
         learnt_(learn().rows()),
         system_(first(job)),
         learner_(device, profiles, rows_, system_, control(), interval(), observer.notice, observer.stop) {
-    begin(device);
+    begin();
     if (const std::string wrong = fault(network(system_)); !wrong.empty()) {
       throw Error(ErrorKind::usage, fmt::format("{}: the system to start from has {}", learn().source, wrong));
     }
@@ -162,7 +162,7 @@ class TskSession final : public TrainingSession {
     begun_ = progress.iteration;
     announce(system_.rules());
     learner_.begin(system_, model_.training.antecedents, best, progress);
-    open_predictor(device, profiles, network(system_).numbers(), system_.rules());
+    open_predictor(profiles, network(system_).numbers(), system_.rules());
     if (system_.unknowns() > learnt_) {
       notice(fmt::format("{} rules have {} unknowns, more than the {} rows learnt: a ridge makes up for it",
                          system_.rules(), system_.unknowns(), learnt_));
@@ -289,8 +289,10 @@ class TskSession final : public TrainingSession {
     report.mappings.push_back({.capacity = system_.rules(),
                                .configuration = candidate.configuration.text(),
                                .tier = candidate.tier,
-                               .samples = report.samples});
-    tell(std::move(report), start);
+                               .samples = report.samples,
+                               .microseconds_per_sample = report.microseconds_per_sample,
+                               .promised = candidate.promised});
+    tell(std::move(report), start, candidate);
   }
 
   /// Brings the best system and the one to go on from into the model. False if one of them is not usable; the model

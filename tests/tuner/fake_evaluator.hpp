@@ -28,6 +28,9 @@ class FakeEvaluator final : public Evaluator {
     return 2.0 + std::abs(width - target) * 0.5 + std::abs(depth - 4.0) * 0.25;
   };
   std::function<Status(const Configuration&)> fate = [](const Configuration&) { return Status::correct; };
+  /// Microseconds per sample while another program takes a unit; empty: programs do not share the units.
+  std::function<double(const Configuration&)> contended_cost;
+  int contended = 0;       ///< measurements of that
   double noise = 0.02;     ///< relative
   double outliers = 0.05;  ///< repetitions that take twice as long on top
   bool on_processor = false;
@@ -82,7 +85,7 @@ class FakeEvaluator final : public Evaluator {
     const Status status = fate(configuration);
     if (dead) throw DeviceFailure(Status::illegal_access, "dead");
     if (status == Status::launch) throw DeviceFailure(status, "cannot launch");
-    return std::make_unique<FakeRunner>(*this, cost(configuration, problem), status,
+    return std::make_unique<FakeRunner>(*this, configuration, cost(configuration, problem), status,
                                         run_seconds + more_run_seconds(problem));
   }
   void check_device() override {
@@ -121,8 +124,8 @@ class FakeEvaluator final : public Evaluator {
 
   class FakeRunner final : public Runner {
    public:
-    FakeRunner(FakeEvaluator& owner, double cost, Status status, double seconds)
-        : owner_(owner), cost_(cost), status_(status), seconds_(seconds) {}
+    FakeRunner(FakeEvaluator& owner, Configuration configuration, double cost, Status status, double seconds)
+        : owner_(owner), configuration_(std::move(configuration)), cost_(cost), status_(status), seconds_(seconds) {}
     using Runner::time;
     double time(const Stop& stop) override {
       owner_.waits();
@@ -139,12 +142,19 @@ class FakeEvaluator final : public Evaluator {
       const double outlier = uniform(owner_.random_) < owner_.outliers ? 2.0 : 1.0;
       return cost_ * outlier * (1.0 + owner_.noise * uniform(owner_.random_));
     }
+    std::optional<double> contended_time() override {
+      if (!owner_.contended_cost) return std::nullopt;
+      ++owner_.contended;
+      std::uniform_real_distribution<double> uniform(0.0, 1.0);
+      return owner_.contended_cost(configuration_) * (1.0 + 5.0 * owner_.noise * uniform(owner_.random_));
+    }
     void check_guards() override {
       if (status_ == Status::overrun) throw DeviceFailure(status_, "wrote behind buffer 'values'");
     }
 
    private:
     FakeEvaluator& owner_;
+    Configuration configuration_;
     double cost_;
     Status status_;
     double seconds_;

@@ -130,6 +130,10 @@ class Server {
       return json::object();
     }
     if (ask == "time") return {{"time", known(runners_, q).time()}};
+    if (ask == "contended time") {
+      const auto time = known(runners_, q).contended_time();
+      return {{"time", time ? json(*time) : json()}};
+    }
     if (ask == "guards") {
       known(runners_, q).check_guards();
       return json::object();

@@ -5,20 +5,24 @@ namespace heddle::sonfin::cpu {
 
 constexpr int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
 
-/// Scratch of the training templates, in floats. Rules lie in tiles of `width`, dealt to the threads in turn.
+/// Scratch of the training templates, in floats. Rules lie in tiles of `width`, dealt to the banks in turn.
 struct TrainSizes {
-  int capacity;  ///< rules, a multiple of width * threads
+  int capacity;  ///< rules, a multiple of width * banks
   int outputs;
-  int threads;
+  int banks;
   int width;  ///< W
 
-  constexpr int own_tiles() const { return capacity / width / threads; }
+  constexpr int bank_tiles() const { return capacity / width / banks; }
   constexpr int padded_outputs() const { return round_up(outputs, width); }
-  /// What a thread tells the others about one sample: 4 words, then a sum per output; whole pairs of cache lines.
+  /// What a bank says about one sample: 4 words, then a sum per output; whole pairs of cache lines.
   constexpr int record() const { return round_up(4 + padded_outputs(), 32); }
-  constexpr int records() const { return 2 * threads * record(); }
-  /// What a thread keeps for itself.
-  constexpr int own() const { return round_up(own_tiles() * (3 * width + 3) + 2 * padded_outputs(), 32); }
+  constexpr int records() const { return 2 * banks * record(); }
+  /// What is remembered of a bank from one phase of a sample to the next.
+  constexpr int notes() const { return round_up(bank_tiles() * (3 * width + 3) + 1, 32); }
+  /// Output and error of a sample, as one thread found them.
+  constexpr int answer() const { return round_up(2 * padded_outputs(), 32); }
+  /// There are at most as many threads as banks.
+  constexpr int scratch() const { return banks * (notes() + answer()); }
 };
 
 /// Scratch of the prediction template, in floats.

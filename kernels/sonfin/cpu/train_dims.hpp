@@ -11,8 +11,7 @@ template <int W, int N>
 struct Dims {
   static constexpr int kTiles = 1;  ///< tiles that fire together
   using F = Float<W>;
-  const TrainArguments& a;
-  float largest_inverse;  ///< 1 / sigma_min
+  Antecedents a;
 
   /// Sum over inputs [from, to) of ((x - m) / sigma)^2, by lane.
   F fire_rule(const float* x, long long rule, long long from, long long to) const {
@@ -43,7 +42,7 @@ struct Dims {
     F sum{};
     for (long long j = 0; j < a.stride; j += W) {
       F centre = load<W>(m + j), inverse = load<W>(r + j);
-      move<W, How>(centre, inverse, load<W>(x.learned + j), broadcast<W>(step), largest_inverse);
+      move<W, How>(centre, inverse, load<W>(x.learned + j), broadcast<W>(step), a.largest_inverse);
       store<W>(m + j, centre);
       store<W>(r + j, inverse);
       if constexpr (Fires) {

@@ -109,7 +109,7 @@ class TrainMapping final : public Mapping {
     const Shape shape(configuration);
     const Layout where = layout(configuration, problem, device);
     const auto int32 = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-    const cpu::TrainSizes sizes{int32(where.capacity), int32(where.outputs), int32(shape.threads), int32(shape.width)};
+    const cpu::TrainSizes sizes{int32(where.capacity), int32(where.outputs), int32(where.banks), int32(shape.width)};
     constexpr std::int64_t kFloat = sizeof(float);
     Plan plan;
     plan.samples = samples;
@@ -125,13 +125,13 @@ class TrainMapping final : public Mapping {
                     {"order", kFloat * samples, Role::input},
                     {"inverse_widths", kFloat * where.antecedents(), Role::scratch},
                     {"records", kFloat * sizes.records(), Role::scratch},
-                    {"own", kFloat * sizes.own() * shape.threads, Role::scratch}};
+                    {"scratch", kFloat * sizes.scratch(), Role::scratch}};
     Launch launch{.kernel = 0, .grid = {.x = static_cast<unsigned>(shape.threads)}, .block = {}, .arguments = {}};
     for (int buffer = 0; buffer < int32(static_cast<std::int64_t>(plan.buffers.size())); ++buffer) {
       launch.arguments.emplace_back(BufferArgument{buffer, 0});
     }
     for (const std::int64_t size :
-         {samples, where.stride, where.target_stride, where.outputs, problem.at("rules"), shape.prune}) {
+         {samples, where.stride, where.target_stride, where.outputs, problem.at("rules"), shape.prune, where.banks}) {
       launch.arguments.emplace_back(int32(size));
     }
     plan.launches = {std::move(launch)};

@@ -12,8 +12,7 @@ template <int W, int N>
 struct Rules {
   static constexpr int kTiles = N;
   using F = Float<W>;
-  const TrainArguments& a;
-  float largest_inverse;  ///< 1 / sigma_min
+  Antecedents a;
 
   template <int Count, Move How, bool Fires>
   void sweep(const Samples& x, long long tile, const float* step, float floor, F* log_firing) const {
@@ -33,7 +32,7 @@ struct Rules {
           const long long here = first + c * apart + j * W;
           F centre = load<W>(a.centres + here), inverse = load<W>(a.inverse + here);
           if constexpr (Learns) {
-            move<W, How>(centre, inverse, broadcast<W>(x.learned[j]), steps[c], largest_inverse);
+            move<W, How>(centre, inverse, broadcast<W>(x.learned[j]), steps[c], a.largest_inverse);
             store<W>(a.centres + here, centre);
             store<W>(a.inverse + here, inverse);
           }

@@ -18,12 +18,13 @@ struct TrainArguments {
   const float *rows, *targets;
   const int* order;
   float* inverse;  ///< 1 / widths, laid out like them: what changes during a run
-  float *records, *own;
+  float *records, *scratch;
   int samples;
   long long stride, target_stride;
   int outputs;
   int rules;  ///< there is room for; more are never live
   int prune;  ///< give up rules at multiples of this many inputs; 0: never
+  int banks;
 
   explicit TrainArguments(void* const* a)
       : centres(static_cast<float*>(a[0])),
@@ -36,27 +37,27 @@ struct TrainArguments {
         order(static_cast<const int*>(a[7])),
         inverse(static_cast<float*>(a[8])),
         records(static_cast<float*>(a[9])),
-        own(static_cast<float*>(a[10])),
+        scratch(static_cast<float*>(a[10])),
         samples(*static_cast<const int*>(a[11])),
         stride(*static_cast<const int*>(a[12])),
         target_stride(*static_cast<const int*>(a[13])),
         outputs(*static_cast<const int*>(a[14])),
         rules(*static_cast<const int*>(a[15])),
-        prune(*static_cast<const int*>(a[16])) {}
-
-  /// Lets the parameters begin with the bank of `thread`.
-  void enter_bank(int thread, const TrainSizes& sizes) {
-    const long long first = static_cast<long long>(thread) * sizes.own_tiles() * sizes.width;
-    centres += first * stride;
-    widths += first * stride;
-    inverse += first * stride;
-    consequents += first * outputs;
-  }
+        prune(*static_cast<const int*>(a[16])),
+        banks(*static_cast<const int*>(a[17])) {}
 };
 
-/// What a thread publishes about its rules at one sample; behind it, the sum weighted by each output's consequents.
+/// The antecedents of one bank.
+struct Antecedents {
+  float *centres, *widths, *inverse;
+  long long stride;
+  int prune;
+  float largest_inverse;  ///< 1 / sigma_min
+};
+
+/// What a bank says about its rules at one sample; behind it, the sum weighted by each output's consequents.
 struct Record {
-  float largest;           ///< log firing; -infinity if the thread has no rule
+  float largest;           ///< log firing; -infinity if the bank has no rule
   int rule;                ///< whose that is, the lowest of equals
   float sum;               ///< of exp(log firing - largest)
   float squared_distance;  ///< |x - m|^2 of that rule, where a new rule may be wanted
@@ -64,26 +65,31 @@ struct Record {
   float* weighted() { return reinterpret_cast<float*>(this + 1); }
 };
 
-/// A thread's own scratch; tiles are counted as the thread has them.
-struct Own {
-  float* weight;   ///< [tile][W]: exp(log firing - largest of this thread)
+/// What is remembered of a bank; its tiles are counted as the bank has them.
+struct Notes {
+  float* weight;   ///< [tile][W]: exp(log firing - largest of this bank)
   float* firing;   ///< [tile][W]: log firing; -infinity: no such rule, or one that cannot matter
   float* step;     ///< [tile][W]: -2 tau_a g_k, 0 where negligible
-  float* output;   ///< y; padding 0
-  float* error;    ///< e; padding 0
   float* largest;  ///< [tile]: of firing
   int* moves;      ///< [tile]: a Move
-  int* active;     ///< tiles with a rule that matters at this sample
+  int* active;     ///< how many tiles have a rule that matters at this sample, and then which
 
-  Own(float* from, const TrainSizes& sizes)
+  Notes(float* from, const TrainSizes& sizes)
       : weight(from),
-        firing(weight + sizes.own_tiles() * sizes.width),
-        step(firing + sizes.own_tiles() * sizes.width),
-        output(step + sizes.own_tiles() * sizes.width),
-        error(output + sizes.padded_outputs()),
-        largest(error + sizes.padded_outputs()),
-        moves(reinterpret_cast<int*>(largest + sizes.own_tiles())),
-        active(moves + sizes.own_tiles()) {}
+        firing(weight + sizes.bank_tiles() * sizes.width),
+        step(firing + sizes.bank_tiles() * sizes.width),
+        largest(step + sizes.bank_tiles() * sizes.width),
+        moves(reinterpret_cast<int*>(largest + sizes.bank_tiles())),
+        active(moves + sizes.bank_tiles()) {}
+};
+
+/// What all records together say about a sample. Every thread finds the same.
+struct Answer {
+  float* output;      ///< y; padding 0
+  float* error;       ///< e; padding 0
+  float largest;      ///< log firing of all rules
+  float inverse_sum;  ///< 1 / sum of exp(log firing - largest)
+  int added;          ///< the rule that this sample added; -1: none
 };
 
 /// One sample to be learnt, and one to be fired after that. Null: none.
@@ -114,6 +120,9 @@ inline void move(Float<W>& centre, Float<W>& inverse, Float<W> x, Float<W> step,
   }
   inverse = smaller<W>(inverse, broadcast<W>(largest_inverse));
 }
+
+/// exp(value - top), 0 for a value that is absent, even if the top is absent too.
+inline float exp_below(float value, float top) { return value == -kInfinity ? 0.0f : exp_of_negative(value - top); }
 
 }  // namespace
 }  // namespace heddle::sonfin::cpu

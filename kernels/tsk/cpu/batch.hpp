@@ -4,9 +4,11 @@
 //   accumulate   Phi^T Phi and Phi^T Y of the rows learnt
 //   descend      outputs, errors and gradient with the solution; the step; the bookkeeping
 //
-// Threads take tiles of B rows in turn; inside a tile the row moves fastest, so that vector lanes run over rows and no
-// sum crosses lanes before the end of a tile. The columns of Phi and Y together are the columns of one matrix: the
-// lower triangle of its product with itself holds all that least squares need. Sums over rows are float64.
+// Tiles of B rows are dealt to as many parts as the configuration has threads, and each part sums on its own; the sums
+// of all parts are added in their order. So the result does not depend on how many threads do the parts. Inside a tile
+// the row moves fastest, so that vector lanes run over rows and no sum crosses lanes before the end of a tile. The
+// columns of Phi and Y together are the columns of one matrix: the lower triangle of its product with itself holds all
+// that least squares need. Sums over rows are float64.
 //
 //   parameter  meaning
 //   W          floats in a vector register
@@ -20,7 +22,7 @@
 //   antecedents  centres and 1 / width, 2 x K x D
 //   gram       [A][pitch] doubles, lower triangle; A = P + L
 //   own        of each thread: BatchSizes::own() bytes
-//   sums       of each thread: BatchSizes::sums() doubles
+//   sums       of each part: BatchSizes::sums() doubles
 //   kept       [tile][K][B]
 #pragma once
 
@@ -200,6 +202,7 @@ class Accumulator {
         sizes_{*static_cast<const int*>(a[12]), *static_cast<const int*>(a[13]), *static_cast<const int*>(a[14]),
                *static_cast<const int*>(a[15])},
         pitch_(*static_cast<const int*>(a[16])),
+        parts_(*static_cast<const int*>(a[17])),
         room_{static_cast<int>(sizes_.rules),
               static_cast<int>(sizes_.dim),
               static_cast<int>(sizes_.outputs),
@@ -219,11 +222,24 @@ class Accumulator {
     }
     meet(context_, 1);
 
-    double* own = sums_ + context_.thread * room_.sums();
+    for (int part = context_.thread; part < parts_; part += context_.threads) accumulate(part);
+    meet(context_, 2);
+    gather();
+  }
+
+ private:
+  static constexpr int kDoubles = W * sizeof(Real) / sizeof(double);  // in one register
+  using Doubles = Vector<double, kDoubles>;
+  [[nodiscard]] long long sides() const { return (sizes_.columns() + Side - 1) / Side; }
+  [[nodiscard]] long long pairs() const { return sides() * (sides() + 1) / 2; }
+
+  /// Products of the columns of all rows of a part.
+  void accumulate(int part) {
+    double* own = sums_ + part * room_.sums();
     for (long long i = 0; i < pairs() * Side * Side; ++i) own[i] = 0.0;
     const Activator<Real, W, B> activator(rows_, antecedents_, x_, sizes_);
     const long long all = static_cast<long long>(control_.rows) + (Kept != 0 ? control_.held_back : 0);
-    for (long long tile = context_.thread; tile * B < all; tile += context_.threads) {
+    for (long long tile = part; tile * B < all; tile += parts_) {
       const long long first = tile * B;
       activator.fetch(first, static_cast<int>(all - first < B ? all - first : B));
       Real* phi = Kept != 0 ? kept_ + tile * sizes_.rules * B : phi_;
@@ -235,15 +251,7 @@ class Accumulator {
         for (long long j = 0; j <= i; ++j, ++pair) multiply(i * Side, j * Side, own + pair * Side * Side);
       }
     }
-    meet(context_, 2);
-    gather();
   }
-
- private:
-  static constexpr int kDoubles = W * sizeof(Real) / sizeof(double);  // in one register
-  using Doubles = Vector<double, kDoubles>;
-  [[nodiscard]] long long sides() const { return (sizes_.columns() + Side - 1) / Side; }
-  [[nodiscard]] long long pairs() const { return sides() * (sides() + 1) / 2; }
 
   /// columns[c][b]: Phi, then Y, then zeros up to whole sides; rows that are not learnt are 0.
   void fill_columns(long long first, int learnt, const Real* phi) {
@@ -286,7 +294,7 @@ class Accumulator {
     }
   }
 
-  /// The sums of all threads, in the order of the threads.
+  /// The sums of all parts, in their order.
   void gather() const {
     for (long long i = 0, pair = 0; i < sides(); ++i) {
       for (long long j = 0; j <= i; ++j, ++pair) {
@@ -296,8 +304,8 @@ class Accumulator {
             const long long row = i * Side + r, column = j * Side + s;
             if (row >= sizes_.columns() || column > row) continue;
             double sum = 0.0;
-            for (int thread = 0; thread < context_.threads; ++thread) {
-              sum += sums_[thread * room_.sums() + pair * Side * Side + r * Side + s];
+            for (int part = 0; part < parts_; ++part) {
+              sum += sums_[part * room_.sums() + pair * Side * Side + r * Side + s];
             }
             gram_[row * pitch_ + column] = sum;
           }
@@ -316,6 +324,7 @@ class Accumulator {
   Real* kept_;
   const Sizes sizes_;
   const long long pitch_;
+  const int parts_;
   const BatchSizes room_;
   Real *x_, *phi_;
   double* columns_;
@@ -347,6 +356,7 @@ class Descent {
         sizes_{*static_cast<const int*>(a[18]), *static_cast<const int*>(a[19]), *static_cast<const int*>(a[20]),
                *static_cast<const int*>(a[21])},
         slots_(*static_cast<const int*>(a[22])),
+        parts_(*static_cast<const int*>(a[23])),
         room_{static_cast<int>(sizes_.rules),
               static_cast<int>(sizes_.dim),
               static_cast<int>(sizes_.outputs),
@@ -355,8 +365,7 @@ class Descent {
               sizeof(Real)},
         x_(reinterpret_cast<Real*>(static_cast<char*>(a[14]) + context.thread * room_.own())),
         phi_(x_ + room_.inputs()),
-        outputs_(phi_ + room_.activations()),
-        own_(sums_ + context.thread * room_.sums()) {}
+        outputs_(phi_ + room_.activations()) {}
 
   void run() {
     if (progress_.halted != kGoesOn || progress_.iteration >= control_.end) return;
@@ -366,24 +375,9 @@ class Descent {
     }
     meet(context_, 1);
 
-    for (long long i = 0; i < 2 * tasks() + 3; ++i) own_[i] = 0.0;
-    const Activator<Real, W, B> activator(rows_, antecedents_, x_, sizes_);
-    const long long all = static_cast<long long>(control_.rows) + control_.held_back;
-    for (long long tile = context_.thread; tile * B < all; tile += context_.threads) {
-      const long long first = tile * B;
-      const int count = static_cast<int>(all - first < B ? all - first : B);
-      activator.fetch(first, count);
-      if (Kept == 0) activator.activate(phi_);
-      const Real* phi = Kept != 0 ? kept_ + tile * sizes_.rules * B : phi_;
-      const long long learnt = control_.rows - first;
-      compare(first, static_cast<int>(learnt < 0 ? 0 : learnt < count ? learnt : count), count, phi);
-      if (learnt > 0) {
-        for (long long k = 0; k < sizes_.rules; ++k) differentiate(k, phi + k * B);
-      }
-    }
+    for (int part = context_.thread; part < parts_; part += context_.threads) differentiate_rows(part);
     meet(context_, 2);
-    const double squares = gather();
-    own_[2 * tasks() + 2] = squares;
+    for (int part = context_.thread; part < parts_; part += context_.threads) gather(part);
     meet(context_, 3);
     step();
   }
@@ -392,6 +386,27 @@ class Descent {
   using V = Vector<Real, W>;
   [[nodiscard]] long long tasks() const { return sizes_.rules * sizes_.dim; }
   [[nodiscard]] Real* errors_of(long long l) const { return outputs_ + (sizes_.outputs + l) * B; }
+  [[nodiscard]] double* sums_of(int part) const { return sums_ + part * room_.sums(); }
+
+  /// Errors and gradient of all rows of a part.
+  void differentiate_rows(int part) {
+    double* own = sums_of(part);
+    for (long long i = 0; i < 2 * tasks() + 3; ++i) own[i] = 0.0;
+    const Activator<Real, W, B> activator(rows_, antecedents_, x_, sizes_);
+    const long long all = static_cast<long long>(control_.rows) + control_.held_back;
+    for (long long tile = part; tile * B < all; tile += parts_) {
+      const long long first = tile * B;
+      const int count = static_cast<int>(all - first < B ? all - first : B);
+      activator.fetch(first, count);
+      if (Kept == 0) activator.activate(phi_);
+      const Real* phi = Kept != 0 ? kept_ + tile * sizes_.rules * B : phi_;
+      const long long learnt = control_.rows - first;
+      compare(first, static_cast<int>(learnt < 0 ? 0 : learnt < count ? learnt : count), count, phi, own);
+      if (learnt > 0) {
+        for (long long k = 0; k < sizes_.rules; ++k) differentiate(k, phi + k * B, own);
+      }
+    }
+  }
 
   /// theta_k (1, x) of one output for the rows b, b + 1, ...
   [[nodiscard]] V consequent(long long k, long long l, int b) const {
@@ -411,7 +426,7 @@ class Descent {
   }
 
   /// Outputs and errors of a tile; errors of rows that are not learnt count elsewhere and then become 0.
-  void compare(long long first, int learnt, int count, const Real* phi) {
+  void compare(long long first, int learnt, int count, const Real* phi, double* own) {
     for (long long l = 0; l < sizes_.outputs; ++l) {
       Real* y = outputs_ + l * B;
       Real* e = errors_of(l);
@@ -423,8 +438,8 @@ class Descent {
       for (int b = 0; b < B; ++b) {
         e[b] = b < count ? y[b] - static_cast<Real>(targets_[(first + b) * sizes_.outputs + l]) : Real(0);
       }
-      own_[2 * tasks()] += squares(e, 0, learnt);
-      own_[2 * tasks() + 1] += squares(e, learnt, count);
+      own[2 * tasks()] += squares(e, 0, learnt);
+      own[2 * tasks() + 1] += squares(e, learnt, count);
       for (int b = learnt; b < count; ++b) e[b] = 0;
     }
   }
@@ -436,7 +451,7 @@ class Descent {
   }
 
   /// Half the gradient of a tile's summed squared error by the centres and widths of rule k, times those widths.
-  void differentiate(long long k, const Real* phi) {
+  void differentiate(long long k, const Real* phi, double* own) {
     Real g[B];
     for (int b = 0; b < B; b += W) {
       V sum{};
@@ -456,29 +471,29 @@ class Descent {
         first += part;
         second += part * u;
       }
-      own_[k * sizes_.dim + j] += sum_of_all<Real, W>(first);
-      own_[tasks() + k * sizes_.dim + j] += sum_of_all<Real, W>(second);
+      own[k * sizes_.dim + j] += sum_of_all<Real, W>(first);
+      own[tasks() + k * sizes_.dim + j] += sum_of_all<Real, W>(second);
     }
   }
 
-  /// The gradient over the sums of thread 0, by the thread that owns an entry. Returns the sum of their squares.
-  double gather() const {
+  /// Every `parts`-th entry of the gradient, in the place of the first part's sums, and the sum of their squares.
+  void gather(int own_part) const {
     double squares = 0.0;
     const double scale = 2.0 / static_cast<double>(control_.rows);
-    for (long long i = context_.thread; i < 2 * tasks(); i += context_.threads) {
+    for (long long i = own_part; i < 2 * tasks(); i += parts_) {
       double sum = 0.0;
-      for (int thread = 0; thread < context_.threads; ++thread) sum += sums_[thread * room_.sums() + i];
+      for (int part = 0; part < parts_; ++part) sum += sums_of(part)[i];
       sum *= scale * static_cast<double>(antecedents_[i < tasks() ? tasks() + i : i]);
       sums_[i] = sum;
       squares += sum * sum;
     }
-    return squares;
+    sums_of(own_part)[2 * tasks() + 2] = squares;
   }
 
   void step() const {
     double error = 0.0, held_back = 0.0, squares = 0.0;
-    for (int thread = 0; thread < context_.threads; ++thread) {
-      const double* own = sums_ + thread * room_.sums() + 2 * tasks();
+    for (int part = 0; part < parts_; ++part) {
+      const double* own = sums_of(part) + 2 * tasks();
       error += own[0];
       held_back += own[1];
       squares += own[2];
@@ -531,9 +546,9 @@ class Descent {
   const Real* kept_;
   const Sizes sizes_;
   const int slots_;
+  const int parts_;
   const BatchSizes room_;
   Real *x_, *phi_, *outputs_;
-  double* own_;
 };
 
 template <int W, int B, int Side, int Kept, class Real>

@@ -23,7 +23,7 @@ struct BatchSizes {
     const long long doubles = 8 * columns() * rows, reals = 2LL * real * outputs * rows;
     return real * (inputs() + activations()) + round_up(doubles > reals ? doubles : reals, 64);
   }
-  /// Doubles of a thread: the lower triangle of the product of the columns in squares, or a gradient and 3 sums.
+  /// Doubles of a part: the lower triangle of the product of the columns in squares, or a gradient and 3 sums.
   [[nodiscard]] constexpr long long sums() const {
     const long long product = (columns() + kLargestSide) * (columns() + kLargestSide) / 2 + kLargestSide * columns();
     const long long gradient = 2LL * rules * dim + 3;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "heddle/kernels/common/cpu_builtin.hpp"
@@ -55,10 +57,11 @@ ProgramResult failed(std::string log) {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice()
+  explicit CpuDevice(std::shared_ptr<ThreadTeam> team)
       : identity_(processor_identity()),
         provenance_(host_provenance()),
-        cache_(std::make_shared<CompileCache>(CompileCache::default_folder("cpu"))) {
+        cache_(std::make_shared<CompileCache>(CompileCache::default_folder("cpu"))),
+        team_(std::move(team)) {
     if (const auto program = SystemCompiler::find()) compiler_ = std::make_shared<SystemCompiler>(*program, dialect());
   }
 
@@ -102,7 +105,19 @@ class CpuDevice final : public Device {
   std::shared_ptr<Memory> allocate(std::int64_t bytes) override { return std::make_shared<CpuMemory>(bytes); }
 
   std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary, Bindings bindings) override {
-    return std::make_unique<CpuExecution>(team_, libraries_, identity_.architecture, std::move(plan), binary, bindings);
+    return std::make_unique<CpuExecution>(*team_, libraries_, identity_.architecture, std::move(plan), binary,
+                                          bindings);
+  }
+
+  std::string contention() override {
+    if (!team_->size().reduced() || std::exchange(told_, true)) return {};
+    return "cpu: other programs use the cores: fewer threads run while that is so, with the same results";
+  }
+
+  std::shared_ptr<void> occupy() override {
+    return std::make_shared<std::jthread>([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) continue;
+    });
   }
 
  private:
@@ -110,13 +125,16 @@ class CpuDevice final : public Device {
   mutable Provenance provenance_;
   std::shared_ptr<CompileCache> cache_;
   std::shared_ptr<SystemCompiler> compiler_;  // empty: there is none
-  ThreadTeam team_;
+  std::shared_ptr<ThreadTeam> team_;
+  bool told_ = false;  // that there are fewer threads
   CpuLibraries libraries_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> open_cpu_device() { return std::make_unique<CpuDevice>(); }
+std::unique_ptr<Device> open_cpu_device(std::shared_ptr<ThreadTeam> team) {
+  return std::make_unique<CpuDevice>(team ? std::move(team) : std::make_shared<ThreadTeam>());
+}
 
 DeviceListing cpu_listing() {
   return {"cpu", processor_identity(), SystemCompiler::find() ? std::string() : no_compiler()};

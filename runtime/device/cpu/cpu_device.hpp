@@ -3,13 +3,15 @@
 
 #include <memory>
 
+#include "heddle/runtime/device/cpu/thread_team.hpp"
 #include "heddle/runtime/device/device.hpp"
 
 namespace heddle {
 
 /// Compiled code is kept in CompileCache::default_folder("cpu"). Without a compiler only what is built in runs: the
-/// default configuration of every family. Throws Error(device) if the cache belongs to somebody else.
-[[nodiscard]] std::unique_ptr<Device> open_cpu_device();
+/// default configuration of every family. `team`: the threads that run its kernels; new ones if empty. Throws
+/// Error(device) if the cache belongs to somebody else.
+[[nodiscard]] std::unique_ptr<Device> open_cpu_device(std::shared_ptr<ThreadTeam> team = {});
 [[nodiscard]] DeviceListing cpu_listing();
 
 }  // namespace heddle

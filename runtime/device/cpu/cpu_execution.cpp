@@ -141,7 +141,7 @@ CpuExecution::CpuExecution(ThreadTeam& team, CpuLibraries& libraries, const std:
     } else {
       call.routine = cpu_routine(launch.routine);
     }
-    call.threads = static_cast<int>(launch.grid.x);
+    call.parts = static_cast<int>(launch.grid.x);
     call.values = launch.arguments;
     for (Argument& value : call.values) {
       if (const auto* buffer = std::get_if<BufferArgument>(&value)) {
@@ -159,19 +159,19 @@ Memory& CpuExecution::memory(std::string_view buffer) {
   return *memory_[static_cast<std::size_t>(plan_.buffer(buffer))];
 }
 
-void CpuExecution::launch() {
+void CpuExecution::run(void (ThreadTeam::*how)(cpu::Kernel, void* const*, int)) {
   for (Call& call : calls_) {
     if (call.routine != nullptr) {
       call.routine(call.arguments.data());
     } else {
-      team_.run(call.kernel, call.arguments.data(), call.threads);
+      (team_.*how)(call.kernel, call.arguments.data(), call.parts);
     }
   }
 }
 
 double CpuExecution::time() {
   const auto start = std::chrono::steady_clock::now();
-  launch();
+  run(&ThreadTeam::run);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

@@ -77,7 +77,7 @@ class CpuExecution final : public Execution {
 
   [[nodiscard]] const Plan& plan() const override { return plan_; }
   [[nodiscard]] Memory& memory(std::string_view buffer) override;
-  void launch() override;
+  void launch() override { run(&ThreadTeam::run_adapted); }
   void synchronize() override {}  // launch() returns when all is done
   [[nodiscard]] double time() override;
   void save() override;
@@ -88,10 +88,12 @@ class CpuExecution final : public Execution {
   struct Call {
     cpu::Kernel kernel = nullptr;
     CpuRoutine routine = nullptr;  ///< instead of a kernel
-    int threads = 1;
+    int parts = 1;
     std::vector<Argument> values;  ///< numbers that `arguments` points to
     std::vector<void*> arguments;
   };
+
+  void run(void (ThreadTeam::*how)(cpu::Kernel, void* const*, int));
 
   ThreadTeam& team_;
   Plan plan_;

@@ -1,12 +1,29 @@
 #include "heddle/runtime/device/cpu/thread_team.hpp"
 
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <ctime>
 
 namespace heddle {
 namespace {
 
-/// About 50 us: runs follow each other more closely than that.
-constexpr int kSpins = 2000;
+// Seconds. A thread that sleeps leaves its core to others at once, but waking it takes 20 to 50 us. Spinning as long
+// before costs at most twice as much as the better of the two. A worker spins longer for the next launch: a program
+// that trains has it ready by then.
+constexpr double kSpinForTeammate = 50e-6, kSpinForLaunch = 100e-6;
+// Between two moves of a thread to another core. Where another program has that core, moving is no use.
+constexpr double kBetweenMoves = 5e-3;
+
+constexpr unsigned kDone = 0x7fffffff;  // the round of a thread that has ended: no kernel meets so often
+constexpr unsigned kStop = 0xffffffff;  // instead of a launch
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -16,35 +33,103 @@ void pause_briefly() {
 #endif
 }
 
-void yield() { ::sched_yield(); }
+unsigned round_of(const cpu::Arrival& at) { return __atomic_load_n(&at.round, __ATOMIC_ACQUIRE); }
+bool reached(unsigned now, unsigned round) { return static_cast<int>(now - round) >= 0; }
 
-/// Waits until `value` is no longer `old`.
-template <class T>
-T changed(const std::atomic<T>& value, T old) {
-  for (int i = 0; i < kSpins; ++i) {
-    const T now = value.load(std::memory_order_acquire);
-    if (now != old) return now;
-    pause_briefly();
+/// Sleeps while `at.round` is `seen`; may return earlier.
+void sleep(cpu::Arrival& at, unsigned seen) {
+  __atomic_fetch_add(&at.sleepers, 1, __ATOMIC_SEQ_CST);
+  ::syscall(SYS_futex, &at.round, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+  __atomic_fetch_sub(&at.sleepers, 1, __ATOMIC_SEQ_CST);
+}
+
+/// LaunchContext::wake.
+void wake(cpu::Arrival& at) {
+  const double start = now();
+  __atomic_store(&at.woke, &start, __ATOMIC_RELAXED);
+  ::syscall(SYS_futex, &at.round, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  at.lost += now() - start;
+}
+
+/// See meet() for the order of the two.
+void reach(cpu::Arrival& at, unsigned round) {
+  __atomic_store_n(&at.round, round, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&at.sleepers, __ATOMIC_SEQ_CST) != 0) wake(at);
+}
+
+/// Spins until `at.round` is no longer `seen`, or as long as a teammate may need.
+bool changes_soon(const cpu::Arrival& at, unsigned seen, double seconds) {
+  const double start = now();
+  do {
+    for (int i = 0; i < 8; ++i) {  // reading the clock is not free
+      if (round_of(at) != seen) return true;
+      pause_briefly();
+    }
+  } while (now() - start < seconds);
+  return false;
+}
+
+int core_of(const cpu::Arrival& at) { return __atomic_load_n(&at.core, __ATOMIC_RELAXED); }
+void see_core(cpu::Arrival& own) { __atomic_store_n(&own.core, ::sched_getcpu(), __ATOMIC_RELAXED); }
+
+/// Leaves a core that a teammate is on for one that none is on, and returns whether there is one where this thread may
+/// run. The system would get to that too, after many milliseconds.
+bool leave_core(const cpu::LaunchContext& context) {
+  cpu::Arrival& own = context.arrivals[context.thread];
+  cpu_set_t allowed, free;
+  if (now() - own.moved < kBetweenMoves || ::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
+  free = allowed;
+  CPU_CLR(::sched_getcpu(), &free);
+  for (int other = 0; other < context.threads; ++other) {
+    if (other != context.thread) CPU_CLR(core_of(context.arrivals[other]), &free);
   }
-  value.wait(old, std::memory_order_acquire);
-  return value.load(std::memory_order_acquire);
+  if (CPU_COUNT(&free) == 0) return false;
+  own.moved = now();
+  ::sched_setaffinity(0, sizeof free, &free);
+  ::sched_setaffinity(0, sizeof allowed, &allowed);  // or it would have to stay there whatever comes
+  see_core(own);
+  return true;
+}
+
+/// LaunchContext::wait.
+void wait(const cpu::LaunchContext& context, int other, unsigned round) {
+  cpu::Arrival& own = context.arrivals[context.thread];
+  cpu::Arrival& theirs = context.arrivals[other];
+  for (unsigned seen = round_of(theirs); !reached(seen, round); seen = round_of(theirs)) {
+    see_core(own);
+    const bool same_core = core_of(own) == core_of(theirs);  // what it waits for cannot happen while it spins
+    if (!same_core && changes_soon(theirs, seen, kSpinForTeammate)) continue;
+    if (same_core && other < context.thread && leave_core(context)) continue;  // one of the two, not both
+    const double start = now();
+    sleep(theirs, seen);
+    const double end = now();
+    double woke;
+    __atomic_load(&theirs.woke, &woke, __ATOMIC_RELAXED);
+    own.slept += end - start;
+    if (woke > start) own.lost += end - woke;  // until there was a core for it
+    see_core(own);
+  }
+}
+
+/// Seconds that this thread has run so far.
+double own_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 }  // namespace
 
 struct ThreadTeam::Worker {
+  cpu::Arrival launch{};  ///< its round: how many launches there were, or kStop
   int thread = 0;
-  alignas(64) std::atomic<int> launch{0};  ///< how many there were; -1: go
   std::thread handle;
 };
 
 ThreadTeam::ThreadTeam() = default;
 
 ThreadTeam::~ThreadTeam() {
-  for (const auto& worker : workers_) {
-    worker->launch.store(-1, std::memory_order_release);
-    worker->launch.notify_one();
-  }
+  for (const auto& worker : workers_) reach(worker->launch, kStop);
   for (const auto& worker : workers_) worker->handle.join();
 }
 
@@ -61,34 +146,64 @@ void ThreadTeam::grow(int threads) {
   }
 }
 
-void ThreadTeam::part(int thread) const {
-  kernel_({.thread = thread, .threads = threads_, .arrivals = arrivals_.get(), .yield = yield}, arguments_);
+cpu::LaunchContext ThreadTeam::context(int thread) const {
+  return {.thread = thread, .threads = threads_, .arrivals = arrivals_.get(), .wait = wait, .wake = wake};
+}
+
+void ThreadTeam::take_part(int thread) {
+  const cpu::LaunchContext own = context(thread);
+  cpu::Arrival& arrival = own.arrivals[thread];
+  see_core(arrival);
+  const double ran = own_time();
+  kernel_(own, arguments_);
+  arrival.lost += std::max(0.0, (now() - started_) - (own_time() - ran) - arrival.slept);
+  reach(arrival, kDone);
 }
 
 void ThreadTeam::work(Worker& worker) {
-  for (int launch = 0;;) {
-    launch = changed(worker.launch, launch);
-    if (launch < 0) return;
-    part(worker.thread);
-    if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
+  for (unsigned last = 0;;) {
+    while (!changes_soon(worker.launch, last, kSpinForLaunch) && round_of(worker.launch) == last) {
+      sleep(worker.launch, last);
+    }
+    last = round_of(worker.launch);
+    if (last == kStop) return;
+    take_part(worker.thread);
   }
 }
 
-void ThreadTeam::run(cpu::Kernel kernel, void* const* arguments, int threads) {
+double ThreadTeam::launch(cpu::Kernel kernel, void* const* arguments, int threads) {
+  if (threads == 1) {
+    cpu::Arrival alone{};
+    kernel({.thread = 0, .threads = 1, .arrivals = &alone, .wait = wait, .wake = wake}, arguments);
+    return 0.0;
+  }
   grow(threads);
   kernel_ = kernel;
   arguments_ = arguments;
   threads_ = threads;
-  for (int i = 0; i < threads; ++i) arrivals_[static_cast<std::size_t>(i)].round = 0;
-  busy_.store(threads - 1, std::memory_order_relaxed);
-  for (int i = 0; i < threads - 1; ++i) {
-    std::atomic<int>& launch = workers_[static_cast<std::size_t>(i)]->launch;
-    const int last = launch.load(std::memory_order_relaxed);
-    launch.store(last == 0x7fffffff ? 1 : last + 1, std::memory_order_release);
-    launch.notify_one();
+  started_ = now();
+  for (int i = 0; i < threads; ++i) {
+    cpu::Arrival& arrival = arrivals_[static_cast<std::size_t>(i)];
+    arrival.round = 0;
+    arrival.core = -1;
+    arrival.slept = arrival.lost = 0.0;
   }
-  part(0);
-  for (int left = busy_.load(std::memory_order_acquire); left != 0;) left = changed(busy_, left);
+  for (int i = 0; i < threads - 1; ++i) {
+    cpu::Arrival& launch = workers_[static_cast<std::size_t>(i)]->launch;
+    const unsigned next = launch.round + 1;
+    reach(launch, next < kDone ? next : 1);
+  }
+  take_part(0);
+  for (int other = 1; other < threads; ++other) wait(context(0), other, kDone);
+  double lost = 0.0;
+  for (int i = 0; i < threads; ++i) lost += arrivals_[static_cast<std::size_t>(i)].lost;
+  return lost;
+}
+
+void ThreadTeam::run_adapted(cpu::Kernel kernel, void* const* arguments, int parts) {
+  const double start = now();
+  const double lost = launch(kernel, arguments, size_.of(parts));
+  size_.count(now() - start, lost);
 }
 
 }  // namespace heddle

@@ -1,12 +1,12 @@
 // Threads that wait for work together.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "heddle/kernels/common/cpu_launch.hpp"
+#include "heddle/runtime/device/cpu/team_size.hpp"
 
 namespace heddle {
 
@@ -19,24 +19,31 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  /// Returns when every thread is done.
-  void run(cpu::Kernel kernel, void* const* arguments, int threads);
+  /// Runs a launch on so many threads; returns when all are done.
+  void run(cpu::Kernel kernel, void* const* arguments, int threads) { launch(kernel, arguments, threads); }
+  /// Runs the `parts` of a launch on as many threads, or on fewer while other programs take their cores.
+  void run_adapted(cpu::Kernel kernel, void* const* arguments, int parts);
+  [[nodiscard]] TeamSize& size() noexcept { return size_; }
 
  private:
   struct Worker;
+  /// Returns the seconds that its threads together lost, as TeamSize::count() takes them.
+  double launch(cpu::Kernel kernel, void* const* arguments, int threads);
   void grow(int threads);
   void work(Worker& worker);
-  void part(int thread) const;
+  void take_part(int thread);
+  [[nodiscard]] cpu::LaunchContext context(int thread) const;
 
   // The launch under way, written before `Worker::launch` tells of it.
   cpu::Kernel kernel_ = nullptr;
   void* const* arguments_ = nullptr;
   int threads_ = 0;
+  double started_ = 0.0;  ///< seconds, as thread_team.cpp counts them
   std::unique_ptr<cpu::Arrival[]> arrivals_;
   int room_ = 0;  ///< arrivals
 
   std::vector<std::unique_ptr<Worker>> workers_;  ///< worker i is thread i + 1
-  std::atomic<int> busy_{0};
+  TeamSize size_;
 };
 
 }  // namespace heddle

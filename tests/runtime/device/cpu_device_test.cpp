@@ -16,6 +16,7 @@
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/kernels/sonfin/workload.hpp"
 #include "heddle/runtime/device/cpu/processor.hpp"
+#include "runtime/device/many_cores.hpp"
 #include "runtime/device/temporary_folder.hpp"
 #include "skip.hpp"
 
@@ -41,8 +42,7 @@ class Variable {
 const TemplateSource& small_source() {
   static const TemplateSource source(std::vector<SourceFile>{{"test/fill.hpp", R"(
 namespace heddle::cpu {
-struct Arrival;
-struct LaunchContext { int thread; int threads; Arrival* arrivals; void (*yield)(); };
+struct LaunchContext { int thread; int threads; };
 }
 namespace test {
 template <int Value>
@@ -219,6 +219,39 @@ TEST_CASE("more threads than cores compute the same as the reference") {
         const Accuracy accuracy = trial.check(parameters(*execution));
         CHECK_MESSAGE(accuracy.accepted, accuracy.message);
       }
+    }
+  }
+}
+
+TEST_CASE("a launch computes the same bits with fewer threads") {
+  test::ManyCores device(7);
+  std::mt19937 random(6);
+  for (const KernelFamily* family : families()) {
+    if (!family->supports("cpu")) continue;
+    const SearchSpace space = family->space(device.identity());
+    const Problem problem = family->awkward_problem().with("rules", 130);
+    const Configuration standard = family->default_configuration(device.identity(), problem);
+    for (const Configuration& configuration : space.enumerate(problem)) {
+      if (!same_but_for_threads(configuration, standard)) continue;  // built in: needs no compiler
+      INFO(problem.text() << ": " << configuration.text());
+      const Trial trial = family->trial(configuration, problem, device.identity(), 40, Purpose::verification, random());
+      const auto execution = prepared(device, *family, trial.plan);
+      const auto outcome = [&] {
+        fill_buffers(*execution, trial);
+        execution->launch();
+        execution->launch();  // goes on where the first run ended
+        CHECK_FALSE(execution->overrun().has_value());
+        return parameters(*execution);
+      };
+      const int parts = static_cast<int>(configuration.number("threads"));
+      const HostImage first = outcome();
+      for (int threads = device.threads(parts); threads > 1; threads = device.threads(parts)) {
+        device.pretend(true);
+        CHECK(device.threads(parts) == (threads + 1) / 2);
+        CHECK(outcome() == first);
+      }
+      while (device.threads(7) < 7) device.pretend(false);  // as before, for the next one
+      CHECK(outcome() == first);
     }
   }
 }

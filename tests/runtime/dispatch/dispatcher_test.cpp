@@ -60,6 +60,32 @@ TEST_CASE("without profiles the family's default is the answer") {
   CHECK(d.candidates(kProblem).size() == 1);
 }
 
+TEST_CASE("only profiles of this device and about this size promise a time") {
+  const auto all = configurations(kProblem);
+  // A configuration of which the family has no model: what is promised is what was measured.
+  const auto plain =
+      std::ranges::find_if(all, [](const Configuration& c) { return !sonfin::train_family().estimate(c, kHere); });
+  REQUIRE(plain != all.end());
+  const auto promised = [&](const Problem& measured_at, const DeviceIdentity& device, const char* hash) {
+    return dispatcher({profile(measured_at, *plain, device, hash)}).candidates(kProblem).front().promised;
+  };
+  CHECK(promised(kProblem, kHere, "now") == std::optional(2.5));
+  const auto near = promised(sonfin::problem(600, 617, 26), kHere, "now");
+  REQUIRE(near);
+  CHECK(*near == doctest::Approx(2.5 * 640 / 600));
+  CHECK_FALSE(promised(sonfin::problem(320, 617, 26), kHere, "now"));
+  CHECK_FALSE(promised(kProblem, kHere, "before"));
+  CHECK_FALSE(promised(kProblem, other("Card B", "9.0", 114), "now"));
+  CHECK_FALSE(dispatcher({}).choose(kProblem).promised);
+  // With a model: what it makes expect.
+  const auto modelled = std::ranges::find_if(
+      all, [](const Configuration& c) { return static_cast<bool>(sonfin::train_family().estimate(c, kHere)); });
+  REQUIRE(modelled != all.end());
+  const Candidate far = dispatcher({profile(sonfin::problem(320, 617, 26), *modelled)}).choose(kProblem);
+  REQUIRE(far.promised);
+  CHECK(far.promised == far.expected);
+}
+
 TEST_CASE("tiers come in their order, whatever the order of the profiles") {
   const auto all = configurations(kProblem);
   REQUIRE(all.size() > 8);

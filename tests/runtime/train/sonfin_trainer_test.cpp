@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
 #include "heddle/runtime/train/sonfin_learner.hpp"
+#include "runtime/device/many_cores.hpp"
 #include "runtime/train/synthetic.hpp"
 
 namespace heddle {
@@ -114,6 +117,84 @@ TEST_CASE("a run is repeatable bit for bit, and another seed gives another netwo
   const sonfin::Network first = with_seed("4");
   check_same(first, with_seed("4"));
   CHECK(first.centres != with_seed("5").centres);
+}
+
+Profile profile(const Device& device, const Problem& problem, const std::string& configuration, double time) {
+  Profile result;
+  result.key = {.device = device.identity(), .family = "sonfin-train", .problem = problem};
+  result.source_hash = sonfin::train_family().source("cpu").hash();
+  result.configuration = configuration;
+  result.time = time;
+  result.samples = 64;
+  return result;
+}
+
+/// The untuned default with so many threads, which is built in.
+std::string with_threads(const Device& device, const Problem& problem, int threads) {
+  std::string text = sonfin::train_family().default_configuration(device.identity(), problem).text();
+  return text.replace(text.find("threads=1"), 9, "threads=" + std::to_string(threads));
+}
+
+TEST_CASE("a team that becomes smaller and larger between epochs changes no bit") {
+  const Dataset data = test::clusters(700, 6, 4, 31);
+  const TrainingJob what = job(data, {{"epochs", "12"}, {"max-rules", "150"}, {"threshold", "0.9"}});
+  const Problem largest = sonfin::problem(150, 6, 4);
+  const auto train = [&](test::ManyCores& device, const TrainingObserver& observer) {
+    return sonfin_trainer().train(device, {profile(device, largest, with_threads(device, largest, 5), 1e6)}, what,
+                                  observer);
+  };
+  test::ManyCores quiet(5);
+  const TrainingResult expected = train(quiet, {.epoch = [&](const EpochReport&) { quiet.pretend(false); }});
+  CHECK(expected.epochs.back().mappings.back().configuration.find("threads=5") != std::string::npos);
+  for (const unsigned seed : {1U, 2U, 3U}) {
+    std::mt19937 random(seed);
+    test::ManyCores busy(5);
+    std::set<int> sizes;
+    std::vector<std::string> lines;
+    const TrainingResult result = train(busy, {.epoch =
+                                                   [&](const EpochReport&) {
+                                                     sizes.insert(busy.threads(5));
+                                                     busy.pretend(random() % 3 == 0);
+                                                   },
+                                               .notice = [&](const std::string& line) { lines.push_back(line); }});
+    CHECK(sizes.size() > 1);
+    check_same(result.model.network, expected.model.network);
+    CHECK(std::ranges::count_if(
+              lines, [](const std::string& line) { return line.find("fewer threads") != std::string::npos; }) == 1);
+  }
+}
+
+TEST_CASE("an epoch that takes much longer than the profile promises is said once, with a cause") {
+  const Dataset data = test::clusters(30000, 40, 4, 41);  // milliseconds on any machine
+  const Problem largest = sonfin::problem(60, 40, 4);
+  const std::string configuration = with_threads(cpu(), largest, 1);
+  const auto lines = [&](double promised, const std::string& compiler) {
+    Profile made = profile(cpu(), largest, configuration, promised);
+    made.provenance.compiler = compiler;
+    std::vector<std::string> said;
+    std::vector<EpochReport> reports;
+    const TrainingResult result =
+        sonfin_trainer().train(cpu(), {made}, job(data, {{"epochs", "4"}, {"max-rules", "60"}}),
+                               {.notice = [&](const std::string& line) { said.push_back(line); }});
+    for (const EpochReport& report : result.epochs) {
+      REQUIRE(report.mappings.back().promised.has_value());
+      CHECK(*report.mappings.back().promised == doctest::Approx(promised));
+      CHECK(report.mappings.back().microseconds_per_sample > 0.0);
+      CHECK(report.mappings.back().microseconds_per_sample <= 1.0001 * report.microseconds_per_sample *
+                                                                  static_cast<double>(report.samples) /
+                                                                  static_cast<double>(report.mappings.back().samples));
+    }
+    return said;
+  };
+  const auto slow = lines(1e-4, "");  // no machine is that fast
+  REQUIRE(slow.size() == 1);
+  CHECK(slow.front().starts_with("epoch "));
+  CHECK(slow.front().find("that the profile promises") != std::string::npos);
+  CHECK(slow.front().find("other programs") != std::string::npos);
+  const auto changed = lines(1e-4, "a compiler of old");
+  REQUIRE(changed.size() == 1);
+  CHECK(changed.front().find("the compiler was a compiler of old") != std::string::npos);
+  CHECK(lines(1e6, "").empty());
 }
 
 TEST_CASE("climbing the ladder is the same as having room from the start") {

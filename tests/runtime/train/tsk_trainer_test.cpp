@@ -1,13 +1,17 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/model/model_file.hpp"
 #include "heddle/runtime/train/trainer.hpp"
 #include "heddle/runtime/train/tsk_start.hpp"
+#include "runtime/device/many_cores.hpp"
 
 namespace heddle {
 namespace {
@@ -75,6 +79,37 @@ TEST_CASE("tsk: the error falls, and the model on disk says what training measur
     CHECK(again.network.consequents == result.model.network.consequents);
     CHECK(again.network.order == (std::string(consequents) == "linear" ? 1 : 0));
     CHECK(again.training.numbers == result.model.training.numbers);
+  }
+}
+
+TEST_CASE("tsk: a team that becomes smaller and larger between reports changes no bit") {
+  const Trainer& tsk = trainer("tsk");
+  for (const char* consequents : {"constant", "linear"}) {
+    for (const int points : {19, 97}) {  // few rows in float64, many in float32
+      const Dataset data = surface(points);
+      TrainingJob job{.train = &data, .options = OptionValues(tsk.options())};
+      for (const auto& [name, value] : std::vector<std::pair<const char*, const char*>>{
+               {"sets", "4,3"}, {"consequents", consequents}, {"epochs", "24"}, {"report", "2"}}) {
+        job.options.set(name, value);
+      }
+      test::ManyCores quiet(5);
+      const TrainingResult expected =
+          tsk.train(quiet, {}, job, {.epoch = [&](const EpochReport&) { quiet.pretend(false); }});
+      CHECK(expected.epochs.back().mappings.back().configuration.find("threads=5") != std::string::npos);
+      std::mt19937 random(2);
+      std::set<int> sizes;
+      test::ManyCores busy(5);
+      const TrainingResult result = tsk.train(busy, {}, job, {.epoch = [&](const EpochReport&) {
+                                                sizes.insert(busy.threads(5));
+                                                busy.pretend(random() % 3 == 0);
+                                              }});
+      CHECK(sizes.size() > 1);
+      CHECK(result.model.network.centres == expected.model.network.centres);
+      CHECK(result.model.network.widths == expected.model.network.widths);
+      CHECK(result.model.network.consequents == expected.model.network.consequents);
+      CHECK(result.model.training.numbers == expected.model.training.numbers);
+      CHECK(result.model.training.history.back().train_error == expected.model.training.history.back().train_error);
+    }
   }
 }
 

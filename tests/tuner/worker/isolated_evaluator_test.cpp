@@ -75,6 +75,18 @@ Status failure_of(IsolatedEvaluator& evaluator, const std::string& kind) {
 
 }  // namespace
 
+TEST_CASE("a worker that shares its units with other programs measures beside one, and no other does") {
+  Worker worker(options());
+  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3);
+  const auto compilation = evaluator.compile({configuration("good")}, problem(64));
+  while (compilation->next()) {
+  }
+  const auto runner = evaluator.prepare(configuration("good"), problem(64), 32);
+  const auto time = runner->contended_time();
+  CHECK(time.has_value() == (worker.identity().backend == "cpu"));
+  if (time) CHECK(*time > 0.0);
+}
+
 TEST_CASE("every fault gets its status, and the search ends with the right winner") {
   Worker worker(options());
   const bool on_cpu = worker.identity().backend == "cpu";
