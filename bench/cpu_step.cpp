@@ -18,9 +18,10 @@
 #include <vector>
 
 #include "heddle/bench/plain_step.hpp"
+#include "heddle/kernels/sonfin/comparison.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/train.hpp"
-#include "heddle/kernels/sonfin/workload.hpp"
+#include "heddle/kernels/sonfin/verification_workload.hpp"
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
 
 namespace heddle {
@@ -60,7 +61,7 @@ Candidate plain_loop(const sonfin::Workload& work) {
 
 Candidate configured(Device& device, const Configuration& configuration, const Problem& problem) {
   const KernelFamily& family = sonfin::train_family();
-  Trial trial = family.trial(configuration, problem, device.identity(), kSamples, Purpose::timing, kSeed);
+  Trial trial = family.trial(configuration, problem, device.identity(), kSamples, kSeed);
   const CompileOutcome outcome = compile_one(device, {&family.source("cpu"), trial.plan.kernels});
   const std::shared_ptr<Execution> execution = device.prepare(trial.plan, outcome.binary);
   for (const auto& [name, bytes] : trial.initial) execution->memory(name).write(bytes);
@@ -75,12 +76,16 @@ Candidate configured(Device& device, const Configuration& configuration, const P
 
 /// Whether the plain loop does the same as the float64 reference.
 bool plain_loop_is_right(const Problem& problem) {
-  const sonfin::Workload work = sonfin::workload(problem, 32, Purpose::verification, kSeed);
-  bench::PlainStep step(work);
-  step.run();
-  const Accuracy accuracy = sonfin::compare_training(sonfin::expectation(work), step.network(), step.progress());
-  if (!accuracy.accepted) fmt::print(stderr, "plain loop at {}: {}\n", problem.text(), accuracy.message);
-  return accuracy.accepted;
+  for (const sonfin::OptionSet& set : sonfin::option_sets()) {
+    const sonfin::Workload work = sonfin::verification_workload(problem, set, problem.at("rules"), 44, kSeed);
+    bench::PlainStep step(work);
+    step.run();
+    const Accuracy accuracy = sonfin::compare_training(sonfin::expectation(work), step.network(), step.progress());
+    if (accuracy.accepted) continue;
+    fmt::print(stderr, "plain loop at {}, {}: {}\n", problem.text(), set.text(), accuracy.message);
+    return false;
+  }
+  return true;
 }
 
 /// Every configuration a few times; those that look best are measured in full.
@@ -141,7 +146,7 @@ int main_(std::span<char*> arguments) {
   std::string records;
   for (const Problem& problem : problems) {
     right = plain_loop_is_right(problem) && right;
-    Candidate plain = plain_loop(sonfin::workload(problem, kSamples, Purpose::timing, kSeed));
+    Candidate plain = plain_loop(sonfin::timing_workload(problem, kSamples, kSeed));
     const auto chosen = sonfin::train_family().default_configuration(device->identity(), problem);
     Candidate standard = configured(*device, chosen, problem);
     std::vector<Candidate> tuned = finalists(*device, problem, 3);

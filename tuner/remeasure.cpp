@@ -42,7 +42,12 @@ Verdict examine(Evaluator& evaluator, const Profile& profile, std::vector<double
   if (!done || !done->compiled)
     return {.status = Status::compilation, .message = done ? first_complaint(done->log) : ""};
   try {
-    Verdict verdict = evaluator.verify(configuration, problem);
+    Verdict verdict = evaluator.verify(configuration, problem, VerificationExtent::all);
+    if (verdict.status == Status::correct) {
+      const Configuration untuned = evaluator.family().default_configuration(evaluator.device(), problem);
+      const Verdict timed = evaluator.verify_timed_run(configuration, problem, profile.samples, untuned);
+      if (timed.status != Status::correct) verdict = timed;
+    }
     if (verdict.status == Status::correct) times = measure(evaluator, configuration, problem, profile.samples);
     return verdict;
   } catch (const DeviceFailure& failure) {

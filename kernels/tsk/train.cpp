@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "heddle/kernels/tsk/mapping.hpp"
-#include "heddle/kernels/tsk/workload.hpp"
+#include "heddle/kernels/tsk/verification.hpp"
 
 namespace heddle::tsk {
 
@@ -23,14 +23,6 @@ template <class T>
 std::vector<std::byte> bytes_of(std::span<const T> values) {
   const auto bytes = std::as_bytes(values);
   return {bytes.begin(), bytes.end()};
-}
-
-template <class T>
-std::vector<T> values_of(const HostImage& image, std::string_view name) {
-  const std::vector<std::byte>& bytes = image.find(name)->second;
-  std::vector<T> values(bytes.size() / sizeof(T));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
 }
 
 class TrainFamily final : public KernelFamily {
@@ -71,48 +63,20 @@ class TrainFamily final : public KernelFamily {
   }
   Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
             std::int64_t samples) const override {
-    return plan_of(configuration, sizes, device, iterations_of_run(sizes, samples));
+    return plan_of(configuration, sizes, device, order_, iterations_of_run(sizes, samples));
   }
 
   Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
-              std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
-    const auto work = shared_workload(sizes, order_, purpose, seed);
-    // A verification ends before the launches do: those that are left have to do nothing.
-    const std::int64_t iterations =
-        purpose == Purpose::verification ? work->control.end + 1 : iterations_of_run(sizes, samples);
-    Trial trial{.plan = plan_of(configuration, sizes, device, iterations), .initial = {}, .check = {}};
-    HostImage& image = trial.initial;
-    const System& system = work->system;
-    image["centres"] = image["best_centres"] = bytes_of<float>(system.centres);
-    image["widths"] = image["best_widths"] = bytes_of<float>(system.widths);
-    image["consequents"] = image["best_consequents"] = bytes_of<float>(system.consequents);
-    image["rests"] = bytes_of<float>(std::vector<float>(system.centres.size() + system.widths.size()));
-    image["progress"] = bytes_of<Progress>({&work->progress, 1});
-    image["control"] = bytes_of<Control>({&work->control, 1});
-    image["rows"] = bytes_of<float>(work->rows);
-    image["targets"] = bytes_of<float>(work->targets);
-    image["errors"].resize(
-        static_cast<std::size_t>(trial.plan.buffers[static_cast<std::size_t>(trial.plan.buffer("errors"))].bytes));
-    // A verification may have fewer rows than the problem.
-    for (const char* name : {"rows", "targets"}) {
-      image[name].resize(
-          static_cast<std::size_t>(trial.plan.buffers[static_cast<std::size_t>(trial.plan.buffer(name))].bytes));
-    }
-    if (purpose == Purpose::verification) {
-      trial.check = [work](const HostImage& after) {
-        Outcome outcome{.system = work->system, .best = work->system, .progress = {}, .errors = {}};
-        outcome.system.centres = values_of<float>(after, "centres");
-        outcome.system.widths = values_of<float>(after, "widths");
-        outcome.system.consequents = values_of<float>(after, "consequents");
-        outcome.best.centres = values_of<float>(after, "best_centres");
-        outcome.best.widths = values_of<float>(after, "best_widths");
-        outcome.best.consequents = values_of<float>(after, "best_consequents");
-        outcome.progress = values_of<Progress>(after, "progress").front();
-        outcome.errors = values_of<double>(after, "errors");
-        return compare(*work, outcome);
-      };
-    }
+              std::int64_t samples, std::uint64_t seed) const override {
+    const auto work = shared_timing_workload(sizes, order_, seed);
+    Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}};
+    trial.initial = contents_of(*work, trial.plan);
     return trial;
+  }
+
+  std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
+                                             RunOnDevice) const override {
+    return tsk::verification(*this, order_, device, seed);
   }
 
   /// A row and its targets are read twice; activations: 4 operations an input of a rule and an exponential of 8; the
@@ -128,17 +92,35 @@ class TrainFamily final : public KernelFamily {
   }
 
  private:
-  [[nodiscard]] Plan plan_of(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
-                             std::int64_t iterations) const {
-    Plan plan = mapping(device.backend).plan(configuration, sizes, device, order_, iterations);
-    plan.samples = iterations * sizes.at("rows");
-    return plan;
-  }
-
   int order_;
 };
 
 }  // namespace
+
+Plan plan_of(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device, int order,
+             std::int64_t iterations) {
+  Plan plan = mapping(device.backend).plan(configuration, sizes, device, order, iterations);
+  plan.samples = iterations * sizes.at("rows");
+  return plan;
+}
+
+HostImage contents_of(const Workload& work, const Plan& plan) {
+  HostImage image;
+  const System& system = work.system;
+  image["centres"] = image["best_centres"] = bytes_of<float>(system.centres);
+  image["widths"] = image["best_widths"] = bytes_of<float>(system.widths);
+  image["consequents"] = image["best_consequents"] = bytes_of<float>(system.consequents);
+  image["rests"] = bytes_of<float>(std::vector<float>(system.centres.size() + system.widths.size()));
+  image["progress"] = bytes_of<Progress>({&work.progress, 1});
+  image["control"] = bytes_of<Control>({&work.control, 1});
+  image["rows"] = bytes_of<float>(work.rows);
+  image["targets"] = bytes_of<float>(work.targets);
+  // There may be fewer rows than the plan has room for; errors are written before they are read.
+  for (const char* name : {"rows", "targets", "errors"}) {
+    image[name].resize(static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(plan.buffer(name))].bytes));
+  }
+  return image;
+}
 
 std::int64_t iterations_of_run(const Problem& problem, std::int64_t samples) {
   return std::clamp(samples / problem.at("rows"), kFewestIterations, kMostIterations);

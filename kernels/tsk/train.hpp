@@ -12,6 +12,7 @@
 
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/tsk/system.hpp"
+#include "heddle/kernels/tsk/workload.hpp"
 
 namespace heddle::tsk {
 
@@ -21,5 +22,11 @@ namespace heddle::tsk {
 
 /// Iterations that a run of a plan does when it is asked for `samples` rows.
 [[nodiscard]] std::int64_t iterations_of_run(const Problem& problem, std::int64_t samples);
+
+/// A plan of so many iterations.
+[[nodiscard]] Plan plan_of(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+                           int order, std::int64_t iterations);
+/// Contents of all its parameter, state and input buffers.
+[[nodiscard]] HostImage contents_of(const Workload& work, const Plan& plan);
 
 }  // namespace heddle::tsk

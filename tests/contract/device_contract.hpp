@@ -23,12 +23,12 @@ struct ContractSample {
 };
 
 /// For every family that has templates for `device`, and for sizes that divide nothing: the configurations of the
-/// sample are compiled as one batch, verified from poisoned memory as docs/design.md says (kernels/kernel_family.hpp,
-/// Purpose::verification), checked for overruns, and repeated bit for bit after restore(). Reports through doctest.
+/// sample are compiled as one batch, and each goes through one run of its verification (tuner/verifier.hpp), one after
+/// the other, from poisoned memory, checked for overruns and repeated bit for bit. Reports through doctest.
 void run_device_contract(Device& device, const ContractSample& sample);
 
-/// What the default configuration of the family's awkward problem leaves in all buffers but scratch, from poisoned
-/// memory.
+/// What a timed run of the default configuration of the family's awkward problem leaves in all buffers but scratch,
+/// from poisoned memory.
 [[nodiscard]] HostImage outcome_of_default(Device& device, const KernelFamily& family, std::uint64_t seed);
 
 }  // namespace heddle

@@ -40,7 +40,11 @@ class FakeEvaluator final : public Evaluator {
 
   std::map<std::string, int> prepared;  ///< by configuration
   std::vector<std::string> compiled;    ///< in order
+  std::vector<std::string> looked_at;   ///< by their first run
   std::vector<std::string> verified;
+  std::vector<std::string> timed_runs;  ///< verified
+  /// What verify_timed_run() says.
+  std::function<Verdict(const Configuration&)> judge_timed_run = [](const Configuration&) { return Verdict{}; };
 
   const KernelFamily& family() const override { return family_; }
   const DeviceIdentity& device() const override { return identity_; }
@@ -82,11 +86,16 @@ class FakeEvaluator final : public Evaluator {
     if (dead && dies_for_good) throw Error(ErrorKind::device, "fake does not answer any more");
     dead = false;
   }
-  Verdict verify(const Configuration& configuration, const Problem&) override {
-    verified.push_back(configuration.text());
+  Verdict verify(const Configuration& configuration, const Problem&, VerificationExtent extent) override {
+    (extent == VerificationExtent::all ? verified : looked_at).push_back(configuration.text());
     const Status status = fate(configuration);
     if (status == Status::wrong_result) return {.status = status, .worst_error = 7.0, .message = "wrong"};
     return {.status = Status::correct, .worst_error = 1e-5, .message = ""};
+  }
+  Verdict verify_timed_run(const Configuration& configuration, const Problem&, std::int64_t,
+                           const Configuration&) override {
+    timed_runs.push_back(configuration.text());
+    return judge_timed_run(configuration);
   }
 
  private:

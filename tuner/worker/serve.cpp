@@ -35,6 +35,10 @@ json to_json(const Provenance& p) {
           {"host", p.host},     {"clocks", p.clocks},     {"date", p.date}};
 }
 
+json to_json(const Verdict& verdict) {
+  return {{"status", text(verdict.status)}, {"worst_error", verdict.worst_error}, {"message", verdict.message}};
+}
+
 class Server {
  public:
   Server(Channel channel, const WorkerWorld& world) : channel_(std::move(channel)), world_(world) {}
@@ -113,8 +117,14 @@ class Server {
     }
     if (ask == "verify") {
       Family& family = family_of(q);
-      const Verdict verdict = family.evaluator.verify(configuration_of(q, family), problem_of(q, family));
-      return {{"status", text(verdict.status)}, {"worst_error", verdict.worst_error}, {"message", verdict.message}};
+      const auto extent = q.at("all").get<bool>() ? VerificationExtent::all : VerificationExtent::first_run;
+      return to_json(family.evaluator.verify(configuration_of(q, family), problem_of(q, family), extent));
+    }
+    if (ask == "verify timed run") {
+      Family& family = family_of(q);
+      return to_json(family.evaluator.verify_timed_run(configuration_of(q, family), problem_of(q, family),
+                                                       q.at("samples").get<std::int64_t>(),
+                                                       family.space.parse(q.at("untuned").get<std::string>())));
     }
     if (ask == "check") {
       family_of(q).evaluator.check_device();

@@ -1,4 +1,4 @@
-#include "heddle/tuner/verify.hpp"
+#include "heddle/tuner/verifier.hpp"
 
 #include <doctest/doctest.h>
 
