@@ -94,6 +94,17 @@ HostImage outcome_of(Execution& execution, const HostImage& contents, int launch
   return contents_of(execution);
 }
 
+RunOnDevice run_on(Device& device) {
+  const auto binaries = std::make_shared<std::map<std::string, std::shared_ptr<const Binary>>>();
+  return [&device, binaries](const TemplateSource& source, const Plan& plan, const HostImage& contents, int launches) {
+    std::string key = source.hash();
+    for (const std::string& kernel : plan.kernels) key += '\n' + kernel;
+    std::shared_ptr<const Binary>& binary = (*binaries)[key];
+    if (!binary) binary = compile_one(device, {.source = &source, .kernels = plan.kernels}).binary;
+    return outcome_of(*device.prepare(plan, binary), contents, launches);
+  };
+}
+
 /// The plans of one list of runs, prepared when they are first needed.
 class Verifier::Executions {
  public:
@@ -142,22 +153,8 @@ Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t see
 Verifier::~Verifier() = default;
 
 Verification& Verifier::verification() {
-  if (!verification_) {
-    verification_ =
-        family_.verification(device_.identity(), seed_,
-                             [this](const TemplateSource& source, const Plan& plan, const HostImage& contents,
-                                    int launches) { return run_on_device(source, plan, contents, launches); });
-  }
+  if (!verification_) verification_ = family_.verification(device_.identity(), seed_, run_on(device_));
   return *verification_;
-}
-
-HostImage Verifier::run_on_device(const TemplateSource& source, const Plan& plan, const HostImage& contents,
-                                  int launches) {
-  std::string key(source.main().name);
-  for (const std::string& kernel : plan.kernels) key += '\n' + kernel;
-  std::shared_ptr<const Binary>& binary = references_[key];
-  if (!binary) binary = compile_one(device_, {.source = &source, .kernels = plan.kernels}).binary;
-  return outcome_of(*device_.prepare(plan, binary), contents, launches);
 }
 
 Verdict Verifier::verify(const Configuration& configuration, const Problem& problem, VerificationExtent extent) {

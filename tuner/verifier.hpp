@@ -55,14 +55,11 @@ class Verifier {
                               bool repeat);
   [[nodiscard]] std::optional<double> untuned_distance(const Configuration& untuned, const Problem& problem,
                                                        std::int64_t samples, std::int64_t end);
-  [[nodiscard]] HostImage run_on_device(const TemplateSource& source, const Plan& plan, const HostImage& contents,
-                                        int launches);
 
   Device& device_;
   const KernelFamily& family_;
   std::uint64_t seed_;
   Binaries binaries_;
-  std::map<std::string, std::shared_ptr<const Binary>> references_;  ///< kernels of references, by their names
   std::unique_ptr<Verification> verification_;                       ///< once it is needed
   std::map<std::string, Verdict> verdicts_;                          ///< by configuration and run
   std::map<std::string, std::optional<double>> distances_;           ///< of untuned configurations
@@ -71,6 +68,9 @@ class Verifier {
 /// What `launches` runs of a plan leave in all buffers but scratch, from `contents` and with outputs and scratch filled
 /// with NaN patterns. Throws DeviceFailure.
 [[nodiscard]] HostImage outcome_of(Execution& execution, const HostImage& contents, int launches);
+
+/// Compiles kernels when they first come. The device must outlive it; a DeviceFailure is passed on.
+[[nodiscard]] RunOnDevice run_on(Device& device);
 
 /// The problem whose sizes divide nothing on which to verify `configuration` beside `problem`. Every size becomes the
 /// family's awkward one, or at least odd, where the configuration is allowed and needs no other kernels then. If that

@@ -91,7 +91,7 @@ class ProgramBatch final : public CompileBatch {
     Program missing;
     std::optional<std::string> fingerprint;
     for (Unit& unit : units_) {
-      if (compiler_.built_in(unit.expression)) {
+      if (compiler_.built_in(*unit.source, unit.expression)) {
         deliver(unit, {nullptr, unit.expression}, 0.0, true);
         continue;
       }

@@ -31,7 +31,7 @@ struct ProgramResult {
 struct ProgramCompiler {
   /// One program with a kernel per expression. Called from several threads at once.
   std::function<ProgramResult(const TemplateSource& source, const std::vector<std::string>& expressions)> compile;
-  std::function<bool(const std::string& expression)> built_in;
+  std::function<bool(const TemplateSource& source, const std::string& expression)> built_in;
   std::function<std::shared_ptr<const Binary>(std::vector<CompiledKernel> kernels)> binary;
   /// Everything but the source that decides what the compiler makes. Asked once, if something is not built in.
   std::function<std::string()> fingerprint;

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "contract/device_contract.hpp"
+#include "contract/device_reference.hpp"
+#include "contract/wrong_kernels.hpp"
 #include "heddle/runtime/device/cuda/cuda_device.hpp"
 
 namespace heddle {
@@ -23,6 +25,16 @@ ContractSample sample() {
 TEST_CASE("the CUDA device keeps the contract of every device") {
   CudaDevice device(0);
   run_device_contract(device, sample());
+}
+
+TEST_CASE("the float64 kernels of the reference compute what the reference computes, on a GPU") {
+  CudaDevice device(0);
+  check_device_reference(device, 257, 129);
+}
+
+TEST_CASE("wrong kernels are found on a GPU, for every scheme") {
+  CudaDevice device(0);
+  find_wrong_kernels(device);
 }
 
 }  // namespace

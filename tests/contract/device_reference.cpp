@@ -1,0 +1,64 @@
+#include "contract/device_reference.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "heddle/kernels/sonfin/device_reference.hpp"
+#include "heddle/kernels/sonfin/problems.hpp"
+#include "heddle/kernels/sonfin/verification_workload.hpp"
+#include "heddle/tuner/verifier.hpp"
+
+namespace heddle {
+namespace {
+
+/// The largest difference, relative to the largest value.
+double difference(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double largest = 0.0, size = 1e-300;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::isnan(a[i] - b[i]) ? HUGE_VAL : std::abs(a[i] - b[i]));
+    size = std::max(size, std::abs(a[i]));
+  }
+  return largest / size;
+}
+
+void compare(const RunOnDevice& run, const sonfin::Workload& work, std::int64_t samples) {
+  constexpr double kRoundingOfSums = 1e-10;
+  const sonfin::Expectation host = sonfin::expectation(work, samples);
+  const sonfin::Expectation device = sonfin::expectation_on_device(run, work, samples);
+  CHECK(device.rules == host.rules);
+  CHECK(device.samples == samples);
+  CHECK(difference({host.loss}, {device.loss}) < kRoundingOfSums);
+  CHECK(device.before.centres == host.before.centres);
+  CHECK(device.before.widths == host.before.widths);
+  CHECK(device.before.consequents == host.before.consequents);
+  CHECK(difference(host.centres, device.centres) < kRoundingOfSums);
+  CHECK(difference(host.widths, device.widths) < kRoundingOfSums);
+  CHECK(difference(host.consequents, device.consequents) < kRoundingOfSums);
+}
+
+}  // namespace
+
+void check_device_reference(Device& device, int rules, int dim) {
+  const RunOnDevice run = run_on(device);
+  CHECK(sonfin::References(run).device_agrees());
+  for (const auto& [r, d, outputs] : {std::array{1, 1, 1}, {2, 3, 40}, {rules, dim, 3}}) {
+    INFO(device.label() << ": " << r << " rules " << d << " inputs " << outputs << " outputs");
+    const Problem problem = sonfin::problem(r, d, outputs);
+    for (const sonfin::OptionSet& set : sonfin::option_sets()) {
+      INFO(set.text());
+      compare(run, sonfin::verification_workload(problem, set, r + 1, 44, 5), 44);
+    }
+    // Plans of 64 samples: several, and one that ends in between.
+    compare(run, sonfin::timing_workload(problem, 100, 6), 87);
+    const sonfin::Workload work = sonfin::timing_workload(problem, 37, 7);
+    CHECK(difference(sonfin::predictions(work.network, work.rows),
+                     sonfin::predictions_on_device(run, work.network, work.rows)) < 1e-12);
+  }
+}
+
+}  // namespace heddle
