@@ -49,8 +49,8 @@ struct Verdict {
 
 /// How much of the verification.
 enum class VerificationExtent {
-  first_run,  ///< of the problem's own shape: what finds most
-  all,        ///< what every winner has to pass
+  first_runs,  ///< one on each shape: what finds most
+  all,         ///< what every winner has to pass
 };
 
 /// For one family on one device. From one thread at a time.

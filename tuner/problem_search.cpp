@@ -296,11 +296,11 @@ bool ProblemSearch::raises_bar(const Observation& observation) const {
   return observation.status == Status::unverified && (!bar_ || *observation.cost < kNewBar * *bar_);
 }
 
-/// Nothing unverified may prune others: what computes too little is often the fastest. One run tells most of it; what
-/// wins has to pass them all.
+/// Nothing unverified may prune others: what computes too little is often the fastest. One run on each shape tells most
+/// of it; what wins has to pass them all.
 void ProblemSearch::raise_bar(std::size_t configuration, Screened& screened) {
   const Stopwatch stopwatch(effort_.verifying, stop_);
-  const Verdict verdict = evaluator_.verify(configurations_[configuration], problem_, VerificationExtent::first_run);
+  const Verdict verdict = evaluator_.verify(configurations_[configuration], problem_, VerificationExtent::first_runs);
   if (verdict.status == Status::correct) {
     bar_ = screened.cost;
     return;
@@ -427,6 +427,7 @@ bool ProblemSearch::recall_finals() {
     finalist.worst_error = known.worst_error;
     finalist.beaten = known.status == Status::unverified && !known.message.empty();
     const bool failed = known.times.empty();
+    if (failed) spare_pruned();
     if (failed || known.status == Status::correct) {
       verdicts_[finalist.configuration] = {
           .status = known.status, .worst_error = known.worst_error, .message = known.message};
@@ -487,6 +488,7 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists) {
     candidate.worst_error = verdict.worst_error;
     if (verdict.status != Status::correct) {
       record(candidate);
+      spare_pruned();
       continue;
     }
     winner_ = Winner{.finalist = candidate, .ties = {}};
@@ -494,6 +496,13 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists) {
       if (other != simplest) winner_->ties.push_back(configurations_[finalists[*other].configuration].text());
     }
     return;
+  }
+}
+
+/// They may have been pruned against a configuration that turned out to be wrong. What they took at least is known.
+void ProblemSearch::spare_pruned() {
+  for (auto& [configuration, tried] : attempts_) {
+    if (tried.status == Status::pruned) tried.status = Status::unverified;
   }
 }
 

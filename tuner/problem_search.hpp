@@ -109,6 +109,7 @@ class ProblemSearch {
   [[nodiscard]] bool faster_is_waiting(double time) const;
   void check_device(Status status);
   void crown(std::vector<Finalist>& finalists);
+  void spare_pruned();
   void record(const Finalist& finalist);
   [[nodiscard]] std::size_t distance_from_default(std::size_t configuration) const;
   [[nodiscard]] NamedTime named_time(const std::string& name, const Configuration& configuration) const;

@@ -158,11 +158,12 @@ Verification& Verifier::verification() {
 }
 
 Verdict Verifier::verify(const Configuration& configuration, const Problem& problem, VerificationExtent extent) {
-  if (extent == VerificationExtent::first_run) return verify_run(configuration, problem, 0, false);
+  const bool first = extent == VerificationExtent::first_runs;
   const auto awkward = awkward_problem(family_, device_.identity(), configuration, problem);
-  const Verdict own = verdict_of(configuration, problem, !awkward);
+  const Verdict own =
+      first ? verify_run(configuration, problem, 0, false) : verdict_of(configuration, problem, !awkward);
   if (own.status != Status::correct || !awkward) return own;
-  Verdict verdict = verdict_of(configuration, *awkward, true);
+  Verdict verdict = first ? verify_run(configuration, *awkward, 0, false) : verdict_of(configuration, *awkward, true);
   verdict.worst_error = std::max(verdict.worst_error, own.worst_error);
   return verdict;
 }
@@ -214,12 +215,12 @@ std::optional<double> Verifier::untuned_distance(const Configuration& untuned, c
                                                  std::int64_t samples, std::int64_t end) {
   const std::string key = fmt::format("{}, {}, {} of {}", untuned.text(), problem.text(), end, samples);
   if (const auto known = distances_.find(key); known != distances_.end()) return known->second;
-  std::optional<double> found;
+  std::optional<double>& found = distances_[key];
   try {
     found = distance(untuned, problem, samples, end);
   } catch (const DeviceFailure&) {  // its own measurement says how
   }
-  return distances_[key] = found;
+  return found;
 }
 
 Verdict Verifier::verify_timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,

@@ -60,9 +60,9 @@ class Verifier {
   const KernelFamily& family_;
   std::uint64_t seed_;
   Binaries binaries_;
-  std::unique_ptr<Verification> verification_;                       ///< once it is needed
-  std::map<std::string, Verdict> verdicts_;                          ///< by configuration and run
-  std::map<std::string, std::optional<double>> distances_;           ///< of untuned configurations
+  std::unique_ptr<Verification> verification_;              ///< once it is needed
+  std::map<std::string, Verdict> verdicts_;                 ///< by configuration and run
+  std::map<std::string, std::optional<double>> distances_;  ///< of untuned configurations
 };
 
 /// What `launches` runs of a plan leave in all buffers but scratch, from `contents` and with outputs and scratch filled

@@ -29,7 +29,7 @@ TEST_CASE("the CUDA device keeps the contract of every device") {
 
 TEST_CASE("the float64 kernels of the reference compute what the reference computes, on a GPU") {
   CudaDevice device(0);
-  check_device_reference(device, 257, 129);
+  check_device_reference(device, 257, 129, 40);
 }
 
 TEST_CASE("wrong kernels are found on a GPU, for every scheme") {

@@ -3,7 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <set>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -262,33 +263,55 @@ std::optional<std::size_t> run_called(const KernelFamily& family, const DeviceId
 void find_wrong_kernels(Device& device) {
   const std::uint64_t seed = TunerOptions().seed;
   const DeviceIdentity& identity = device.identity();
-  int found = 0;
-  for (const Fault& fault : identity.backend == "cpu" ? cpu_faults() : cuda_faults()) {
+  struct Case {
+    const Fault* fault;
+    const Scheme* scheme;
+    const KernelFamily* family;
+    const PlantedFamily* planted;
+    Problem problem;
+    Configuration configuration;
+  };
+  const std::vector<Fault> faults = identity.backend == "cpu" ? cpu_faults() : cuda_faults();
+  std::vector<std::unique_ptr<PlantedFamily>> planted;
+  std::vector<Case> cases;
+  std::vector<CompileRequest> requests;
+  for (const Fault& fault : faults) {
     const KernelFamily& sound = family(fault.family);
-    const PlantedFamily planted(sound, identity.backend, fault.replacements);
+    planted.push_back(std::make_unique<PlantedFamily>(sound, identity.backend, fault.replacements));
     // Few rules in few inputs, several blocks of threads.
     const Problem problem = sound.awkward_problem().with("rules", 11).with("dim", 5);
-    Verifier verifier(device, planted, seed);
     for (const Scheme& scheme : fault.schemes) {
-      INFO(device.label() << ": " << fault.name << ", " << scheme.name);
       const auto configuration = configuration_of(sound, identity, problem, scheme);
       if (!configuration) {
         MESSAGE(device.label() << " has no " << scheme.name);
         continue;
       }
-      INFO(configuration->text());
-      const Verdict verdict = verifier.verify(*configuration, problem);
-      CHECK_MESSAGE(verdict.status == Status::wrong_result, text(verdict.status) << " " << verdict.message);
-      CHECK_MESSAGE(verdict.message.find(fault.said) != std::string::npos, verdict.message);
-      ++found;
-      if (*fault.harmless == '\0') continue;
-      const auto run = run_called(sound, identity, seed, *configuration, problem, fault.harmless);
-      REQUIRE(run.has_value());
-      const Verdict passed = verifier.verify_run(*configuration, problem, *run, false);
-      CHECK_MESSAGE(passed.status == Status::correct, passed.message);
+      cases.push_back({&fault, &scheme, &sound, planted.back().get(), problem, *configuration});
+      requests.push_back(
+          {&planted.back()->source(identity.backend), sound.plan(*configuration, problem, identity, 1).kernels});
     }
   }
-  MESSAGE(device.label() << ": " << found << " wrong kernels looked for");
+
+  const auto batch = device.compile(requests);
+  while (auto done = batch->next()) {
+    const Case& one = cases[done->first];
+    INFO(device.label() << ": " << one.fault->name << ", " << one.scheme->name << ": " << one.configuration.text());
+    REQUIRE_MESSAGE(done->second.binary != nullptr, done->second.log);
+    const auto& compiled = requests[done->first].kernels;
+    Verifier verifier(device, *one.planted, seed, [&](const std::vector<std::string>& kernels) {
+      if (kernels == compiled) return done->second.binary;
+      return compile_one(device, {&one.planted->source(identity.backend), kernels}).binary;
+    });
+    const Verdict verdict = verifier.verify(one.configuration, one.problem);
+    CHECK_MESSAGE(verdict.status == Status::wrong_result, text(verdict.status) << " " << verdict.message);
+    CHECK_MESSAGE(verdict.message.find(one.fault->said) != std::string::npos, verdict.message);
+    if (*one.fault->harmless == '\0') continue;
+    const auto run = run_called(*one.family, identity, seed, one.configuration, one.problem, one.fault->harmless);
+    REQUIRE(run.has_value());
+    const Verdict passed = verifier.verify_run(one.configuration, one.problem, *run, false);
+    CHECK_MESSAGE(passed.status == Status::correct, passed.message);
+  }
+  MESSAGE(device.label() << ": " << cases.size() << " wrong kernels looked for");
 }
 
 }  // namespace heddle

@@ -117,7 +117,7 @@ class Server {
     }
     if (ask == "verify") {
       Family& family = family_of(q);
-      const auto extent = q.at("all").get<bool>() ? VerificationExtent::all : VerificationExtent::first_run;
+      const auto extent = q.at("all").get<bool>() ? VerificationExtent::all : VerificationExtent::first_runs;
       return to_json(family.evaluator.verify(configuration_of(q, family), problem_of(q, family), extent));
     }
     if (ask == "verify timed run") {
