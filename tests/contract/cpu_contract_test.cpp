@@ -3,7 +3,6 @@
 #include <string>
 
 #include "contract/device_contract.hpp"
-#include "contract/wrong_kernels.hpp"
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
 #include "heddle/tuner/verifier.hpp"
 #include "runtime/device/environment_variable.hpp"
@@ -45,10 +44,6 @@ bool same_but_for_threads(const Configuration& a, const Configuration& b) {
 TEST_CASE("the CPU device keeps the contract of devices") {
   const auto device = open_cpu_device();
   run_device_contract(*device, {.drawn = 8});
-}
-
-TEST_CASE("wrong kernels are found on the CPU, for every scheme and with one and several threads") {
-  find_wrong_kernels(*open_cpu_device());
 }
 
 TEST_CASE("without a compiler, and with more threads than cores, default configurations compute what is right") {

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "contract/device_contract.hpp"
-#include "contract/device_reference.hpp"
-#include "contract/wrong_kernels.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
 
 namespace heddle {
@@ -54,12 +52,6 @@ TEST_CASE("on the emulator no family's result depends on the order of threads an
     }
   }
 }
-
-TEST_CASE("the float64 kernels of the reference compute what the reference computes, on the emulator") {
-  check_device_reference(*open_emulator({.order = 3}), 7, 35, 5);
-}
-
-TEST_CASE("wrong kernels are found on the emulator, for every scheme") { find_wrong_kernels(*open_emulator()); }
 
 }  // namespace
 }  // namespace heddle
