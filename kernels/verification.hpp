@@ -34,10 +34,10 @@ struct Trial {
 struct VerificationStage {
   std::size_t plan = 0;  ///< index in Verification::Runs::plans
   int launches = 1;      ///< submitted one after the other; buffers are looked at after the last
-  /// Contents of every parameter, state and input buffer. `left`: all buffers but scratch, as the stage before left
-  /// them; empty for the first stage.
+  /// Contents of every parameter, state and input buffer. `left`: parameters, states and outputs, as the stage before
+  /// left them; empty for the first stage.
   std::function<HostImage(const HostImage& left)> contents;
-  /// Judges all buffers but scratch.
+  /// Judges parameters, states and outputs.
   std::function<Accuracy(const HostImage& after)> check;
 };
 
@@ -77,8 +77,8 @@ class Verification {
                                                           std::int64_t samples, std::int64_t end) = 0;
 };
 
-/// Runs a plan with kernels of `source` on the device whose kernels are verified, so many times, and returns all
-/// buffers but scratch. For references that would take a host too long. Throws what the device throws.
+/// Runs a plan with kernels of `source` on the device whose kernels are verified, so many times, and returns
+/// parameters, states and outputs. For references that would take a host too long. Throws what the device throws.
 using RunOnDevice =
     std::function<HostImage(const TemplateSource& source, const Plan& plan, const HostImage& contents, int launches)>;
 

@@ -32,10 +32,11 @@ void fill(Execution& execution, const HostImage& contents) {
   }
 }
 
-HostImage contents_of(Execution& execution) {
+/// All buffers that a run writes, but scratch.
+HostImage results_of(Execution& execution) {
   HostImage image;
   for (const Buffer& buffer : execution.plan().buffers) {
-    if (buffer.role == Role::scratch) continue;
+    if (buffer.role == Role::scratch || buffer.role == Role::input) continue;
     std::vector<std::byte>& bytes = image[buffer.name];
     bytes.resize(static_cast<std::size_t>(buffer.bytes));
     execution.memory(buffer.name).read(bytes);
@@ -47,13 +48,16 @@ Verdict failed(Status status, double error, std::string message) {
   return {.status = status, .worst_error = error, .message = std::move(message)};
 }
 
-/// What a run wrote that it must not; a verdict of `correct` if nothing.
-Verdict trespass(Execution& execution, const HostImage& before, const HostImage& after) {
+/// What a run from `contents` wrote that it must not; a verdict of `correct` if nothing.
+Verdict trespass(Execution& execution, const HostImage& contents) {
   if (const auto buffer = execution.overrun()) {
     return failed(Status::overrun, 0.0, fmt::format("wrote behind buffer '{}'", *buffer));
   }
   for (const Buffer& buffer : execution.plan().buffers) {
-    if (buffer.role == Role::input && before.find(buffer.name)->second != after.find(buffer.name)->second) {
+    if (buffer.role != Role::input) continue;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(buffer.bytes));
+    execution.memory(buffer.name).read(bytes);
+    if (bytes != contents.find(buffer.name)->second) {
       return failed(Status::wrong_result, 0.0, fmt::format("wrote to the input '{}'", buffer.name));
     }
   }
@@ -91,7 +95,7 @@ HostImage outcome_of(Execution& execution, const HostImage& contents, int launch
   fill(execution, contents);
   for (int i = 0; i < launches; ++i) execution.launch();
   execution.synchronize();
-  return contents_of(execution);
+  return results_of(execution);
 }
 
 RunOnDevice run_on(Device& device) {
@@ -116,7 +120,7 @@ class Verifier::Executions {
       Execution& execution = prepared(stage.plan);
       const HostImage before = stage.contents(left);
       HostImage after = outcome_of(execution, before, stage.launches);
-      if (Verdict verdict = trespass(execution, before, after); verdict.status != Status::correct) return verdict;
+      if (Verdict verdict = trespass(execution, before); verdict.status != Status::correct) return verdict;
       const Accuracy accuracy = stage.check(after);
       worst_error_ = std::max(worst_error_, accuracy.worst_error);
       if (!accuracy.accepted) return failed(Status::wrong_result, accuracy.worst_error, accuracy.message);
@@ -236,10 +240,10 @@ Verdict Verifier::verify_timed_run(const Configuration& configuration, const Pro
       execution->restore();
       execution->launch();
       execution->synchronize();
-      return contents_of(*execution);
+      return results_of(*execution);
     };
     const HostImage after = run();
-    if (Verdict verdict = trespass(*execution, trial.initial, after); verdict.status != Status::correct) return verdict;
+    if (Verdict verdict = trespass(*execution, trial.initial); verdict.status != Status::correct) return verdict;
     if (run() != after) {
       return failed(Status::wrong_result, 0.0,
                     fmt::format("the timed run of {} samples differs from one time to the next", samples));

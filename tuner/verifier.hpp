@@ -65,8 +65,8 @@ class Verifier {
   std::map<std::string, std::optional<double>> distances_;  ///< of untuned configurations
 };
 
-/// What `launches` runs of a plan leave in all buffers but scratch, from `contents` and with outputs and scratch filled
-/// with NaN patterns. Throws DeviceFailure.
+/// What `launches` runs of a plan leave in all buffers that they write, but scratch: from `contents`, and with outputs
+/// and scratch filled with NaN patterns. Throws DeviceFailure.
 [[nodiscard]] HostImage outcome_of(Execution& execution, const HostImage& contents, int launches);
 
 /// Compiles kernels when they first come. The device must outlive it; a DeviceFailure is passed on.

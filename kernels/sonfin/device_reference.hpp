@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "heddle/kernels/device_identity.hpp"
 #include "heddle/kernels/sonfin/comparison.hpp"
 #include "heddle/kernels/sonfin/workload.hpp"
 #include "heddle/kernels/verification.hpp"
@@ -23,8 +25,11 @@ namespace heddle::sonfin {
 /// time.
 class References {
  public:
-  /// `run`: empty if there are only kernels for the host.
+  /// `run`: empty if the host is to compute everything.
   explicit References(RunOnDevice run) : run_(std::move(run)) {}
+  /// On a GPU alone: an emulated one is slower than the host, and a CPU has no other kernels.
+  References(const DeviceIdentity& device, RunOnDevice run)
+      : References(device.backend == "cuda" ? std::move(run) : RunOnDevice{}) {}
 
   [[nodiscard]] Expectation expectation(const Workload& work, std::int64_t samples);
   [[nodiscard]] std::vector<double> predictions(const Network& network, const std::vector<float>& rows);

@@ -70,7 +70,7 @@ class PredictVerification final : public Verification {
       : family_(family),
         device_(std::move(device)),
         seed_(seed),
-        references_(std::move(run)),
+        references_(device_, std::move(run)),
         known_(kKeptBytes),
         timed_(kKeptBytes) {}
 

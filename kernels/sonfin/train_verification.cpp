@@ -58,7 +58,7 @@ class TrainVerification final : public Verification {
         device_(std::move(device)),
         space_(family.space(device_)),
         seed_(seed),
-        references_(std::move(run)),
+        references_(device_, std::move(run)),
         known_(kKeptBytes),
         timed_(kKeptBytes) {}
 

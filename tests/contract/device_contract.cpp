@@ -351,6 +351,9 @@ void run_device_contract(Device& device, const ContractSample& sample) {
     const Verdict verdict = verifier.verify_run(what.configuration, what.problem, done->first, sample.repeat);
     CHECK_MESSAGE(verdict.status == Status::correct, text(verdict.status) << ": " << verdict.message);
     if (verdict.status == Status::illegal_access) return;
+    if (!sample.thorough) continue;
+    const Verdict whole = verifier.verify(what.configuration, what.problem);
+    CHECK_MESSAGE(whole.status == Status::correct, text(whole.status) << ": " << whole.message);
   }
   MESSAGE(device.label() << " (" << device.identity().name << "): " << tried << " of " << all.size()
                          << " configurations tried");

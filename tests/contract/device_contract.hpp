@@ -18,6 +18,7 @@ struct ContractSample {
   bool every_value = false;  ///< and more: every value that costs little, the least and largest numbers and all words
   bool large = true;         ///< problems of more than 100000 tasks too
   bool repeat = true;        ///< run each a second time and compare
+  bool thorough = false;     ///< the whole verification for each, not one of its runs in turn
   std::string except = {};   ///< leaves out configurations with this in their text; empty: none
   std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
 };

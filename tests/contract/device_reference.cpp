@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include "heddle/kernels/sonfin/device_reference.hpp"
@@ -59,6 +60,35 @@ void check_device_reference(Device& device, int rules, int dim, int outputs) {
     const sonfin::Workload work = sonfin::timing_workload(problem, 37, 7);
     CHECK(difference(sonfin::predictions(work.network, work.rows),
                      sonfin::predictions_on_device(run, work.network, work.rows)) < 1e-12);
+  }
+}
+
+void check_timed_runs(Device& device, const std::vector<Problem>& problems, std::int64_t samples) {
+  constexpr std::size_t kDrawn = 6;
+  std::mt19937 random(1);
+  for (const char* name : {"sonfin-train", "sonfin-predict"}) {
+    const KernelFamily& one = family(name);
+    const SearchSpace space = one.space(device.identity());
+    Verifier verifier(device, one, 1);
+    for (const Problem& problem : problems) {
+      const Configuration untuned = one.default_configuration(device.identity(), problem);
+      std::vector<Configuration> all = space.enumerate(problem), some{untuned};
+      std::shuffle(all.begin(), all.end(), random);
+      some.insert(some.end(), all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(kDrawn, all.size())));
+      double nearest = HUGE_VAL, farthest = 0.0;
+      for (const Configuration& configuration : some) {
+        INFO(device.label() << ": " << name << ", " << problem.text() << ": " << configuration.text());
+        const Verdict verdict = verifier.verify_timed_run(configuration, problem, samples, untuned);
+        if (verdict.status == Status::launch) continue;  // blocks for which this GPU has no room
+        CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+        const auto distance = verifier.distance(configuration, problem, samples, samples);
+        REQUIRE(distance.has_value());
+        nearest = std::min(nearest, *distance);
+        farthest = std::max(farthest, *distance);
+      }
+      MESSAGE(device.label() << ": " << name << ", " << problem.text() << ": " << samples << " samples end " << nearest
+                             << " to " << farthest << " times as far from float64 as rounding explains");
+    }
   }
 }
 

@@ -65,9 +65,9 @@ class AddingVerification : public Verification {
           {.plan = 0,
            .launches = 2,
            .contents =
-               [](const HostImage& left) {
-                 HostImage contents = left;
-                 contents.erase("result");
+               [this, configuration, problem, number](const HostImage& left) {
+                 HostImage contents = family_.trial(configuration, problem, device_, kSamples, seed_ + number).initial;
+                 contents["values"] = left.at("values");
                  return contents;
                },
            .check = [before](const HostImage& after) { return judged(largest_error(after, before, 3 * kSamples)); }});
