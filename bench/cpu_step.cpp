@@ -23,9 +23,10 @@
 
 #include "busy_process.hpp"
 #include "heddle/bench/plain_step.hpp"
+#include "heddle/kernels/sonfin/comparison.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/train.hpp"
-#include "heddle/kernels/sonfin/workload.hpp"
+#include "heddle/kernels/sonfin/verification_workload.hpp"
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
@@ -84,7 +85,7 @@ Subject plain_loop(const sonfin::Workload& work) {
 Subject configured(const Configuration& configuration, const Problem& problem) {
   const KernelFamily& family = sonfin::train_family();
   const std::shared_ptr<Device> device = open_cpu_device();
-  Trial trial = family.trial(configuration, problem, device->identity(), kSamples, Purpose::timing, kSeed);
+  Trial trial = family.trial(configuration, problem, device->identity(), kSamples, kSeed);
   const CompileOutcome outcome = compile_one(*device, {&family.source("cpu"), trial.plan.kernels});
   const std::shared_ptr<Execution> execution = device->prepare(trial.plan, outcome.binary);
   for (const auto& [name, bytes] : trial.initial) execution->memory(name).write(bytes);
@@ -102,12 +103,16 @@ Subject configured(const Configuration& configuration, const Problem& problem) {
 
 /// Whether the plain loop does the same as the float64 reference.
 bool plain_loop_is_right(const Problem& problem) {
-  const sonfin::Workload work = sonfin::workload(problem, 32, Purpose::verification, kSeed);
-  bench::PlainStep step(work);
-  step.run();
-  const Accuracy accuracy = sonfin::compare_training(sonfin::expectation(work), step.network(), step.progress());
-  if (!accuracy.accepted) fmt::print(stderr, "plain loop at {}: {}\n", problem.text(), accuracy.message);
-  return accuracy.accepted;
+  for (const sonfin::OptionSet& set : sonfin::option_sets()) {
+    const sonfin::Workload work = sonfin::verification_workload(problem, set, problem.at("rules"), 44, kSeed);
+    bench::PlainStep step(work);
+    step.run();
+    const Accuracy accuracy = sonfin::compare_training(sonfin::expectation(work), step.network(), step.progress());
+    if (accuracy.accepted) continue;
+    fmt::print(stderr, "plain loop at {}, {}: {}\n", problem.text(), set.text(), accuracy.message);
+    return false;
+  }
+  return true;
 }
 
 Configuration on_one_thread(const Configuration& configuration) {
@@ -185,7 +190,7 @@ int main_(std::span<char*> arguments) {
     right = plain_loop_is_right(problem) && right;
     const Candidate& chosen = dispatcher.choose(problem);
     const std::vector<std::string> roles{"plain", "default", "tuned", "one_thread"};
-    std::vector<Subject> all{plain_loop(sonfin::workload(problem, kSamples, Purpose::timing, kSeed)),
+    std::vector<Subject> all{plain_loop(sonfin::timing_workload(problem, kSamples, kSeed)),
                              configured(family.default_configuration(device, problem), problem),
                              configured(chosen.configuration, problem),
                              configured(on_one_thread(chosen.configuration), problem)};

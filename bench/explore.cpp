@@ -121,7 +121,7 @@ void explore(Evaluator& evaluator, const Problem& problem, const Options& option
     if (outcome.time && i >= options.best) continue;
     std::string verdict;
     if (options.verify && outcome.time) {
-      const Verdict judged = evaluator.verify(outcome.configuration, problem);
+      const Verdict judged = evaluator.verify(outcome.configuration, problem, VerificationExtent::all);
       verdict = judged.status == Status::correct ? fmt::format("  error {:.1e}", judged.worst_error)
                                                  : fmt::format("  WRONG: {}", judged.message);
     }

@@ -180,7 +180,7 @@ Json measure_cell(const Contest& contest, const Problem& problem, const Options&
   Json cell{{"problem", sizes}, {"samples", samples}, {"tier", text(chosen.tier)}, {"entries", Json::array()}};
   std::string line = fmt::format("{}:", problem.text());
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const Verdict verdict = evaluator.verify(configurations[i], problem);
+    const Verdict verdict = evaluator.verify(configurations[i], problem, VerificationExtent::all);
     Json row{{"roles", entries[i].roles},
              {"configuration", configurations[i].text()},
              {"status", text(verdict.status)},

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/kernels/kernel_family.hpp"
@@ -39,8 +41,12 @@ class RestrictedFamily final : public KernelFamily {
     return whole_.plan(configuration, problem, device, samples);
   }
   [[nodiscard]] Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
-                            std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
-    return whole_.trial(configuration, problem, device, samples, purpose, seed);
+                            std::int64_t samples, std::uint64_t seed) const override {
+    return whole_.trial(configuration, problem, device, samples, seed);
+  }
+  [[nodiscard]] std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
+                                                           RunOnDevice run) const override {
+    return whole_.verification(device, seed, std::move(run));
   }
   [[nodiscard]] std::int64_t host_threads(const Configuration& configuration,
                                           const DeviceIdentity& device) const override {

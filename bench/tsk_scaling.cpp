@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "heddle/kernels/tsk/train.hpp"
-#include "heddle/tuner/verify.hpp"
+#include "heddle/tuner/verifier.hpp"
 #include "problem_text.hpp"
 #include "tsk_run.hpp"
 
@@ -34,7 +34,7 @@ int run(const Options& options) {
   int result = 0;
   for (const std::string& text_of_problem : options.problems) {
     const Problem problem = bench::problem_of(family, text_of_problem);
-    tsk::Workload work = tsk::workload(problem, options.order, Purpose::timing, 1);
+    tsk::Workload work = tsk::timing_workload(problem, options.order, 1);
     work.control.end = options.iterations;
     std::vector<Configuration> configurations;
     configurations.reserve(options.configurations.size());
@@ -51,7 +51,7 @@ int run(const Options& options) {
           row["message"] = *violated;
         } else {
           if (options.verify) {
-            const Verdict verdict = verify(*device, family, configuration, problem, 1);
+            const Verdict verdict = Verifier(*device, family, 1).verify(configuration, problem);
             row["status"] = text(verdict.status);
             row["worst_error"] = verdict.worst_error;
             row["message"] = verdict.message;

@@ -14,7 +14,7 @@
 
 #include "heddle/kernels/tsk/reference.hpp"
 #include "heddle/kernels/tsk/train.hpp"
-#include "heddle/tuner/verify.hpp"
+#include "heddle/tuner/verifier.hpp"
 #include "tsk_run.hpp"
 
 namespace heddle {
@@ -34,7 +34,7 @@ Json measure(Device& device, const std::string& name, const Configuration& confi
              const Options& options) {
   Json row{{"name", name}, {"rows", work.control.rows}, {"configuration", configuration.text()}};
   try {
-    const Verdict verdict = verify(device, tsk::constant_family(), configuration, bench::problem_of(work), 1);
+    const Verdict verdict = Verifier(device, tsk::constant_family(), 1).verify(configuration, bench::problem_of(work));
     row["status"] = text(verdict.status);
     row["worst_error"] = verdict.worst_error;
     row["message"] = verdict.message;

@@ -12,28 +12,9 @@
 #include "heddle/kernels/problem.hpp"
 #include "heddle/kernels/search_space.hpp"
 #include "heddle/kernels/template_source.hpp"
+#include "heddle/kernels/verification.hpp"
 
 namespace heddle {
-
-/// How far a result is from the float64 reference.
-struct Accuracy {
-  bool accepted = false;
-  double worst_error = 0.0;  ///< the largest of the relative errors that the family looks at; NaN counts as infinite
-  std::string message;       ///< what was wrong, in one line; empty if accepted
-};
-
-/// A plan with contents for its buffers, ready to be run and, if it was made for that, checked.
-struct Trial {
-  Plan plan;
-  HostImage initial;  ///< every parameter, state and input buffer
-  /// Compares the buffers after one run with the reference. Empty in a trial that was made for timing.
-  std::function<Accuracy(const HostImage& after)> check;
-};
-
-enum class Purpose {
-  timing,        ///< realistic, sizes stay fixed while it runs
-  verification,  ///< as section "Measuring" of docs/design.md says: at least 8 samples, one adds a rule, and so on
-};
 
 /// Bytes and operations that any implementation has to move and do for one sample: the floor.
 struct Cost {
@@ -75,10 +56,14 @@ class KernelFamily {
   /// configuration alone unless the space says otherwise, so that one compiled kernel serves many problems.
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, std::int64_t samples) const = 0;
-  /// A plan with seeded contents. The same arguments give the same bytes.
+  /// A plan with seeded contents, for timing: realistic, and sizes stay fixed while it runs. The same arguments give
+  /// the same bytes.
   [[nodiscard]] virtual Trial trial(const Configuration& configuration, const Problem& problem,
-                                    const DeviceIdentity& device, std::int64_t samples, Purpose purpose,
-                                    std::uint64_t seed) const = 0;
+                                    const DeviceIdentity& device, std::int64_t samples, std::uint64_t seed) const = 0;
+  /// `run`: for references that take a host too long; if it is empty, the host has to do. The same seed gives the same
+  /// contents.
+  [[nodiscard]] virtual std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
+                                                                   RunOnDevice run) const = 0;
   /// Threads of the machine's own processor that a configuration uses; 0 on a device that has other processors. Of
   /// configurations that are as fast the tuner prefers the one with fewer.
   [[nodiscard]] virtual std::int64_t host_threads(const Configuration&, const DeviceIdentity&) const { return 0; }

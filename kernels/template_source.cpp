@@ -120,7 +120,7 @@ class Normaliser {
 
 }  // namespace
 
-TemplateSource::TemplateSource(std::string_view main) : TemplateSource(with_includes(main)) {}
+TemplateSource::TemplateSource(std::string_view main) : TemplateSource(with_includes(main)) { embedded_ = true; }
 
 TemplateSource::TemplateSource(std::vector<SourceFile> files) : files_(std::move(files)) {
   std::string all;

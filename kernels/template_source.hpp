@@ -25,12 +25,15 @@ class TemplateSource {
 
   [[nodiscard]] const SourceFile& main() const noexcept { return files_.front(); }
   [[nodiscard]] const std::vector<SourceFile>& files() const noexcept { return files_; }  ///< main first
+  /// Whether it is one that this program was built with: kernels may be there already.
+  [[nodiscard]] bool embedded() const noexcept { return embedded_; }
   /// 32 hex digits over all files with comments and spacing removed: a profile whose hash differs is stale.
   [[nodiscard]] const std::string& hash() const noexcept { return hash_; }
 
  private:
   std::vector<SourceFile> files_;
   std::string hash_;
+  bool embedded_ = false;
 };
 
 /// C++ text without comments and without the spacing that a formatter may change: what TemplateSource::hash() covers.

@@ -9,7 +9,6 @@
 
 #include "fmt/format.h"
 #include "heddle/runtime/device/provenance.hpp"
-#include "heddle/tuner/verify.hpp"
 
 namespace heddle {
 
@@ -226,7 +225,10 @@ class DeviceEvaluator::Batch final : public Compilation {
 };
 
 DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed)
-    : device_(device), family_(family), seed_(seed) {
+    : device_(device),
+      family_(family),
+      seed_(seed),
+      verifier_(device, family, seed, [this](const std::vector<std::string>& kernels) { return binary(kernels); }) {
   if (!family.supports(device.identity().backend)) {
     throw Error(ErrorKind::usage, fmt::format("kernel family '{}' has no kernels for device '{}' (backend {})",
                                               family.name(), device.label(), device.identity().backend));
@@ -254,9 +256,9 @@ std::unique_ptr<Compilation> DeviceEvaluator::compile(const std::vector<Configur
 
 std::unique_ptr<Runner> DeviceEvaluator::prepare(const Configuration& configuration, const Problem& problem,
                                                  std::int64_t samples) {
-  return std::make_unique<DeviceRunner>(
-      device_, family_.trial(configuration, problem, device(), samples, Purpose::timing, seed_),
-      binary(configuration, problem));
+  Trial trial = family_.trial(configuration, problem, device(), samples, seed_);
+  auto kernels = binary(trial.plan.kernels);
+  return std::make_unique<DeviceRunner>(device_, std::move(trial), std::move(kernels));
 }
 
 void DeviceEvaluator::check_device() {
@@ -273,26 +275,17 @@ void DeviceEvaluator::check_device() {
   }
 }
 
-Verdict DeviceEvaluator::verify(const Configuration& configuration, const Problem& problem) {
-  Verdict own = heddle::verify(device_, family_, configuration, problem, binary(configuration, problem), seed_);
-  if (own.status != Status::correct) return own;
-  const auto awkward = awkward_problem(family_, device(), configuration, problem);
-  if (!awkward) return own;
-  const std::string key = configuration.text() + " on " + awkward->text();
-  auto found = awkward_verdicts_.find(key);
-  if (found == awkward_verdicts_.end()) {
-    Verdict verdict = heddle::verify(device_, family_, configuration, *awkward, binary(configuration, *awkward), seed_);
-    if (verdict.status != Status::correct) verdict.message = fmt::format("{}: {}", awkward->text(), verdict.message);
-    found = awkward_verdicts_.emplace(key, std::move(verdict)).first;
-  }
-  Verdict worst = found->second;
-  worst.worst_error = std::max(worst.worst_error, own.worst_error);
-  return worst;
+Verdict DeviceEvaluator::verify(const Configuration& configuration, const Problem& problem, VerificationExtent extent) {
+  return verifier_.verify(configuration, problem, extent);
 }
 
-std::shared_ptr<const Binary> DeviceEvaluator::binary(const Configuration& configuration, const Problem& problem) {
-  const std::vector<std::string> kernels = family_.plan(configuration, problem, device(), 1).kernels;
-  // Kernels that depend on the sizes may not have been compiled for an awkward problem before.
+Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, const Problem& problem,
+                                          std::int64_t samples, const Configuration& untuned) {
+  return verifier_.verify_timed_run(configuration, problem, samples, untuned);
+}
+
+/// Kernels that depend on the sizes may not have been compiled for an awkward problem before.
+std::shared_ptr<const Binary> DeviceEvaluator::binary(const std::vector<std::string>& kernels) {
   const CompileOutcome& outcome = binaries_->await(key_of(kernels), kernels).outcome;
   if (!outcome.binary) throw DeviceFailure(Status::compilation, first_complaint(outcome.log));
   return outcome.binary;

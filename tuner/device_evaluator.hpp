@@ -1,13 +1,13 @@
 // The evaluator that asks the device itself.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/verifier.hpp"
 
 namespace heddle {
 
@@ -28,19 +28,22 @@ class DeviceEvaluator final : public Evaluator {
   [[nodiscard]] std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem,
                                                 std::int64_t samples) override;
   void check_device() override;
-  [[nodiscard]] Verdict verify(const Configuration& configuration, const Problem& problem) override;
+  [[nodiscard]] Verdict verify(const Configuration& configuration, const Problem& problem,
+                               VerificationExtent extent) override;
+  [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
+                                         std::int64_t samples, const Configuration& untuned) override;
 
  private:
   class Batch;
   class Binaries;
 
-  [[nodiscard]] std::shared_ptr<const Binary> binary(const Configuration& configuration, const Problem& problem);
+  [[nodiscard]] std::shared_ptr<const Binary> binary(const std::vector<std::string>& kernels);
 
   Device& device_;
   const KernelFamily& family_;
   std::uint64_t seed_;
-  std::shared_ptr<Binaries> binaries_;               ///< shared with batches under way
-  std::map<std::string, Verdict> awkward_verdicts_;  ///< by configuration and awkward problem
+  std::shared_ptr<Binaries> binaries_;  ///< shared with batches under way
+  Verifier verifier_;
 };
 
 }  // namespace heddle

@@ -57,6 +57,12 @@ struct Verdict {
   std::string message;  ///< one line; empty if correct
 };
 
+/// How much of the verification.
+enum class VerificationExtent {
+  first_runs,  ///< one on each shape: what finds most
+  all,         ///< what every winner has to pass
+};
+
 /// For one family on one device. From one thread at a time. Whatever waits may throw Interrupted when the user has
 /// asked to stop.
 class Evaluator {
@@ -83,7 +89,12 @@ class Evaluator {
   virtual void check_device() = 0;
   /// For a configuration that was compiled: compares it with the reference on the problem's own shape and on an
   /// awkward one, outputs and scratch poisoned before, guards looked at after.
-  [[nodiscard]] virtual Verdict verify(const Configuration& configuration, const Problem& problem) = 0;
+  [[nodiscard]] virtual Verdict verify(const Configuration& configuration, const Problem& problem,
+                                       VerificationExtent extent) = 0;
+  /// For a configuration that was compiled: compares what a timed run of so many samples leaves with the reference, by
+  /// what the untuned configuration leaves, and with what it leaves when it is repeated.
+  [[nodiscard]] virtual Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
+                                                 std::int64_t samples, const Configuration& untuned) = 0;
 };
 
 }  // namespace heddle

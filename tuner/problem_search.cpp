@@ -348,9 +348,11 @@ bool ProblemSearch::raises_bar(const Observation& observation) const {
   return observation.status == Status::unverified && (!bar_ || *observation.cost < kNewBar * *bar_);
 }
 
-/// Nothing unverified may prune others: what computes too little is often the fastest.
+/// Nothing unverified may prune others: what computes too little is often the fastest. One run on each shape tells most
+/// of it; what wins has to pass them all.
 void ProblemSearch::raise_bar(std::size_t configuration, Screened& screened) {
-  const Verdict& verdict = verify(configuration);
+  const Stopwatch stopwatch(effort_.verifying, stop_);
+  const Verdict verdict = evaluator_.verify(configurations_[configuration], problem_, VerificationExtent::first_runs);
   if (verdict.status == Status::correct) {
     bar_ = screened.cost;
     return;
@@ -366,7 +368,12 @@ const Verdict& ProblemSearch::verify(std::size_t configuration) {
   const auto found = verdicts_.find(configuration);
   if (found != verdicts_.end()) return found->second;
   const Stopwatch stopwatch(effort_.verifying, stop_);
-  return verdicts_.emplace(configuration, evaluator_.verify(configurations_[configuration], problem_)).first->second;
+  Verdict verdict = evaluator_.verify(configurations_[configuration], problem_, VerificationExtent::all);
+  if (verdict.status == Status::correct) {
+    Verdict timed = evaluator_.verify_timed_run(configurations_[configuration], problem_, samples_, default_);
+    if (timed.status != Status::correct) verdict = std::move(timed);
+  }
+  return verdicts_.emplace(configuration, std::move(verdict)).first->second;
 }
 
 bool ProblemSearch::spared(std::size_t configuration) const {
@@ -480,6 +487,7 @@ bool ProblemSearch::recall_finals() {
     finalist.makes_way = known.message == kMakesWay;
     finalist.beaten = known.status == Status::unverified && !known.message.empty() && !finalist.makes_way;
     const bool failed = known.times.empty();
+    if (failed) spare_pruned();
     if (failed || known.status == Status::correct) {
       verdicts_[finalist.configuration] = {
           .status = known.status, .worst_error = known.worst_error, .message = known.message};
@@ -550,6 +558,7 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists, bool measured) {
     candidate.worst_error = verdict.worst_error;
     if (verdict.status != Status::correct) {
       record(candidate);
+      spare_pruned();
       continue;
     }
     winner_ = Winner{.finalist = candidate, .ties = {}};
@@ -616,6 +625,13 @@ std::optional<std::size_t> ProblemSearch::twin_with_fewer_threads(std::size_t co
 
 std::int64_t ProblemSearch::host_threads(std::size_t configuration) const {
   return evaluator_.family().host_threads(configurations_[configuration], evaluator_.device());
+}
+
+/// They may have been pruned against a configuration that turned out to be wrong. What they took at least is known.
+void ProblemSearch::spare_pruned() {
+  for (auto& [configuration, tried] : attempts_) {
+    if (tried.status == Status::pruned) tried.status = Status::unverified;
+  }
 }
 
 /// A failure at once; what is needed to decide with the decision.

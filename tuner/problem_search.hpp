@@ -127,6 +127,7 @@ class ProblemSearch {
   [[nodiscard]] std::optional<double> contended_ratio(std::size_t configuration, std::size_t other);
   [[nodiscard]] std::optional<std::size_t> twin_with_fewer_threads(std::size_t configuration) const;
   [[nodiscard]] std::int64_t host_threads(std::size_t configuration) const;
+  void spare_pruned();
   void record(const Finalist& finalist);
   [[nodiscard]] std::size_t distance(std::size_t configuration, const Configuration& from) const;
   [[nodiscard]] NamedTime named_time(const std::string& name, const Configuration& configuration) const;

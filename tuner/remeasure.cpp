@@ -44,7 +44,12 @@ Verdict examine(Evaluator& evaluator, const Profile& profile, std::int64_t sampl
   if (!done || !done->compiled)
     return {.status = Status::compilation, .message = done ? first_complaint(done->log) : ""};
   try {
-    Verdict verdict = evaluator.verify(configuration, problem);
+    Verdict verdict = evaluator.verify(configuration, problem, VerificationExtent::all);
+    if (verdict.status == Status::correct) {
+      const Configuration untuned = evaluator.family().default_configuration(evaluator.device(), problem);
+      const Verdict timed = evaluator.verify_timed_run(configuration, problem, samples, untuned);
+      if (timed.status != Status::correct) verdict = timed;
+    }
     if (verdict.status == Status::correct) times = measure(evaluator, configuration, problem, samples);
     return verdict;
   } catch (const DeviceFailure& failure) {

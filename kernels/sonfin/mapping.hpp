@@ -21,6 +21,8 @@ class Mapping {
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, std::int64_t samples) const = 0;
   [[nodiscard]] virtual KernelFamily::Estimate estimate(const Configuration&) const { return {}; }
+  /// Of a prediction: predict_tile().
+  [[nodiscard]] virtual std::int64_t rows_of_tile(const Configuration&) const { return 1; }
 };
 
 [[nodiscard]] const Mapping& cuda_train_mapping();

@@ -1,10 +1,10 @@
 #include "heddle/kernels/sonfin/predict.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <memory>
+#include <utility>
 
 #include "heddle/kernels/sonfin/family.hpp"
+#include "heddle/kernels/sonfin/verification.hpp"
 #include "heddle/kernels/sonfin/workload.hpp"
 
 namespace heddle::sonfin {
@@ -23,23 +23,17 @@ class PredictFamily final : public Family {
   }
 
   Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
-              std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
+              std::int64_t samples, std::uint64_t seed) const override {
     // The timing workload has all rules of the problem from the start, which is what a prediction needs.
-    const auto work = shared_workload(sizes, samples, Purpose::timing, seed);
-    const Layout layout = predict_layout(configuration, sizes, device);
-    Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}, .check = {}};
-    pack(work->network, layout, trial.initial);
-    trial.initial["control"] = bytes_of(
-        PredictControl{.rules = static_cast<int>(work->network.rules()), .rows = static_cast<int>(work->samples())});
-    trial.initial["rows"] = pack_rows(work->rows.data(), work->samples(), layout.dim, layout.stride);
-    if (purpose == Purpose::verification) {
-      trial.check = [work](const HostImage& after) {
-        std::vector<float> outputs(work->targets.size());
-        std::memcpy(outputs.data(), after.find("outputs")->second.data(), outputs.size() * sizeof(float));
-        return compare_prediction(*work, outputs);
-      };
-    }
-    return trial;
+    const auto work = shared_timing_workload(sizes, samples, seed);
+    return {
+        .plan = plan(configuration, sizes, device, samples),
+        .initial = predict_contents(work->network, work->rows, samples, predict_layout(configuration, sizes, device))};
+  }
+
+  std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
+                                             RunOnDevice run) const override {
+    return predict_verification(*this, device, seed, std::move(run));
   }
 
   /// Parameters come from cache; a row is read and its outputs written. Two multiply-adds a task.
@@ -63,6 +57,21 @@ const KernelFamily& predict_family() {
 
 Layout predict_layout(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device) {
   return predict_mapping_of(device.backend).layout(configuration, sizes, device);
+}
+
+std::int64_t predict_tile(const Configuration& configuration, const DeviceIdentity& device) {
+  return mapping_of(device.backend).rows_of_tile(configuration);
+}
+
+HostImage predict_contents(const Network& network, const std::vector<float>& rows, std::int64_t count,
+                           const Layout& layout) {
+  HostImage image;
+  pack(network, layout, image);
+  image["control"] =
+      bytes_of(PredictControl{.rules = static_cast<int>(network.rules()), .rows = static_cast<int>(count)});
+  image["rows"] =
+      pack_rows(rows.data(), static_cast<std::int64_t>(rows.size()) / layout.dim, layout.dim, layout.stride);
+  return image;
 }
 
 }  // namespace heddle::sonfin

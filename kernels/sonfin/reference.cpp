@@ -55,27 +55,32 @@ double Reference::loss(std::span<const float> x, std::span<const float> target) 
 }
 
 Gradients Reference::gradients(std::span<const float> x, std::span<const float> target) const {
-  return gradients(x, target, forward(x));
+  const Forward f = forward(x);
+  Gradients all;
+  for (std::int64_t k = 0; k < rules(); ++k) {
+    const Gradients own = gradients_of_rule(k, x, target, f);
+    all.centres.insert(all.centres.end(), own.centres.begin(), own.centres.end());
+    all.widths.insert(all.widths.end(), own.widths.begin(), own.widths.end());
+    all.consequents.insert(all.consequents.end(), own.consequents.begin(), own.consequents.end());
+  }
+  return all;
 }
 
-Gradients Reference::gradients(std::span<const float> x, std::span<const float> target, const Forward& f) const {
-  Gradients gradient{std::vector<double>(centres_.size(), 0.0), std::vector<double>(widths_.size(), 0.0),
-                     std::vector<double>(consequents_.size(), 0.0)};
-  for (std::int64_t k = 0; k < rules(); ++k) {
-    const double phi = f.normalised[at(k)];
-    if (phi == 0.0) continue;          // far away: every gradient of the rule is exactly 0
-    double log_firing_gradient = 0.0;  // g_k
-    for (std::int64_t l = 0; l < outputs_; ++l) {
-      const double error = f.output[at(l)] - target[at(l)];
-      gradient.consequents[at(k * outputs_ + l)] = error * phi;
-      log_firing_gradient += phi * error * (consequents_[at(k * outputs_ + l)] - f.output[at(l)]);
-    }
-    for (std::int64_t j = 0; j < dim_; ++j) {
-      const std::size_t kj = at(k * dim_ + j);
-      const double difference = x[at(j)] - centres_[kj];
-      gradient.centres[kj] = log_firing_gradient * 2.0 * difference / square(widths_[kj]);
-      gradient.widths[kj] = gradient.centres[kj] * difference / widths_[kj];
-    }
+Gradients Reference::gradients_of_rule(std::int64_t k, std::span<const float> x, std::span<const float> target,
+                                       const Forward& f) const {
+  Gradients gradient{std::vector<double>(at(dim_)), std::vector<double>(at(dim_)), std::vector<double>(at(outputs_))};
+  const double phi = f.normalised[at(k)];
+  double log_firing_gradient = 0.0;  // g_k
+  for (std::int64_t l = 0; l < outputs_; ++l) {
+    const double error = f.output[at(l)] - target[at(l)];
+    gradient.consequents[at(l)] = error * phi;
+    log_firing_gradient += phi * error * (consequents_[at(k * outputs_ + l)] - f.output[at(l)]);
+  }
+  for (std::int64_t j = 0; j < dim_; ++j) {
+    const std::size_t kj = at(k * dim_ + j);
+    const double difference = x[at(j)] - centres_[kj];
+    gradient.centres[at(j)] = log_firing_gradient * 2.0 * difference / square(widths_[kj]);
+    gradient.widths[at(j)] = gradient.centres[at(j)] * difference / widths_[kj];
   }
   return gradient;
 }
@@ -102,14 +107,19 @@ Reference::Outcome Reference::learn(std::span<const float> x, std::span<const fl
   }
 
   for (std::int64_t l = 0; l < outputs_; ++l) outcome.loss += 0.5 * square(f.output[at(l)] - target[at(l)]);
-  const Gradients gradient = gradients(x, target, f);
-  for (std::size_t i = 0; i < consequents_.size(); ++i) {
-    consequents_[i] -= options_.consequent_rate * gradient.consequents[i];
-  }
-  for (std::size_t i = 0; i < centres_.size(); ++i) {
-    const double scale = options_.step == Step::scaled ? square(widths_[i]) : 1.0;
-    centres_[i] -= options_.antecedent_rate * scale * gradient.centres[i];
-    widths_[i] = std::max(widths_[i] - options_.antecedent_rate * scale * gradient.widths[i], options_.minimum_width);
+  for (std::int64_t k = 0; k < rules(); ++k) {
+    if (f.normalised[at(k)] == 0.0) continue;  // far away: every gradient of the rule is exactly 0
+    const Gradients gradient = gradients_of_rule(k, x, target, f);
+    for (std::int64_t l = 0; l < outputs_; ++l) {
+      consequents_[at(k * outputs_ + l)] -= options_.consequent_rate * gradient.consequents[at(l)];
+    }
+    for (std::int64_t j = 0; j < dim_; ++j) {
+      double& centre = centres_[at(k * dim_ + j)];
+      double& width = widths_[at(k * dim_ + j)];
+      const double scale = options_.step == Step::scaled ? square(width) : 1.0;
+      centre -= options_.antecedent_rate * scale * gradient.centres[at(j)];
+      width = std::max(width - options_.antecedent_rate * scale * gradient.widths[at(j)], options_.minimum_width);
+    }
   }
   return outcome;
 }

@@ -50,7 +50,9 @@ class Reference {
     std::vector<double> log_firing, normalised, output;
   };
   [[nodiscard]] Forward forward(std::span<const float> x) const;
-  [[nodiscard]] Gradients gradients(std::span<const float> x, std::span<const float> target, const Forward& f) const;
+  /// Of rule `k` alone.
+  [[nodiscard]] Gradients gradients_of_rule(std::int64_t k, std::span<const float> x, std::span<const float> target,
+                                            const Forward& f) const;
 
   std::int64_t dim_, outputs_;
   Hyperparameters options_;

@@ -2,10 +2,11 @@
 
 #include <cstring>
 #include <memory>
-#include <stdexcept>
+#include <span>
+#include <utility>
 
 #include "heddle/kernels/sonfin/family.hpp"
-#include "heddle/kernels/sonfin/workload.hpp"
+#include "heddle/kernels/sonfin/verification.hpp"
 
 namespace heddle::sonfin {
 
@@ -23,29 +24,16 @@ class TrainFamily final : public Family {
   }
 
   Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
-              std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
-    const auto work = shared_workload(sizes, samples, purpose, seed);
-    const Layout layout = train_layout(configuration, sizes, device);
-    Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}, .check = {}};
-    pack(work->network, layout, trial.initial);
-    trial.initial["control"] = bytes_of(control(work->options, work->samples()));
-    trial.initial["progress"] = bytes_of(Progress{
-        .rules = static_cast<int>(work->network.rules()), .position = 0, .halted = 0, .reserved = 0, .loss = 0.0});
-    trial.initial["rows"] = pack_rows(work->rows.data(), work->samples(), layout.dim, layout.stride);
-    trial.initial["targets"] = pack_rows(work->targets.data(), work->samples(), layout.outputs, layout.target_stride);
-    const auto order = std::as_bytes(std::span(work->order));
-    trial.initial["order"].assign(order.begin(), order.end());
-    if (purpose == Purpose::verification) {
-      trial.check = [work, layout](const HostImage& after) {
-        Progress progress{};
-        std::memcpy(&progress, after.find("progress")->second.data(), sizeof progress);
-        if (progress.rules < 0 || progress.rules > layout.capacity) {
-          return Accuracy{.accepted = false, .worst_error = 0.0, .message = "the rule count was overwritten"};
-        }
-        return compare_training(work->expected(), unpack(after, layout, progress.rules), progress);
-      };
-    }
-    return trial;
+              std::int64_t samples, std::uint64_t seed) const override {
+    const auto work = shared_timing_workload(sizes, samples, seed);
+    return {.plan = plan(configuration, sizes, device, samples),
+            .initial = train_contents(*work, work->network, train_layout(configuration, sizes, device),
+                                      control(work->options, work->samples()), beginning(work->network.rules()))};
+  }
+
+  std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
+                                             RunOnDevice run) const override {
+    return train_verification(*this, device, seed, std::move(run));
   }
 
   /// For parameters kept in memory: m and sigma read and written once a sample, w too. Operations: firing 4 and update
@@ -69,6 +57,23 @@ const KernelFamily& train_family() {
 
 Layout train_layout(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device) {
   return train_mapping_of(device.backend).layout(configuration, sizes, device);
+}
+
+Progress beginning(std::int64_t rules) {
+  return {.rules = static_cast<int>(rules), .position = 0, .halted = 0, .reserved = 0, .loss = 0.0};
+}
+
+HostImage train_contents(const Workload& work, const Network& network, const Layout& layout, const Control& control,
+                         const Progress& progress) {
+  HostImage image;
+  pack(network, layout, image);
+  image["control"] = bytes_of(control);
+  image["progress"] = bytes_of(progress);
+  image["rows"] = pack_rows(work.rows.data(), work.samples(), layout.dim, layout.stride);
+  image["targets"] = pack_rows(work.targets.data(), work.samples(), layout.outputs, layout.target_stride);
+  const auto order = std::as_bytes(std::span(work.order));
+  image["order"].assign(order.begin(), order.end());
+  return image;
 }
 
 }  // namespace heddle::sonfin

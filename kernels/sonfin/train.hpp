@@ -11,6 +11,7 @@
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/sonfin/network.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
+#include "heddle/kernels/sonfin/workload.hpp"
 
 namespace heddle::sonfin {
 
@@ -20,5 +21,11 @@ namespace heddle::sonfin {
 /// Layout of the plans that train_family() makes.
 [[nodiscard]] Layout train_layout(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device);
+
+/// Of a run that begins with so many rules.
+[[nodiscard]] Progress beginning(std::int64_t rules);
+/// Contents of all parameter, state and input buffers of such a plan; the rows are those of `work`.
+[[nodiscard]] HostImage train_contents(const Workload& work, const Network& network, const Layout& layout,
+                                       const Control& control, const Progress& progress);
 
 }  // namespace heddle::sonfin

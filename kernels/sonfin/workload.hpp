@@ -1,13 +1,12 @@
-// Seeded samples and networks like those of a training run, and the comparison with the float64 reference.
+// Seeded samples and networks like those of a training run.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <utility>
 #include <vector>
 
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/problem.hpp"
+#include "heddle/kernels/random.hpp"
 #include "heddle/kernels/sonfin/network.hpp"
 
 namespace heddle::sonfin {
@@ -22,41 +21,18 @@ struct Workload {
 };
 
 /// `rules` rules whose widths overlap as structure learning leaves them, and rows near them, so that firing is as
-/// peaked as in training and every rule wins at times. `Purpose::timing`: the rule count stays fixed.
-/// `Purpose::verification`: starts with rules - 1 (at least 1) rules and at least one row far from all of them adds
-/// one (for rules = 1: starts with none). Same arguments, same bytes.
-[[nodiscard]] Workload workload(const Problem& problem, std::int64_t samples, Purpose purpose, std::uint64_t seed);
-/// What the reference makes of a workload, sample after sample.
-struct Expectation {
-  std::int64_t dim = 0, outputs = 0, rules = 0, samples = 0;
-  double loss = 0.0;                                 ///< sum of E
-  Network before;                                    ///< with what the rules that were added were made with
-  std::vector<double> centres, widths, consequents;  ///< after; shapes as in Network
-};
-[[nodiscard]] Expectation expectation(const Workload& workload);
+/// peaked as in training and every rule wins at times. The rule count stays fixed. Same arguments, same bytes.
+[[nodiscard]] Workload timing_workload(const Problem& problem, std::int64_t samples, std::uint64_t seed);
+/// timing_workload() of the same arguments. The last few are kept: a tuner asks for the same ones with every
+/// configuration. Thread-safe.
+[[nodiscard]] std::shared_ptr<const Workload> shared_timing_workload(const Problem& problem, std::int64_t samples,
+                                                                     std::uint64_t seed);
 
-/// A workload that many trials share.
-class SharedWorkload : public Workload {
- public:
-  explicit SharedWorkload(Workload workload) : Workload(std::move(workload)) {}
-  /// Worked out when it is first asked for. Thread-safe.
-  [[nodiscard]] const Expectation& expected() const;
-
- private:
-  mutable std::once_flag once_;
-  mutable Expectation expected_;
-};
-/// workload() of the same arguments. The last few are kept: a tuner asks for the same ones with every configuration.
-/// Thread-safe.
-[[nodiscard]] std::shared_ptr<const SharedWorkload> shared_workload(const Problem& problem, std::int64_t samples,
-                                                                    Purpose purpose, std::uint64_t seed);
-
-/// The changes of all parameters from `expected.before` to `after`, against those of the reference: over all
-/// parameters the norm of the difference is at most 0.1 % of the norm of the change; for every rule whose change
-/// exceeds a millionth of the largest, at most 1 %. `progress` must agree in rules, position and (to 0.1 %) loss.
-[[nodiscard]] Accuracy compare_training(const Expectation& expected, const Network& after, const Progress& progress);
-
-/// Outputs N x L of the batch prediction against the reference: norm of the difference at most 1e-4 of the norm.
-[[nodiscard]] Accuracy compare_prediction(const Workload& workload, const std::vector<float>& outputs);
+/// Zeros of these sizes, and the order 0, 1, 2, ...
+[[nodiscard]] Workload empty_workload(std::int64_t rules, std::int64_t dim, std::int64_t outputs, std::int64_t samples);
+/// Consequents within 1/2 of zero; the target of a row is beyond 1 in the direction that its topic says (a class, or
+/// the sign of a single output): errors do not vanish, and rows of one topic do not undo each other's steps. `topics`:
+/// one of each row.
+void fill_outputs(Workload& work, const std::vector<std::int64_t>& topics, Random& random);
 
 }  // namespace heddle::sonfin

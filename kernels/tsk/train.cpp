@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "heddle/kernels/tsk/mapping.hpp"
-#include "heddle/kernels/tsk/workload.hpp"
+#include "heddle/kernels/tsk/verification.hpp"
 
 namespace heddle::tsk {
 
@@ -26,14 +26,6 @@ template <class T>
 std::vector<std::byte> bytes_of(std::span<const T> values) {
   const auto bytes = std::as_bytes(values);
   return {bytes.begin(), bytes.end()};
-}
-
-template <class T>
-std::vector<T> values_of(const HostImage& image, std::string_view name) {
-  const std::vector<std::byte>& bytes = image.find(name)->second;
-  std::vector<T> values(bytes.size() / sizeof(T));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
 }
 
 class TrainFamily final : public KernelFamily {
@@ -74,55 +66,27 @@ class TrainFamily final : public KernelFamily {
   }
   Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
             std::int64_t samples) const override {
-    return plan_of(configuration, sizes, device, iterations_of_run(sizes, device, samples));
+    return plan_of(configuration, sizes, device, order_, iterations_of_run(sizes, device, order_, samples));
   }
 
   Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
-              std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
-    const auto work = shared_workload(sizes, order_, purpose, seed);
-    // A verification ends before the launches do: those that are left have to do nothing.
-    const std::int64_t iterations =
-        purpose == Purpose::verification ? work->control.end + 1 : iterations_of_run(sizes, device, samples);
-    Trial trial{.plan = plan_of(configuration, sizes, device, iterations), .initial = {}, .check = {}};
-    HostImage& image = trial.initial;
-    const System& system = work->system;
-    image["centres"] = image["best_centres"] = bytes_of<float>(system.centres);
-    image["widths"] = image["best_widths"] = bytes_of<float>(system.widths);
-    image["consequents"] = image["best_consequents"] = bytes_of<float>(system.consequents);
-    image["rests"] = bytes_of<float>(std::vector<float>(system.centres.size() + system.widths.size()));
-    image["progress"] = bytes_of<Progress>({&work->progress, 1});
-    image["control"] = bytes_of<Control>({&work->control, 1});
-    image["rows"] = bytes_of<float>(work->rows);
-    image["targets"] = bytes_of<float>(work->targets);
-    image["errors"].resize(
-        static_cast<std::size_t>(trial.plan.buffers[static_cast<std::size_t>(trial.plan.buffer("errors"))].bytes));
-    // A verification may have fewer rows than the problem.
-    for (const char* name : {"rows", "targets"}) {
-      image[name].resize(
-          static_cast<std::size_t>(trial.plan.buffers[static_cast<std::size_t>(trial.plan.buffer(name))].bytes));
-    }
-    if (purpose == Purpose::verification) {
-      trial.check = [work](const HostImage& after) {
-        Outcome outcome{.system = work->system, .best = work->system, .progress = {}, .errors = {}};
-        outcome.system.centres = values_of<float>(after, "centres");
-        outcome.system.widths = values_of<float>(after, "widths");
-        outcome.system.consequents = values_of<float>(after, "consequents");
-        outcome.best.centres = values_of<float>(after, "best_centres");
-        outcome.best.widths = values_of<float>(after, "best_widths");
-        outcome.best.consequents = values_of<float>(after, "best_consequents");
-        outcome.progress = values_of<Progress>(after, "progress").front();
-        outcome.errors = values_of<double>(after, "errors");
-        return compare(*work, outcome);
-      };
-    }
+              std::int64_t samples, std::uint64_t seed) const override {
+    const auto work = shared_timing_workload(sizes, order_, seed);
+    Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}};
+    trial.initial = contents_of(*work, trial.plan);
     return trial;
   }
 
-  /// A row and its targets are read twice; activations: 4 operations an input of a rule and an exponential of 8; the
-  /// lower triangle of the normal equations; outputs and gradient.
+  std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
+                                             RunOnDevice) const override {
+    return tsk::verification(*this, order_, device, seed);
+  }
+
   std::int64_t host_threads(const Configuration& configuration, const DeviceIdentity& device) const override {
     return device.backend == "cpu" ? configuration.number("threads") : 0;
   }
+  /// A row and its targets are read twice; activations: 4 operations an input of a rule and an exponential of 8; the
+  /// lower triangle of the normal equations; outputs and gradient.
   Cost cost(const Problem& sizes) const override {
     const auto rules = static_cast<double>(sizes.at("rules"));
     const auto dim = static_cast<double>(sizes.at("dim"));
@@ -134,29 +98,45 @@ class TrainFamily final : public KernelFamily {
   }
 
  private:
-  /// Iterations that a run does when it is asked for `samples` rows.
-  [[nodiscard]] std::int64_t iterations_of_run(const Problem& sizes, const DeviceIdentity& device,
-                                               std::int64_t samples) const {
-    const auto rows = static_cast<double>(sizes.at("rows"));
-    const auto unknowns = static_cast<double>(tsk::unknowns(sizes, order_));
-    const double solution = unknowns * unknowns * unknowns / 3.0;
-    const double of_one = rows * cost(sizes).operations + solution;
-    const double allowed = kOperationsOfRun * static_cast<double>(std::max<std::int64_t>(device.units, 1)) / of_one;
-    const auto most = static_cast<std::int64_t>(std::clamp(allowed, 1.0, static_cast<double>(kMostIterations)));
-    return std::clamp(samples / sizes.at("rows"), std::min(kFewestIterations, most), most);
-  }
-
-  [[nodiscard]] Plan plan_of(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
-                             std::int64_t iterations) const {
-    Plan plan = mapping(device.backend).plan(configuration, sizes, device, order_, iterations);
-    plan.samples = iterations * sizes.at("rows");
-    return plan;
-  }
-
   int order_;
 };
 
 }  // namespace
+
+Plan plan_of(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device, int order,
+             std::int64_t iterations) {
+  Plan plan = mapping(device.backend).plan(configuration, sizes, device, order, iterations);
+  plan.samples = iterations * sizes.at("rows");
+  return plan;
+}
+
+HostImage contents_of(const Workload& work, const Plan& plan) {
+  HostImage image;
+  const System& system = work.system;
+  image["centres"] = image["best_centres"] = bytes_of<float>(system.centres);
+  image["widths"] = image["best_widths"] = bytes_of<float>(system.widths);
+  image["consequents"] = image["best_consequents"] = bytes_of<float>(system.consequents);
+  image["rests"] = bytes_of<float>(std::vector<float>(system.centres.size() + system.widths.size()));
+  image["progress"] = bytes_of<Progress>({&work.progress, 1});
+  image["control"] = bytes_of<Control>({&work.control, 1});
+  image["rows"] = bytes_of<float>(work.rows);
+  image["targets"] = bytes_of<float>(work.targets);
+  // There may be fewer rows than the plan has room for; errors are written before they are read.
+  for (const char* name : {"rows", "targets", "errors"}) {
+    image[name].resize(static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(plan.buffer(name))].bytes));
+  }
+  return image;
+}
+
+std::int64_t iterations_of_run(const Problem& problem, const DeviceIdentity& device, int order, std::int64_t samples) {
+  const auto rows = static_cast<double>(problem.at("rows"));
+  const auto unknowns = static_cast<double>(tsk::unknowns(problem, order));
+  const double solution = unknowns * unknowns * unknowns / 3.0;
+  const double of_one = rows * train_family(order).cost(problem).operations + solution;
+  const double allowed = kOperationsOfRun * static_cast<double>(std::max<std::int64_t>(device.units, 1)) / of_one;
+  const auto most = static_cast<std::int64_t>(std::clamp(allowed, 1.0, static_cast<double>(kMostIterations)));
+  return std::clamp(samples / problem.at("rows"), std::min(kFewestIterations, most), most);
+}
 
 std::vector<Buffer> common_buffers(const Problem& problem, int order, std::int64_t iterations) {
   const std::int64_t tasks = problem.at("rules") * problem.at("dim"), rows = problem.at("rows");

@@ -12,11 +12,23 @@
 
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/tsk/system.hpp"
+#include "heddle/kernels/tsk/workload.hpp"
 
 namespace heddle::tsk {
 
 [[nodiscard]] const KernelFamily& constant_family();
 [[nodiscard]] const KernelFamily& linear_family();
 [[nodiscard]] const KernelFamily& train_family(int order);
+
+/// Iterations that a run of a plan does when it is asked for `samples` rows; fewer where they take a device of so few
+/// units too long.
+[[nodiscard]] std::int64_t iterations_of_run(const Problem& problem, const DeviceIdentity& device, int order,
+                                             std::int64_t samples);
+
+/// A plan of so many iterations.
+[[nodiscard]] Plan plan_of(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+                           int order, std::int64_t iterations);
+/// Contents of all its parameter, state and input buffers.
+[[nodiscard]] HostImage contents_of(const Workload& work, const Plan& plan);
 
 }  // namespace heddle::tsk

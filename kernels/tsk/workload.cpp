@@ -1,32 +1,25 @@
 #include "heddle/kernels/tsk/workload.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <mutex>
-#include <span>
-#include <string>
 #include <tuple>
 #include <utility>
 
 #include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/random.hpp"
-#include "heddle/kernels/tsk/reference.hpp"
+#include "heddle/kernels/tsk/comparison.hpp"
 
 namespace heddle::tsk {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr int kVerifiedIterations = 3;
-constexpr double kTolerance = 0.01;
-/// What coarse rounding changes by more than this says nothing.
-constexpr double kUndetermined = 0.3;
-/// With this ridge float32 determines the gradient of a system that could fit its rows: relative errors of what is left
-/// of the targets are those of activations, 2^-22, times the condition of the normal equations, which is a few times
-/// its inverse.
-constexpr float kVerifiedRidge = 0.001f;
+constexpr int kForever = 1 << 30;
+/// With this ridge float32 mostly determines the gradient of a system that could fit its rows: relative errors of what
+/// is left of the targets are those of activations, 2^-22, times the condition of the normal equations, which is a few
+/// times its inverse. Where it does not, the ridge grows so many times, by such a factor.
+constexpr float kVerifiedRidge = 0.001f, kLargerRidge = 8.0f;
+constexpr int kRidges = 5;
 
 /// Rules spread evenly (the additive recurrence of M. Roberts, 2018) in few inputs, where random ones would lie on top
 /// of each other; at random in many. `spacing`: between neighbours.
@@ -48,21 +41,9 @@ void place_rules(System& system, std::int64_t rules, Random& random) {
   }
 }
 
-std::int64_t rows_of(const Problem& problem, int order, Purpose purpose) {
-  const std::int64_t rows = problem.at("rows");
-  if (purpose == Purpose::timing) return rows;
-  // The reference takes N P^2 operations: seconds, not minutes.
-  const std::int64_t unknowns = tsk::unknowns(problem, order);
-  const std::int64_t affordable = (std::int64_t{1} << 31) / std::max<std::int64_t>(unknowns * unknowns, 1);
-  return std::min(rows, std::clamp<std::int64_t>(affordable, 2 * unknowns + 101, 20011));
-}
-
-}  // namespace
-
-Workload workload(const Problem& problem, int order, Purpose purpose, std::uint64_t seed) {
+/// Learns all rows for ever. `far_rows`: every eighth row is far from all rules.
+Workload endless_workload(const Problem& problem, int order, std::int64_t rows, bool far_rows, std::uint64_t seed) {
   const std::int64_t rules = problem.at("rules"), dim = problem.at("dim"), outputs = problem.at("outputs");
-  const std::int64_t rows = rows_of(problem, order, purpose);
-  const bool verifies = purpose == Purpose::verification;
   Random random(seed);
   Workload work;
   System& system = work.system;
@@ -71,7 +52,6 @@ Workload workload(const Problem& problem, int order, Purpose purpose, std::uint6
   system.consequents.resize(at(system.unknowns() * outputs));
   std::vector<double> phases(at(outputs));
   for (double& phase : phases) phase = 2.0 * kPi * random.unit();
-  const bool far_rows = verifies && (seed & 4) != 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     const bool far = far_rows && i % 8 == 3;
     double angle = 0.0;
@@ -85,167 +65,73 @@ Workload workload(const Problem& problem, int order, Purpose purpose, std::uint6
     }
   }
   work.progress = first_progress(0.02);
-  const std::int64_t held_back = verifies && (seed & 2) != 0 ? rows / 9 : 0;
-  // Without a ridge such a system fits its rows to rounding; with rows far away, more or less so, as chance has it.
-  const bool could_fit = rows < 2 * system.unknowns();
-  const bool has_ridge = verifies && could_fit && (far_rows || (seed & 8) != 0);
   work.control = {.all = {.rules = static_cast<int>(rules), .rows = static_cast<int>(rows)},
-                  .rows = static_cast<int>(rows - held_back),
-                  .held_back = static_cast<int>(held_back),
-                  .end = verifies ? kVerifiedIterations : 1 << 30,
+                  .rows = static_cast<int>(rows),
+                  .held_back = 0,
+                  .end = kForever,
                   .patience = 0,
-                  .plain_step = verifies && (seed & 1) != 0 ? 1 : 0,
+                  .plain_step = 0,
                   .rate = 0.01f,
                   .minimum_width = 0.001f,
-                  .ridge = has_ridge ? kVerifiedRidge : 0.0f,
+                  .ridge = 0.0f,
                   .target_error = 0.0f};
   return work;
 }
 
-std::shared_ptr<const Workload> shared_workload(const Problem& problem, int order, Purpose purpose,
-                                                std::uint64_t seed) {
-  using Key = std::tuple<std::string, int, Purpose, std::uint64_t>;
+}  // namespace
+
+Workload timing_workload(const Problem& problem, int order, std::uint64_t seed) {
+  return endless_workload(problem, order, problem.at("rows"), false, seed);
+}
+
+std::shared_ptr<const Workload> shared_timing_workload(const Problem& problem, int order, std::uint64_t seed) {
+  using Key = std::tuple<std::string, int, std::uint64_t>;
   static std::mutex guard;
   static Key last;
   static std::shared_ptr<const Workload> kept;
-  Key key{problem.text(), order, purpose, seed};
+  Key key{problem.text(), order, seed};
   const std::lock_guard lock(guard);
   if (!kept || key != last) {
-    kept = std::make_shared<const Workload>(workload(problem, order, purpose, seed));
+    kept = std::make_shared<const Workload>(timing_workload(problem, order, seed));
     last = std::move(key);
   }
   return kept;
 }
 
-namespace {
-
-/// What the reference makes of a workload.
-struct Expected {
-  std::vector<double> centres, widths;  ///< after the last iteration
-  System best;
-  Progress progress{};
-  std::vector<double> errors;  ///< [iterations][2]
-};
-
-std::vector<float> floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
-
-Expected expected_of(const Workload& work, Rounding rounding) {
-  Reference reference(work.system, rounding);
-  Expected run{.centres = {}, .widths = {}, .best = work.system, .progress = work.progress, .errors = {}};
-  for (int i = 0; i < work.control.end; ++i) {
-    run.centres = reference.centres();
-    run.widths = reference.widths();
-    const auto errors = reference.iterate({.rows = work.rows, .targets = work.targets}, work.control, run.progress);
-    run.errors.insert(run.errors.end(), {errors.learnt, errors.held_back});
-    if (run.progress.best_iteration == i + 1) {
-      run.best.centres = floats(run.centres);
-      run.best.widths = floats(run.widths);
-      run.best.consequents = floats(reference.consequents());
-    }
-  }
-  run.centres = reference.centres();
-  run.widths = reference.widths();
-  return run;
+std::string OptionSet::text() const {
+  return std::string(plain_step ? "plain steps" : "steps of one length") +
+         (holds_rows_back ? ", rows held back" : ", all rows learnt") + (far_rows ? ", far rows" : ", near rows");
 }
 
-Outcome outcome_of(const Workload& work, const Expected& run) {
-  Outcome outcome{.system = work.system, .best = run.best, .progress = run.progress, .errors = run.errors};
-  outcome.system.centres = floats(run.centres);
-  outcome.system.widths = floats(run.widths);
-  return outcome;
-}
-
-struct Deviation {
-  std::string what;
-  double error = 0.0;    ///< relative; infinite for NaN
-  bool follows = false;  ///< from the first step
-};
-
-constexpr auto kChange = "change of centres and widths";
-
-std::vector<Deviation> deviations(const Workload& work, const Outcome& outcome, const Expected& expected) {
-  std::vector<Deviation> all;
-  const auto note = [&](double error, std::string what, bool follows) {
-    all.push_back({std::move(what), std::isnan(error) ? std::numeric_limits<double>::infinity() : error, follows});
-  };
-  double squares = 0.0;
-  for (const float y : work.targets) squares += static_cast<double>(y) * static_cast<double>(y);
-  // An error of a millionth of what there is to be explained is none.
-  const double floor = 1e-6 * squares / static_cast<double>(work.control.rows + work.control.held_back);
-  const auto against = [&](double found, double right, std::string what, bool follows) {
-    note(std::abs(found - right) / std::max(right, floor), std::move(what), follows);
-  };
-  const bool held_back = work.control.held_back > 0;
-  for (int i = 0; i < work.control.end; ++i) {
-    against(outcome.errors[at(2 * i)], expected.errors[at(2 * i)], fmt::format("error of iteration {}", i + 1), i > 0);
-    if (!held_back) continue;
-    against(outcome.errors[at(2 * i + 1)], expected.errors[at(2 * i + 1)],
-            fmt::format("error held back of iteration {}", i + 1), i > 0);
-  }
-
-  double difference = 0.0, change = 0.0, size = 0.0;
-  const auto sum = [&](const std::vector<float>& before, const std::vector<float>& found,
-                       const std::vector<double>& right) {
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      const double d = static_cast<double>(found[i]) - right[i];
-      const double c = right[i] - static_cast<double>(before[i]);
-      difference += d * d;
-      change += c * c;
-      size += right[i] * right[i];
+const std::array<OptionSet, 8>& option_sets() {
+  static const std::array<OptionSet, 8> all = [] {
+    std::array<OptionSet, 8> sets;
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      sets[i] = {.plain_step = (i & 1) != 0, .holds_rows_back = (i & 2) != 0, .far_rows = (i & 4) != 0};
     }
-  };
-  sum(work.system.centres, outcome.system.centres, expected.centres);
-  sum(work.system.widths, outcome.system.widths, expected.widths);
-  // With one rule the activations are 1 wherever it lies, and there is no gradient but rounding.
-  if (outcome.system.rules() > 1) {
-    const double rounding = 0x1p-24 * work.control.end * std::sqrt(size);  // of float32 parameters
-    note(std::max(0.0, std::sqrt(difference) - rounding) / std::max(std::sqrt(change), 1e-300), kChange, true);
-  }
-
-  const Reference best(outcome.best);
-  const auto dim = at(work.system.dim), outputs = at(work.system.outputs), rows = at(work.control.rows);
-  const std::span<const float> x(work.rows), y(work.targets);
-  against(outcome.progress.best_error,
-          held_back ? best.error(x.subspan(rows * dim), y.subspan(rows * outputs))
-                    : best.error(x.first(rows * dim), y.first(rows * outputs)),
-          "error of the best system", false);
-  against(outcome.progress.best_error, expected.progress.best_error, "best error", true);
+    return sets;
+  }();
   return all;
 }
 
-}  // namespace
-
-Accuracy compare(const Workload& work, const Outcome& outcome) {
-  if (outcome.progress.iteration != work.control.end || outcome.progress.halted != kGoesOn) {
-    return {.accepted = false,
-            .worst_error = std::numeric_limits<double>::infinity(),
-            .message = fmt::format("{} iterations, expected {}", outcome.progress.iteration, work.control.end)};
-  }
-  const Expected expected = expected_of(work, Rounding::none);
-  const std::vector<Deviation> found = deviations(work, outcome, expected);
-  // Where a system fits its rows, its gradient is rounding, and so is all that follows from it. How far rounding leads
-  // is asked only where it matters: it takes as long again.
-  std::vector<Deviation> rounding;
-  if (std::any_of(found.begin(), found.end(), [](const Deviation& d) { return d.error > kTolerance; })) {
-    rounding = deviations(work, outcome_of(work, expected_of(work, Rounding::coarse)), expected);
-  }
-  const bool step_determined = std::none_of(rounding.begin(), rounding.end(), [](const Deviation& d) {
-    return d.what == kChange && d.error > kUndetermined;
-  });
-  Accuracy accuracy{.accepted = true, .worst_error = 0.0, .message = {}};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const double by_rounding = rounding.empty() ? 0.0 : rounding[i].error;
-    if (by_rounding > kUndetermined || (found[i].follows && !step_determined)) continue;
-    const double allowed = std::max(kTolerance, by_rounding);
-    if (found[i].error <= kTolerance) {
-      accuracy.worst_error = std::max(accuracy.worst_error, found[i].error);
-    } else if (found[i].error > allowed && accuracy.accepted) {
-      accuracy = {.accepted = false,
-                  .worst_error = found[i].error,
-                  .message = fmt::format("{}: off by {:.3g}, allowed {:.3g}", found[i].what, found[i].error, allowed)};
-    }
-  }
-  return accuracy;
+Workload verification_workload(const Problem& problem, int order, const OptionSet& set, std::uint64_t seed) {
+  // The reference takes N P^2 operations: a second, not minutes.
+  const std::int64_t unknowns = tsk::unknowns(problem, order);
+  const std::int64_t affordable = (std::int64_t{1} << 29) / std::max<std::int64_t>(unknowns * unknowns, 1);
+  const std::int64_t rows =
+      std::min(problem.at("rows"), std::clamp<std::int64_t>(affordable, 2 * unknowns + 101, 9001));
+  Workload work = endless_workload(problem, order, rows, set.far_rows, seed);
+  Control& control = work.control;
+  control.held_back = set.holds_rows_back ? static_cast<int>(rows / 9) : 0;
+  control.rows -= control.held_back;
+  control.end = kVerifiedIterations;
+  control.plain_step = set.plain_step || problem.at("rules") == 1 ? 1 : 0;
+  const bool could_fit = rows < 2 * unknowns;
+  const bool as_it_is = set.plain_step && !set.holds_rows_back && !set.far_rows;
+  // Of systems that cannot fit their rows, the same set gets the ridge.
+  if (could_fit != as_it_is) control.ridge = kVerifiedRidge;
+  for (int i = 0; could_fit && !as_it_is && i < kRidges && !is_determined(work); ++i) control.ridge *= kLargerRidge;
+  return work;
 }
 
 }  // namespace heddle::tsk

@@ -1,11 +1,12 @@
-// Seeded rows and systems like those of a training run, and the comparison with the float64 reference.
+// Seeded rows and systems like those of a training run.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/tsk/system.hpp"
 
 namespace heddle::tsk {
@@ -19,25 +20,35 @@ struct Workload {
 };
 
 /// `rules` rules that overlap as an even grid of sets does, rows among them, targets that no such system fits. All N
-/// rows of the problem for timing; for a verification a few thousand where N is more, some of them so far from every
-/// rule that each activation underflows if it is not normalised before it is exponentiated, and a few iterations; and
-/// where there are fewer than two rows for an unknown, mostly a ridge, since what is left of targets that a system fits
-/// is rounding.
-/// Same arguments, same bytes.
-[[nodiscard]] Workload workload(const Problem& problem, int order, Purpose purpose, std::uint64_t seed);
+/// rows of the problem; training does not end. Same arguments, same bytes.
+[[nodiscard]] Workload timing_workload(const Problem& problem, int order, std::uint64_t seed);
 /// The same, kept until other arguments come. Thread-safe.
-[[nodiscard]] std::shared_ptr<const Workload> shared_workload(const Problem& problem, int order, Purpose purpose,
-                                                              std::uint64_t seed);
+[[nodiscard]] std::shared_ptr<const Workload> shared_timing_workload(const Problem& problem, int order,
+                                                                     std::uint64_t seed);
 
-/// What a run left.
-struct Outcome {
-  System system, best;
-  Progress progress{};
-  std::vector<double> errors;  ///< [iterations][2]
+/// What chooses a path through the kernels.
+struct OptionSet {
+  bool plain_step = false;  ///< not of one length
+  bool holds_rows_back = false;
+  bool far_rows = false;  ///< so far from every rule that each activation underflows if it is not normalised before it
+                          ///< is exponentiated
+
+  [[nodiscard]] std::string text() const;  ///< "steps of one length, rows held back, far rows"
+  bool operator==(const OptionSet&) const = default;
 };
-/// Against the reference: every error within 1 %, of rows held back too; the change of all centres and widths, the norm
-/// of the difference at most 1 % of the norm of the change; the best system has the error that it was kept for. Where
-/// float32 does not determine a number so well, which Rounding::coarse tells, more is allowed for that number alone.
-[[nodiscard]] Accuracy compare(const Workload& workload, const Outcome& outcome);
+/// Every combination.
+[[nodiscard]] const std::array<OptionSet, 8>& option_sets();
+
+/// Iterations of a verification.
+inline constexpr int kVerifiedIterations = 3;
+
+/// Some iterations on a few thousand rows where the problem has more. Float32 determines what comes out of them: where
+/// a system could fit its rows (fewer than two for an unknown), what is left of the targets would be rounding, and the
+/// direction of the gradient with it. Such a system gets a ridge, large enough for its gradient to be determined; and
+/// its plain step is verified without a ridge too, since a gradient that must be next to nothing can be compared with
+/// what it would be if nothing of the targets were explained. One rule, whose activation is 1 everywhere, has no
+/// gradient: it makes plain steps. Same arguments, same bytes.
+[[nodiscard]] Workload verification_workload(const Problem& problem, int order, const OptionSet& set,
+                                             std::uint64_t seed);
 
 }  // namespace heddle::tsk

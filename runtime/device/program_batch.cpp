@@ -114,7 +114,7 @@ class ProgramBatch final : public CompileBatch {
   std::vector<Unit*> deliver_built_in() {
     std::vector<Unit*> rest;
     for (Unit& unit : units_) {
-      if (compiler_.built_in(unit.expression)) {
+      if (compiler_.built_in(*unit.source, unit.expression)) {
         deliver(unit, {nullptr, unit.expression}, 0.0, true);
       } else {
         rest.push_back(&unit);

@@ -35,7 +35,7 @@ struct ProgramCompiler {
   std::function<ProgramResult(const TemplateSource& source, const std::vector<std::string>& expressions,
                               const std::stop_token& stop)>
       compile;
-  std::function<bool(const std::string& expression)> built_in;
+  std::function<bool(const TemplateSource& source, const std::string& expression)> built_in;
   std::function<std::shared_ptr<const Binary>(std::vector<CompiledKernel> kernels)> binary;
   /// Everything but the source that decides what the compiler makes. Asked once, if something is not built in. Where it
   /// throws, nothing compiles.

@@ -4,7 +4,7 @@
 
 #include "heddle/kernels/tsk/reference.hpp"
 #include "heddle/kernels/tsk/train.hpp"
-#include "heddle/tuner/verify.hpp"
+#include "heddle/tuner/verifier.hpp"
 
 namespace heddle::bench {
 namespace {
@@ -43,7 +43,7 @@ TEST_CASE("more rows than are computed in float64: blocks of the emulator, and t
     const auto device = open_device(label);
     const KernelFamily& family = tsk::constant_family();
     const SearchSpace space = family.space(device->identity());
-    const Verdict verdict = verify(*device, family, space.parse(configuration), problem, 1);
+    const Verdict verdict = Verifier(*device, family, 1).verify_run(space.parse(configuration), problem, 0, false);
     INFO(std::string(label) << ": " << verdict.message);
     CHECK(verdict.status == Status::correct);
   };

@@ -2,8 +2,12 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "contract/device_contract.hpp"
+#include "contract/device_reference.hpp"
+#include "contract/wrong_kernels.hpp"
+#include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/runtime/device/cuda/cuda_device.hpp"
 
 namespace heddle {
@@ -12,7 +16,7 @@ namespace {
 /// HEDDLE_CONTRACT_CASES: configurations to try at most, HEDDLE_CONTRACT_EXCEPT: a word (scheme=cluster) of those to
 /// leave out; for tools under which kernels are slow, or that do not know what they use.
 ContractSample sample() {
-  ContractSample sample{.drawn = 12};
+  ContractSample sample{.drawn = 12, .thorough = true};
   if (const char* most = std::getenv("HEDDLE_CONTRACT_CASES")) {
     sample = {.drawn = 1, .every_value = true, .large = false, .most = std::stoul(most)};
   }
@@ -23,6 +27,28 @@ ContractSample sample() {
 TEST_CASE("the CUDA device keeps the contract of every device") {
   CudaDevice device(0);
   run_device_contract(device, sample());
+}
+
+TEST_CASE("the float64 kernels of the reference compute what the reference computes, on a GPU") {
+  CudaDevice device(0);
+  check_device_reference(device, 257, 129, 40);
+}
+
+TEST_CASE("timed runs on a GPU end as near to float64 as rounding explains, where training is chaotic too") {
+  CudaDevice device(0);
+  std::vector<Problem> problems;
+  for (const std::int64_t rules : {32, 256, 1024}) {
+    for (const std::int64_t dim : {16, 128, 1024}) {
+      for (const std::int64_t outputs : {1, 10, 26}) problems.push_back(sonfin::problem(rules, dim, outputs));
+    }
+  }
+  check_timed_runs(device, problems, 2048);
+  check_timed_runs(device, {sonfin::problem(32, 16, 1)}, 4096);
+}
+
+TEST_CASE("wrong kernels are found on a GPU, for every scheme") {
+  CudaDevice device(0);
+  find_wrong_kernels(device);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "heddle/kernels/kernel_family.hpp"
+#include "heddle/tuner/verifier.hpp"
 
 namespace heddle {
 namespace {
@@ -24,7 +26,6 @@ constexpr double kMostEmulated = 6e6, kMost = 1e9;
 // On the emulator, of what is drawn: threads of a launch, more of which only make more of the same, and of all launches
 // of a run. In seconds again.
 constexpr std::int64_t kMostThreads = 2048, kMostStarts = 100000;
-constexpr std::byte kPoison{0xff};  // every float of it is not a number
 
 struct Case {
   const KernelFamily* family;
@@ -238,49 +239,35 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
   return all;
 }
 
-void fill_buffers(Execution& execution, const Trial& trial) {
-  for (const Buffer& buffer : trial.plan.buffers) {
-    if (buffer.role == Role::output || buffer.role == Role::scratch)
-      execution.memory(buffer.name).fill(kPoison);
-    else
-      execution.memory(buffer.name).write(trial.initial.at(buffer.name));
-  }
-}
+/// A verifier for each family, which finds the kernels that were compiled already.
+class Verifiers {
+ public:
+  Verifiers(Device& device, std::uint64_t seed) : device_(device), seed_(seed) {}
 
-HostImage read_buffers(Execution& execution) {
-  HostImage image;
-  for (const Buffer& buffer : execution.plan().buffers) {
-    if (buffer.role == Role::scratch) continue;
-    auto& bytes = image[buffer.name];
-    bytes.resize(static_cast<std::size_t>(buffer.bytes));
-    execution.memory(buffer.name).read(bytes);
-  }
-  return image;
-}
-
-void verify(Device& device, const Case& what, std::shared_ptr<const Binary> binary, unsigned seed, bool repeat) {
-  const Trial trial =
-      what.family->trial(what.configuration, what.problem, device.identity(), kSamples, Purpose::verification, seed);
-  const auto execution = device.prepare(trial.plan, std::move(binary));
-  fill_buffers(*execution, trial);
-  execution->save();
-  execution->launch();
-  execution->synchronize();
-  const auto overrun = execution->overrun();
-  CHECK_MESSAGE(!overrun.has_value(), "wrote behind " << overrun.value_or(""));
-  const HostImage after = read_buffers(*execution);
-  const Accuracy accuracy = trial.check(after);
-  CHECK_MESSAGE(accuracy.accepted, accuracy.message << " (worst error " << accuracy.worst_error << ")");
-  for (const Buffer& buffer : trial.plan.buffers) {
-    if (buffer.role != Role::input) continue;
-    CHECK_MESSAGE(after.at(buffer.name) == trial.initial.at(buffer.name), "wrote to the input " << buffer.name);
+  Verifier& of(const KernelFamily& family, const std::vector<std::string>& kernels,
+               std::shared_ptr<const Binary> binary) {
+    Entry& entry = entries_[family.name()];
+    entry.binaries[kernels] = std::move(binary);
+    if (!entry.verifier) {
+      const auto find = [this, &family, &entry](const std::vector<std::string>& wanted) {
+        std::shared_ptr<const Binary>& found = entry.binaries[wanted];
+        if (!found) found = compile_one(device_, {&family.source(device_.identity().backend), wanted}).binary;
+        return found;
+      };
+      entry.verifier = std::make_unique<Verifier>(device_, family, seed_, find);
+    }
+    return *entry.verifier;
   }
 
-  if (!repeat) return;
-  execution->restore();
-  CHECK(execution->time() > 0.0);
-  CHECK_MESSAGE(read_buffers(*execution) == after, "a second run differs from the first");
-}
+ private:
+  struct Entry {
+    std::map<std::vector<std::string>, std::shared_ptr<const Binary>> binaries;
+    std::unique_ptr<Verifier> verifier;
+  };
+  Device& device_;
+  std::uint64_t seed_;
+  std::map<std::string_view, Entry> entries_;
+};
 
 void check_memory(Device& device) {
   const auto memory = device.allocate(1003);
@@ -297,22 +284,20 @@ void check_memory(Device& device) {
   CHECK(end.front() == std::byte{3});
 }
 
-/// Memory of the caller's, larger than the plan asks for, in place of a buffer.
+/// Memory of the caller's, larger than the plan asks for, in place of a buffer: what comes out is the same.
 void check_bindings(Device& device, const KernelFamily& family) {
   const Problem problem = family.awkward_problem();
   const Configuration configuration = family.default_configuration(device.identity(), problem);
-  const Trial trial = family.trial(configuration, problem, device.identity(), kSamples, Purpose::verification, 7);
+  const Trial trial = family.trial(configuration, problem, device.identity(), kSamples, 7);
+  const auto compiled = compile_one(device, {&family.source(device.identity().backend), trial.plan.kernels});
   Bindings bindings;
   for (const Buffer& buffer : trial.plan.buffers)
     if (buffer.role == Role::input) bindings[buffer.name] = device.allocate(buffer.bytes + 1024);
-  const auto compiled = compile_one(device, {&family.source(device.identity().backend), trial.plan.kernels});
   const auto execution = device.prepare(trial.plan, compiled.binary, bindings);
-  fill_buffers(*execution, trial);
-  execution->launch();
-  execution->synchronize();
-  const Accuracy accuracy = trial.check(read_buffers(*execution));
-  CHECK_MESSAGE(accuracy.accepted, accuracy.message);
   for (const auto& [name, memory] : bindings) CHECK(&execution->memory(name) == memory.get());
+  const auto own = device.prepare(trial.plan, compiled.binary);
+  const HostImage bound = outcome_of(*execution, trial.initial, 1);
+  CHECK(bound == outcome_of(*own, trial.initial, 1));
 }
 
 void check_bad_instantiation(Device& device, const KernelFamily& family) {
@@ -331,13 +316,9 @@ void check_bad_instantiation(Device& device, const KernelFamily& family) {
 HostImage outcome_of_default(Device& device, const KernelFamily& family, std::uint64_t seed) {
   const Problem problem = family.awkward_problem();
   const Configuration configuration = family.default_configuration(device.identity(), problem);
-  const Trial trial = family.trial(configuration, problem, device.identity(), kSamples, Purpose::verification, seed);
+  const Trial trial = family.trial(configuration, problem, device.identity(), kSamples, seed);
   const auto compiled = compile_one(device, {&family.source(device.identity().backend), trial.plan.kernels});
-  const auto execution = device.prepare(trial.plan, compiled.binary);
-  fill_buffers(*execution, trial);
-  execution->launch();
-  execution->synchronize();
-  return read_buffers(*execution);
+  return outcome_of(*device.prepare(trial.plan, compiled.binary), trial.initial, 1);
 }
 
 void run_device_contract(Device& device, const ContractSample& sample) {
@@ -355,7 +336,8 @@ void run_device_contract(Device& device, const ContractSample& sample) {
   for (const Case& what : all)
     requests.push_back({&what.family->source(device.identity().backend),
                         what.family->plan(what.configuration, what.problem, device.identity(), kSamples).kernels});
-  const auto batch = device.compile(std::move(requests));
+  Verifiers verifiers(device, sample.seed);
+  const auto batch = device.compile(requests);
   std::size_t tried = 0;
   while (auto done = batch->next()) {
     const Case& what = all[done->first];
@@ -363,14 +345,15 @@ void run_device_contract(Device& device, const ContractSample& sample) {
                         << what.configuration.text());
     CHECK_MESSAGE(done->second.binary != nullptr, done->second.log);
     if (!done->second.binary) continue;
-    try {
-      ++tried;
-      verify(device, what, std::move(done->second.binary), sample.seed + static_cast<unsigned>(done->first),
-             sample.repeat);
-    } catch (const DeviceFailure& failure) {
-      FAIL_CHECK(std::string(failure.what()));
-      if (failure.status() == Status::illegal_access) return;
-    }
+    ++tried;
+    Verifier& verifier = verifiers.of(*what.family, requests[done->first].kernels, std::move(done->second.binary));
+    // In turn, so that every option set comes to every scheme.
+    const Verdict verdict = verifier.verify_run(what.configuration, what.problem, done->first, sample.repeat);
+    CHECK_MESSAGE(verdict.status == Status::correct, text(verdict.status) << ": " << verdict.message);
+    if (verdict.status == Status::illegal_access) return;
+    if (!sample.thorough) continue;
+    const Verdict whole = verifier.verify(what.configuration, what.problem);
+    CHECK_MESSAGE(whole.status == Status::correct, text(whole.status) << ": " << whole.message);
   }
   MESSAGE(device.label() << " (" << device.identity().name << "): " << tried << " of " << all.size()
                          << " configurations tried");

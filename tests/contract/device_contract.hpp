@@ -18,18 +18,19 @@ struct ContractSample {
   bool every_value = false;  ///< and more: every value that costs little, the least and largest numbers and all words
   bool large = true;         ///< problems of more than 100000 tasks too
   bool repeat = true;        ///< run each a second time and compare
+  bool thorough = false;     ///< the whole verification for each, not one of its runs in turn
   std::string except = {};   ///< leaves out configurations with this in their text; empty: none
   std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
   std::size_t least = 1;  ///< all together: with fewer tried, the contract has not been looked at
 };
 
 /// For every family that has templates for `device`, and for sizes that divide nothing: the configurations of the
-/// sample are compiled as one batch, verified from poisoned memory as docs/design.md says (kernels/kernel_family.hpp,
-/// Purpose::verification), checked for overruns, and repeated bit for bit after restore(). Reports through doctest.
+/// sample are compiled as one batch, and each goes through one run of its verification (tuner/verifier.hpp), one after
+/// the other, from poisoned memory, checked for overruns and repeated bit for bit. Reports through doctest.
 void run_device_contract(Device& device, const ContractSample& sample);
 
-/// What the default configuration of the family's awkward problem leaves in all buffers but scratch, from poisoned
-/// memory.
+/// What a timed run of the default configuration of the family's awkward problem leaves in all buffers but scratch,
+/// from poisoned memory.
 [[nodiscard]] HostImage outcome_of_default(Device& device, const KernelFamily& family, std::uint64_t seed);
 
 }  // namespace heddle

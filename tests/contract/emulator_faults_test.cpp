@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "contract/planted_family.hpp"
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
+#include "heddle/tuner/verifier.hpp"
 #include "sample.hpp"
 
 namespace heddle {
@@ -222,38 +224,14 @@ Configuration configuration_with(const KernelFamily& family, const Problem& prob
 }
 
 /// What is wrong; empty if nothing is.
-std::string complaint(const Fault& fault, const TemplateSource& source, std::uint64_t order) {
+std::string complaint(const Fault& fault, const KernelFamily& family, std::uint64_t order) {
   const auto device = open_emulator({.order = order});
-  const KernelFamily& family = heddle::family(fault.family);
   Problem problem = family.awkward_problem();
   for (const auto& [name, size] : fault.sizes) problem = problem.with(name, size);
   const Configuration configuration = configuration_with(family, problem, device->identity(), fault.values);
   INFO(configuration.text());
-  const Trial trial =
-      family.trial(configuration, problem, device->identity(), kSamples, Purpose::verification, 1 + order);
-  const auto binary = compile_one(*device, {&source, trial.plan.kernels}).binary;
-  try {
-    const auto execution = device->prepare(trial.plan, binary);
-    for (const Buffer& buffer : trial.plan.buffers) {
-      const auto initial = trial.initial.find(buffer.name);
-      if (initial == trial.initial.end()) {
-        execution->memory(buffer.name).fill(std::byte{0xff});
-      } else {
-        execution->memory(buffer.name).write(initial->second);
-      }
-    }
-    execution->launch();
-    HostImage after;
-    for (const Buffer& buffer : trial.plan.buffers) {
-      if (buffer.role == Role::scratch) continue;
-      after[buffer.name].resize(static_cast<std::size_t>(buffer.bytes));
-      execution->memory(buffer.name).read(after[buffer.name]);
-    }
-    const Accuracy accuracy = trial.check(after);
-    return accuracy.accepted ? "" : "wrong result: " + accuracy.message;
-  } catch (const DeviceFailure& failure) {
-    return failure.what();
-  }
+  const Verdict verdict = Verifier(*device, family, 1).verify_run(configuration, problem, order, false);
+  return (verdict.status == Status::wrong_result ? "wrong result: " : "") + verdict.message;
 }
 
 TEST_CASE("emulator: faults planted in the families' templates are found") {
@@ -261,26 +239,15 @@ TEST_CASE("emulator: faults planted in the families' templates are found") {
   for (const Fault& fault : test::sample(kFaults, 7)) {
     INFO(std::string(fault.name));
     REQUIRE(!std::string(fault.finding).empty());  // any complaint would do
-    const TemplateSource& source = family(fault.family).source("emulator");
     std::string key = fault.family;
     for (const std::string& value : fault.values) key += ' ' + value;
     for (const auto& [name, size] : fault.sizes) key += ' ' + name + '=' + std::to_string(size);
-    if (sound.insert(key).second) CHECK(complaint(fault, source, 1) == "");
+    if (sound.insert(key).second) CHECK(complaint(fault, family(fault.family), 1) == "");
 
-    std::vector<SourceFile> files = source.files();
-    std::string text;
-    for (SourceFile& file : files) {
-      if (!file.name.ends_with(fault.file)) continue;
-      text = file.text;
-      const std::size_t at = text.find(fault.find);
-      REQUIRE_MESSAGE(at != std::string::npos, "no \"" << std::string(fault.find) << "\" in " << file.name);
-      text.replace(at, std::string(fault.find).size(), fault.replace);
-      file.text = text;
-    }
-    REQUIRE(!text.empty());
+    const test::PlantedFamily planted(family(fault.family), "emulator", {{fault.file, fault.find, fault.replace}});
     std::string found;
     for (const std::uint64_t order : {1, 0, 2}) {
-      found = complaint(fault, TemplateSource(files), order);
+      found = complaint(fault, planted, order);
       if (!found.empty()) break;
     }
     CHECK_MESSAGE(!found.empty(), "not found");

@@ -36,6 +36,7 @@ struct FakeState {
   bool dead = false;
   std::int64_t compiled = 0;
   int alive_executions = 0;
+  int launches = 0;
 };
 
 class FakeExecution final : public Execution {
@@ -65,9 +66,11 @@ class FakeExecution final : public Execution {
       std::memcpy(&scratch, content(2).data() + i * sizeof(float), sizeof scratch);
       value += is("wrong") && i == count - 1 ? samples - 1.0f : samples;
       if (is("dirty")) value += scratch;  // reads what it did not write
+      if (is("restless")) value += static_cast<float>(++state_.launches);
       std::memcpy(content(0).data() + i * sizeof(float), &value, sizeof value);
       if (!is("partial") || i + 1 < count) std::memcpy(content(3).data() + i * sizeof(float), &value, sizeof value);
     }
+    if (is("trespass")) content(1).front() ^= std::byte{1};
     overrun_ = overrun_ || is("overrun");
   }
   void synchronize() override {

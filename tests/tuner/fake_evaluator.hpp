@@ -46,7 +46,13 @@ class FakeEvaluator final : public Evaluator {
 
   std::map<std::string, int> prepared;  ///< by configuration
   std::vector<std::string> compiled;    ///< in order
+  std::vector<std::string> looked_at;   ///< by their first run
   std::vector<std::string> verified;
+  std::vector<std::string> timed_runs;  ///< verified
+  /// What passes the first runs of a verification and no others.
+  std::function<bool(const Configuration&)> wrong_in_the_end = [](const Configuration&) { return false; };
+  /// What verify_timed_run() says.
+  std::function<Verdict(const Configuration&)> judge_timed_run = [](const Configuration&) { return Verdict{}; };
 
   const KernelFamily& family() const override { return family_; }
   const DeviceIdentity& device() const override { return identity_; }
@@ -92,12 +98,21 @@ class FakeEvaluator final : public Evaluator {
     if (dead && dies_for_good) throw Error(ErrorKind::device, "fake does not answer any more");
     dead = false;
   }
-  Verdict verify(const Configuration& configuration, const Problem&) override {
+  Verdict verify(const Configuration& configuration, const Problem&, VerificationExtent extent) override {
     waits();
-    verified.push_back(configuration.text());
+    (extent == VerificationExtent::all ? verified : looked_at).push_back(configuration.text());
     const Status status = fate(configuration);
-    if (status == Status::wrong_result) return {.status = status, .worst_error = 7.0, .message = "wrong"};
+    const bool late = extent == VerificationExtent::all && wrong_in_the_end(configuration);
+    if (status == Status::wrong_result || late) {
+      return {.status = Status::wrong_result, .worst_error = 7.0, .message = "wrong"};
+    }
     return {.status = Status::correct, .worst_error = 1e-5, .message = ""};
+  }
+  Verdict verify_timed_run(const Configuration& configuration, const Problem&, std::int64_t,
+                           const Configuration&) override {
+    waits();
+    timed_runs.push_back(configuration.text());
+    return judge_timed_run(configuration);
   }
 
  private:

@@ -1,10 +1,12 @@
 // A family whose kernels a fake device can run: they add one to every value, once per sample.
 #pragma once
 
-#include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "adding_verification.hpp"
 #include "heddle/kernels/kernel_family.hpp"
 
 namespace heddle::fake {
@@ -90,29 +92,13 @@ class Family : public KernelFamily {
     return plan;
   }
   Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
-              std::int64_t samples, Purpose purpose, std::uint64_t seed) const override {
-    Trial trial{.plan = plan(configuration, problem, device, samples), .initial = {}, .check = {}};
-    std::vector<float> values(static_cast<std::size_t>(problem.at("size")));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(seed % 97 + i);
-    std::vector<std::byte> bytes(values.size() * sizeof(float));
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-    trial.initial["values"] = bytes;
-    trial.initial["table"] = bytes;
-    if (purpose == Purpose::verification) {
-      trial.check = [values, samples](const HostImage& after) {
-        double worst = 0.0;
-        for (const char* name : {"values", "result"}) {
-          std::vector<float> found(values.size());
-          std::memcpy(found.data(), after.at(name).data(), found.size() * sizeof(float));
-          for (std::size_t i = 0; i < values.size(); ++i) {
-            const double error = std::abs(found[i] - values[i] - static_cast<float>(samples));
-            if (!(error <= worst)) worst = error;
-          }
-        }
-        return Accuracy{.accepted = worst < 1e-3, .worst_error = worst, .message = worst < 1e-3 ? "" : "wrong sums"};
-      };
-    }
-    return trial;
+              std::int64_t samples, std::uint64_t seed) const override {
+    const std::vector<std::byte> bytes = test::bytes_of(test::starting_values(problem, seed));
+    return {.plan = plan(configuration, problem, device, samples), .initial = {{"values", bytes}, {"table", bytes}}};
+  }
+  std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
+                                             RunOnDevice) const override {
+    return std::make_unique<test::AddingVerification>(*this, device, seed);
   }
   Cost cost(const Problem& problem) const override {
     return {.bytes = static_cast<double>(problem.at("size")), .operations = 1.0};

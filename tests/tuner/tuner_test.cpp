@@ -139,6 +139,59 @@ TEST_CASE("each way to fail is recorded, none ends the run, and the fastest righ
   CHECK(recorded[Status::wrong_result] == result.statuses.at(Status::wrong_result));
 }
 
+TEST_CASE("a winner whose timed run is wrong makes way for the next, and says why") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family);
+  const std::string fastest = "kind=good width=10 depth=4";
+  evaluator.judge_timed_run = [&](const Configuration& c) {
+    if (c.text() != fastest) return Verdict{};
+    return Verdict{.status = Status::wrong_result, .worst_error = 0.0, .message = "wrong after a thousand samples"};
+  };
+  const TuningResult result = tune_one(evaluator, temporary.store, {}, 64);
+  REQUIRE(result.profile);
+  CHECK(result.profile->configuration != fastest);
+  CHECK(result.profile->time < 2.6);
+  CHECK(result.statuses.at(Status::wrong_result) == 1);
+  for (const Measurement& m : temporary.store.measurements(key(64))) {
+    if (m.status == Status::wrong_result) CHECK(m.message == "wrong after a thousand samples");
+  }
+  // Every winner went through it, and only after the rest of its verification.
+  for (const std::string& text : evaluator.timed_runs) {
+    CHECK(std::count(evaluator.verified.begin(), evaluator.verified.end(), text) == 1);
+  }
+}
+
+TEST_CASE("what was pruned against a configuration that turns out wrong may win all the same") {
+  for (const bool resumed : {false, true}) {
+    CAPTURE(resumed);
+    const TemporaryStore temporary;
+    const Family family;
+    fake::FakeEvaluator evaluator(family);
+    // Passes a first look, and is five times as fast as all others: they are pruned.
+    const std::string impostor = "kind=good width=2 depth=1";
+    const auto cost = evaluator.cost;
+    evaluator.cost = [&](const Configuration& c, const Problem& p) { return c.text() == impostor ? 0.4 : cost(c, p); };
+    evaluator.wrong_in_the_end = [&](const Configuration& c) { return c.text() == impostor; };
+    // Ends before the finals of the others, when the first is known to be wrong.
+    bool first_time = true;
+    const auto tune = [&] {
+      StopCondition stop({}, [&] { return resumed && first_time && !evaluator.verified.empty(); });
+      return Tuner(evaluator, temporary.store, {.strategy = "exhaustive"}).tune({fake::problem(64)}, stop);
+    };
+    auto results = tune();
+    if (resumed) {
+      CHECK_FALSE(results.front().profile);
+      first_time = false;
+      results = tune();
+    }
+    REQUIRE(results.size() == 1);
+    REQUIRE(results.front().profile);
+    CHECK(results.front().profile->time < 2.5);
+    CHECK(std::count(evaluator.looked_at.begin(), evaluator.looked_at.end(), impostor) >= 1);
+  }
+}
+
 TEST_CASE("if all are wrong there is no profile") {
   const TemporaryStore temporary;
   const Family family;

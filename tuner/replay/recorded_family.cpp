@@ -104,8 +104,12 @@ Plan RecordedFamily::plan(const Configuration&, const Problem&, const DeviceIden
   throw Error(ErrorKind::bug, "a recording has no kernels");
 }
 
-Trial RecordedFamily::trial(const Configuration&, const Problem&, const DeviceIdentity&, std::int64_t, Purpose,
+Trial RecordedFamily::trial(const Configuration&, const Problem&, const DeviceIdentity&, std::int64_t,
                             std::uint64_t) const {
+  throw Error(ErrorKind::bug, "a recording has no kernels");
+}
+
+std::unique_ptr<Verification> RecordedFamily::verification(const DeviceIdentity&, std::uint64_t, RunOnDevice) const {
   throw Error(ErrorKind::bug, "a recording has no kernels");
 }
 

@@ -12,7 +12,7 @@
 namespace heddle {
 
 /// Its one problem is the recording; its configurations are those recorded. There is nothing to be run: plan() and
-/// trial() throw Error(bug).
+/// what runs them throw Error(bug).
 class RecordedFamily final : public KernelFamily {
  public:
   /// Throws Error(input) if a parameter is there in some configurations and missing in others that agree in all
@@ -44,8 +44,10 @@ class RecordedFamily final : public KernelFamily {
     return {};
   }
   [[nodiscard]] Plan plan(const Configuration&, const Problem&, const DeviceIdentity&, std::int64_t) const override;
-  [[nodiscard]] Trial trial(const Configuration&, const Problem&, const DeviceIdentity&, std::int64_t, Purpose,
+  [[nodiscard]] Trial trial(const Configuration&, const Problem&, const DeviceIdentity&, std::int64_t,
                             std::uint64_t) const override;
+  [[nodiscard]] std::unique_ptr<Verification> verification(const DeviceIdentity&, std::uint64_t,
+                                                           RunOnDevice) const override;
   [[nodiscard]] Cost cost(const Problem&) const override { return {}; }
 
  private:

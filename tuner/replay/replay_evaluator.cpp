@@ -74,7 +74,7 @@ std::unique_ptr<Runner> ReplayEvaluator::prepare(const Configuration& configurat
   return std::make_unique<ReplayedRunner>(*outcome.time, now_);
 }
 
-Verdict ReplayEvaluator::verify(const Configuration& configuration, const Problem&) {
+Verdict ReplayEvaluator::verify(const Configuration& configuration, const Problem&, VerificationExtent) {
   const RecordedOutcome& outcome = recording_.outcome(configuration);
   if (outcome.time) return {};
   return {.status = outcome.status, .worst_error = 0.0, .message = outcome.message};

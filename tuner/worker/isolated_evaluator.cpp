@@ -330,18 +330,32 @@ void IsolatedEvaluator::check_device() {
   }
 }
 
-Verdict IsolatedEvaluator::verify(const Configuration& configuration, const Problem& problem) {
+Verdict IsolatedEvaluator::verify(const Configuration& configuration, const Problem& problem,
+                                  VerificationExtent extent) {
+  const bool all = extent == VerificationExtent::all;
+  return verdict(all ? Work::verify : Work::verify_first_run, problem,
+                 {{"ask", "verify"}, {"configuration", configuration.text()}, {"all", all}});
+}
+
+Verdict IsolatedEvaluator::verify_timed_run(const Configuration& configuration, const Problem& problem,
+                                            std::int64_t samples, const Configuration& untuned) {
+  return verdict(Work::verify_timed_run, problem,
+                 {{"ask", "verify timed run"},
+                  {"configuration", configuration.text()},
+                  {"samples", samples},
+                  {"untuned", untuned.text()}});
+}
+
+Verdict IsolatedEvaluator::verdict(Work work, const Problem& problem, nlohmann::json question) {
+  question["family"] = family_.name();
+  question["seed"] = seed_;
+  question["problem"] = problem.text();
   try {
     const json answer = attempt([&] {
       const double start = seconds_now();
-      json verdict = worker_.ask({{"ask", "verify"},
-                                  {"family", family_.name()},
-                                  {"seed", seed_},
-                                  {"configuration", configuration.text()},
-                                  {"problem", problem.text()}},
-                                 deadline(Work::verify, problem, 1.0, deadlines_.verify));
-      took(Work::verify, problem, seconds_now() - start);
-      return verdict;
+      json result = worker_.ask(question, deadline(work, problem, 1.0, deadlines_.verify));
+      took(work, problem, seconds_now() - start);
+      return result;
     });
     Verdict verdict{.status = parse_status(answer.at("status").get<std::string>()).value_or(Status::crash),
                     .worst_error = answer.at("worst_error").is_number() ? answer.at("worst_error").get<double>() : 0.0,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,12 +46,15 @@ class IsolatedEvaluator final : public Evaluator {
   [[nodiscard]] std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem,
                                                 std::int64_t samples) override;
   void check_device() override;
-  [[nodiscard]] Verdict verify(const Configuration& configuration, const Problem& problem) override;
+  [[nodiscard]] Verdict verify(const Configuration& configuration, const Problem& problem,
+                               VerificationExtent extent) override;
+  [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
+                                         std::int64_t samples, const Configuration& untuned) override;
 
  private:
   class RemoteRunner;
   class RemoteCompilation;
-  enum class Work { prepare, time, verify };
+  enum class Work { prepare, time, verify_first_run, verify, verify_timed_run };
 
   /// Asks by `ask`, which is called again, in a new process, if the worker may have been lost to something else.
   template <class Ask>
@@ -59,6 +63,8 @@ class IsolatedEvaluator final : public Evaluator {
   [[nodiscard]] double deadline(Work work, const Problem& problem, double amount, double first) const;
   void took(Work work, const Problem& problem, double seconds_per_amount);
   void overran();
+  /// The worker's answer to a question about a configuration, completed with family, seed and problem.
+  [[nodiscard]] Verdict verdict(Work work, const Problem& problem, nlohmann::json question);
 
   Worker& worker_;
   const KernelFamily& family_;

@@ -44,6 +44,10 @@ std::string excerpt(const json& value) {
   return all.size() <= 60 ? all : all.substr(0, 57) + "...";
 }
 
+json to_json(const Verdict& verdict) {
+  return {{"status", text(verdict.status)}, {"worst_error", verdict.worst_error}, {"message", verdict.message}};
+}
+
 class Server {
  public:
   Server(Channel channel, const WorkerWorld& world) : channel_(std::move(channel)), world_(world) {}
@@ -121,12 +125,7 @@ class Server {
       Family& family = family_of(q);
       const Problem problem = problem_of(q, family);
       const Configuration configuration = configuration_of(q.at("configuration"), problem, family);
-      const std::int64_t number = integer(q, "number"), samples = integer(q, "samples");
-      constexpr std::int64_t kMostSamples = 1 << 20;  // as many as a profile may have
-      if (samples < 1 || samples > kMostSamples) {
-        throw Error(ErrorKind::input, fmt::format("samples is {}, expected 1 to {}", samples, kMostSamples));
-      }
-      runners_[number] = family.evaluator.prepare(configuration, problem, samples);
+      runners_[integer(q, "number")] = family.evaluator.prepare(configuration, problem, samples_of(q));
       return json::object();
     }
     if (ask == "time") return {{"time", known(runners_, q).time()}};
@@ -141,9 +140,15 @@ class Server {
     if (ask == "verify") {
       Family& family = family_of(q);
       const Problem problem = problem_of(q, family);
-      const Verdict verdict =
-          family.evaluator.verify(configuration_of(q.at("configuration"), problem, family), problem);
-      return {{"status", text(verdict.status)}, {"worst_error", verdict.worst_error}, {"message", verdict.message}};
+      const auto extent = q.at("all").get<bool>() ? VerificationExtent::all : VerificationExtent::first_runs;
+      return to_json(family.evaluator.verify(configuration_of(q.at("configuration"), problem, family), problem, extent));
+    }
+    if (ask == "verify timed run") {
+      Family& family = family_of(q);
+      const Problem problem = problem_of(q, family);
+      return to_json(family.evaluator.verify_timed_run(configuration_of(q.at("configuration"), problem, family), problem,
+                                                       samples_of(q),
+                                                       configuration_of(q.at("untuned"), problem, family)));
     }
     if (ask == "check") {
       family_of(q).evaluator.check_device();
@@ -180,6 +185,15 @@ class Server {
       throw Error(ErrorKind::input, fmt::format("{} is {}, expected an integer", name, excerpt(value)));
     }
     return value.get<std::int64_t>();
+  }
+
+  static std::int64_t samples_of(const json& q) {
+    constexpr std::int64_t kMostSamples = 1 << 20;  // as many as a profile may have
+    const std::int64_t samples = integer(q, "samples");
+    if (samples < 1 || samples > kMostSamples) {
+      throw Error(ErrorKind::input, fmt::format("samples is {}, expected 1 to {}", samples, kMostSamples));
+    }
+    return samples;
   }
 
   template <class Thing>

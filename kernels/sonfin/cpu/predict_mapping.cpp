@@ -45,6 +45,10 @@ class PredictMapping final : public Mapping {
             .consequent_tile = width};
   }
 
+  std::int64_t rows_of_tile(const Configuration& configuration) const override {
+    return configuration.number("coarsen_rows") * configuration.number("threads");
+  }
+
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {
     const Layout where = layout(configuration, problem, device);

@@ -76,6 +76,10 @@ class PredictMapping final : public Mapping {
     return rows_of_four(problem);
   }
 
+  std::int64_t rows_of_tile(const Configuration& configuration) const override {
+    return Shape(configuration).block_rows;
+  }
+
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {
     const PredictShape shape(configuration);

@@ -86,8 +86,8 @@ class CpuDevice final : public Device {
     return start_batch(
         {.compile = compile_program,
          .built_in =
-             [architecture = identity_.architecture](const std::string& expression) {
-               return cpu::builtin_kernel(expression, architecture) != nullptr;
+             [architecture = identity_.architecture](const TemplateSource& source, const std::string& expression) {
+               return source.embedded() && cpu::builtin_kernel(expression, architecture) != nullptr;
              },
          .binary =
              [](std::vector<CompiledKernel> kernels) { return std::make_shared<const CpuBinary>(std::move(kernels)); },

@@ -44,7 +44,7 @@ std::unique_ptr<CompileBatch> CudaCompiler::compile(const std::vector<CompileReq
     ++*calls;
     return nvrtc->compile(source, expressions, options);
   };
-  compiler.built_in = [](const std::string&) { return false; };
+  compiler.built_in = [](const TemplateSource&, const std::string&) { return false; };
   compiler.binary = [](std::vector<CompiledKernel> kernels) {
     return std::make_shared<const CudaBinary>(std::move(kernels));
   };

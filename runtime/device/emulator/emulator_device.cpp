@@ -75,7 +75,7 @@ class EmulatorDevice final : public Device {
         {.compile = [compiler = compiler_](
                         const TemplateSource& source, const std::vector<std::string>& expressions,
                         const std::stop_token& stop) { return compiler->compile(source, expressions, stop); },
-         .built_in = [](const std::string&) { return false; },
+         .built_in = [](const TemplateSource&, const std::string&) { return false; },
          .binary =
              [](std::vector<CompiledKernel> kernels) {
                return std::make_shared<const EmulatorBinary>(std::move(kernels));

@@ -28,6 +28,7 @@ enum class Fault {
   other_step,   ///< plain in place of scaled and the other way round
   no_width_floor,
   product_of_gaussians,  ///< exp(l) without subtracting the largest: 0 / 0 where firing is deep
+  stale_from_sample_14,  ///< from then on rows are those of the sample before
   nan,
 };
 
@@ -45,7 +46,9 @@ inline PlainResult train_plain(const Workload& work, Fault fault = Fault::none) 
   const bool plain = (c.plain_step != 0) != (fault == Fault::other_step);
   const bool squared = (c.squared_width != 0) != (fault == Fault::other_width);
   for (std::int64_t i = 0; i < work.samples(); ++i) {
-    const std::int64_t row = work.order[at(fault == Fault::order_shifted ? (i + 1) % work.samples() : i)];
+    const bool stale = fault == Fault::stale_from_sample_14 && i >= 14;
+    const std::int64_t row =
+        work.order[at(fault == Fault::order_shifted ? (i + 1) % work.samples() : (stale ? i - 1 : i))];
     const float* x = work.rows.data() + row * dim;
     const float* d = work.targets.data() + row * outputs;
     std::int64_t rules = result.network.rules();

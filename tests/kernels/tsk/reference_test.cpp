@@ -9,9 +9,7 @@
 namespace heddle::tsk {
 namespace {
 
-Workload small(int order, std::uint64_t seed = 3) {
-  return workload(problem(5, 3, 2, 90), order, Purpose::verification, seed);
-}
+Workload small(int order, std::uint64_t seed = 3) { return timing_workload(problem(5, 3, 2, 90), order, seed); }
 
 double error_at(const System& system, const std::vector<double>& consequents, const Workload& work, std::size_t centre,
                 double centre_change, std::size_t width, double width_change) {
@@ -102,97 +100,6 @@ TEST_CASE("step: held back rows decide what is best and when it is enough; infin
   CHECK_FALSE(count_iteration(control, lost, std::nan(""), 0.0, false));
   CHECK(lost.halted == kDiverged);
   CHECK(lost.iteration == 0);
-}
-
-/// What a device would leave that does what the reference does.
-Outcome outcome_of(const Workload& work, Rounding rounding = Rounding::none) {
-  Reference reference(work.system, rounding);
-  Progress progress = work.progress;
-  Outcome outcome{.system = work.system, .best = work.system, .progress = {}, .errors = {}};
-  for (int i = 0; i < work.control.end; ++i) {
-    const Reference before = reference;
-    const auto errors = reference.iterate({work.rows, work.targets}, work.control, progress);
-    outcome.errors.push_back(errors.learnt);
-    outcome.errors.push_back(errors.held_back);
-    if (progress.best_iteration != i + 1) continue;
-    outcome.best.centres.assign(before.centres().begin(), before.centres().end());
-    outcome.best.widths.assign(before.widths().begin(), before.widths().end());
-    outcome.best.consequents.assign(reference.consequents().begin(), reference.consequents().end());
-  }
-  outcome.progress = progress;
-  outcome.system.centres.assign(reference.centres().begin(), reference.centres().end());
-  outcome.system.widths.assign(reference.widths().begin(), reference.widths().end());
-  return outcome;
-}
-
-TEST_CASE("comparison: what the reference does is accepted, and a wrong step or consequent is not") {
-  for (const std::uint64_t seed : {0, 1, 2, 3}) {
-    const Workload work = small(1, seed);
-    const Outcome outcome = outcome_of(work);
-    CHECK(compare(work, outcome).accepted);
-
-    Outcome other = outcome;
-    other.system.centres[4] += 0.01F;
-    CHECK_FALSE(compare(work, other).accepted);
-    other = outcome;
-    for (float& value : other.best.consequents) value += 0.3F;
-    CHECK_FALSE(compare(work, other).accepted);
-    other = outcome;
-    other.errors[2] *= 1.05;
-    CHECK_FALSE(compare(work, other).accepted);
-    other = outcome;
-    other.progress.iteration -= 1;
-    CHECK_FALSE(compare(work, other).accepted);
-  }
-}
-
-TEST_CASE("comparison: with more unknowns than rows the ridge still decides what is right") {
-  for (const std::uint64_t seed : {2, 3}) {  // with rows held back
-    const Workload work = workload(problem(13, 5, 3, 70), 1, Purpose::verification, seed);
-    REQUIRE(work.system.unknowns() > work.control.rows);
-    const Outcome outcome = outcome_of(work);
-    CHECK(outcome.progress.ridges == work.control.end);
-    CHECK(compare(work, outcome).accepted);
-    CHECK(compare(work, outcome_of(work, Rounding::kernels)).accepted);
-
-    Workload larger = work;  // the ridge that is taken unasked
-    larger.control.ridge = 1000.0F * static_cast<float>(kOwnRidge);
-    const Accuracy other = compare(work, outcome_of(larger));
-    CHECK_FALSE(other.accepted);
-    CHECK(other.message.find("iteration 1") != std::string::npos);
-    for (const std::size_t error : {0, 1}) {  // learnt and held back
-      Outcome wrong = outcome;
-      wrong.errors[error] = wrong.errors[error] * 1.05 + 1e-5;
-      CHECK_FALSE(compare(work, wrong).accepted);
-    }
-  }
-}
-
-TEST_CASE("comparison: where a system could fit its rows, a ridge makes its gradient more than rounding") {
-  for (std::uint64_t seed = 8; seed < 16; ++seed) {
-    INFO("seed " << seed);
-    const Workload work = workload(problem(13, 5, 1, 61), 1, Purpose::verification, seed);
-    REQUIRE(work.system.unknowns() > work.control.rows);
-    const Outcome outcome = outcome_of(work, Rounding::kernels);
-    CHECK(outcome.progress.ridges == 0);
-    CHECK(compare(work, outcome).accepted);
-    // Steps in the right direction, half as long again.
-    Outcome other = outcome;
-    const auto lengthen = [](const std::vector<float>& before, std::vector<float>& after) {
-      for (std::size_t i = 0; i < after.size(); ++i) after[i] += 0.5F * (after[i] - before[i]);
-    };
-    lengthen(work.system.centres, other.system.centres);
-    lengthen(work.system.widths, other.system.widths);
-    CHECK_FALSE(compare(work, other).accepted);
-  }
-}
-
-TEST_CASE("comparison: without a ridge, the same system fits its rows, and passes for it") {
-  const Workload work = workload(problem(13, 5, 1, 61), 1, Purpose::verification, 0);
-  const Outcome outcome = outcome_of(work, Rounding::kernels);
-  CHECK(outcome.progress.ridges == work.control.end);
-  CHECK(outcome.errors[0] < 1e-9);
-  CHECK(compare(work, outcome).accepted);
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ TEST_CASE("predictions are the reference's for any number of rows and rules") {
       for (const std::int64_t count : {0, 1, 17, 4099}) {
         INFO(rules << " rules " << dim << " inputs " << count << " rows");
         const sonfin::Workload work =
-            sonfin::workload(sonfin::problem(rules, dim, outputs), std::max<std::int64_t>(count, 8), Purpose::timing,
-                             static_cast<std::uint64_t>(7 * rules + count));
+            sonfin::timing_workload(sonfin::problem(rules, dim, outputs), std::max<std::int64_t>(count, 8),
+                                    static_cast<std::uint64_t>(7 * rules + count));
         const std::span<const float> rows(work.rows.data(), static_cast<std::size_t>(count * dim));
         const std::vector<float> found = predictor.predict(work.network, rows);
         REQUIRE(found.size() == static_cast<std::size_t>(count * outputs));

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "tuner/adding_verification.hpp"
 
 namespace heddle::test {
 namespace {
@@ -78,26 +79,13 @@ class Faulty final : public KernelFamily {
     return plan;
   }
   Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
-              std::int64_t samples, Purpose, std::uint64_t seed) const override {
-    Trial trial{.plan = plan(configuration, problem, device, samples), .initial = {}, .check = {}};
-    std::vector<float> values(static_cast<std::size_t>(problem.at("size")));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(seed % 97 + i);
-    std::vector<std::byte> bytes(values.size() * sizeof(float));
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-    trial.initial["values"] = bytes;
-    trial.check = [values, samples](const HostImage& after) {
-      double worst = 0.0;
-      for (const char* name : {"values", "result"}) {
-        std::vector<float> found(values.size());
-        std::memcpy(found.data(), after.at(name).data(), found.size() * sizeof(float));
-        for (std::size_t i = 0; i < values.size(); ++i) {
-          const double error = std::abs(found[i] - values[i] - static_cast<float>(samples));
-          if (!(error <= worst)) worst = error;
-        }
-      }
-      return Accuracy{.accepted = worst < 1e-3, .worst_error = worst, .message = worst < 1e-3 ? "" : "wrong sums"};
-    };
-    return trial;
+              std::int64_t samples, std::uint64_t seed) const override {
+    return {.plan = plan(configuration, problem, device, samples),
+            .initial = {{"values", bytes_of(starting_values(problem, seed))}}};
+  }
+  std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
+                                             RunOnDevice) const override {
+    return std::make_unique<AddingVerification>(*this, device, seed);
   }
   Cost cost(const Problem& problem) const override {
     return {.bytes = 4.0 * static_cast<double>(problem.at("size")), .operations = 1.0};

@@ -163,7 +163,7 @@ TEST_CASE("a worker that somebody kills is replaced, whoever is running or compi
     CHECK(runner->time() > 0.0);
     CHECK(worker.generation() == before + 1);
     REQUIRE(::kill(worker.process(), SIGKILL) == 0);
-    CHECK(evaluator.verify(configuration("good", 2), problem(64)).status == Status::correct);
+    CHECK(evaluator.verify(configuration("good", 2), problem(64), VerificationExtent::all).status == Status::correct);
     REQUIRE(::kill(worker.process(), SIGKILL) == 0);
     CHECK_FALSE(evaluator.provenance().tool.empty());
     const auto compilation = evaluator.compile({configuration("good", 1), configuration("even")}, problem(64));

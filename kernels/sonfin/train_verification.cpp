@@ -1,0 +1,206 @@
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "heddle/kernels/recent.hpp"
+#include "heddle/kernels/sonfin/comparison.hpp"
+#include "heddle/kernels/sonfin/device_reference.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/kernels/sonfin/verification.hpp"
+#include "heddle/kernels/sonfin/verification_workload.hpp"
+
+namespace heddle::sonfin {
+namespace {
+
+constexpr std::int64_t kSamples = 44, kSamplesOfPlan = 21;
+/// Of the first leg, which halts in its second launch, and of the second, which one launch ends: the last launch finds
+/// nothing to do.
+constexpr int kLaunchesToHalt = 3, kLaunchesToEnd = 2;
+/// Of workloads and of what the reference makes of them.
+constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
+/// What a host may take for the reference of a timed run: seconds.
+constexpr double kMostOperations = 5e8;
+
+/// A workload, and what the reference makes of it once somebody asks.
+struct Known {
+  VerificationWorkload work;
+  std::optional<Expectation> expected;
+};
+
+std::optional<Progress> progress_in(const HostImage& image, const Layout& layout) {
+  Progress progress{};
+  std::memcpy(&progress, image.find("progress")->second.data(), sizeof progress);
+  if (progress.rules < 0 || progress.rules > layout.capacity) return std::nullopt;
+  return progress;
+}
+
+Accuracy overwritten() { return {.accepted = false, .worst_error = 0.0, .message = "the rule count was overwritten"}; }
+
+/// Whether the first leg ended as it has to: at the row that wants a rule for which there is no room.
+Accuracy compare_halt(const VerificationWorkload& work, std::int64_t rules, const Progress& progress) {
+  if (progress.halted == kFull && progress.position == work.second_far && progress.rules == rules) {
+    return {.accepted = true, .worst_error = 0.0, .message = {}};
+  }
+  return {.accepted = false,
+          .worst_error = 0.0,
+          .message = "without room for a rule wanted at position " + std::to_string(work.second_far) + ": halted " +
+                     std::to_string(progress.halted) + " at position " + std::to_string(progress.position) + " with " +
+                     std::to_string(progress.rules) + " of " + std::to_string(rules) + " rules"};
+}
+
+class TrainVerification final : public Verification {
+ public:
+  TrainVerification(const KernelFamily& family, DeviceIdentity device, std::uint64_t seed, RunOnDevice run)
+      : family_(family),
+        device_(std::move(device)),
+        space_(family.space(device_)),
+        seed_(seed),
+        references_(device_, std::move(run)),
+        known_(kKeptBytes),
+        timed_(kKeptBytes) {}
+
+  Runs runs(const Configuration& configuration, const Problem& problem) override {
+    Runs all;
+    all.plans.push_back(plan_of(configuration, problem));
+    Legs legs{.problem = problem, .next = problem, .configuration = configuration};
+    const Problem larger = problem.with("rules", problem.at("rules") + 1);
+    if (!space_.violated(configuration, larger)) {
+      Plan plan = plan_of(configuration, larger);
+      if (plan.kernels == all.plans.front().kernels) {
+        all.plans.push_back(std::move(plan));
+        legs.next = larger;
+      }
+    }
+    for (const OptionSet& set : ordered_sets(problem)) all.runs.push_back(run_of(legs, set));
+    all.essential = 2;
+    return all;
+  }
+
+  std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
+                                    std::int64_t end) override {
+    const double operations = static_cast<double>(problem.at("rules") * problem.at("dim") * end);
+    if (operations > kMostOperations && !references_.device_agrees()) return std::nullopt;
+    const auto work = shared_timing_workload(problem, samples, seed_);
+    const Layout layout = train_layout(configuration, problem, device_);
+    TimedRun timed{.trial = family_.trial(configuration, problem, device_, samples, seed_), .distance = {}};
+    timed.trial.initial["control"] = bytes_of(control(work->options, end));
+    timed.distance = [this, work, layout, problem, samples, end](const HostImage& after) {
+      const auto name = problem.text() + " " + std::to_string(samples) + " " + std::to_string(end);
+      const auto expected =
+          timed_.get(name, size_of(work->network), [&] { return references_.expectation(*work, end); });
+      const auto progress = progress_in(after, layout);
+      if (!progress) return HUGE_VAL;
+      return distance_of_training(*expected, unpack(after, layout, progress->rules), *progress);
+    };
+    return timed;
+  }
+
+ private:
+  /// A run in two plans of one configuration: for `problem`, where it halts, and for `next`, where it goes on.
+  struct Legs {
+    Problem problem, next;
+    Configuration configuration;
+  };
+
+  /// For more rows than its samples: a run of several launches finds all of them.
+  [[nodiscard]] Plan plan_of(const Configuration& configuration, const Problem& problem) const {
+    Plan plan = family_.plan(configuration, problem, device_, kSamplesOfPlan);
+    for (const char* name : {"rows", "targets", "order"}) {
+      std::int64_t& bytes = plan.buffers[static_cast<std::size_t>(plan.buffer(name))].bytes;
+      bytes = bytes / kSamplesOfPlan * kSamples;
+    }
+    return plan;
+  }
+
+  /// Every set; the first two differ in every option, and the first finds most: it is what training does, where work
+  /// without logarithms cannot follow. Problems take turns with the width.
+  static std::vector<OptionSet> ordered_sets(const Problem& problem) {
+    int turn = 0;
+    for (const Problem::Size& size : problem.sizes()) turn += std::bit_width(static_cast<std::uint64_t>(size.value));
+    const bool squared = turn % 2 != 0;
+    std::vector<OptionSet> sets{
+        {.step = Step::scaled, .width = squared ? Width::squared : Width::distance, .deep = true},
+        {.step = Step::plain, .width = squared ? Width::distance : Width::squared, .deep = false}};
+    for (const OptionSet& set : option_sets()) {
+      if (set != sets[0] && set != sets[1]) sets.push_back(set);
+    }
+    return sets;
+  }
+
+  VerificationRun run_of(const Legs& legs, const OptionSet& set) {
+    const std::int64_t rules = legs.problem.at("rules"), cap = legs.next.at("rules");
+    const Layout first = train_layout(legs.configuration, legs.problem, device_);
+    const Layout second = train_layout(legs.configuration, legs.next, device_);
+    const auto known = [this, problem = legs.problem, set, cap] { return known_workload(problem, set, cap); };
+    VerificationRun run{.name = legs.problem.text() + ", " + set.text(), .stages = {}};
+    run.stages.push_back({.plan = 0,
+                          .launches = kLaunchesToHalt,
+                          .contents =
+                              [known, first, rules](const HostImage&) {
+                                const VerificationWorkload& work = known()->work;
+                                Hyperparameters options = work.options;
+                                options.max_rules = rules + 1;  // more than there is room for
+                                return train_contents(work, work.network, first, control(options, kSamples),
+                                                      beginning(rules - 1));
+                              },
+                          .check =
+                              [known, first, rules](const HostImage& after) {
+                                const auto progress = progress_in(after, first);
+                                return progress ? compare_halt(known()->work, rules, *progress) : overwritten();
+                              }});
+    run.stages.push_back({.plan = cap > rules ? std::size_t{1} : std::size_t{0},
+                          .launches = kLaunchesToEnd,
+                          .contents =
+                              [known, first, second, rules](const HostImage& left) {
+                                const VerificationWorkload& work = known()->work;
+                                Progress progress = *progress_in(left, first);
+                                progress.halted = 0;
+                                return train_contents(work, unpack(left, first, rules), second,
+                                                      control(work.options, kSamples), progress);
+                              },
+                          .check =
+                              [this, known, second](const HostImage& after) {
+                                const auto progress = progress_in(after, second);
+                                if (!progress) return overwritten();
+                                const auto shared = known();
+                                if (!shared->expected)
+                                  shared->expected = references_.expectation(shared->work, kSamples);
+                                return compare_training(*shared->expected, unpack(after, second, progress->rules),
+                                                        *progress);
+                              }});
+    return run;
+  }
+
+  std::shared_ptr<Known> known_workload(const Problem& problem, const OptionSet& set, std::int64_t cap) {
+    const std::string name = problem.text() + " " + set.text() + " " + std::to_string(cap);
+    const std::size_t cells =
+        static_cast<std::size_t>(problem.at("rules") * (problem.at("dim") + problem.at("outputs")));
+    // Centres and widths: of the workload, before and after.
+    return known_.get(name, cells * (8 + 8 + 16), [&] {
+      return Known{.work = verification_workload(problem, set, cap, kSamples, seed_), .expected = {}};
+    });
+  }
+
+  /// Of what the reference makes of it.
+  static std::size_t size_of(const Network& network) { return network.centres.size() * (8 + 16); }
+
+  const KernelFamily& family_;
+  DeviceIdentity device_;
+  SearchSpace space_;
+  std::uint64_t seed_;
+  References references_;
+  Recent<Known> known_;
+  Recent<Expectation> timed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verification> train_verification(const KernelFamily& family, const DeviceIdentity& device,
+                                                 std::uint64_t seed, RunOnDevice run) {
+  return std::make_unique<TrainVerification>(family, device, seed, std::move(run));
+}
+
+}  // namespace heddle::sonfin

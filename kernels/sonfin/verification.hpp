@@ -1,0 +1,23 @@
+// The verification of the SONFIN families.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "heddle/kernels/kernel_family.hpp"
+
+namespace heddle::sonfin {
+
+/// Every option set on every shape: a network that grows by one rule within a plan, halts where there is no room for
+/// the next, is read and moved to a plan with room for it (to the same plan, where the configuration allows no larger
+/// one, and the cap forbids the rule), and goes on. 44 samples in plans of 21; both legs end with a launch that has to
+/// leave everything as it is. What it ends with is compared with the reference.
+[[nodiscard]] std::unique_ptr<Verification> train_verification(const KernelFamily& family, const DeviceIdentity& device,
+                                                               std::uint64_t seed, RunOnDevice run);
+
+/// Rows beyond two tiles of a configuration, with firing as in training, so deep that exp(l) is 0, and far from zero.
+[[nodiscard]] std::unique_ptr<Verification> predict_verification(const KernelFamily& family,
+                                                                 const DeviceIdentity& device, std::uint64_t seed,
+                                                                 RunOnDevice run);
+
+}  // namespace heddle::sonfin

@@ -1,0 +1,134 @@
+#include "heddle/kernels/tsk/verification.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "heddle/kernels/recent.hpp"
+#include "heddle/kernels/tsk/comparison.hpp"
+#include "heddle/kernels/tsk/mapping.hpp"
+#include "heddle/kernels/tsk/train.hpp"
+
+namespace heddle::tsk {
+namespace {
+
+constexpr std::int64_t kIterationsOfPlan = 2;
+constexpr int kLaunches = 3;
+constexpr std::size_t kKeptBytes = std::size_t{64} << 20;
+/// What a host may take for the reference of a timed run: a tenth of a second.
+constexpr double kMostOperations = 1e9;
+/// Relative error of a change that rounding explains.
+constexpr double kRounding = 1e-3;
+
+template <class T>
+std::vector<T> values_of(const HostImage& image, std::string_view name) {
+  const std::vector<std::byte>& bytes = image.find(name)->second;
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+System system_after(const System& before, const HostImage& after, const std::string& prefix) {
+  System system = before;
+  system.centres = values_of<float>(after, prefix + "centres");
+  system.widths = values_of<float>(after, prefix + "widths");
+  system.consequents = values_of<float>(after, prefix + "consequents");
+  return system;
+}
+
+Outcome outcome_of(const Workload& work, const HostImage& after) {
+  const auto errors = values_of<double>(after, "errors");  // [slots][2], learnt and held back
+  const std::size_t last = static_cast<std::size_t>(work.control.end - 1) % (errors.size() / 2);
+  return {.system = system_after(work.system, after, ""),
+          .best = system_after(work.system, after, "best_"),
+          .progress = values_of<Progress>(after, "progress").front(),
+          .held_back = errors[2 * last + 1]};
+}
+
+class TskVerification final : public Verification {
+ public:
+  TskVerification(const KernelFamily& family, int order, DeviceIdentity device, std::uint64_t seed)
+      : family_(family),
+        order_(order),
+        device_(std::move(device)),
+        seed_(seed),
+        known_(kKeptBytes),
+        timed_(kKeptBytes) {}
+
+  Runs runs(const Configuration& configuration, const Problem& problem) override {
+    Runs all;
+    all.plans.push_back(plan_of(configuration, problem, device_, order_, kIterationsOfPlan));
+    // The first two differ in everything.
+    std::vector<OptionSet> sets{{.plain_step = false, .holds_rows_back = true, .far_rows = true},
+                                {.plain_step = true, .holds_rows_back = false, .far_rows = false}};
+    all.essential = sets.size();
+    for (const OptionSet& set : option_sets()) {
+      if (std::find(sets.begin(), sets.end(), set) == sets.end()) sets.push_back(set);
+    }
+    for (const OptionSet& set : sets) all.runs.push_back(run_of(all.plans.front(), problem, set));
+    return all;
+  }
+
+  std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
+                                    std::int64_t end) override {
+    const auto unknowns = static_cast<double>(tsk::unknowns(problem, order_));
+    const std::int64_t iterations = iterations_of_run(problem, device_, order_, samples) * end / samples;
+    const auto rows = static_cast<double>(problem.at("rows"));
+    // The direction of a step is rounding where the system fits its rows, and with one rule.
+    if (rows < 2.0 * unknowns || problem.at("rules") == 1 || iterations < 1) return std::nullopt;
+    if (rows * unknowns * unknowns * static_cast<double>(iterations) > kMostOperations) return std::nullopt;
+    const auto work = shared_timing_workload(problem, order_, seed_);
+    TimedRun timed{.trial = family_.trial(configuration, problem, device_, samples, seed_), .distance = {}};
+    Control control = work->control;
+    control.end = static_cast<int>(iterations);
+    std::memcpy(timed.trial.initial["control"].data(), &control, sizeof control);
+    timed.distance = [this, work, problem, iterations](const HostImage& after) {
+      const auto expected =
+          timed_.get(problem.text() + " " + std::to_string(iterations), work->system.centres.size() * 32,
+                     [&] { return expectation(*work, static_cast<int>(iterations)); });
+      const auto progress = values_of<Progress>(after, "progress").front();
+      if (progress.iteration != expected->progress.iteration) return std::numeric_limits<double>::infinity();
+      return error_of_change(work->system, *expected, system_after(work->system, after, "")) / kRounding;
+    };
+    return timed;
+  }
+
+ private:
+  VerificationRun run_of(const Plan& plan, const Problem& problem, const OptionSet& set) {
+    const std::string name = problem.text() + ", " + set.text();
+    const auto known = [this, name, problem, set] {
+      const std::size_t bytes =
+          4 * static_cast<std::size_t>(problem.at("rows") * (problem.at("dim") + problem.at("outputs")));
+      return known_.get(name, bytes, [&] { return Comparison(verification_workload(problem, order_, set, seed_)); });
+    };
+    VerificationRun run{.name = name, .stages = {}};
+    run.stages.push_back({.plan = 0,
+                          .launches = kLaunches,
+                          .contents = [known, plan](const HostImage&) { return contents_of(known()->work(), plan); },
+                          .check =
+                              [known](const HostImage& after) {
+                                const auto comparison = known();
+                                return comparison->compare(outcome_of(comparison->work(), after));
+                              }});
+    return run;
+  }
+
+  const KernelFamily& family_;
+  int order_;
+  DeviceIdentity device_;
+  std::uint64_t seed_;
+  Recent<Comparison> known_;
+  Recent<Expectation> timed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verification> verification(const KernelFamily& family, int order, const DeviceIdentity& device,
+                                           std::uint64_t seed) {
+  return std::make_unique<TskVerification>(family, order, device, seed);
+}
+
+}  // namespace heddle::tsk

@@ -1,0 +1,293 @@
+#include "heddle/tuner/verifier.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "fmt/format.h"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::byte kPoison{0xff};  // every float of it is NaN
+
+/// A timed run may end so many times as far from the reference as that of the untuned configuration.
+constexpr double kFartherThanUntuned = 4.0;
+/// In units of what rounding explains: nobody is blamed for less; more than the second is no rounding.
+constexpr double kNegligible = 1.0, kExplained = 16.0;
+/// Where rounding has grown beyond that, the run is looked at after this part of it, and again, down to so few samples.
+constexpr std::int64_t kShorter = 4, kFewestSamples = 16;
+
+bool poisoned(Role role) { return role == Role::output || role == Role::scratch; }
+
+void fill(Execution& execution, const HostImage& contents) {
+  for (const Buffer& buffer : execution.plan().buffers) {
+    if (poisoned(buffer.role)) {
+      execution.memory(buffer.name).fill(kPoison);
+    } else {
+      execution.memory(buffer.name).write(contents.find(buffer.name)->second);
+    }
+  }
+}
+
+/// All buffers that a run writes, but scratch.
+HostImage results_of(Execution& execution) {
+  HostImage image;
+  for (const Buffer& buffer : execution.plan().buffers) {
+    if (buffer.role == Role::scratch || buffer.role == Role::input) continue;
+    std::vector<std::byte>& bytes = image[buffer.name];
+    bytes.resize(static_cast<std::size_t>(buffer.bytes));
+    execution.memory(buffer.name).read(bytes);
+  }
+  return image;
+}
+
+Verdict failed(Status status, double error, std::string message) {
+  return {.status = status, .worst_error = error, .message = std::move(message)};
+}
+
+/// What a run from `contents` wrote that it must not; a verdict of `correct` if nothing.
+Verdict trespass(Execution& execution, const HostImage& contents) {
+  if (const auto buffer = execution.overrun()) {
+    return failed(Status::overrun, 0.0, fmt::format("wrote behind buffer '{}'", *buffer));
+  }
+  for (const Buffer& buffer : execution.plan().buffers) {
+    if (buffer.role != Role::input) continue;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(buffer.bytes));
+    execution.memory(buffer.name).read(bytes);
+    if (bytes != contents.find(buffer.name)->second) {
+      return failed(Status::wrong_result, 0.0, fmt::format("wrote to the input '{}'", buffer.name));
+    }
+  }
+  return {};
+}
+
+bool divides_nothing(const Problem::Size& size) { return size.value % 2 != 0 && size.value > 1; }
+
+Problem with_odd_sizes(const Problem& problem, int change) {
+  std::vector<Problem::Size> sizes = problem.sizes();
+  for (Problem::Size& size : sizes) {
+    if (size.value % 2 == 0) size.value = std::max<std::int64_t>(1, size.value + change);
+  }
+  return Problem(std::move(sizes));
+}
+
+/// Size by size the one of `usual`, or an odd one beside that of `problem`, as far as `accepts` allows.
+template <class Accepts>
+Problem with_awkward_sizes(const Problem& problem, const Problem& usual, Accepts accepts) {
+  Problem awkward = problem;
+  for (const Problem::Size& size : problem.sizes()) {
+    for (const std::int64_t value : {usual.at(size.name), size.value + 1, size.value - 1}) {
+      const Problem candidate = awkward.with(size.name, value);
+      if (value < 1 || value % 2 == 0 || !accepts(candidate)) continue;
+      awkward = candidate;
+      break;
+    }
+  }
+  return awkward;
+}
+
+}  // namespace
+
+HostImage outcome_of(Execution& execution, const HostImage& contents, int launches) {
+  fill(execution, contents);
+  for (int i = 0; i < launches; ++i) execution.launch();
+  execution.synchronize();
+  return results_of(execution);
+}
+
+RunOnDevice run_on(Device& device) {
+  const auto binaries = std::make_shared<std::map<std::string, std::shared_ptr<const Binary>>>();
+  return [&device, binaries](const TemplateSource& source, const Plan& plan, const HostImage& contents, int launches) {
+    std::string key = source.hash();
+    for (const std::string& kernel : plan.kernels) key += '\n' + kernel;
+    std::shared_ptr<const Binary>& binary = (*binaries)[key];
+    if (!binary) binary = compile_one(device, {.source = &source, .kernels = plan.kernels}).binary;
+    return outcome_of(*device.prepare(plan, binary), contents, launches);
+  };
+}
+
+/// The plans of one list of runs, prepared when they are first needed.
+class Verifier::Executions {
+ public:
+  Executions(Verifier& owner, const std::vector<Plan>& plans) : owner_(owner), plans_(plans), prepared_(plans.size()) {}
+
+  Verdict run(const VerificationRun& run, bool repeat) {
+    HostImage left;
+    for (const VerificationStage& stage : run.stages) {
+      Execution& execution = prepared(stage.plan);
+      const HostImage before = stage.contents(left);
+      HostImage after = outcome_of(execution, before, stage.launches);
+      if (Verdict verdict = trespass(execution, before); verdict.status != Status::correct) return verdict;
+      const Accuracy accuracy = stage.check(after);
+      worst_error_ = std::max(worst_error_, accuracy.worst_error);
+      if (!accuracy.accepted) return failed(Status::wrong_result, accuracy.worst_error, accuracy.message);
+      if (repeat && outcome_of(execution, before, stage.launches) != after) {
+        return failed(Status::wrong_result, 0.0, "a second run differs from the first");
+      }
+      left = std::move(after);
+    }
+    return {.status = Status::correct, .worst_error = worst_error_, .message = {}};
+  }
+
+ private:
+  Execution& prepared(std::size_t plan) {
+    std::unique_ptr<Execution>& execution = prepared_[plan];
+    if (!execution) execution = owner_.device_.prepare(plans_[plan], owner_.binaries_(plans_[plan].kernels));
+    return *execution;
+  }
+
+  Verifier& owner_;
+  const std::vector<Plan>& plans_;
+  std::vector<std::unique_ptr<Execution>> prepared_;
+  double worst_error_ = 0.0;
+};
+
+Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, Binaries binaries)
+    : device_(device), family_(family), seed_(seed), binaries_(std::move(binaries)) {
+  if (!binaries_) {
+    binaries_ = [this](const std::vector<std::string>& kernels) {
+      return compile_one(device_, {.source = &family_.source(device_.identity().backend), .kernels = kernels}).binary;
+    };
+  }
+}
+
+Verifier::~Verifier() = default;
+
+Verification& Verifier::verification() {
+  if (!verification_) verification_ = family_.verification(device_.identity(), seed_, run_on(device_));
+  return *verification_;
+}
+
+Verdict Verifier::verify(const Configuration& configuration, const Problem& problem, VerificationExtent extent) {
+  const bool first = extent == VerificationExtent::first_runs;
+  const auto awkward = awkward_problem(family_, device_.identity(), configuration, problem);
+  const Verdict own =
+      first ? verify_run(configuration, problem, 0, false) : verdict_of(configuration, problem, !awkward);
+  if (own.status != Status::correct || !awkward) return own;
+  Verdict verdict = first ? verify_run(configuration, *awkward, 0, false) : verdict_of(configuration, *awkward, true);
+  verdict.worst_error = std::max(verdict.worst_error, own.worst_error);
+  return verdict;
+}
+
+Verdict Verifier::verify_run(const Configuration& configuration, const Problem& problem, std::size_t run, bool repeat) {
+  const Verification::Runs runs = verification().runs(configuration, problem);
+  Executions executions(*this, runs.plans);
+  return judge(executions, configuration, runs.runs[run % runs.runs.size()], repeat);
+}
+
+/// `all`: not the essential runs alone.
+Verdict Verifier::verdict_of(const Configuration& configuration, const Problem& problem, bool all) {
+  const Verification::Runs runs = verification().runs(configuration, problem);
+  Executions executions(*this, runs.plans);
+  Verdict worst;
+  for (std::size_t i = 0; i < (all ? runs.runs.size() : std::min(runs.essential, runs.runs.size())); ++i) {
+    Verdict verdict = judge(executions, configuration, runs.runs[i], false);
+    if (verdict.status != Status::correct) return verdict;
+    worst.worst_error = std::max(worst.worst_error, verdict.worst_error);
+  }
+  return worst;
+}
+
+Verdict Verifier::judge(Executions& executions, const Configuration& configuration, const VerificationRun& run,
+                        bool repeat) {
+  const std::string key = configuration.text() + ", " + run.name;
+  if (const auto known = verdicts_.find(key); known != verdicts_.end() && !repeat) return known->second;
+  Verdict verdict;
+  try {
+    verdict = executions.run(run, repeat);
+  } catch (const DeviceFailure& failure) {
+    verdict = failed(failure.status(), 0.0, failure.what());
+  }
+  if (!verdict.message.empty()) verdict.message = fmt::format("{}: {}", run.name, verdict.message);
+  verdicts_[key] = verdict;
+  return verdict;
+}
+
+std::optional<double> Verifier::distance(const Configuration& configuration, const Problem& problem,
+                                         std::int64_t samples, std::int64_t end) {
+  const auto timed = verification().timed_run(configuration, problem, samples, end);
+  if (!timed) return std::nullopt;
+  const auto execution = device_.prepare(timed->trial.plan, binaries_(timed->trial.plan.kernels));
+  return timed->distance(outcome_of(*execution, timed->trial.initial, 1));
+}
+
+/// Nothing, too, if it fails.
+std::optional<double> Verifier::untuned_distance(const Configuration& untuned, const Problem& problem,
+                                                 std::int64_t samples, std::int64_t end) {
+  const std::string key = fmt::format("{}, {}, {} of {}", untuned.text(), problem.text(), end, samples);
+  if (const auto known = distances_.find(key); known != distances_.end()) return known->second;
+  std::optional<double>& found = distances_[key];
+  try {
+    found = distance(untuned, problem, samples, end);
+  } catch (const DeviceFailure&) {  // its own measurement says how
+  }
+  return found;
+}
+
+Verdict Verifier::verify_timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
+                                   const Configuration& untuned) {
+  try {
+    const auto timed = verification().timed_run(configuration, problem, samples, samples);
+    const Trial trial =
+        timed ? timed->trial : family_.trial(configuration, problem, device_.identity(), samples, seed_);
+    const auto execution = device_.prepare(trial.plan, binaries_(trial.plan.kernels));
+    fill(*execution, trial.initial);
+    execution->save();
+    const auto run = [&] {
+      execution->restore();
+      execution->launch();
+      execution->synchronize();
+      return results_of(*execution);
+    };
+    const HostImage after = run();
+    if (Verdict verdict = trespass(*execution, trial.initial); verdict.status != Status::correct) return verdict;
+    if (run() != after) {
+      return failed(Status::wrong_result, 0.0,
+                    fmt::format("the timed run of {} samples differs from one time to the next", samples));
+    }
+    if (!timed) return {};
+
+    std::int64_t end = samples;
+    double own = timed->distance(after);
+    const bool is_untuned = configuration == untuned;
+    auto other = is_untuned ? std::nullopt : untuned_distance(untuned, problem, samples, end);
+    while (other.value_or(own) > kExplained && end / kShorter >= kFewestSamples) {
+      end /= kShorter;
+      own = distance(configuration, problem, samples, end).value_or(0.0);
+      if (!is_untuned) other = untuned_distance(untuned, problem, samples, end);
+    }
+    const double allowed =
+        other && *other <= kExplained ? std::max(kNegligible, kFartherThanUntuned * *other) : kExplained;
+    if (own <= allowed) return {};
+    return failed(Status::wrong_result, 0.0,
+                  fmt::format("after {} of {} samples of the timed run: {:.3g} times as far from float64 as rounding "
+                              "explains, allowed {:.3g}",
+                              end, samples, own, allowed));
+  } catch (const DeviceFailure& failure) {
+    return failed(failure.status(), 0.0, failure.what());
+  }
+}
+
+std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceIdentity& device,
+                                       const Configuration& configuration, const Problem& problem) {
+  const SearchSpace space = family.space(device);
+  const auto kernels = [&](const Problem& sizes) { return family.plan(configuration, sizes, device, 1).kernels; };
+  const std::vector<std::string> own = kernels(problem);
+  const auto shares_kernels = [&](const Problem& sizes) {
+    return !space.violated(configuration, sizes) && kernels(sizes) == own;
+  };
+  const Problem usual = family.awkward_problem();
+  if (shares_kernels(usual)) return usual;
+  if (const Problem odd = with_awkward_sizes(problem, usual, shares_kernels); odd != problem) return odd;
+  const std::vector<Problem::Size>& sizes = problem.sizes();
+  if (std::any_of(sizes.begin(), sizes.end(), divides_nothing)) return std::nullopt;
+  for (const Problem& candidate : {usual, with_odd_sizes(problem, 1), with_odd_sizes(problem, -1)}) {
+    if (!space.violated(configuration, candidate)) return candidate;
+  }
+  return std::nullopt;
+}
+
+}  // namespace heddle
