@@ -60,7 +60,7 @@ Layout predict_layout(const Configuration& configuration, const Problem& sizes, 
 }
 
 std::int64_t predict_tile(const Configuration& configuration, const DeviceIdentity& device) {
-  return mapping_of(device.backend).rows_of_tile(configuration);
+  return predict_mapping_of(device.backend).rows_of_tile(configuration);
 }
 
 HostImage predict_contents(const Network& network, const std::vector<float>& rows, std::int64_t count,

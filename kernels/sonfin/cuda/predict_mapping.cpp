@@ -77,7 +77,7 @@ class PredictMapping final : public Mapping {
   }
 
   std::int64_t rows_of_tile(const Configuration& configuration) const override {
-    return Shape(configuration).block_rows;
+    return PredictShape(configuration).block_rows;
   }
 
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
