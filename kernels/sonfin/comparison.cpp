@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/sonfin/reference.hpp"
 
 namespace heddle::sonfin {
@@ -17,8 +18,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Half units in the last place by which a verification may move parameters: those of plain float32 were up to 40 away.
 constexpr double kRoundings = 64.0;
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-double square(double value) { return value * value; }
 double finite_or_infinite(double value) { return std::isnan(value) ? kInfinity : value; }
 
 /// Squared norms of what parameters should have changed by, of what is wrong with them, and of what they should be.

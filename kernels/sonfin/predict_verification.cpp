@@ -18,9 +18,6 @@ namespace {
 constexpr std::int64_t kDistinctRows = 61;
 /// More rows than are to be predicted have room in a plan.
 constexpr std::int64_t kRowsToSpare = 5;
-constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
-/// What a host may take for the reference of a timed run: seconds.
-constexpr double kMostOperations = 5e8;
 /// Relative error of outputs that rounding explains.
 constexpr double kRounding = 1e-6;
 
@@ -52,7 +49,7 @@ Workload workload_of(const Problem& problem, Firing firing, std::uint64_t seed) 
   return work;
 }
 
-struct Known {
+struct KnownOutputs {
   Workload work;
   std::optional<std::vector<double>> expected;  ///< outputs of its rows
 };
@@ -89,7 +86,7 @@ class PredictVerification final : public Verification {
   std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
                                     std::int64_t end) override {
     const double operations = static_cast<double>(problem.at("rules") * problem.at("dim") * samples);
-    if (operations > kMostOperations && !references_.device_agrees()) return std::nullopt;
+    if (operations > kMostHostOperations && !references_.device_agrees()) return std::nullopt;
     const auto work = shared_timing_workload(problem, samples, seed_);
     const auto count = static_cast<std::size_t>(end * problem.at("outputs"));
     TimedRun timed{.trial = family_.trial(configuration, problem, device_, samples, seed_), .distance = {}};
@@ -112,7 +109,7 @@ class PredictVerification final : public Verification {
     const auto known = [this, name, problem, firing] {
       const std::size_t bytes = static_cast<std::size_t>(problem.at("rules") * problem.at("dim")) * 8;
       return known_.get(name, bytes,
-                        [&] { return Known{.work = workload_of(problem, firing, seed_), .expected = {}}; });
+                        [&] { return KnownOutputs{.work = workload_of(problem, firing, seed_), .expected = {}}; });
     };
     VerificationRun run{.name = name + ", " + std::to_string(rows) + " rows", .stages = {}};
     run.stages.push_back(
@@ -152,7 +149,7 @@ class PredictVerification final : public Verification {
   DeviceIdentity device_;
   std::uint64_t seed_;
   References references_;
-  Recent<Known> known_;
+  Recent<KnownOutputs> known_;
   Recent<std::vector<double>> timed_;
 };
 

@@ -15,17 +15,13 @@
 namespace heddle::sonfin {
 namespace {
 
-constexpr std::int64_t kSamples = 44, kSamplesOfPlan = 21;
+constexpr std::int64_t kSamples = 44, kSamplesOfLaunch = 21;
 /// Of the first leg, which halts in its second launch, and of the second, which one launch ends: the last launch finds
 /// nothing to do.
 constexpr int kLaunchesToHalt = 3, kLaunchesToEnd = 2;
-/// Of workloads and of what the reference makes of them.
-constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
-/// What a host may take for the reference of a timed run: seconds.
-constexpr double kMostOperations = 5e8;
 
 /// A workload, and what the reference makes of it once somebody asks.
-struct Known {
+struct KnownTraining {
   VerificationWorkload work;
   std::optional<Expectation> expected;
 };
@@ -82,7 +78,7 @@ class TrainVerification final : public Verification {
   std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
                                     std::int64_t end) override {
     const double operations = static_cast<double>(problem.at("rules") * problem.at("dim") * end);
-    if (operations > kMostOperations && !references_.device_agrees()) return std::nullopt;
+    if (operations > kMostHostOperations && !references_.device_agrees()) return std::nullopt;
     const auto work = shared_timing_workload(problem, samples, seed_);
     const Layout layout = train_layout(configuration, problem, device_);
     TimedRun timed{.trial = family_.trial(configuration, problem, device_, samples, seed_), .distance = {}};
@@ -107,10 +103,10 @@ class TrainVerification final : public Verification {
 
   /// For more rows than its samples: a run of several launches finds all of them.
   [[nodiscard]] Plan plan_of(const Configuration& configuration, const Problem& problem) const {
-    Plan plan = family_.plan(configuration, problem, device_, kSamplesOfPlan);
+    Plan plan = family_.plan(configuration, problem, device_, kSamplesOfLaunch);
     for (const char* name : {"rows", "targets", "order"}) {
       std::int64_t& bytes = plan.buffers[static_cast<std::size_t>(plan.buffer(name))].bytes;
-      bytes = bytes / kSamplesOfPlan * kSamples;
+      bytes = bytes / kSamplesOfLaunch * kSamples;
     }
     return plan;
   }
@@ -174,13 +170,13 @@ class TrainVerification final : public Verification {
     return run;
   }
 
-  std::shared_ptr<Known> known_workload(const Problem& problem, const OptionSet& set, std::int64_t cap) {
+  std::shared_ptr<KnownTraining> known_workload(const Problem& problem, const OptionSet& set, std::int64_t cap) {
     const std::string name = problem.text() + " " + set.text() + " " + std::to_string(cap);
     const std::size_t cells =
         static_cast<std::size_t>(problem.at("rules") * (problem.at("dim") + problem.at("outputs")));
     // Centres and widths: of the workload, before and after.
     return known_.get(name, cells * (8 + 8 + 16), [&] {
-      return Known{.work = verification_workload(problem, set, cap, kSamples, seed_), .expected = {}};
+      return KnownTraining{.work = verification_workload(problem, set, cap, kSamples, seed_), .expected = {}};
     });
   }
 
@@ -192,7 +188,7 @@ class TrainVerification final : public Verification {
   SearchSpace space_;
   std::uint64_t seed_;
   References references_;
-  Recent<Known> known_;
+  Recent<KnownTraining> known_;
   Recent<Expectation> timed_;
 };
 

@@ -1,12 +1,18 @@
 // The verification of the SONFIN families.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "heddle/kernels/kernel_family.hpp"
 
 namespace heddle::sonfin {
+
+/// Of workloads and of what the reference makes of them, in host memory.
+inline constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
+/// What a host may take for the reference of a timed run: seconds.
+inline constexpr double kMostHostOperations = 5e8;
 
 /// Every option set on every shape: a network that grows by one rule within a plan, halts where there is no room for
 /// the next, is read and moved to a plan with room for it (to the same plan, where the configuration allows no larger

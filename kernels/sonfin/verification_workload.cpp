@@ -6,11 +6,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "heddle/kernels/arithmetic.hpp"
+
 namespace heddle::sonfin {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-double square(double value) { return value * value; }
 
 /// Float32 keeps 24 bits of a parameter, not of its change. For every rule's change to be either far above that
 /// rounding or exactly nothing, rules lie in groups: within a group all fire alike, and no rule sees the rows of

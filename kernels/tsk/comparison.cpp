@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 
+#include "heddle/kernels/arithmetic.hpp"
+
 namespace heddle::tsk {
 namespace {
 
@@ -17,7 +19,6 @@ constexpr double kMostAllowed = 0.3;
 /// Of the change that plain steps would make if nothing were explained: what changes are compared with at least.
 constexpr double kOfUnexplained = 0.1;
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 double finite_or_infinite(double value) { return std::isnan(value) ? std::numeric_limits<double>::infinity() : value; }
 
 std::vector<float> floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
