@@ -18,7 +18,7 @@ constexpr double kFartherThanUntuned = 4.0;
 /// In units of what rounding explains: nobody is blamed for less; more than the second is no rounding.
 constexpr double kNegligible = 1.0, kExplained = 16.0;
 /// Where rounding has grown beyond that, the run is looked at after this part of it, and again, down to so few samples.
-constexpr std::int64_t kShorter = 4, kFewestSamples = 16;
+constexpr std::int64_t kShorter = 4, kFewestOfTimed = 16;
 
 bool poisoned(Role role) { return role == Role::output || role == Role::scratch; }
 
@@ -254,7 +254,7 @@ Verdict Verifier::verify_timed_run(const Configuration& configuration, const Pro
     double own = timed->distance(after);
     const bool is_untuned = configuration == untuned;
     auto other = is_untuned ? std::nullopt : untuned_distance(untuned, problem, samples, end);
-    while (other.value_or(own) > kExplained && end / kShorter >= kFewestSamples) {
+    while (other.value_or(own) > kExplained && end / kShorter >= kFewestOfTimed) {
       end /= kShorter;
       own = distance(configuration, problem, samples, end).value_or(0.0);
       if (!is_untuned) other = untuned_distance(untuned, problem, samples, end);

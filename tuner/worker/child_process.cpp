@@ -42,7 +42,7 @@ std::int64_t number_in(const char* file, std::string_view name = {}) {
   return std::numeric_limits<std::int64_t>::max();
 }
 
-constexpr std::chrono::seconds kDying{10};
+constexpr std::chrono::seconds kTimeToEnd{10};
 
 /// The same file as another descriptor, out of the way of those that the process will have: giving it one of them would
 /// close the other.
@@ -148,7 +148,7 @@ ProcessEnd ChildProcess::end(double seconds_to_wait) {
   ::kill(id_, SIGKILL);
   kill_session(id_);
   // What does not even end then (in a driver that does not answer) is left.
-  const auto gone = Clock::now() + kDying;
+  const auto gone = Clock::now() + kTimeToEnd;
   int status = 0;
   pid_t ended = 0;
   while ((ended = ::waitpid(id_, &status, WNOHANG)) == 0 && Clock::now() < gone) pause();

@@ -69,7 +69,7 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
 
   std::optional<double> contended_time() override {
     return owner_.attempt([this]() -> std::optional<double> {
-      if (ready()) (void)run();
+      if (ready()) (void)run({});
       const json answer = owner_.worker_.ask({{"ask", "contended time"}, {"number", number_}}, kQuick);
       const json& time = answer.at("time");
       return time.is_null() ? std::nullopt : std::optional(time.get<double>());

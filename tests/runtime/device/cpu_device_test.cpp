@@ -179,7 +179,7 @@ TEST_CASE("a launch computes the same bits with fewer threads") {
     const Problem problem = family->awkward_problem().with("rules", 130);
     const Configuration standard = family->default_configuration(device.identity(), problem);
     for (const Configuration& configuration : space.enumerate(problem)) {
-      if (!same_but_for_threads(configuration, standard)) continue;  // built in: needs no compiler
+      if (!test::same_but_for_threads(configuration, standard)) continue;  // built in: needs no compiler
       INFO(problem.text() << ": " << configuration.text());
       const Trial trial = family->trial(configuration, problem, device.identity(), 40, random());
       const auto execution = prepared(device, *family, trial.plan);

@@ -37,4 +37,13 @@ class ManyCores final : public Device {
   DeviceIdentity identity_;
 };
 
+[[nodiscard]] inline bool same_but_for_threads(const Configuration& a, const Configuration& b) {
+  for (const auto& [name, value] : a.entries()) {
+    if (name != "threads" && text(value) != (value.index() == 0 ? std::to_string(b.number(name)) : b.word(name))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace heddle::test

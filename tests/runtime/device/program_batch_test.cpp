@@ -62,7 +62,7 @@ struct FakeCompiler {
       result.compiled = result.log.empty();
       return result;
     };
-    compiler.built_in = [](const std::string& kernel) { return kernel.starts_with("built"); };
+    compiler.built_in = [](const TemplateSource&, const std::string& kernel) { return kernel.starts_with("built"); };
     compiler.binary = [](const std::vector<CompiledKernel>&) { return std::make_shared<const Compiled>(); };
     compiler.fingerprint = [has_version](const std::stop_token&) -> std::string {
       if (!has_version) throw Error(ErrorKind::device, "the compiler does not say its version");
