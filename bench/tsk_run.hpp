@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "heddle/kernels/search_space.hpp"
 #include "heddle/kernels/tsk/system.hpp"
 #include "heddle/kernels/tsk/workload.hpp"
 #include "heddle/runtime/device/device.hpp"

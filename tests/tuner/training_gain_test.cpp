@@ -26,7 +26,12 @@ class ScriptedRun final : public TrainingRun {
     EpochReport report;
     report.epoch = static_cast<std::int64_t>(next_ + 1);
     report.microseconds_per_sample = times_[next_++];
-    report.mappings = {{.configuration = "smaller", .samples = 1}, {.configuration = "of " + name_, .samples = 9}};
+    MappingUse smaller, larger;
+    smaller.configuration = "smaller";
+    smaller.samples = 1;
+    larger.configuration = "of " + name_;
+    larger.samples = 9;
+    report.mappings = {smaller, larger};
     if (observer_.epoch) observer_.epoch(report);
     if (observer_.stop && observer_.stop()) return Ending::stopped;
     return next_ == times_.size() ? std::optional(Ending::completed) : std::nullopt;
