@@ -82,8 +82,8 @@ SQLite::Database in_memory() {
   return database;
 }
 
-/// A file may come from anybody: what it holds is data, a page is looked at before it is believed, and no row takes more
-/// memory than any of ours could need.
+/// A file may come from anybody: what it holds is data, a page is looked at before it is believed, and no row takes
+/// more memory than any of ours could need.
 void harden(SQLite::Database& database) {
   constexpr int kLongestRow = 1 << 24;
   sqlite3_limit(database.getHandle(), SQLITE_LIMIT_LENGTH, kLongestRow);
@@ -103,10 +103,13 @@ std::string immutable_uri(const fs::path& file) {
 /// The first access is what needs the log.
 void touch(SQLite::Database& database) { database.execAndGet("SELECT count(*) FROM sqlite_schema"); }
 
+/// A whole path, since SQLite would take a file whose name begins with "file:" for a URI.
+std::string name_of(const fs::path& file) { return file == kInMemory ? file.string() : fs::absolute(file).string(); }
+
 SQLite::Database open_file_for_reading(const fs::path& file, Patience patience) {
   const auto milliseconds = static_cast<int>(patience.count());
   try {
-    SQLite::Database database(file.string(), SQLite::OPEN_READONLY, milliseconds);
+    SQLite::Database database(name_of(file), SQLite::OPEN_READONLY, milliseconds);
     touch(database);
     return database;
   } catch (const SQLite::Exception& exception) {
@@ -116,9 +119,9 @@ SQLite::Database open_file_for_reading(const fs::path& file, Patience patience) 
     if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) throw;
     if (has_log(file)) {  // of a process that was killed: who may write can tidy up
       if (::access(file.c_str(), W_OK) != 0) throw;
-      SQLite::Database writer(file.string(), SQLite::OPEN_READWRITE, milliseconds);
+      SQLite::Database writer(name_of(file), SQLite::OPEN_READWRITE, milliseconds);
       touch(writer);
-      SQLite::Database database(file.string(), SQLite::OPEN_READONLY, milliseconds);
+      SQLite::Database database(name_of(file), SQLite::OPEN_READONLY, milliseconds);
       touch(database);
       return database;
     }
@@ -166,7 +169,7 @@ SQLite::Database open_for_writing(const fs::path& file, Patience patience) {
     make_folder(file);
   }
   try {
-    SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+    SQLite::Database database(name_of(file), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
                               static_cast<int>(patience.count()));
     if (sqlite3_db_readonly(database.getHandle(), "main") == 1) throw error(file, "is read-only");
     harden(database);

@@ -86,8 +86,9 @@ void check_timed_runs(Device& device, const std::vector<Problem>& problems, std:
         nearest = std::min(nearest, *distance);
         farthest = std::max(farthest, *distance);
       }
-      MESSAGE(device.label() << ": " << name << ", " << problem.text() << ": " << samples << " samples end " << nearest
-                             << " to " << farthest << " times as far from float64 as rounding explains");
+      MESSAGE(device.label() << ": " << std::string(name) << ", " << problem.text() << ": " << samples
+                             << " samples end " << nearest << " to " << farthest
+                             << " times as far from float64 as rounding explains");
     }
   }
 }

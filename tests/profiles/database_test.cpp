@@ -51,6 +51,19 @@ void refused(const fs::path& file, const std::string& part) {
   if (fs::is_regular_file(file)) CHECK(contents(file) == before);
 }
 
+TEST_CASE("a name that reads like a URI, or like a database in memory, is the name of a file") {
+  const Folder folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  for (const char* name : {"file:", "file:other.db?mode=memory", "file::memory:", " "}) {
+    CAPTURE(name);
+    make_database(name, 3);
+    CHECK(fs::is_regular_file(name));
+    CHECK(ProfileStore(name, kRead).measurements().size() == 3);
+  }
+  fs::current_path(before);
+}
+
 TEST_CASE("files that are something else") {
   const Folder folder;
   write(folder / "text", "a shopping list that is longer than the header of any database: " + std::string(200, 'x'));

@@ -43,7 +43,7 @@ Problem problem(std::int64_t size) { return Problem({{.name = "size", .value = s
 std::map<std::string, std::string> reasons(const std::string& backend) {
   std::map<std::string, std::string> all{{"spin", "did not end within"},
                                          {"outside", "wrote behind buffer 'result'"},
-                                         {"even", "size=37: wrong sums"},
+                                         {"even", "size=37, run 0: wrong sums"},
                                          {"null", ""},
                                          {"memory", ""},
                                          {"leave", ""}};
