@@ -55,6 +55,12 @@ struct TimedRun {
   std::function<double(const HostImage& after)> distance;
 };
 
+/// Kernels of one plan.
+struct DeviceProgram {
+  const TemplateSource* source = nullptr;
+  std::vector<std::string> kernels;
+};
+
 /// The verification of a family on one device. Keeps what runs share: their contents, and what the reference makes of
 /// them. From one thread at a time; must not outlive the family.
 class Verification {
@@ -70,6 +76,10 @@ class Verification {
   };
   /// What a configuration that is allowed for `problem` has to pass there. Contents are made when they are asked for.
   [[nodiscard]] virtual Runs runs(const Configuration& configuration, const Problem& problem) = 0;
+
+  /// What the device is going to run for a reference that takes a host too long. It is compiled ahead, since a compiler
+  /// that has a whole search to work at answers after seconds.
+  [[nodiscard]] virtual std::vector<DeviceProgram> programs() const { return {}; }
 
   /// The timed run of `samples` samples, ended after `end` of them, at most `samples`. Nothing if the reference of this
   /// problem takes too long.

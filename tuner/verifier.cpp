@@ -98,16 +98,62 @@ HostImage outcome_of(Execution& execution, const HostImage& contents, int launch
   return results_of(execution);
 }
 
-RunOnDevice run_on(Device& device) {
-  const auto binaries = std::make_shared<std::map<std::string, std::shared_ptr<const Binary>>>();
-  return [&device, binaries](const TemplateSource& source, const Plan& plan, const HostImage& contents, int launches) {
+namespace {
+
+/// Compiled kernels of several sources. From one thread at a time.
+class Programs {
+ public:
+  explicit Programs(Device& device) : device_(device) {}
+
+  void compile_ahead(const std::vector<DeviceProgram>& programs) {
+    if (programs.empty()) return;
+    std::vector<CompileRequest> requests;
+    for (const auto& [source, kernels] : programs) {
+      requests.push_back({.source = source, .kernels = kernels});
+      ahead_.push_back(key_of(*source, kernels));
+    }
+    batch_ = device_.compile(std::move(requests));
+  }
+
+  /// Nothing if it does not compile.
+  std::shared_ptr<const Binary> binary(const TemplateSource& source, const std::vector<std::string>& kernels) {
+    const std::string key = key_of(source, kernels);
+    while (batch_ && !binaries_.contains(key)) {
+      auto done = batch_->next();
+      if (!done) {
+        batch_.reset();
+      } else {
+        binaries_[ahead_[done->first]] = std::move(done->second.binary);
+      }
+    }
+    const auto found = binaries_.find(key);
+    if (found != binaries_.end()) return found->second;
+    return binaries_[key] = compile_one(device_, {.source = &source, .kernels = kernels}).binary;
+  }
+
+ private:
+  static std::string key_of(const TemplateSource& source, const std::vector<std::string>& kernels) {
     std::string key = source.hash();
-    for (const std::string& kernel : plan.kernels) key += '\n' + kernel;
-    std::shared_ptr<const Binary>& binary = (*binaries)[key];
-    if (!binary) binary = compile_one(device, {.source = &source, .kernels = plan.kernels}).binary;
-    return outcome_of(*device.prepare(plan, binary), contents, launches);
+    for (const std::string& kernel : kernels) key += '\n' + kernel;
+    return key;
+  }
+
+  Device& device_;
+  std::map<std::string, std::shared_ptr<const Binary>> binaries_;
+  std::vector<std::string> ahead_;  ///< keys of the batch
+  std::unique_ptr<CompileBatch> batch_;
+};
+
+RunOnDevice run_with(Device& device, std::shared_ptr<Programs> programs) {
+  return [&device, programs = std::move(programs)](const TemplateSource& source, const Plan& plan,
+                                                   const HostImage& contents, int launches) {
+    return outcome_of(*device.prepare(plan, programs->binary(source, plan.kernels)), contents, launches);
   };
 }
+
+}  // namespace
+
+RunOnDevice run_on(Device& device) { return run_with(device, std::make_shared<Programs>(device)); }
 
 /// The plans of one list of runs, prepared when they are first needed.
 class Verifier::Executions {
@@ -152,14 +198,12 @@ Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t see
       return compile_one(device_, {.source = &family_.source(device_.identity().backend), .kernels = kernels}).binary;
     };
   }
+  const auto programs = std::make_shared<Programs>(device_);
+  verification_ = family_.verification(device_.identity(), seed_, run_with(device_, programs));
+  programs->compile_ahead(verification_->programs());
 }
 
 Verifier::~Verifier() = default;
-
-Verification& Verifier::verification() {
-  if (!verification_) verification_ = family_.verification(device_.identity(), seed_, run_on(device_));
-  return *verification_;
-}
 
 Verdict Verifier::verify(const Configuration& configuration, const Problem& problem, VerificationExtent extent) {
   const bool first = extent == VerificationExtent::first_runs;
@@ -173,14 +217,14 @@ Verdict Verifier::verify(const Configuration& configuration, const Problem& prob
 }
 
 Verdict Verifier::verify_run(const Configuration& configuration, const Problem& problem, std::size_t run, bool repeat) {
-  const Verification::Runs runs = verification().runs(configuration, problem);
+  const Verification::Runs runs = verification_->runs(configuration, problem);
   Executions executions(*this, runs.plans);
   return judge(executions, configuration, runs.runs[run % runs.runs.size()], repeat);
 }
 
 /// `all`: not the essential runs alone.
 Verdict Verifier::verdict_of(const Configuration& configuration, const Problem& problem, bool all) {
-  const Verification::Runs runs = verification().runs(configuration, problem);
+  const Verification::Runs runs = verification_->runs(configuration, problem);
   Executions executions(*this, runs.plans);
   Verdict worst;
   for (std::size_t i = 0; i < (all ? runs.runs.size() : std::min(runs.essential, runs.runs.size())); ++i) {
@@ -208,7 +252,7 @@ Verdict Verifier::judge(Executions& executions, const Configuration& configurati
 
 std::optional<double> Verifier::distance(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, std::int64_t end) {
-  const auto timed = verification().timed_run(configuration, problem, samples, end);
+  const auto timed = verification_->timed_run(configuration, problem, samples, end);
   if (!timed) return std::nullopt;
   const auto execution = device_.prepare(timed->trial.plan, binaries_(timed->trial.plan.kernels));
   return timed->distance(outcome_of(*execution, timed->trial.initial, 1));
@@ -230,7 +274,7 @@ std::optional<double> Verifier::untuned_distance(const Configuration& untuned, c
 Verdict Verifier::verify_timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
                                    const Configuration& untuned) {
   try {
-    const auto timed = verification().timed_run(configuration, problem, samples, samples);
+    const auto timed = verification_->timed_run(configuration, problem, samples, samples);
     const Trial trial =
         timed ? timed->trial : family_.trial(configuration, problem, device_.identity(), samples, seed_);
     const auto execution = device_.prepare(trial.plan, binaries_(trial.plan.kernels));

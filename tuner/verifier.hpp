@@ -49,7 +49,6 @@ class Verifier {
  private:
   class Executions;
 
-  [[nodiscard]] Verification& verification();
   [[nodiscard]] Verdict verdict_of(const Configuration& configuration, const Problem& problem, bool all);
   [[nodiscard]] Verdict judge(Executions& executions, const Configuration& configuration, const VerificationRun& run,
                               bool repeat);
@@ -60,7 +59,7 @@ class Verifier {
   const KernelFamily& family_;
   std::uint64_t seed_;
   Binaries binaries_;
-  std::unique_ptr<Verification> verification_;              ///< once it is needed
+  std::unique_ptr<Verification> verification_;
   std::map<std::string, Verdict> verdicts_;                 ///< by configuration and run
   std::map<std::string, std::optional<double>> distances_;  ///< of untuned configurations
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,6 +25,9 @@ constexpr std::int64_t kSweepThreads = 64;
 constexpr std::int64_t kSamplesOfPlan = 64;
 /// Of predictions: several for each multiprocessor, each with its own scratch.
 constexpr std::int64_t kPredictionBlocks = 512;
+
+const std::vector<std::string> kTrainingKernels{"heddle::sonfin::sweep_in_double", "heddle::sonfin::decide_in_double"};
+const std::vector<std::string> kPredictionKernels{"heddle::sonfin::predict_in_double"};
 
 const TemplateSource& source() {
   static const TemplateSource source("heddle/kernels/sonfin/cuda/reference.cuh");
@@ -60,7 +64,7 @@ Plan training_plan(const Workload& work, std::int64_t capacity, std::int64_t sam
   Plan plan;
   plan.samples = samples;
   plan.captured = true;
-  plan.kernels = {"heddle::sonfin::sweep_in_double", "heddle::sonfin::decide_in_double"};
+  plan.kernels = kTrainingKernels;
   plan.buffers = {{"centres", kDouble * capacity * dim, Role::parameter},
                   {"widths", kDouble * capacity * dim, Role::parameter},
                   {"consequents", kDouble * capacity * outputs, Role::parameter},
@@ -169,7 +173,7 @@ std::vector<double> predictions_on_device(const RunOnDevice& run, const Network&
   const std::int64_t blocks = std::min(count, kPredictionBlocks);
   Plan plan;
   plan.samples = count;
-  plan.kernels = {"heddle::sonfin::predict_in_double"};
+  plan.kernels = kPredictionKernels;
   plan.buffers = {
       {"centres", kWord * rules * dim, Role::input},         {"widths", kWord * rules * dim, Role::input},
       {"consequents", kWord * rules * outputs, Role::input}, {"rows", kWord * count * dim, Role::input},
@@ -187,15 +191,36 @@ std::vector<double> predictions_on_device(const RunOnDevice& run, const Network&
   return values_of<double>(run(source(), plan, contents, 1), "outputs", count * outputs);
 }
 
+std::vector<DeviceProgram> References::programs() const {
+  if (!run_) return {};
+  return {{.source = &source(), .kernels = kTrainingKernels}, {.source = &source(), .kernels = kPredictionKernels}};
+}
+
+template <class OnDevice, class OnHost>
+auto References::cheaper(double operations, const OnDevice& device, const OnHost& host) -> decltype(host()) {
+  if (operations > kManyOperations && device_agrees()) {
+    try {
+      return device();
+    } catch (const std::exception&) {  // a shape for which it has no room, say: no fault of what is verified
+      agrees_ = false;
+    }
+  }
+  return host();
+}
+
 Expectation References::expectation(const Workload& work, std::int64_t samples) {
   const auto rules = static_cast<double>(std::max(work.network.rules(), std::int64_t{1}));
   const double operations = rules * static_cast<double>(work.network.dim) * static_cast<double>(samples);
-  return worth_while(operations) ? expectation_on_device(run_, work, samples) : sonfin::expectation(work, samples);
+  return cheaper(
+      operations, [&] { return expectation_on_device(run_, work, samples); },
+      [&] { return sonfin::expectation(work, samples); });
 }
 
 std::vector<double> References::predictions(const Network& network, const std::vector<float>& rows) {
   const double operations = static_cast<double>(network.rules()) * static_cast<double>(rows.size());
-  return worth_while(operations) ? predictions_on_device(run_, network, rows) : sonfin::predictions(network, rows);
+  return cheaper(
+      operations, [&] { return predictions_on_device(run_, network, rows); },
+      [&] { return sonfin::predictions(network, rows); });
 }
 
 bool References::device_agrees() {

@@ -33,11 +33,15 @@ class References {
 
   [[nodiscard]] Expectation expectation(const Workload& work, std::int64_t samples);
   [[nodiscard]] std::vector<double> predictions(const Network& network, const std::vector<float>& rows);
+  /// What the device runs; nothing without a device.
+  [[nodiscard]] std::vector<DeviceProgram> programs() const;
   /// Whether the device computes what the host computes; false without a device.
   [[nodiscard]] bool device_agrees();
 
  private:
-  [[nodiscard]] bool worth_while(double operations) { return operations > kManyOperations && device_agrees(); }
+  /// What `device()` computes where that pays and the device can do it, else what `host()` computes.
+  template <class OnDevice, class OnHost>
+  [[nodiscard]] auto cheaper(double operations, const OnDevice& device, const OnHost& host) -> decltype(host());
   /// A core does so many in a few milliseconds.
   static constexpr double kManyOperations = 2e6;
 

@@ -75,6 +75,8 @@ class TrainVerification final : public Verification {
     return all;
   }
 
+  std::vector<DeviceProgram> programs() const override { return references_.programs(); }
+
   std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
                                     std::int64_t end) override {
     const double operations = static_cast<double>(problem.at("rules") * problem.at("dim") * end);

@@ -158,9 +158,9 @@ __global__ void __launch_bounds__(1024)
 }
 
 /// `log_firing`: R values for each block.
-__global__ void predict_in_double(const float* centres, const float* widths, const float* consequents,
-                                  const float* rows, double* log_firing, double* outputs_at, int count, int rules,
-                                  int dim, int outputs) {
+__global__ void __launch_bounds__(1024)
+    predict_in_double(const float* centres, const float* widths, const float* consequents, const float* rows,
+                      double* log_firing, double* outputs_at, int count, int rules, int dim, int outputs) {
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   const int warp = thread / kWarp, lane = thread % kWarp;
   double* const own = log_firing + static_cast<long long>(blockIdx.x) * rules;

@@ -1,0 +1,91 @@
+// What the tuner's verification of the untuned default takes, problem by problem and part by part, compilation left
+// out.
+//
+//   verification_cost --device cuda --family sonfin-train --problems 32x16x1,1024x1024x10
+//
+// Without --problems: the family's default grid. "first": one run on each shape, as for a configuration that becomes
+// the bar; "all": what a winner passes beside that; "timed": the check of its timed run. Prints one JSON document,
+// times in milliseconds.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/device_evaluator.hpp"
+#include "heddle/tuner/screening.hpp"
+#include "heddle/tuner/tuning_result.hpp"
+#include "problem_text.hpp"
+
+namespace heddle {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+
+double seconds_of(const std::function<void()>& act) {
+  const auto start = std::chrono::steady_clock::now();
+  act();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+int main_(int count, char** values) {
+  std::string label, name = "sonfin-train";
+  std::vector<std::string> texts;
+  CLI::App app("verification_cost");
+  app.add_option("--device", label);
+  app.add_option("--family", name);
+  app.add_option("--problems", texts)->delimiter(',');
+  CLI11_PARSE(app, count, values);
+
+  const auto device = open_device(label);
+  const KernelFamily& of = family(name);
+  std::vector<Problem> problems;
+  for (const std::string& text : texts) problems.push_back(bench::problem_of(of, text));
+  if (texts.empty()) problems = of.default_problems(device->identity());
+
+  const TemplateSource& source = of.source(device->identity().backend);
+  std::map<std::vector<std::string>, std::shared_ptr<const Binary>> binaries;
+  double compiling = 0.0;
+  const auto binary = [&](const std::vector<std::string>& kernels) {
+    std::shared_ptr<const Binary>& found = binaries[kernels];
+    compiling += seconds_of([&] {
+      if (!found) found = compile_one(*device, {.source = &source, .kernels = kernels}).binary;
+    });
+    return found;
+  };
+  Verifier verifier(*device, of, kSeed, binary);
+  DeviceEvaluator evaluator(*device, of, kSeed);
+
+  double all = 0.0;
+  std::string records;
+  for (const Problem& problem : problems) {
+    const Configuration configuration = of.default_configuration(device->identity(), problem);
+    const std::int64_t samples = choose_samples(evaluator, configuration, problem);
+    std::string parts;
+    const auto part = [&](const char* what, const std::function<Verdict()>& verify) {
+      Verdict verdict;
+      compiling = 0.0;
+      const double taken = seconds_of([&] { verdict = verify(); }) - compiling;
+      all += taken;
+      parts += fmt::format(", \"{}\": {:.1f}", what, 1e3 * taken);
+      if (verdict.status != Status::correct) parts += fmt::format(", \"wrong\": \"{}\"", verdict.message);
+    };
+    part("first", [&] { return verifier.verify(configuration, problem, VerificationExtent::first_runs); });
+    part("all", [&] { return verifier.verify(configuration, problem); });
+    part("timed", [&] { return verifier.verify_timed_run(configuration, problem, samples, configuration); });
+    records += fmt::format("{}  {{\"problem\": \"{}\", \"samples\": {}{}}}", records.empty() ? "" : ",\n",
+                           problem.text(), samples, parts);
+  }
+  fmt::print("{{\"device\": \"{}\", \"family\": \"{}\", \"seconds\": {:.2f}, \"problems\": [\n{}\n]}}\n",
+             device->identity().text(), name, all, records);
+  return 0;
+}
+
+}  // namespace
+}  // namespace heddle
+
+int main(int count, char** values) { return heddle::main_(count, values); }
