@@ -81,8 +81,8 @@ class Verification {
   /// that has a whole search to work at answers after seconds.
   [[nodiscard]] virtual std::vector<DeviceProgram> programs() const { return {}; }
 
-  /// The timed run of `samples` samples, ended after `end` of them, at most `samples`. Nothing if the reference of this
-  /// problem takes too long.
+  /// The timed run of `samples` samples, ended after `end` of them, at most `samples`. Nothing if the reference takes
+  /// too long for so many.
   [[nodiscard]] virtual std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem& problem,
                                                           std::int64_t samples, std::int64_t end) = 0;
 };

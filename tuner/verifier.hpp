@@ -38,7 +38,7 @@ class Verifier {
   /// Of the run that the configuration is timed with: repeated, it leaves the same bits; and it ends no more than four
   /// times as far from the reference as the untuned configuration does, both in float32. Where that one fails or is the
   /// one to be verified, no farther than rounding explains. A run so long that the untuned configuration has lost the
-  /// reference (training is chaotic there) is compared earlier.
+  /// reference (training is chaotic there) is compared earlier, and so is one of which the reference takes too long.
   [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, const Configuration& untuned);
   /// The distances that verify_timed_run() compares, after `end` of `samples` samples: in units of what rounding
