@@ -263,7 +263,7 @@ int run(const TuneOptions& options) {
     whole_task += fmt::format("{}\n", Tuner(*evaluator, store, tuner).task(task.problems));
   }
   const TuningRun whole_run = store.begin_run(whole_task);
-  stop.charge(whole_run.seconds);
+  stop.add_seconds_used(whole_run.seconds);
   if (whole_run.resumed && !options.common.quiet) {
     note(fmt::format("continuing a run that was stopped after {}", duration(whole_run.seconds)));
   }

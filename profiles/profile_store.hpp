@@ -80,8 +80,9 @@ class ProfileStore {
   [[nodiscard]] std::vector<Profile> profiles(const std::string& family = {}) const;
   void remove(const ProfileKey& key);
 
-  /// keep() of a profile that nobody has measured here yet: a local one that it displaces lies aside until
-  /// forget_displaced(), or comes back by restore_displaced(), which returns whether there was one.
+  /// keep() of a profile that has not been measured on this machine yet. If it displaces a local profile, a snapshot of
+  /// that is kept until forget_displaced(), or until restore_displaced() puts it back. restore_displaced() returns
+  /// whether there was one.
   void keep_for_now(const Profile& profile);
   [[nodiscard]] std::optional<Profile> displaced(const ProfileKey& key) const;
   [[nodiscard]] std::vector<Profile> displaced() const;  ///< all of them, in key order

@@ -11,7 +11,8 @@ namespace heddle {
 
 namespace {
 
-constexpr double kMuchOfItsLead = 1.25;
+// A profile whose lead over the untuned default has shrunk by this factor is searched again.
+constexpr double kLostLead = 1.25;
 
 /// Nothing if a changed space no longer has it.
 std::optional<Configuration> read(const SearchSpace& space, const std::string& text) {
@@ -151,7 +152,7 @@ bool ranking_moved(const Profile& before, const std::optional<double>& baseline_
   }
   if (!baseline_before || !now.baseline.time) return false;
   const double slowdown = now.profile->time / before.time;
-  return slowdown > kMuchOfItsLead * *now.baseline.time / *baseline_before;
+  return slowdown > kLostLead * *now.baseline.time / *baseline_before;
 }
 
 bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner, bool met) {

@@ -75,7 +75,7 @@ class DeviceEvaluator::Binaries {
 
   struct Entry {
     CompileOutcome outcome;
-    double uncharged = 0.0;  ///< seconds of the compiler that nobody was told of
+    double unreported_seconds = 0.0;  ///< seconds of the compiler that nobody was told of
   };
 
   /// One batch of the device; lives as long as somebody waits for some of it.
@@ -128,7 +128,7 @@ class DeviceEvaluator::Binaries {
     const std::string& key = flight.keys[outcome->first];
     flight.under_way.erase(key);
     Entry& entry = entries_[key];
-    entry.uncharged = outcome->second.cached ? 0.0 : outcome->second.seconds;
+    entry.unreported_seconds = outcome->second.cached ? 0.0 : outcome->second.seconds;
     entry.outcome = std::move(outcome->second);
   }
 
@@ -186,7 +186,7 @@ class DeviceEvaluator::Batch final : public Compilation {
         if (entry == nullptr) continue;
         const Done done{.index = indices.back(),
                         .compiled = entry->outcome.binary != nullptr,
-                        .seconds = std::exchange(entry->uncharged, 0.0),
+                        .seconds = std::exchange(entry->unreported_seconds, 0.0),
                         .log = entry->outcome.log};
         indices.pop_back();
         if (indices.empty()) waiting_.erase(key);

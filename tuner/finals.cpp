@@ -91,7 +91,8 @@ void run_finals(std::vector<Finalist>& finalists,
 Ranking rank(const std::vector<Finalist>& finalists) {
   Ranking ranking;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
-    if (!finalists[i].failed() && !finalists[i].makes_way && !finalists[i].times.empty()) ranking.order.push_back(i);
+    if (!finalists[i].failed() && !finalists[i].yields_to_fewer_threads && !finalists[i].times.empty())
+      ranking.order.push_back(i);
   }
   if (ranking.order.empty()) return ranking;
   std::sort(ranking.order.begin(), ranking.order.end(),

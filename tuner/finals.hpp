@@ -17,7 +17,7 @@ struct Finalist {
   std::size_t configuration = 0;  ///< index in the list of the search
   std::vector<double> times;      ///< microseconds per sample; entry i of all finalists comes from the same round
   bool beaten = false;            ///< dropped out, being clearly slower than the leader of that round
-  bool makes_way = false;         ///< cannot win: what it gains on a quiet machine it loses on a busy one
+  bool yields_to_fewer_threads = false;  ///< cannot win: what it gains on a quiet machine it loses on a busy one
   Status status = Status::unverified;
   std::string message;       ///< if it failed
   double worst_error = 0.0;  ///< once verified

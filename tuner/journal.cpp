@@ -83,7 +83,7 @@ std::vector<Measurement> Journal::finals(const Problem& problem, std::int64_t vi
   return found;
 }
 
-bool Journal::first_time(const Problem& problem, const std::string& configuration) {
+bool Journal::count_once(const Problem& problem, const std::string& configuration) {
   return page(problem).counted.insert(configuration).second;
 }
 

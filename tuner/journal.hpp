@@ -38,7 +38,7 @@ class Journal {
   /// What the finals of this very visit gave, if they were concluded, and who failed in them in any case.
   [[nodiscard]] std::vector<Measurement> finals(const Problem& problem, std::int64_t visit);
   /// Whether this is asked for the first time: an evaluation counts once in a run.
-  [[nodiscard]] bool first_time(const Problem& problem, const std::string& configuration);
+  [[nodiscard]] bool count_once(const Problem& problem, const std::string& configuration);
 
   /// What a search learnt of each configuration that worked, in runs before this one; microseconds per sample.
   [[nodiscard]] std::map<std::string, double> earlier_costs(const Problem& problem);

@@ -18,9 +18,9 @@ constexpr std::size_t kBatch = 8;
 // Who is this much faster than the bar is verified at once and becomes the bar; smaller steps do not pay for that.
 constexpr double kNewBar = 0.95;
 constexpr double kSlowRound = 0.5;  // seconds of a round of the finals
-// What is recorded of finalists that cannot win.
+// Messages of finalists that cannot win. A continued run recognises them in the database.
 constexpr const char* kBeaten = "clearly slower than the fastest";
-constexpr const char* kMakesWay = "fewer threads lose less than this gains while another program takes a core";
+constexpr const char* kLosesWhenBusy = "fewer threads are the better choice where another program takes a core";
 
 /// Adds the time that a scope takes, on the clock of the search, to one part of an Effort.
 class Stopwatch {
@@ -242,7 +242,7 @@ bool ProblemSearch::try_all(Batch& batch, StopCondition& stop, Strategy* strateg
       if (!done) return false;
       observation = measure(configuration, *done);
     }
-    if (!journal_.first_time(problem_, configurations_[configuration].text())) {
+    if (!journal_.count_once(problem_, configurations_[configuration].text())) {
       repeated_.insert(configuration);
     } else if (by_this_run) {
       stop.count_evaluation();
@@ -484,10 +484,10 @@ bool ProblemSearch::recall_finals() {
     finalist.times = known.times;
     finalist.message = known.message;
     finalist.worst_error = known.worst_error;
-    finalist.makes_way = known.message == kMakesWay;
-    finalist.beaten = known.status == Status::unverified && !known.message.empty() && !finalist.makes_way;
+    finalist.yields_to_fewer_threads = known.message == kLosesWhenBusy;
+    finalist.beaten = known.status == Status::unverified && !known.message.empty() && !finalist.yields_to_fewer_threads;
     const bool failed = known.times.empty();
-    if (failed) spare_pruned();
+    if (failed) reopen_pruned();
     if (failed || known.status == Status::correct) {
       verdicts_[finalist.configuration] = {
           .status = known.status, .worst_error = known.worst_error, .message = known.message};
@@ -548,8 +548,8 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists, bool measured) {
              std::tuple(host_threads(second), distance(second, default_), second);
     });
     Finalist& candidate = finalists[*simplest];
-    if (!measured && makes_way(candidate, finalists)) {
-      candidate.makes_way = true;
+    if (!measured && fewer_threads_win(candidate, finalists)) {
+      candidate.yields_to_fewer_threads = true;
       continue;
     }
     const Verdict& verdict = verify(candidate.configuration);
@@ -558,7 +558,7 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists, bool measured) {
     candidate.worst_error = verdict.worst_error;
     if (verdict.status != Status::correct) {
       record(candidate);
-      spare_pruned();
+      reopen_pruned();
       continue;
     }
     winner_ = Winner{.finalist = candidate, .ties = {}};
@@ -571,7 +571,7 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists, bool measured) {
 
 /// Whether the fastest of those with fewer threads is the better choice: on a machine that may be busy, more threads
 /// have to gain more when it is quiet than they lose when a core is taken.
-bool ProblemSearch::makes_way(const Finalist& candidate, const std::vector<Finalist>& finalists) {
+bool ProblemSearch::fewer_threads_win(const Finalist& candidate, const std::vector<Finalist>& finalists) {
   const Finalist* other = nullptr;
   for (const Finalist& finalist : finalists) {
     if (finalist.failed() || finalist.times.empty()) continue;
@@ -628,7 +628,7 @@ std::int64_t ProblemSearch::host_threads(std::size_t configuration) const {
 }
 
 /// They may have been pruned against a configuration that turned out to be wrong. What they took at least is known.
-void ProblemSearch::spare_pruned() {
+void ProblemSearch::reopen_pruned() {
   for (auto& [configuration, tried] : attempts_) {
     if (tried.status == Status::pruned) tried.status = Status::unverified;
   }
@@ -647,10 +647,10 @@ void ProblemSearch::record(const Finalist& finalist) {
     return;
   }
   if (finalist.beaten) measurement.message = kBeaten;
-  if (finalist.makes_way) measurement.message = kMakesWay;
+  if (finalist.yields_to_fewer_threads) measurement.message = kLosesWhenBusy;
   measurement.times = finalist.times;
   measurement.cost = median(finalist.times);
-  conclusion_.push_back(std::move(measurement));
+  final_measurements_.push_back(std::move(measurement));
 }
 
 /// Parameters that have another value.

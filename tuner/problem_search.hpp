@@ -49,10 +49,10 @@ class ProblemSearch {
   /// one that was begun is tried even after `stop` is reached, until it is over, unless compiling and measuring share
   /// the processor. Returns whether there is more to try.
   bool screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn);
-  /// Finals and verification until a winner is verified or nobody is left. What it measures is in conclusion().
+  /// Finals and verification until a winner is verified or nobody is left. What it measures is in take_finals().
   void decide();
   /// To be recorded together with the profile, all or nothing: finals half known cannot be continued.
-  [[nodiscard]] std::vector<Measurement> conclusion() { return std::move(conclusion_); }
+  [[nodiscard]] std::vector<Measurement> take_finals() { return std::move(final_measurements_); }
 
   /// Whether the default was stopped in its first run, so that nothing more is tried.
   [[nodiscard]] bool out_of_time() const noexcept { return out_of_time_.has_value(); }
@@ -123,11 +123,11 @@ class ProblemSearch {
   void check_device(Status status);
   /// `measured`: what shows with a core taken is known already.
   void crown(std::vector<Finalist>& finalists, bool measured);
-  [[nodiscard]] bool makes_way(const Finalist& candidate, const std::vector<Finalist>& finalists);
+  [[nodiscard]] bool fewer_threads_win(const Finalist& candidate, const std::vector<Finalist>& finalists);
   [[nodiscard]] std::optional<double> contended_ratio(std::size_t configuration, std::size_t other);
   [[nodiscard]] std::optional<std::size_t> twin_with_fewer_threads(std::size_t configuration) const;
   [[nodiscard]] std::int64_t host_threads(std::size_t configuration) const;
-  void spare_pruned();
+  void reopen_pruned();
   void record(const Finalist& finalist);
   [[nodiscard]] std::size_t distance(std::size_t configuration, const Configuration& from) const;
   [[nodiscard]] NamedTime named_time(const std::string& name, const Configuration& configuration) const;
@@ -157,7 +157,7 @@ class ProblemSearch {
   bool strategy_knows_ = false;        ///< what was tried before it was asked
   double last_turn_ = 0.0;             ///< when it ended
   std::set<std::size_t> compiled_;     ///< in this process
-  std::vector<Measurement> conclusion_;
+  std::vector<Measurement> final_measurements_;
   std::map<std::size_t, Observation> attempts_;
   std::map<std::size_t, Verdict> verdicts_;
   std::optional<double> bar_;               ///< fastest verified cost so far: what others must not be hopeless against

@@ -60,7 +60,7 @@ class StopCondition {
   /// One that only an interruption ends. Its evaluations count here too; must not outlive this.
   [[nodiscard]] StopCondition without_budget();
   /// Time that was spent before this was made.
-  void charge(double seconds) { start_ -= seconds; }
+  void add_seconds_used(double seconds) { start_ -= seconds; }
 
   [[nodiscard]] static Clock steady_clock();
 

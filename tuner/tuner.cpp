@@ -34,13 +34,13 @@ constexpr double kUnknownSlowness = 8.0;
 // Where one can be measured while others are compiled, as many searches go on at a time as there are threads that
 // compile: a batch takes as long as its slowest kernel, and while one waits for that, the threads work for others. More
 // than the most would only know less of each other's winners; even one thread should not wait while there is measuring.
-constexpr std::size_t kFewestAbreast = 2, kMostAbreast = 16;
+constexpr std::size_t kMinActive = 2, kMaxActive = 16;
 // Batches under way of all searches together, if there are fewer searches than that.
-constexpr std::size_t kMostAhead = 4;
+constexpr std::size_t kMaxBatchesAhead = 4;
 
-std::size_t searches_abreast(const Evaluator& evaluator) {
+std::size_t concurrent_searches(const Evaluator& evaluator) {
   if (evaluator.shares_processor()) return 1;
-  return std::clamp(evaluator.compiler_threads(), kFewestAbreast, kMostAbreast);
+  return std::clamp(evaluator.compiler_threads(), kMinActive, kMaxActive);
 }
 
 /// One call of Tuner::tune().
@@ -55,7 +55,7 @@ class Run {
         strategy_(strategy(options.strategy)),
         problems_(problems),
         stop_(stop),
-        abreast_(searches_abreast(evaluator)),
+        max_active_(concurrent_searches(evaluator)),
         known_(store.profiles_before(run), store.displaced(), evaluator),
         agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
         reporter_(callbacks, stop, agenda_.size()),
@@ -95,8 +95,8 @@ class Run {
   };
 
   /// One visit under way.
-  struct Lane {
-    Lane(Run& run, std::size_t place, Visit what, const Pass& pass, StopCondition time)
+  struct ActiveSearch {
+    ActiveSearch(Run& run, std::size_t place, Visit what, const Pass& pass, StopCondition time)
         : index(place), visit(std::move(what)), slice(std::move(time)), search(run.search_of(*this, pass)) {}
     std::size_t index;
     Visit visit;
@@ -107,8 +107,9 @@ class Run {
     std::unique_ptr<Strategy> order;
   };
 
-  /// What has changed since it was measured first, one by one; then searches, several abreast: while one is measured,
-  /// the compiler works for the others. They take turns, so that their order does not depend on how fast anything is.
+  /// What has changed since it was measured first, one by one; then searches, several interleaved: while one is
+  /// measured, the compiler works for the others. They take turns, so that their order does not depend on how fast
+  /// anything is.
   void search_each(const Pass& pass) {
     StopCondition stop = stop_.part(pass.length, 1.0);
     std::size_t next = 0;
@@ -117,48 +118,48 @@ class Run {
       StopCondition slice = stop.part(share, share);
       conclude(next, measure_again(next, pass, slice));
     }
-    const auto begin = [&](std::list<Lane>& lanes) {
-      if (next == agenda_.size() || (next > 0 && stop_.reached()) || !choose(next, lanes)) return false;
-      Lane& lane = lanes.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, lanes, next));
-      lane.search.begin(first_at(lane));
+    const auto begin = [&](std::list<ActiveSearch>& searches) {
+      if (next == agenda_.size() || (next > 0 && stop_.reached()) || !choose(next, searches)) return false;
+      ActiveSearch& active = searches.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, searches, next));
+      active.search.begin(first_at(active));
       ++next;
       return true;
     };
-    abreast(begin, [&](Lane& lane) { conclude(lane.index, finish(lane)); });
+    interleave(begin, [&](ActiveSearch& active) { conclude(active.index, finish(active)); });
   }
 
   /// Visits, several at a time. `begin`: adds one more; false if there is none. `end`: when nothing is left but to
   /// decide.
   template <class Begin, class End>
-  void abreast(Begin begin, End end) {
-    std::list<Lane> lanes;
-    for (bool more = true; more || !lanes.empty();) {
-      while (more && lanes.size() < abreast_) more = begin(lanes);
-      for (auto lane = lanes.begin(); lane != lanes.end();) {
-        if (advance(*lane, batches_ahead(lanes.size()))) {
-          ++lane;
+  void interleave(Begin begin, End end) {
+    std::list<ActiveSearch> searches;
+    for (bool more = true; more || !searches.empty();) {
+      while (more && searches.size() < max_active_) more = begin(searches);
+      for (auto active = searches.begin(); active != searches.end();) {
+        if (advance(*active, batches_ahead(searches.size()))) {
+          ++active;
           continue;
         }
-        end(*lane);
-        lane = lanes.erase(lane);
+        end(*active);
+        active = searches.erase(active);
       }
     }
   }
 
-  std::vector<Configuration> first_at(Lane& lane) const {
-    lane.expected = suggestions_.expected(lane.search);
-    return suggestions_.first(lane.search, lane.expected);
+  std::vector<Configuration> first_at(ActiveSearch& active) const {
+    active.expected = suggestions_.expected(active.search);
+    return suggestions_.first(active.search, active.expected);
   }
 
-  /// The part of `stop` for the search at place `next`, beside those in `lanes`.
-  StopCondition slice_for(StopCondition& stop, const std::list<Lane>& lanes, std::size_t next) const {
+  /// The part of `stop` for the search at place `next`, beside those in `searches`.
+  StopCondition slice_for(StopCondition& stop, const std::list<ActiveSearch>& searches, std::size_t next) const {
     const auto unstarted = static_cast<double>(agenda_.size() - next);
-    const auto unfinished = unstarted + static_cast<double>(lanes.size());
-    const double of_time = std::min(1.0, static_cast<double>(abreast_) / unfinished);
+    const auto unfinished = unstarted + static_cast<double>(searches.size());
+    const double of_time = std::min(1.0, static_cast<double>(max_active_) / unfinished);
     const auto left = stop.evaluations_left();
     if (!left || *left == 0) return stop.part(of_time, 0.0);
     std::int64_t promised = 0;
-    for (const Lane& lane : lanes) promised += lane.slice.evaluations_left().value_or(0);
+    for (const ActiveSearch& active : searches) promised += active.slice.evaluations_left().value_or(0);
     const double share = std::floor(static_cast<double>(*left - promised) / unstarted);
     return stop.part(of_time, (share + 0.5) / static_cast<double>(*left));  // half of one against rounding
   }
@@ -168,22 +169,22 @@ class Run {
     reporter_.result(*results_[index]);
   }
 
-  static std::vector<Problem> under_way(const std::list<Lane>& lanes) {
+  static std::vector<Problem> under_way(const std::list<ActiveSearch>& searches) {
     std::vector<Problem> problems;
-    for (const Lane& lane : lanes) problems.push_back(lane.visit.problem);
+    for (const ActiveSearch& active : searches) problems.push_back(active.visit.problem);
     return problems;
   }
 
-  /// Brings the problem that is worth most, beside those in `lanes`, to place `i` of the agenda, among those without a
-  /// profile that are left. Returns false if the time is too short for any of them.
-  bool choose(std::size_t i, const std::list<Lane>& lanes) {
+  /// Brings the problem that is worth most, beside those in `searches`, to place `i` of the agenda, among those without
+  /// a profile that are left. Returns false if the time is too short for any of them.
+  bool choose(std::size_t i, const std::list<ActiveSearch>& searches) {
     const auto unknown = [](const Visit& visit) { return visit.search && !visit.profile; };
     if (!unknown(agenda_[i])) return true;
     std::vector<Problem> left;
     for (std::size_t k = i; k < agenda_.size() && unknown(agenda_[k]); ++k) left.push_back(agenda_[k].problem);
     left = within_time(std::move(left));
     if (left.empty()) return false;
-    const Problem& best = left[coverage_.next(left, under_way(lanes))];
+    const Problem& best = left[coverage_.next(left, under_way(searches))];
     const auto first = agenda_.begin() + static_cast<std::ptrdiff_t>(i);
     const auto chosen = std::find_if(first, agenda_.end(), [&](const Visit& visit) { return visit.problem == best; });
     std::rotate(first, chosen, chosen + 1);
@@ -249,21 +250,21 @@ class Run {
     StopCondition stop = stop_.part(kBetween, 1.0);
     std::vector<Problem> left = within_cells(problems_, evaluator_.family().axes());
     std::erase_if(left, [&](const Problem& problem) { return known_.find(problem) != nullptr; });
-    const auto begin = [&](std::list<Lane>& lanes) {
+    const auto begin = [&](std::list<ActiveSearch>& searches) {
       if (left.empty() || stop.reached()) return false;
-      const auto chosen = left.begin() + static_cast<std::ptrdiff_t>(coverage_.next(left, under_way(lanes)));
+      const auto chosen = left.begin() + static_cast<std::ptrdiff_t>(coverage_.next(left, under_way(searches)));
       const Visit visit{.problem = *chosen, .search = false, .profile = {}, .change = {}};
       left.erase(chosen);
-      Lane& lane = lanes.emplace_back(*this, results_.size(), visit, pass, stop_.part(1.0, 1.0));
+      ActiveSearch& active = searches.emplace_back(*this, results_.size(), visit, pass, stop_.part(1.0, 1.0));
       results_.emplace_back();
       tried_.emplace_back();
-      lane.search.begin(first_at(lane));
+      active.search.begin(first_at(active));
       return true;
     };
-    abreast(begin, [&](Lane& lane) {
-      TuningResult result = finish(lane);
+    interleave(begin, [&](ActiveSearch& active) {
+      TuningResult result = finish(active);
       result.between = true;
-      conclude(lane.index, std::move(result));
+      conclude(active.index, std::move(result));
     });
   }
 
@@ -277,7 +278,7 @@ class Run {
                      [&](std::size_t a, std::size_t b) { return tried_[a].size() < tried_[b].size(); });
     std::size_t next = 0;
     bool improved = false;
-    const auto begin = [&](std::list<Lane>& lanes) {
+    const auto begin = [&](std::list<ActiveSearch>& searches) {
       // What would not be tried before the end shall not be compiled.
       const double least = kWorthVisit * round_trip_;
       const auto enough = [&] { return !stop_.reached() && stop_.seconds_left().value_or(least) >= least; };
@@ -286,23 +287,23 @@ class Run {
         if (!results_[place] || !results_[place]->searched || !results_[place]->profile) continue;
         const TuningResult& result = *results_[place];
         const Visit again{.problem = result.problem, .search = false, .profile = result.profile, .change = {}};
-        Lane& lane = lanes.emplace_back(*this, place, again, pass, stop_.part(1.0, 1.0));
-        const std::vector<Configuration> list = suggestions_.later(lane.search, tried_[place], *result.profile);
+        ActiveSearch& active = searches.emplace_back(*this, place, again, pass, stop_.part(1.0, 1.0));
+        const std::vector<Configuration> list = suggestions_.later(active.search, tried_[place], *result.profile);
         if (!list.empty()) {
-          lane.search.begin(list);
+          active.search.begin(list);
           ++next;
           return true;
         }
         --visits_[result.problem];
-        lanes.pop_back();
+        searches.pop_back();
       }
       return false;
     };
-    abreast(begin, [&](Lane& lane) {
-      TuningResult& result = *results_[lane.index];
-      round_trip_ = lane.slice.seconds_used();
-      const bool contends = contended(lane, result);
-      if (!result.improve(contends ? finish(lane) : give_up(lane))) return;
+    interleave(begin, [&](ActiveSearch& active) {
+      TuningResult& result = *results_[active.index];
+      round_trip_ = active.slice.seconds_used();
+      const bool contends = contended(active, result);
+      if (!result.improve(contends ? finish(active) : give_up(active))) return;
       improved = true;
       reporter_.result(result);
     });
@@ -310,23 +311,23 @@ class Run {
   }
 
   /// Whether something that was tried on this visit for the first time may be faster than the winner.
-  [[nodiscard]] bool contended(const Lane& lane, const TuningResult& before) const {
+  [[nodiscard]] bool contended(const ActiveSearch& active, const TuningResult& before) const {
     if (!before.profile) return true;
-    const auto winner = lane.search.cost(before.profile->configuration);
-    for (const std::string& text : lane.search.tried()) {
-      const auto cost = lane.search.cost(text);
-      const bool fresh = !tried_[lane.index].contains(text);
+    const auto winner = active.search.cost(before.profile->configuration);
+    for (const std::string& text : active.search.tried()) {
+      const auto cost = active.search.cost(text);
+      const bool fresh = !tried_[active.index].contains(text);
       if (fresh && cost && (!winner || *cost < kContends * *winner)) return true;
     }
     return false;
   }
 
   /// A visit that leaves everything as it was.
-  TuningResult give_up(Lane& lane) {
-    tried_[lane.index].merge(lane.search.tried());
-    TuningResult result = lane.search.result();
-    learn(lane.search, result);
-    reporter_.finished(lane.index, result);
+  TuningResult give_up(ActiveSearch& active) {
+    tried_[active.index].merge(active.search.tried());
+    TuningResult result = active.search.result();
+    learn(active.search, result);
+    reporter_.finished(active.index, result);
     return result;
   }
 
@@ -340,53 +341,55 @@ class Run {
     return floor * 1e6 / *options_.target;
   }
 
-  ProblemSearch search_of(Lane& lane, const Pass& pass) {
+  ProblemSearch search_of(ActiveSearch& active, const Pass& pass) {
     const double share = pass.length / static_cast<double>(agenda_.size());
-    const double before = pass.begin + share * static_cast<double>(std::min(lane.index, agenda_.size() - 1));
+    const double before = pass.begin + share * static_cast<double>(std::min(active.index, agenda_.size() - 1));
     return {evaluator_,
             journal_,
             options_,
-            lane.visit.problem,
-            ++visits_[lane.visit.problem],
-            lane.slice,
-            [this, index = lane.index, before, share](Stage stage, const ProblemSearch& now) {
+            active.visit.problem,
+            ++visits_[active.visit.problem],
+            active.slice,
+            [this, index = active.index, before, share](Stage stage, const ProblemSearch& now) {
               reporter_.progress(index, before, share, stage, now);
             }};
   }
 
   [[nodiscard]] std::size_t batches_ahead(std::size_t searches) const {
-    return std::max<std::size_t>(1, std::min(abreast_, kMostAhead) / searches);
+    return std::max<std::size_t>(1, std::min(max_active_, kMaxBatchesAhead) / searches);
   }
 
   /// The next turn of a search. Returns false when there is nothing left but to decide.
-  bool advance(Lane& lane, std::size_t ahead) {
-    if (lane.order) return lane.search.screen(*lane.order, *lane.screening, ahead, turn_);
-    lane.search.screen_first();
-    if (lane.search.out_of_time()) return false;
-    if (turn_ == 0.0) turn_ = lane.slice.seconds_used();  // until it is known, what the first ones took
-    if (!lane.visit.search) return false;
-    lane.screening = lane.slice.part(kScreeningShare, 1.0);
-    lane.screening->satisfied_by({.without_gain = options_.patience, .good_enough = good_enough(lane.visit.problem)});
-    lane.order = strategy_.make(
-        {.configurations = lane.search.configurations(), .seed = options_.seed, .expected = std::move(lane.expected)});
-    return lane.search.screen(*lane.order, *lane.screening, ahead, turn_);
+  bool advance(ActiveSearch& active, std::size_t ahead) {
+    if (active.order) return active.search.screen(*active.order, *active.screening, ahead, turn_);
+    active.search.screen_first();
+    if (active.search.out_of_time()) return false;
+    if (turn_ == 0.0) turn_ = active.slice.seconds_used();  // until it is known, what the first ones took
+    if (!active.visit.search) return false;
+    active.screening = active.slice.part(kScreeningShare, 1.0);
+    active.screening->satisfied_by(
+        {.without_gain = options_.patience, .good_enough = good_enough(active.visit.problem)});
+    active.order = strategy_.make({.configurations = active.search.configurations(),
+                                   .seed = options_.seed,
+                                   .expected = std::move(active.expected)});
+    return active.search.screen(*active.order, *active.screening, ahead, turn_);
   }
 
   /// `first`: what is tried first; first_at(), if nothing is said.
   TuningResult visit(std::size_t index, const Visit& visit, const std::optional<std::vector<Configuration>>& first,
                      const Pass& pass, StopCondition& stop) {
-    Lane lane(*this, index, visit, pass, stop.part(1.0, 1.0));
-    lane.search.begin(first ? *first : first_at(lane));
-    while (advance(lane, batches_ahead(1))) {
+    ActiveSearch active(*this, index, visit, pass, stop.part(1.0, 1.0));
+    active.search.begin(first ? *first : first_at(active));
+    while (advance(active, batches_ahead(1))) {
     }
-    return finish(lane);
+    return finish(active);
   }
 
-  TuningResult finish(Lane& lane) {
-    ProblemSearch& search = lane.search;
-    const Visit& visit = lane.visit;
+  TuningResult finish(ActiveSearch& active) {
+    ProblemSearch& search = active.search;
+    const Visit& visit = active.visit;
     search.decide();
-    tried_[lane.index].merge(search.tried());
+    tried_[active.index].merge(search.tried());
 
     TuningResult result = search.result();
     learn(search, result);
@@ -397,14 +400,14 @@ class Run {
     result.change = visit.change;
     if (result.profile) {
       store_.atomically([&] {
-        store_.record(search.conclusion());
-        const bool met = !visit.profile || tried_[lane.index].contains(visit.profile->configuration);
+        store_.record(search.take_finals());
+        const bool met = !visit.profile || tried_[active.index].contains(visit.profile->configuration);
         result.kept = keep_winner(store_, visit, *result.profile, met);
         store_.spent(journal_.run(), stop_.seconds_of_whole());
       });
       if (result.kept) known_.add(*result.profile);
     }
-    reporter_.finished(lane.index, result);
+    reporter_.finished(active.index, result);
     return result;
   }
 
@@ -415,9 +418,9 @@ class Run {
   const StrategyEntry& strategy_;
   const std::vector<Problem>& problems_;
   StopCondition& stop_;
-  const std::size_t abreast_;  ///< searches at a time
-  double turn_ = 0.0;          ///< seconds that a batch took last, in any search
-  double round_trip_ = 0.0;    ///< seconds that a visit of a later round took last
+  const std::size_t max_active_;  ///< searches at a time
+  double turn_ = 0.0;             ///< seconds that a batch took last, in any search
+  double round_trip_ = 0.0;       ///< seconds that a visit of a later round took last
   /// At least, of an untuned default that was too slow for the budget; 0 while there was none.
   double seconds_per_operation_ = 0.0;
   KnownProfiles known_;
@@ -438,7 +441,7 @@ Tuner::Tuner(Evaluator& evaluator, ProfileStore& store, TunerOptions options, Tu
 
 std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, StopCondition& stop) {
   const TuningRun run = store_.begin_run(task(problems));
-  stop.charge(run.seconds);
+  stop.add_seconds_used(run.seconds);
   auto results = tune(problems, stop, run);
   store_.end_run(run, !stop.interrupted());
   return results;
@@ -462,7 +465,7 @@ std::string Tuner::task(const std::vector<Problem>& problems) const {
       "abreast {} between {}",
       family.name(), family.source(device.backend).hash(), device.text(), provenance.driver, provenance.compiler,
       options_.strategy, options_.seed, options_.screening_repetitions, options_.hopeless, options_.finalists,
-      options_.minimum_repetitions, options_.maximum_repetitions, searches_abreast(evaluator_), options_.between);
+      options_.minimum_repetitions, options_.maximum_repetitions, concurrent_searches(evaluator_), options_.between);
   for (const Problem& problem : problems) task += fmt::format("\n{}", problem.text());
   return task;
 }

@@ -57,8 +57,8 @@ TEST_CASE("what was measured is on disk at once, and another journal of the run 
   CHECK(*second->observation.cost == 7.0);
   CHECK(*again.samples(fake::problem(8)) == 16);
   CHECK(!again.recall(fake::problem(9), Desk::text(2), 1));
-  CHECK(again.first_time(fake::problem(8), Desk::text(1)));
-  CHECK(!again.first_time(fake::problem(8), Desk::text(1)));
+  CHECK(again.count_once(fake::problem(8), Desk::text(1)));
+  CHECK(!again.count_once(fake::problem(8), Desk::text(1)));
 }
 
 TEST_CASE("an earlier run's measurements are known under the same kernels, driver and compiler only") {
