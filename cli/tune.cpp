@@ -313,7 +313,7 @@ int run(const TuneOptions& options) {
     std::optional<double> expected_loss;
     callbacks.expected_loss = [&](double loss) { expected_loss = loss; };
     const double share = static_cast<double>(task.problems.size()) / static_cast<double>(waiting);
-    StopCondition part = stop.part(share, share);
+    StopCondition part = stop.slice(share, share);
     waiting -= task.problems.size();
     const auto evaluator = target->evaluator(*task.family, options.tuner.seed);
     const auto found = Tuner(*evaluator, store, tuner, callbacks).tune(task.problems, part, whole_run);

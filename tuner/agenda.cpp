@@ -37,11 +37,11 @@ KnownProfiles::KnownProfiles(std::vector<Profile> profiles, std::vector<Profile>
     if (ours(profile)) {
       add(std::move(profile));
     } else if (alike) {
-      displaced_.push_back(std::move(profile));
+      hint_profiles_.push_back(std::move(profile));
     }
   }
   for (Profile& profile : displaced) {
-    if (ours(profile)) displaced_.push_back(std::move(profile));
+    if (ours(profile)) hint_profiles_.push_back(std::move(profile));
   }
 }
 
@@ -95,7 +95,7 @@ std::vector<std::pair<Configuration, double>> KnownProfiles::parse(const std::ma
 std::vector<Configuration> KnownProfiles::hints(const Problem& problem, std::size_t count) const {
   std::vector<const Profile*> nearest;
   for (const Profile& profile : profiles_) nearest.push_back(&profile);
-  for (const Profile& profile : displaced_) nearest.push_back(&profile);
+  for (const Profile& profile : hint_profiles_) nearest.push_back(&profile);
   std::stable_sort(nearest.begin(), nearest.end(), [&](const Profile* a, const Profile* b) {
     return distance(a->key.problem, problem, family_.axes()) < distance(b->key.problem, problem, family_.axes());
   });
@@ -155,7 +155,7 @@ bool ranking_moved(const Profile& before, const std::optional<double>& baseline_
   return slowdown > kLostLead * *now.baseline.time / *baseline_before;
 }
 
-bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner, bool met) {
+bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner, bool stored_was_remeasured) {
   const std::optional<Profile> present = store.find(winner.key);
   const bool ours = present && present->run != 0 && present->run == winner.run;
   const bool unchanged =
@@ -163,7 +163,7 @@ bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner,
       (present.has_value() == visit.profile.has_value() &&
        (!present || (present->configuration == visit.profile->configuration && present->time == visit.profile->time &&
                      present->source_hash == visit.profile->source_hash)));
-  if (!unchanged || (!ours && !met)) return store.keep_if_better(winner);
+  if (!unchanged || (!ours && !stored_was_remeasured)) return store.keep_if_better(winner);
   store.keep(winner);
   return true;
 }

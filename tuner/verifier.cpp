@@ -64,7 +64,7 @@ Verdict trespass(Execution& execution, const HostImage& contents) {
   return {};
 }
 
-bool divides_nothing(const Problem::Size& size) { return size.value % 2 != 0 && size.value > 1; }
+bool is_awkward(const Problem::Size& size) { return size.value % 2 != 0 && size.value > 1; }
 
 Problem with_odd_sizes(const Problem& problem, int change) {
   std::vector<Problem::Size> sizes = problem.sizes();
@@ -181,7 +181,7 @@ class Verifier::Executions {
  private:
   Execution& prepared(std::size_t plan) {
     std::unique_ptr<Execution>& execution = prepared_[plan];
-    if (!execution) execution = owner_.device_.prepare(plans_[plan], owner_.binaries_(plans_[plan].kernels));
+    if (!execution) execution = owner_.device_.prepare(plans_[plan], owner_.find_binary_(plans_[plan].kernels));
     return *execution;
   }
 
@@ -191,10 +191,10 @@ class Verifier::Executions {
   double worst_error_ = 0.0;
 };
 
-Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, Binaries binaries)
-    : device_(device), family_(family), seed_(seed), binaries_(std::move(binaries)) {
-  if (!binaries_) {
-    binaries_ = [this](const std::vector<std::string>& kernels) {
+Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, FindBinary find_binary)
+    : device_(device), family_(family), seed_(seed), find_binary_(std::move(find_binary)) {
+  if (!find_binary_) {
+    find_binary_ = [this](const std::vector<std::string>& kernels) {
       return compile_one(device_, {.source = &family_.source(device_.identity().backend), .kernels = kernels}).binary;
     };
   }
@@ -206,7 +206,7 @@ Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t see
 Verifier::~Verifier() = default;
 
 Verdict Verifier::verify(const Configuration& configuration, const Problem& problem, VerificationExtent extent) {
-  const bool first = extent == VerificationExtent::first_runs;
+  const bool first = extent == VerificationExtent::one_run_per_shape;
   const auto awkward = awkward_problem(family_, device_.identity(), configuration, problem);
   const Verdict own =
       first ? verify_run(configuration, problem, 0, false) : verdict_of(configuration, problem, !awkward);
@@ -254,7 +254,7 @@ std::optional<double> Verifier::distance(const Configuration& configuration, con
                                          std::int64_t samples, std::int64_t end) {
   const auto timed = verification_->timed_run(configuration, problem, samples, end);
   if (!timed) return std::nullopt;
-  const auto execution = device_.prepare(timed->trial.plan, binaries_(timed->trial.plan.kernels));
+  const auto execution = device_.prepare(timed->trial.plan, find_binary_(timed->trial.plan.kernels));
   return timed->distance(outcome_of(*execution, timed->trial.initial, 1));
 }
 
@@ -277,7 +277,7 @@ Verdict Verifier::verify_timed_run(const Configuration& configuration, const Pro
     const auto timed = verification_->timed_run(configuration, problem, samples, samples);
     const Trial trial =
         timed ? timed->trial : family_.trial(configuration, problem, device_.identity(), samples, seed_);
-    const auto execution = device_.prepare(trial.plan, binaries_(trial.plan.kernels));
+    const auto execution = device_.prepare(trial.plan, find_binary_(trial.plan.kernels));
     fill(*execution, trial.initial);
     execution->save();
     const auto run = [&] {
@@ -327,7 +327,7 @@ std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceI
   if (shares_kernels(usual)) return usual;
   if (const Problem odd = with_awkward_sizes(problem, usual, shares_kernels); odd != problem) return odd;
   const std::vector<Problem::Size>& sizes = problem.sizes();
-  if (std::any_of(sizes.begin(), sizes.end(), divides_nothing)) return std::nullopt;
+  if (std::any_of(sizes.begin(), sizes.end(), is_awkward)) return std::nullopt;
   for (const Problem& candidate : {usual, with_odd_sizes(problem, 1), with_odd_sizes(problem, -1)}) {
     if (!space.violated(configuration, candidate)) return candidate;
   }

@@ -21,9 +21,9 @@ namespace heddle {
 class Verifier {
  public:
   /// Compiles kernels of the family's source, or finds them. Throws DeviceFailure.
-  using Binaries = std::function<std::shared_ptr<const Binary>(const std::vector<std::string>& kernels)>;
-  /// Without `binaries`, every plan is compiled by itself. Device and family must outlive it.
-  Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, Binaries binaries = {});
+  using FindBinary = std::function<std::shared_ptr<const Binary>(const std::vector<std::string>& kernels)>;
+  /// Without `find_binary`, every plan is compiled by itself. Device and family must outlive it.
+  Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, FindBinary find_binary = {});
   ~Verifier();
   Verifier(const Verifier&) = delete;
   Verifier& operator=(const Verifier&) = delete;
@@ -58,7 +58,7 @@ class Verifier {
   Device& device_;
   const KernelFamily& family_;
   std::uint64_t seed_;
-  Binaries binaries_;
+  FindBinary find_binary_;
   std::unique_ptr<Verification> verification_;
   std::map<std::string, Verdict> verdicts_;                 ///< by configuration and run
   std::map<std::string, std::optional<double>> distances_;  ///< of untuned configurations
