@@ -13,11 +13,12 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t kProbePoints = 400;
-// Before anything is learnt: a twentieth for each doubling, worth as much as one lesson at the very place.
+// Before anything is learnt, the loss is a twentieth for each doubling of a size. This guess weighs as much as one
+// lesson at the same place.
 constexpr double kUsualRate = 0.05;
 constexpr double kUsualWeight = 1.0;
-constexpr double kLargest = 1.0;  // what no configuration is likely to lose
-constexpr double kMargin = 0.1;   // of a cell, on each side: its corners are tuned
+constexpr double kLargest = 1.0;  // upper bound of a loss
+constexpr double kMargin = 0.1;   // part of a cell that is left out on each side, because its corners are tuned
 
 /// Evenly from 0 to 1.
 double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }

@@ -15,7 +15,7 @@ namespace heddle {
 namespace {
 
 constexpr double kMicroseconds = 1e6;
-constexpr double kContended = 0.05;  // seconds: many of the turns that a scheduler gives to a program
+constexpr double kContended = 0.05;  // seconds: much longer than a time slice of the scheduler
 
 std::string key_of(const std::vector<std::string>& kernels) {
   std::string key;
@@ -75,10 +75,10 @@ class DeviceEvaluator::KernelCache {
 
   struct Entry {
     CompileOutcome outcome;
-    double unreported_seconds = 0.0;  ///< seconds of the compiler that nobody was told of
+    double unreported_seconds = 0.0;  ///< seconds of the compiler that no caller was told of
   };
 
-  /// One batch of the device; lives as long as somebody waits for some of it.
+  /// One batch in flight; lives as long as a compilation waits for a part of it.
   struct Flight {
     explicit Flight(KernelCache& owner) : home(owner) {}
     ~Flight() { home.drop(std::move(batch)); }
@@ -90,7 +90,7 @@ class DeviceEvaluator::KernelCache {
     std::set<std::string> under_way;
   };
 
-  /// Starts to compile what is neither there nor under way.
+  /// Starts to compile the kernels that are neither compiled nor in flight.
   std::shared_ptr<Flight> start(const std::map<std::string, std::vector<std::string>>& wanted) {
     std::vector<CompileRequest> requests;
     const auto flight = std::make_shared<Flight>(*this);
@@ -132,7 +132,7 @@ class DeviceEvaluator::KernelCache {
     entry.outcome = std::move(outcome->second);
   }
 
-  /// Waits for this kernel, whoever asked for it.
+  /// Waits for this kernel, whichever compilation asked for it first.
   Entry& await(const std::string& key, const std::vector<std::string>& kernels) {
     while (find(key) == nullptr) {
       const auto flight = flight_of(key);
@@ -146,7 +146,8 @@ class DeviceEvaluator::KernelCache {
   }
 
  private:
-  /// What the compiler is at has to come to its end. Nobody waits for that unless it would disturb what is measured.
+  /// Destroying a batch waits for the compiler. On a CPU that happens here, because the compiler would disturb the
+  /// measurements; on a GPU it happens on a thread of its own.
   void drop(std::unique_ptr<CompileBatch> batch) {
     if (device_.identity().backend != "cuda") return;
     std::erase_if(dropped_,
@@ -161,7 +162,7 @@ class DeviceEvaluator::KernelCache {
   std::vector<std::future<void>> dropped_;
 };
 
-/// Answers first for what is compiled already, then waits for the device.
+/// Returns the configurations that are compiled already first, then waits for the device.
 class DeviceEvaluator::PendingCompilation final : public Compilation {
  public:
   PendingCompilation(std::shared_ptr<KernelCache> kernel_cache, const std::vector<std::vector<std::string>>& kernels)

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kSpinUp = 0.1;  // seconds
 
-/// Keeps the device at work with the untuned default; what goes wrong is noticed when it is measured.
+/// Keeps the device busy with the untuned default. Failures are ignored here; they show when the default is measured.
 void spin_up(Evaluator& evaluator, const Problem& problem) {
   try {
     const Configuration configuration = evaluator.family().default_configuration(evaluator.device(), problem);

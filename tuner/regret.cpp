@@ -37,14 +37,14 @@ std::vector<Finalist> compare(Evaluator& evaluator, const std::vector<Configurat
   return finalists;
 }
 
-/// A store in memory with the family's profiles and the measurements that they come from. None of the profiles counts
-/// as changed, or the tuner would measure them again first.
+/// A copy in memory of the family's profiles and measurements. The profiles are marked as made in the present
+/// environment, so that the tuner does not measure them again first.
 ProfileStore copy_for_search(const ProfileStore& store, const Evaluator& evaluator) {
   ProfileStore copy(":memory:", ProfileStore::Access::read_write);
   const auto unchanged = [&](Profile profile) {
     profile.source_hash = evaluator.family().source(evaluator.device().backend).hash();
     profile.run = 0;
-    profile.provenance = {};  // what is not known has not changed
+    profile.provenance = {};  // an unknown environment counts as unchanged
     return profile;
   };
   copy.atomically([&] {
@@ -113,7 +113,7 @@ Regret RegretMeter::measure(const Problem& problem, StopCondition& stop) {
   regret.best = winner ? winner->configuration : regret.chosen;
   regret.evaluations = result ? result->evaluations() : 0;
 
-  // A configuration comes once, whichever roles it has.
+  // A configuration with several roles (winner, choice, default) is timed once.
   std::vector<Configuration> all;
   const auto place = [&](const Configuration& configuration) {
     const auto found = std::find(all.begin(), all.end(), configuration);

@@ -179,7 +179,7 @@ double Transfer::bias(const std::vector<const Lesson*>& lessons) const {
 std::vector<float> Transfer::expected(const Problem& problem, const std::vector<Configuration>& configurations) const {
   const std::vector<const Lesson*> lessons = nearest(problem);
   const double bias_here = bias(lessons);
-  // What is not modelled is taken for as fast as the fastest, until it is measured.
+  // A configuration without an estimate is assumed to be as fast as the fastest until it is measured.
   std::vector<std::optional<double>> prior;
   std::optional<double> fastest;
   for (const Configuration& configuration : configurations) {

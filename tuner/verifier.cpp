@@ -13,11 +13,13 @@ namespace {
 
 constexpr std::byte kPoison{0xff};  // every float of it is NaN
 
-/// A timed run may end so many times as far from the reference as that of the untuned configuration.
+/// The distance of a timed run from the reference may be this many times that of the untuned configuration.
 constexpr double kFartherThanUntuned = 4.0;
-/// In units of what rounding explains: nobody is blamed for less; more than the second is no rounding.
+/// Distances in units of what rounding explains. Below kNegligible every run passes. Above kExplained, rounding is no
+/// explanation.
 constexpr double kNegligible = 1.0, kExplained = 16.0;
-/// Where rounding has grown beyond that, the run is looked at after this part of it, and again, down to so few samples.
+/// If the untuned run is farther away than kExplained, the comparison takes place after 1 / kShorter of the samples,
+/// repeatedly, down to kFewestOfTimed samples.
 constexpr std::int64_t kShorter = 4, kFewestOfTimed = 16;
 
 bool poisoned(Role role) { return role == Role::output || role == Role::scratch; }
@@ -32,7 +34,7 @@ void fill(Execution& execution, const HostImage& contents) {
   }
 }
 
-/// All buffers that a run writes, but scratch.
+/// All buffers that a run writes, except scratch.
 HostImage results_of(Execution& execution) {
   HostImage image;
   for (const Buffer& buffer : execution.plan().buffers) {
@@ -48,7 +50,7 @@ Verdict failed(Status status, double error, std::string message) {
   return {.status = status, .worst_error = error, .message = std::move(message)};
 }
 
-/// What a run from `contents` wrote that it must not; a verdict of `correct` if nothing.
+/// A failed verdict if the run wrote behind a buffer or to an input; otherwise `correct`.
 Verdict trespass(Execution& execution, const HostImage& contents) {
   if (const auto buffer = execution.overrun()) {
     return failed(Status::overrun, 0.0, fmt::format("wrote behind buffer '{}'", *buffer));
@@ -74,7 +76,8 @@ Problem with_odd_sizes(const Problem& problem, int change) {
   return Problem(std::move(sizes));
 }
 
-/// Size by size the one of `usual`, or an odd one beside that of `problem`, as far as `accepts` allows.
+/// Replaces each size of `problem` by that of `usual`, or by the odd number above or below it, as far as `accepts`
+/// allows.
 template <class Accepts>
 Problem with_awkward_sizes(const Problem& problem, const Problem& usual, Accepts accepts) {
   Problem awkward = problem;
@@ -222,7 +225,7 @@ Verdict Verifier::verify_run(const Configuration& configuration, const Problem& 
   return judge(executions, configuration, runs.runs[run % runs.runs.size()], repeat);
 }
 
-/// `all`: not the essential runs alone.
+/// `all`: all verification runs, not only the essential ones.
 Verdict Verifier::verdict_of(const Configuration& configuration, const Problem& problem, bool all) {
   const Verification::Runs runs = verification_->runs(configuration, problem);
   Executions executions(*this, runs.plans);
@@ -258,7 +261,7 @@ std::optional<double> Verifier::distance(const Configuration& configuration, con
   return timed->distance(outcome_of(*execution, timed->trial.initial, 1));
 }
 
-/// Nothing, too, if it fails.
+/// Nothing if the untuned configuration fails.
 std::optional<double> Verifier::untuned_distance(const Configuration& untuned, const Problem& problem,
                                                  std::int64_t samples, std::int64_t end) {
   const std::string key = fmt::format("{}, {}, {} of {}", untuned.text(), problem.text(), end, samples);
@@ -266,7 +269,7 @@ std::optional<double> Verifier::untuned_distance(const Configuration& untuned, c
   std::optional<double>& found = distances_[key];
   try {
     found = distance(untuned, problem, samples, end);
-  } catch (const DeviceFailure&) {  // its own measurement says how
+  } catch (const DeviceFailure&) {  // its own measurement records the failure
   }
   return found;
 }
