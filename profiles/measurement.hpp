@@ -1,4 +1,4 @@
-// What came out of trying one configuration on one device, and what was learned from it.
+// The outcome of trying one configuration on one device, and the profile made from such outcomes.
 #pragma once
 
 #include <cstdint>

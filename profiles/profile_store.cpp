@@ -52,7 +52,7 @@ struct ProfileStore::Implementation {
   /// Every use of the database goes through this: what SQLite throws becomes one line that names the file.
   template <class Work>
   auto guarded(const Work& work) {
-    if (inside_transaction()) return work();  // whoever began it explains
+    if (inside_transaction()) return work();  // the outer transaction reports errors
     try {
       return work();
     } catch (const SQLite::Exception& exception) {

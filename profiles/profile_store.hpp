@@ -66,8 +66,9 @@ class ProfileStore {
   [[nodiscard]] std::vector<Profile> profiles_before(const TuningRun& run) const;
   /// Seconds spent so far, earlier processes' included. Kept with the next thing that is written.
   void spent(const TuningRun& run, double seconds);
-  /// This process works at it no longer. `finished`: nobody shall continue it, and what imports displaced is forgotten
-  /// where the imported profile has been measured meanwhile. Reads back from the file that all of the run is there.
+  /// Ends this process's work on the run. `finished`: the run is not to be continued, and snapshots of displaced
+  /// profiles are deleted where the imported profile has been measured meanwhile. Reads back from the file that
+  /// everything written by the run is there.
   void end_run(const TuningRun& run, bool finished);
 
   /// Makes this the profile of its key, in place of another one.

@@ -20,7 +20,7 @@ constexpr std::int64_t kSamples = 44, kSamplesOfLaunch = 21;
 /// nothing to do.
 constexpr int kLaunchesToHalt = 3, kLaunchesToEnd = 2;
 
-/// A workload, and what the reference makes of it once somebody asks.
+/// A workload and its reference result, which is computed when it is first needed.
 struct KnownTraining {
   VerificationWorkload work;
   std::optional<Expectation> expected;

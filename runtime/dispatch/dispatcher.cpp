@@ -18,7 +18,7 @@ namespace {
 // wrong there (as a logarithm), by less with the distance. Found on what two tuned grids say about each other
 // (docs/performance.md).
 constexpr double kTrust = 0.7, kReach = 4.0;
-// What a winner can be expected to lose at a size so far away, or farther; in proportion if it is nearer.
+// Expected loss of a winner at a distance of kFar or more; in proportion at smaller distances.
 constexpr double kLoss = 0.06, kFar = 0.6;
 // A profile at no more than this distance, a quarter more or less of one size, says what to expect here too, in
 // proportion to the operations.

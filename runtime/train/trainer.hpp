@@ -50,7 +50,7 @@ struct TrainingProgress {
 
 struct TrainingResult;
 
-/// What a caller wants to hear, and whether to go on. All may be empty. Called from the thread that trains.
+/// Callbacks of a training. All may be empty. They are called from the thread that trains.
 struct TrainingObserver {
   std::function<void(const EpochReport&)> epoch = {};
   std::function<void(const TrainingProgress&)> progress = {};  ///< several times a second

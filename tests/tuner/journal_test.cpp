@@ -74,7 +74,7 @@ TEST_CASE("an earlier run's measurements are known under the same kernels, drive
   store.end_run(first, true);
   const TuningRun second = store.begin_run("task");
   CHECK(second.id != first.id);
-  store.record(desk.measurement(4));  // by somebody else, after the run began
+  store.record(desk.measurement(4));  // by another run, after this one began
   Journal journal(store, desk.evaluator, second);
   const auto known = journal.recall(fake::problem(8), Desk::text(1), 1);
   REQUIRE(known);

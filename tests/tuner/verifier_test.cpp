@@ -171,7 +171,7 @@ TEST_CASE("a timed run may end four times as far from the reference as that of t
     const Verdict wrong = verdict_of(tuned, chaotic(9.0));
     CHECK(wrong.status == Status::wrong_result);
     CHECK(wrong.message.find("after 64 of 1024 samples") != std::string::npos);
-    // Who never agrees with the reference is not chaotic but wrong.
+    // A configuration that never agrees with the reference is wrong, not chaotic.
     CHECK(verdict_of(tuned, at(1e6, 1e6)).status == Status::wrong_result);
     CHECK(verdict_of(untuned, at(0.0, 1e6)).status == Status::wrong_result);
     CHECK(verdict_of(tuned, at(3.0, 1e6)).status == Status::correct);  // the untuned one is wrong

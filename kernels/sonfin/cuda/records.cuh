@@ -10,8 +10,8 @@ struct RecordTurns {
   int sets, at_once;
 };
 
-/// `records`, and those of nobody that make the last turn, of `turn` records, whole: all lanes do the same, and nothing
-/// is left over that would need a loop of its own.
+/// `records` rounded up to whole turns of `turn` records. Padding records fill the last turn: all lanes then do the
+/// same, and no loop for a remainder is needed.
 [[nodiscard]] constexpr int in_whole_turns(int records, int turn) { return (records + turn - 1) / turn * turn; }
 
 /// Of one block: a set adds up all records if they are few; else sets share them, which costs shuffles.

@@ -1,10 +1,10 @@
 // All iterations of a run in one launch whose blocks run at the same time: scheme = resident. Formulas: docs/design.md,
 // "Batch least squares and gradient".
 //
-// Every block has all parameters in shared memory, and does everything that does not depend on the rows alike: it is
-// quicker to solve the least squares once more than to wait for who did. Rows are dealt to the warps by fours. Lane l
-// takes row l % 4, and of its rules or columns the (l / 4)th of every eight: so the columns that a lane computes are,
-// as they are, its elements of both factors of the tensor cores' product (kernels/common/matrix.cuh), and the normal
+// Every block has all parameters in shared memory and does all work that does not depend on the rows: solving the least
+// squares again in every block is quicker than waiting for one block to do it. Each warp takes four rows at a time.
+// Lane l takes row l % 4, and the (l / 4)th of every 8 rules or columns. The columns that a lane computes are then
+// exactly its elements of both factors of the tensor cores' product (kernels/common/matrix.cuh), so the normal
 // equations of a warp grow in registers without passing through memory.
 //
 // | parameter | meaning |
