@@ -81,10 +81,10 @@ class Dispatcher {
     const Profile* profile = nullptr;
     std::size_t model = 0;  // place of the configuration in models_
     bool tie = false;
-    Tier tier = Tier::nearest;  // for a problem other than the profile's own
-    int remoteness = 0;         // 0: this device, 1: its architecture, 2: its backend
-    double unit_ratio = 0.0;    // |log2| of the numbers of units
-    double surprise = 0.0;      // log(measured / estimated), where there is an estimate
+    Tier tier = Tier::nearest;    // for a problem other than the profile's own
+    int remoteness = 0;           // 0: this device, 1: its architecture, 2: its backend
+    double unit_ratio = 0.0;      // |log2| of the numbers of units
+    double log_correction = 0.0;  // log(measured / estimated), where there is an estimate
   };
   struct Ranked {
     const Entry* entry = nullptr;
