@@ -205,19 +205,20 @@ void add_carry(Command& profiles) {
 
   options = std::make_shared<ProfileOptions>();
   Command importing =
-      add_subcommand(profiles, "import", "Take profiles from a JSON file where they are better", options, import_from);
+      add_subcommand(profiles, "import", "Take profiles from a JSON file, where they are better than local ones",
+                     options, import_from);
   importing.positional("file", "FILE", "A file that 'heddle profiles export' wrote", options->file);
 
   options = std::make_shared<ProfileOptions>();
   Command verifying = add_subcommand(profiles, "verify", "Measure imported and stale profiles on this machine", options,
                                      verify_profiles);
-  verifying.flag("--all", "Every profile of the device", options->all);
+  verifying.flag("--all", "Measure every profile of the device", options->all);
   add_family(verifying, *options);
   add_sizes(verifying, options->sizes, true);
   add_device(verifying, options->device);
 
   options = std::make_shared<ProfileOptions>();
-  add_subcommand(profiles, "prune", "Remove what was made from kernel sources of the past", options, prune);
+  add_subcommand(profiles, "prune", "Remove measurements and profiles of older kernels", options, prune);
 }
 
 }  // namespace heddle::cli

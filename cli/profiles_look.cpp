@@ -199,7 +199,8 @@ void add_look(Command& profiles) {
     add_sizes(command, options->sizes, true);
   }
   const auto options = std::make_shared<ProfileOptions>();
-  Command command = add_subcommand(profiles, "explain", "What would run for a problem, and why", options, explain);
+  Command command =
+      add_subcommand(profiles, "explain", "Say which configuration would run for a problem, and why", options, explain);
   add_family(command, *options);
   add_sizes(command, options->sizes, false);
   add_device(command, options->device);

@@ -142,11 +142,11 @@ void add_regret(Command& profiles) {
   add_family(command, *options);
   add_sizes(command, options->sizes, true);
   add_device(command, options->device);
-  command.option("--count", "N", fmt::format("How many sizes of each family [default: {}]", default_count),
+  command.option("--count", "N", fmt::format("Number of sizes for each family [default: {}]", default_count),
                  [options](const std::string& text) { options->count = read_integer("--count", text, 1, 10000); });
-  command.option("--budget", "TIME", "Time for each of them, as 30s or 5m [default: 10s]",
+  command.option("--budget", "TIME", "Time for each size, as 30s or 5m [default: 10s]",
                  [options](const std::string& text) { options->seconds = read_duration("--budget", text); });
-  command.option("--seed", "N", "Of sizes, search and workload [default: 1]", [options](const std::string& text) {
+  command.option("--seed", "N", "Seed of sizes, search and workload [default: 1]", [options](const std::string& text) {
     options->seed = static_cast<std::uint64_t>(read_integer("--seed", text, 0));
   });
 }

@@ -226,16 +226,17 @@ std::size_t write_record(const TuneOptions& options, const ProfileStore& store, 
 
 int run(const TuneOptions& options) {
   if (!options.replay.empty() && !options.device.empty()) {
-    throw Error(ErrorKind::usage, "option --replay: takes the place of a device, so --device makes no sense");
+    throw Error(ErrorKind::usage,
+                "option --replay: a recording takes the place of a device, so --device cannot be given");
   }
   const bool peak = options.tuner.peak_bytes_per_second > 0.0 || options.tuner.peak_operations_per_second > 0.0;
   if (options.tuner.target && !peak) {
-    throw Error(ErrorKind::usage, "option --target: needs --peak-bandwidth or --peak-rate to be a fraction of");
+    throw Error(ErrorKind::usage, "option --target: needs --peak-bandwidth or --peak-rate, of which it is a fraction");
   }
   const auto target = options.replay.empty() ? device_target(options.device) : replay_target(options.replay);
   const auto work = target->tasks(options.families, options.sizes);
   TunerOptions tuner = options.tuner;
-  tuner.between = options.sizes.empty() && options.replay.empty();  // nobody said which sizes matter
+  tuner.between = options.sizes.empty() && options.replay.empty();  // the user named no sizes
   if (!options.record.empty()) check_recordable(options, work);
   // Profiles of a recording or of an emulated device are not for training. They are kept only if the user asks for it.
   const std::string& backend = target->identity().backend;
@@ -374,28 +375,29 @@ void add_tune(Command& program) {
   command.option("--budget", "TIME", "Time to spend, as 30s, 5m or 1h [default: 10m, or none with --evaluations]",
                  [options](const std::string& text) { options->budget.seconds = read_duration("--budget", text); });
   command.option(
-      "--evaluations", "N", "Configurations to try at most, all problems together",
+      "--evaluations", "N", "Largest number of configurations to try, for all problems together",
       [options](const std::string& text) { options->budget.evaluations = read_integer("--evaluations", text, 1); });
   command.option("--patience", "N", "End the search for a problem after N configurations in a row without a gain",
                  [options](const std::string& text) { options->tuner.patience = read_integer("--patience", text, 1); });
   command.option("--target", "F",
-                 "End it at this fraction of the speed that the peak rates allow; needs one of the next two",
+                 "End the search for a problem at this fraction of the speed that the peak rates allow; needs "
+                 "--peak-bandwidth or --peak-rate",
                  [options](const std::string& text) { options->tuner.target = read_rate("--target", text, 1.0); });
-  command.option("--peak-bandwidth", "GB/s", "Bytes that the device moves per second at best",
-                 [options](const std::string& text) {
-                   options->tuner.peak_bytes_per_second = 1e9 * read_rate("--peak-bandwidth", text, 1e9);
-                 });
-  command.option("--peak-rate", "GFLOP/s", "Operations that the device does per second at best",
-                 [options](const std::string& text) {
-                   options->tuner.peak_operations_per_second = 1e9 * read_rate("--peak-rate", text, 1e9);
-                 });
-  command.option("--seed", "N", fmt::format("Of the search and of the workload [default: {}]", options->tuner.seed),
+  command.option("--peak-bandwidth", "GB/s", "Peak memory bandwidth of the device", [options](const std::string& text) {
+    options->tuner.peak_bytes_per_second = 1e9 * read_rate("--peak-bandwidth", text, 1e9);
+  });
+  command.option("--peak-rate", "GFLOP/s", "Peak arithmetic rate of the device", [options](const std::string& text) {
+    options->tuner.peak_operations_per_second = 1e9 * read_rate("--peak-rate", text, 1e9);
+  });
+  command.option("--seed", "N",
+                 fmt::format("Seed of the search and of the workload [default: {}]", options->tuner.seed),
                  [options](const std::string& text) {
                    options->tuner.seed = static_cast<std::uint64_t>(read_integer("--seed", text, 0));
                  });
   command.option("--replay", "FILE", "Search a recorded space (T4 or T1) in virtual time in place of a device",
                  options->replay);
-  command.option("--record", "FILE", "Write what was measured for the one problem as T4; measures all to the end",
+  command.option("--record", "FILE",
+                 "Write the measurements of the one problem as a T4 file; stops no configuration early",
                  [options](const std::string& file) {
                    options->record = file;
                    options->tuner.hopeless = std::numeric_limits<double>::infinity();
