@@ -1,4 +1,4 @@
-// The baseline of whoever picks one mapping for everything: the configuration that is best on average.
+// The baseline of one mapping for everything: the configuration that is best on average.
 #pragma once
 
 #include <cstddef>

@@ -66,7 +66,7 @@ double TskRun::time(int iterations) {
     execution_->memory(std::string(prefix) + "widths").write(bytes(work_.system.widths));
     execution_->memory(std::string(prefix) + "consequents").write(bytes(work_.system.consequents));
   }
-  execution_->memory("rests").fill(std::byte{0});
+  execution_->memory("low_parts").fill(std::byte{0});
   execution_->memory("progress").write(bytes(work_.progress));
   execution_->synchronize();
   const auto start = std::chrono::steady_clock::now();

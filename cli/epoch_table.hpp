@@ -1,4 +1,4 @@
-// What `heddle train` says about epochs, for people and as JSON.
+// The reports of `heddle train` about epochs, for people and as JSON.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `heddle train --compare` says, for people and as JSON.
+// The comparison of `heddle train --compare`, for people and as JSON.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ extern "C" void ask_to_stop(int) {
 }
 
 /// A terminal that goes away says so more than once (the shell and the kernel do), and some systems send SIGTERM and
-/// SIGHUP together: nobody insists by that.
+/// SIGHUP together: that is no insistence of the user.
 extern "C" void terminal_gone(int) { asked_to_stop = true; }
 
 }  // namespace

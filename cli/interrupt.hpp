@@ -9,18 +9,18 @@
 
 namespace heddle::cli {
 
-/// What a shell reports for a program that SIGINT ended.
+/// The exit code that a shell reports for a program that SIGINT ended.
 inline constexpr int exit_interrupted = 130;
 
 /// From now on the first signal only asks to stop. Before, and in commands that never call this, it ends the program.
 void catch_interrupts();
-/// Whether somebody asked to stop. Safe in any thread.
+/// Whether the user asked to stop. Safe in any thread.
 [[nodiscard]] bool interrupted() noexcept;
 
-/// While it lives, the program does not outlast the first signal by more than 2 s, whatever it waits for: a compiler, a
-/// library that solves equations, a kernel. Where the command has not come to an end by itself by then, `leave` runs in
-/// a thread of its own, beside the command, and the program ends with the exit code that it returns or with what it
-/// throws. `leave` may use only what is safe beside the command.
+/// While this object lives, the program ends within 2 s of the first signal, whatever it waits for: a compiler, a
+/// library that solves equations, a kernel. If the command has not ended by itself by then, `leave` runs in a helper
+/// thread while the command still runs. The program ends with the exit code that `leave` returns, or with the exception
+/// that it throws. `leave` may use only data that is safe to use beside the command.
 class LeaveInTime {
  public:
   explicit LeaveInTime(std::function<int()> leave);

@@ -56,7 +56,7 @@ void push() noexcept {
   output.clear();
 }
 
-/// What cannot be said is lost: nobody could be told.
+/// A line that cannot be written is lost: there is no place to report it.
 void say(std::string_view text) noexcept { (void)write_all(STDERR_FILENO, text); }
 
 /// Columns of a terminal; 80 if it does not say.

@@ -1,4 +1,4 @@
-// What the program writes: tables and text on standard output, progress and remarks on standard error.
+// Output of the program: tables and text on standard output, progress and remarks on standard error.
 #pragma once
 
 #include <chrono>
@@ -8,22 +8,22 @@
 
 namespace heddle::cli {
 
-/// The first thing that the program does: takes the descriptors 0, 1 and 2 where nobody gave them, so that no file that
-/// is opened later gets what is meant for standard output or error; and makes a closed pipe or a file beyond its limit
-/// an error of writing in place of a signal.
+/// Called first in the program. Opens the descriptors 0, 1 and 2 if they are closed, so that no file opened later
+/// receives what is meant for standard output or error. Turns the signals for a closed pipe and a file beyond its size
+/// limit into errors of writing.
 void prepare_streams();
 
 /// Longer lines are cut in the middle.
 inline constexpr std::size_t kLongestLine = 4000;
 
-// What follows may be called from any thread.
+// The following functions may be called from any thread.
 
 /// Text for people on standard output: every line printable (kernels/text.hpp) and of at most `longest` columns. Never
-/// fails, since nothing that is under way shall end because nobody reads: flush_output() reports.
+/// fails, because a command in progress must not end for lack of a reader: flush_output() reports the error.
 void print(std::string_view text, std::size_t longest = kLongestLine);
 /// Documents and data on standard output, byte for byte. Never fails either.
 void print_bytes(std::string_view bytes);
-/// Lets what was printed so far be seen.
+/// Writes what was printed so far.
 void push_output() noexcept;
 /// The same, and throws Error(input) if something could not be written, except when the reader closed the pipe.
 /// `meanwhile` says what was reached all the same, "the model is kept in m"; or nothing.
@@ -33,7 +33,7 @@ void flush_output(std::string_view meanwhile = {});
 
 /// One line on standard error, "heddle: ...", printable and not too long. What cannot be written is lost.
 void note(std::string_view line) noexcept;
-/// Says so if times on the backend mean nothing.
+/// Tells the user if times on the backend are meaningless.
 void note_timing(std::string_view backend);
 
 /// Columns as wide as their widest cell, which shows at most 200 columns of its text; numbers to the right.

@@ -37,7 +37,7 @@ std::string state(const Profile& profile) {
 }
 
 void add_profiles(Command& program) {
-  Command command = program.add("profiles", "Look into the profile database, carry it between machines");
+  Command command = program.add("profiles", "Show profiles, explain choices, carry profiles between machines");
   add_look(command);
   add_carry(command);
   add_regret(command);

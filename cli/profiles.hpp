@@ -1,4 +1,4 @@
-// What the subcommands of `heddle profiles` share.
+// Options and helpers that the subcommands of `heddle profiles` share.
 #pragma once
 
 #include <cstdint>

@@ -88,9 +88,12 @@ int import_from(const ProfileOptions& options) {
          decision.reason});
   }
   print(table.text());
-  print(fmt::format("\n{} added, {} replaced, {} local ones kept, {} the same, in {}\n", counts["added"],
-                    counts["replaced"], counts["kept_local"], counts["same"], store.file().string()));
-  if (counts["added"] + counts["replaced"] > 0) print("'heddle profiles verify' measures them on this machine\n");
+  print(
+      fmt::format("\n{} profiles added, {} replaced, {} refused because the local profile is better, {} already there; "
+                  "database {}\n",
+                  counts["added"], counts["replaced"], counts["kept_local"], counts["same"], store.file().string()));
+  if (counts["added"] + counts["replaced"] > 0)
+    print("next: 'heddle profiles verify' measures the imported profiles of this machine's device\n");
   return 0;
 }
 
@@ -130,14 +133,14 @@ int verify_profiles(const ProfileOptions& options) {
                                          {"waiting", waiting.size()},
                                          {"records", records}});
     } else if (waiting.empty()) {
-      print(fmt::format("nothing to verify for {} in {}; --all measures every profile anew\n", worker.label(),
-                        store.file().string()));
+      print(fmt::format("no imported or stale profile of {} in {}; --all measures every profile again\n",
+                        worker.label(), store.file().string()));
     } else {
       print(table.text());
     }
     if (done == waiting.size()) return 0;
     push_output();
-    note(fmt::format("interrupted; {} of {} profiles were verified and are kept", done, waiting.size()));
+    note(fmt::format("interrupted; {} of {} profiles were measured, and the results are kept", done, waiting.size()));
     return exit_interrupted;
   };
   catch_interrupts();
@@ -186,7 +189,7 @@ int prune(const ProfileOptions& options) {
         "profiles prune",
         {{"profiles", store.file().string()}, {"measurements", pruned.measurements}, {"records", pruned.profiles}});
   } else {
-    print(fmt::format("{} stale measurements and {} stale profiles removed from {}\n", pruned.measurements,
+    print(fmt::format("{} measurements and {} profiles of older kernels removed from {}\n", pruned.measurements,
                       pruned.profiles, store.file().string()));
   }
   return 0;
@@ -202,19 +205,20 @@ void add_carry(Command& profiles) {
 
   options = std::make_shared<ProfileOptions>();
   Command importing =
-      add_subcommand(profiles, "import", "Take profiles from a JSON file where they are better", options, import_from);
-  importing.positional("file", "FILE", "What 'heddle profiles export' wrote", options->file);
+      add_subcommand(profiles, "import", "Take profiles from a JSON file, where they are better than local ones",
+                     options, import_from);
+  importing.positional("file", "FILE", "A file that 'heddle profiles export' wrote", options->file);
 
   options = std::make_shared<ProfileOptions>();
   Command verifying = add_subcommand(profiles, "verify", "Measure imported and stale profiles on this machine", options,
                                      verify_profiles);
-  verifying.flag("--all", "Every profile of the device", options->all);
+  verifying.flag("--all", "Measure every profile of the device", options->all);
   add_family(verifying, *options);
   add_sizes(verifying, options->sizes, true);
   add_device(verifying, options->device);
 
   options = std::make_shared<ProfileOptions>();
-  add_subcommand(profiles, "prune", "Remove what was made from kernel sources of the past", options, prune);
+  add_subcommand(profiles, "prune", "Remove measurements and profiles of older kernels", options, prune);
 }
 
 }  // namespace heddle::cli

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "heddle/cli/json.hpp"
+#include "heddle/cli/outcomes.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/cli/profiles.hpp"
@@ -40,7 +41,7 @@ int list(const ProfileOptions& options) {
     return 0;
   }
   if (profiles.empty()) {
-    print(fmt::format("no profiles in {}; 'heddle tune' makes some\n", store.file().string()));
+    print(fmt::format("no profiles in {}; 'heddle tune' makes them\n", store.file().string()));
     return 0;
   }
   const DeviceIdentity* shown = nullptr;
@@ -67,7 +68,7 @@ int list(const ProfileOptions& options) {
 /// All that the store knows about one key.
 struct Known {
   std::optional<Profile> profile;
-  std::map<Status, std::int64_t> statuses;
+  Outcomes statuses;
   std::vector<Measurement> failures;  ///< newest first
 };
 
@@ -92,20 +93,12 @@ std::map<ProfileKey, Known> known(const ProfileStore& store, const ProfileOption
   return all;
 }
 
-std::string statuses_text(const std::map<Status, std::int64_t>& statuses) {
-  std::string text;
-  for (const auto& [status, count] : statuses) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, heddle::text(status));
-  }
-  return text.empty() ? "none" : text;
-}
-
 void print_profile(const Profile& profile) {
   print(fmt::format("  configuration  {}\n", profile.configuration));
   print(fmt::format("  time           {} us per sample, spread {}, over {} samples\n", short_number(profile.time),
                     short_number(profile.spread), profile.samples));
   for (const std::string& tie : profile.ties) print(fmt::format("  as fast        {}\n", tie));
-  print(fmt::format("  worst error    {:.2g} of the change\n", profile.worst_error));
+  print(fmt::format("  worst error    {:.2g} relative to the float64 reference\n", profile.worst_error));
   print(fmt::format("  state          {}\n", state(profile)));
   const Provenance& from = profile.provenance;
   std::string origin;
@@ -138,12 +131,12 @@ int show(const ProfileOptions& options) {
     print_document("profiles show", {{"profiles", store.file().string()}, {"records", records}});
     return 0;
   }
-  if (all.empty()) print(fmt::format("nothing of the kind in {}\n", store.file().string()));
+  if (all.empty()) print(fmt::format("no profile and no measurement of such a problem in {}\n", store.file().string()));
   constexpr std::size_t most_failures = 3;
   for (const auto& [key, about] : all) {
     print(fmt::format("{} {} on {}\n", key.family, key.problem.text(), device_text(key.device)));
     if (about.profile) print_profile(*about.profile);
-    print(fmt::format("  measurements   {}\n", statuses_text(about.statuses)));
+    print(fmt::format("  measurements   {}\n", outcomes_text(about.statuses)));
     for (std::size_t i = 0; i < std::min(about.failures.size(), most_failures); ++i) {
       const Measurement& failure = about.failures[i];
       print(fmt::format("  failed         {}: {}: {}\n", failure.configuration, text(failure.status), failure.message));
@@ -206,7 +199,8 @@ void add_look(Command& profiles) {
     add_sizes(command, options->sizes, true);
   }
   const auto options = std::make_shared<ProfileOptions>();
-  Command command = add_subcommand(profiles, "explain", "What would run for a problem, and why", options, explain);
+  Command command =
+      add_subcommand(profiles, "explain", "Say which configuration would run for a problem, and why", options, explain);
   add_family(command, *options);
   add_sizes(command, options->sizes, false);
   add_device(command, options->device);

@@ -75,12 +75,12 @@ int regret(const ProfileOptions& options) {
                                          {"records", records}});
     } else if (!losses.empty()) {
       print(table.text());
-      print(
-          fmt::format("\n{} sizes between those that were tuned: the choice loses {:.1f} % on average, {:.1f} % at "
-                      "worst\n",
-                      losses.size(), 100.0 * mean, 100.0 * worst));
+      print(fmt::format(
+          "\nat {} sizes that were not tuned, the chosen mapping is {:.1f} % slower than the best on average, "
+          "{:.1f} % at worst\n",
+          losses.size(), 100.0 * mean, 100.0 * worst));
       const auto [usual, most] = mean_and_worst(losses_of_default);
-      print(fmt::format("the untuned default loses {:.1f} % on average, {:.1f} % at worst\n", 100.0 * usual,
+      print(fmt::format("the untuned default is {:.1f} % slower on average, {:.1f} % at worst\n", 100.0 * usual,
                         100.0 * most));
     }
     return interrupted() ? exit_interrupted : 0;
@@ -126,8 +126,8 @@ int regret(const ProfileOptions& options) {
   bar.clear();
   if (losses.empty() && !interrupted()) {
     throw Error(ErrorKind::profiles,
-                fmt::format("profile database {}: no sizes between those that were tuned for {}; 'heddle tune' with at "
-                            "least two sizes of an axis makes some",
+                fmt::format("profile database {}: no size lies between the tuned sizes for {}; run 'heddle tune' "
+                            "with at least two values of a size",
                             store.file().string(), worker.label()));
   }
   return conclude();
@@ -137,16 +137,16 @@ int regret(const ProfileOptions& options) {
 
 void add_regret(Command& profiles) {
   auto options = std::make_shared<ProfileOptions>();
-  Command command =
-      add_subcommand(profiles, "regret", "Tune sizes between those that were tuned, and compare", options, regret);
+  Command command = add_subcommand(
+      profiles, "regret", "Measure how much slower untuned sizes run than if they were tuned", options, regret);
   add_family(command, *options);
   add_sizes(command, options->sizes, true);
   add_device(command, options->device);
-  command.option("--count", "N", fmt::format("How many sizes of each family [default: {}]", default_count),
+  command.option("--count", "N", fmt::format("Number of sizes for each family [default: {}]", default_count),
                  [options](const std::string& text) { options->count = read_integer("--count", text, 1, 10000); });
-  command.option("--budget", "TIME", "Time for each of them, as 30s or 5m [default: 10s]",
+  command.option("--budget", "TIME", "Time for each size, as 30s or 5m [default: 10s]",
                  [options](const std::string& text) { options->seconds = read_duration("--budget", text); });
-  command.option("--seed", "N", "Of sizes, search and workload [default: 1]", [options](const std::string& text) {
+  command.option("--seed", "N", "Seed of sizes, search and workload [default: 1]", [options](const std::string& text) {
     options->seed = static_cast<std::uint64_t>(read_integer("--seed", text, 0));
   });
 }

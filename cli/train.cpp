@@ -33,7 +33,7 @@ namespace {
 struct TrainOptions {
   Common common;
   std::string network;
-  /// What the trainers' options were set to; which trainer it is about is known only after the whole command line.
+  /// Values of trainers' options, by name. Which trainer they are for is known only after the whole command line.
   std::vector<std::pair<std::string, std::string>> values;
   DataArguments data;
   std::string train, test, test_label, resume, device, profiles;
@@ -58,7 +58,7 @@ OptionValues trainer_options(const Trainer& trainer, const TrainOptions& options
   return values;
 }
 
-/// Whoever trains for an hour wants to know before that the model cannot be written.
+/// Checks before the training, which may take hours, that the model can be written.
 void check_destination(const std::filesystem::path& file) {
   const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
   std::error_code ignored;
@@ -95,8 +95,8 @@ Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
 }
 
 Json document(const TrainOptions& options, const Device& device, const Dataset& train,
-              const std::optional<Dataset>& test, const TrainingResult& result,
-              const std::optional<TrainingGain>& gain, const std::vector<std::string>& notices) {
+              const std::optional<Dataset>& test, const TrainingResult& result, const std::optional<TrainingGain>& gain,
+              const std::vector<std::string>& notices) {
   Json epochs = Json::array();
   for (const EpochReport& report : result.epochs) epochs.push_back(to_json(report, train.task));
   return {{"device", device.label()},
@@ -215,7 +215,7 @@ class Run {
               fmt::format("epoch {} of {}, {} rules", progress.epoch, progress.last_epoch, progress.rules));
   }
 
-  /// Beside a training that does not come to its end in time.
+  /// Called by the helper thread of LeaveInTime, while the training is still at work.
   int conclude_early() {
     const std::scoped_lock lock(so_far_mutex_);
     return conclude(so_far_.value_or(TrainingResult()));
@@ -224,7 +224,7 @@ class Run {
   /// The model is saved before anything is said.
   int conclude(const TrainingResult& result) {
     if (result.model.network.rules() == 0) {
-      note("interrupted before the first row was learnt; there is no model to keep");
+      note("interrupted before the first row was learnt; there is no model to save");
       return exit_interrupted;
     }
     if (!place_) place_.emplace(options_.model);

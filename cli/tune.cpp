@@ -13,6 +13,7 @@
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
+#include "heddle/cli/outcomes.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/tune_target.hpp"
 #include "heddle/kernels/error.hpp"
@@ -33,15 +34,15 @@ struct TuneOptions {
   TunerOptions tuner;
 };
 
-/// Runs that the tuner needs at least before one problem has a verified profile, with what verification takes.
+/// Runs of the untuned default that take as long as one problem at least, verification included.
 constexpr double kRunsOfOne = 25.0;
 
-/// A search without end would surprise; this covers the default problems of one GPU well.
+/// The budget if the user names none: enough for the default problems of one GPU.
 constexpr double kDefaultSeconds = 600.0;
 
 std::string time_text(const std::optional<double>& time) { return time ? short_number(*time) : "-"; }
 
-/// Rows appear while the search goes on, so the widths are fixed by what is known before it.
+/// Prints a table whose rows appear during the search, so the widths of its columns are fixed before.
 class ResultPrinter {
  public:
   explicit ResultPrinter(const FamilyTask& task) {
@@ -60,13 +61,13 @@ class ResultPrinter {
     headed_ = true;
     std::string line = fmt::format("{:<{}}", result.problem.text(), width_);
     if (result.out_of_time) {
-      print(line + fmt::format("  not tuned: one run of the untuned default takes more than {}; a --budget from {} on "
-                               "may do\n",
+      print(line + fmt::format("  not tuned: one run of the untuned default takes more than {}; it may fit a --budget "
+                               "of {} or more\n",
                                duration(*result.out_of_time), duration(kRunsOfOne * *result.out_of_time)));
       return;
     }
     if (!result.profile) {
-      print(line + "  no configuration passed; 'heddle profiles show' tells how each one failed\n");
+      print(line + "  not tuned: every configuration failed; 'heddle profiles show' tells how\n");
       return;
     }
     const auto gain = result.baseline.time ? short_number(*result.baseline.time / result.profile->time) + "x" : "-";
@@ -74,11 +75,11 @@ class ResultPrinter {
         fmt::format("  {:>8}  {:>8}  {:>6}", short_number(result.profile->time), time_text(result.baseline.time), gain);
     for (const NamedTime& other : result.named) line += fmt::format("  {:>8}", time_text(other.time));
     line += "  " + result.profile->configuration;
-    if (!result.profile->ties.empty()) line += fmt::format("  ({} ties)", result.profile->ties.size());
+    if (!result.profile->ties.empty()) line += fmt::format("  (as fast: {} more)", result.profile->ties.size());
     if (!result.change.empty()) {
-      line += fmt::format("  ({}: {})", result.searched ? "searched anew" : "verified again", result.change);
+      line += fmt::format("  ({}: {})", result.searched ? "searched again" : "measured again", result.change);
     }
-    if (!result.kept) line += "  (a faster one is known and stays)";
+    if (!result.kept) line += "  (not stored: the stored profile is faster)";
     print(line + "\n");
   }
 
@@ -87,7 +88,7 @@ class ResultPrinter {
   bool headed_ = false;
 };
 
-/// What matters most comes first: a terminal may cut the end off.
+/// The most important part comes first: a terminal may cut the end off.
 std::string progress_text(const TuningProgress& progress) {
   std::string text = fmt::format("{}/{}", progress.problem_index + 1, progress.problems);
   if (progress.seconds_left) text += fmt::format("  {} left", duration(*progress.seconds_left));
@@ -137,11 +138,11 @@ Json record_of(std::string_view family, const TuningResult& result) {
 struct Summary {
   std::size_t problems = 0, reached = 0, between = 0;
   std::int64_t evaluations = 0, recalled = 0;
-  std::map<Status, std::int64_t> statuses;
+  Outcomes statuses;
   Effort effort;
   double log_gain = 0.0;
   std::size_t gains = 0;
-  bool tried_more = false;  ///< than the untuned default, for some problem
+  bool tried_more = false;  ///< for some problem, more than the untuned default was tried
   std::string compiler;
 
   void add(const TuningResult& result) {
@@ -158,43 +159,38 @@ struct Summary {
     }
   }
 
-  [[nodiscard]] std::string text() const {
-    std::string counts;
-    for (const auto& [status, count] : statuses) {
-      std::string name(heddle::text(status));
-      std::replace(name.begin(), name.end(), '_', ' ');
-      counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, name);
-    }
-    const std::string before = recalled > 0 ? fmt::format(" ({} known from earlier runs)", recalled) : " tried";
+  /// `kept`: whether the profiles are kept in a database.
+  [[nodiscard]] std::string text(bool kept) const {
     const std::string others = between > 0 ? fmt::format(" and {} sizes between them", between) : "";
     std::string text =
-        fmt::format("\n{} of {} problems{} tuned in {}; {} configurations{}{}{}\n", reached, problems, others,
-                    duration(effort.total), evaluations, before, counts.empty() ? "" : ": ", counts);
-    const double rest = std::max(0.0, effort.total - effort.waiting - effort.measuring - effort.verifying);
+        fmt::format("\n{} of {} problems{} tuned in {}{}\n", reached, problems, others, duration(effort.total),
+                    kept && reached > 0 ? "; 'heddle train' and 'heddle predict' use these profiles" : "");
+    const std::string before = recalled > 0 ? fmt::format(", {} of them by earlier runs", recalled) : "";
+    text += fmt::format("{} configurations tried{}{}\n{}", evaluations, before, statuses.empty() ? "" : ":",
+                        explained(statuses));
+    const double other = std::max(0.0, effort.total - effort.waiting - effort.measuring - effort.verifying);
     text += fmt::format(
-        "time went to waiting for the compiler {} s, measuring {} s, verifying {} s, choosing and recording {} s; the "
-        "compiler worked {} s\n",
-        short_number(effort.waiting), short_number(effort.measuring), short_number(effort.verifying),
-        short_number(rest), short_number(effort.compiling));
+        "time spent: {:.1f} s waiting for the compiler, {:.1f} s measuring, {:.1f} s verifying, {:.1f} s on everything "
+        "else; {:.1f} s of compiler time\n",
+        effort.waiting, effort.measuring, effort.verifying, other, effort.compiling);
     if (gains > 0) {
-      text += fmt::format("against the untuned default: {}x on average (geometric mean)\n",
+      text += fmt::format("speed against the untuned default: {}x on average (geometric mean)\n",
                           short_number(std::exp(log_gain / static_cast<double>(gains))));
     }
     return text;
   }
 
-  /// What would let a search that was too short do more.
+  /// Advice after a search that was too short.
   [[nodiscard]] std::string advice() const {
     std::string text;
     if (reached < problems) {
-      text +=
-          fmt::format("{} problems have no profile of this run; a larger budget may reach them\n", problems - reached);
+      text += fmt::format("{} of {} problems were not tuned in this run; a longer --budget may reach them\n",
+                          problems - reached, problems);
     }
     if (!tried_more && effort.waiting > effort.total / 2) {
       text += fmt::format(
-          "nothing but untuned defaults was tried: the compiler ({}) was not done with anything else; a longer "
-          "--budget "
-          "or another compiler (CXX) may help\n",
+          "only untuned defaults were tried: the compiler ({}) finished nothing else in time; a longer --budget or "
+          "another compiler (CXX) may help\n",
           compiler.empty() ? "unknown" : compiler);
     }
     return text;
@@ -230,18 +226,19 @@ std::size_t write_record(const TuneOptions& options, const ProfileStore& store, 
 
 int run(const TuneOptions& options) {
   if (!options.replay.empty() && !options.device.empty()) {
-    throw Error(ErrorKind::usage, "option --replay: takes the place of a device, so --device makes no sense");
+    throw Error(ErrorKind::usage,
+                "option --replay: a recording takes the place of a device, so --device cannot be given");
   }
   const bool peak = options.tuner.peak_bytes_per_second > 0.0 || options.tuner.peak_operations_per_second > 0.0;
   if (options.tuner.target && !peak) {
-    throw Error(ErrorKind::usage, "option --target: needs --peak-bandwidth or --peak-rate to be a fraction of");
+    throw Error(ErrorKind::usage, "option --target: needs --peak-bandwidth or --peak-rate, of which it is a fraction");
   }
   const auto target = options.replay.empty() ? device_target(options.device) : replay_target(options.replay);
   const auto work = target->tasks(options.families, options.sizes);
   TunerOptions tuner = options.tuner;
-  tuner.between = options.sizes.empty() && options.replay.empty();  // nobody said which sizes matter
+  tuner.between = options.sizes.empty() && options.replay.empty();  // the user named no sizes
   if (!options.record.empty()) check_recordable(options, work);
-  // What a recording gives is no profile to train with; it is kept only where somebody asks for it.
+  // Profiles of a recording or of an emulated device are not for training. They are kept only if the user asks for it.
   const std::string& backend = target->identity().backend;
   const bool forgotten = (!options.replay.empty() && options.profiles.empty()) || !can_be_timed(backend);
   if (!options.common.quiet) note_timing(backend);
@@ -263,7 +260,7 @@ int run(const TuneOptions& options) {
     whole_task += fmt::format("{}\n", Tuner(*evaluator, store, tuner).task(task.problems));
   }
   const TuningRun whole_run = store.begin_run(whole_task);
-  stop.charge(whole_run.seconds);
+  stop.add_seconds_used(whole_run.seconds);
   if (whole_run.resumed && !options.common.quiet) {
     note(fmt::format("continuing a run that was stopped after {}", duration(whole_run.seconds)));
   }
@@ -292,7 +289,8 @@ int run(const TuneOptions& options) {
   std::optional<LeaveInTime> leave([&] {
     const std::scoped_lock lock(findings);
     report(true);
-    note(fmt::format("interrupted; what was measured is kept in {}", store.file().string()));
+    note(
+        fmt::format("interrupted; all measurements are kept in {}; the same command continues", store.file().string()));
     return exit_interrupted;
   });
   for (const FamilyTask& task : work) {
@@ -313,7 +311,7 @@ int run(const TuneOptions& options) {
     std::optional<double> expected_loss;
     callbacks.expected_loss = [&](double loss) { expected_loss = loss; };
     const double share = static_cast<double>(task.problems.size()) / static_cast<double>(waiting);
-    StopCondition part = stop.part(share, share);
+    StopCondition part = stop.slice(share, share);
     waiting -= task.problems.size();
     const auto evaluator = target->evaluator(*task.family, options.tuner.seed);
     const auto found = Tuner(*evaluator, store, tuner, callbacks).tune(task.problems, part, whole_run);
@@ -328,8 +326,9 @@ int run(const TuneOptions& options) {
     }
     if (!options.common.json && expected_loss && task.problems.size() > 1) {
       bar.clear();
-      print(fmt::format("sizes in between can be expected to lose {:.1f} %; 'heddle profiles regret' measures it\n",
-                        100.0 * *expected_loss));
+      print(fmt::format(
+          "sizes that were not tuned: about {:.1f} % slower than if they were; 'heddle profiles regret' measures it\n",
+          100.0 * *expected_loss));
     }
     if (stop.interrupted()) break;
   }
@@ -345,14 +344,16 @@ int run(const TuneOptions& options) {
 
   report(stop.interrupted());
   if (!options.common.json) {
-    print(summary.text());
+    print(summary.text(!forgotten));
     if (!stop.interrupted()) print(summary.advice());
-    print(fmt::format("profiles: {}\n", store.file().string()));
+    print(forgotten ? "profiles: not kept\n" : fmt::format("profiles: {}\n", store.file().string()));
   }
   if (!stop.interrupted()) return 0;
   push_output();
-  note(fmt::format("interrupted; what {} configurations gave and {} profiles are kept in {}", summary.evaluations,
-                   summary.reached, store.file().string()));
+  note(
+      fmt::format("interrupted; measurements of {} configurations and {} profiles are kept in {}; the same command "
+                  "continues",
+                  summary.evaluations, summary.reached, store.file().string()));
   return exit_interrupted;
 }
 
@@ -374,28 +375,29 @@ void add_tune(Command& program) {
   command.option("--budget", "TIME", "Time to spend, as 30s, 5m or 1h [default: 10m, or none with --evaluations]",
                  [options](const std::string& text) { options->budget.seconds = read_duration("--budget", text); });
   command.option(
-      "--evaluations", "N", "Configurations to try at most, all problems together",
+      "--evaluations", "N", "Largest number of configurations to try, for all problems together",
       [options](const std::string& text) { options->budget.evaluations = read_integer("--evaluations", text, 1); });
   command.option("--patience", "N", "End the search for a problem after N configurations in a row without a gain",
                  [options](const std::string& text) { options->tuner.patience = read_integer("--patience", text, 1); });
   command.option("--target", "F",
-                 "End it at this fraction of the speed that the peak rates allow; needs one of the next two",
+                 "End the search for a problem at this fraction of the speed that the peak rates allow; needs "
+                 "--peak-bandwidth or --peak-rate",
                  [options](const std::string& text) { options->tuner.target = read_rate("--target", text, 1.0); });
-  command.option("--peak-bandwidth", "GB/s", "Bytes that the device moves per second at best",
-                 [options](const std::string& text) {
-                   options->tuner.peak_bytes_per_second = 1e9 * read_rate("--peak-bandwidth", text, 1e9);
-                 });
-  command.option("--peak-rate", "GFLOP/s", "Operations that the device does per second at best",
-                 [options](const std::string& text) {
-                   options->tuner.peak_operations_per_second = 1e9 * read_rate("--peak-rate", text, 1e9);
-                 });
-  command.option("--seed", "N", fmt::format("Of the search and of the workload [default: {}]", options->tuner.seed),
+  command.option("--peak-bandwidth", "GB/s", "Peak memory bandwidth of the device", [options](const std::string& text) {
+    options->tuner.peak_bytes_per_second = 1e9 * read_rate("--peak-bandwidth", text, 1e9);
+  });
+  command.option("--peak-rate", "GFLOP/s", "Peak arithmetic rate of the device", [options](const std::string& text) {
+    options->tuner.peak_operations_per_second = 1e9 * read_rate("--peak-rate", text, 1e9);
+  });
+  command.option("--seed", "N",
+                 fmt::format("Seed of the search and of the workload [default: {}]", options->tuner.seed),
                  [options](const std::string& text) {
                    options->tuner.seed = static_cast<std::uint64_t>(read_integer("--seed", text, 0));
                  });
   command.option("--replay", "FILE", "Search a recorded space (T4 or T1) in virtual time in place of a device",
                  options->replay);
-  command.option("--record", "FILE", "Write what was measured for the one problem as T4; measures all to the end",
+  command.option("--record", "FILE",
+                 "Write the measurements of the one problem as a T4 file; stops no configuration early",
                  [options](const std::string& file) {
                    options->record = file;
                    options->tuner.hopeless = std::numeric_limits<double>::infinity();

@@ -1,4 +1,5 @@
-// What makes two devices the same to a profile. Drivers, compilers and hosts are provenance, not identity.
+// The identity of a device: devices with the same identity share profiles. Drivers, compilers and hosts are provenance,
+// not identity.
 #pragma once
 
 #include <compare>

@@ -40,7 +40,7 @@ class KernelFamily {
   [[nodiscard]] virtual const std::vector<Axis>& axes() const = 0;
   /// The problems that a first tuning run covers when the user names none.
   [[nodiscard]] virtual std::vector<Problem> default_problems(const DeviceIdentity& device) const = 0;
-  /// Sizes that divide nothing, for verification beside a problem's own.
+  /// Odd sizes, which no block or tile divides, for verification beside a problem's own sizes.
   [[nodiscard]] virtual Problem awkward_problem() const = 0;
 
   /// Whether there are templates for this backend.
@@ -60,18 +60,18 @@ class KernelFamily {
   /// the same bytes.
   [[nodiscard]] virtual Trial trial(const Configuration& configuration, const Problem& problem,
                                     const DeviceIdentity& device, std::int64_t samples, std::uint64_t seed) const = 0;
-  /// `run`: for references that take a host too long; if it is empty, the host has to do. The same seed gives the same
-  /// contents.
+  /// The verification runs. `run` computes references that would take the host too long; if it is empty, the host
+  /// computes them. The same seed gives the same contents.
   [[nodiscard]] virtual std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
                                                                    RunOnDevice run) const = 0;
   /// Threads of the machine's own processor that a configuration uses; 0 on a device that has other processors. Of
   /// configurations that are as fast the tuner prefers the one with fewer.
   [[nodiscard]] virtual std::int64_t host_threads(const Configuration&, const DeviceIdentity&) const { return 0; }
   [[nodiscard]] virtual Cost cost(const Problem& problem) const = 0;
-  /// A model of what a configuration takes, by problem: microseconds per sample.
+  /// A model of a configuration's time by problem, microseconds per sample.
   using Estimate = std::function<double(const Problem&)>;
-  /// Good for comparing configurations at sizes nobody has measured; they need not be valid there. Empty: there is no
-  /// model for this one.
+  /// The model of a configuration, for comparisons at sizes that were not measured; the configuration need not be valid
+  /// there. Empty if there is no model.
   [[nodiscard]] virtual Estimate estimate(const Configuration&, const DeviceIdentity&) const { return {}; }
 };
 

@@ -1,5 +1,5 @@
-// What a family returns for a configuration and a problem, as data. The runtime executes plans; tuner and trainer use
-// the same one.
+// Plans: what a family returns for a configuration and a problem, as data. The runtime executes plans; tuner and
+// trainer use the same one.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace heddle {
 
-/// What a buffer is for. Guards follow every buffer; `parameter` and `state` are restored before each timed run.
+/// The role of a buffer. Guards follow every buffer; `parameter` and `state` are restored before each timed run.
 enum class Role {
   parameter,  ///< trained; part of the model
   state,      ///< changes while the plan runs, and is not part of the model

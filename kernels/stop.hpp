@@ -1,4 +1,4 @@
-// Waits that end because somebody asked to stop.
+// Waits that end when the caller is asked to stop.
 #pragma once
 
 #include <exception>
@@ -6,10 +6,10 @@
 
 namespace heddle {
 
-/// Whether somebody wants a wait to end. Asked many times a second, by the thread that waits; empty: nobody does.
+/// Returns true when a wait is to end. The waiting thread calls it many times a second. Empty: the wait is never ended.
 using Stop = std::function<bool()>;
 
-/// Ends a wait whose Stop said so. No error: whoever began the wait keeps what was done before it.
+/// Thrown when the Stop of a wait returns true. It is no error: the caller keeps what was done before the wait.
 class Interrupted : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }

@@ -1,5 +1,5 @@
-// How the kernels of a family are verified: the runs that a configuration has to pass, and what must come out of them.
-// As data, like plans, so that the tuner, its worker process and the contract tests carry out the same runs
+// Verification of a family's kernels: the runs that a configuration has to pass, and their expected results. They are
+// data, like plans, so that the tuner, its worker process and the contract tests carry out the same runs
 // (tuner/verifier.hpp).
 #pragma once
 

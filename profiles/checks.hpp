@@ -1,4 +1,4 @@
-// What a measurement and a profile have to satisfy wherever they come from. For the files of this folder only.
+// Checks that every measurement and profile has to pass, wherever it comes from. For the files of this folder only.
 #pragma once
 
 #include <cstdint>

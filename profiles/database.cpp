@@ -82,8 +82,8 @@ SQLite::Database in_memory() {
   return database;
 }
 
-/// A file may come from anybody: what it holds is data, a page is looked at before it is believed, and no row takes
-/// more memory than any of ours could need.
+/// The file may come from an untrusted source. Its schema runs no code, pages are checked before they are used, and the
+/// length of a row is limited.
 void harden(SQLite::Database& database) {
   constexpr int kLongestRow = 1 << 24;
   sqlite3_limit(database.getHandle(), SQLITE_LIMIT_LENGTH, kLongestRow);
@@ -91,7 +91,7 @@ void harden(SQLite::Database& database) {
   database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
 }
 
-/// As a URI that promises SQLite that nobody changes the file.
+/// A URI that tells SQLite that the file does not change.
 std::string immutable_uri(const fs::path& file) {
   std::string uri = "file:";
   for (const char c : fs::absolute(file).string()) {
@@ -117,7 +117,7 @@ SQLite::Database open_file_for_reading(const fs::path& file, Patience patience) 
     // is complete.
     const int code = primary_code(exception);
     if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) throw;
-    if (has_log(file)) {  // of a process that was killed: who may write can tidy up
+    if (has_log(file)) {  // of a process that was killed: only a process that may write can remove it
       if (::access(file.c_str(), W_OK) != 0) throw;
       SQLite::Database writer(name_of(file), SQLite::OPEN_READWRITE, milliseconds);
       touch(writer);

@@ -1,4 +1,4 @@
-// What a profile was made with, and whether that is what is here now.
+// The environment that a profile was made in, and whether the present one is the same.
 #pragma once
 
 #include <string>

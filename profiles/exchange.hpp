@@ -30,9 +30,9 @@ struct ImportDecision {
   std::string reason;  ///< "the local profile is faster: 2.10 against 2.32 us"
 };
 /// All or nothing. Trusts nothing in the file: each record's family, sizes, numbers and configuration are checked
-/// against the family's own space for the device it names. Keeps local profiles that are at least as fast; what it
-/// brings is marked as imported, and a local profile that it displaces lies aside until somebody has measured which is
-/// better (ProfileStore::keep_for_now). Throws Error(input) that names the file and record, what was found and
+/// against the family's own space for the device it names. Keeps local profiles that are at least as fast. Imported
+/// profiles are marked. If one displaces a local profile, a snapshot of that is kept until both have been measured on
+/// this machine (ProfileStore::keep_for_now). Throws Error(input) that names the file and record, what was found and
 /// expected.
 std::vector<ImportDecision> import_profiles(ProfileStore& store, const std::filesystem::path& file);
 /// The same of a document in memory; `name` is what errors call it.

@@ -22,12 +22,13 @@ enum class Loss {
 /// "was truncated", to be said of the file.
 [[nodiscard]] std::string_view text(Loss loss);
 
-/// SQLite goes on with a file that was deleted or replaced as if nothing had happened, and what it writes is gone with
-/// the process. It does not notice either when somebody truncates the file or writes another one over it.
+/// Notices when the file of an open database is lost. SQLite itself goes on with a file that was deleted or replaced,
+/// and everything that it writes is lost when the process ends. It does not notice either when the file is truncated or
+/// overwritten.
 class FileWatch {
  public:
-  /// What has happened to the file since the last call; nothing if all is well. Between transactions only. What looks
-  /// like damage is looked at for a second: another process may just be moving its log into the file.
+  /// What has happened to the file since the last call; nothing if all is well. Between transactions only. Apparent
+  /// damage is checked again for a second: another process may just be moving its log into the file.
   [[nodiscard]] std::optional<Loss> loss(SQLite::Database& database);
 
  private:

@@ -1,4 +1,4 @@
-// What came out of trying one configuration on one device, and what was learned from it.
+// The outcome of trying one configuration on one device, and the profile made from such outcomes.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +62,8 @@ struct Measurement {
   double compile_seconds = 0.0;
   double worst_error = 0.0;
   std::string message;
-  /// What a search learnt from it, microseconds per sample: the fastest repetition when it was screened, the median of
-  /// the finals; of a pruned one a lower bound.
+  /// The cost that a search learnt from it, microseconds per sample: the fastest repetition of a screening, the median
+  /// of the finals; a lower bound if it was pruned.
   std::optional<double> cost;
   std::int64_t run = 0;    ///< TuningRun::id; 0: of none
   std::int64_t visit = 0;  ///< in the finals of which visit of the run, from 1; 0: screening

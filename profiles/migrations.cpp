@@ -75,9 +75,10 @@ CREATE TABLE profiles (
 CREATE INDEX profiles_by_provenance ON profiles (provenance);
 )sql",
 
-    // A run that was killed is found again by its task, and goes on from what it measured and from the profiles as they
-    // were when it began (aside.kept_for). `horizon` is the last measurement of others that it knows. What an import
-    // displaced lies aside for run 0.
+    // A run that was killed is found again by its task. It goes on from its own measurements and from a snapshot of the
+    // profiles at its beginning (table aside; kept_for is the run). `horizon` is the id of the last measurement of
+    // other
+    // runs that it may use. Profiles that an import displaced are kept in the same table, for run 0.
     R"sql(
 CREATE TABLE runs (
   id      INTEGER PRIMARY KEY,
@@ -113,6 +114,13 @@ CREATE TABLE aside (
   PRIMARY KEY (kept_for, device, family, problem)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX aside_by_provenance ON aside (provenance);
+)sql",
+
+    // The table of profile snapshots gets the name of its contents.
+    R"sql(
+ALTER TABLE aside RENAME TO profile_snapshots;
+DROP INDEX aside_by_provenance;
+CREATE INDEX profile_snapshots_by_provenance ON profile_snapshots (provenance);
 )sql",
 };
 

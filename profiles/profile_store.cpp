@@ -21,7 +21,7 @@ namespace heddle {
 
 namespace {
 
-/// All columns of the tables profiles and aside.
+/// All columns of the tables profiles and profile_snapshots.
 constexpr const char* kStoredColumns =
     "device, family, problem, source_hash, configuration, time, spread, worst_error, samples, ties, imported, "
     "provenance, date, run";
@@ -52,7 +52,7 @@ struct ProfileStore::Implementation {
   /// Every use of the database goes through this: what SQLite throws becomes one line that names the file.
   template <class Work>
   auto guarded(const Work& work) {
-    if (inside_transaction()) return work();  // whoever began it explains
+    if (inside_transaction()) return work();  // the outer transaction reports errors
     try {
       return work();
     } catch (const SQLite::Exception& exception) {
@@ -187,7 +187,7 @@ struct ProfileStore::Implementation {
     return profiles_in("profiles", condition, arguments...);
   }
 
-  /// `table`: profiles or aside.
+  /// `table`: profiles or profile_snapshots.
   template <class... Arguments>
   std::vector<Profile> profiles_in(const char* table, const std::string& condition, const Arguments&... arguments) {
     return select<Profile>(database, table, condition, arguments...);
@@ -312,7 +312,8 @@ TuningRun ProfileStore::begin_run(const std::string& task) {
     run.id = row.getColumn(0).getInt64();
     row.reset();
     SQLite::Statement snapshot(
-        database, fmt::format("INSERT INTO aside ({0}, kept_for) SELECT {0}, ? FROM profiles", kStoredColumns));
+        database,
+        fmt::format("INSERT INTO profile_snapshots ({0}, kept_for) SELECT {0}, ? FROM profiles", kStoredColumns));
     bind_all(snapshot, run.id);
     snapshot.exec();
     return run;
@@ -320,8 +321,8 @@ TuningRun ProfileStore::begin_run(const std::string& task) {
 }
 
 std::vector<Profile> ProfileStore::profiles_before(const TuningRun& run) const {
-  auto found =
-      implementation_->guarded([&] { return implementation_->profiles_in("aside", "WHERE r.kept_for = ?", run.id); });
+  auto found = implementation_->guarded(
+      [&] { return implementation_->profiles_in("profile_snapshots", "WHERE r.kept_for = ?", run.id); });
   std::ranges::sort(found, {}, &Profile::key);
   return found;
 }
@@ -340,11 +341,11 @@ void ProfileStore::end_run(const TuningRun& run, bool finished) {
     bind_all(row, finished ? 1 : 0, run.id);
     row.exec();
     if (!finished) return;
-    SQLite::Statement snapshot(implementation_->database, "DELETE FROM aside WHERE kept_for = ?");
+    SQLite::Statement snapshot(implementation_->database, "DELETE FROM profile_snapshots WHERE kept_for = ?");
     bind_all(snapshot, run.id);
     snapshot.exec();
     implementation_->database.exec(
-        "DELETE FROM aside WHERE kept_for = 0 AND (device, family, problem) NOT IN "
+        "DELETE FROM profile_snapshots WHERE kept_for = 0 AND (device, family, problem) NOT IN "
         "(SELECT device, family, problem FROM profiles WHERE imported)");
   });
   implementation_->guarded([&] { implementation_->confirm(run); });
@@ -387,9 +388,10 @@ void ProfileStore::keep_for_now(const Profile& profile) {
     if (present && !present->imported) {
       SQLite::Statement row(
           implementation_->database,
-          fmt::format("INSERT OR REPLACE INTO aside ({0}, kept_for) SELECT {0}, 0 FROM profiles WHERE device = "
-                      "(SELECT id FROM devices WHERE identity = ?) AND family = ? AND problem = ?",
-                      kStoredColumns));
+          fmt::format(
+              "INSERT OR REPLACE INTO profile_snapshots ({0}, kept_for) SELECT {0}, 0 FROM profiles WHERE device = "
+              "(SELECT id FROM devices WHERE identity = ?) AND family = ? AND problem = ?",
+              kStoredColumns));
       bind_all(row, profile.key.device.text(), profile.key.family, profile.key.problem.text());
       row.exec();
     }
@@ -399,7 +401,7 @@ void ProfileStore::keep_for_now(const Profile& profile) {
 
 std::optional<Profile> ProfileStore::displaced(const ProfileKey& key) const {
   return implementation_->guarded([&]() -> std::optional<Profile> {
-    auto found = implementation_->profiles_in("aside", fmt::format("WHERE r.kept_for = 0 AND {}", kOfKey),
+    auto found = implementation_->profiles_in("profile_snapshots", fmt::format("WHERE r.kept_for = 0 AND {}", kOfKey),
                                               key.device.text(), key.family, key.problem.text());
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
@@ -407,13 +409,14 @@ std::optional<Profile> ProfileStore::displaced(const ProfileKey& key) const {
 }
 
 std::vector<Profile> ProfileStore::displaced() const {
-  auto found = implementation_->guarded([&] { return implementation_->profiles_in("aside", "WHERE r.kept_for = 0"); });
+  auto found = implementation_->guarded(
+      [&] { return implementation_->profiles_in("profile_snapshots", "WHERE r.kept_for = 0"); });
   std::ranges::sort(found, {}, &Profile::key);
   return found;
 }
 
 void ProfileStore::forget_displaced(const ProfileKey& key) {
-  implementation_->in_transaction([&] { implementation_->remove_from("aside", "AND kept_for = 0", key); });
+  implementation_->in_transaction([&] { implementation_->remove_from("profile_snapshots", "AND kept_for = 0", key); });
 }
 
 bool ProfileStore::restore_displaced(const ProfileKey& key) {
@@ -421,7 +424,7 @@ bool ProfileStore::restore_displaced(const ProfileKey& key) {
     const auto local = displaced(key);
     if (!local) return false;
     implementation_->replace(*local);
-    implementation_->remove_from("aside", "AND kept_for = 0", key);
+    implementation_->remove_from("profile_snapshots", "AND kept_for = 0", key);
     return true;
   });
 }
@@ -449,7 +452,7 @@ ProfileStore::Pruned ProfileStore::prune(const std::vector<Current>& current) {
     for (const auto& [table, column] : {std::pair("devices", "device"), std::pair("provenances", "provenance")}) {
       database.exec(
           fmt::format("DELETE FROM {0} WHERE id NOT IN (SELECT {1} FROM measurements UNION SELECT {1} FROM profiles "
-                      "UNION SELECT {1} FROM aside)",
+                      "UNION SELECT {1} FROM profile_snapshots)",
                       table, column));
     }
     database.exec("DROP TABLE temp.current");

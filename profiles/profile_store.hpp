@@ -44,30 +44,31 @@ class ProfileStore {
   [[nodiscard]] static std::filesystem::path default_file();
   [[nodiscard]] const std::filesystem::path& file() const;
 
-  /// What the functions below pass over, a line each: "sonfin-train problem 'rules=3': expected ...".
+  /// The rows that the functions below left out, a line each: "sonfin-train problem 'rules=3': expected ...".
   [[nodiscard]] std::vector<std::string> left_out() const;
 
-  /// Appends; kept for good, failures too. When it returns, the death of this process cannot take it away any more; a
-  /// power failure may take the last seconds away, never more.
+  /// Appends a measurement, which is kept for good, failures too. Once this has returned, the measurement survives the
+  /// end of this process. A power failure may lose the last seconds, never more.
   void record(const Measurement& measurement);
   void record(const std::vector<Measurement>& measurements);  ///< all or none
   /// Newest first. Without a key, all.
   [[nodiscard]] std::vector<Measurement> measurements(const std::optional<ProfileKey>& key = {}) const;
 
-  /// What is known about `key` under the same kernel source, driver and compiler as of `like`: what was measured before
-  /// `run` began, and by the run itself. Oldest first.
+  /// The measurements of `key` with the same kernel source, driver and compiler as `like`, from before `run` began and
+  /// from the run itself. Oldest first.
   [[nodiscard]] std::vector<Measurement> known(const ProfileKey& key, const Measurement& like,
                                                const TuningRun& run) const;
 
-  /// The unfinished run of the same task that no process is working at, or a new one. `task`: everything that decides
-  /// which way a search takes.
+  /// The unfinished run of the same task that no process is working on, or a new one. `task`: Tuner::task(), the
+  /// identity of the run.
   [[nodiscard]] TuningRun begin_run(const std::string& task);
   /// Profiles as they were when the run began; in key order.
   [[nodiscard]] std::vector<Profile> profiles_before(const TuningRun& run) const;
   /// Seconds spent so far, earlier processes' included. Kept with the next thing that is written.
   void spent(const TuningRun& run, double seconds);
-  /// This process works at it no longer. `finished`: nobody shall continue it, and what imports displaced is forgotten
-  /// where the imported profile has been measured meanwhile. Reads back from the file that all of the run is there.
+  /// Ends this process's work on the run. `finished`: the run is not to be continued, and snapshots of displaced
+  /// profiles are deleted where the imported profile has been measured meanwhile. Reads back from the file that
+  /// everything written by the run is there.
   void end_run(const TuningRun& run, bool finished);
 
   /// Makes this the profile of its key, in place of another one.
@@ -80,8 +81,9 @@ class ProfileStore {
   [[nodiscard]] std::vector<Profile> profiles(const std::string& family = {}) const;
   void remove(const ProfileKey& key);
 
-  /// keep() of a profile that nobody has measured here yet: a local one that it displaces lies aside until
-  /// forget_displaced(), or comes back by restore_displaced(), which returns whether there was one.
+  /// keep() of a profile that has not been measured on this machine yet. If it displaces a local profile, a snapshot of
+  /// that is kept until forget_displaced(), or until restore_displaced() puts it back. restore_displaced() returns
+  /// whether there was one.
   void keep_for_now(const Profile& profile);
   [[nodiscard]] std::optional<Profile> displaced(const ProfileKey& key) const;
   [[nodiscard]] std::vector<Profile> displaced() const;  ///< all of them, in key order

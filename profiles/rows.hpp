@@ -22,7 +22,7 @@ void bind_all(SQLite::Statement& statement, const Arguments&... arguments) {
   (statement.bind(++index, arguments), ...);
 }
 
-/// Both throw Error(bug) for numbers that nobody would believe when they are read.
+/// Both throw Error(bug) for numbers that would be refused when they are read.
 void insert(SQLite::Database& database, const Measurement& measurement);
 void replace(SQLite::Database& database, const Profile& profile);
 

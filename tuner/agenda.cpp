@@ -11,7 +11,8 @@ namespace heddle {
 
 namespace {
 
-constexpr double kMuchOfItsLead = 1.25;
+// A profile whose lead over the untuned default has shrunk by this factor is searched again.
+constexpr double kLostLead = 1.25;
 
 /// Nothing if a changed space no longer has it.
 std::optional<Configuration> read(const SearchSpace& space, const std::string& text) {
@@ -36,11 +37,11 @@ KnownProfiles::KnownProfiles(std::vector<Profile> profiles, std::vector<Profile>
     if (ours(profile)) {
       add(std::move(profile));
     } else if (alike) {
-      displaced_.push_back(std::move(profile));
+      hint_profiles_.push_back(std::move(profile));
     }
   }
   for (Profile& profile : displaced) {
-    if (ours(profile)) displaced_.push_back(std::move(profile));
+    if (ours(profile)) hint_profiles_.push_back(std::move(profile));
   }
 }
 
@@ -94,7 +95,7 @@ std::vector<std::pair<Configuration, double>> KnownProfiles::parse(const std::ma
 std::vector<Configuration> KnownProfiles::hints(const Problem& problem, std::size_t count) const {
   std::vector<const Profile*> nearest;
   for (const Profile& profile : profiles_) nearest.push_back(&profile);
-  for (const Profile& profile : displaced_) nearest.push_back(&profile);
+  for (const Profile& profile : hint_profiles_) nearest.push_back(&profile);
   std::stable_sort(nearest.begin(), nearest.end(), [&](const Profile* a, const Profile* b) {
     return distance(a->key.problem, problem, family_.axes()) < distance(b->key.problem, problem, family_.axes());
   });
@@ -151,10 +152,10 @@ bool ranking_moved(const Profile& before, const std::optional<double>& baseline_
   }
   if (!baseline_before || !now.baseline.time) return false;
   const double slowdown = now.profile->time / before.time;
-  return slowdown > kMuchOfItsLead * *now.baseline.time / *baseline_before;
+  return slowdown > kLostLead * *now.baseline.time / *baseline_before;
 }
 
-bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner, bool met) {
+bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner, bool stored_was_remeasured) {
   const std::optional<Profile> present = store.find(winner.key);
   const bool ours = present && present->run != 0 && present->run == winner.run;
   const bool unchanged =
@@ -162,7 +163,7 @@ bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner,
       (present.has_value() == visit.profile.has_value() &&
        (!present || (present->configuration == visit.profile->configuration && present->time == visit.profile->time &&
                      present->source_hash == visit.profile->source_hash)));
-  if (!unchanged || (!ours && !met)) return store.keep_if_better(winner);
+  if (!unchanged || (!ours && !stored_was_remeasured)) return store.keep_if_better(winner);
   store.keep(winner);
   return true;
 }

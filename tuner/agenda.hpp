@@ -1,4 +1,4 @@
-// What a run starts from: the problems to visit, and what the database knows about them.
+// What a run starts from: the problems to visit, and the profiles of the database.
 #pragma once
 
 #include <cstddef>
@@ -20,54 +20,56 @@ namespace heddle {
 struct Visit {
   Problem problem;
   bool search = true;              ///< false: a few measurements, no search
-  std::optional<Profile> profile;  ///< what the store has at the beginning
+  std::optional<Profile> profile;  ///< the stored profile when the visit begins
   std::string change;              ///< why the profile has to be measured again, in one line; mostly empty
 };
 
-/// The profiles of one family and device while a run goes on.
+/// The profiles of one family and device during a run.
 class KnownProfiles {
  public:
-  /// `profiles`: as they were when the run began; those of other devices of the same architecture are hints alone.
-  /// `displaced`: hints alone.
+  /// `profiles`: all profiles as they were when the run began. Profiles of other devices of the same architecture are
+  /// used only as hints: configurations to try first. `displaced`: local profiles that an import displaced, also used
+  /// only as hints.
   KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator);
 
   [[nodiscard]] const std::vector<Profile>& profiles() const noexcept { return profiles_; }
-  /// Nothing if there is none of this device.
+  /// The profile of this device for `problem`; nothing if there is none.
   [[nodiscard]] const Profile* find(const Problem& problem) const;
-  /// Takes the place of the one with the same key.
+  /// Adds a profile; it replaces the one with the same key.
   void add(Profile profile);
-  /// Profiles that were made in another environment, to be verified again, then problems without a profile, then the
-  /// rest; each as they were given.
+  /// The visits of a run: first the profiles that were made in another environment, which are measured again; then the
+  /// problems without a profile; then the other problems. Within each group in the given order.
   [[nodiscard]] std::vector<Visit> agenda(const std::vector<Problem>& problems, const Environment& now) const;
-  /// Whether any of them says at which clocks it was measured.
+  /// Whether any profile records the clocks at which it was measured.
   [[nodiscard]] bool know_clocks() const;
-  /// Costs by canonical text with the configurations themselves; those that left the space are left out.
+  /// Turns canonical texts into configurations. Texts that the present space no longer has are left out.
   [[nodiscard]] std::vector<std::pair<Configuration, double>> parse(const std::map<std::string, double>& costs) const;
-  /// The configurations of the profile of `problem` and of those nearest to it that it allows, nearest first, at most
-  /// `count`; of equally near ones those of this device first.
+  /// At most `count` configurations that `problem` allows: those of the profiles of this problem and of the nearest
+  /// problems, nearest first; at equal distance those of this device first.
   [[nodiscard]] std::vector<Configuration> hints(const Problem& problem, std::size_t count) const;
 
  private:
   const KernelFamily& family_;
   SearchSpace space_;
-  std::vector<Profile> profiles_, displaced_;
+  std::vector<Profile> profiles_, hint_profiles_;
 };
 
-/// Configurations that `profile`'s problem allows and that were about as fast as the profile, as far as the store
-/// knows: the profile itself, its ties, and the fastest that runs other than `run` measured, at most `count` of these.
+/// The configurations that may compete with `profile` when it is measured again: its own, its ties, and at most `count`
+/// of the fastest others that runs other than `run` measured. Only configurations that the problem allows.
 [[nodiscard]] std::vector<Configuration> contenders(const ProfileStore& store, const Evaluator& evaluator,
                                                     const Profile& profile, const TuningRun& run, std::size_t count);
 /// Median time of the last measurement of `configuration` by runs other than `run`.
 [[nodiscard]] std::optional<double> last_time(const ProfileStore& store, const ProfileKey& key,
                                               const std::string& configuration, const TuningRun& run);
-/// Whether others than the profile and its ties won when it was measured again, or it lost much of its lead over the
-/// untuned default, which took `baseline_before`: then the order of those that were not measured may have changed too.
+/// Whether the ranking of configurations may have changed since `before` was measured. True if a configuration other
+/// than the profile and its ties won now, or if the profile lost much of its lead over the untuned default, whose time
+/// was `baseline_before`.
 [[nodiscard]] bool ranking_moved(const Profile& before, const std::optional<double>& baseline_before,
                                  const TuningResult& now);
 
-/// Makes `winner` the profile of its key. What another run stored since `visit` began, and what was there before if
-/// this run has not `met` it for want of time, is replaced by a better one only; else it was measured again and has
-/// lost, or won anew. Returns whether it was kept.
-bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner, bool met);
+/// Makes `winner` the profile of its key. If another run changed the stored profile since `visit` began, or if this run
+/// did not measure the stored profile again (`stored_was_remeasured` is false), `winner` replaces it only if it is
+/// faster. Otherwise it replaces it in any case. Returns whether `winner` was kept.
+bool keep_winner(ProfileStore& store, const Visit& visit, const Profile& winner, bool stored_was_remeasured);
 
 }  // namespace heddle

@@ -12,12 +12,13 @@ namespace heddle {
 
 namespace {
 
-constexpr std::size_t kSamples = 400;
-// Before anything is learnt: a twentieth for each doubling, worth as much as one lesson at the very place.
+constexpr std::size_t kProbePoints = 400;
+// Before anything is learnt, the loss is a twentieth for each doubling of a size. This guess weighs as much as one
+// lesson at the same place.
 constexpr double kUsualRate = 0.05;
 constexpr double kUsualWeight = 1.0;
-constexpr double kLargest = 1.0;  // what no configuration is likely to lose
-constexpr double kMargin = 0.1;   // of a cell, on each side: its corners are tuned
+constexpr double kLargest = 1.0;  // upper bound of a loss
+constexpr double kMargin = 0.1;   // part of a cell that is left out on each side, because its corners are tuned
 
 /// Evenly from 0 to 1.
 double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
@@ -32,7 +33,7 @@ std::int64_t between(std::int64_t low, std::int64_t high, double part) {
 
 Coverage::Coverage(std::vector<Axis> axes, const std::vector<Problem>& range) : axes_(std::move(axes)) {
   std::mt19937_64 random(1);
-  while (samples_.size() < kSamples) {
+  while (probe_points_.size() < kProbePoints) {
     Problem problem = range.front();
     for (const Axis& axis : axes_) {
       const auto [least, most] =
@@ -40,7 +41,7 @@ Coverage::Coverage(std::vector<Axis> axes, const std::vector<Problem>& range) : 
                               [&](const Problem& a, const Problem& b) { return a.at(axis.name) < b.at(axis.name); });
       problem = problem.with(axis.name, between(least->at(axis.name), most->at(axis.name), unit(random)));
     }
-    samples_.push_back({.problem = std::move(problem), .nearest = std::numeric_limits<double>::infinity()});
+    probe_points_.push_back({.problem = std::move(problem), .nearest = std::numeric_limits<double>::infinity()});
   }
 }
 
@@ -52,7 +53,7 @@ void Coverage::learn(const Problem& from, const Problem& to, double loss) {
 }
 
 void Coverage::add_tuned(const Problem& problem) {
-  for (Sample& sample : samples_) sample.nearest = std::min(sample.nearest, away(sample.problem, problem));
+  for (ProbePoint& point : probe_points_) point.nearest = std::min(point.nearest, away(point.problem, problem));
 }
 
 double Coverage::rate_at(const Problem& problem) const {
@@ -70,19 +71,20 @@ double Coverage::loss(double rate, double distance) {
   return std::isinf(distance) ? kLargest : std::min(kLargest, rate * distance);
 }
 
-std::size_t Coverage::next(const std::vector<Problem>& candidates, const std::vector<Problem>& under_way) const {
+std::size_t Coverage::most_valuable(const std::vector<Problem>& candidates,
+                                    const std::vector<Problem>& under_way) const {
   std::vector<double> rates, nearest;
-  for (const Sample& sample : samples_) {
-    rates.push_back(rate_at(sample.problem));
-    nearest.push_back(sample.nearest);
-    for (const Problem& other : under_way) nearest.back() = std::min(nearest.back(), away(sample.problem, other));
+  for (const ProbePoint& point : probe_points_) {
+    rates.push_back(rate_at(point.problem));
+    nearest.push_back(point.nearest);
+    for (const Problem& other : under_way) nearest.back() = std::min(nearest.back(), away(point.problem, other));
   }
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     double sum = 0.0;
-    for (std::size_t s = 0; s < samples_.size(); ++s) {
-      sum += loss(rates[s], std::min(nearest[s], away(samples_[s].problem, candidates[c])));
+    for (std::size_t s = 0; s < probe_points_.size(); ++s) {
+      sum += loss(rates[s], std::min(nearest[s], away(probe_points_[s].problem, candidates[c])));
     }
     if (sum < least) {
       least = sum;
@@ -123,8 +125,8 @@ std::vector<Problem> within_cells(const std::vector<Problem>& grid, const std::v
 
 double Coverage::expected_loss() const {
   double sum = 0.0;
-  for (const Sample& sample : samples_) sum += loss(rate_at(sample.problem), sample.nearest);
-  return sum / static_cast<double>(samples_.size());
+  for (const ProbePoint& point : probe_points_) sum += loss(rate_at(point.problem), point.nearest);
+  return sum / static_cast<double>(probe_points_.size());
 }
 
 }  // namespace heddle

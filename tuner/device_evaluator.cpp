@@ -15,7 +15,7 @@ namespace heddle {
 namespace {
 
 constexpr double kMicroseconds = 1e6;
-constexpr double kContended = 0.05;  // seconds: many of the turns that a scheduler gives to a program
+constexpr double kContended = 0.05;  // seconds: much longer than a time slice of the scheduler
 
 std::string key_of(const std::vector<std::string>& kernels) {
   std::string key;
@@ -69,28 +69,28 @@ class DeviceRunner final : public Runner {
 }  // namespace
 
 /// Kernels that are compiled or being compiled, by the expressions that name them. From one thread at a time.
-class DeviceEvaluator::Binaries {
+class DeviceEvaluator::KernelCache {
  public:
-  Binaries(Device& device, const TemplateSource& source) : device_(device), source_(source) {}
+  KernelCache(Device& device, const TemplateSource& source) : device_(device), source_(source) {}
 
   struct Entry {
     CompileOutcome outcome;
-    double uncharged = 0.0;  ///< seconds of the compiler that nobody was told of
+    double unreported_seconds = 0.0;  ///< seconds of the compiler that no caller was told of
   };
 
-  /// One batch of the device; lives as long as somebody waits for some of it.
+  /// One batch in flight; lives as long as a compilation waits for a part of it.
   struct Flight {
-    explicit Flight(Binaries& owner) : home(owner) {}
+    explicit Flight(KernelCache& owner) : home(owner) {}
     ~Flight() { home.drop(std::move(batch)); }
     Flight(const Flight&) = delete;
     Flight& operator=(const Flight&) = delete;
-    Binaries& home;
+    KernelCache& home;
     std::vector<std::string> keys;
     std::unique_ptr<CompileBatch> batch;
     std::set<std::string> under_way;
   };
 
-  /// Starts to compile what is neither there nor under way.
+  /// Starts to compile the kernels that are neither compiled nor in flight.
   std::shared_ptr<Flight> start(const std::map<std::string, std::vector<std::string>>& wanted) {
     std::vector<CompileRequest> requests;
     const auto flight = std::make_shared<Flight>(*this);
@@ -128,11 +128,11 @@ class DeviceEvaluator::Binaries {
     const std::string& key = flight.keys[outcome->first];
     flight.under_way.erase(key);
     Entry& entry = entries_[key];
-    entry.uncharged = outcome->second.cached ? 0.0 : outcome->second.seconds;
+    entry.unreported_seconds = outcome->second.cached ? 0.0 : outcome->second.seconds;
     entry.outcome = std::move(outcome->second);
   }
 
-  /// Waits for this kernel, whoever asked for it.
+  /// Waits for this kernel, whichever compilation asked for it first.
   Entry& await(const std::string& key, const std::vector<std::string>& kernels) {
     while (find(key) == nullptr) {
       const auto flight = flight_of(key);
@@ -146,7 +146,8 @@ class DeviceEvaluator::Binaries {
   }
 
  private:
-  /// What the compiler is at has to come to its end. Nobody waits for that unless it would disturb what is measured.
+  /// Destroying a batch waits for the compiler. On a CPU that happens here, because the compiler would disturb the
+  /// measurements; on a GPU it happens on a thread of its own.
   void drop(std::unique_ptr<CompileBatch> batch) {
     if (device_.identity().backend != "cuda") return;
     std::erase_if(dropped_,
@@ -161,20 +162,20 @@ class DeviceEvaluator::Binaries {
   std::vector<std::future<void>> dropped_;
 };
 
-/// Answers first for what is compiled already, then waits for the device.
-class DeviceEvaluator::Batch final : public Compilation {
+/// Returns the configurations that are compiled already first, then waits for the device.
+class DeviceEvaluator::PendingCompilation final : public Compilation {
  public:
-  Batch(std::shared_ptr<Binaries> binaries, const std::vector<std::vector<std::string>>& kernels)
-      : binaries_(std::move(binaries)) {
+  PendingCompilation(std::shared_ptr<KernelCache> kernel_cache, const std::vector<std::vector<std::string>>& kernels)
+      : kernels_(std::move(kernel_cache)) {
     std::map<std::string, std::vector<std::string>> wanted;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const std::string key = key_of(kernels[i]);
       wanted.emplace(key, kernels[i]);
       waiting_[key].push_back(i);
     }
-    own_ = binaries_->start(wanted);
+    own_ = kernels_->start(wanted);
     for (const auto& [key, kernel] : wanted) {
-      if (auto flight = binaries_->flight_of(key); flight && flight != own_) others_.push_back(std::move(flight));
+      if (auto flight = kernels_->flight_of(key); flight && flight != own_) others_.push_back(std::move(flight));
     }
   }
 
@@ -182,18 +183,18 @@ class DeviceEvaluator::Batch final : public Compilation {
   std::optional<Done> next(const Stop& stop) override {
     while (!waiting_.empty()) {
       for (auto& [key, indices] : waiting_) {
-        Binaries::Entry* const entry = binaries_->find(key);
+        KernelCache::Entry* const entry = kernels_->find(key);
         if (entry == nullptr) continue;
         const Done done{.index = indices.back(),
                         .compiled = entry->outcome.binary != nullptr,
-                        .seconds = std::exchange(entry->uncharged, 0.0),
+                        .seconds = std::exchange(entry->unreported_seconds, 0.0),
                         .log = entry->outcome.log};
         indices.pop_back();
         if (indices.empty()) waiting_.erase(key);
         return done;
       }
       if (const auto flight = first_flight()) {
-        binaries_->land_one(*flight, stop);
+        kernels_->land_one(*flight, stop);
       } else if (winding_up_) {
         break;
       } else {
@@ -210,18 +211,18 @@ class DeviceEvaluator::Batch final : public Compilation {
 
  private:
   /// Of those that have something of what is waited for.
-  [[nodiscard]] std::shared_ptr<Binaries::Flight> first_flight() const {
+  [[nodiscard]] std::shared_ptr<KernelCache::Flight> first_flight() const {
     for (const auto& [key, indices] : waiting_) {
-      if (auto flight = binaries_->flight_of(key)) return flight;
+      if (auto flight = kernels_->flight_of(key)) return flight;
     }
     return nullptr;
   }
 
-  std::shared_ptr<Binaries> binaries_;
+  std::shared_ptr<KernelCache> kernels_;
   std::map<std::string, std::vector<std::size_t>> waiting_;  ///< configurations by what they need
   bool winding_up_ = false;
-  std::shared_ptr<Binaries::Flight> own_;
-  std::vector<std::shared_ptr<Binaries::Flight>> others_;  ///< that have some of it
+  std::shared_ptr<KernelCache::Flight> own_;
+  std::vector<std::shared_ptr<KernelCache::Flight>> others_;  ///< that have some of it
 };
 
 DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed)
@@ -233,7 +234,7 @@ DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std
     throw Error(ErrorKind::usage, fmt::format("kernel family '{}' has no kernels for device '{}' (backend {})",
                                               family.name(), device.label(), device.identity().backend));
   }
-  binaries_ = std::make_shared<Binaries>(device, family.source(device.identity().backend));
+  kernels_ = std::make_shared<KernelCache>(device, family.source(device.identity().backend));
 }
 
 DeviceEvaluator::~DeviceEvaluator() = default;
@@ -251,7 +252,7 @@ std::unique_ptr<Compilation> DeviceEvaluator::compile(const std::vector<Configur
   for (const Configuration& configuration : configurations) {
     kernels.push_back(family_.plan(configuration, problem, device(), 1).kernels);
   }
-  return std::make_unique<Batch>(binaries_, kernels);
+  return std::make_unique<PendingCompilation>(kernels_, kernels);
 }
 
 std::unique_ptr<Runner> DeviceEvaluator::prepare(const Configuration& configuration, const Problem& problem,
@@ -286,7 +287,7 @@ Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, co
 
 /// Kernels that depend on the sizes may not have been compiled for an awkward problem before.
 std::shared_ptr<const Binary> DeviceEvaluator::binary(const std::vector<std::string>& kernels) {
-  const CompileOutcome& outcome = binaries_->await(key_of(kernels), kernels).outcome;
+  const CompileOutcome& outcome = kernels_->await(key_of(kernels), kernels).outcome;
   if (!outcome.binary) throw DeviceFailure(Status::compilation, first_complaint(outcome.log));
   return outcome.binary;
 }

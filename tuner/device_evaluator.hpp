@@ -34,15 +34,15 @@ class DeviceEvaluator final : public Evaluator {
                                          std::int64_t samples, const Configuration& untuned) override;
 
  private:
-  class Batch;
-  class Binaries;
+  class PendingCompilation;
+  class KernelCache;
 
   [[nodiscard]] std::shared_ptr<const Binary> binary(const std::vector<std::string>& kernels);
 
   Device& device_;
   const KernelFamily& family_;
   std::uint64_t seed_;
-  std::shared_ptr<Binaries> binaries_;  ///< shared with batches under way
+  std::shared_ptr<KernelCache> kernels_;  ///< shared with batches under way
   Verifier verifier_;
 };
 

@@ -1,6 +1,7 @@
 #include "heddle/tuner/environment.hpp"
 
 #include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/stop_condition.hpp"
 
 namespace heddle {
@@ -9,13 +10,13 @@ namespace {
 
 constexpr double kSpinUp = 0.1;  // seconds
 
-/// Keeps the device at work with the untuned default; what goes wrong is noticed when it is measured.
+/// Keeps the device busy with the untuned default. Failures are ignored here; they show when the default is measured.
 void spin_up(Evaluator& evaluator, const Problem& problem) {
   try {
     const Configuration configuration = evaluator.family().default_configuration(evaluator.device(), problem);
     const auto done = evaluator.compile({configuration}, problem)->next();
     if (!done || !done->compiled) return;
-    const auto runner = evaluator.prepare(configuration, problem, 64);
+    const auto runner = evaluator.prepare(configuration, problem, kUsualSamples);
     const auto clock = StopCondition::steady_clock();
     for (const double start = clock(); clock() - start < kSpinUp;) (void)runner->time();
   } catch (const DeviceFailure&) {

@@ -1,4 +1,4 @@
-// What there is to measure with now.
+// The present environment of a device.
 #pragma once
 
 #include "heddle/profiles/environment.hpp"
@@ -6,7 +6,8 @@
 
 namespace heddle {
 
-/// As it is now. `busy`: run a kernel for a moment, since an idle device lowers its clocks; otherwise they stay empty.
+/// Driver, compiler and clocks as they are now. `busy`: runs a kernel for a moment to read the clocks, because an idle
+/// device lowers them; without it the clocks stay empty.
 [[nodiscard]] Environment present_environment(Evaluator& evaluator, const Problem& problem, bool busy);
 
 }  // namespace heddle

@@ -24,15 +24,15 @@ class Runner {
   /// DeviceFailure; Interrupted where a repetition can be given up and `stop` says so.
   [[nodiscard]] virtual double time(const Stop& stop) = 0;
   [[nodiscard]] double time() { return time({}); }
-  /// The same over many repetitions while another program keeps one unit of the device busy, which is started for this
-  /// measurement alone. Nothing where a program has all units to itself.
+  /// The same while another program keeps one core busy, over many repetitions. That program is started for this
+  /// measurement alone. Nothing on devices that programs do not share in this way.
   [[nodiscard]] virtual std::optional<double> contended_time() { return std::nullopt; }
-  /// Throws DeviceFailure(overrun) if something was written behind a buffer.
+  /// Throws DeviceFailure(overrun) if a kernel wrote behind a buffer.
   virtual void check_guards() = 0;
 };
 
-/// Configurations being compiled. Destroying it drops those that were not started, and where the compiler is a program,
-/// ends it.
+/// Configurations being compiled. Its destructor drops those that were not started. A compiler that is a separate
+/// program is ended.
 class Compilation {
  public:
   struct Done {
@@ -42,11 +42,11 @@ class Compilation {
     std::string log;       ///< of the compiler, when it failed
   };
   virtual ~Compilation() = default;
-  /// The next one that is done, in any order; waits. Nothing after the last. Throws Interrupted as soon as `stop` says
-  /// so, and can be called again then.
+  /// Waits for the next configuration to be compiled, in any order. Nothing after the last. Throws Interrupted as soon
+  /// as `stop` returns true; it can then be called again.
   [[nodiscard]] virtual std::optional<Done> next(const Stop& stop) = 0;
   [[nodiscard]] std::optional<Done> next() { return next({}); }
-  /// Starts nothing more: next() gives what is under way, and nothing of the rest.
+  /// Starts no further compilation: next() then returns only those in flight.
   virtual void wind_up() = 0;
 };
 
@@ -57,14 +57,14 @@ struct Verdict {
   std::string message;  ///< one line; empty if correct
 };
 
-/// How much of the verification.
+/// How much of the verification to do.
 enum class VerificationExtent {
-  first_runs,  ///< one on each shape: what finds most
-  all,         ///< what every winner has to pass
+  one_run_per_shape,  ///< one run on each shape: finds most faults
+  all,                ///< all runs that a winner has to pass
 };
 
-/// For one family on one device. From one thread at a time. Whatever waits may throw Interrupted when the user has
-/// asked to stop.
+/// Compiles, times and verifies the configurations of one family on one device. From one thread at a time. Functions
+/// that wait may throw Interrupted after the user asked to stop.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -72,27 +72,27 @@ class Evaluator {
   [[nodiscard]] virtual const DeviceIdentity& device() const = 0;
   /// Date and clocks as of now.
   [[nodiscard]] virtual Provenance provenance() const = 0;
-  /// Compiling and measuring need the same processor: never do both at once.
+  /// Whether compiling and measuring need the same processor, so that they must not happen at the same time.
   [[nodiscard]] virtual bool shares_processor() const = 0;
   /// Threads that compile at a time: one for each processor of this machine.
   [[nodiscard]] virtual std::size_t compiler_threads() const {
     return std::max<std::size_t>(1, std::thread::hardware_concurrency());
   }
 
-  /// Starts to compile what `configurations` need for `problem`. Several compilations may be under way.
+  /// Starts to compile the kernels of `configurations` for `problem`. Several compilations may be in flight.
   [[nodiscard]] virtual std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations,
                                                              const Problem& problem) = 0;
-  /// For a configuration that was compiled. One run of the Runner takes `samples` samples. Throws DeviceFailure.
+  /// For a compiled configuration: a Runner whose repetitions have `samples` samples each. Throws DeviceFailure.
   [[nodiscard]] virtual std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem,
                                                         std::int64_t samples) = 0;
-  /// After a failure that may have taken the device with it: throws Error(device) if nothing can be run any more.
+  /// After a failure that may have taken the device down: throws Error(device) if the device is unusable.
   virtual void check_device() = 0;
-  /// For a configuration that was compiled: compares it with the reference on the problem's own shape and on an
-  /// awkward one, outputs and scratch poisoned before, guards looked at after.
+  /// For a compiled configuration: compares its results with the reference, on the problem's own shape and on an
+  /// awkward one. Outputs and scratch are filled with NaN before, guards are checked after.
   [[nodiscard]] virtual Verdict verify(const Configuration& configuration, const Problem& problem,
                                        VerificationExtent extent) = 0;
-  /// For a configuration that was compiled: compares what a timed run of so many samples leaves with the reference, by
-  /// what the untuned configuration leaves, and with what it leaves when it is repeated.
+  /// For a compiled configuration: checks a run as long as a timed repetition. Repeated, it must leave the same bits,
+  /// and its result must not be much farther from the reference than that of `untuned`.
   [[nodiscard]] virtual Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                                  std::int64_t samples, const Configuration& untuned) = 0;
 };

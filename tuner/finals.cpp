@@ -32,7 +32,7 @@ struct Entrant {
   }
 };
 
-/// Whether a failure may have left the device so that those after it would fail for no fault of their own.
+/// Whether a failure may have damaged the device, so that later finalists would fail through no fault of their own.
 bool device_in_doubt(const std::vector<Finalist>& finalists) {
   return std::any_of(finalists.begin(), finalists.end(), [](const Finalist& f) { return takes_device_down(f.status); });
 }
@@ -91,14 +91,16 @@ void run_finals(std::vector<Finalist>& finalists,
 Ranking rank(const std::vector<Finalist>& finalists) {
   Ranking ranking;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
-    if (!finalists[i].failed() && !finalists[i].makes_way && !finalists[i].times.empty()) ranking.order.push_back(i);
+    if (!finalists[i].failed() && !finalists[i].yields_to_fewer_threads && !finalists[i].times.empty())
+      ranking.order.push_back(i);
   }
   if (ranking.order.empty()) return ranking;
   std::sort(ranking.order.begin(), ranking.order.end(),
             [&](std::size_t a, std::size_t b) { return median(finalists[a].times) < median(finalists[b].times); });
   const Finalist& fastest = finalists[ranking.order.front()];
   const auto tied = [&](std::size_t i) {
-    // Who dropped out was compared with the leader of its rounds; the present one may have been unlucky in them.
+    // A finalist that dropped out was compared with the leader of its rounds; the present fastest may have been unlucky
+    // in them.
     const Finalist& finalist = finalists[i];
     return &finalist == &fastest || !(finalist.beaten || clearly_slower(finalist.times, fastest.times));
   };

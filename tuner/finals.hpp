@@ -16,8 +16,9 @@ namespace heddle {
 struct Finalist {
   std::size_t configuration = 0;  ///< index in the list of the search
   std::vector<double> times;      ///< microseconds per sample; entry i of all finalists comes from the same round
-  bool beaten = false;            ///< dropped out, being clearly slower than the leader of that round
-  bool makes_way = false;         ///< cannot win: what it gains on a quiet machine it loses on a busy one
+  bool beaten = false;            ///< dropped out: clearly slower than the leader of that round
+  bool yields_to_fewer_threads = false;  ///< a finalist with fewer threads is preferred: on a busy machine this one
+                                         ///< loses more than it gains on a quiet one
   Status status = Status::unverified;
   std::string message;       ///< if it failed
   double worst_error = 0.0;  ///< once verified
@@ -25,21 +26,22 @@ struct Finalist {
 };
 
 struct FinalsLimits {
-  int minimum_rounds = 9;  ///< fewer cannot be told from chance
+  int minimum_rounds = 9;  ///< with fewer, differences cannot be told from chance
   int maximum_rounds = 31;
   std::uint64_t seed = 1;  ///< of the order within each round
 };
 
-/// Times all finalists once per round, in an order that changes from round to round so that drifting clocks favour
-/// none. Those that are clearly slower than the leader drop out after the minimum of rounds; ends when one is left,
-/// with the last round, or when `stop` says so between two rounds. A finalist that fails gets its status and no times;
-/// a failure that may have taken the device with it ends the finals. `prepare`: the runner of a configuration.
+/// Times all finalists once per round. The order changes from round to round, so that drifting clocks favour none.
+/// After the minimum of rounds, finalists that are clearly slower than the leader drop out. The finals end when one
+/// finalist is left, after the last round, or when `stop` returns true between two rounds. A finalist that fails gets
+/// its status and no times. A failure that may have taken the device down ends the finals. `prepare` makes the runner
+/// of a configuration.
 void run_finals(std::vector<Finalist>& finalists,
                 const std::function<std::unique_ptr<Runner>(std::size_t configuration)>& prepare,
                 const FinalsLimits& limits, const std::function<bool(int round)>& stop);
 
-/// Finalists that did not fail and do not make way, fastest first; those that cannot be told apart from the first come
-/// right behind it, so that `ties` of them (the first included) begin the list.
+/// The finalists that can win, fastest first. Those that cannot be told apart from the fastest come right behind it:
+/// the first `ties` of the list, the fastest included.
 struct Ranking {
   std::vector<std::size_t> order;  ///< indices into the finalists
   std::size_t ties = 0;

@@ -21,8 +21,8 @@ Recollection recollection(const Measurement& measurement, bool own) {
   return result;
 }
 
-/// Whether it says anything about the speed or the failure of a configuration.
-bool telling(const Measurement& measurement) {
+/// Whether a measurement tells the cost or the failure of a configuration.
+bool is_usable(const Measurement& measurement) {
   if (measurement.status == Status::pruned) return measurement.cost.has_value();
   return timed(measurement.status) == !measurement.times.empty();
 }
@@ -31,17 +31,17 @@ bool telling(const Measurement& measurement) {
 
 Journal::Journal(ProfileStore& store, const Evaluator& evaluator, TuningRun run)
     : store_(store), evaluator_(evaluator), run_(run) {
-  like_.source_hash = evaluator.family().source(evaluator.device().backend).hash();
-  like_.provenance = evaluator.provenance();
+  current_.source_hash = evaluator.family().source(evaluator.device().backend).hash();
+  current_.provenance = evaluator.provenance();
 }
 
-Journal::Page& Journal::page(const Problem& problem) {
+Journal::Page& Journal::load(const Problem& problem) {
   const auto [found, unread] = pages_.try_emplace(problem);
   if (!unread) return found->second;
   const ProfileKey key{
       .device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem};
-  for (Measurement& known : store_.known(key, like_, run_)) {
-    if (!telling(known)) continue;
+  for (Measurement& known : store_.known(key, current_, run_)) {
+    if (!is_usable(known)) continue;
     Page& page = found->second;
     if (known.run == run_.id && known.visit > 0) {
       page.finals.push_back(std::move(known));
@@ -55,7 +55,7 @@ Journal::Page& Journal::page(const Problem& problem) {
 
 std::optional<Recollection> Journal::recall(const Problem& problem, const std::string& configuration,
                                             std::int64_t visit) {
-  const Page& known = page(problem);
+  const Page& known = load(problem);
   for (const Measurement& final : known.finals) {
     if (final.configuration == configuration && final.visit < visit && !timed(final.status)) {
       return recollection(final, true);
@@ -68,7 +68,7 @@ std::optional<Recollection> Journal::recall(const Problem& problem, const std::s
 }
 
 std::optional<std::int64_t> Journal::samples(const Problem& problem) {
-  const Page& known = page(problem);
+  const Page& known = load(problem);
   for (const auto* measurements : {&known.own, &known.earlier}) {
     for (const auto& [configuration, measurement] : *measurements) {
       if (timed(measurement.status) && measurement.samples > 0) return measurement.samples;
@@ -78,18 +78,18 @@ std::optional<std::int64_t> Journal::samples(const Problem& problem) {
 }
 
 std::vector<Measurement> Journal::finals(const Problem& problem, std::int64_t visit) {
-  std::vector<Measurement> found = page(problem).finals;
+  std::vector<Measurement> found = load(problem).finals;
   std::erase_if(found, [&](const Measurement& final) { return final.visit != visit; });
   return found;
 }
 
-bool Journal::first_time(const Problem& problem, const std::string& configuration) {
-  return page(problem).counted.insert(configuration).second;
+bool Journal::count_once(const Problem& problem, const std::string& configuration) {
+  return load(problem).counted.insert(configuration).second;
 }
 
 std::map<std::string, double> Journal::earlier_costs(const Problem& problem) {
   std::map<std::string, double> costs;
-  for (const auto& [configuration, measurement] : page(problem).earlier) {
+  for (const auto& [configuration, measurement] : load(problem).earlier) {
     if (const auto cost = recollection(measurement, false).observation.cost) costs.emplace(configuration, *cost);
   }
   return costs;
@@ -98,8 +98,8 @@ std::map<std::string, double> Journal::earlier_costs(const Problem& problem) {
 void Journal::add(Measurement measurement) {
   measurement.run = run_.id;
   store_.record(measurement);
-  if (!telling(measurement)) return;
-  Page& known = page(measurement.key.problem);
+  if (!is_usable(measurement)) return;
+  Page& known = load(measurement.key.problem);
   if (measurement.visit > 0) {
     known.finals.push_back(std::move(measurement));
   } else {

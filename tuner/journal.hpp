@@ -1,4 +1,4 @@
-// What a run has measured and what it knows from before, in the store.
+// The measurements of a run, and those of earlier runs that it can reuse.
 #pragma once
 
 #include <cstdint>
@@ -14,36 +14,37 @@
 
 namespace heddle {
 
-/// A configuration that need not be measured.
+/// The known outcome of a configuration, which need not be measured again.
 struct Recollection {
   Observation observation;
   std::string message;
-  /// The run itself measured it, in a process that was killed or for an earlier visit; otherwise an earlier run did.
+  /// True: this run measured it, before it was restarted or in an earlier visit. False: an earlier run did.
   bool own = false;
 };
 
-/// A run that was killed takes the same path again, except that everything it asks about is known up to the point where
-/// it was killed: so it continues. Evaluator and store must outlive it.
+/// Writes the measurements of a run to the store and answers what is already known. A restarted run asks for the same
+/// configurations in the same order; those that were measured before come from here, so the run continues where it was
+/// killed. Evaluator and store must outlive it.
 class Journal {
  public:
   Journal(ProfileStore& store, const Evaluator& evaluator, TuningRun run);
 
   [[nodiscard]] const TuningRun& run() const noexcept { return run_; }
 
-  /// What is known of a configuration in visit `visit` of the run.
+  /// The known outcome of a configuration, as seen by visit `visit` of the run.
   [[nodiscard]] std::optional<Recollection> recall(const Problem& problem, const std::string& configuration,
                                                    std::int64_t visit);
-  /// Samples per repetition of what is known; nothing if nothing is.
+  /// The samples per repetition of known measurements; nothing if there are none.
   [[nodiscard]] std::optional<std::int64_t> samples(const Problem& problem);
-  /// What the finals of this very visit gave, if they were concluded, and who failed in them in any case.
+  /// Measurements of the finals of `visit`: all of them if the finals were finished, otherwise only the failures.
   [[nodiscard]] std::vector<Measurement> finals(const Problem& problem, std::int64_t visit);
-  /// Whether this is asked for the first time: an evaluation counts once in a run.
-  [[nodiscard]] bool first_time(const Problem& problem, const std::string& configuration);
+  /// Counts an evaluation. Returns false if this run has counted it before.
+  [[nodiscard]] bool count_once(const Problem& problem, const std::string& configuration);
 
-  /// What a search learnt of each configuration that worked, in runs before this one; microseconds per sample.
+  /// Costs of the configurations that worked in earlier runs, microseconds per sample.
   [[nodiscard]] std::map<std::string, double> earlier_costs(const Problem& problem);
 
-  /// Written at once: no death of this process can take it away. Throws Error(profiles).
+  /// Writes the measurement to the store at once, so that it survives the end of this process. Throws Error(profiles).
   void add(Measurement measurement);
 
  private:
@@ -53,12 +54,12 @@ class Journal {
     std::vector<Measurement> finals;             ///< of this run
     std::set<std::string> counted;
   };
-  Page& page(const Problem& problem);
+  Page& load(const Problem& problem);
 
   ProfileStore& store_;
   const Evaluator& evaluator_;
   TuningRun run_;
-  Measurement like_;  ///< source and environment of now
+  Measurement current_;  ///< present source and environment
   std::map<Problem, Page> pages_;
 };
 

@@ -12,15 +12,16 @@ namespace heddle {
 
 namespace {
 
-// Configurations that are compiled at once. The same for every run, so that a run that is continued asks the strategy
-// the same questions; small, so that it answers knowing most of what was tried.
+// Configurations of a batch. Every run has the same number, so that a continued run asks the strategy the same
+// questions. The number is small, so that the strategy knows most outcomes when it proposes.
 constexpr std::size_t kBatch = 8;
-// Who is this much faster than the bar is verified at once and becomes the bar; smaller steps do not pay for that.
-constexpr double kNewBar = 0.95;
+// A configuration whose cost is below this factor of the pruning reference is verified at once and becomes the
+// reference. Smaller gains are not worth a verification.
+constexpr double kNewReference = 0.95;
 constexpr double kSlowRound = 0.5;  // seconds of a round of the finals
-// What is recorded of finalists that cannot win.
+// Messages of finalists that cannot win. A continued run recognises them in the database.
 constexpr const char* kBeaten = "clearly slower than the fastest";
-constexpr const char* kMakesWay = "fewer threads lose less than this gains while another program takes a core";
+constexpr const char* kLosesWhenBusy = "fewer threads are the better choice where another program takes a core";
 
 /// Adds the time that a scope takes, on the clock of the search, to one part of an Effort.
 class Stopwatch {
@@ -65,7 +66,7 @@ std::optional<std::size_t> ProblemSearch::index_of(const Configuration& configur
   return found->second;
 }
 
-/// Does `work`; where somebody asks to stop, what is under way is dropped.
+/// Does `work`. If the user interrupts it, drops the batches in flight.
 template <class Work>
 void ProblemSearch::until_interrupted(const Work& work) {
   const Stopwatch stopwatch(effort_.total, stop_);
@@ -97,7 +98,8 @@ void ProblemSearch::compile_first(const std::vector<Configuration>& hints) {
   samples_ = journal_.samples(problem_).value_or(0);
   batches_.push_back(compile({first.front()}));
   first.erase(first.begin());
-  // Where compiling would delay the default, which has to be tried even if there is no time left, the rest comes later.
+  // The default has to be measured even if no time is left. Where compiling other configurations would delay it, they
+  // are compiled after it.
   if (evaluator_.shares_processor()) {
     later_ = std::move(first);
   } else {
@@ -105,7 +107,7 @@ void ProblemSearch::compile_first(const std::vector<Configuration>& hints) {
   }
 }
 
-/// As many as may still be tried when `spent` evaluations more have been made.
+/// The first of `configurations`, as many as the budget of evaluations allows after `spent` further evaluations.
 std::vector<std::size_t> ProblemSearch::affordable(std::vector<std::size_t> configurations, std::int64_t spent) const {
   if (const auto left = stop_.evaluations_left()) {
     const auto rest = static_cast<std::size_t>(std::max<std::int64_t>(*left - spent, 0));
@@ -125,13 +127,13 @@ void ProblemSearch::screen_first() {
   });
 }
 
-bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn) {
+bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds) {
   bool more = false;
-  until_interrupted([&] { more = try_some(strategy, stop, ahead, turn); });
+  until_interrupted([&] { more = try_some(strategy, stop, ahead, batch_seconds); });
   return more;
 }
 
-bool ProblemSearch::try_some(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn) {
+bool ProblemSearch::try_some(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds) {
   if (!strategy_knows_) {
     strategy_knows_ = true;
     for (const auto& [configuration, tried] : attempts_) {
@@ -142,23 +144,23 @@ bool ProblemSearch::try_some(Strategy& strategy, StopCondition& stop, std::size_
     batches_.clear();
     return false;
   } else {
-    turn = stop_.now() - last_turn_;
+    batch_seconds = stop_.now() - last_batch_end_;
   }
-  last_turn_ = stop_.now();
-  while (batches_.size() < ahead && !stop.reached() && propose(strategy, stop, turn)) {
+  last_batch_end_ = stop_.now();
+  while (batches_.size() < ahead && !stop.reached() && propose(strategy, stop, batch_seconds)) {
   }
   return !batches_.empty() && !ended(stop);
 }
 
-/// Whether even what was begun is left as it is. Where a kernel costs as much to measure as to compile, there is no
-/// reason to take more than one's share.
+/// Whether batches in flight are to be dropped. Where compiling and measuring share the processor, a batch in flight
+/// still costs as much as a new one, so it is dropped as soon as the share of time is used up.
 bool ProblemSearch::ended(const StopCondition& stop) const {
-  return evaluator_.shares_processor() ? stop.reached() : stop.over();
+  return evaluator_.shares_processor() ? stop.reached() : stop.must_abandon();
 }
 
-/// Starts to compile what the strategy wants next. Returns whether it wants anything.
-bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop, double turn) {
-  const double half_tried = turn * (static_cast<double>(batches_.size()) + 0.5);
+/// Starts to compile the strategy's next proposals. Returns false if there are none or the time is too short.
+bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop, double batch_seconds) {
+  const double half_tried = batch_seconds * (static_cast<double>(batches_.size()) + 0.5);
   if (stop.seconds_left() && *stop.seconds_left() < half_tried) return false;
   std::size_t under_way = 0;
   for (const Batch& batch : batches_) under_way += batch.configurations.size();
@@ -170,7 +172,7 @@ bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop, doubl
   return true;
 }
 
-/// The next batch. Returns whether it got to the end.
+/// Measures the next batch. Returns whether the whole batch was measured.
 bool ProblemSearch::try_next(StopCondition& stop, Strategy* strategy) {
   Batch batch = std::move(batches_.front());
   batches_.pop_front();
@@ -190,13 +192,14 @@ ProblemSearch::Batch ProblemSearch::compile(std::vector<std::size_t> configurati
   return batch;
 }
 
-/// One more of what is being compiled. Returns whether there was one before `stop` was over: a compiler may hang.
+/// Waits for one more configuration of the batch to be compiled. Returns false if there is none, or if `stop` ends
+/// first: a compiler may hang.
 bool ProblemSearch::wait(Batch& batch, const StopCondition& stop) {
   if (!batch.compilation) return false;
   const Stopwatch stopwatch(effort_.waiting, stop_);
   std::optional<Compilation::Done> done;
   try {
-    done = batch.compilation->next([&] { return stop.over(); });
+    done = batch.compilation->next([&] { return stop.must_abandon(); });
   } catch (const Interrupted&) {
     return false;
   }
@@ -211,13 +214,13 @@ bool ProblemSearch::wait(Batch& batch, const StopCondition& stop) {
 void ProblemSearch::wait_for_all(Batch& batch, const StopCondition& stop) {
   while (!ended(stop) && wait(batch, stop)) {
   }
-  // What the compiler is at will be in the cache for others who need it.
+  // Kernels that the compiler has begun are finished: they go to the cache, where other searches find them.
   if (batch.compilation && ended(stop)) batch.compilation->wind_up();
   while (wait(batch, stop)) {
   }
 }
 
-/// Nothing if the search is over before it is compiled.
+/// The compiled configuration; nothing if the search ends first.
 std::optional<Compilation::Done> ProblemSearch::take(Batch& batch, std::size_t configuration,
                                                      const StopCondition& stop) {
   while (!batch.ready.contains(configuration)) {
@@ -226,8 +229,8 @@ std::optional<Compilation::Done> ProblemSearch::take(Batch& batch, std::size_t c
   return std::move(batch.ready.extract(configuration).mapped());
 }
 
-/// In order, whichever the compiler is done with first: a run that is continued sees the same. Returns whether it got
-/// to the end.
+/// Measures the configurations in their order, not in the order in which the compiler finishes: a continued run then
+/// sees the same. Returns whether the whole batch was measured.
 bool ProblemSearch::try_all(Batch& batch, StopCondition& stop, Strategy* strategy) {
   if (evaluator_.shares_processor()) wait_for_all(batch, stop);
   for (const std::size_t configuration : batch.configurations) {
@@ -242,7 +245,7 @@ bool ProblemSearch::try_all(Batch& batch, StopCondition& stop, Strategy* strateg
       if (!done) return false;
       observation = measure(configuration, *done);
     }
-    if (!journal_.first_time(problem_, configurations_[configuration].text())) {
+    if (!journal_.count_once(problem_, configurations_[configuration].text())) {
       repeated_.insert(configuration);
     } else if (by_this_run) {
       stop.count_evaluation();
@@ -261,16 +264,16 @@ std::optional<Recollection> ProblemSearch::recall(std::size_t configuration) {
   return journal_.recall(problem_, configurations_[configuration].text(), visit_);
 }
 
-/// As if it had been measured now.
+/// Treats a recalled configuration as if it had been measured now.
 Observation ProblemSearch::remember(std::size_t configuration, const Recollection& known) {
-  if (!raises_bar(known.observation)) return known.observation;
-  if (known.own) {  // it was verified then, or it would have failed
-    bar_ = known.observation.cost;
+  if (!may_become_reference(known.observation)) return known.observation;
+  if (known.own) {  // this run verified it then, or it would have failed
+    prune_reference_ = known.observation.cost;
     return known.observation;
   }
   Screened screened{.measurement = blank(configurations_[configuration]), .cost = known.observation.cost};
   screened.measurement.status = known.observation.status;
-  raise_bar(configuration, screened);
+  verify_as_reference(configuration, screened);
   const Observation observation{.status = screened.measurement.status, .cost = screened.cost};
   if (observation.status != known.observation.status) {
     journal_.add(std::move(screened.measurement));
@@ -307,19 +310,20 @@ Observation ProblemSearch::measure(std::size_t configuration, const Compilation:
     const Stopwatch stopwatch(effort_.measuring, stop_);
     if (samples_ == 0) find_samples(configuration);
     screened.measurement.samples = samples_;
-    // What is only there to be compared with may be far slower, and is not stopped.
-    if (spared(configuration) && configurations_[configuration] != default_) {
+    // A named configuration is there for comparison. It may be far slower and is not stopped, so it gets fewer samples.
+    if (is_protected(configuration) && configurations_[configuration] != default_) {
       screened.measurement.samples =
           std::min(samples_, choose_samples(evaluator_, configurations_[configuration], problem_));
     }
     ScreeningLimits limits{.repetitions = options_.screening_repetitions, .hopeless = std::nullopt};
-    if (bar_ && !spared(configuration)) limits.hopeless = *bar_ * options_.hopeless;
+    if (prune_reference_ && !is_protected(configuration)) limits.hopeless = *prune_reference_ * options_.hopeless;
     screened = heddle::screen(evaluator_, configurations_[configuration], std::move(screened.measurement), limits);
   } else {
     screened.measurement.status = Status::compilation;
     screened.measurement.message = first_complaint(done.log);
   }
-  if (raises_bar({.status = screened.measurement.status, .cost = screened.cost})) raise_bar(configuration, screened);
+  if (may_become_reference({.status = screened.measurement.status, .cost = screened.cost}))
+    verify_as_reference(configuration, screened);
   const Observation observation{.status = screened.measurement.status, .cost = screened.cost};
   screened.measurement.cost = screened.cost;
   journal_.add(std::move(screened.measurement));
@@ -327,14 +331,14 @@ Observation ProblemSearch::measure(std::size_t configuration, const Compilation:
   return observation;
 }
 
-double ProblemSearch::first_run_seconds(double left) {
+double ProblemSearch::pilot_limit(double seconds_left) {
   constexpr double kPart = 0.25, kLeast = 5.0;
-  return std::max(kLeast, kPart * left);
+  return std::max(kLeast, kPart * seconds_left);
 }
 
 void ProblemSearch::find_samples(std::size_t configuration) {
-  const auto left = stop_.seconds_left_of_whole();
-  const double seconds = first_run_seconds(left.value_or(0.0)), start = stop_.now();
+  const auto left = stop_.seconds_left_in_total();
+  const double seconds = pilot_limit(left.value_or(0.0)), start = stop_.now();
   const auto too_late = [&] { return left && stop_.now() - start > seconds; };
   try {
     samples_ = choose_samples(evaluator_, configurations_[configuration], problem_, too_late);
@@ -344,17 +348,19 @@ void ProblemSearch::find_samples(std::size_t configuration) {
   }
 }
 
-bool ProblemSearch::raises_bar(const Observation& observation) const {
-  return observation.status == Status::unverified && (!bar_ || *observation.cost < kNewBar * *bar_);
+bool ProblemSearch::may_become_reference(const Observation& observation) const {
+  return observation.status == Status::unverified &&
+         (!prune_reference_ || *observation.cost < kNewReference * *prune_reference_);
 }
 
-/// Nothing unverified may prune others: what computes too little is often the fastest. One run on each shape tells most
-/// of it; what wins has to pass them all.
-void ProblemSearch::raise_bar(std::size_t configuration, Screened& screened) {
+/// Verifies a configuration before others are pruned against it: a kernel that computes too little is often the
+/// fastest. One run on each shape finds most faults; a winner has to pass all runs.
+void ProblemSearch::verify_as_reference(std::size_t configuration, Screened& screened) {
   const Stopwatch stopwatch(effort_.verifying, stop_);
-  const Verdict verdict = evaluator_.verify(configurations_[configuration], problem_, VerificationExtent::first_runs);
+  const Verdict verdict =
+      evaluator_.verify(configurations_[configuration], problem_, VerificationExtent::one_run_per_shape);
   if (verdict.status == Status::correct) {
-    bar_ = screened.cost;
+    prune_reference_ = screened.cost;
     return;
   }
   screened.measurement.status = verdict.status;
@@ -376,7 +382,7 @@ const Verdict& ProblemSearch::verify(std::size_t configuration) {
   return verdicts_.emplace(configuration, std::move(verdict)).first->second;
 }
 
-bool ProblemSearch::spared(std::size_t configuration) const {
+bool ProblemSearch::is_protected(std::size_t configuration) const {
   return std::find(protected_.begin(), protected_.end(), configuration) != protected_.end();
 }
 
@@ -435,28 +441,28 @@ void ProblemSearch::find_winner() {
            .maximum_rounds = options_.maximum_repetitions,
            .seed = options_.seed},
           [&, before = stop_.now()](int round) {
-            // Rounds that take seconds are not repeated beyond the budget.
+            // Slow rounds are not repeated after the budget is used up.
             const bool slow = round > 0 && (stop_.now() - before) / round > kSlowRound;
             return stop_.interrupted() || (round >= 2 * options_.minimum_repetitions && stop_.reached()) ||
-                   (slow && stop_.over());
+                   (slow && stop_.must_abandon());
           });
     }
     for (const Finalist& finalist : finalists) {
       if (finalist.failed()) record(finalist);
     }
-    crown(finalists, false);
-    bool surprise = false;  // somebody who was to be one of the fastest is out
+    choose_winner(finalists, false);
+    bool finalist_failed = false;  // a finalist failed, so a slower configuration may win
     for (Finalist& finalist : finalists) {
-      surprise = surprise || finalist.failed();
+      finalist_failed = finalist_failed || finalist.failed();
       if (!finalist.failed() && finalist.times.empty()) continue;  // did not get to run
       if (!finalist.failed()) record(finalist);
       finals_[finalist.configuration] = std::move(finalist);
     }
-    if (winner_ && surprise && faster_is_waiting(median(winner_->finalist.times))) winner_.reset();
+    if (winner_ && finalist_failed && faster_is_waiting(median(winner_->finalist.times))) winner_.reset();
   }
 }
 
-/// What only an earlier process has compiled is compiled at once, not one by one when it is needed.
+/// Compiles in one batch the finalists that only an earlier process has compiled.
 void ProblemSearch::compile_finalists(const std::vector<Finalist>& finalists) {
   Batch batch;
   std::vector<Configuration> list;
@@ -472,7 +478,7 @@ void ProblemSearch::compile_finalists(const std::vector<Finalist>& finalists) {
   }
 }
 
-/// Returns whether an earlier process had come to the end of them.
+/// Takes the finals of this visit from the journal. Returns whether an earlier process had finished them.
 bool ProblemSearch::recall_finals() {
   std::vector<Finalist> finalists;
   bool concluded = false;
@@ -484,10 +490,10 @@ bool ProblemSearch::recall_finals() {
     finalist.times = known.times;
     finalist.message = known.message;
     finalist.worst_error = known.worst_error;
-    finalist.makes_way = known.message == kMakesWay;
-    finalist.beaten = known.status == Status::unverified && !known.message.empty() && !finalist.makes_way;
+    finalist.yields_to_fewer_threads = known.message == kLosesWhenBusy;
+    finalist.beaten = known.status == Status::unverified && !known.message.empty() && !finalist.yields_to_fewer_threads;
     const bool failed = known.times.empty();
-    if (failed) spare_pruned();
+    if (failed) reinstate_pruned();
     if (failed || known.status == Status::correct) {
       verdicts_[finalist.configuration] = {
           .status = known.status, .worst_error = known.worst_error, .message = known.message};
@@ -496,13 +502,13 @@ bool ProblemSearch::recall_finals() {
     samples_ = known.samples;
     concluded = concluded || !failed;
   }
-  if (concluded) crown(finalists, true);
+  if (concluded) choose_winner(finalists, true);
   for (Finalist& finalist : finalists) finals_[finalist.configuration] = std::move(finalist);
   return concluded;
 }
 
-/// The fastest of the screening that have not failed since, and the default and the named ones if they may be among
-/// them; on the machine's own processor one with fewer threads as well.
+/// The fastest configurations of the screening that have not failed since; the default; the named ones unless they are
+/// far slower. On a CPU also the configuration most like the fastest with fewer threads.
 std::vector<Finalist> ProblemSearch::next_finalists() {
   std::vector<std::pair<double, std::size_t>> fastest;
   for (const auto& [configuration, tried] : attempts_) {
@@ -516,7 +522,7 @@ std::vector<Finalist> ProblemSearch::next_finalists() {
   for (const auto& [cost, configuration] : fastest) {
     const double behind = cost / fastest.front().first;
     if ((behind <= contender && finalists.size() < options_.finalists) ||
-        (behind <= options_.hopeless && spared(configuration)) || configurations_[configuration] == default_) {
+        (behind <= options_.hopeless && is_protected(configuration)) || configurations_[configuration] == default_) {
       finalists.emplace_back().configuration = configuration;
     }
   }
@@ -528,7 +534,7 @@ std::vector<Finalist> ProblemSearch::next_finalists() {
   return finalists;
 }
 
-/// Whether others that were never in the finals may be faster than `time`.
+/// Whether a configuration that was never in the finals was screened faster than `time`.
 bool ProblemSearch::faster_is_waiting(double time) const {
   return std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& entry) {
     const auto& [configuration, tried] = entry;
@@ -536,7 +542,7 @@ bool ProblemSearch::faster_is_waiting(double time) const {
   });
 }
 
-void ProblemSearch::crown(std::vector<Finalist>& finalists, bool measured) {
+void ProblemSearch::choose_winner(std::vector<Finalist>& finalists, bool recalled) {
   report_(Stage::verification, *this);
   provenance_.clocks = evaluator_.provenance().clocks;  // as seen under load
   for (Ranking ranking = rank(finalists); !ranking.order.empty() && !stop_.interrupted(); ranking = rank(finalists)) {
@@ -548,8 +554,8 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists, bool measured) {
              std::tuple(host_threads(second), distance(second, default_), second);
     });
     Finalist& candidate = finalists[*simplest];
-    if (!measured && makes_way(candidate, finalists)) {
-      candidate.makes_way = true;
+    if (!recalled && fewer_threads_win(candidate, finalists)) {
+      candidate.yields_to_fewer_threads = true;
       continue;
     }
     const Verdict& verdict = verify(candidate.configuration);
@@ -558,7 +564,7 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists, bool measured) {
     candidate.worst_error = verdict.worst_error;
     if (verdict.status != Status::correct) {
       record(candidate);
-      spare_pruned();
+      reinstate_pruned();
       continue;
     }
     winner_ = Winner{.finalist = candidate, .ties = {}};
@@ -569,9 +575,9 @@ void ProblemSearch::crown(std::vector<Finalist>& finalists, bool measured) {
   }
 }
 
-/// Whether the fastest of those with fewer threads is the better choice: on a machine that may be busy, more threads
-/// have to gain more when it is quiet than they lose when a core is taken.
-bool ProblemSearch::makes_way(const Finalist& candidate, const std::vector<Finalist>& finalists) {
+/// Whether the fastest finalist with fewer host threads is the better choice on a machine that may be busy. More
+/// threads are preferred only if they gain more on a quiet machine than they lose while one core is busy.
+bool ProblemSearch::fewer_threads_win(const Finalist& candidate, const std::vector<Finalist>& finalists) {
   const Finalist* other = nullptr;
   for (const Finalist& finalist : finalists) {
     if (finalist.failed() || finalist.times.empty()) continue;
@@ -584,8 +590,8 @@ bool ProblemSearch::makes_way(const Finalist& candidate, const std::vector<Final
   return loss && *loss > std::min(gain, options_.contended_loss);
 }
 
-/// The time of one configuration over that of another while a core is taken, measured in turns. Nothing if that is not
-/// how the device is shared, or if one of them fails.
+/// Time of `configuration` divided by the time of `other` while one core is busy, measured in turns. Nothing if the
+/// device cannot be shared in this way, or if one of them fails.
 std::optional<double> ProblemSearch::contended_ratio(std::size_t configuration, std::size_t other) {
   const Stopwatch stopwatch(effort_.measuring, stop_);
   try {
@@ -606,7 +612,8 @@ std::optional<double> ProblemSearch::contended_ratio(std::size_t configuration, 
   return std::nullopt;
 }
 
-/// The configuration most like this one among those with fewer threads, and of these the one with the most.
+/// Among the configurations with fewer host threads the one most like this; of equally similar ones the one with the
+/// most threads.
 std::optional<std::size_t> ProblemSearch::twin_with_fewer_threads(std::size_t configuration) const {
   const std::int64_t threads = host_threads(configuration);
   std::optional<std::size_t> twin;
@@ -627,14 +634,15 @@ std::int64_t ProblemSearch::host_threads(std::size_t configuration) const {
   return evaluator_.family().host_threads(configurations_[configuration], evaluator_.device());
 }
 
-/// They may have been pruned against a configuration that turned out to be wrong. What they took at least is known.
-void ProblemSearch::spare_pruned() {
+/// Makes pruned configurations candidates again, with their lower bounds as costs: they may have been pruned against a
+/// configuration that turned out to be wrong.
+void ProblemSearch::reinstate_pruned() {
   for (auto& [configuration, tried] : attempts_) {
     if (tried.status == Status::pruned) tried.status = Status::unverified;
   }
 }
 
-/// A failure at once; what is needed to decide with the decision.
+/// Records a failed finalist at once. Keeps the measurement of the others until the decision is recorded.
 void ProblemSearch::record(const Finalist& finalist) {
   Measurement measurement = blank(configurations_[finalist.configuration]);
   measurement.status = finalist.status;
@@ -647,13 +655,13 @@ void ProblemSearch::record(const Finalist& finalist) {
     return;
   }
   if (finalist.beaten) measurement.message = kBeaten;
-  if (finalist.makes_way) measurement.message = kMakesWay;
+  if (finalist.yields_to_fewer_threads) measurement.message = kLosesWhenBusy;
   measurement.times = finalist.times;
   measurement.cost = median(finalist.times);
-  conclusion_.push_back(std::move(measurement));
+  final_measurements_.push_back(std::move(measurement));
 }
 
-/// Parameters that have another value.
+/// Number of parameters whose value differs from that in `from`.
 std::size_t ProblemSearch::distance(std::size_t configuration, const Configuration& from) const {
   const auto& usual = from.entries();
   const auto& entries = configurations_[configuration].entries();

@@ -1,4 +1,4 @@
-// The search for one problem: what was tried, how it went, and who wins.
+// The search for one problem: the configurations tried, their outcomes, and the winner.
 #pragma once
 
 #include <cstddef>
@@ -23,61 +23,68 @@
 
 namespace heddle {
 
-/// Called in the order of its functions. Everything measured goes to the journal, and nothing is measured that the
-/// journal knows. What it is made with must outlive it.
+/// The member functions are called in the order begin, screen_first, screen (repeatedly), decide, take_finals. Every
+/// measurement goes to the journal; a configuration that the journal knows is not measured again. The arguments of the
+/// constructor must outlive the search.
 class ProblemSearch {
  public:
   using Report = std::function<void(Stage, const ProblemSearch&)>;
-  /// `visit`: which of the run, counted from 1.
+  /// `visit`: the number of this visit of the problem within the run, from 1.
   ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options, const Problem& problem,
                 std::int64_t visit, StopCondition& stop, Report report);
 
   [[nodiscard]] const std::vector<Configuration>& configurations() const noexcept { return configurations_; }
 
-  /// Seconds that the untuned default may take over its first run when so much is left of the budget: a problem for
-  /// which that is too little is left.
-  [[nodiscard]] static double first_run_seconds(double left);
+  /// How long the default's pilot run may take, in seconds, if `seconds_left` of the budget remain. A problem whose
+  /// default takes longer is abandoned.
+  [[nodiscard]] static double pilot_limit(double seconds_left);
 
-  /// Starts to compile the default configuration, the named ones and those of `hints` that are valid, so that
-  /// something else can be done meanwhile.
+  /// Starts to compile the default configuration, the named ones and the valid ones of `hints`, and returns at once.
   void begin(const std::vector<Configuration>& hints);
-  /// Tries them; the default whatever the budget.
+  /// Measures these configurations. The default is measured whatever the budget.
   void screen_first();
-  /// Some of what the strategy proposes, while the compiler is at the next. `ahead`: so many batches are compiled
-  /// before the first of them is tried; more hide the compiler, fewer let the strategy know more. `turn`: seconds that
-  /// a batch took last, whichever search it was of; where less is left than half of a batch needs, none is begun, and
-  /// one that was begun is tried even after `stop` is reached, until it is over, unless compiling and measuring share
-  /// the processor. Returns whether there is more to try.
-  bool screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn);
-  /// Finals and verification until a winner is verified or nobody is left. What it measures is in conclusion().
+  /// Measures one batch of the strategy's proposals and starts to compile the next ones. Returns whether there is more
+  /// to measure.
+  ///
+  /// - `ahead`: the number of batches in flight. More batches hide the compiler's time; with fewer, the strategy knows
+  ///   more when it proposes.
+  /// - `batch_seconds`: the time that the last batch of any search took; read and updated. No batch begins if less than
+  ///   half of this time is left.
+  /// - `stop`: after reached(), no batch begins, but batches in flight are still measured, until must_abandon(). Where
+  ///   compiling and measuring share the processor, they are dropped at once.
+  bool screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds);
+  /// Runs finals and verification until a winner is verified or no configuration is left. Keeps the measurements for
+  /// take_finals().
   void decide();
-  /// To be recorded together with the profile, all or nothing: finals half known cannot be continued.
-  [[nodiscard]] std::vector<Measurement> conclusion() { return std::move(conclusion_); }
+  /// Takes the measurements of the finals out of the search. The caller records them in one transaction with the
+  /// profile, because a part of the finals cannot be continued.
+  [[nodiscard]] std::vector<Measurement> take_finals() { return std::move(final_measurements_); }
 
-  /// Whether the default was stopped in its first run, so that nothing more is tried.
+  /// Whether the default was stopped in its pilot run. Nothing more is tried then.
   [[nodiscard]] bool out_of_time() const noexcept { return out_of_time_.has_value(); }
 
-  /// `profile` is the winner, `kept` is not set.
+  /// `profile` of the result is the winner; `kept` is not set yet.
   [[nodiscard]] TuningResult result() const;
 
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
   [[nodiscard]] const Effort& effort() const noexcept { return effort_; }
-  /// Configurations tried that no earlier visit had tried.
+  /// Number of configurations tried in this visit and in no earlier one.
   [[nodiscard]] std::int64_t evaluations() const {
     return static_cast<std::int64_t>(attempts_.size() - repeated_.size());
   }
-  /// Canonical texts of what was evaluated.
+  /// Canonical texts of all configurations tried.
   [[nodiscard]] std::set<std::string> tried() const;
-  /// What a configuration took, or at least took, if it was evaluated and did not fail; microseconds per sample.
+  /// The cost of a configuration in microseconds per sample; a lower bound if it was pruned. Nothing if it was not
+  /// tried or failed.
   [[nodiscard]] std::optional<double> cost(const std::string& configuration) const;
-  /// Of all of these.
+  /// cost() of every configuration that was tried and did not fail.
   [[nodiscard]] std::vector<std::pair<Configuration, double>> costs() const;
-  /// Fastest so far, and the default's; microseconds per sample.
+  /// The lowest cost so far, and the cost of the default; microseconds per sample.
   [[nodiscard]] std::optional<double> best() const;
   [[nodiscard]] std::optional<double> baseline() const;
 
  private:
-  /// Configurations to be tried in this order; what is not known of them is being compiled.
+  /// Configurations to be measured in this order. Those that the journal does not know are being compiled.
   struct Batch {
     std::vector<std::size_t> configurations;
     std::vector<std::size_t> compiling;
@@ -90,7 +97,7 @@ class ProblemSearch {
   };
 
   void compile_first(const std::vector<Configuration>& hints);
-  bool try_some(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& turn);
+  bool try_some(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds);
   void find_winner();
   [[nodiscard]] std::optional<std::size_t> index_of(const Configuration& configuration) const;
   [[nodiscard]] std::vector<std::size_t> affordable(std::vector<std::size_t> configurations, std::int64_t spent) const;
@@ -104,7 +111,7 @@ class ProblemSearch {
   bool try_all(Batch& batch, StopCondition& stop, Strategy* strategy);
   bool try_next(StopCondition& stop, Strategy* strategy);
   [[nodiscard]] bool ended(const StopCondition& stop) const;
-  bool propose(Strategy& strategy, const StopCondition& stop, double turn);
+  bool propose(Strategy& strategy, const StopCondition& stop, double batch_seconds);
   [[nodiscard]] std::optional<Recollection> recall(std::size_t configuration);
   [[nodiscard]] Observation remember(std::size_t configuration, const Recollection& known);
   [[nodiscard]] Observation measure(std::size_t configuration, const Compilation::Done& done);
@@ -115,19 +122,19 @@ class ProblemSearch {
   void record_forbidden(const Configuration& configuration);
 
   [[nodiscard]] std::vector<Finalist> next_finalists();
-  [[nodiscard]] bool raises_bar(const Observation& observation) const;
-  void raise_bar(std::size_t configuration, Screened& screened);
+  [[nodiscard]] bool may_become_reference(const Observation& observation) const;
+  void verify_as_reference(std::size_t configuration, Screened& screened);
   [[nodiscard]] const Verdict& verify(std::size_t configuration);
-  [[nodiscard]] bool spared(std::size_t configuration) const;
+  [[nodiscard]] bool is_protected(std::size_t configuration) const;
   [[nodiscard]] bool faster_is_waiting(double time) const;
   void check_device(Status status);
-  /// `measured`: what shows with a core taken is known already.
-  void crown(std::vector<Finalist>& finalists, bool measured);
-  [[nodiscard]] bool makes_way(const Finalist& candidate, const std::vector<Finalist>& finalists);
+  /// `recalled`: the finals come from the journal, which includes the comparison with a busy core.
+  void choose_winner(std::vector<Finalist>& finalists, bool recalled);
+  [[nodiscard]] bool fewer_threads_win(const Finalist& candidate, const std::vector<Finalist>& finalists);
   [[nodiscard]] std::optional<double> contended_ratio(std::size_t configuration, std::size_t other);
   [[nodiscard]] std::optional<std::size_t> twin_with_fewer_threads(std::size_t configuration) const;
   [[nodiscard]] std::int64_t host_threads(std::size_t configuration) const;
-  void spare_pruned();
+  void reinstate_pruned();
   void record(const Finalist& finalist);
   [[nodiscard]] std::size_t distance(std::size_t configuration, const Configuration& from) const;
   [[nodiscard]] NamedTime named_time(const std::string& name, const Configuration& configuration) const;
@@ -149,19 +156,19 @@ class ProblemSearch {
   Provenance provenance_;
   std::string source_hash_;
   std::int64_t samples_ = 0;
-  std::optional<double> out_of_time_;  ///< seconds after which the default was stopped in its first run
-  std::size_t recalled_ = 0;           ///< attempts that an earlier run had made
-  std::set<std::size_t> repeated_;     ///< attempts that an earlier visit had made, which counted them
-  std::deque<Batch> batches_;          ///< to be tried in this order
-  std::vector<std::size_t> later_;     ///< of the first ones, what is not being compiled yet
-  bool strategy_knows_ = false;        ///< what was tried before it was asked
-  double last_turn_ = 0.0;             ///< when it ended
-  std::set<std::size_t> compiled_;     ///< in this process
-  std::vector<Measurement> conclusion_;
+  std::optional<double> out_of_time_;  ///< seconds after which the default's pilot run was stopped
+  std::size_t recalled_ = 0;           ///< attempts that an earlier run had measured
+  std::set<std::size_t> repeated_;     ///< attempts that an earlier visit made and counted
+  std::deque<Batch> batches_;          ///< in flight; measured in this order
+  std::vector<std::size_t> later_;     ///< first configurations whose compilation has not begun
+  bool strategy_knows_ = false;        ///< whether the strategy was told of the first attempts
+  double last_batch_end_ = 0.0;        ///< when the last batch ended, on the clock of stop_
+  std::set<std::size_t> compiled_;     ///< by this process
+  std::vector<Measurement> final_measurements_;
   std::map<std::size_t, Observation> attempts_;
   std::map<std::size_t, Verdict> verdicts_;
-  std::optional<double> bar_;               ///< fastest verified cost so far: what others must not be hopeless against
-  std::map<std::size_t, Finalist> finals_;  ///< the last finals of each configuration that took part in any
+  std::optional<double> prune_reference_;   ///< lowest verified cost: slower configurations are pruned against it
+  std::map<std::size_t, Finalist> finals_;  ///< the latest result of each finalist
   std::optional<Winner> winner_;
 };
 

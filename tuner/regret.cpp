@@ -10,6 +10,7 @@
 
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/finals.hpp"
+#include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
 #include "heddle/tuner/tuner.hpp"
 
@@ -36,14 +37,14 @@ std::vector<Finalist> compare(Evaluator& evaluator, const std::vector<Configurat
   return finalists;
 }
 
-/// A store in memory with the family's profiles and the measurements that they come from. None of the profiles counts
-/// as changed, or the tuner would measure them again first.
-ProfileStore knowledge(const ProfileStore& store, const Evaluator& evaluator) {
+/// A copy in memory of the family's profiles and measurements. The profiles are marked as made in the present
+/// environment, so that the tuner does not measure them again first.
+ProfileStore copy_for_search(const ProfileStore& store, const Evaluator& evaluator) {
   ProfileStore copy(":memory:", ProfileStore::Access::read_write);
   const auto unchanged = [&](Profile profile) {
     profile.source_hash = evaluator.family().source(evaluator.device().backend).hash();
     profile.run = 0;
-    profile.provenance = {};  // what is not known has not changed
+    profile.provenance = {};  // an unknown environment counts as unchanged
     return profile;
   };
   copy.atomically([&] {
@@ -85,7 +86,7 @@ RegretMeter::RegretMeter(Evaluator& evaluator, const ProfileStore& store, TunerO
     : evaluator_(evaluator),
       options_(std::move(options)),
       dispatcher_(evaluator.device(), evaluator.family(), store.profiles(std::string(evaluator.family().name()))),
-      scratch_(knowledge(store, evaluator)) {}
+      scratch_(copy_for_search(store, evaluator)) {}
 
 std::optional<TuningResult> RegretMeter::search(const Problem& problem, const Configuration& choice,
                                                 StopCondition& stop) {
@@ -108,11 +109,11 @@ Regret RegretMeter::measure(const Problem& problem, StopCondition& stop) {
   Regret regret{.problem = problem, .chosen = chosen.configuration.text(), .reason = chosen.reason, .best = {}};
   const std::optional<TuningResult> result = search(problem, chosen.configuration, stop);
   const std::optional<Profile> winner = result ? result->profile : std::nullopt;
-  const std::int64_t samples = winner ? winner->samples : 64;
+  const std::int64_t samples = winner ? winner->samples : kUsualSamples;
   regret.best = winner ? winner->configuration : regret.chosen;
   regret.evaluations = result ? result->evaluations() : 0;
 
-  // A configuration comes once, whichever roles it has.
+  // A configuration with several roles (winner, choice, default) is timed once.
   std::vector<Configuration> all;
   const auto place = [&](const Configuration& configuration) {
     const auto found = std::find(all.begin(), all.end(), configuration);

@@ -1,4 +1,4 @@
-// How much slower the dispatcher's choice is on sizes that nobody tuned than the best that a search finds there.
+// How much slower the dispatcher's choice at untuned sizes is than the best configuration that a search finds there.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace heddle {
 
 struct Regret {
   Problem problem;
-  std::string chosen;                         ///< what the dispatcher chooses, canonical text
+  std::string chosen;                         ///< the dispatcher's choice, canonical text
   std::string reason;                         ///< why, in one line
   std::string best;                           ///< the winner of a search there; the choice itself if nothing is faster
   double chosen_time = 0.0, best_time = 0.0;  ///< medians of interleaved repetitions, microseconds per sample
@@ -32,16 +32,16 @@ struct Regret {
 [[nodiscard]] std::vector<Problem> problems_between(const std::vector<Problem>& tuned, std::size_t count,
                                                     std::uint64_t seed);
 
-/// Searches with what the profiles and measurements of a database say, as the tuner would at a size that nobody tuned,
-/// and leaves the database as it is.
+/// Searches at untuned sizes with the profiles and measurements of a database, as the tuner would. The database is not
+/// changed.
 class RegretMeter {
  public:
-  /// `store`: what the dispatcher chooses from and the searches know, read here once. The evaluator must outlive it.
-  /// Throws Error(profiles).
+  /// `store`: the profiles and measurements for the dispatcher and the searches; read once, here. The evaluator must
+  /// outlive this. Throws Error(profiles).
   RegretMeter(Evaluator& evaluator, const ProfileStore& store, TunerOptions options);
 
-  /// Searches at `problem`, the choice taking part, then times winner, choice and default in turns. What is found at
-  /// one problem is no knowledge at the next. Throws Error(device) if not even the choice can run there.
+  /// Searches at `problem`, where the dispatcher's choice takes part, then times winner, choice and default in turns.
+  /// Results at one problem are not used at the next. Throws Error(device) if not even the choice can run there.
   [[nodiscard]] Regret measure(const Problem& problem, StopCondition& stop);
 
  private:

@@ -1,4 +1,4 @@
-// One profile measured and verified anew, without a search: `heddle profiles verify`.
+// Measures and verifies one profile again, without a search: `heddle profiles verify`.
 #pragma once
 
 #include "heddle/profiles/profile_store.hpp"
@@ -10,8 +10,8 @@ struct Remeasured {
   Verdict verdict;
   double before = 0.0;             ///< time of the profile as it was, microseconds per sample
   std::optional<Profile> profile;  ///< as it is now; nothing if it failed
-  bool removed = false;            ///< it computes something wrong, so it is a profile no longer
-  bool restored = false;           ///< a local profile that an import had displaced is better, and back in its place
+  bool removed = false;            ///< it computes wrong results, so the profile was removed
+  bool restored = false;           ///< the local profile that an import had displaced is better and was restored
 };
 
 /// Times and verifies the configuration of `profile` on the evaluator's device, records the measurement, and keeps the

@@ -39,7 +39,7 @@ void Reporter::result(const TuningResult& result) const {
   if (callbacks_.result) callbacks_.result(result);
 }
 
-/// What is done is the largest part of problems, time or evaluations, as any of them may end the run.
+/// The progress is the largest of the fractions of problems, time and evaluations, because any of them may end the run.
 void Reporter::advance(double visited, std::int64_t evaluations) {
   fraction_ = std::max(fraction_, visited);
   const double used = stop_.seconds_used();

@@ -1,4 +1,4 @@
-// Progress of a whole run, put together from that of its problems.
+// Progress of a whole run, combined from that of its problems.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class Reporter {
   Reporter(const TunerCallbacks& callbacks, const StopCondition& stop, std::size_t problems)
       : callbacks_(callbacks), stop_(stop), problems_(problems) {}
 
-  /// `before`, `share`: the parts of the run that lie before this visit, and that it may take.
+  /// `before`: the fraction of the run before this visit; `share`: the fraction that the visit may take.
   void progress(std::size_t index, double before, double share, Stage stage, const ProblemSearch& search);
   /// The visit of the problem at `index` has ended; it counts towards the sums from now on.
   void finished(std::size_t index, const TuningResult& result);

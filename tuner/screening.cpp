@@ -13,16 +13,16 @@ namespace heddle {
 namespace {
 
 constexpr std::int64_t kFewestSamples = 16;
-constexpr std::int64_t kUsualSamples = 64;
 constexpr double kRepetition = 1500.0;  // microseconds: thousands of clock ticks, hundreds of launches
 
-// A first run also loads code and fills caches; only one that is slower than that explains is hopeless at once.
+// The first run of a configuration also loads code and fills caches. The configuration is given up at once only if this
+// run takes more than this many times the limit.
 constexpr double kColdStart = 4.0;
-// One repetition may be disturbed; a second one as well is unlikely. Beyond this, it would take more than a
-// disturbance.
+// One repetition may be disturbed, two in a row hardly ever. After one repetition a configuration may take this many
+// times the limit; after two, the limit itself.
 constexpr double kDisturbed = 2.0;
 
-/// For a repetition of ordinary length at so many microseconds per sample.
+/// Samples of a repetition of kRepetition, at this many microseconds per sample.
 std::int64_t samples_for(double microseconds) {
   const double wanted = std::clamp(kRepetition / std::max(microseconds, 1e-3), static_cast<double>(kFewestSamples),
                                    static_cast<double>(kMostSamples));
@@ -31,8 +31,8 @@ std::int64_t samples_for(double microseconds) {
 
 double fastest(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
 
-/// A first run that was fast enough is evidence too, though none against a configuration: in a space of thousands two
-/// disturbed repetitions in a row do hit somebody, and that may be the best of all.
+/// `cold`: the time of the first run. It can save a configuration but not condemn it: among thousands of
+/// configurations, some have two disturbed repetitions in a row, and the best may be one of them.
 bool cannot_win(double cold, const std::vector<double>& times, double hopeless) {
   return std::min(cold, fastest(times)) > (times.size() < 2 ? kDisturbed * hopeless : hopeless);
 }
@@ -42,12 +42,12 @@ bool cannot_win(double cold, const std::vector<double>& times, double hopeless) 
 std::int64_t choose_samples(Evaluator& evaluator, const Configuration& configuration, const Problem& problem,
                             const Stop& stop) {
   try {
-    // What a run costs beside its samples hides how fast many of them are: looked at again with more of them.
+    // The cost of a launch hides the time of few samples, so longer runs are measured until that no longer matters.
     std::int64_t samples = kPilotSamples;
     while (true) {
       const auto runner = evaluator.prepare(configuration, problem, samples);
       double fastest = runner->time(samples == kPilotSamples ? stop : Stop());
-      // Where even a far faster run would need no more samples, one is enough: it may take seconds.
+      // If even a much faster run would need no more samples, one run is enough: a run may take seconds.
       if (samples_for(fastest / kColdStart) <= samples) return samples_for(fastest);
       for (int repetition = 0; repetition < 2; ++repetition) fastest = std::min(fastest, runner->time());
       const std::int64_t next = samples_for(fastest);

@@ -9,22 +9,22 @@
 
 namespace heddle {
 
-/// Samples of the first run of a problem, and of the longest repetition.
-inline constexpr std::int64_t kPilotSamples = 32, kMostSamples = 16384;
+/// Samples of a repetition: in the pilot run that finds out how many are needed; where none could be found; at most.
+inline constexpr std::int64_t kPilotSamples = 32, kUsualSamples = 64, kMostSamples = 16384;
 
-/// Consecutive samples per repetition, so that one takes long against the noise of clocks and launches: a power of two,
-/// found with a compiled configuration of ordinary speed. 64 if that one cannot run. Throws Interrupted if `stop` says
-/// so during the first run.
+/// Samples per repetition, a power of two: so many that a repetition is long compared to the noise of clocks and
+/// launches. Measured with `configuration`, which is compiled and of ordinary speed. kUsualSamples if it cannot run.
+/// Throws Interrupted if `stop` returns true during the pilot run.
 [[nodiscard]] std::int64_t choose_samples(Evaluator& evaluator, const Configuration& configuration,
                                           const Problem& problem, const Stop& stop = {});
 
 struct ScreeningLimits {
   int repetitions = 3;
-  /// Microseconds per sample; stop measuring as soon as no repetition can be expected below. Nothing: no limit.
+  /// Microseconds per sample: a configuration that is not expected to get below is pruned. Nothing: no limit.
   std::optional<double> hopeless;
 };
 
-/// One configuration screened: what to record, and what the strategy learns.
+/// The outcome of a screening.
 struct Screened {
   Measurement measurement;     ///< unverified, pruned, or how it failed
   std::optional<double> cost;  ///< fastest repetition, microseconds per sample

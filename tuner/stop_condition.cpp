@@ -15,19 +15,19 @@ StopCondition::StopCondition(Budget budget, std::function<bool()> interrupted, C
 
 bool StopCondition::reached() const {
   if (unlimited_) return interrupted();
-  return over() || seconds_left() == 0.0 || (whole_ != nullptr && whole_->reached());
+  return must_abandon() || seconds_left() == 0.0 || (parent_ != nullptr && parent_->reached());
 }
 
-bool StopCondition::over() const {
+bool StopCondition::must_abandon() const {
   if (unlimited_) return interrupted();
-  if (whole_ == nullptr && seconds_left() == 0.0) return true;
-  return interrupted() || satisfied() || evaluations_left() == 0 || (whole_ != nullptr && whole_->over());
+  if (parent_ == nullptr && seconds_left() == 0.0) return true;
+  return interrupted() || ended_early() || evaluations_left() == 0 || (parent_ != nullptr && parent_->must_abandon());
 }
 
-bool StopCondition::satisfied() const {
+bool StopCondition::ended_early() const {
   if (!best_) return false;
-  return (satisfaction_.without_gain && since_gain_ >= *satisfaction_.without_gain) ||
-         (satisfaction_.good_enough && *best_ <= *satisfaction_.good_enough);
+  return (early_end_.without_gain && since_gain_ >= *early_end_.without_gain) ||
+         (early_end_.good_enough && *best_ <= *early_end_.good_enough);
 }
 
 void StopCondition::observe(const std::optional<double>& cost) {
@@ -40,7 +40,7 @@ bool StopCondition::interrupted() const { return interrupted_ && interrupted_();
 
 void StopCondition::count_evaluation() {
   ++evaluations_;
-  if (whole_ != nullptr) whole_->count_evaluation();
+  if (parent_ != nullptr) parent_->count_evaluation();
 }
 
 std::optional<double> StopCondition::seconds_left() const {
@@ -53,20 +53,20 @@ std::optional<std::int64_t> StopCondition::evaluations_left() const {
   return std::max<std::int64_t>(0, *budget_.evaluations - evaluations_);
 }
 
-StopCondition StopCondition::part(double of_time, double of_evaluations) {
+StopCondition StopCondition::slice(double of_time, double of_evaluations) {
   Budget budget;
   if (const auto left = seconds_left()) budget.seconds = *left * of_time;
   if (const auto left = evaluations_left()) {
     budget.evaluations = static_cast<std::int64_t>(static_cast<double>(*left) * of_evaluations);
   }
   StopCondition result(budget, interrupted_, clock_);
-  result.whole_ = this;
+  result.parent_ = this;
   return result;
 }
 
 StopCondition StopCondition::without_budget() {
   StopCondition result({}, interrupted_, clock_);
-  result.whole_ = this;
+  result.parent_ = this;
   result.unlimited_ = true;
   return result;
 }

@@ -1,4 +1,4 @@
-// When a search ends: a budget of time or evaluations, or somebody who wants it to.
+// When a search ends: its budget of time or evaluations is used up, or the user interrupts it.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@ struct Budget {
   std::optional<std::int64_t> evaluations;
 };
 
-/// Reached as soon as one of its limits is, or one of the condition it is a part of: nothing more is begun then. What
-/// was begun may be finished until it is over. From one thread at a time.
+/// The budget of a run, or a slice of it: the budget of one problem or phase. A slice ends when its own share is used
+/// up or when its parent ends. Two questions matter to a search: reached(), it must begin nothing new; must_abandon(),
+/// it must also drop what is running. From one thread at a time.
 class StopCondition {
  public:
   /// Seconds since any fixed moment.
@@ -24,58 +25,62 @@ class StopCondition {
   explicit StopCondition(Budget budget = {}, std::function<bool()> interrupted = {}, Clock clock = steady_clock());
 
   [[nodiscard]] bool reached() const;
-  /// Reached for another reason than its share of the time of the condition it is a part of.
-  [[nodiscard]] bool over() const;
-  /// Somebody asked to stop, whatever the budget.
+  /// True if this condition ended for a reason of its own (evaluations, an interruption, EarlyEnd) or the parent must
+  /// abandon; false if only the time of this slice is used up.
+  [[nodiscard]] bool must_abandon() const;
+  /// The user asked to stop; independent of the budget.
   [[nodiscard]] bool interrupted() const;
   void count_evaluation();
 
-  /// What else ends it; for the search of one problem.
-  struct Satisfaction {
-    /// So many observations in a row none of which was faster than all before.
+  /// Reasons to end the search of one problem before its budget is used up.
+  struct EarlyEnd {
+    /// This many observations in a row were not faster than the best before them.
     std::optional<std::int64_t> without_gain;
-    /// A cost of at most this.
+    /// An observation had at most this cost.
     std::optional<double> good_enough;
   };
-  void satisfied_by(const Satisfaction& satisfaction) { satisfaction_ = satisfaction; }
-  /// The outcome of one configuration; nothing if it failed.
+  void end_early(const EarlyEnd& early_end) { early_end_ = early_end; }
+  /// The cost of one configuration; nothing if it failed.
   void observe(const std::optional<double>& cost);
 
   [[nodiscard]] double now() const { return clock_(); }
   [[nodiscard]] double seconds_used() const { return clock_() - start_; }
-  /// Likewise of the condition that this is a part of, if it is.
-  [[nodiscard]] double seconds_of_whole() const { return whole_ ? whole_->seconds_of_whole() : seconds_used(); }
-  /// Never negative; nothing if there is no such limit.
+  /// Seconds used by the whole run: of the outermost parent.
+  [[nodiscard]] double seconds_used_in_total() const {
+    return parent_ ? parent_->seconds_used_in_total() : seconds_used();
+  }
+  /// Seconds left of this condition; never negative; nothing if it has no limit of time.
   [[nodiscard]] std::optional<double> seconds_left() const;
-  /// Likewise of the condition that this is a part of, if it is.
-  [[nodiscard]] std::optional<double> seconds_left_of_whole() const {
-    return whole_ ? whole_->seconds_left_of_whole() : seconds_left();
+  /// Seconds left of the whole run: of the outermost parent.
+  [[nodiscard]] std::optional<double> seconds_left_in_total() const {
+    return parent_ ? parent_->seconds_left_in_total() : seconds_left();
   }
   [[nodiscard]] std::optional<std::int64_t> evaluations_left() const;
 
-  /// A condition over a fraction of the time that is left of this one, and of the evaluations. Its evaluations count
-  /// here too; must not outlive this.
-  [[nodiscard]] StopCondition part(double of_time, double of_evaluations);
+  /// A condition with a fraction of the time and of the evaluations that are left here; this one becomes its parent.
+  /// Its evaluations count here too. It must not outlive this one.
+  [[nodiscard]] StopCondition slice(double of_time, double of_evaluations);
 
-  /// One that only an interruption ends. Its evaluations count here too; must not outlive this.
+  /// A condition that only an interruption ends; this one becomes its parent. Its evaluations count here too. It must
+  /// not outlive this one.
   [[nodiscard]] StopCondition without_budget();
-  /// Time that was spent before this was made.
-  void charge(double seconds) { start_ -= seconds; }
+  /// Adds time that the run spent before this condition was made.
+  void add_seconds_used(double seconds) { start_ -= seconds; }
 
   [[nodiscard]] static Clock steady_clock();
 
  private:
-  [[nodiscard]] bool satisfied() const;
+  [[nodiscard]] bool ended_early() const;
 
   Budget budget_;
   std::function<bool()> interrupted_;
   Clock clock_;
   double start_ = 0.0;
   std::int64_t evaluations_ = 0;
-  Satisfaction satisfaction_;
+  EarlyEnd early_end_;
   std::optional<double> best_;
   std::int64_t since_gain_ = 0;
-  StopCondition* whole_ = nullptr;
+  StopCondition* parent_ = nullptr;
   bool unlimited_ = false;
 };
 

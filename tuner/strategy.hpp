@@ -14,7 +14,7 @@
 
 namespace heddle {
 
-/// What came out of one configuration, as far as a search needs to know.
+/// The outcome of one configuration, as far as a search needs it.
 struct Observation {
   Status status = Status::launch;
   /// Microseconds per sample, to be minimised; nothing if it failed. Of a pruned configuration: a lower bound.
@@ -38,7 +38,8 @@ struct SearchTask {
   /// All valid ones of a problem, in the order of the space; must outlive the strategy.
   const std::vector<Configuration>& configurations;
   std::uint64_t seed = 1;
-  /// log(cost / cost of the fastest) of each that other problems make expect; empty: nothing is expected.
+  /// Expected log(cost / cost of the fastest) of each configuration, learnt from other problems; empty if nothing is
+  /// known.
   std::vector<float> expected = {};
 };
 

@@ -9,10 +9,11 @@ namespace heddle {
 
 namespace {
 
-constexpr std::size_t kFirst = 8;    // configurations that are tried before a strategy is asked
-constexpr std::size_t kWinners = 3;  // of them winners of the nearest problems, where more is expected of others
+constexpr std::size_t kFirst = 8;  // configurations to try before the strategy proposes
+// At most this many of them are winners of the nearest problems, if costs can be predicted.
+constexpr std::size_t kWinners = 3;
 
-/// Adds those of which the most is expected, at most `count`, as far as they are not there.
+/// Adds those of the `count` configurations with the lowest expected cost that are not in the list yet.
 void add_fastest(const ProblemSearch& search, const std::vector<float>& expected, std::size_t count,
                  std::vector<Configuration>& list) {
   std::vector<std::size_t> order(expected.size());
@@ -27,7 +28,7 @@ void add_fastest(const ProblemSearch& search, const std::vector<float>& expected
   }
 }
 
-/// As long as the evaluator is there.
+/// The family's estimate. The evaluator must outlive it.
 Transfer::Model model_of(const Evaluator& evaluator) {
   return [&evaluator](const Configuration& configuration, const Problem& problem) -> std::optional<double> {
     const KernelFamily::Estimate estimate = evaluator.family().estimate(configuration, evaluator.device());

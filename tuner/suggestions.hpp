@@ -1,4 +1,4 @@
-// What to try at a problem, after what was measured at others.
+// Which configurations to try at a problem, given the measurements at other problems.
 #pragma once
 
 #include <set>
@@ -20,13 +20,13 @@ class Suggestions {
 
   void learn(const Problem& problem, const Transfer::Costs& costs) { transfer_.learn(problem, costs); }
 
-  /// log(cost / cost of the fastest) that is to be expected of each configuration of a search, from the family's model
-  /// and other problems. Empty without the one if too little is known of the others.
+  /// The expected log(cost / cost of the fastest) of each configuration of a search, from the family's model and the
+  /// measurements at other problems. Empty if the family has no model and too little was measured.
   [[nodiscard]] std::vector<float> expected(const ProblemSearch& search) const;
-  /// Winners of the nearest problems, and those of which the most is expected.
+  /// The configurations to try first: the winners of the nearest problems, and those with the lowest expected cost.
   [[nodiscard]] std::vector<Configuration> first(const ProblemSearch& search, const std::vector<float>& expected) const;
-  /// At a problem that was visited before: what first() names now and was not tried there, behind the winner. Empty if
-  /// there is nothing new.
+  /// For a revisit: the winner, then the configurations of first() that were not tried at this problem yet. Empty if
+  /// there are none.
   [[nodiscard]] std::vector<Configuration> later(const ProblemSearch& search, const std::set<std::string>& tried,
                                                  const Profile& winner) const;
 

@@ -1,4 +1,4 @@
-// What the profiles gain in a training run: it is trained with and without them by turns, on one device in one process.
+// Measures what profiles gain in training: trains with and without them in turns, on one device in one process.
 #pragma once
 
 #include <string>
@@ -30,8 +30,8 @@ struct ComparedTraining {
   TrainingGain gain;
 };
 
-/// Runs the job with `profiles` and without any, epoch by epoch; who begins a round alternates. `observer` hears of the
-/// run with profiles. It ends both. Throws what Trainer::begin() does.
+/// Trains twice in turns, epoch by epoch: with `profiles` and without. The training that begins a round alternates.
+/// `observer` is told of the training with profiles; if it stops, both end. Throws what Trainer::begin() throws.
 [[nodiscard]] ComparedTraining train_by_turns(const Trainer& trainer, Device& device,
                                               const std::vector<Profile>& profiles, const TrainingJob& job,
                                               const TrainingObserver& observer = {});

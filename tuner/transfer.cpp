@@ -17,22 +17,22 @@ namespace heddle {
 
 namespace {
 
-// Leaving out one problem of a tuned grid at a time (docs/performance.md), all of these may be twice or half as large
-// without much of a difference.
-constexpr std::size_t kNearest = 16;      // problems that take part
-constexpr std::size_t kFewestPoints = 8;  // measurements that say anything
-constexpr double kOtherWord = 0.6;        // correlation of configurations that differ in one word
-constexpr double kPerOctave = 0.3;        // inverse length: of parameters, and of sizes of weight 1
+// Chosen by leaving out one problem of a tuned grid at a time (docs/performance.md). Twice or half of any value makes
+// little difference.
+constexpr std::size_t kNearest = 16;      // problems whose measurements are used
+constexpr std::size_t kFewestPoints = 8;  // with fewer measurements nothing is predicted
+constexpr double kOtherWord = 0.6;        // correlation of two configurations that differ in one word
+constexpr double kPerOctave = 0.3;        // inverse length scale, per octave: of parameters, and of sizes of weight 1
 constexpr double kNoise = 0.01;           // variance relative to the prior's
-constexpr double kNoiseOfModel = 0.1;     // of what a model is wrong: more of it is chance
-constexpr double kSlow = 0.5;             // a larger loss says no more than this one
+constexpr double kNoiseOfModel = 0.1;     // likewise, where the target is the error of a model: more of that is chance
+constexpr double kSlow = 0.5;             // log cost ratio: larger ratios are cut to this
 
 double matern(double distance) {
   const double r = std::numbers::sqrt3 * distance;
   return (1.0 + r) * std::exp(-r);
 }
 
-/// Of two values of a parameter.
+/// Correlation of two configurations that differ only in these values of a parameter.
 double likeness(const Value& a, const Value& b) {
   const auto* x = std::get_if<std::int64_t>(&a);
   const auto* y = std::get_if<std::int64_t>(&b);
@@ -50,8 +50,9 @@ double likeness(const Problem& a, const Problem& b, const std::vector<Axis>& axe
   return product;
 }
 
-/// Configurations as numbers, so that many can be compared with one quickly: half of the parameters have one number
-/// together, which says what values they have, and the other half another one.
+/// Encodes each configuration as two numbers, so that one can be compared with many quickly. One number stands for the
+/// values of the first half of the parameters, the other for those of the second half. The likeness of two
+/// configurations is then a product of two table look-ups.
 class Codes {
  public:
   explicit Codes(const std::vector<const Configuration*>& configurations) {
@@ -178,7 +179,7 @@ double Transfer::bias(const std::vector<const Lesson*>& lessons) const {
 std::vector<float> Transfer::expected(const Problem& problem, const std::vector<Configuration>& configurations) const {
   const std::vector<const Lesson*> lessons = nearest(problem);
   const double bias_here = bias(lessons);
-  // What is not modelled is taken for as fast as the fastest, until it is measured.
+  // A configuration without an estimate is assumed to be as fast as the fastest until it is measured.
   std::vector<std::optional<double>> prior;
   std::optional<double> fastest;
   for (const Configuration& configuration : configurations) {
@@ -187,12 +188,12 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
     *value += bias_here;
     if (!fastest || *value < *fastest) fastest = value;
   }
-  const std::vector<double> surprises = surprises_of(problem, configurations, lessons, bias_here);
-  if (surprises.empty() && !fastest) return {};
-  const auto surprise = [&](std::size_t c) { return !surprises.empty() ? surprises[c] : prior[c] ? 0.0 : kSlow; };
+  const std::vector<double> residuals = residuals_of(problem, configurations, lessons, bias_here);
+  if (residuals.empty() && !fastest) return {};
+  const auto residual = [&](std::size_t c) { return !residuals.empty() ? residuals[c] : prior[c] ? 0.0 : kSlow; };
   std::vector<double> losses;
   for (std::size_t c = 0; c < configurations.size(); ++c) {
-    losses.push_back(prior[c].value_or(fastest.value_or(0.0)) + surprise(c));
+    losses.push_back(prior[c].value_or(fastest.value_or(0.0)) + residual(c));
   }
   const double least = losses.empty() ? 0.0 : *std::min_element(losses.begin(), losses.end());
   std::vector<float> result;
@@ -200,10 +201,10 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
   return result;
 }
 
-std::vector<double> Transfer::surprises_of(const Problem& problem, const std::vector<Configuration>& configurations,
+std::vector<double> Transfer::residuals_of(const Problem& problem, const std::vector<Configuration>& configurations,
                                            const std::vector<const Lesson*>& nearest, double bias) const {
   std::vector<const Configuration*> all;
-  std::vector<double> surprises, noise;
+  std::vector<double> residuals, noise;
   std::vector<std::size_t> lesson_of;
   for (std::size_t l = 0; l < nearest.size(); ++l) {
     const Costs& costs = nearest[l]->costs;
@@ -214,11 +215,11 @@ std::vector<double> Transfer::surprises_of(const Problem& problem, const std::ve
       all.push_back(&configuration);
       const std::optional<double> modelled_here = modelled(configuration, nearest[l]->problem);
       noise.push_back(modelled_here ? kNoiseOfModel : kNoise);
-      surprises.push_back(std::min(kSlow, std::log(cost) - (modelled_here ? *modelled_here + bias : fastest)));
+      residuals.push_back(std::min(kSlow, std::log(cost) - (modelled_here ? *modelled_here + bias : fastest)));
       lesson_of.push_back(l);
     }
   }
-  const std::size_t points = surprises.size();
+  const std::size_t points = residuals.size();
   if (points < kFewestPoints) return {};
   for (const Configuration& configuration : configurations) all.push_back(&configuration);
   Codes codes(all);
@@ -238,9 +239,9 @@ std::vector<double> Transfer::surprises_of(const Problem& problem, const std::ve
     }
     covariance[i * points + i] += noise[i];
   }
-  // The mean is the one that makes the surprises likeliest: 1' K^-1 surprises / 1' K^-1 1.
+  // The mean is the one that makes the residuals likeliest: 1' K^-1 residuals / 1' K^-1 1.
   std::vector<double> right(2 * points, 1.0);
-  std::copy(surprises.begin(), surprises.end(), right.begin());
+  std::copy(residuals.begin(), residuals.end(), right.begin());
   const OneThread one_thread;
   const auto n = static_cast<lapack_int>(points);
   if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', n, 2, covariance.data(), n, right.data(), n) != 0) return {};

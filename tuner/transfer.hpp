@@ -1,4 +1,4 @@
-// What the measurements at other problems say about configurations at a problem that nobody has tuned.
+// Predicts the costs of configurations at an untuned problem from the measurements at other problems.
 #pragma once
 
 #include <functional>
@@ -12,25 +12,29 @@
 namespace heddle {
 
 /// A Gaussian process over configurations and problems at once (multi-task Bayesian optimisation; Swersky, Snoek, Adams
-/// 2013): log(cost / cost that a model expects), or, of what there is no model, log(cost / cost of the fastest there),
-/// with the kernel prod_p k_p prod_s k_s, where k_p is a Matern 3/2 kernel over the octaves between two values of
-/// parameter p, or a constant for different words, and k_s likewise over the octaves between two problems' sizes,
-/// weighted as the family says. Only the nearest problems take part. Nothing is fitted: on what little is known of a
-/// problem, lengths that suit most kernels do better than fitted ones.
+/// 2013).
+///
+/// - Its target is log(cost / cost that the family's model expects). Where the family has no model, it is log(cost /
+///   cost of the fastest configuration of that problem).
+/// - Its kernel is a product over all parameters and all sizes of Matern 3/2 kernels. Each depends on the octaves
+///   between two numbers; the family weights the sizes. Two different words have a constant correlation.
+/// - Only the nearest problems take part.
+/// - No length is fitted: few measurements of a problem are known, and lengths that suit most kernels do better than
+///   lengths fitted to those.
 class Transfer {
  public:
   using Costs = std::vector<std::pair<Configuration, double>>;
 
-  /// What a configuration costs at a problem, in the unit of all costs; nothing where there is no model of it.
+  /// The family's estimate of a cost, in the unit of all costs; nothing where the family has no model.
   using Model = std::function<std::optional<double>(const Configuration&, const Problem&)>;
 
   explicit Transfer(std::vector<Axis> axes, Model model = {}) : axes_(std::move(axes)), model_(std::move(model)) {}
 
-  /// What was measured at `problem`, in the unit of the model or of what was learnt of it before; the last of a
-  /// configuration counts. Lower bounds will do for slow configurations.
+  /// Adds measured costs of one problem, all in the unit of the model. If a configuration comes twice, the later cost
+  /// counts. Costs of slow configurations may be lower bounds.
   void learn(const Problem& problem, const Costs& costs);
-  /// log(cost / cost of the fastest of them), as far as it is to be expected, for each of `configurations`: what the
-  /// model says while little is measured; empty without a model then. The same calls give the same answers.
+  /// The expected log(cost / cost of the fastest) of each of `configurations`. While little is measured, it is the
+  /// model's estimate; empty if there is no model either. The same calls give the same answers.
   [[nodiscard]] std::vector<float> expected(const Problem& problem,
                                             const std::vector<Configuration>& configurations) const;
 
@@ -40,13 +44,14 @@ class Transfer {
     Costs costs;
   };
 
-  /// log of what the model says.
+  /// log of the model's estimate.
   [[nodiscard]] std::optional<double> modelled(const Configuration& configuration, const Problem& problem) const;
   [[nodiscard]] std::vector<const Lesson*> nearest(const Problem& problem) const;
-  /// log(cost / cost that is modelled) in general: this device need not be the one of the model.
+  /// Mean log(cost / modelled cost) over all lessons: the model may have been fitted to another device.
   [[nodiscard]] double bias(const std::vector<const Lesson*>& lessons) const;
-  /// log(cost / cost that is modelled, but for the bias, or of the fastest). Empty while too little is known.
-  [[nodiscard]] std::vector<double> surprises_of(const Problem& problem,
+  /// What the Gaussian process predicts: log(cost / modelled cost) less the bias, or log(cost / cost of the fastest).
+  /// Empty while too little is measured.
+  [[nodiscard]] std::vector<double> residuals_of(const Problem& problem,
                                                  const std::vector<Configuration>& configurations,
                                                  const std::vector<const Lesson*>& nearest, double bias) const;
 

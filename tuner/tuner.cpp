@@ -23,24 +23,29 @@ namespace heddle {
 
 namespace {
 
-constexpr double kFirstPass = 0.6;        // of the time of a run, if there are several problems
-constexpr double kBetween = 0.6;          // of what is left then, for sizes between the problems
-constexpr double kScreeningShare = 0.75;  // of a problem's time; the rest is for finals and verification
-constexpr double kWorthVisit = 1.0;       // of what a visit took last: with less time left none is begun
-constexpr double kContends = 1.02;        // times the winner's cost, screened: may be faster than it
-constexpr std::size_t kContenders = 4;    // that a profile has to beat again when its environment has changed
-// A default that was stopped may have taken so many times as long.
+// Shares of the time budget.
+constexpr double kFirstPass = 0.6;        // of a run with several problems: for the first search of each
+constexpr double kUntunedSizes = 0.6;     // of the time after that: for sizes between the problems
+constexpr double kScreeningShare = 0.75;  // of a problem's time: for screening; the rest is for finals and verification
+// A revisit starts only if at least this many times the duration of the last revisit is left.
+constexpr double kWorthRevisit = 1.0;
+// A configuration whose screened cost is below this factor of the winner's may be faster in the finals.
+constexpr double kContends = 1.02;
+// When its environment has changed, a profile is measured again beside so many of the fastest other configurations.
+constexpr std::size_t kContenders = 4;
+// A default that was stopped in its first run may need up to this many times the time after which it was stopped.
 constexpr double kUnknownSlowness = 8.0;
-// Where one can be measured while others are compiled, as many searches go on at a time as there are threads that
-// compile: a batch takes as long as its slowest kernel, and while one waits for that, the threads work for others. More
-// than the most would only know less of each other's winners; even one thread should not wait while there is measuring.
-constexpr std::size_t kFewestAbreast = 2, kMostAbreast = 16;
-// Batches under way of all searches together, if there are fewer searches than that.
-constexpr std::size_t kMostAhead = 4;
+// On a GPU the tuner measures one configuration while it compiles others. It therefore keeps several searches active:
+// one per compiler thread, at least 2, at most 16. A batch takes as long as its slowest kernel; the other searches use
+// the idle compiler threads meanwhile. More than 16 would hurt, because searches that run side by side cannot learn
+// from each other's winners. With one compiler thread, a second search lets it compile while the first one measures.
+constexpr std::size_t kMinActive = 2, kMaxActive = 16;
+// If fewer searches than this are active, each has several batches in flight, so many in all.
+constexpr std::size_t kMaxBatchesAhead = 4;
 
-std::size_t searches_abreast(const Evaluator& evaluator) {
+std::size_t concurrent_searches(const Evaluator& evaluator) {
   if (evaluator.shares_processor()) return 1;
-  return std::clamp(evaluator.compiler_threads(), kFewestAbreast, kMostAbreast);
+  return std::clamp(evaluator.compiler_threads(), kMinActive, kMaxActive);
 }
 
 /// One call of Tuner::tune().
@@ -55,7 +60,7 @@ class Run {
         strategy_(strategy(options.strategy)),
         problems_(problems),
         stop_(stop),
-        abreast_(searches_abreast(evaluator)),
+        max_active_(concurrent_searches(evaluator)),
         known_(store.profiles_before(run), store.displaced(), evaluator),
         agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
         reporter_(callbacks, stop, agenda_.size()),
@@ -89,116 +94,117 @@ class Run {
   }
 
  private:
-  /// Parts of the whole run.
+  /// A phase of the run, in fractions of the whole run.
   struct Pass {
     double begin, length;
   };
 
-  /// One visit under way.
-  struct Lane {
-    Lane(Run& run, std::size_t place, Visit what, const Pass& pass, StopCondition time)
-        : index(place), visit(std::move(what)), slice(std::move(time)), search(run.search_of(*this, pass)) {}
+  /// A visit of one problem that has begun and not ended.
+  struct ActiveSearch {
+    ActiveSearch(Run& run, std::size_t place, Visit what, const Pass& pass, StopCondition time)
+        : index(place), visit(std::move(what)), time_share(std::move(time)), search(run.search_of(*this, pass)) {}
     std::size_t index;
     Visit visit;
-    StopCondition slice;
+    StopCondition time_share;
     ProblemSearch search;
     std::vector<float> expected;  ///< of each configuration, from other problems
-    std::optional<StopCondition> screening;
-    std::unique_ptr<Strategy> order;
+    std::optional<StopCondition> screening_limit;
+    std::unique_ptr<Strategy> strategy;
   };
 
-  /// What has changed since it was measured first, one by one; then searches, several abreast: while one is measured,
-  /// the compiler works for the others. They take turns, so that their order does not depend on how fast anything is.
+  /// First measures again, one by one, the profiles whose environment has changed. Then searches the other problems,
+  /// several at a time.
   void search_each(const Pass& pass) {
-    StopCondition stop = stop_.part(pass.length, 1.0);
+    StopCondition stop = stop_.slice(pass.length, 1.0);
     std::size_t next = 0;
     for (; next < agenda_.size() && !agenda_[next].search && (next == 0 || !stop.reached()); ++next) {
       const double share = 1.0 / static_cast<double>(agenda_.size() - next);
-      StopCondition slice = stop.part(share, share);
-      conclude(next, measure_again(next, pass, slice));
+      StopCondition slice = stop.slice(share, share);
+      store_result(next, recheck_changed(next, pass, slice));
     }
-    const auto begin = [&](std::list<Lane>& lanes) {
-      if (next == agenda_.size() || (next > 0 && stop_.reached()) || !choose(next, lanes)) return false;
-      Lane& lane = lanes.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, lanes, next));
-      lane.search.begin(first_at(lane));
+    const auto start_next = [&](std::list<ActiveSearch>& searches) {
+      if (next == agenda_.size() || (next > 0 && stop_.reached()) || !bring_best_to(next, searches)) return false;
+      ActiveSearch& active = searches.emplace_back(*this, next, agenda_[next], pass, slice_for(stop, searches, next));
+      active.search.begin(prepare_suggestions(active));
       ++next;
       return true;
     };
-    abreast(begin, [&](Lane& lane) { conclude(lane.index, finish(lane)); });
+    interleave(start_next, [&](ActiveSearch& active) { store_result(active.index, finish(active)); });
   }
 
-  /// Visits, several at a time. `begin`: adds one more; false if there is none. `end`: when nothing is left but to
-  /// decide.
-  template <class Begin, class End>
-  void abreast(Begin begin, End end) {
-    std::list<Lane> lanes;
-    for (bool more = true; more || !lanes.empty();) {
-      while (more && lanes.size() < abreast_) more = begin(lanes);
-      for (auto lane = lanes.begin(); lane != lanes.end();) {
-        if (advance(*lane, batches_ahead(lanes.size()))) {
-          ++lane;
+  /// Keeps several searches active. They take turns in a fixed order, so the order of all measurements does not depend
+  /// on how fast anything is. `start_next(searches)` appends one search and returns whether it could.
+  /// `finish_one(active)` is called when the search has nothing left to screen.
+  template <class StartNext, class FinishOne>
+  void interleave(StartNext start_next, FinishOne finish_one) {
+    std::list<ActiveSearch> searches;
+    for (bool more = true; more || !searches.empty();) {
+      while (more && searches.size() < max_active_) more = start_next(searches);
+      for (auto active = searches.begin(); active != searches.end();) {
+        if (advance(*active, batches_ahead(searches.size()))) {
+          ++active;
           continue;
         }
-        end(*lane);
-        lane = lanes.erase(lane);
+        finish_one(*active);
+        active = searches.erase(active);
       }
     }
   }
 
-  std::vector<Configuration> first_at(Lane& lane) const {
-    lane.expected = suggestions_.expected(lane.search);
-    return suggestions_.first(lane.search, lane.expected);
+  std::vector<Configuration> prepare_suggestions(ActiveSearch& active) const {
+    active.expected = suggestions_.expected(active.search);
+    return suggestions_.first(active.search, active.expected);
   }
 
-  /// The part of `stop` for the search at place `next`, beside those in `lanes`.
-  StopCondition slice_for(StopCondition& stop, const std::list<Lane>& lanes, std::size_t next) const {
+  /// The part of `stop` for the search at place `next` of the agenda, while `searches` are active.
+  StopCondition slice_for(StopCondition& stop, const std::list<ActiveSearch>& searches, std::size_t next) const {
     const auto unstarted = static_cast<double>(agenda_.size() - next);
-    const auto unfinished = unstarted + static_cast<double>(lanes.size());
-    const double of_time = std::min(1.0, static_cast<double>(abreast_) / unfinished);
+    const auto unfinished = unstarted + static_cast<double>(searches.size());
+    const double of_time = std::min(1.0, static_cast<double>(max_active_) / unfinished);
     const auto left = stop.evaluations_left();
-    if (!left || *left == 0) return stop.part(of_time, 0.0);
+    if (!left || *left == 0) return stop.slice(of_time, 0.0);
     std::int64_t promised = 0;
-    for (const Lane& lane : lanes) promised += lane.slice.evaluations_left().value_or(0);
+    for (const ActiveSearch& active : searches) promised += active.time_share.evaluations_left().value_or(0);
     const double share = std::floor(static_cast<double>(*left - promised) / unstarted);
-    return stop.part(of_time, (share + 0.5) / static_cast<double>(*left));  // half of one against rounding
+    return stop.slice(of_time, (share + 0.5) / static_cast<double>(*left));  // half an evaluation against rounding
   }
 
-  void conclude(std::size_t index, TuningResult result) {
+  void store_result(std::size_t index, TuningResult result) {
     results_[index] = std::move(result);
     reporter_.result(*results_[index]);
   }
 
-  static std::vector<Problem> under_way(const std::list<Lane>& lanes) {
+  static std::vector<Problem> under_way(const std::list<ActiveSearch>& searches) {
     std::vector<Problem> problems;
-    for (const Lane& lane : lanes) problems.push_back(lane.visit.problem);
+    for (const ActiveSearch& active : searches) problems.push_back(active.visit.problem);
     return problems;
   }
 
-  /// Brings the problem that is worth most, beside those in `lanes`, to place `i` of the agenda, among those without a
-  /// profile that are left. Returns false if the time is too short for any of them.
-  bool choose(std::size_t i, const std::list<Lane>& lanes) {
+  /// Of the problems from place `i` of the agenda on that have no profile, moves the most valuable one to place `i`.
+  /// The problems of `searches` count as tuned. Returns false if the time left is too short for any of them.
+  bool bring_best_to(std::size_t i, const std::list<ActiveSearch>& searches) {
     const auto unknown = [](const Visit& visit) { return visit.search && !visit.profile; };
     if (!unknown(agenda_[i])) return true;
     std::vector<Problem> left;
     for (std::size_t k = i; k < agenda_.size() && unknown(agenda_[k]); ++k) left.push_back(agenda_[k].problem);
     left = within_time(std::move(left));
     if (left.empty()) return false;
-    const Problem& best = left[coverage_.next(left, under_way(lanes))];
+    const Problem& best = left[coverage_.most_valuable(left, under_way(searches))];
     const auto first = agenda_.begin() + static_cast<std::ptrdiff_t>(i);
     const auto chosen = std::find_if(first, agenda_.end(), [&](const Visit& visit) { return visit.problem == best; });
     std::rotate(first, chosen, chosen + 1);
     return true;
   }
 
-  /// Once a problem was too large for the budget: those that can be expected to be small enough, or else the smallest,
-  /// unless that is too large for certain.
+  /// After a problem was too large for the budget, drops the problems that are probably too large as well. Keeps the
+  /// smallest unless it is certainly too large.
   [[nodiscard]] std::vector<Problem> within_time(std::vector<Problem> problems) const {
-    const auto left = stop_.seconds_left_of_whole();
+    const auto left = stop_.seconds_left_in_total();
     if (seconds_per_operation_ == 0.0 || !left) return problems;
-    const double allowed = ProblemSearch::first_run_seconds(*left);
-    const auto at_least = [&](const Problem& problem) { return seconds_per_operation_ * first_run(problem); };
+    const double allowed = ProblemSearch::pilot_limit(*left);
+    const auto at_least = [&](const Problem& problem) { return seconds_per_operation_ * pilot_operations(problem); };
     const auto smallest = std::min_element(problems.begin(), problems.end(), [&](const Problem& a, const Problem& b) {
-      return first_run(a) < first_run(b);
+      return pilot_operations(a) < pilot_operations(b);
     });
     if (at_least(*smallest) > allowed) return {};
     const Problem last = *smallest;
@@ -206,15 +212,16 @@ class Run {
     return problems.empty() ? std::vector<Problem>{last} : problems;
   }
 
-  /// Operations of the untuned default's first run.
-  [[nodiscard]] double first_run(const Problem& problem) const {
+  /// Arithmetic operations of the pilot run: the untuned default's first run, with kPilotSamples samples.
+  [[nodiscard]] double pilot_operations(const Problem& problem) const {
     const KernelFamily& family = evaluator_.family();
     const Configuration untuned = family.default_configuration(evaluator_.device(), problem);
     const Plan plan = family.plan(untuned, problem, evaluator_.device(), kPilotSamples);
     return family.cost(problem).operations * static_cast<double>(plan.samples);
   }
 
-  /// What the winners of other problems lose here.
+  /// Learns from a finished search: the costs of its configurations, and how much slower the winners of other problems
+  /// are here.
   void learn(const ProblemSearch& search, const TuningResult& result) {
     suggestions_.learn(result.problem, search.costs());
     if (!result.profile) return;
@@ -227,9 +234,9 @@ class Run {
     coverage_.add_tuned(result.problem);
   }
 
-  /// A handful of measurements where something has changed since a profile was made; a search only where the ranking
-  /// has moved.
-  TuningResult measure_again(std::size_t index, const Pass& pass, StopCondition& stop) {
+  /// Measures a profile and its contenders again because its environment has changed. Searches the problem only if the
+  /// ranking has moved.
+  TuningResult recheck_changed(std::size_t index, const Pass& pass, StopCondition& stop) {
     const Visit& first = agenda_[index];
     const auto before = contenders(store_, evaluator_, *first.profile, journal_.run(), kContenders);
     TuningResult result = visit(index, first, before, pass, stop);
@@ -243,33 +250,35 @@ class Run {
     return found.profile ? found : result;
   }
 
-  /// A few measurements each within cells, at sizes that have no profile yet, those first that lower the expected loss
-  /// most.
+  /// Makes a few measurements at untuned sizes within the cells of the grid. The sizes whose tuning lowers the expected
+  /// loss most come first.
   void visit_between(const Pass& pass) {
-    StopCondition stop = stop_.part(kBetween, 1.0);
+    StopCondition stop = stop_.slice(kUntunedSizes, 1.0);
     std::vector<Problem> left = within_cells(problems_, evaluator_.family().axes());
     std::erase_if(left, [&](const Problem& problem) { return known_.find(problem) != nullptr; });
-    const auto begin = [&](std::list<Lane>& lanes) {
+    const auto start_next = [&](std::list<ActiveSearch>& searches) {
       if (left.empty() || stop.reached()) return false;
-      const auto chosen = left.begin() + static_cast<std::ptrdiff_t>(coverage_.next(left, under_way(lanes)));
+      const auto chosen =
+          left.begin() + static_cast<std::ptrdiff_t>(coverage_.most_valuable(left, under_way(searches)));
       const Visit visit{.problem = *chosen, .search = false, .profile = {}, .change = {}};
       left.erase(chosen);
-      Lane& lane = lanes.emplace_back(*this, results_.size(), visit, pass, stop_.part(1.0, 1.0));
+      ActiveSearch& active = searches.emplace_back(*this, results_.size(), visit, pass, stop_.slice(1.0, 1.0));
       results_.emplace_back();
       tried_.emplace_back();
-      lane.search.begin(first_at(lane));
+      active.search.begin(prepare_suggestions(active));
       return true;
     };
-    abreast(begin, [&](Lane& lane) {
-      TuningResult result = finish(lane);
+    interleave(start_next, [&](ActiveSearch& active) {
+      TuningResult result = finish(active);
       result.between = true;
-      conclude(lane.index, std::move(result));
+      store_result(active.index, std::move(result));
     });
   }
 
-  /// A round over all problems, those first at which the least was tried: what won meanwhile for others like them, and
-  /// what all measurements together make expect. A winner has to prove itself again only where one of these is about as
-  /// fast. Returns whether another round is worth while.
+  /// One round of revisits over all problems. A revisit tries the present winners of similar problems and the
+  /// configurations that the transfer model now expects to be fast. Problems with the fewest tried configurations come
+  /// first. New finals are run only where a new configuration is about as fast as the winner. Returns whether another
+  /// round is worthwhile.
   bool revisit_each(std::size_t places, const Pass& pass) {
     std::vector<std::size_t> order(places);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -277,60 +286,60 @@ class Run {
                      [&](std::size_t a, std::size_t b) { return tried_[a].size() < tried_[b].size(); });
     std::size_t next = 0;
     bool improved = false;
-    const auto begin = [&](std::list<Lane>& lanes) {
-      // What would not be tried before the end shall not be compiled.
-      const double least = kWorthVisit * round_trip_;
+    const auto start_next = [&](std::list<ActiveSearch>& searches) {
+      // Nothing is compiled that could not be measured before the budget ends.
+      const double least = kWorthRevisit * revisit_seconds_;
       const auto enough = [&] { return !stop_.reached() && stop_.seconds_left().value_or(least) >= least; };
       for (; next < order.size() && enough(); ++next) {
         const std::size_t place = order[next];
         if (!results_[place] || !results_[place]->searched || !results_[place]->profile) continue;
         const TuningResult& result = *results_[place];
         const Visit again{.problem = result.problem, .search = false, .profile = result.profile, .change = {}};
-        Lane& lane = lanes.emplace_back(*this, place, again, pass, stop_.part(1.0, 1.0));
-        const std::vector<Configuration> list = suggestions_.later(lane.search, tried_[place], *result.profile);
+        ActiveSearch& active = searches.emplace_back(*this, place, again, pass, stop_.slice(1.0, 1.0));
+        const std::vector<Configuration> list = suggestions_.later(active.search, tried_[place], *result.profile);
         if (!list.empty()) {
-          lane.search.begin(list);
+          active.search.begin(list);
           ++next;
           return true;
         }
         --visits_[result.problem];
-        lanes.pop_back();
+        searches.pop_back();
       }
       return false;
     };
-    abreast(begin, [&](Lane& lane) {
-      TuningResult& result = *results_[lane.index];
-      round_trip_ = lane.slice.seconds_used();
-      const bool contends = contended(lane, result);
-      if (!result.improve(contends ? finish(lane) : give_up(lane))) return;
+    interleave(start_next, [&](ActiveSearch& active) {
+      TuningResult& result = *results_[active.index];
+      revisit_seconds_ = active.time_share.seconds_used();
+      const bool contends = contended(active, result);
+      if (!result.improve(contends ? finish(active) : give_up(active))) return;
       improved = true;
       reporter_.result(result);
     });
     return improved && !stop_.reached();
   }
 
-  /// Whether something that was tried on this visit for the first time may be faster than the winner.
-  [[nodiscard]] bool contended(const Lane& lane, const TuningResult& before) const {
+  /// Whether a configuration that this visit tried for the first time may be faster than the winner.
+  [[nodiscard]] bool contended(const ActiveSearch& active, const TuningResult& before) const {
     if (!before.profile) return true;
-    const auto winner = lane.search.cost(before.profile->configuration);
-    for (const std::string& text : lane.search.tried()) {
-      const auto cost = lane.search.cost(text);
-      const bool fresh = !tried_[lane.index].contains(text);
+    const auto winner = active.search.cost(before.profile->configuration);
+    for (const std::string& text : active.search.tried()) {
+      const auto cost = active.search.cost(text);
+      const bool fresh = !tried_[active.index].contains(text);
       if (fresh && cost && (!winner || *cost < kContends * *winner)) return true;
     }
     return false;
   }
 
-  /// A visit that leaves everything as it was.
-  TuningResult give_up(Lane& lane) {
-    tried_[lane.index].merge(lane.search.tried());
-    TuningResult result = lane.search.result();
-    learn(lane.search, result);
-    reporter_.finished(lane.index, result);
+  /// Ends a visit without finals: the profile stays, the screening's costs are learnt.
+  TuningResult give_up(ActiveSearch& active) {
+    tried_[active.index].merge(active.search.tried());
+    TuningResult result = active.search.result();
+    learn(active.search, result);
+    reporter_.finished(active.index, result);
     return result;
   }
 
-  /// Microseconds per sample that are near enough to the physical floor.
+  /// The cost at which a search may end: the roofline bound divided by TunerOptions::target; microseconds per sample.
   [[nodiscard]] std::optional<double> good_enough(const Problem& problem) const {
     if (!options_.target) return std::nullopt;
     const Cost cost = evaluator_.family().cost(problem);
@@ -340,71 +349,75 @@ class Run {
     return floor * 1e6 / *options_.target;
   }
 
-  ProblemSearch search_of(Lane& lane, const Pass& pass) {
+  ProblemSearch search_of(ActiveSearch& active, const Pass& pass) {
     const double share = pass.length / static_cast<double>(agenda_.size());
-    const double before = pass.begin + share * static_cast<double>(std::min(lane.index, agenda_.size() - 1));
+    const double before = pass.begin + share * static_cast<double>(std::min(active.index, agenda_.size() - 1));
     return {evaluator_,
             journal_,
             options_,
-            lane.visit.problem,
-            ++visits_[lane.visit.problem],
-            lane.slice,
-            [this, index = lane.index, before, share](Stage stage, const ProblemSearch& now) {
+            active.visit.problem,
+            ++visits_[active.visit.problem],
+            active.time_share,
+            [this, index = active.index, before, share](Stage stage, const ProblemSearch& now) {
               reporter_.progress(index, before, share, stage, now);
             }};
   }
 
   [[nodiscard]] std::size_t batches_ahead(std::size_t searches) const {
-    return std::max<std::size_t>(1, std::min(abreast_, kMostAhead) / searches);
+    return std::max<std::size_t>(1, std::min(max_active_, kMaxBatchesAhead) / searches);
   }
 
-  /// The next turn of a search. Returns false when there is nothing left but to decide.
-  bool advance(Lane& lane, std::size_t ahead) {
-    if (lane.order) return lane.search.screen(*lane.order, *lane.screening, ahead, turn_);
-    lane.search.screen_first();
-    if (lane.search.out_of_time()) return false;
-    if (turn_ == 0.0) turn_ = lane.slice.seconds_used();  // until it is known, what the first ones took
-    if (!lane.visit.search) return false;
-    lane.screening = lane.slice.part(kScreeningShare, 1.0);
-    lane.screening->satisfied_by({.without_gain = options_.patience, .good_enough = good_enough(lane.visit.problem)});
-    lane.order = strategy_.make(
-        {.configurations = lane.search.configurations(), .seed = options_.seed, .expected = std::move(lane.expected)});
-    return lane.search.screen(*lane.order, *lane.screening, ahead, turn_);
+  /// The next turn of a search: measures one batch. Returns false when only finals and verification are left.
+  bool advance(ActiveSearch& active, std::size_t ahead) {
+    if (active.strategy) return active.search.screen(*active.strategy, *active.screening_limit, ahead, batch_seconds_);
+    active.search.screen_first();
+    if (active.search.out_of_time()) return false;
+    if (batch_seconds_ == 0.0)
+      batch_seconds_ = active.time_share.seconds_used();  // a first guess: the time of the first configurations
+    if (!active.visit.search) return false;
+    active.screening_limit = active.time_share.slice(kScreeningShare, 1.0);
+    active.screening_limit->end_early(
+        {.without_gain = options_.patience, .good_enough = good_enough(active.visit.problem)});
+    active.strategy = strategy_.make({.configurations = active.search.configurations(),
+                                      .seed = options_.seed,
+                                      .expected = std::move(active.expected)});
+    return active.search.screen(*active.strategy, *active.screening_limit, ahead, batch_seconds_);
   }
 
-  /// `first`: what is tried first; first_at(), if nothing is said.
+  /// A complete visit of one problem. `first`: the configurations to try first; by default prepare_suggestions().
   TuningResult visit(std::size_t index, const Visit& visit, const std::optional<std::vector<Configuration>>& first,
                      const Pass& pass, StopCondition& stop) {
-    Lane lane(*this, index, visit, pass, stop.part(1.0, 1.0));
-    lane.search.begin(first ? *first : first_at(lane));
-    while (advance(lane, batches_ahead(1))) {
+    ActiveSearch active(*this, index, visit, pass, stop.slice(1.0, 1.0));
+    active.search.begin(first ? *first : prepare_suggestions(active));
+    while (advance(active, batches_ahead(1))) {
     }
-    return finish(lane);
+    return finish(active);
   }
 
-  TuningResult finish(Lane& lane) {
-    ProblemSearch& search = lane.search;
-    const Visit& visit = lane.visit;
+  TuningResult finish(ActiveSearch& active) {
+    ProblemSearch& search = active.search;
+    const Visit& visit = active.visit;
     search.decide();
-    tried_[lane.index].merge(search.tried());
+    tried_[active.index].merge(search.tried());
 
     TuningResult result = search.result();
     learn(search, result);
     if (result.out_of_time) {
-      seconds_per_operation_ = std::max(seconds_per_operation_, *result.out_of_time / first_run(result.problem));
+      seconds_per_operation_ = std::max(seconds_per_operation_, *result.out_of_time / pilot_operations(result.problem));
     }
     result.searched = visit.search;
     result.change = visit.change;
     if (result.profile) {
       store_.atomically([&] {
-        store_.record(search.conclusion());
-        const bool met = !visit.profile || tried_[lane.index].contains(visit.profile->configuration);
-        result.kept = keep_winner(store_, visit, *result.profile, met);
-        store_.spent(journal_.run(), stop_.seconds_of_whole());
+        store_.record(search.take_finals());
+        const bool stored_was_remeasured =
+            !visit.profile || tried_[active.index].contains(visit.profile->configuration);
+        result.kept = keep_winner(store_, visit, *result.profile, stored_was_remeasured);
+        store_.spent(journal_.run(), stop_.seconds_used_in_total());
       });
       if (result.kept) known_.add(*result.profile);
     }
-    reporter_.finished(lane.index, result);
+    reporter_.finished(active.index, result);
     return result;
   }
 
@@ -415,10 +428,10 @@ class Run {
   const StrategyEntry& strategy_;
   const std::vector<Problem>& problems_;
   StopCondition& stop_;
-  const std::size_t abreast_;  ///< searches at a time
-  double turn_ = 0.0;          ///< seconds that a batch took last, in any search
-  double round_trip_ = 0.0;    ///< seconds that a visit of a later round took last
-  /// At least, of an untuned default that was too slow for the budget; 0 while there was none.
+  const std::size_t max_active_;  ///< searches that may be active at a time
+  double batch_seconds_ = 0.0;    ///< seconds that the last batch of any search took
+  double revisit_seconds_ = 0.0;  ///< seconds that the last revisit took
+  /// A lower bound, from the slowest untuned default that was stopped for want of time; 0 while there was none.
   double seconds_per_operation_ = 0.0;
   KnownProfiles known_;
   std::vector<Visit> agenda_;
@@ -426,9 +439,9 @@ class Run {
   Journal journal_;
   Coverage coverage_;
   Suggestions suggestions_;
-  std::map<Problem, std::int64_t> visits_;            ///< so far
+  std::map<Problem, std::int64_t> visits_;            ///< visits of each problem so far
   std::vector<std::set<std::string>> tried_;          ///< canonical texts, by place in the agenda
-  std::vector<std::optional<TuningResult>> results_;  ///< likewise; nothing where the run did not get to
+  std::vector<std::optional<TuningResult>> results_;  ///< by place in the agenda; nothing for problems not reached
 };
 
 }  // namespace
@@ -438,7 +451,7 @@ Tuner::Tuner(Evaluator& evaluator, ProfileStore& store, TunerOptions options, Tu
 
 std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, StopCondition& stop) {
   const TuningRun run = store_.begin_run(task(problems));
-  stop.charge(run.seconds);
+  stop.add_seconds_used(run.seconds);
   auto results = tune(problems, stop, run);
   store_.end_run(run, !stop.interrupted());
   return results;
@@ -448,7 +461,7 @@ std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, Stop
   if (problems.empty()) return {};
   try {
     return Run(evaluator_, store_, options_, callbacks_, problems, stop, run).tune();
-  } catch (const Interrupted&) {  // while it looked at the device, between two searches
+  } catch (const Interrupted&) {  // while it asked the device between two searches
     return {};
   }
 }
@@ -457,12 +470,13 @@ std::string Tuner::task(const std::vector<Problem>& problems) const {
   const KernelFamily& family = evaluator_.family();
   const DeviceIdentity& device = evaluator_.device();
   const Provenance provenance = evaluator_.provenance();
+  // Stored in the database: a change of the words forgets which runs can be continued.
   std::string task = fmt::format(
       "{} {} on {}; driver {}; compiler {}; strategy {} seed {} screening {} hopeless {} finalists {} rounds {} to {} "
       "abreast {} between {}",
       family.name(), family.source(device.backend).hash(), device.text(), provenance.driver, provenance.compiler,
       options_.strategy, options_.seed, options_.screening_repetitions, options_.hopeless, options_.finalists,
-      options_.minimum_repetitions, options_.maximum_repetitions, searches_abreast(evaluator_), options_.between);
+      options_.minimum_repetitions, options_.maximum_repetitions, concurrent_searches(evaluator_), options_.between);
   for (const Problem& problem : problems) task += fmt::format("\n{}", problem.text());
   return task;
 }

@@ -15,7 +15,7 @@ namespace heddle {
 struct TunerCallbacks {
   std::function<void(const TuningProgress&)> progress;  ///< after every evaluation and every stage
   std::function<void(const TuningResult&)> result;      ///< after every problem, and again if it was improved
-  /// At the end: what sizes between the tuned ones can be expected to lose, as a fraction of the best time.
+  /// At the end: the expected loss at untuned sizes between the tuned ones, as a fraction of the best time.
   std::function<void(double)> expected_loss;
 };
 
@@ -24,25 +24,30 @@ class Tuner {
  public:
   Tuner(Evaluator& evaluator, ProfileStore& store, TunerOptions options = {}, TunerCallbacks callbacks = {});
 
-  /// Profiles of this family and device that were made from other templates, by another driver or compiler or at other
-  /// clocks are measured again first, whether or not they are among `problems`: a handful of measurements each, and a
-  /// search where somebody else wins now. The rest of the budget is shared out evenly, problems without a profile
-  /// first. However short the budget, every problem reached tries the default and ends with a verified profile unless
-  /// interrupted; the named configurations, its present profile, the winners of problems like it and what all
-  /// measurements so far make expect come next. In the last part of the budget come sizes between the problems, if
-  /// TunerOptions::between says so, and rounds over all problems that try what is known better by then, until a round
-  /// improves nothing. Everything measured is in the store when this returns
-  /// or throws, except what the store refused. Problems never reached have no result. Throws Error(profiles),
-  /// Error(device).
+  /// Tunes in phases:
   ///
-  /// A run of the same task that was killed or interrupted is continued: it takes the same path again, but measures
-  /// nothing that it knows. What earlier runs measured with the same kernels, driver and compiler is not measured again
-  /// either; it counts as no evaluation.
+  /// 1. Profiles of this family and device are measured again if their environment has changed (templates, driver,
+  ///   compiler or clocks), whether or not they are among `problems`. That takes a few measurements each; a search
+  ///   follows only where another configuration wins now.
+  /// 2. Every problem is searched, those without a profile first. A search tries the default, the named configurations,
+  ///   the present profile, the winners of similar problems, and the configurations that earlier measurements make
+  ///   promising; then the strategy proposes.
+  /// 3. If TunerOptions::between is set, untuned sizes between the problems get a few measurements each.
+  /// 4. Rounds over all problems try what has become promising meanwhile, until a round improves nothing.
+  ///
+  /// However short the budget is, every problem that is reached tries the default and ends with a verified profile,
+  /// unless interrupted. Problems that are not reached have no result. Everything measured is in the store when this
+  /// returns or throws, except what the store refused. Throws Error(profiles), Error(device).
+  ///
+  /// A run of the same task that was killed or interrupted is continued: the search takes the same path again and reads
+  /// what was measured from the store. Measurements of earlier runs with the same kernels, driver and compiler are
+  /// reused too; they do not count as evaluations.
   [[nodiscard]] std::vector<TuningResult> tune(const std::vector<Problem>& problems, StopCondition& stop);
-  /// As a part of a run that covers more: the caller begins and ends it, with task() as a part of its task.
+  /// The same as a part of a larger run, which the caller begins and ends. That run's task contains task().
   [[nodiscard]] std::vector<TuningResult> tune(const std::vector<Problem>& problems, StopCondition& stop,
                                                const TuningRun& run);
-  /// Everything but the budget that decides which way the search takes.
+  /// The identity of a run, as stored in the database: a run with the same text can be continued. It names what decides
+  /// the path of the search, but not the limits that may end it.
   [[nodiscard]] std::string task(const std::vector<Problem>& problems) const;
 
  private:

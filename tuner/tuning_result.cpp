@@ -27,13 +27,14 @@ bool TuningResult::improve(const TuningResult& later) {
   for (const auto& [status, count] : later.statuses) statuses[status] += count;
   recalled += later.recalled;
   if (!later.profile) return false;
-  improved = !profile || later.profile->configuration != profile->configuration;
+  const bool changed = !profile || later.profile->configuration != profile->configuration;
+  improved = improved || changed;
   profile = later.profile;
   kept = later.kept;
   baseline = later.baseline;
   named = later.named;
   samples = later.samples;
-  return improved;
+  return changed;
 }
 
 std::string_view text(Stage stage) {

@@ -1,4 +1,4 @@
-// What one can ask of the tuner, and what it tells.
+// Options, results and progress of the tuner.
 #pragma once
 
 #include <cstddef>
@@ -17,37 +17,38 @@ namespace heddle {
 struct TunerOptions {
   std::string strategy{strategies().front().name};
   std::uint64_t seed = 1;
-  /// Repetitions of a configuration that is still in the race while screening.
+  /// Repetitions of a configuration in the screening, unless it is pruned before.
   int screening_repetitions = 3;
-  /// While screening, a configuration this much slower than the best one cannot win.
+  /// In the screening, a configuration that is slower than the best by this factor is pruned.
   double hopeless = 1.25;
-  /// How many of the fastest are re-timed, if they are no more than `contender` times as slow as the fastest; beside
-  /// the default and the named ones that are not hopeless.
+  /// Number of the fastest configurations that reach the finals, if their time is at most `contender` times the
+  /// fastest. The default, and named configurations that are not hopeless, take part as well.
   std::size_t finalists = 8;
   double contender = 1.1;
-  /// Likewise on a device of its own, whose times are quieter: of 450 finals on an H200 the winner had never been more
-  /// than 1.7 % behind when screened.
+  /// `contender` for devices that do not share the host's processor. Their times are less noisy: in 450 finals on an
+  /// H200, the winner was never more than 1.7 % behind in the screening.
   double quiet_contender = 1.03;
-  /// Interleaved repetitions of the finals: at least, and at most if the medians do not separate before.
+  /// Interleaved repetitions of the finals: at least; and at most, if the medians do not separate before.
   int minimum_repetitions = 9;
   int maximum_repetitions = 31;
-  /// Where other programs share the processor, more threads are chosen over fewer only if they lose no more while one
-  /// core is taken than they gain on a quiet machine, and never more than this; each is measured so many times.
+  /// On a CPU, more host threads are preferred over fewer only if their slowdown while one core is busy is at most
+  /// their speedup on a quiet machine, and at most `contended_loss`. Each is measured `contended_repetitions` times.
   double contended_loss = 1.4;
   int contended_repetitions = 6;
-  /// Whether sizes between the problems are visited too, once these are done, in what is left of the budget: the
-  /// dispatcher then chooses from winners at sizes that are no powers of two.
+  /// Whether untuned sizes between the problems are visited after the problems, in the budget that is left. The
+  /// dispatcher then also has winners at sizes that are no powers of two.
   bool between = false;
-  /// The search for one problem ends when so many configurations in a row were no faster. Nothing: never.
+  /// The search for one problem ends when this many configurations in a row were not faster. Nothing: no such limit.
   std::optional<std::int64_t> patience = {};
-  /// It ends, too, at this fraction of the speed at which the device could do nothing but move the bytes and do the
-  /// operations of KernelFamily::cost(), at the peak rates given (0: does not limit). Nothing: never.
+  /// The search also ends when it reaches this fraction of the roofline bound: the speed at which the bytes and
+  /// operations of KernelFamily::cost() take place at the peak rates (a rate of 0 does not limit). Nothing: no such
+  /// limit.
   std::optional<double> target = {};
   double peak_bytes_per_second = 0.0;
   double peak_operations_per_second = 0.0;
 };
 
-/// Seconds of wall time, by what the tuner was doing.
+/// Seconds of wall time, by activity of the tuner.
 struct Effort {
   double waiting = 0.0;    ///< for the compiler
   double measuring = 0.0;  ///< preparation and warm-up included
@@ -64,31 +65,31 @@ struct NamedTime {
   Status status = Status::unverified;
 };
 
-/// Whether nothing may run on the device after a failure of this kind.
+/// Whether a failure of this kind may leave the device unusable.
 [[nodiscard]] bool takes_device_down(Status status);
 
-/// What came out for one problem.
+/// The outcome for one problem.
 struct TuningResult {
   Problem problem;
   bool searched = false;           ///< false: a profile was verified again, with a few measurements
-  std::string change;              ///< why: what has changed since it was made; empty if nothing
+  std::string change;              ///< what has changed since the profile was made; empty if nothing
   bool between = false;            ///< a size between the problems that were asked for
-  bool interrupted = false;        ///< somebody stopped it before a winner was verified
+  bool interrupted = false;        ///< the user stopped it before a winner was verified
   std::optional<Profile> profile;  ///< the verified winner; nothing if interrupted or if all failed
   /// The untuned default was stopped in its first run after so many seconds: the budget is too short for this problem.
   std::optional<double> out_of_time;
-  bool improved = false;                    ///< the winner of a problem visited later replaced the first one
-  bool kept = false;                        ///< stored; false if the store had a better one that this run has not met
+  bool improved = false;                    ///< a later visit of this problem found another winner
+  bool kept = false;                        ///< stored; false if a faster profile was stored already
   NamedTime baseline;                       ///< the untuned default; name "default"
   std::vector<NamedTime> named;             ///< in the order of KernelFamily::named_configurations(), where they exist
-  std::int64_t samples = 0;                 ///< S of every time here
+  std::int64_t samples = 0;                 ///< samples per repetition, for all times here
   std::size_t valid = 0;                    ///< configurations that satisfy the constraints
-  std::map<Status, std::int64_t> statuses;  ///< how the evaluations ended
-  std::int64_t recalled = 0;                ///< evaluations that an earlier run had made
+  std::map<Status, std::int64_t> statuses;  ///< number of evaluations by outcome
+  std::int64_t recalled = 0;                ///< evaluations taken from earlier runs
   Effort effort;
   [[nodiscard]] std::int64_t evaluations() const;
-  /// Takes over the outcome of a later, shorter visit of the same problem, in which the winner took part again. Returns
-  /// whether that changed the winner.
+  /// Adds a later visit of the same problem, in whose finals the winner took part again. Returns whether the winner
+  /// changed.
   bool improve(const TuningResult& later);
 };
 

@@ -13,11 +13,13 @@ namespace {
 
 constexpr std::byte kPoison{0xff};  // every float of it is NaN
 
-/// A timed run may end so many times as far from the reference as that of the untuned configuration.
+/// The distance of a timed run from the reference may be this many times that of the untuned configuration.
 constexpr double kFartherThanUntuned = 4.0;
-/// In units of what rounding explains: nobody is blamed for less; more than the second is no rounding.
+/// Distances in units of what rounding explains. Below kNegligible every run passes. Above kExplained, rounding is no
+/// explanation.
 constexpr double kNegligible = 1.0, kExplained = 16.0;
-/// Where rounding has grown beyond that, the run is looked at after this part of it, and again, down to so few samples.
+/// If the untuned run is farther away than kExplained, the comparison takes place after 1 / kShorter of the samples,
+/// repeatedly, down to kFewestOfTimed samples.
 constexpr std::int64_t kShorter = 4, kFewestOfTimed = 16;
 
 bool poisoned(Role role) { return role == Role::output || role == Role::scratch; }
@@ -32,7 +34,7 @@ void fill(Execution& execution, const HostImage& contents) {
   }
 }
 
-/// All buffers that a run writes, but scratch.
+/// All buffers that a run writes, except scratch.
 HostImage results_of(Execution& execution) {
   HostImage image;
   for (const Buffer& buffer : execution.plan().buffers) {
@@ -48,7 +50,7 @@ Verdict failed(Status status, double error, std::string message) {
   return {.status = status, .worst_error = error, .message = std::move(message)};
 }
 
-/// Whether a buffer still holds these bytes. Looked at in pieces: some inputs are large.
+/// Whether a buffer still holds these bytes. Read in pieces, since some inputs are large.
 bool unchanged(const Memory& memory, const std::vector<std::byte>& bytes) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   std::vector<std::byte> piece(std::min(kPiece, bytes.size()));
@@ -60,7 +62,7 @@ bool unchanged(const Memory& memory, const std::vector<std::byte>& bytes) {
   return true;
 }
 
-/// What a run from `contents` wrote that it must not; a verdict of `correct` if nothing.
+/// A failed verdict if the run wrote behind a buffer or to an input; otherwise `correct`.
 Verdict trespass(Execution& execution, const HostImage& contents) {
   if (const auto buffer = execution.overrun()) {
     return failed(Status::overrun, 0.0, fmt::format("wrote behind buffer '{}'", *buffer));
@@ -74,7 +76,7 @@ Verdict trespass(Execution& execution, const HostImage& contents) {
   return {};
 }
 
-bool divides_nothing(const Problem::Size& size) { return size.value % 2 != 0 && size.value > 1; }
+bool is_awkward(const Problem::Size& size) { return size.value % 2 != 0 && size.value > 1; }
 
 Problem with_odd_sizes(const Problem& problem, int change) {
   std::vector<Problem::Size> sizes = problem.sizes();
@@ -84,7 +86,8 @@ Problem with_odd_sizes(const Problem& problem, int change) {
   return Problem(std::move(sizes));
 }
 
-/// Size by size the one of `usual`, or an odd one beside that of `problem`, as far as `accepts` allows.
+/// Replaces each size of `problem` by that of `usual`, or by the odd number above or below it, as far as `accepts`
+/// allows.
 template <class Accepts>
 Problem with_awkward_sizes(const Problem& problem, const Problem& usual, Accepts accepts) {
   Problem awkward = problem;
@@ -191,7 +194,7 @@ class Verifier::Executions {
  private:
   Execution& prepared(std::size_t plan) {
     std::unique_ptr<Execution>& execution = prepared_[plan];
-    if (!execution) execution = owner_.device_.prepare(plans_[plan], owner_.binaries_(plans_[plan].kernels));
+    if (!execution) execution = owner_.device_.prepare(plans_[plan], owner_.find_binary_(plans_[plan].kernels));
     return *execution;
   }
 
@@ -201,10 +204,10 @@ class Verifier::Executions {
   double worst_error_ = 0.0;
 };
 
-Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, Binaries binaries)
-    : device_(device), family_(family), seed_(seed), binaries_(std::move(binaries)) {
-  if (!binaries_) {
-    binaries_ = [this](const std::vector<std::string>& kernels) {
+Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, FindBinary find_binary)
+    : device_(device), family_(family), seed_(seed), find_binary_(std::move(find_binary)) {
+  if (!find_binary_) {
+    find_binary_ = [this](const std::vector<std::string>& kernels) {
       return compile_one(device_, {.source = &family_.source(device_.identity().backend), .kernels = kernels}).binary;
     };
   }
@@ -216,7 +219,7 @@ Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t see
 Verifier::~Verifier() = default;
 
 Verdict Verifier::verify(const Configuration& configuration, const Problem& problem, VerificationExtent extent) {
-  const bool first = extent == VerificationExtent::first_runs;
+  const bool first = extent == VerificationExtent::one_run_per_shape;
   const auto awkward = awkward_problem(family_, device_.identity(), configuration, problem);
   const Verdict own =
       first ? verify_run(configuration, problem, 0, false) : verdict_of(configuration, problem, !awkward);
@@ -232,7 +235,7 @@ Verdict Verifier::verify_run(const Configuration& configuration, const Problem& 
   return judge(executions, configuration, runs.runs[run % runs.runs.size()], repeat);
 }
 
-/// `all`: not the essential runs alone.
+/// `all`: all verification runs, not only the essential ones.
 Verdict Verifier::verdict_of(const Configuration& configuration, const Problem& problem, bool all) {
   const Verification::Runs runs = verification_->runs(configuration, problem);
   Executions executions(*this, runs.plans);
@@ -264,11 +267,11 @@ std::optional<double> Verifier::distance(const Configuration& configuration, con
                                          std::int64_t samples, std::int64_t end) {
   const auto timed = verification_->timed_run(configuration, problem, samples, end);
   if (!timed) return std::nullopt;
-  const auto execution = device_.prepare(timed->trial.plan, binaries_(timed->trial.plan.kernels));
+  const auto execution = device_.prepare(timed->trial.plan, find_binary_(timed->trial.plan.kernels));
   return timed->distance(outcome_of(*execution, timed->trial.initial, 1));
 }
 
-/// Nothing, too, if it fails.
+/// Nothing if the untuned configuration fails.
 std::optional<double> Verifier::untuned_distance(const Configuration& untuned, const Problem& problem,
                                                  std::int64_t samples, std::int64_t end) {
   const std::string key = fmt::format("{}, {}, {} of {}", untuned.text(), problem.text(), end, samples);
@@ -276,7 +279,7 @@ std::optional<double> Verifier::untuned_distance(const Configuration& untuned, c
   std::optional<double>& found = distances_[key];
   try {
     found = distance(untuned, problem, samples, end);
-  } catch (const DeviceFailure&) {  // its own measurement says how
+  } catch (const DeviceFailure&) {  // its own measurement records the failure
   }
   return found;
 }
@@ -285,7 +288,7 @@ Verdict Verifier::verify_timed_run(const Configuration& configuration, const Pro
                                    const Configuration& untuned) {
   try {
     const Trial trial = family_.trial(configuration, problem, device_.identity(), samples, seed_);
-    const auto execution = device_.prepare(trial.plan, binaries_(trial.plan.kernels));
+    const auto execution = device_.prepare(trial.plan, find_binary_(trial.plan.kernels));
     fill(*execution, trial.initial);
     execution->save();
     const auto run = [&] {
@@ -338,7 +341,7 @@ std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceI
   if (shares_kernels(usual)) return usual;
   if (const Problem odd = with_awkward_sizes(problem, usual, shares_kernels); odd != problem) return odd;
   const std::vector<Problem::Size>& sizes = problem.sizes();
-  if (std::any_of(sizes.begin(), sizes.end(), divides_nothing)) return std::nullopt;
+  if (std::any_of(sizes.begin(), sizes.end(), is_awkward)) return std::nullopt;
   for (const Problem& candidate : {usual, with_odd_sizes(problem, 1), with_odd_sizes(problem, -1)}) {
     if (!space.violated(configuration, candidate)) return candidate;
   }

@@ -15,34 +15,35 @@
 
 namespace heddle {
 
-/// Carries out the verification of one family on one device (kernels/verification.hpp): outputs and scratch are filled
-/// with NaN patterns before every stage, guards and inputs are looked at after it. A failure of the device is a
-/// verdict, not an exception. A run that a configuration has been through is not repeated. From one thread at a time.
+/// Carries out the verification of one family on one device (kernels/verification.hpp). Outputs and scratch are filled
+/// with NaN patterns before every stage; guards and inputs are checked after it. A failure of the device becomes a
+/// verdict, not an exception. A verification run that a configuration has passed or failed is not repeated. From one
+/// thread at a time.
 class Verifier {
  public:
-  /// Compiles kernels of the family's source, or finds them. Throws DeviceFailure.
-  using Binaries = std::function<std::shared_ptr<const Binary>(const std::vector<std::string>& kernels)>;
-  /// Without `binaries`, every plan is compiled by itself. Device and family must outlive it.
-  Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, Binaries binaries = {});
+  /// Finds compiled kernels of the family's source, or compiles them. Throws DeviceFailure.
+  using FindBinary = std::function<std::shared_ptr<const Binary>(const std::vector<std::string>& kernels)>;
+  /// Without `find_binary`, every plan is compiled by itself. Device and family must outlive it.
+  Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, FindBinary find_binary = {});
   ~Verifier();
   Verifier(const Verifier&) = delete;
   Verifier& operator=(const Verifier&) = delete;
 
-  /// The runs that belong to every problem on the problem's own shape, then all of them on an awkward one.
+  /// Does the essential verification runs on the problem's own shape, then all runs on an awkward shape.
   [[nodiscard]] Verdict verify(const Configuration& configuration, const Problem& problem,
                                VerificationExtent extent = VerificationExtent::all);
-  /// One of the runs on the problem's own shape, counted from 0 and around again. `repeat`: a second time, after which
-  /// every bit must be the same.
+  /// Does verification run number `run` (from 0, modulo their number) on the problem's own shape. `repeat`: does it
+  /// twice and requires the same bits.
   [[nodiscard]] Verdict verify_run(const Configuration& configuration, const Problem& problem, std::size_t run,
                                    bool repeat);
-  /// Of the run that the configuration is timed with: repeated, it leaves the same bits; and it ends no more than four
-  /// times as far from the reference as the untuned configuration does, both in float32. Where that one fails or is the
-  /// one to be verified, no farther than rounding explains. A run so long that the untuned configuration has lost the
-  /// reference (training is chaotic there) is compared earlier, and so is one of which the reference takes too long.
+  /// Checks a run as long as a timed repetition. Repeated, it must leave the same bits. It may end at most four times
+  /// as far from the reference as the untuned configuration. If the untuned configuration fails, or is the one to be
+  /// verified, it may end at most as far as rounding explains. An earlier point of the run is compared where the
+  /// reference takes too long, and where training is chaotic and the untuned configuration has lost the reference.
   [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, const Configuration& untuned);
-  /// The distances that verify_timed_run() compares, after `end` of `samples` samples: in units of what rounding
-  /// explains. Nothing if the reference takes too long. Throws DeviceFailure.
+  /// The distance from the reference that verify_timed_run() compares, after `end` of `samples` samples. Its unit is
+  /// the distance that rounding explains. Nothing if the reference takes too long. Throws DeviceFailure.
   [[nodiscard]] std::optional<double> distance(const Configuration& configuration, const Problem& problem,
                                                std::int64_t samples, std::int64_t end);
 
@@ -58,24 +59,31 @@ class Verifier {
   Device& device_;
   const KernelFamily& family_;
   std::uint64_t seed_;
-  Binaries binaries_;
+  FindBinary find_binary_;
   std::unique_ptr<Verification> verification_;
   std::map<std::string, Verdict> verdicts_;                 ///< by configuration and run
   std::map<std::string, std::optional<double>> distances_;  ///< of untuned configurations
 };
 
-/// What `launches` runs of a plan leave in all buffers that they write, but scratch: from `contents`, and with outputs
-/// and scratch filled with NaN patterns. Throws DeviceFailure.
+/// Fills the buffers with `contents`, and outputs and scratch with NaN patterns; launches the plan `launches` times;
+/// returns all buffers that it writes except scratch. Throws DeviceFailure.
 [[nodiscard]] HostImage outcome_of(Execution& execution, const HostImage& contents, int launches);
 
-/// Compiles kernels when they first come. The device must outlive it; a DeviceFailure is passed on.
+/// A function that runs plans on `device`. It compiles kernels when they are first needed and passes a DeviceFailure
+/// on. The device must outlive it.
 [[nodiscard]] RunOnDevice run_on(Device& device);
 
-/// The problem whose sizes divide nothing on which to verify `configuration` beside `problem`. Every size becomes the
-/// family's awkward one, or at least odd, where the configuration is allowed and needs no other kernels then. If that
-/// changes nothing: nothing where some size is odd already (and not 1), since `problem` is awkward itself; else the
-/// family's awkward problem, or the problem with every size made odd, wherever the configuration is allowed. Nothing if
-/// it is not.
+/// The awkward problem on which `configuration` is verified beside `problem`: its sizes are odd, so that no block or
+/// tile divides them. The attempts, in order:
+///
+/// 1. Size by size the family's awkward size, or else an odd one, as far as the configuration is allowed there and
+///   needs no other kernels.
+/// 2. If no size could be changed and some size of `problem` is odd and above 1, `problem` is awkward itself: returns
+///   nothing.
+/// 3. The family's awkward problem, if the configuration is allowed there.
+/// 4. `problem` with every size made odd, if the configuration is allowed there.
+///
+/// Returns nothing if all attempts fail.
 [[nodiscard]] std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceIdentity& device,
                                                      const Configuration& configuration, const Problem& problem);
 

@@ -6,7 +6,7 @@
 
 namespace heddle {
 
-/// Looks at packets lane, lane + Lanes, ..., `Looks` of them, until all have this stamp; at the first in place of those
+/// Polls `Looks` packets, lane, lane + Lanes, ..., until all have this stamp. Polls the first packet in place of those
 /// beyond `count`.
 template <int Looks, int Lanes, int PerLane>
 __device__ __forceinline__ bool look_until(const Packet* from, int count, unsigned stamp, Packet (&seen)[PerLane]) {
@@ -25,10 +25,11 @@ __device__ __forceinline__ bool look_until(const Packet* from, int count, unsign
   }
 }
 
-/// Waits until packets lane, lane + Lanes, ... of `count` have this stamp, whose stamps are others before, for the
-/// lanes of a group of `Lanes` neighbouring ones, a power of two up to a warp: they are in `arrived` then, and `absent`
-/// where there is none. False if one does not come. What has arrived is looked at again until all have: nobody may post
-/// over it before this returns. Groups of a warp may wait for different packets. Not a barrier of the warp.
+/// Lets a group of `Lanes` neighbouring lanes (a power of two, up to a warp) wait for `count` packets: lane l waits
+/// until packets l, l + Lanes, ... have this stamp. Before, their stamps have to be different. The packets are then in
+/// `arrived`; elements beyond `count` are `absent`. Returns false if a packet does not come. Packets that have arrived
+/// are polled again until all have, so none may be overwritten before this returns. Groups of a warp may wait for
+/// different packets. Not a barrier of the warp.
 template <int Lanes = kWarp, int PerLane>
 __device__ __forceinline__ bool await_packets(const Packet* from, int count, unsigned stamp, const Packet& absent,
                                               Packet (&arrived)[PerLane]) {

@@ -1,5 +1,5 @@
-// What the CPU device tells a kernel, and how the threads of one launch wait for each other. Compiled at run time too:
-// no other header is included.
+// The interface between the CPU device and a kernel, and how the threads of one launch wait for each other. Compiled at
+// run time too: no other header is included.
 #pragma once
 
 namespace heddle::cpu {
@@ -8,7 +8,7 @@ namespace heddle::cpu {
 struct alignas(64) Arrival {
   unsigned round;     ///< meetings this thread has reached; 0 before the launch. Written by this thread alone
   unsigned sleepers;  ///< other threads that sleep until `round` changes
-  // What follows is for the CPU device alone. Times in seconds.
+  // The following is for the CPU device alone. Times in seconds.
   int core;      ///< this thread was seen on it last
   double slept;  ///< during this launch
   double lost;   ///< during this launch: without a core though there was work, or waking others
@@ -40,8 +40,8 @@ namespace {
 [[maybe_unused]] void meet(const LaunchContext& context, unsigned round) {
   if (context.threads == 1) return;
   Arrival& mine = context.arrivals[context.thread];
-  // In one order for all threads: who is about to sleep counts itself first, and then looks at `round` once more. It
-  // sees the new round there, or is seen here.
+  // Sequentially consistent: a thread that is about to sleep counts itself first and then reads `round` once more.
+  // Either it sees the new round, or it is counted here and woken.
   __atomic_store_n(&mine.round, round, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&mine.sleepers, __ATOMIC_SEQ_CST) != 0) context.wake(mine);
   constexpr int kSpins = 100;  // longer than the threads of a step differ where each has a core

@@ -1,11 +1,11 @@
-// How blocks that run at the same time tell each other something: packets through global memory, and messages into the
-// shared memory of the blocks of a cluster. The only place in the templates with such accesses and their PTX. A device
-// that runs templates without a GPU replaces this file.
+// Communication between co-resident blocks: packets through global memory, and messages into the shared memory of the
+// blocks of a cluster. This is the only place in the templates with such accesses and their PTX. A device that runs
+// templates without a GPU replaces this file.
 //
-// Memory model: PTX ISA, "Memory Consistency Model". A packet is one single-copy atomic access of 128 bits, so that who
-// reads its stamp has its data; nothing else is ordered by it. The word beside the data is the stamp xor all data:
-// ptxas (13.0) makes of a 128-bit load of which some words are not used several narrower ones, which would be no single
-// access any more. So all words are needed to know the stamp.
+// Memory model: PTX ISA, "Memory Consistency Model". A packet is one single-copy atomic access of 128 bits, so that a
+// thread that reads its stamp has its data; it orders no other access. The word beside the data is the stamp xor all
+// data, so that all words are needed to know the stamp: ptxas (13.0) splits a 128-bit load with unused words into
+// narrower loads, which would not be one access.
 #pragma once
 
 #include "heddle/kernels/common/memory.cuh"

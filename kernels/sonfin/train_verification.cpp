@@ -24,7 +24,7 @@ constexpr int kLaunchesToHalt = 3, kLaunchesToEnd = 2;
 /// compared.
 constexpr std::int64_t kComparedSamples = 1024;
 
-/// A workload, and what the reference makes of it once somebody asks.
+/// A workload and its reference result, which is computed when it is first needed.
 struct KnownTraining {
   VerificationWorkload work;
   std::optional<Expectation> expected;

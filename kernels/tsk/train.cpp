@@ -116,7 +116,7 @@ HostImage contents_of(const Workload& work, const Plan& plan) {
   image["centres"] = image["best_centres"] = bytes_of<float>(system.centres);
   image["widths"] = image["best_widths"] = bytes_of<float>(system.widths);
   image["consequents"] = image["best_consequents"] = bytes_of<float>(system.consequents);
-  image["rests"] = bytes_of<float>(std::vector<float>(system.centres.size() + system.widths.size()));
+  image["low_parts"] = bytes_of<float>(std::vector<float>(system.centres.size() + system.widths.size()));
   image["progress"] = bytes_of<Progress>({&work.progress, 1});
   image["control"] = bytes_of<Control>({&work.control, 1});
   image["rows"] = bytes_of<float>(work.rows);
@@ -147,7 +147,7 @@ std::vector<Buffer> common_buffers(const Problem& problem, int order, std::int64
           {"best_centres", 4 * tasks, Role::state},
           {"best_widths", 4 * tasks, Role::state},
           {"best_consequents", 4 * consequents, Role::state},
-          {"rests", 8 * tasks, Role::state},
+          {"low_parts", 8 * tasks, Role::state},
           {"progress", sizeof(Progress), Role::state},
           {"errors", 16 * iterations, Role::state},
           {"control", sizeof(Control), Role::input},

@@ -2,8 +2,8 @@
 // 0 and 1.
 //
 // Buffers of every plan, all row after row without padding: parameters "centres", "widths" (K x D floats),
-// "consequents" (K x T x L floats); state "rests" (2 x K x D floats: what float32 leaves out of the centres and widths,
-// where a kernel keeps float64; 0 to begin with), "progress" (one Progress), "best_centres", "best_widths",
+// "consequents" (K x T x L floats); state "low_parts" (2 x K x D floats: what float32 leaves out of the centres and
+// widths, where a kernel keeps float64; 0 to begin with), "progress" (one Progress), "best_centres", "best_widths",
 // "best_consequents" (the best system so far), "errors" (double: of iteration i, at i modulo their number, the mean
 // squared errors of the rows learnt and held back); inputs "control" (one Control), "rows" (N x D), "targets" (N x L).
 // One run does the next Plan::samples / N iterations, or fewer if Control::end comes first or training halts. The

@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-/// What a compiler made: a cubin, a shared object. Immutable; shared by all entries that name it.
+/// The output of a compiler: a cubin, a shared object. Immutable; shared by all entries that name it.
 struct CompiledBlob {
   std::string digest;  ///< of `bytes`, see digest()
   std::string bytes;

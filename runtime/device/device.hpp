@@ -20,7 +20,7 @@
 
 namespace heddle {
 
-/// What a device threw while it ran something: the status says how the configuration failed.
+/// Thrown when a configuration fails on a device; the status says how.
 class DeviceFailure : public Error {
  public:
   DeviceFailure(Status status, const std::string& line) : Error(ErrorKind::device, line), status_(status) {}

@@ -1,4 +1,4 @@
-// A copy of what a run changes, for devices whose memory the host can address.
+// A copy of the buffers that a run changes, for devices whose memory the host can address.
 #pragma once
 
 #include <cstddef>

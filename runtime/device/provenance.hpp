@@ -1,4 +1,4 @@
-// What is recorded beside measurements whatever the device.
+// Provenance that is recorded beside the measurements of every device.
 #pragma once
 
 #include <string>

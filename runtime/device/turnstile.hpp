@@ -1,4 +1,4 @@
-// So many at a time, in the order in which they came.
+// Lets a limited number of threads in at a time, in the order in which they came.
 #pragma once
 
 #include <condition_variable>

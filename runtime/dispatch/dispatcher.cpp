@@ -18,7 +18,7 @@ namespace {
 // wrong there (as a logarithm), by less with the distance. Found on what two tuned grids say about each other
 // (docs/performance.md).
 constexpr double kTrust = 0.7, kReach = 4.0;
-// What a winner can be expected to lose at a size so far away, or farther; in proportion if it is nearer.
+// Expected loss of a winner at a distance of kFar or more; in proportion at smaller distances.
 constexpr double kLoss = 0.06, kFar = 0.6;
 // A profile at no more than this distance, a quarter more or less of one size, says what to expect here too, in
 // proportion to the operations.
@@ -58,7 +58,7 @@ Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::v
                                                     : Tier::backend;
     const auto add = [&] {
       const KernelFamily::Estimate& estimate = models_[entry.model].estimate;
-      entry.surprise = estimate ? std::log(profile.time / estimate(profile.key.problem)) : 0.0;
+      entry.log_correction = estimate ? std::log(profile.time / estimate(profile.key.problem)) : 0.0;
       entries_.push_back(entry);
     };
     add();
@@ -100,7 +100,7 @@ std::vector<Dispatcher::Ranked> Dispatcher::ranked(const Problem& problem) const
       trust = kTrust * std::exp(-away / kReach);
     }
     const bool exact = entry.tier == Tier::nearest && entry.profile->key.problem == problem;
-    const double expected = estimates[entry.model] + trust * entry.surprise + kLoss * std::min(1.0, away / kFar);
+    const double expected = estimates[entry.model] + trust * entry.log_correction + kLoss * std::min(1.0, away / kFar);
     all.push_back({.entry = &entry,
                    .tier = exact ? Tier::exact : entry.tier,
                    .distance = away,

@@ -15,19 +15,25 @@
 
 namespace heddle {
 
-/// Where one line for the user goes that is no error: a candidate that failed, a stale profile. May be empty.
+/// Receives lines for the user that are no errors: a candidate that failed, a stale profile. May be empty.
 using Notice = std::function<void(const std::string& line)>;
 
 /// A dispatcher for one kernel family on one device.
 ///
-/// Order of the candidates: profiles of this device made from the present kernel source, the problem's own first;
-/// then those of devices of the same architecture; then of the same backend; then profiles made from another kernel
-/// source; last the family's default. Within each of these, where KernelFamily::estimate() has a model, by the time
-/// that it makes expect at the actual sizes, corrected by what the profile's own time was against it, the less so the
-/// farther away (what tied with a winner takes part too); the rest behind them by heddle::distance(). Among profiles of
-/// other devices at equal distance the one with the closest number of units comes first. A candidate satisfies the
-/// space's constraints at the actual sizes, and no configuration comes twice: a default that a profile names as well
-/// keeps the profile's place.
+/// Order of the candidates by tier: profiles of this device made from the present kernel source, the problem's own
+/// first; then those of devices of the same architecture; then of the same backend; then profiles made from another
+/// kernel source; last the family's default.
+///
+/// Within a tier:
+///
+/// - Where KernelFamily::estimate() has a model, candidates are ordered by expected time at the actual sizes. This is
+///   the model's estimate, corrected by the ratio of the profile's measured time to the model's estimate for it. The
+///   correction fades with the distance. Configurations that tied with a winner are candidates too.
+/// - Candidates without a model come behind them, ordered by heddle::distance().
+/// - At equal distance, of the profiles of other devices the one with the closest number of units comes first.
+///
+/// A candidate satisfies the space's constraints at the actual sizes. No configuration comes twice: a default that a
+/// profile names as well keeps the profile's place.
 ///
 /// choose() and explain() may be called from several threads at once. choose() takes no lock for a problem that was
 /// asked for before.
@@ -75,10 +81,10 @@ class Dispatcher {
     const Profile* profile = nullptr;
     std::size_t model = 0;  // place of the configuration in models_
     bool tie = false;
-    Tier tier = Tier::nearest;  // for a problem other than the profile's own
-    int remoteness = 0;         // 0: this device, 1: its architecture, 2: its backend
-    double unit_ratio = 0.0;    // |log2| of the numbers of units
-    double surprise = 0.0;      // log(measured / estimated), where there is an estimate
+    Tier tier = Tier::nearest;    // for a problem other than the profile's own
+    int remoteness = 0;           // 0: this device, 1: its architecture, 2: its backend
+    double unit_ratio = 0.0;      // |log2| of the numbers of units
+    double log_correction = 0.0;  // log(measured / estimated), where there is an estimate
   };
   struct Ranked {
     const Entry* entry = nullptr;

@@ -26,7 +26,7 @@ struct EpochRecord {
   bool operator==(const EpochRecord&) const = default;
 };
 
-/// Where training stands, so that it can go on as if it had not been interrupted.
+/// The state of training, from which it can continue as if it had not been interrupted.
 struct TrainingState {
   std::string trainer;                         ///< "sonfin"
   std::map<std::string, std::string> options;  ///< the trainer's options as they were set, by name

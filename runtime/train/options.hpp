@@ -20,7 +20,7 @@ struct Option {
   std::vector<std::string> choices = {};
   bool exclusive_minimum = false;  ///< the minimum itself is not allowed
 
-  /// What is allowed, for help and errors: "a number from 0 to 1", "one of scaled, plain".
+  /// The allowed values, for help and errors: "a number from 0 to 1", "one of scaled, plain".
   [[nodiscard]] std::string expected() const;
 };
 

@@ -14,8 +14,8 @@
 
 namespace heddle {
 
-/// Batch prediction with networks of one dim and one number of numbers a consequent and up to `max_rules` rules.
-/// Compiles in its constructor. Calls from one thread at a time; the device must outlive it.
+/// Batch prediction with networks of up to `max_rules` rules. All networks have the same dim and the same count of
+/// numbers per consequent. Compiles in its constructor. Calls from one thread at a time; the device must outlive it.
 class Predictor {
  public:
   /// `numbers`: Network::numbers() of the networks to come, L where consequents are constants; `max_rules`: of them, at
@@ -27,7 +27,7 @@ class Predictor {
 
   /// `rows`: N x D, scaled as the network was taught. Returns N x L outputs. The network has from 1 to max_rules rules.
   [[nodiscard]] std::vector<float> predict(const sonfin::Network& network, std::span<const float> rows);
-  /// What predict() runs for a network of so many rules.
+  /// The candidate that predict() runs for a network with this many rules.
   [[nodiscard]] const Candidate& candidate(std::int64_t rules) const;
 
  private:

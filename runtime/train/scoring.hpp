@@ -1,4 +1,4 @@
-// What a model says about rows, and how good that is.
+// Predictions of a model for rows, and their scores.
 #pragma once
 
 #include <span>

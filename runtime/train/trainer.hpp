@@ -50,19 +50,19 @@ struct TrainingProgress {
 
 struct TrainingResult;
 
-/// What a caller wants to hear, and whether to go on. All may be empty. Called from the thread that trains.
+/// Callbacks of a training. All may be empty. They are called from the thread that trains.
 struct TrainingObserver {
   std::function<void(const EpochReport&)> epoch = {};
   std::function<void(const TrainingProgress&)> progress = {};  ///< several times a second
   Notice notice = {};
-  /// Asked between runs of kernels, several times a second unless one run takes longer; once true, training ends with
-  /// the model so far.
+  /// Called between runs of kernels, several times a second unless one run takes longer. Once it returns true, training
+  /// ends with the model so far.
   std::function<bool()> stop = {};
-  /// Once, before the first epoch: the bytes that the file of this run's model takes at most. Who trains for an hour
-  /// wants to have them reserved.
+  /// Called once, before the first epoch, with the largest number of bytes that the model's file can take, so that the
+  /// caller can reserve them.
   std::function<void(std::int64_t bytes)> room = {};
-  /// At most once a second: what the result would be if training were stopped here. For a process that has to end while
-  /// something takes long: a run of a large network, the scores of many rows.
+  /// Called at most once a second with the result that training would have if it were stopped here. For a process that
+  /// has to end during long work: a run of a large network, the scores of many rows.
   std::function<void(const TrainingResult&)> keep = {};
 };
 
@@ -89,7 +89,7 @@ struct TrainingResult {
   Ending ending = Ending::completed;
   std::string message;  ///< one line about the ending, empty if completed
 };
-/// Of a training that was stopped while its kernels were made ready: the resumed model, or an empty one.
+/// The result of a training that was stopped while its kernels were prepared: the resumed model, or an empty one.
 [[nodiscard]] TrainingResult stopped_at_the_start(const TrainingJob& job);
 
 /// A training under way, so that several can take turns on one device. From one thread.

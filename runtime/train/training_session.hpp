@@ -1,5 +1,5 @@
-// What a training run does whatever the network: options and data, the part kept back, scores, reports, the model it
-// ends with. A trainer derives its own session and adds how its network learns.
+// The parts of a training that do not depend on the network: options and data, the validation part, scores, reports,
+// the final model. A trainer derives its own session and adds how its network learns.
 #pragma once
 
 #include <algorithm>

@@ -25,7 +25,7 @@ TskLearner::TskLearner(Device& device, const std::vector<Profile>& profiles, con
     execution.memory("targets").write(bytes(rows.targets));
     execution.memory("centres").write(bytes(system.centres));
     execution.memory("widths").write(bytes(system.widths));
-    execution.memory("rests").fill(std::byte{0});
+    execution.memory("low_parts").fill(std::byte{0});
     execution.launch();
     execution.synchronize();
   };
@@ -36,16 +36,16 @@ void TskLearner::begin(tsk::System system, const std::vector<double>& antecedent
                        const tsk::Progress& progress) {
   progress_ = progress;
   const std::size_t tasks = system.centres.size();
-  std::vector<float> rests(2 * tasks, 0.0F);
+  std::vector<float> low_parts(2 * tasks, 0.0F);
   for (std::size_t i = 0; i < antecedents.size(); ++i) {
     float& value = i < tasks ? system.centres[i] : system.widths[i - tasks];
     value = static_cast<float>(antecedents[i]);
-    rests[i] = static_cast<float>(antecedents[i] - static_cast<double>(value));
+    low_parts[i] = static_cast<float>(antecedents[i] - static_cast<double>(value));
   }
   execution_->memory("centres").write(bytes(system.centres));
   execution_->memory("widths").write(bytes(system.widths));
   execution_->memory("consequents").write(bytes(system.consequents));
-  execution_->memory("rests").write(bytes(rests));
+  execution_->memory("low_parts").write(bytes(low_parts));
   execution_->memory("best_centres").write(bytes(best.centres));
   execution_->memory("best_widths").write(bytes(best.widths));
   execution_->memory("best_consequents").write(bytes(best.consequents));
@@ -82,11 +82,11 @@ std::vector<double> TskLearner::antecedents() {
   const tsk::System now = system();
   std::vector<double> all(now.centres.begin(), now.centres.end());
   all.insert(all.end(), now.widths.begin(), now.widths.end());
-  std::vector<float> rests(all.size());
-  execution_->memory("rests").read(std::as_writable_bytes(std::span(rests)));
+  std::vector<float> low_parts(all.size());
+  execution_->memory("low_parts").read(std::as_writable_bytes(std::span(low_parts)));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    // A kernel in float32 leaves the rests of an earlier run where they are.
-    const double whole = all[i] + static_cast<double>(rests[i]);
+    // A float32 kernel does not write the low parts: they may be left over from an earlier run.
+    const double whole = all[i] + static_cast<double>(low_parts[i]);
     if (static_cast<double>(static_cast<float>(whole)) == all[i]) all[i] = whole;
   }
   return all;

@@ -164,8 +164,10 @@ class TskSession final : public TrainingSession {
     learner_.begin(system_, model_.training.antecedents, best, progress);
     open_predictor(profiles, network(system_).numbers(), system_.rules());
     if (system_.unknowns() > learnt_) {
-      notice(fmt::format("{} rules have {} unknowns, more than the {} rows learnt: a ridge makes up for it",
-                         system_.rules(), system_.unknowns(), learnt_));
+      notice(
+          fmt::format("{} rules have {} unknowns, more than the {} rows learnt, which do not determine them: a small "
+                      "ridge is added",
+                      system_.rules(), system_.unknowns(), learnt_));
     }
   }
 
@@ -186,8 +188,8 @@ class TskSession final : public TrainingSession {
     if (const int ridges = learner_.progress().ridges; ridges > 0) {
       notice(
           fmt::format("in {} of {} epochs the activations did not determine all consequents (rules that no "
-                      "row fires, inputs that say the same): a small ridge was added; fewer rules, or --ridge, "
-                      "settle it",
+                      "row fires, inputs that say the same): a small ridge was added; use fewer rules or --ridge "
+                      "to determine them",
                       ridges, state.epochs));
     }
     std::string message = line_about(ending);

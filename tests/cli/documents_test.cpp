@@ -118,7 +118,7 @@ TEST_CASE("tune, train, predict and carry") {
   }
 }
 
-TEST_CASE("a run that is killed continues, and what sizes in between lose is measured") {
+TEST_CASE("a run that is killed continues, and the loss at untuned sizes is measured") {
   const Workplace place;
   const std::string file = place.path("p.sqlite").string();
   const std::vector<std::string> tune{
@@ -127,7 +127,7 @@ TEST_CASE("a run that is killed continues, and what sizes in between lose is mea
   const Process killed = place.start(tune);
   const auto measured = [&] {
     const Outcome shown = place.run({"profiles", "show", "--profiles", file});
-    return shown.code == 0 && shown.out.find("correct") != std::string::npos;
+    return shown.code == 0 && shown.out.find("verified") != std::string::npos;
   };
   for (int tries = 0; tries < 600 && !measured(); ++tries) usleep(50'000);
   kill(killed.id, SIGKILL);
@@ -144,7 +144,26 @@ TEST_CASE("a run that is killed continues, and what sizes in between lose is mea
   CHECK(regret["records"][0]["problem"]["rules"].get<int>() >= 8);
   CHECK(document(place, {"profiles", "list", "--profiles", file}) == listed);  // nothing of it is stored
   check_refused(place.run({"profiles", "regret", "--device", "cpu", "--profiles", place.path("none").string()}), 5,
-                {"no sizes between"});
+                {"no size lies between"});
+}
+
+TEST_CASE("the summary of a tuning run says what its figures mean") {
+  const Workplace place;
+  const std::string recording = HEDDLE_SOURCE "/tests/tuner/replay/data/cpu-sonfin-train.t4.json.gz";
+  const std::string file = place.path("p.sqlite").string();
+  const Outcome kept = place.run({"tune", "--replay", recording, "--evaluations", "60", "--profiles", file});
+  REQUIRE(kept.code == 0);
+  for (const char* words : {"1 of 1 problems tuned in", "'heddle train' and 'heddle predict' use these profiles",
+                            "48 configurations tried", "verified: timed, and their results agree",
+                            "timed: not verified, because another configuration won", "time spent: "}) {
+    CAPTURE(words);
+    CHECK(kept.out.find(words) != std::string::npos);
+  }
+  const Outcome forgotten = place.run({"tune", "--replay", recording, "--evaluations", "60"});
+  CHECK(forgotten.out.find("use these profiles") == std::string::npos);
+  CHECK(forgotten.out.find("profiles: not kept") != std::string::npos);
+  const Outcome shown = place.run({"profiles", "show", "--profiles", file});
+  CHECK(shown.out.find(" verified, ") != std::string::npos);
 }
 
 TEST_CASE("regression") {

@@ -80,7 +80,7 @@ Process Workplace::start(const std::vector<std::string>& arguments, Limits limit
   process.id = fork();
   if (process.id < 0) throw std::runtime_error("cannot start a process");
   if (process.id > 0) {
-    setpgid(process.id, process.id);  // here as well as there: nobody knows who comes first
+    setpgid(process.id, process.id);  // in both processes: either may come first
     return process;
   }
 

@@ -1,4 +1,4 @@
-// What every device has to keep: written once, run for each of them.
+// The contract of every device: written once, run for each of them.
 #pragma once
 
 #include <cstddef>

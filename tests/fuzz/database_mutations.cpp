@@ -134,7 +134,7 @@ void edit(Random& random, const fs::path& file) {
       {"profiles",
        {"device", "family", "problem", "source_hash", "configuration", "time", "spread", "worst_error", "samples",
         "ties", "imported", "provenance", "date", "run"}},
-      {"aside", {"kept_for", "family", "problem", "configuration", "time", "samples", "ties"}},
+      {"profile_snapshots", {"kept_for", "family", "problem", "configuration", "time", "samples", "ties"}},
       {"runs", {"task", "owner", "horizon", "seconds", "ended"}}};
   SQLite::Database database(file, SQLite::OPEN_READWRITE);
   for (std::size_t times = 1 + below(random, 3); times > 0; --times) {

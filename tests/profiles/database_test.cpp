@@ -239,5 +239,22 @@ TEST_CASE("a database that the first schema's heddle wrote") {
   CHECK(database.execAndGet("PRAGMA application_id").getInt() == kApplicationId);
 }
 
+TEST_CASE("snapshots of profiles in a database that the second schema's heddle wrote") {
+  const Folder folder;
+  fs::copy_file(fs::path(HEDDLE_GOLDEN) / "profiles-schema-2.sqlite", folder / "p");
+  ProfileStore store(folder / "p", kWrite);
+  const TuningRun run = store.begin_run("a task");
+  CHECK(run.id == 1);
+  CHECK(run.resumed);
+  const auto before = store.profiles_before(run);
+  REQUIRE(before.size() == 1);
+  CHECK(before.front().key == key());
+  CHECK(before.front().time == 2.5);
+  REQUIRE(store.displaced(key()));
+  CHECK(store.displaced(key())->time == 4.0);
+  CHECK(store.restore_displaced(key()));
+  CHECK(store.find(key())->time == 4.0);
+}
+
 }  // namespace
 }  // namespace heddle

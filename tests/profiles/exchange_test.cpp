@@ -134,7 +134,7 @@ TEST_CASE("an export leaves out what no import would take") {
   CHECK(contains(exported.left_out[1].reason, "scheme"));
 }
 
-TEST_CASE("a local profile that an import displaces lies aside, once") {
+TEST_CASE("a local profile that an import displaces is kept as a snapshot, once") {
   ProfileStore store = empty_store();
   store.keep(profile(key(), 4.0));
   for (const double time : {3.0, 2.0}) {  // the second displaces an imported one

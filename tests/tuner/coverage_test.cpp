@@ -34,7 +34,7 @@ TEST_CASE("the middle of a range comes first, and then the largest gaps") {
   std::vector<std::int64_t> order;
   double before = 1.0;
   while (!left.empty()) {
-    const std::size_t chosen = coverage.next(left);
+    const std::size_t chosen = coverage.most_valuable(left);
     order.push_back(left[chosen].at("size"));
     coverage.add_tuned(left[chosen]);
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(chosen));
@@ -52,8 +52,8 @@ TEST_CASE("what is under way counts as tuned when the next is chosen") {
   std::vector<Problem> under_way;
   std::vector<Problem> left = doublings();
   while (!left.empty()) {
-    const std::size_t chosen = coverage.next(left, under_way);
-    CHECK(chosen == tuned.next(left));
+    const std::size_t chosen = coverage.most_valuable(left, under_way);
+    CHECK(chosen == tuned.most_valuable(left));
     tuned.add_tuned(left[chosen]);
     under_way.push_back(left[chosen]);
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(chosen));
@@ -63,7 +63,7 @@ TEST_CASE("what is under way counts as tuned when the next is chosen") {
 TEST_CASE("the chosen order leaves less loss than orders by chance on average, however early it ends") {
   for (const std::size_t count : {2U, 3U, 4U}) {
     Coverage coverage(axes, doublings());
-    for (std::size_t i = 0; i < count; ++i) coverage.add_tuned(doublings()[coverage.next(doublings())]);
+    for (std::size_t i = 0; i < count; ++i) coverage.add_tuned(doublings()[coverage.most_valuable(doublings())]);
     std::mt19937 random(5);
     double sum = 0.0;
     for (int times = 0; times < 100; ++times) {
@@ -85,7 +85,7 @@ TEST_CASE("where winners do not carry over, more is tuned") {
     coverage.learn(fake::problem(256), fake::problem(64), 0.0);
   }
   CHECK(coverage.expected_loss() > unlearnt);
-  CHECK(coverage.next({fake::problem(64), fake::problem(1024)}) == 1);
+  CHECK(coverage.most_valuable({fake::problem(64), fake::problem(1024)}) == 1);
   Coverage flat(axes, doublings());
   flat.add_tuned(fake::problem(256));
   for (int times = 0; times < 1000; ++times) flat.learn(fake::problem(256), fake::problem(32), 0.0);
@@ -96,7 +96,7 @@ TEST_CASE("one size alone") {
   Coverage coverage(axes, {fake::problem(64)});
   coverage.add_tuned(fake::problem(64));
   CHECK(coverage.expected_loss() == 0.0);
-  CHECK(coverage.next({fake::problem(64)}) == 0);
+  CHECK(coverage.most_valuable({fake::problem(64)}) == 0);
 }
 
 TEST_CASE("every cell of a grid has a problem within it, always the same, and none is of the grid") {

@@ -49,9 +49,9 @@ class FakeEvaluator final : public Evaluator {
   std::vector<std::string> looked_at;   ///< by their first run
   std::vector<std::string> verified;
   std::vector<std::string> timed_runs;  ///< verified
-  /// What passes the first runs of a verification and no others.
+  /// Configurations that pass the first verification runs and fail later ones.
   std::function<bool(const Configuration&)> wrong_in_the_end = [](const Configuration&) { return false; };
-  /// What verify_timed_run() says.
+  /// The answer of verify_timed_run().
   std::function<Verdict(const Configuration&)> judge_timed_run = [](const Configuration&) { return Verdict{}; };
 
   const KernelFamily& family() const override { return family_; }

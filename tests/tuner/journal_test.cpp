@@ -57,8 +57,8 @@ TEST_CASE("what was measured is on disk at once, and another journal of the run 
   CHECK(*second->observation.cost == 7.0);
   CHECK(*again.samples(fake::problem(8)) == 16);
   CHECK(!again.recall(fake::problem(9), Desk::text(2), 1));
-  CHECK(again.first_time(fake::problem(8), Desk::text(1)));
-  CHECK(!again.first_time(fake::problem(8), Desk::text(1)));
+  CHECK(again.count_once(fake::problem(8), Desk::text(1)));
+  CHECK(!again.count_once(fake::problem(8), Desk::text(1)));
 }
 
 TEST_CASE("an earlier run's measurements are known under the same kernels, driver and compiler only") {
@@ -74,7 +74,7 @@ TEST_CASE("an earlier run's measurements are known under the same kernels, drive
   store.end_run(first, true);
   const TuningRun second = store.begin_run("task");
   CHECK(second.id != first.id);
-  store.record(desk.measurement(4));  // by somebody else, after the run began
+  store.record(desk.measurement(4));  // by another run, after this one began
   Journal journal(store, desk.evaluator, second);
   const auto known = journal.recall(fake::problem(8), Desk::text(1), 1);
   REQUIRE(known);

@@ -21,14 +21,14 @@ TEST_CASE("time and evaluations each end it, and parts count for the whole") {
   StopCondition stop({.seconds = 10.0, .evaluations = 8}, {}, [&] { return now; });
   CHECK(*stop.seconds_left() == doctest::Approx(10.0));
   now += 2.0;
-  StopCondition half = stop.part(0.5, 0.5);
+  StopCondition half = stop.slice(0.5, 0.5);
   CHECK(*half.seconds_left() == doctest::Approx(4.0));
   CHECK(*half.evaluations_left() == 4);
   for (int i = 0; i < 4; ++i) half.count_evaluation();
   CHECK(half.reached());
   CHECK(!stop.reached());
   CHECK(*stop.evaluations_left() == 4);
-  StopCondition rest = stop.part(1.0, 1.0);
+  StopCondition rest = stop.slice(1.0, 1.0);
   for (int i = 0; i < 4; ++i) stop.count_evaluation();
   CHECK(stop.reached());
   CHECK(rest.reached());
@@ -47,22 +47,22 @@ TEST_CASE("what was begun in a share of the time may take longer, but not than t
   bool interrupted = false;
   StopCondition stop(
       {.seconds = 10.0, .evaluations = 8}, [&] { return interrupted; }, [&] { return now; });
-  StopCondition share = stop.part(0.5, 0.5);
-  StopCondition first = share.part(0.5, 1.0);
+  StopCondition share = stop.slice(0.5, 0.5);
+  StopCondition first = share.slice(0.5, 1.0);
   now = 6.0;
   CHECK(first.reached());
-  CHECK(!first.over());
-  CHECK(!share.over());
+  CHECK(!first.must_abandon());
+  CHECK(!share.must_abandon());
   interrupted = true;
-  CHECK(first.over());
+  CHECK(first.must_abandon());
   interrupted = false;
   now = 10.0;
-  CHECK(stop.over());
-  CHECK(first.over());
+  CHECK(stop.must_abandon());
+  CHECK(first.must_abandon());
   now = 6.0;
   for (int i = 0; i < 4; ++i) first.count_evaluation();
-  CHECK(first.over());
-  CHECK(!stop.over());
+  CHECK(first.must_abandon());
+  CHECK(!stop.must_abandon());
 }
 
 TEST_CASE("a budget of nothing is reached at once") {
@@ -72,8 +72,8 @@ TEST_CASE("a budget of nothing is reached at once") {
 
 TEST_CASE("a search without gain ends, but not before something worked") {
   StopCondition whole;
-  StopCondition stop = whole.part(1.0, 1.0);
-  stop.satisfied_by({.without_gain = 3, .good_enough = std::nullopt});
+  StopCondition stop = whole.slice(1.0, 1.0);
+  stop.end_early({.without_gain = 3, .good_enough = std::nullopt});
   for (int i = 0; i < 5; ++i) stop.observe(std::nullopt);
   CHECK(!stop.reached());
   for (const double cost : {5.0, 6.0, 5.0, 4.0, 4.0, 9.0}) {
@@ -88,7 +88,7 @@ TEST_CASE("a search without gain ends, but not before something worked") {
 
 TEST_CASE("a search that is good enough ends") {
   StopCondition stop;
-  stop.satisfied_by({.without_gain = std::nullopt, .good_enough = 2.0});
+  stop.end_early({.without_gain = std::nullopt, .good_enough = 2.0});
   stop.observe(2.1);
   CHECK(!stop.reached());
   stop.observe(2.0);

@@ -84,7 +84,8 @@ TEST_CASE("a verification is as wide as it says: essential runs on the own shape
   fake::FakeDevice device;
   Verifier verifier(device, family, 3);
   const Configuration configuration = fake::Family::configuration("good", 1, 1);
-  CHECK(verifier.verify(configuration, fake::problem(8), VerificationExtent::first_runs).status == Status::correct);
+  CHECK(verifier.verify(configuration, fake::problem(8), VerificationExtent::one_run_per_shape).status ==
+        Status::correct);
   CHECK(names == Names{"size=8, run 0", "size=7, run 0"});
   CHECK(verifier.verify(configuration, fake::problem(8)).status == Status::correct);
   CHECK(names == Names{"size=8, run 0", "size=7, run 0", "size=8, run 1", "size=7, run 1", "size=7, run 2"});
@@ -170,7 +171,7 @@ TEST_CASE("a timed run may end four times as far from the reference as that of t
     const Verdict wrong = verdict_of(tuned, chaotic(9.0));
     CHECK(wrong.status == Status::wrong_result);
     CHECK(wrong.message.find("after 64 of 1024 samples") != std::string::npos);
-    // Who never agrees with the reference is not chaotic but wrong.
+    // A configuration that never agrees with the reference is wrong, not chaotic.
     CHECK(verdict_of(tuned, at(1e6, 1e6)).status == Status::wrong_result);
     CHECK(verdict_of(untuned, at(0.0, 1e6)).status == Status::wrong_result);
     CHECK(verdict_of(tuned, at(3.0, 1e6)).status == Status::correct);  // the untuned one is wrong
@@ -254,7 +255,7 @@ TEST_CASE("the evaluator shares kernels between configurations and problems") {
   const auto runner = evaluator.prepare(list[0], fake::problem(8), 10);
   CHECK(runner->time() == doctest::Approx(2.0));
   runner->check_guards();
-  CHECK(evaluator.verify(list[0], fake::problem(8), VerificationExtent::first_runs).status == Status::correct);
+  CHECK(evaluator.verify(list[0], fake::problem(8), VerificationExtent::one_run_per_shape).status == Status::correct);
   CHECK(evaluator.verify(list[0], fake::problem(8), VerificationExtent::all).status == Status::correct);
   CHECK(evaluator.verify_timed_run(list[0], fake::problem(8), 10, list[1]).status == Status::correct);
   try {

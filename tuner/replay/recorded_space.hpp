@@ -1,4 +1,4 @@
-// A search space whose every configuration was measured once: what a tuner can be run against without the device.
+// A recorded search space, whose every configuration was measured: a tuner can search it without the device.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace heddle {
 
-/// What was recorded of one configuration.
+/// The recorded outcome of one configuration.
 struct RecordedOutcome {
   Status status = Status::correct;  ///< correct, or the way it failed
   std::optional<double> time;       ///< the objective, microseconds; nothing if it failed

@@ -1,4 +1,4 @@
-// Configurations as numbers, for strategies that ask which are alike.
+// Configurations encoded as numbers, so that strategies can measure how alike they are.
 #pragma once
 
 #include <cstddef>
@@ -41,9 +41,9 @@ class EncodedSpace {
   /// 0 if equal; each parameter that differs adds 1 to 2, the more the farther its values are apart.
   [[nodiscard]] float distance(std::size_t a, std::size_t b) const { return distance(levels(a), levels(b)); }
 
-  /// For every other value of every parameter the configuration that has it and is else most like this one, the most
-  /// alike first: usually one that differs in nothing else, but where constraints forbid that one that differs in a few
-  /// more. None twice.
+  /// The neighbours of a configuration, most similar first, none twice. For every other value of every parameter, the
+  /// neighbour is the configuration that has this value and is otherwise most similar. Usually it differs in nothing
+  /// else; where constraints forbid that, it differs in a few parameters more.
   [[nodiscard]] std::vector<std::size_t> neighbours(std::size_t configuration) const;
   /// The configuration most like `levels` for which `allowed` is set; size() if there is none.
   [[nodiscard]] std::size_t nearest(const std::vector<Level>& levels, const std::vector<bool>& allowed) const;

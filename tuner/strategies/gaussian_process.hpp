@@ -1,4 +1,5 @@
-// A Gaussian process over encoded configurations: what the cost of an untried one probably is, and how sure that is.
+// A Gaussian process over encoded configurations: predicts the cost of an untried one and the uncertainty of the
+// prediction.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +12,18 @@
 
 namespace heddle {
 
-/// Regression with a kernel that adds up what each parameter does alone, what pairs of them do, and what all do
-/// together (Duvenaud, Nickisch, Rasmussen 2011): k = w1 mean_p(k_p) + w2 mean_pq(k_p k_q) + w3 prod_p(k_p), where k_p
-/// is a Matern 3/2 kernel over the positions of parameter p's levels times one over their evenness; and w4 times what
-/// products and quotients of two parameters do, a Matern 3/2 kernel over the octaves between them, mean over all pairs
-/// of parameters with more than two values, all above 0: threads per block, work per thread and bytes per tile are such
-/// products. Length scales, weights and noise are those of the highest posterior density that a random walk finds; the
-/// amplitude is integrated out.
+/// Regression with an additive kernel (Duvenaud, Nickisch, Rasmussen 2011):
+///
+/// k = w1 mean_p(k_p) + w2 mean_pq(k_p k_q) + w3 prod_p(k_p) + w4 mean_pq(h_pq)
+///
+/// - The first three terms are the effects of single parameters, of pairs, and of all parameters together. k_p is a
+///   Matern 3/2 kernel over the positions of parameter p's levels, times one over their evenness.
+/// - h_pq is the effect of the product and the quotient of two parameters: a Matern 3/2 kernel over the octaves between
+///   them. The mean is over all pairs of parameters that have more than two values, all above 0. Threads per block,
+///   work per thread and bytes per tile are such products.
+///
+/// Length scales, weights and noise are those of the highest posterior density that a random walk finds. The amplitude
+/// is integrated out.
 class GaussianProcess {
  public:
   explicit GaussianProcess(const EncodedSpace& space);

@@ -1,6 +1,6 @@
-// Bayesian optimisation: a Gaussian process learns the cost of what was tried, and whether it worked, and the
-// configuration with the largest expected improvement (Jones, Schonlau, Welch 1998) is tried next, anywhere or, now and
-// then, among the neighbours of the fastest: there a model that is wrong does least harm.
+// Bayesian optimisation. One Gaussian process learns the cost of the configurations tried, another whether they work.
+// The configuration with the largest expected improvement (Jones, Schonlau, Welch 1998) is tried next. Some proposals
+// come only from the neighbours of the fastest configuration, where a wrong model does least harm.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,17 +21,17 @@ namespace heddle {
 namespace {
 
 constexpr std::uint64_t kModelPurpose = 32;
-constexpr std::size_t kDesign = 2;        // observations before the model says anything: the middle, and far from it
-constexpr std::size_t kDesignDraws = 20;  // of which the one farthest from all others is tried
-constexpr double kNearby = 0.3;           // share of the proposals that are neighbours of the fastest
-constexpr std::size_t kNearbyFrom = 10;   // once so much is known
-constexpr double kNoGain = 0.015;         // what is faster by a smaller part is a tie
-constexpr double kRefit = 1.25;           // growth of the history after which the hyperparameters are chosen anew
-constexpr std::size_t kMostPoints = 300;  // in the model when it is fitted: the fastest, and some of the others
-constexpr std::size_t kAllCandidates = 6144;    // up to that many configurations are all candidates
-constexpr std::size_t kDrawnCandidates = 2048;  // of more
-constexpr std::size_t kAroundFastest = 4;       // whose neighbours are always candidates
-constexpr float kLeastChance = 0.02F;           // of working, however many like it failed
+constexpr std::size_t kDesign = 2;            // observations before the model decides: the middle, and one far from it
+constexpr std::size_t kDesignDraws = 20;      // random draws, of which the one farthest from all others is tried
+constexpr double kNearby = 0.3;               // share of the proposals that are neighbours of the fastest
+constexpr std::size_t kNearbyFrom = 10;       // only after so many observations
+constexpr double kNoGain = 0.015;             // a gain by a smaller part counts as none
+constexpr double kRefit = 1.25;               // growth of the history after which the hyperparameters are chosen anew
+constexpr std::size_t kMostPoints = 300;      // in the model when it is fitted: the fastest, and some of the others
+constexpr std::size_t kAllCandidates = 6144;  // up to that many configurations are all candidates
+constexpr std::size_t kDrawnCandidates = 2048;  // candidates drawn from larger spaces
+constexpr std::size_t kAroundFastest = 4;       // this many of the fastest: their neighbours are always candidates
+constexpr float kLeastChance = 0.02F;           // lower bound of the probability that a configuration works
 
 /// Expected improvement of a normal variable of deviation 1 below a goal that lies `u` above its mean. Grows with u.
 double expected_improvement(double u) {
@@ -90,8 +90,8 @@ class ModelBased final : public Searcher {
   }
 
  private:
-  /// The most central configuration: values at the end of their range are seldom best, and who offers 1 to 128 rather
-  /// expects 64 than 8.
+  /// The most central configuration, on a linear scale: values at the end of their range are seldom best, and the
+  /// author of a range of 1 to 128 rather expects 64 than 8.
   static std::optional<std::size_t> central(const Knowledge& known) {
     std::optional<std::size_t> chosen;
     float least = std::numeric_limits<float>::infinity();
@@ -136,11 +136,11 @@ class ModelBased final : public Searcher {
     double mean = 0.0;
     double deviation = 1.0;
   };
-  /// How slow the slow ones are matters little.
+  /// Compresses high costs: how slow the slow configurations are matters little.
   static double flattened(double log_ratio) { return log_ratio > 0.0 ? std::log1p(log_ratio) : log_ratio; }
 
-  /// A logarithm of a logarithm; the fastest is at 0. What failed counts as one of the slowest. Less what other
-  /// problems make expect: that is the mean of the process, and what it learns is the difference.
+  /// Logarithm of the logarithm of the cost, 0 for the fastest; a failed configuration counts as one of the slowest.
+  /// The expected cost from other problems is subtracted: it is the mean of the process, which learns the difference.
   [[nodiscard]] ScaledCosts scaled_costs(const Knowledge& known) const {
     const auto fastest = known.fastest(1);
     if (fastest.empty()) return {.at = std::vector<double>(points_.size(), 0.0)};
@@ -170,7 +170,7 @@ class ModelBased final : public Searcher {
     return {.at = std::move(costs), .mean = mean, .deviation = std::sqrt(square) + 1e-9};
   }
 
-  /// What is to be expected of each candidate.
+  /// The predictions for all candidates.
   struct Forecast {
     std::vector<float> cost;
     double amplitude = 0.0;      ///< variance far from all points

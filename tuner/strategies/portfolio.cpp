@@ -1,6 +1,6 @@
-// Several searchers that share what they learn. Each proposal comes from one of them, drawn with a chance that follows
-// how often it has lately found something faster (a bandit, as in OpenTuner; Ansel et al. 2014). None is ever given up:
-// when nothing has paid for a while the shares are what they were at first, and the search goes on elsewhere.
+// Several searchers that share all observations. Each proposal comes from one of them, drawn with a probability that
+// follows how often it has lately found something faster (a bandit, as in OpenTuner; Ansel et al. 2014). No searcher is
+// ever dropped: when none has been successful for a while, the shares return to their initial values.
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -31,7 +31,8 @@ class Portfolio final : public Searcher {
   }
 
   void learn(const Knowledge& known, std::size_t configuration) override {
-    // Whose turn it was, whoever proposed it: a resumed search has to come to the same state.
+    // The success goes to the searcher whose turn this step was, whoever proposed the configuration: a resumed search
+    // has to come to the same state.
     Member& member = turn(known, known.history().size() - 1);
     const bool faster = known.cost(configuration) < best_;
     if (faster) best_ = known.cost(configuration);
@@ -49,7 +50,7 @@ class Portfolio final : public Searcher {
     std::unique_ptr<Searcher> searcher;
     double share = 0.0;  // at first
     double turns = 0.0, successes = 0.0;
-    /// Successes per turn, in units of what is to be expected.
+    /// Share of the proposals: grows with the successes per turn.
     [[nodiscard]] double weight() const {
       constexpr double kExpected = 0.1;
       return share * (kStake * kExpected + successes) / (kExpected * (kStake + turns));

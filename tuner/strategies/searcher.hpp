@@ -1,4 +1,4 @@
-// What guided strategies have in common: what is known, and a searcher that proposes from it.
+// The parts that guided strategies share: the observations so far, and searchers that propose from them.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,11 @@ class Knowledge {
     return expected_.empty() ? 0.0 : static_cast<double>(expected_[configuration]);
   }
 
-  /// What was observed, in that order, each once.
+  /// The observed configurations in their order, each once.
   [[nodiscard]] const std::vector<std::size_t>& history() const noexcept { return history_; }
-  /// What was proposed and not observed yet, in that order.
+  /// The configurations that were proposed and not observed yet, in their order.
   [[nodiscard]] const std::vector<std::size_t>& under_way() const noexcept { return under_way_; }
-  /// The number of a proposal: counts what was observed and what is under way.
+  /// The number of the next proposal: observed configurations plus those in flight.
   [[nodiscard]] std::size_t step() const noexcept { return history_.size() + under_way_.size(); }
   /// Neither observed nor under way.
   [[nodiscard]] bool open(std::size_t configuration) const { return open_[configuration]; }
@@ -42,8 +42,8 @@ class Knowledge {
   [[nodiscard]] double cost(std::size_t configuration) const { return costs_[configuration]; }
   /// The fastest, fastest first, at most `count`; none that failed.
   [[nodiscard]] std::vector<std::size_t> fastest(std::size_t count) const;
-  /// The first open configuration of a random order in which problems that share configurations agree; nothing if none
-  /// is open.
+  /// The first open configuration in a random order; nothing if none is open. Problems that share configurations have
+  /// them in the same order.
   [[nodiscard]] std::optional<std::size_t> untouched() const;
 
   void propose(std::size_t configuration);
@@ -61,8 +61,8 @@ class Knowledge {
   std::vector<std::size_t> ranking_;  // of history_, fastest first, without failures
 };
 
-/// A way to search. Its state changes with observations alone, in their order, whoever proposed them: so a search that
-/// is interrupted goes on where it was once it is told what was measured.
+/// A way to search. Its state depends only on the observations in their order, not on who proposed them. An interrupted
+/// search therefore continues once it is told the same observations.
 class Searcher {
  public:
   virtual ~Searcher() = default;

@@ -15,8 +15,8 @@ struct ProcessEnd {
   int number = 0;  ///< of the signal, else the exit code
 };
 
-/// Ends with this object, killed if need be, and so does what it has started: it has a session of its own. From one
-/// thread at a time, always the one that made it: the process is killed with that thread.
+/// A process with a session of its own. Its destructor ends the process and everything that it started, by a kill if
+/// needed. Use it only from the thread that made it: the process is killed when that thread ends.
 class ChildProcess {
  public:
   /// Starts words[0], a path, with a stream socket as its descriptor 3, nothing on its standard input and output, and
@@ -32,7 +32,7 @@ class ChildProcess {
   [[nodiscard]] pid_t id() const noexcept { return id_; }
   /// Bytes in memory, 0 if it has ended.
   [[nodiscard]] std::int64_t resident_bytes() const;
-  /// Waits a moment for an end under way, then kills it; in any case what it has started.
+  /// Waits for the process to end, then kills it. Kills everything that it started in any case.
   ProcessEnd end(double seconds_to_wait);
   /// The last line it wrote to its standard error.
   [[nodiscard]] std::string last_words() const;

@@ -17,10 +17,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kQuick = 20.0;  // seconds: nothing that runs a kernel
-constexpr double kSlice = 0.1;   // seconds that the worker waits for the compiler before it is asked again
+constexpr double kQuick = 20.0;  // seconds for questions that run no kernel
+constexpr double kSlice = 0.1;   // seconds that the worker waits for the compiler before it answers "not yet"
 
-// The slowest device that anybody tunes: what is first run there has this much time.
+// Speed of the slowest device that is worth tuning. It bounds the first run of a problem.
 constexpr double kOperationsPerSecond = 1e8;
 constexpr double kBytesPerSecond = 5e7;
 
@@ -34,8 +34,8 @@ auto IsolatedEvaluator::attempt(Ask ask) const {
     try {
       return ask();
     } catch (const WorkerLost& lost) {
-      // The compiler runs in the same process, and while it keeps all processors busy an answer may be late that would
-      // have come; without it, who fails again has done it.
+      // The compiler runs in the same process. While it keeps all processors busy, a good answer may be late. A
+      // configuration that fails again without the compiler at work has really failed.
       const bool doubtful = lost.from_outside() || !alone || lost.status() == Status::hang;
       if (again || !doubtful) throw DeviceFailure(lost.status(), lost.what());
     }
@@ -129,8 +129,8 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
   std::int64_t generation_ = 0;
 };
 
-/// Configurations that are left when the worker dies are asked for again; if nothing else can be to blame, half of them
-/// at a time, until the one that kills the compiler is alone.
+/// If the worker dies, the remaining configurations are asked for again. If only the compiler can be the cause, half of
+/// them are asked for at a time, until the one that kills the compiler is alone.
 class IsolatedEvaluator::RemoteCompilation final : public Compilation {
  public:
   RemoteCompilation(IsolatedEvaluator& owner, const std::vector<Configuration>& configurations, Problem problem)

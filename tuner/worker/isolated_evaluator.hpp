@@ -1,4 +1,4 @@
-// The evaluator that asks a device in another process, so that nothing a kernel does can end the search.
+// An evaluator whose device is in another process, so that no fault of a kernel can end the search.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,26 @@
 
 namespace heddle {
 
-/// How long the worker may take over one question. Long waits are cut at `factor` times what the same took before, or
-/// at `least`, whichever is longer. What runs no kernel has 20 s in any case.
+/// How long the worker may take to answer one question: `factor` times what the same work took before, but at least
+/// `least`. Questions that run no kernel have 20 s in any case.
 struct Deadlines {
   double factor = 50.0;
-  double least = 2.0;       ///< seconds
-  double first = 20.0;      ///< of a run that is the first for its problem, but more where there is much to do
-  double verify = 300.0;    ///< of a first verification, of which the reference takes the most
-  double compiler = 300.0;  ///< until the compiler is done with one more configuration; it gives up itself before
+  double least = 2.0;     ///< seconds
+  double first = 20.0;    ///< for the first run of a problem; more for large problems
+  double verify = 300.0;  ///< for the first verification of a problem; most of it is the reference
+  double compiler =
+      300.0;  ///< for the compiler to finish one more configuration; the compiler's own deadline is shorter
 };
 
-/// What ends the worker becomes a DeviceFailure of the configuration that was in it, with its status: illegal_access,
-/// hang, out_of_memory, crash; a compiler that crashes becomes a refused compilation of the one configuration that
-/// makes it crash. Who hangs is asked once more in a new process, without compilations beside it: a failure is never
-/// tried again later, and a machine that had no time to answer looks the same. What a worker takes with it that is not
-/// to blame (other runners, compilations under way, everything if somebody else killed it) is made anew without the
-/// caller seeing it.
+/// Turns the end of the worker process into outcomes of configurations:
+///
+/// - If a kernel ends the worker, its configuration gets a DeviceFailure with a status: illegal_access, hang,
+///   out_of_memory, crash.
+/// - If the compiler crashes, the one configuration that makes it crash gets a failed compilation.
+/// - A configuration that hangs is tried once more in a new process in which nothing is compiled. The retry is needed
+///   because a recorded hang is final and an overloaded machine looks like one.
+/// - Runners and compilations that were lost with the worker through no fault of their own are made again. The caller
+///   does not notice. If the process was killed from outside, this holds for everything.
 class IsolatedEvaluator final : public Evaluator {
  public:
   /// Throws Error(usage) if the family has no templates for the worker's device. The worker knows the family by its
@@ -56,10 +60,10 @@ class IsolatedEvaluator final : public Evaluator {
   class RemoteCompilation;
   enum class Work { prepare, time, verify_first_run, verify, verify_timed_run };
 
-  /// Asks by `ask`, which is called again, in a new process, if the worker may have been lost to something else.
+  /// Calls `ask`. Calls it again in a new process if the worker may have been lost for another reason.
   template <class Ask>
   auto attempt(Ask ask) const;
-  /// `first`: as long as nothing is known.
+  /// Seconds that a question may take. `first`: the answer while nothing is known of such work.
   [[nodiscard]] double deadline(Work work, const Problem& problem, double amount, double first) const;
   void took(Work work, const Problem& problem, double seconds_per_amount);
   void overran();

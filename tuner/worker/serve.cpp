@@ -140,14 +140,15 @@ class Server {
     if (ask == "verify") {
       Family& family = family_of(q);
       const Problem problem = problem_of(q, family);
-      const auto extent = q.at("all").get<bool>() ? VerificationExtent::all : VerificationExtent::first_runs;
-      return to_json(family.evaluator.verify(configuration_of(q.at("configuration"), problem, family), problem, extent));
+      const auto extent = q.at("all").get<bool>() ? VerificationExtent::all : VerificationExtent::one_run_per_shape;
+      return to_json(
+          family.evaluator.verify(configuration_of(q.at("configuration"), problem, family), problem, extent));
     }
     if (ask == "verify timed run") {
       Family& family = family_of(q);
       const Problem problem = problem_of(q, family);
-      return to_json(family.evaluator.verify_timed_run(configuration_of(q.at("configuration"), problem, family), problem,
-                                                       samples_of(q),
+      return to_json(family.evaluator.verify_timed_run(configuration_of(q.at("configuration"), problem, family),
+                                                       problem, samples_of(q),
                                                        configuration_of(q.at("untuned"), problem, family)));
     }
     if (ask == "check") {
@@ -188,10 +189,10 @@ class Server {
   }
 
   static std::int64_t samples_of(const json& q) {
-    constexpr std::int64_t kMostSamples = 1 << 20;  // as many as a profile may have
+    constexpr std::int64_t kMostSamplesOfProfile = 1 << 20;  // as many as a profile may have
     const std::int64_t samples = integer(q, "samples");
-    if (samples < 1 || samples > kMostSamples) {
-      throw Error(ErrorKind::input, fmt::format("samples is {}, expected 1 to {}", samples, kMostSamples));
+    if (samples < 1 || samples > kMostSamplesOfProfile) {
+      throw Error(ErrorKind::input, fmt::format("samples is {}, expected 1 to {}", samples, kMostSamplesOfProfile));
     }
     return samples;
   }

@@ -1,4 +1,4 @@
-// The worker process from inside.
+// The worker process: answers the tuner's questions.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ struct WorkerWorld {
       [](const std::string& name) -> const KernelFamily& { return family(name); };
 };
 
-/// Answers on `descriptor` until the other side is gone. Throws Error(usage) if it is no socket, and Error(input) at
-/// the first message that is none, after which nothing can be understood any more. A question that makes no sense is
-/// answered with an error.
+/// Answers questions on `descriptor` until the other side closes it. Throws Error(usage) if it is no socket, and
+/// Error(input) at the first bytes that are no message, since nothing after them can be understood. A question that
+/// makes no sense is answered with an error.
 void serve(int descriptor, const WorkerWorld& world = {});
 
 }  // namespace heddle

@@ -1,4 +1,4 @@
-// The worker process as the tuner sees it: one that can be asked, may be lost, and is started anew.
+// The worker process as the tuner sees it: it answers questions, may be lost, and is started again.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class WorkerLost : public std::runtime_error {
   WorkerLost(Status status, const std::string& what, bool from_outside)
       : std::runtime_error(what), status_(status), from_outside_(from_outside) {}
   [[nodiscard]] Status status() const noexcept { return status_; }
-  /// Somebody killed it; what it was doing has nothing to do with that.
+  /// The process was killed from outside, not by the work that it did.
   [[nodiscard]] bool from_outside() const noexcept { return from_outside_; }
 
  private:
@@ -42,7 +42,7 @@ struct WorkerOptions {
 /// Holds one device in one process; several families may use it. From the thread that made it.
 class Worker {
  public:
-  // Whatever waits throws Interrupted as soon as WorkerOptions::stop says so.
+  // Functions that wait throw Interrupted as soon as WorkerOptions::stop returns true.
 
   /// Starts the process, which opens the device. Throws Error(device).
   explicit Worker(WorkerOptions options);
@@ -55,23 +55,23 @@ class Worker {
   [[nodiscard]] const std::string& remark() const noexcept { return remark_; }
   [[nodiscard]] bool shares_processor() const noexcept { return shares_processor_; }
 
-  /// How often a compiler was called, as far as the processes told before they were lost.
+  /// How often a compiler was called, as far as the processes reported it before they ended.
   [[nodiscard]] std::int64_t compiler_calls() const noexcept { return calls_before_ + calls_; }
 
-  /// Which process answers: grows by one with every one that ends. What was asked of an earlier one is gone.
+  /// Number of the present process; grows by one whenever a process ends. Objects in an earlier process are lost.
   [[nodiscard]] std::int64_t generation() const noexcept { return generation_; }
   [[nodiscard]] pid_t process() const noexcept { return process_ ? process_->id() : -1; }
 
   /// One question and its answer. Throws WorkerLost; DeviceFailure and Error as the worker threw them; Interrupted,
   /// too, if `stop` says so.
   nlohmann::json ask(const nlohmann::json& question, double seconds, const Stop& stop = {});
-  /// Without an answer; a lost worker shows at the next question.
+  /// Sends a message that has no answer. If the worker is lost, the next question finds out.
   void tell(const nlohmann::json& message) noexcept;
   /// The next question starts a new process.
   void retire() noexcept;
   /// Starts a process unless one is running. Throws Error(device) if none can open the device any more.
   void ensure();
-  /// A number for something in the worker that is talked about later.
+  /// A new number by which later messages refer to an object in the worker.
   [[nodiscard]] std::int64_t next_number() noexcept { return ++numbers_; }
 
  private:

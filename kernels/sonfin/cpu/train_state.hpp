@@ -1,4 +1,5 @@
-// What the CPU training templates read, publish and remember. Compiled at run time too.
+// Data of the CPU training templates: arguments, records that threads publish, notes from one phase to the next.
+// Compiled at run time too.
 #pragma once
 
 #include "heddle/kernels/common/cpu_vector.hpp"
@@ -55,7 +56,8 @@ struct Antecedents {
   float largest_inverse;  ///< 1 / sigma_min
 };
 
-/// What a bank says about its rules at one sample; behind it, the sum weighted by each output's consequents.
+/// The record that a bank publishes about its rules at one sample. The sums weighted by each output's consequents
+/// follow it in memory.
 struct Record {
   float largest;           ///< log firing; -infinity if the bank has no rule
   int rule;                ///< whose that is, the lowest of equals
@@ -65,7 +67,7 @@ struct Record {
   float* weighted() { return reinterpret_cast<float*>(this + 1); }
 };
 
-/// What is remembered of a bank; its tiles are counted as the bank has them.
+/// Notes of a bank from one phase of a sample to the next; tiles are numbered within the bank.
 struct Notes {
   float* weight;   ///< [tile][W]: exp(log firing - largest of this bank)
   float* firing;   ///< [tile][W]: log firing; -infinity: no such rule, or one that cannot matter
@@ -83,7 +85,7 @@ struct Notes {
         active(moves + sizes.bank_tiles()) {}
 };
 
-/// What all records together say about a sample. Every thread finds the same.
+/// The result of all records for a sample. Every thread computes the same.
 struct Answer {
   float* output;      ///< y; padding 0
   float* error;       ///< e; padding 0

@@ -1,7 +1,7 @@
 // One round of exchange in a resident kernel: every warp hands in a record, every warp gets the sum of all.
 //
-// A record has 2 + L values: a sum, a largest value, and L sums. Whoever adds records up does it in the same order, so
-// that every thread of the grid comes to the same result, bit for bit.
+// A record has 2 + L values: a sum, a largest value, and L sums. Records are always added in the same order, so that
+// every thread of the grid gets the same result, bit for bit.
 //
 // | Link | how records travel |
 // |---|---|
@@ -18,13 +18,13 @@
 namespace heddle::sonfin {
 
 constexpr int kBlockLink = 0, kClusterLink = 1, kGridLink = 2;
-/// Every packet is posted this often, so that not all blocks poll the same lines of the L2 cache.
+/// Replicas of every packet, so that not all blocks poll the same lines of the L2 cache.
 constexpr int kReplicas = 8;
 
-/// A look that comes too early for one packet costs a whole trip to L2, 600 cycles and more, and the more so as it
-/// keeps L2 from what is on its way; one that comes too late costs what it is late. So many cycles after a block has
-/// posted its own packets it looks for the first time, and one more for so many packets of the round: fitted to times
-/// on an H200 with 32 to 128 blocks and 1 to 10 columns (docs/performance.md).
+/// When a block polls for the first time. Polling before a packet has arrived costs a whole trip to L2, 600 cycles or
+/// more, and delays the packets that are on their way. Polling later costs only the delay. A block therefore waits
+/// kFirstLook cycles after it has posted its own packets, plus one cycle for every kPacketsOfCycle packets of the
+/// round. Fitted to times on an H200 with 32 to 128 blocks and 1 to 10 columns (docs/performance.md).
 constexpr int kFirstLook = 440, kPacketsOfCycle = 5;
 
 constexpr int power_of_two_from(int value) {
@@ -33,7 +33,7 @@ constexpr int power_of_two_from(int value) {
   return power;
 }
 
-/// `Room`: registers that parameters, rows and what belongs to a rule leave to a thread.
+/// `Room`: registers of a thread that are not needed for parameters, rows and values of a rule.
 template <int Block, int Outputs, int Link, int Room>
 class ExchangeSums {
  public:
@@ -74,7 +74,7 @@ class ExchangeSums {
     }
 #if __CUDA_ARCH__ >= 900
     if constexpr (Link == kClusterLink) {
-      for (int round = 0; round < 2; ++round) {  // records of nobody add nothing
+      for (int round = 0; round < 2; ++round) {  // padding records add nothing
         float* const all = records_ + round * parts_ * kPitch;
         const int first = kWarps * cluster_blocks() * kPitch + static_cast<int>(threadIdx.x);
         for (int word = first; word < parts_ * kPitch; word += Block)
@@ -85,7 +85,7 @@ class ExchangeSums {
     }
 #endif
   }
-  /// The whole block, after the last round: nobody leaves while others may still write to it.
+  /// The whole block calls it after the last round: no block ends while others may still write to its memory.
   __device__ __forceinline__ void close() const {
 #if __CUDA_ARCH__ >= 900
     if constexpr (Link == kClusterLink) cluster_barrier();
@@ -157,7 +157,7 @@ class ExchangeSums {
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / kWarp; }
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
 
-  /// Where records of the present round are.
+  /// The records of the present round.
   __device__ __forceinline__ float* records() const {
     return Link == kGridLink ? records_ : records_ + (round_ & 1) * parts() * kPitch;
   }
@@ -244,7 +244,7 @@ class ExchangeSums {
     return sums;
   }
 
-  /// As a tree: what comes last has the fewest additions left.
+  /// Adds as a tree: the value that arrives last has the fewest additions left.
   __device__ __forceinline__ static Sums sum_of_turn(const float* from, int turn) {
     Sums sums[kAtOnce];
 #pragma unroll
@@ -286,7 +286,7 @@ class ExchangeSums {
     return packets_ + (((round_ & 1) * kReplicas + replica) * kColumns + column) * static_cast<int>(gridDim.x);
   }
   __device__ __forceinline__ unsigned stamp() const { return static_cast<unsigned>(round_ + 1); }
-  /// What adds up to nothing: the second value of the first column is the largest.
+  /// The neutral packet of a sum. In the first column the second value is a largest value.
   __device__ __forceinline__ static Packet nothing(int column) {
     return {0.0f, column == 0 ? -infinity() : 0.0f, 0.0f, 0};
   }

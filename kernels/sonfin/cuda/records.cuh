@@ -10,20 +10,21 @@ struct RecordTurns {
   int sets, at_once;
 };
 
-/// `records`, and those of nobody that make the last turn, of `turn` records, whole: all lanes do the same, and nothing
-/// is left over that would need a loop of its own.
+/// `records` rounded up to whole turns of `turn` records. Padding records fill the last turn: all lanes then do the
+/// same, and no loop for a remainder is needed.
 [[nodiscard]] constexpr int in_whole_turns(int records, int turn) { return (records + turn - 1) / turn * turn; }
 
-/// Of one block: a set adds up all records if they are few; else sets share them, which costs shuffles.
-/// `value_lanes`: lanes of a set, a power of two up to 32.
+/// Turns of one block. If there are few records, a set adds up all of them; otherwise sets share them, which costs
+/// shuffles. `value_lanes`: lanes of a set, a power of two up to 32.
 [[nodiscard]] constexpr RecordTurns turns_of_block(int warps, int value_lanes) {
   int sets = 1;
   while (warps > 8 && sets < warps && sets * value_lanes < 32) sets *= 2;
   return {sets, (warps + sets - 1) / sets};
 }
 
-/// Of a cluster, of which it is not known how many blocks it has: of 4 warps each, 4 to 16. So many sets that a turn or
-/// two are enough for those, but not one record each, as twice the sets are one more shuffle.
+/// Turns of a cluster. The number of blocks is not known here; with 4 warps each it is 4 to 16. The number of sets is
+/// chosen so that one or two turns are enough. It is not one set per record, because twice the sets cost one more
+/// shuffle.
 [[nodiscard]] constexpr RecordTurns turns_of_cluster(int warps, int value_lanes) {
   const int wanted = warps < 2 ? 8 : warps > 8 ? 32 : 4 * warps;
   int sets = 1;
@@ -36,11 +37,14 @@ struct PacketTurns {
   int lanes, at_once;
 };
 
-/// Of a grid: as many lanes as leave every column its own, so that all packets travel at once, but no more than half a
-/// warp if there are several columns: fewer warps then look. One, if the block has too few for that too. Enough packets
-/// at a time for a GPU if the lanes are a warp, and for 128 blocks if they are half of one and have registers for it.
-/// `room`: registers that parameters, rows and what belongs to a rule leave to a thread; from 125 on ptxas (13.0) does
-/// not spill if a thread awaits eight packets instead of four.
+/// Turns of a grid.
+///
+/// - Lanes: as many as allow every column lanes of its own, so that all packets travel at once. With several columns at
+///   most half a warp, because fewer warps then poll. One lane if the block has too few lanes for that.
+/// - Packets at a time: enough for all blocks of a GPU if the lanes are a warp; enough for 128 blocks if they are half
+///   a warp and have the registers.
+/// - `room`: registers of a thread that are not needed for parameters, rows and values of a rule. From 125 on, ptxas
+///   (13.0) does not spill if a thread awaits eight packets instead of four.
 [[nodiscard]] constexpr PacketTurns turns_of_grid(int columns, int threads, int room) {
   const bool roomy = room >= 125;
   int lanes = columns > 1 && roomy ? 16 : 32;
@@ -48,8 +52,8 @@ struct PacketTurns {
   return {lanes, lanes == 32 ? 6 : roomy ? 8 : 4};
 }
 
-/// Words from one record of a cluster to the next: whole messages of 4 words, and such that sets, which read outputs at
-/// the same time, read them from different banks of shared memory, if there are enough.
+/// Words from one record of a cluster to the next: whole messages of 4 words. Sets read outputs at the same time, so
+/// the distance is chosen such that they read from different banks of shared memory, if there are enough.
 [[nodiscard]] constexpr int pitch_of_cluster(int outputs, int sets) {
   constexpr int kBanks = 32;
   const int least = (2 + outputs + 3) / 4 * 4, lanes = outputs < kBanks ? outputs : kBanks;

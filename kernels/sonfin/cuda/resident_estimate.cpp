@@ -28,8 +28,8 @@ constexpr double twice_kept_tasks(const Step& s) { return s.none_kept ? s.tasks 
 constexpr double scattered(const Step& s) { return s.scattered ? 2.0 * s.share : 0.0; }
 constexpr double crowded(const Step& s) { return std::max(0.0, s.registers - 230.0) / 25.0; }
 
-// What keeps parameters in shared memory is never among the fastest of a block or a cluster, so that a fit to what
-// tuning tried says nothing about it: those weights are of an exhaustive search of kernels before these.
+// Configurations that keep parameters in shared memory are never among the fastest of a block or a cluster, so tuning
+// tries too few of them for a fit. Their weights come from an exhaustive search with earlier kernels.
 constexpr std::array kBlock{
     ResidentTerm{"the step itself", one, 197.9},
     ResidentTerm{"tasks of a scheduler", tasks, 9.396},

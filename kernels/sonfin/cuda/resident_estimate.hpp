@@ -1,5 +1,5 @@
-// What a step of a resident scheme takes, as a sum of what it does: a model good enough to tell which of several
-// configurations is the fastest at sizes where none of them was measured.
+// A model of the time of a step of a resident scheme, as a sum over its parts. It is good enough to tell which of
+// several configurations is the fastest at sizes where none of them was measured.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace heddle::sonfin {
 
-/// What a step does, in numbers that its times depend on.
+/// The numbers of a step that its time depends on.
 struct ResidentStep {
   explicit ResidentStep(const ResidentShape& shape);
 
@@ -39,14 +39,14 @@ struct ResidentStep {
   double looks;         ///< of a lane
 };
 
-/// One thing that a step does.
+/// One part of a step.
 struct ResidentTerm {
   std::string_view name;
   double (*count)(const ResidentStep&);
   double nanoseconds;  ///< that one of it takes
 };
 
-/// Those of a link, with weights fitted to what was measured on an H200 (bench/fit_estimate.cpp).
+/// The parts of a step for a link, with times fitted to measurements on an H200 (bench/fit_estimate.cpp).
 [[nodiscard]] std::span<const ResidentTerm> resident_terms(ResidentShape::Link link);
 
 /// Microseconds per sample.

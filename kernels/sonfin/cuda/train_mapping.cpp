@@ -222,8 +222,8 @@ std::vector<std::string> resident_candidates(const DeviceIdentity& device, const
   return candidates;
 }
 
-/// One pack of four inputs a thread, up to two warps a rule. Overlapped launches gain a tenth in most places and lose
-/// half in some: only for who has measured.
+/// One pack of four inputs per thread, up to two warps per rule. Overlapped launches gain a tenth at most sizes and
+/// lose half at some, so they are left to configurations that were measured.
 std::vector<std::string> launched_candidates(const DeviceIdentity& device, const Problem& problem) {
   const std::int64_t wanted = std::clamp<std::int64_t>(power_of_two_below(padded(problem.at("dim")) / 4), 1, 64);
   std::vector<std::string> candidates;

@@ -109,14 +109,14 @@ struct Sizes {
 /// A centre or a width, and what float32 leaves out of it: kernels/tsk/train.hpp.
 template <class Real>
 struct Stored {
-  float *values, *rests;
+  float *values, *low_parts;
 
   [[nodiscard]] Real get(long long i) const {
-    return static_cast<Real>(values[i]) + (sizeof(Real) > sizeof(float) ? static_cast<Real>(rests[i]) : Real(0));
+    return static_cast<Real>(values[i]) + (sizeof(Real) > sizeof(float) ? static_cast<Real>(low_parts[i]) : Real(0));
   }
   void set(long long i, Real value) const {
     values[i] = static_cast<float>(value);
-    if (sizeof(Real) > sizeof(float)) rests[i] = static_cast<float>(value - static_cast<Real>(values[i]));
+    if (sizeof(Real) > sizeof(float)) low_parts[i] = static_cast<float>(value - static_cast<Real>(values[i]));
   }
 };
 
@@ -192,7 +192,7 @@ class Accumulator {
         targets_(static_cast<const float*>(a[1])),
         centres_{static_cast<float*>(a[2]), static_cast<float*>(a[11])},
         widths_{static_cast<float*>(a[3]),
-                centres_.rests + *static_cast<const int*>(a[14]) * *static_cast<const int*>(a[12])},
+                centres_.low_parts + *static_cast<const int*>(a[14]) * *static_cast<const int*>(a[12])},
         control_(*static_cast<const Control*>(a[4])),
         progress_(*static_cast<const Progress*>(a[5])),
         antecedents_(static_cast<Real*>(a[6])),
@@ -339,7 +339,7 @@ class Descent {
         targets_(static_cast<const float*>(a[1])),
         centres_{static_cast<float*>(a[2]), static_cast<float*>(a[17])},
         widths_{static_cast<float*>(a[3]),
-                centres_.rests + *static_cast<const int*>(a[20]) * *static_cast<const int*>(a[18])},
+                centres_.low_parts + *static_cast<const int*>(a[20]) * *static_cast<const int*>(a[18])},
         consequents_(static_cast<float*>(a[4])),
         best_centres_(static_cast<float*>(a[5])),
         best_widths_(static_cast<float*>(a[6])),

@@ -98,7 +98,7 @@ class CpuMapping final : public Mapping {
     };
     Launch accumulate =
         launch(0, {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("progress"),
-                   at("antecedents"), at("gram"), at("own"), at("sums"), at("kept"), at("rests")});
+                   at("antecedents"), at("gram"), at("own"), at("sums"), at("kept"), at("low_parts")});
     for (const std::int64_t size : {pitch, threads}) accumulate.arguments.emplace_back(int32(size));
     const Launch solve{.kernel = -1,
                        .grid = {},
@@ -109,7 +109,7 @@ class CpuMapping final : public Mapping {
     Launch descend =
         launch(1, {at("rows"), at("targets"), at("centres"), at("widths"), at("consequents"), at("best_centres"),
                    at("best_widths"), at("best_consequents"), at("errors"), at("control"), at("progress"),
-                   at("antecedents"), at("solution"), at("info"), at("own"), at("sums"), at("kept"), at("rests")});
+                   at("antecedents"), at("solution"), at("info"), at("own"), at("sums"), at("kept"), at("low_parts")});
     for (const std::int64_t size : {iterations, threads}) descend.arguments.emplace_back(int32(size));
     for (std::int64_t i = 0; i < iterations; ++i) {
       for (const Launch& each : {accumulate, solve, descend}) plan.launches.push_back(each);

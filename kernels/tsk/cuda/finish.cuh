@@ -1,4 +1,4 @@
-// What follows the sums over the rows: the sums of all parts, the solution of the normal equations, and the step.
+// The work after the sums over the rows: adding the sums of all parts, solving the normal equations, and the step.
 #pragma once
 
 #include "heddle/kernels/tsk/cuda/passes.cuh"
@@ -54,8 +54,8 @@ __device__ __forceinline__ void gather_gram(const Batch& batch, const double* pa
   }
 }
 
-/// How the normal equations are solved, whoever does: with the ridge asked for, and where Phi is rank deficient again
-/// with kOwnRidge if that is more.
+/// The attempts to solve the normal equations, the same for every solver: first with the given ridge; if Phi is rank
+/// deficient, again with kOwnRidge if that is larger.
 class Attempts {
  public:
   /// `diagonal(i)`: of Phi^T Phi. The whole warp, and every lane gets the same.
@@ -77,7 +77,7 @@ class Attempts {
 
   /// To be asked before every attempt.
   __device__ __forceinline__ bool goes_on() const { return finite_ && info_ == kNoSolution && attempt_ < 2; }
-  /// What this attempt adds to the diagonal.
+  /// The ridge of this attempt, added to the diagonal.
   __device__ __forceinline__ double ridge() const {
     return (attempt_ == 0 || ridge_ > kOwnRidge ? ridge_ : kOwnRidge) * largest_;
   }

@@ -88,23 +88,24 @@ struct Resident {
       : real(sizes.rows <= kFewRows ? 8 : 4),
         threads(c.number("block_size")),
         blocks(c.number("blocks")),
-        eights(ceil_div(sizes.columns, 8)),
+        column_tiles(ceil_div(sizes.columns, 8)),
         rules(ceil_div(sizes.rules, 8)),
         most(std::max(sizes.unknowns * (sizes.unknowns + 1) / 2 + sizes.unknowns * sizes.outputs, 2 * sizes.tasks + 2)),
         packets(blocks * ceil_div(most, blocks) * blocks + std::clamp<std::int64_t>(blocks / 16, 1, 8) * most) {
-    const std::int64_t warps = threads / kWarp, side = ceil_div(8 * eights, 16) * 16;
+    const std::int64_t warps = threads / kWarp, side = ceil_div(8 * column_tiles, 16) * 16;
     const std::int64_t numbers = 2 * sizes.tasks + sizes.unknowns * sizes.outputs;  // of a system
     shared_bytes =
-        8 * (std::max(warps * eights * (eights + 1) / 2 * 64, warps * 4 * (2 * sizes.tasks + 2)) + most + 3 * side) +
+        8 * (std::max(warps * column_tiles * (column_tiles + 1) / 2 * 64, warps * 4 * (2 * sizes.tasks + 2)) + most +
+             3 * side) +
         real * (numbers + (sizes.terms > 1 ? warps * 4 * sizes.rules : 0)) + 4 * numbers;
   }
   static constexpr std::int64_t kMostBlocks = 192;  // kPolls of a warp there
   /// In a thread's registers: the normal equations in one pass; antecedents and slopes of its rules in the other.
   [[nodiscard]] std::int64_t registers(std::int64_t dim) const {
-    return 56 + std::max(2 * eights * (eights + 1) + real / 2 * rules * dim, 8 * rules * dim);
+    return 56 + std::max(2 * column_tiles * (column_tiles + 1) + real / 2 * rules * dim, 8 * rules * dim);
   }
   std::int64_t real;  ///< bytes
-  std::int64_t threads, blocks, eights, rules;
+  std::int64_t threads, blocks, column_tiles, rules;
   std::int64_t most;     ///< elements of an exchange
   std::int64_t packets;  ///< as grid_sums.cuh lays them out
   std::int64_t shared_bytes = 0;
@@ -231,11 +232,11 @@ class Builder {
     scratch("packets", 16 * shape.packets);
     launch("tsk::begin_resident", {ceil_div(shape.packets, kEmpty), 1}, kEmpty, 0,
            {at("packets"), whole(shape.packets), at("progress"), at("before")}, {});
-    launch(fmt::format("tsk::iterate_resident<{}, {}, {}, {}, {}, {}>", shape.threads, shape.eights, shape.rules,
+    launch(fmt::format("tsk::iterate_resident<{}, {}, {}, {}, {}, {}>", shape.threads, shape.column_tiles, shape.rules,
                        sizes_.dim, sizes_.terms > 1 ? 1 : 0, shape.real == 8 ? "double" : "float"),
            {shape.blocks, 1}, shape.threads, shape.shared_bytes,
            {at("rows"), at("targets"), at("centres"), at("widths"), at("consequents"), at("best_centres"),
-            at("best_widths"), at("best_consequents"), at("rests"), at("control"), at("before"), at("progress"),
+            at("best_widths"), at("best_consequents"), at("low_parts"), at("control"), at("before"), at("progress"),
             at("errors"), at("packets")},
            {shape.most, iterations_, sizes_.outputs, sizes_.rules}, Divides::yes);
     plan_.launches.back().resident = shape.blocks > 1;

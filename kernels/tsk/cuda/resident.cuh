@@ -1,17 +1,17 @@
 // All iterations of a run in one launch whose blocks run at the same time: scheme = resident. Formulas: docs/design.md,
 // "Batch least squares and gradient".
 //
-// Every block has all parameters in shared memory, and does everything that does not depend on the rows alike: it is
-// quicker to solve the least squares once more than to wait for who did. Rows are dealt to the warps by fours. Lane l
-// takes row l % 4, and of its rules or columns the (l / 4)th of every eight: so the columns that a lane computes are,
-// as they are, its elements of both factors of the tensor cores' product (kernels/common/matrix.cuh), and the normal
+// Every block has all parameters in shared memory and does all work that does not depend on the rows: solving the least
+// squares again in every block is quicker than waiting for one block to do it. Each warp takes four rows at a time.
+// Lane l takes row l % 4, and the (l / 4)th of every 8 rules or columns. The columns that a lane computes are then
+// exactly its elements of both factors of the tensor cores' product (kernels/common/matrix.cuh), so the normal
 // equations of a warp grow in registers without passing through memory.
 //
 // | parameter | meaning |
 // |---|---|
 // | Block  | threads |
-// | Eights | of the columns of Phi and Y, rounded up |
-// | Rules  | eights of rules, rounded up |
+// | ColumnTiles | tiles of 8 columns of Phi and Y, rounded up |
+// | RuleTiles | tiles of 8 rules, rounded up |
 // | Dim, Order | D; order of the consequents |
 // | Real   | of everything but sums over rows, which are float64: float, or double where rows are few |
 //
@@ -42,22 +42,22 @@ __global__ void begin_resident(Packet* packets, int count, const Progress* progr
   if (i == 0) *before = *progress;
 }
 
-template <int Block, int Eights, int Rules, int Dim, int Order, class Real>
+template <int Block, int ColumnTiles, int RuleTiles, int Dim, int Order, class Real>
 class ResidentIterations {
  public:
   static constexpr int kWarps = Block / kWarp;
   static constexpr int kRows = 4;  // of a warp at a time
   static constexpr int kGroups = kWarp / kRows;
   static constexpr int kTerms = Order == 0 ? 1 : Dim + 1;
-  static constexpr int kPairs = Eights * (Eights + 1) / 2;
+  static constexpr int kPairs = ColumnTiles * (ColumnTiles + 1) / 2;
   static constexpr int kFlush = 8;  // rows of a lane whose slopes are summed as Real
-  static constexpr bool kKeepsRests = sizeof(Real) > sizeof(float);
+  static constexpr bool kKeepsLowParts = sizeof(Real) > sizeof(float);
   // The matrix of the normal equations over the threads of the block.
   static constexpr int kAcross = 16, kDown = Block / kAcross;
-  static constexpr int kOwnColumns = (kGroups * Eights + kAcross - 1) / kAcross;
+  static constexpr int kOwnColumns = (kGroups * ColumnTiles + kAcross - 1) / kAcross;
   static constexpr int kSide = kOwnColumns * kAcross;
   static constexpr int kOwnRows = (kSide + kDown - 1) / kDown;
-  static_assert(Block % kAcross == 0 && Rules <= Eights, "whole rows of threads; every rule has a column");
+  static_assert(Block % kAcross == 0 && RuleTiles <= ColumnTiles, "whole rows of threads; every rule has a column");
 
   __device__ __forceinline__ ResidentIterations(const Batch& batch, const Control& control, Pieces pieces)
       : batch_(batch), control_(control) {
@@ -77,14 +77,14 @@ class ResidentIterations {
     best_consequents_ = pieces.floats(numbers);
   }
 
-  /// `rests`: see kernels/tsk/train.hpp.
-  __device__ __forceinline__ void fetch(const Parameters& now, const float* rests, const Parameters& best) const {
+  /// Loads a system into shared memory. `low_parts`: see kernels/tsk/train.hpp.
+  __device__ __forceinline__ void fetch(const Parameters& now, const float* low_parts, const Parameters& best) const {
     for (int i = thread(); i < batch_.tasks(); i += Block) {
       centres_[i] = static_cast<Real>(now.centres[i]);
       widths_[i] = static_cast<Real>(now.widths[i]);
-      if (kKeepsRests) {
-        centres_[i] += static_cast<Real>(rests[i]);
-        widths_[i] += static_cast<Real>(rests[batch_.tasks() + i]);
+      if (kKeepsLowParts) {
+        centres_[i] += static_cast<Real>(low_parts[i]);
+        widths_[i] += static_cast<Real>(low_parts[batch_.tasks() + i]);
       }
       best_centres_[i] = best.centres[i];
       best_widths_[i] = best.widths[i];
@@ -95,14 +95,14 @@ class ResidentIterations {
     }
     __syncthreads();
   }
-  __device__ __forceinline__ void store(const Parameters& now, float* rests, const Parameters& best) const {
+  __device__ __forceinline__ void store(const Parameters& now, float* low_parts, const Parameters& best) const {
     for (int i = thread(); i < batch_.tasks(); i += Block) {
       const float centre = static_cast<float>(centres_[i]), width = static_cast<float>(widths_[i]);
       now.centres[i] = centre;
       now.widths[i] = width;
-      if (kKeepsRests) {
-        rests[i] = static_cast<float>(centres_[i] - static_cast<Real>(centre));
-        rests[batch_.tasks() + i] = static_cast<float>(widths_[i] - static_cast<Real>(width));
+      if (kKeepsLowParts) {
+        low_parts[i] = static_cast<float>(centres_[i] - static_cast<Real>(centre));
+        low_parts[batch_.tasks() + i] = static_cast<float>(widths_[i] - static_cast<Real>(width));
       }
       best.centres[i] = best_centres_[i];
       best.widths[i] = best_widths_[i];
@@ -150,7 +150,7 @@ class ResidentIterations {
   /// Of this lane's rules: registers, for a whole pass.
   __device__ __forceinline__ void load_antecedents() {
 #pragma unroll
-    for (int s = 0; s < Rules; ++s) {
+    for (int s = 0; s < RuleTiles; ++s) {
       const int k = group() + s * kGroups;
 #pragma unroll
       for (int j = 0; j < Dim; ++j) {
@@ -173,11 +173,11 @@ class ResidentIterations {
   __device__ __forceinline__ static double weight(double value, double top) { return exp(value - top); }
 
   /// phi of this lane's row and rules.
-  __device__ __forceinline__ void activate(const Real (&x)[Dim], Real (&phi)[Rules]) const {
+  __device__ __forceinline__ void activate(const Real (&x)[Dim], Real (&phi)[RuleTiles]) const {
     const Real nothing = -static_cast<Real>(infinity());
     Real top = nothing;
 #pragma unroll
-    for (int s = 0; s < Rules; ++s) {
+    for (int s = 0; s < RuleTiles; ++s) {
       Real sum = 0;
 #pragma unroll
       for (int j = 0; j < Dim; ++j) {
@@ -191,13 +191,13 @@ class ResidentIterations {
     for (int offset = kRows; offset < kWarp; offset *= 2) top = max(top, __shfl_xor_sync(kAllLanes, top, offset));
     Real sum = 0;
 #pragma unroll
-    for (int s = 0; s < Rules; ++s) {
+    for (int s = 0; s < RuleTiles; ++s) {
       phi[s] = weight(phi[s], top);
       sum += phi[s];
     }
     const Real scale = Real(1) / sum_over_row(sum);
 #pragma unroll
-    for (int s = 0; s < Rules; ++s) phi[s] *= scale;
+    for (int s = 0; s < RuleTiles; ++s) phi[s] *= scale;
   }
 
   /// The inputs of this lane's row `first` + row_of_lane(); those of another row where it is not there.
@@ -218,12 +218,12 @@ class ResidentIterations {
     for (int p = 0; p < kPairs; ++p) sum[p][0] = sum[p][1] = 0.0;
     const long long end = control_.rows;
     const int unknowns = batch_.unknowns();
-    float next_x[Dim], next_y[Eights];
+    float next_x[Dim], next_y[ColumnTiles];
     const auto request = [&](long long first) {
       if (first >= end) return;
       read_row(first, end, next_x);
 #pragma unroll
-      for (int t = 0; t < Eights; ++t) {
+      for (int t = 0; t < ColumnTiles; ++t) {
         const int l = group() + t * kGroups - unknowns;
         const bool there = l >= 0 && l < batch_.outputs && first + row_of_lane() < end;
         next_y[t] = there ? batch_.targets[(first + row_of_lane()) * batch_.outputs + l] : 0.0f;
@@ -232,18 +232,18 @@ class ResidentIterations {
     request(first_row());
 #pragma unroll 1
     for (long long first = first_row(); first < end; first += stride()) {
-      Real x[Dim], phi[Rules];
-      double column[Eights];
+      Real x[Dim], phi[RuleTiles];
+      double column[ColumnTiles];
 #pragma unroll
       for (int j = 0; j < Dim; ++j) x[j] = static_cast<Real>(next_x[j]);
 #pragma unroll
-      for (int t = 0; t < Eights; ++t) column[t] = static_cast<double>(next_y[t]);
+      for (int t = 0; t < ColumnTiles; ++t) column[t] = static_cast<double>(next_y[t]);
       request(first + stride());
       activate(x, phi);
       fill_columns(x, phi, first + row_of_lane() < end, column);
       if (Order != 0) __syncwarp();  // all have read the activations of the warp's rows
 #pragma unroll
-      for (int i = 0; i < Eights; ++i) {
+      for (int i = 0; i < ColumnTiles; ++i) {
 #pragma unroll
         for (int j = 0; j <= i; ++j) multiply_add_8x8x4(sum[i * (i + 1) / 2 + j], column[i], column[j]);
       }
@@ -258,23 +258,23 @@ class ResidentIterations {
   }
 
   /// Phi into the columns that are not targets, or zeros where the row is not there. The whole warp.
-  __device__ __forceinline__ void fill_columns(const Real (&x)[Dim], const Real (&phi)[Rules], bool there,
-                                               double (&column)[Eights]) const {
+  __device__ __forceinline__ void fill_columns(const Real (&x)[Dim], const Real (&phi)[RuleTiles], bool there,
+                                               double (&column)[ColumnTiles]) const {
     if constexpr (Order == 0) {
 #pragma unroll
-      for (int s = 0; s < Rules; ++s) {
+      for (int s = 0; s < RuleTiles; ++s) {
         if (group() + s * kGroups < batch_.rules) column[s] = there ? static_cast<double>(phi[s]) : 0.0;
       }
     } else {
       // A rule's columns are those of other lanes too.
       Real* own = shared_phi_ + (warp() * kRows + row_of_lane()) * batch_.rules;
 #pragma unroll
-      for (int s = 0; s < Rules; ++s) {
+      for (int s = 0; s < RuleTiles; ++s) {
         if (group() + s * kGroups < batch_.rules) own[group() + s * kGroups] = phi[s];
       }
       __syncwarp();
 #pragma unroll
-      for (int t = 0; t < Eights; ++t) {
+      for (int t = 0; t < ColumnTiles; ++t) {
         const int c = group() + t * kGroups, k = c / kTerms, term = c % kTerms;
         if (k >= batch_.rules) continue;
         double value = there ? static_cast<double>(own[k]) : 0.0;
@@ -374,10 +374,10 @@ class ResidentIterations {
   /// parts[warp][row of four][2 K D + 2]: half the gradient of the summed squared error by centres and by widths, each
   /// times the width, and the squared errors of the rows learnt and held back.
   __device__ __forceinline__ void descend() const {
-    Real by_centre[Rules][Dim], by_width[Rules][Dim];
-    double centre_sum[Rules][Dim], width_sum[Rules][Dim];
+    Real by_centre[RuleTiles][Dim], by_width[RuleTiles][Dim];
+    double centre_sum[RuleTiles][Dim], width_sum[RuleTiles][Dim];
 #pragma unroll
-    for (int s = 0; s < Rules; ++s) {
+    for (int s = 0; s < RuleTiles; ++s) {
 #pragma unroll
       for (int j = 0; j < Dim; ++j) {
         by_centre[s][j] = by_width[s][j] = 0;
@@ -386,7 +386,7 @@ class ResidentIterations {
     }
     const auto flush = [&] {
 #pragma unroll
-      for (int s = 0; s < Rules; ++s) {
+      for (int s = 0; s < RuleTiles; ++s) {
 #pragma unroll
         for (int j = 0; j < Dim; ++j) {
           centre_sum[s][j] += static_cast<double>(by_centre[s][j]);
@@ -402,7 +402,7 @@ class ResidentIterations {
     int rows = 0;
 #pragma unroll 1
     for (long long first = first_row(); first < end; first += stride()) {
-      Real x[Dim], phi[Rules], change[Rules];
+      Real x[Dim], phi[RuleTiles], change[RuleTiles];
 #pragma unroll
       for (int j = 0; j < Dim; ++j) x[j] = static_cast<Real>(next_x[j]);
       if (first + stride() < end) read_row(first + stride(), end, next_x);
@@ -412,14 +412,14 @@ class ResidentIterations {
       float target = targets[0];
       activate(x, phi);
 #pragma unroll
-      for (int s = 0; s < Rules; ++s) change[s] = 0;
+      for (int s = 0; s < RuleTiles; ++s) change[s] = 0;
 #pragma unroll 1
       for (int l = 0; l < batch_.outputs; ++l) {
         const auto expected = static_cast<Real>(target);
         if (l + 1 < batch_.outputs) target = targets[l + 1];
-        Real said[Rules], output = 0;
+        Real said[RuleTiles], output = 0;
 #pragma unroll
-        for (int s = 0; s < Rules; ++s) {
+        for (int s = 0; s < RuleTiles; ++s) {
           const int k = group() + s * kGroups;
           said[s] = 0;
           if (k >= batch_.rules) continue;
@@ -435,13 +435,13 @@ class ResidentIterations {
         if (learnt) {
           learnt_squares += square;
 #pragma unroll
-          for (int s = 0; s < Rules; ++s) change[s] += error * (said[s] - output);
+          for (int s = 0; s < RuleTiles; ++s) change[s] += error * (said[s] - output);
         } else {
           held_back_squares += square;
         }
       }
 #pragma unroll
-      for (int s = 0; s < Rules; ++s) {
+      for (int s = 0; s < RuleTiles; ++s) {
         const Real g = change[s] * phi[s];
 #pragma unroll
         for (int j = 0; j < Dim; ++j) {
@@ -450,13 +450,13 @@ class ResidentIterations {
           by_width[s][j] += g * u * u;
         }
       }
-      if (!kKeepsRests && ++rows % kFlush == 0) flush();
+      if (!kKeepsLowParts && ++rows % kFlush == 0) flush();
     }
     flush();
     const int tasks = batch_.tasks();
     double* to = parts_ + (warp() * kRows + row_of_lane()) * (2 * tasks + 2);
 #pragma unroll
-    for (int s = 0; s < Rules; ++s) {
+    for (int s = 0; s < RuleTiles; ++s) {
       const int k = group() + s * kGroups;
       if (k >= batch_.rules) continue;
 #pragma unroll
@@ -521,25 +521,25 @@ class ResidentIterations {
   double *parts_, *sums_, *pivots_, *inverse_pivots_;
   Real *centres_, *widths_, *consequents_, *shared_phi_;
   float *best_centres_, *best_widths_, *best_consequents_;
-  Real centre_[Rules][Dim], inverse_[Rules][Dim];
+  Real centre_[RuleTiles][Dim], inverse_[RuleTiles][Dim];
 };
 
 /// `iterations` iterations; `most`: elements of the larger exchange.
-template <int Block, int Eights, int Rules, int Dim, int Order, class Real>
+template <int Block, int ColumnTiles, int RuleTiles, int Dim, int Order, class Real>
 __global__ void __launch_bounds__(Block, 1)
     iterate_resident(const float* rows, const float* targets, float* centres, float* widths, float* consequents,
-                     float* best_centres, float* best_widths, float* best_consequents, float* rests,
+                     float* best_centres, float* best_widths, float* best_consequents, float* low_parts,
                      const Control* control_at, const Progress* before, Progress* after, double* errors,
                      Packet* packets, int most, int iterations, int outputs, int rules, int words) {
   const Control control = *control_at;
   Progress progress = *before;
-  using Iterations = ResidentIterations<Block, Eights, Rules, Dim, Order, Real>;
+  using Iterations = ResidentIterations<Block, ColumnTiles, RuleTiles, Dim, Order, Real>;
   const Batch batch{rows, targets, Dim, outputs, rules, Iterations::kTerms};
   Iterations work(batch, control, Pieces(words));
   GridSums<Block> exchange(packets, most);
   if (!goes_on(control, progress)) return;
   const Parameters now{centres, widths, consequents}, best{best_centres, best_widths, best_consequents};
-  work.fetch(now, rests, best);
+  work.fetch(now, low_parts, best);
 #pragma unroll 1
   for (int i = 0; i < iterations && goes_on(control, progress); ++i) {
     if (!work.iterate(exchange, progress, errors + 2 * (progress.iteration % iterations))) {
@@ -548,7 +548,7 @@ __global__ void __launch_bounds__(Block, 1)
   }
   if (blockIdx.x != 0) return;
   __syncthreads();
-  work.store(now, rests, best);
+  work.store(now, low_parts, best);
   if (threadIdx.x == 0) *after = progress;
 }
 

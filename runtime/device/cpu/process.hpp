@@ -13,7 +13,7 @@ struct ProcessResult {
   std::string output;  ///< stdout and stderr together
 };
 
-/// Where a program works, and how long it may.
+/// The working folder and the deadline of a program.
 struct ProcessLimits {
   double seconds = 10.0;      ///< then it is killed
   std::stop_token stop = {};  ///< then as well

@@ -34,15 +34,15 @@ fs::path temporary_folder() {
 
 bool of_this_user(const struct stat& status) { return status.st_uid == ::geteuid(); }
 
-/// Locks the file, and says whether it is still there then: who removes folders may have been faster. Where the file
-/// system has no locks, nobody can get one to remove the folder either.
+/// Locks the file. Returns whether the file still exists then: another process may have removed the folder in between.
+/// On a file system without locks, no process can get the lock and remove the folder either.
 bool own(int lock) {
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat status {};
   return ::fstat(lock, &status) == 0 && status.st_nlink > 0;
 }
 
-/// Whether nobody holds the lock in `folder`; if so, it is held by the descriptor returned, else that is -1.
+/// Takes the lock in `folder` if no process holds it. Returns the descriptor that holds it, or -1.
 int lock_abandoned(const fs::path& folder) {
   struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || !of_this_user(status)) return -1;

@@ -1,4 +1,4 @@
-// A folder for files that nobody needs for long.
+// A folder for temporary files.
 #pragma once
 
 #include <filesystem>

@@ -5,11 +5,12 @@
 namespace heddle {
 namespace {
 
-// Of the time. A team of two that is 1.5 times as fast as one thread is slower than that if more is lost.
+// Part of the time that may be lost. A team of two that is 1.5 times as fast as one thread becomes slower than it if
+// more is lost.
 constexpr double kMostLost = 1.0 / 3.0;
-// Beyond that, before it counts: several turns of another program, which takes a core for 3 or 4 ms.
+// Lost time beyond kMostLost that is tolerated: several time slices of another program, of 3 or 4 ms each.
 constexpr double kTolerance = 0.012;  // seconds
-// To find out that more threads are no use takes some 30 ms: at most a few percent of the time after it.
+// Time before more threads are tried again. A try that fails costs some 30 ms, which is then a few percent of the time.
 constexpr double kLeastPatience = 0.25, kMostPatience = 4.0;  // seconds
 
 }  // namespace

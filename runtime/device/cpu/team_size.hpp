@@ -6,7 +6,7 @@ namespace heddle {
 /// While other programs take cores, the threads of a team mostly wait for the one that has none. Half as many threads,
 /// with twice the work each, are then faster. Results do not depend on the number of threads, only times do.
 ///
-/// Knows no clock, so that it can be tested. From one thread.
+/// Has no clock of its own, so that it can be tested. From one thread.
 class TeamSize {
  public:
   TeamSize() noexcept;
@@ -14,9 +14,9 @@ class TeamSize {
   /// The threads for a launch of `parts` parts: as many, or half of that, or a quarter, ...; at least 1.
   [[nodiscard]] int of(int parts) const noexcept;
 
-  /// After a launch: its wall time, and how long its threads, added up, had work and no core; seconds. Decides by that
-  /// about the launches to come: half as many threads if this is more than a third of the time for long. After a while
-  /// it tries more again, since the machine may be quiet now; each time the while is twice as long.
+  /// Call after a launch. `seconds`: its wall time. `lost`: the time in which its threads had work and no core, summed
+  /// over the threads. If `lost` stays above a third of the time, the next launches get half as many threads. Later
+  /// more threads are tried again, since the machine may be quiet by then; the waiting time doubles with each try.
   void count(double seconds, double lost) noexcept;
 
   /// Whether launches have fewer threads at present.

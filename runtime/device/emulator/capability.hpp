@@ -1,4 +1,4 @@
-// What an emulated GPU can do.
+// The capabilities of an emulated GPU.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The device "emulator": CUDA templates on the CPU, every thread watched. For tests and for those who write kernels;
+// The device "emulator": runs CUDA templates on the CPU and checks every access. For tests and for authors of kernels;
 // its times mean nothing.
 #pragma once
 

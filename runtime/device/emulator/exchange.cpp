@@ -40,7 +40,8 @@ Quad Grid::look(const void* from, const Line& line) {
   Thread& thread = *thread_;
   thread.line = line;
   ++idle_looks_;
-  // Who comes back to a packet has looked at all that it waits for since: what was looked at before is no part of that.
+  // A thread that polls a packet again has polled everything that it waits for since the last time. Packets that it
+  // polled before that are forgotten.
   const auto last = std::ranges::find(thread.polls, from, &Thread::Poll::packet);
   const bool again = last != thread.polls.end();
   if (again) thread.polls.erase(thread.polls.begin(), last);
@@ -70,7 +71,7 @@ Quad Grid::look(const void* from, const Line& line) {
 
 bool Grid::deliver_one() {
   if (deliveries_.empty()) return false;
-  // What goes to one place arrives in order.
+  // Deliveries to one place arrive in their order.
   const std::byte* to = deliveries_[order_.draw(deliveries_.size())].to;
   const auto first =
       std::find_if(deliveries_.begin(), deliveries_.end(), [to](const Delivery& each) { return each.to == to; });

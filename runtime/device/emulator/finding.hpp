@@ -1,4 +1,4 @@
-// What the emulator says about a fault in a kernel.
+// The emulator's report of a fault in a kernel.
 #pragma once
 
 #include <cstdint>

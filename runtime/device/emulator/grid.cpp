@@ -10,11 +10,12 @@
 namespace heddle::emulator {
 namespace {
 
-constexpr std::size_t kPieceGap = 256;  // untouchable bytes between two pieces of shared memory
-constexpr std::size_t kPieces = 64;     // at most, in one block
+constexpr std::size_t kPieceGap = 256;  // bytes between two pieces of shared memory; touching them is a fault
+constexpr std::size_t kPieces = 64;     // largest number of pieces in one block
 constexpr std::size_t kDeliveryDelay = 8;
-// All pollers are woken so often before they count as waiting for each other: who comes back to a packet need not have
-// looked at all that it waits for, if it looks at one in place of several that are not there.
+// When all threads poll and nothing arrives, they are woken this many times before they count as a deadlock. A thread
+// that polls one packet again has not always polled all packets that it waits for: it may poll one packet in place of
+// several missing ones.
 constexpr std::size_t kMostLooks = 20;
 
 Index3 split(std::uint32_t number, const Extent& size) {
@@ -234,7 +235,7 @@ void Grid::keep(Finding finding) { finding_ = std::move(finding); }
 
 void Grid::abandon() {
   thread_->fibre->suspend();
-  std::abort();  // nobody resumes it
+  std::abort();  // this fibre is never resumed
 }
 
 Finding Grid::deadlock() const {

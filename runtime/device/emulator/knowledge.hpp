@@ -1,4 +1,4 @@
-// Who knows what of whom: the happens-before relation of a launch.
+// The happens-before relation of a launch: which accesses of other threads each thread can rely on.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace heddle::emulator {
 
-/// What one thread does between two points at which it meets others. Numbered in the order in which they begin, over
-/// all launches, so that a number is a time: to know a thread up to time n is to know its segments up to n.
+/// The part of a thread's work between two synchronisations. Segments are numbered in the order in which they begin,
+/// over all launches, so a number is also a time: to know a thread up to time n is to know its segments up to n.
 using Segment = std::uint32_t;
 
 /// A thread of a launch: block * threads of a block + thread; with kMessage set, what a message of that thread brings.
 using ThreadNumber = std::uint32_t;
 constexpr ThreadNumber kMessage = 0x80000000U;
 
-/// Up to when whom is known, in order of the numbers: joined often, and small.
+/// For each known thread or block the time up to which it is known, in order of their numbers. Joined often, and small.
 using Times = std::vector<std::pair<std::uint32_t, Segment>>;
 
-/// What is known of other blocks, and of single threads. Immutable once it is shared.
+/// The accesses of other blocks and threads that happened before. Immutable once it is shared.
 struct Knowledge {
   Times blocks;  ///< everything that a block's threads did up to a time
   Times threads;
@@ -37,8 +37,9 @@ using SharedKnowledge = std::shared_ptr<const Knowledge>;
 /// Both together; may be one of the two.
 [[nodiscard]] SharedKnowledge joined(const SharedKnowledge& a, const SharedKnowledge& b);
 
-/// What a thread knows of others. A value that came without an order of memory (a packet, a shuffle) still tells that
-/// its sender has read what it made the value from: so what others have read may be known further than what they wrote.
+/// What a thread knows of other threads. A value that came without an order of memory (a packet, a shuffle) still
+/// proves that its sender has read the inputs of the value. The reads of other threads may therefore be known up to a
+/// later time than their writes.
 struct Known {
   SharedKnowledge all;
   SharedKnowledge reads;  ///< beyond `all`

@@ -1,11 +1,11 @@
-// Who looks at a word of memory, for memory_check.cpp and exchange.cpp.
+// The thread or message that accesses a word of memory, for memory_check.cpp and exchange.cpp.
 #pragma once
 
 #include "heddle/runtime/device/emulator/grid.hpp"
 
 namespace heddle::emulator {
 
-/// Who looks at a cell, and what it knows: a thread, or a message on its way.
+/// The thread or message that accesses a cell, with its knowledge of others.
 struct Grid::Viewer {
   const Thread* thread;  ///< nullptr: a message
   ThreadNumber number;

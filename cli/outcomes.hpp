@@ -1,0 +1,19 @@
+// Outcomes of tried configurations in words for people.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "heddle/profiles/measurement.hpp"
+
+namespace heddle::cli {
+
+using Outcomes = std::map<Status, std::int64_t>;
+
+/// All on one line: "5 verified, 23 timed, 82 stopped early, 1 failed (launch 1)"; "none" if there are none.
+[[nodiscard]] std::string outcomes_text(const Outcomes& outcomes);
+/// One indented line for each kind of outcome, with what it means for the user. Empty if there are none.
+[[nodiscard]] std::string explained(const Outcomes& outcomes);
+
+}  // namespace heddle::cli
