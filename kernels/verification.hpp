@@ -50,7 +50,7 @@ struct VerificationRun {
 
 /// The run that a configuration is timed with, or the beginning of it, and how to judge what it leaves.
 struct TimedRun {
-  Trial trial;
+  HostImage changes;  ///< contents that differ from those of KernelFamily::trial(), as its control
   /// How far the buffers are from the float64 reference, in units of the distance that rounding to float32 explains.
   std::function<double(const HostImage& after)> distance;
 };
@@ -70,9 +70,11 @@ class Verification {
   struct Runs {
     std::vector<Plan> plans;
     std::vector<VerificationRun> runs;  ///< what finds most comes first
-    /// So many of the first runs belong to every problem. All of them are for a shape on which they cost little, or,
-    /// if there is none, for the problem as well.
+    /// So many of the first runs belong to every problem.
     std::size_t essential = 1;
+    /// So many are for an awkward shape, or, if there is none, for the problem itself: all of them where they cost
+    /// little. Where they cost much, problems take turns with the others.
+    std::size_t thorough = SIZE_MAX;
   };
   /// What a configuration that is allowed for `problem` has to pass there. Contents are made when they are asked for.
   [[nodiscard]] virtual Runs runs(const Configuration& configuration, const Problem& problem) = 0;

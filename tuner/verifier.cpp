@@ -240,7 +240,7 @@ Verdict Verifier::verdict_of(const Configuration& configuration, const Problem& 
   const Verification::Runs runs = verification_->runs(configuration, problem);
   Executions executions(*this, runs.plans);
   Verdict worst;
-  for (std::size_t i = 0; i < (all ? runs.runs.size() : std::min(runs.essential, runs.runs.size())); ++i) {
+  for (std::size_t i = 0; i < std::min(all ? runs.thorough : runs.essential, runs.runs.size()); ++i) {
     Verdict verdict = judge(executions, configuration, runs.runs[i], false);
     if (verdict.status != Status::correct) return verdict;
     worst.worst_error = std::max(worst.worst_error, verdict.worst_error);
@@ -263,12 +263,49 @@ Verdict Verifier::judge(Executions& executions, const Configuration& configurati
   return verdict;
 }
 
+/// The run that a configuration is timed with, on memory of its own.
+class Verifier::Timed {
+ public:
+  Timed(Verifier& owner, const Configuration& configuration, const Problem& problem, std::int64_t samples)
+      : owner_(owner),
+        configuration_(configuration),
+        problem_(problem),
+        samples_(samples),
+        trial_(owner.family_.trial(configuration, problem, owner.device_.identity(), samples, owner.seed_)),
+        execution_(owner.device_.prepare(trial_.plan, owner.find_binary_(trial_.plan.kernels))) {
+    fill(*execution_, trial_.initial);
+    execution_->save();
+  }
+
+  HostImage run() {
+    execution_->restore();
+    execution_->launch();
+    execution_->synchronize();
+    return results_of(*execution_);
+  }
+  Verdict trespassed() { return trespass(*execution_, trial_.initial); }
+
+  /// After `end` samples. `after`: what run() left, if it is known. Nothing if the reference takes too long.
+  std::optional<double> distance(std::int64_t end, const HostImage* after = nullptr) {
+    const auto timed = owner_.verification_->timed_run(configuration_, problem_, samples_, end);
+    if (!timed) return std::nullopt;
+    if (after != nullptr && end == samples_) return timed->distance(*after);
+    for (const auto& [name, bytes] : timed->changes) execution_->memory(name).write(bytes);
+    return timed->distance(run());
+  }
+
+ private:
+  Verifier& owner_;
+  const Configuration& configuration_;
+  const Problem& problem_;
+  std::int64_t samples_;
+  Trial trial_;
+  std::unique_ptr<Execution> execution_;
+};
+
 std::optional<double> Verifier::distance(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, std::int64_t end) {
-  const auto timed = verification_->timed_run(configuration, problem, samples, end);
-  if (!timed) return std::nullopt;
-  const auto execution = device_.prepare(timed->trial.plan, find_binary_(timed->trial.plan.kernels));
-  return timed->distance(outcome_of(*execution, timed->trial.initial, 1));
+  return Timed(*this, configuration, problem, samples).distance(end);
 }
 
 /// Nothing if the untuned configuration fails.
@@ -287,34 +324,24 @@ std::optional<double> Verifier::untuned_distance(const Configuration& untuned, c
 Verdict Verifier::verify_timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
                                    const Configuration& untuned) {
   try {
-    const Trial trial = family_.trial(configuration, problem, device_.identity(), samples, seed_);
-    const auto execution = device_.prepare(trial.plan, find_binary_(trial.plan.kernels));
-    fill(*execution, trial.initial);
-    execution->save();
-    const auto run = [&] {
-      execution->restore();
-      execution->launch();
-      execution->synchronize();
-      return results_of(*execution);
-    };
-    const HostImage after = run();
-    if (Verdict verdict = trespass(*execution, trial.initial); verdict.status != Status::correct) return verdict;
-    if (run() != after) {
+    Timed timed(*this, configuration, problem, samples);
+    const HostImage after = timed.run();
+    if (Verdict verdict = timed.trespassed(); verdict.status != Status::correct) return verdict;
+    if (timed.run() != after) {
       return failed(Status::wrong_result, 0.0,
                     fmt::format("the timed run of {} samples differs from one time to the next", samples));
     }
 
     // As far into the run as the reference gets in reasonable time.
     std::int64_t end = samples;
-    std::optional<double> own;
-    if (const auto whole = verification_->timed_run(configuration, problem, samples, end)) own = whole->distance(after);
-    while (!own && end / 2 >= kFewestOfTimed) own = distance(configuration, problem, samples, end /= 2);
+    auto own = timed.distance(end, &after);
+    while (!own && end / 2 >= kFewestOfTimed) own = timed.distance(end /= 2);
     if (!own) return {};
     const bool is_untuned = configuration == untuned;
     auto other = is_untuned ? std::nullopt : untuned_distance(untuned, problem, samples, end);
     while (other.value_or(*own) > kExplained && end / kShorter >= kFewestOfTimed) {
       end /= kShorter;
-      own = distance(configuration, problem, samples, end).value_or(0.0);
+      own = timed.distance(end).value_or(0.0);
       if (!is_untuned) other = untuned_distance(untuned, problem, samples, end);
     }
     const double allowed =

@@ -49,6 +49,7 @@ class Verifier {
 
  private:
   class Executions;
+  class Timed;
 
   [[nodiscard]] Verdict verdict_of(const Configuration& configuration, const Problem& problem, bool all);
   [[nodiscard]] Verdict judge(Executions& executions, const Configuration& configuration, const VerificationRun& run,

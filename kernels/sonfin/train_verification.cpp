@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -19,6 +20,9 @@ constexpr std::int64_t kSamples = 44, kSamplesOfLaunch = 21;
 /// Of the first leg, which halts in its second launch, and of the second, which one launch ends: the last launch finds
 /// nothing to do.
 constexpr int kLaunchesToHalt = 3, kLaunchesToEnd = 2;
+
+/// A network of more centres than that passes some of the option sets, others pass the rest.
+constexpr std::int64_t kManyCells = 1 << 15;
 
 /// The reference takes 10 us a sample on a GPU, whatever the shape. Where the timed run has more, its beginning is
 /// compared.
@@ -76,6 +80,7 @@ class TrainVerification final : public Verification {
     }
     for (const OptionSet& set : ordered_sets(problem)) all.runs.push_back(run_of(legs, set));
     all.essential = 2;
+    if (problem.at("rules") * problem.at("dim") > kManyCells) all.thorough = 4;
     return all;
   }
 
@@ -88,8 +93,8 @@ class TrainVerification final : public Verification {
     if (operations > kMostHostOperations && !references_.device_agrees()) return std::nullopt;
     const auto work = shared_timing_workload(problem, samples, seed_);
     const Layout layout = train_layout(configuration, problem, device_);
-    TimedRun timed{.trial = family_.trial(configuration, problem, device_, samples, seed_), .distance = {}};
-    timed.trial.initial["control"] = bytes_of(control(work->options, end));
+    TimedRun timed;
+    timed.changes["control"] = bytes_of(control(work->options, end));
     timed.distance = [this, work, layout, problem, samples, end](const HostImage& after) {
       const auto name = problem.text() + " " + std::to_string(samples) + " " + std::to_string(end);
       const auto expected =
@@ -119,7 +124,8 @@ class TrainVerification final : public Verification {
   }
 
   /// Every set; the first two differ in every option, and the first finds most: it is what training does, where work
-  /// without logarithms cannot follow. Problems take turns with the width.
+  /// without logarithms cannot follow. Problems take turns with the width, and with
+  /// the order of the others.
   static std::vector<OptionSet> ordered_sets(const Problem& problem) {
     int turn = 0;
     for (const Problem::Size& size : problem.sizes()) turn += std::bit_width(static_cast<std::uint64_t>(size.value));
@@ -130,6 +136,8 @@ class TrainVerification final : public Verification {
     for (const OptionSet& set : option_sets()) {
       if (set != sets[0] && set != sets[1]) sets.push_back(set);
     }
+    const auto others = sets.begin() + 2;
+    std::rotate(others, others + turn % std::distance(others, sets.end()), sets.end());
     return sets;
   }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,8 @@ namespace {
 constexpr std::int64_t kIterationsOfPlan = 2;
 constexpr int kLaunches = 3;
 constexpr std::size_t kKeptBytes = std::size_t{64} << 20;
-/// What a host may take for the reference of a timed run: some tenths of a second. Where all iterations take longer, its
-/// first ones are compared.
+/// What a host may take for the reference of a timed run: some tenths of a second. Where all iterations take longer,
+/// its first ones are compared.
 constexpr double kMostOperations = 1e8;
 /// Relative error of a change that rounding explains.
 constexpr double kRounding = 1e-3;
@@ -73,7 +74,7 @@ class TskVerification final : public Verification {
     return all;
   }
 
-  std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
+  std::optional<TimedRun> timed_run(const Configuration&, const Problem& problem, std::int64_t samples,
                                     std::int64_t end) override {
     const auto unknowns = static_cast<double>(tsk::unknowns(problem, order_));
     const std::int64_t iterations = iterations_of_run(problem, device_, order_, samples) * end / samples;
@@ -84,10 +85,11 @@ class TskVerification final : public Verification {
     const double of_row = unknowns * unknowns + 4.0 * static_cast<double>(problem.at("rules") * problem.at("dim"));
     if (rows * of_row * static_cast<double>(iterations) > kMostOperations) return std::nullopt;
     const auto work = shared_timing_workload(problem, order_, seed_);
-    TimedRun timed{.trial = family_.trial(configuration, problem, device_, samples, seed_), .distance = {}};
+    TimedRun timed;
     Control control = work->control;
     control.end = static_cast<int>(iterations);
-    std::memcpy(timed.trial.initial["control"].data(), &control, sizeof control);
+    const auto bytes = std::as_bytes(std::span(&control, 1));
+    timed.changes["control"].assign(bytes.begin(), bytes.end());
     timed.distance = [this, work, problem, iterations](const HostImage& after) {
       const auto expected =
           timed_.get(problem.text() + " " + std::to_string(iterations), work->system.centres.size() * 32,
@@ -103,8 +105,8 @@ class TskVerification final : public Verification {
   VerificationRun run_of(const Plan& plan, const Problem& problem, const OptionSet& set) {
     const std::string name = problem.text() + ", " + set.text();
     const auto known = [this, name, problem, set] {
-      const std::size_t bytes =
-          4 * static_cast<std::size_t>(problem.at("rows") * (problem.at("dim") + problem.at("outputs")));
+      const std::int64_t rows = verified_rows(problem, order_);
+      const std::size_t bytes = 4 * static_cast<std::size_t>(rows * (problem.at("dim") + problem.at("outputs")));
       return known_.get(name, bytes, [&] { return Comparison(verification_workload(problem, order_, set, seed_)); });
     };
     VerificationRun run{.name = name, .stages = {}};

@@ -114,12 +114,15 @@ const std::array<OptionSet, 8>& option_sets() {
   return all;
 }
 
-Workload verification_workload(const Problem& problem, int order, const OptionSet& set, std::uint64_t seed) {
+std::int64_t verified_rows(const Problem& problem, int order) {
   // The reference takes N P^2 operations: a second, not minutes.
   const std::int64_t unknowns = tsk::unknowns(problem, order);
   const std::int64_t affordable = (std::int64_t{1} << 29) / std::max<std::int64_t>(unknowns * unknowns, 1);
-  const std::int64_t rows =
-      std::min(problem.at("rows"), std::clamp<std::int64_t>(affordable, 2 * unknowns + 101, 9001));
+  return std::min(problem.at("rows"), std::clamp<std::int64_t>(affordable, 2 * unknowns + 101, 9001));
+}
+
+Workload verification_workload(const Problem& problem, int order, const OptionSet& set, std::uint64_t seed) {
+  const std::int64_t unknowns = tsk::unknowns(problem, order), rows = verified_rows(problem, order);
   Workload work = endless_workload(problem, order, rows, set.far_rows, seed);
   Control& control = work.control;
   control.held_back = set.holds_rows_back ? static_cast<int>(rows / 9) : 0;

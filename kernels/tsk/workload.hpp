@@ -42,6 +42,8 @@ struct OptionSet {
 /// Iterations of a verification.
 inline constexpr int kVerifiedIterations = 3;
 
+/// Rows that verification_workload() has.
+[[nodiscard]] std::int64_t verified_rows(const Problem& problem, int order);
 /// Some iterations on a few thousand rows where the problem has more. Float32 determines what comes out of them: where
 /// a system could fit its rows (fewer than two for an unknown), what is left of the targets would be rounding, and the
 /// direction of the gradient with it. Such a system gets a ridge, large enough for its gradient to be determined; and

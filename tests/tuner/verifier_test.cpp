@@ -110,18 +110,16 @@ class Timed final : public fake::Family {
     class Distances final : public test::AddingVerification {
      public:
       Distances(const Timed& family, const DeviceIdentity& device, std::uint64_t seed)
-          : AddingVerification(family, device, seed), family_(family), device_(device) {}
-      std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem& problem,
-                                        std::int64_t samples, std::int64_t end) override {
+          : AddingVerification(family, device, seed), family_(family) {}
+      std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem&, std::int64_t,
+                                        std::int64_t end) override {
         const auto distance = family_.distance_(configuration, end);
         if (!distance) return std::nullopt;
-        return TimedRun{.trial = family_.trial(configuration, problem, device_, samples, 1),
-                        .distance = [distance](const HostImage&) { return *distance; }};
+        return TimedRun{.changes = {}, .distance = [distance](const HostImage&) { return *distance; }};
       }
 
      private:
       const Timed& family_;
-      DeviceIdentity device_;
     };
     return std::make_unique<Distances>(*this, device, seed);
   }
@@ -160,6 +158,15 @@ TEST_CASE("a timed run may end four times as far from the reference as that of t
     };
     CHECK(of(15.0) == Status::correct);
     CHECK(of(17.0) == Status::wrong_result);
+  }
+  SUBCASE("where the reference takes too long for all samples, the first ones are compared") {
+    const auto short_of_breath = [&](double of_tuned) {
+      return [=](const Configuration& c, std::int64_t end) {
+        return end > 300 ? std::nullopt : std::optional(c == untuned ? 2.0 : of_tuned);
+      };
+    };
+    CHECK(verdict_of(tuned, short_of_breath(7.9)).status == Status::correct);
+    CHECK(verdict_of(tuned, short_of_breath(8.1)).message.find("after 256 of 1024 samples") != std::string::npos);
   }
   SUBCASE("where training is chaotic, float32 and float64 are compared before they part") {
     const auto chaotic = [&](double of_tuned) {

@@ -1,6 +1,7 @@
 #include "heddle/tuner/worker/serve.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -31,6 +32,9 @@ void become_worker() {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   const rlimit none{.rlim_cur = 0, .rlim_max = 0};
   ::setrlimit(RLIMIT_CORE, &none);
+  // Contents of buffers come and go, megabytes each: memory that was given back would have to be cleared every time.
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 512 << 20);
 }
 
 json to_json(const Provenance& p) {
