@@ -74,7 +74,7 @@ int main_(int count, char** values) {
       parts += fmt::format(", \"{}\": {:.1f}", what, 1e3 * taken);
       if (verdict.status != Status::correct) parts += fmt::format(", \"wrong\": \"{}\"", verdict.message);
     };
-    part("first", [&] { return verifier.verify(configuration, problem, VerificationExtent::one_run_per_shape); });
+    part("first", [&] { return verifier.verify(configuration, problem, VerificationExtent::one_run); });
     part("all", [&] { return verifier.verify(configuration, problem); });
     part("timed", [&] { return verifier.verify_timed_run(configuration, problem, samples, configuration); });
     records += fmt::format("{}  {{\"problem\": \"{}\", \"samples\": {}{}}}", records.empty() ? "" : ",\n",

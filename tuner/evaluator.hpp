@@ -59,8 +59,8 @@ struct Verdict {
 
 /// How much of the verification to do.
 enum class VerificationExtent {
-  one_run_per_shape,  ///< one run on each shape: finds most faults
-  all,                ///< all runs that a winner has to pass
+  one_run,  ///< the first one, on the problem's own shape: finds most faults
+  all,      ///< all runs that a winner has to pass
 };
 
 /// Compiles, times and verifies the configurations of one family on one device. From one thread at a time. Functions

@@ -357,8 +357,7 @@ bool ProblemSearch::may_become_reference(const Observation& observation) const {
 /// fastest. One run on each shape finds most faults; a winner has to pass all runs.
 void ProblemSearch::verify_as_reference(std::size_t configuration, Screened& screened) {
   const Stopwatch stopwatch(effort_.verifying, stop_);
-  const Verdict verdict =
-      evaluator_.verify(configurations_[configuration], problem_, VerificationExtent::one_run_per_shape);
+  const Verdict verdict = evaluator_.verify(configurations_[configuration], problem_, VerificationExtent::one_run);
   if (verdict.status == Status::correct) {
     prune_reference_ = screened.cost;
     return;

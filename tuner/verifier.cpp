@@ -219,12 +219,11 @@ Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t see
 Verifier::~Verifier() = default;
 
 Verdict Verifier::verify(const Configuration& configuration, const Problem& problem, VerificationExtent extent) {
-  const bool first = extent == VerificationExtent::one_run_per_shape;
+  if (extent == VerificationExtent::one_run) return verify_run(configuration, problem, 0, false);
   const auto awkward = awkward_problem(family_, device_.identity(), configuration, problem);
-  const Verdict own =
-      first ? verify_run(configuration, problem, 0, false) : verdict_of(configuration, problem, !awkward);
+  const Verdict own = verdict_of(configuration, problem, !awkward);
   if (own.status != Status::correct || !awkward) return own;
-  Verdict verdict = first ? verify_run(configuration, *awkward, 0, false) : verdict_of(configuration, *awkward, true);
+  Verdict verdict = verdict_of(configuration, *awkward, true);
   verdict.worst_error = std::max(verdict.worst_error, own.worst_error);
   return verdict;
 }

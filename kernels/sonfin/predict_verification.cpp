@@ -18,8 +18,6 @@ namespace {
 constexpr std::int64_t kDistinctRows = 61;
 /// More rows than are to be predicted have room in a plan.
 constexpr std::int64_t kRowsToSpare = 5;
-/// Likewise for a GPU, which does so many at once; the copies of rows and outputs take longer.
-constexpr double kMostDeviceOperations = 2.5e8;
 /// Relative error of outputs that rounding explains.
 constexpr double kRounding = 1e-6;
 

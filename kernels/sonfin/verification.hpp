@@ -13,6 +13,8 @@ namespace heddle::sonfin {
 inline constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
 /// What a host may take for the reference of a timed run: seconds.
 inline constexpr double kMostHostOperations = 5e8;
+/// Likewise for a GPU: some hundredths of a second, copies included.
+inline constexpr double kMostDeviceOperations = 2.7e8;
 
 /// Every option set on every shape: a network that grows by one rule within a plan, halts where there is no room for
 /// the next, is read and moved to a plan with room for it (to the same plan, where the configuration allows no larger

@@ -1,6 +1,7 @@
 #include "heddle/kernels/tsk/verification.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -22,6 +23,8 @@ constexpr std::size_t kKeptBytes = std::size_t{64} << 20;
 /// What a host may take for the reference of a timed run: some tenths of a second. Where all iterations take longer,
 /// its first ones are compared.
 constexpr double kMostOperations = 1e8;
+/// A problem of more rows than that passes some of the option sets, others pass the rest.
+constexpr std::int64_t kManyRows = 4096;
 /// Relative error of a change that rounding explains.
 constexpr double kRounding = 1e-3;
 
@@ -70,6 +73,11 @@ class TskVerification final : public Verification {
     for (const OptionSet& set : option_sets()) {
       if (std::find(sets.begin(), sets.end(), set) == sets.end()) sets.push_back(set);
     }
+    int turn = 0;
+    for (const Problem::Size& size : problem.sizes()) turn += std::bit_width(static_cast<std::uint64_t>(size.value));
+    const auto others = sets.begin() + static_cast<std::ptrdiff_t>(all.essential);
+    std::rotate(others, others + turn % std::distance(others, sets.end()), sets.end());
+    if (problem.at("rows") > kManyRows) all.thorough = 4;
     for (const OptionSet& set : sets) all.runs.push_back(run_of(all.plans.front(), problem, set));
     return all;
   }

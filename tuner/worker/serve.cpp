@@ -144,7 +144,7 @@ class Server {
     if (ask == "verify") {
       Family& family = family_of(q);
       const Problem problem = problem_of(q, family);
-      const auto extent = q.at("all").get<bool>() ? VerificationExtent::all : VerificationExtent::one_run_per_shape;
+      const auto extent = q.at("all").get<bool>() ? VerificationExtent::all : VerificationExtent::one_run;
       return to_json(
           family.evaluator.verify(configuration_of(q.at("configuration"), problem, family), problem, extent));
     }
