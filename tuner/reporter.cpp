@@ -17,7 +17,7 @@ void Reporter::progress(std::size_t index, double before, double share, Stage st
   progress.all_evaluations = evaluations_;
   for (const auto& [problem, evaluations] : under_way_) progress.all_evaluations += evaluations;
   progress.best = search.best();
-  progress.baseline = search.baseline();
+  progress.untuned = search.untuned();
   progress.effort = effort_;
   progress.effort += search.effort();
   progress.effort.total = stop_.seconds_used();

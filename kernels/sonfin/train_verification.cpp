@@ -94,7 +94,7 @@ class TrainVerification final : public Verification {
     const auto work = shared_timing_workload(problem, samples, seed_);
     const Layout layout = train_layout(configuration, problem, device_);
     TimedRun timed;
-    timed.changes["control"] = bytes_of(control(work->options, end));
+    timed.overwrites["control"] = bytes_of(control(work->options, end));
     timed.distance = [this, work, layout, problem, samples, end](const HostImage& after) {
       const auto name = problem.text() + " " + std::to_string(samples) + " " + std::to_string(end);
       const auto expected =
