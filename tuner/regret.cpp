@@ -91,7 +91,7 @@ RegretMeter::RegretMeter(Evaluator& evaluator, const ProfileStore& store, TunerO
 std::optional<TuningResult> RegretMeter::search(const Problem& problem, const Configuration& choice,
                                                 StopCondition& stop) {
   // A made-up profile: the tuner tries a problem's stored profile first, so the dispatcher's choice takes part in the
-  // search. Its time is never used.
+  // search. Its time does not affect the result.
   Profile start;
   start.key = {.device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem};
   start.source_hash = evaluator_.family().source(evaluator_.device().backend).hash();

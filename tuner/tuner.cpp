@@ -353,15 +353,15 @@ class Tuning {
 
   ProblemSearch search_of(ActiveSearch& active, const Pass& pass) {
     const double share = pass.length / static_cast<double>(agenda_.size());
-    const double before = pass.begin + share * static_cast<double>(std::min(active.index, agenda_.size() - 1));
+    const double fraction_before = pass.begin + share * static_cast<double>(std::min(active.index, agenda_.size() - 1));
     return {evaluator_,
             journal_,
             options_,
             active.planned.problem,
             ++visit_numbers_[active.planned.problem],
             active.time_share,
-            [this, index = active.index, before, share](Stage stage, const ProblemSearch& now) {
-              reporter_.progress(index, before, share, stage, now);
+            [this, index = active.index, fraction_before, share](Stage stage, const ProblemSearch& now) {
+              reporter_.progress(index, fraction_before, share, stage, now);
             }};
   }
 

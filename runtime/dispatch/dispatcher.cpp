@@ -18,9 +18,9 @@ namespace {
 // wrong there (as a logarithm), by less with the distance. Found on what two tuned grids say about each other
 // (docs/performance.md).
 constexpr double kTrust = 0.7, kReach = 4.0;
-// Expected loss of a winner at a distance of kFar or more; in proportion at smaller distances.
+// Expected loss of a winner at a squared distance of kFar or more; in proportion at smaller ones.
 constexpr double kLoss = 0.06, kFar = 0.6;
-// A profile at no more than this distance, a quarter more or less of one size, says what to expect here too, in
+// A profile at no more than this squared distance, a quarter more or less of one size, says what to expect here too, in
 // proportion to the operations.
 constexpr double kSameSize = 0.1;
 
