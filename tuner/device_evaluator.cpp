@@ -223,8 +223,8 @@ class DeviceEvaluator::PendingCompilation final : public Compilation {
   std::map<std::string, std::vector<std::size_t>> waiting_;  ///< configurations by what they need
   bool winding_up_ = false;
   std::shared_ptr<KernelCache::CompilingBatch> own_;
-  std::vector<std::shared_ptr<KernelCache::CompilingBatch>>
-      others_;  ///< keeps alive batches of other compilations that compile our kernels
+  /// Keeps alive batches of other compilations that compile our kernels.
+  std::vector<std::shared_ptr<KernelCache::CompilingBatch>> others_;
 };
 
 DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed)

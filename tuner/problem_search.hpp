@@ -48,8 +48,8 @@ class ProblemSearch {
   ///
   /// - `ahead`: the number of batches in flight. More batches hide the compiler's time; with fewer, the strategy knows
   ///   more when it proposes.
-  /// - `batch_seconds`: the time that the last batch of any search took; read and updated. A new batch
-  ///   begins only if the remaining time covers the batches in flight and half of the new one, each as long as this.
+  /// - `batch_seconds`: the time that the last batch of any search took; read and updated. A new batch begins
+  ///   only if the remaining time covers the batches in flight and half of the new one, each as long as this.
   /// - `stop`: after reached(), no batch begins, but batches in flight are still measured, until must_abandon(). Where
   ///   compiling and measuring share the processor, they are dropped at once.
   bool screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds);
@@ -96,6 +96,7 @@ class ProblemSearch {
     std::vector<std::string> ties;
   };
 
+  // Bodies of begin(), screen() and decide(), which until_interrupted() calls.
   void do_begin(const std::vector<Configuration>& hints);
   bool do_screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds);
   void do_decide();

@@ -82,9 +82,8 @@ class Verifier {
 /// tile divides them. The attempts, in order:
 ///
 /// 1. The family's awkward problem, if the configuration is allowed there and needs no other kernels.
-/// 2. `problem` with each size replaced in turn: by the family's awkward size or, failing that, by the next odd size
-/// above
-///   or below. A size stays as it is if the configuration would not be allowed or would need other kernels.
+/// 2. `problem` with each size replaced in turn: by the family's awkward size or, failing that, by the odd size above
+///   or below it. A size stays as it is if the configuration would not be allowed or would need other kernels.
 /// 3. If attempt 2 could change no size and some size of `problem` is odd and above 1, `problem` is awkward itself:
 ///   returns nothing.
 /// 4. The family's awkward problem, if the configuration is allowed there, with other kernels.
