@@ -82,7 +82,7 @@ void check_timed_runs(Device& device, const std::vector<Problem>& problems, std:
         const Verdict verdict = verifier.verify_timed_run(configuration, problem, samples, untuned);
         if (verdict.status == Status::launch) continue;  // blocks for which this GPU has no room
         CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
-        const auto distance = verifier.distance(configuration, problem, samples, compared);
+        const auto distance = verifier.rounding_distance(configuration, problem, samples, compared);
         REQUIRE(distance.has_value());
         nearest = std::min(nearest, *distance);
         farthest = std::max(farthest, *distance);
