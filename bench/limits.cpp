@@ -187,12 +187,12 @@ Floor training_floor(const Limits& limits, const KernelFamily& family, const Dev
   const auto dim = static_cast<double>(problem.at("dim"));
   const auto outputs = static_cast<double>(problem.at("outputs"));
   const double parameters = 8.0 * rules * dim + 4.0 * rules * outputs;  // bytes
-  const Cost cost = family.cost(problem);
+  const Work work = family.work(problem);
   const auto units = static_cast<double>(device.units);
 
   const bool cached = parameters <= static_cast<double>(device.cache_bytes);
-  const double moved = cost.bytes / (cached ? limits.cache_bytes_per_microsecond : limits.memory_bytes_per_microsecond);
-  const double arithmetic = cost.operations / limits.operations_per_microsecond;
+  const double moved = work.bytes / (cached ? limits.cache_bytes_per_microsecond : limits.memory_bytes_per_microsecond);
+  const double arithmetic = work.operations / limits.operations_per_microsecond;
   // Between launches, or among all blocks of one: whichever is cheaper.
   double meeting = limits.node_microseconds;
   for (const Exchange& exchange : limits.exchanges) {
@@ -206,14 +206,14 @@ Floor training_floor(const Limits& limits, const KernelFamily& family, const Dev
   for (const Exchange& exchange : limits.exchanges) {
     const auto blocks = static_cast<double>(exchange.blocks);
     if (parameters > blocks * static_cast<double>(kRegisterBytes + device.local_bytes)) continue;
-    const double work = cost.operations / (limits.operations_per_microsecond * blocks / units);
+    const double arithmetic_of_blocks = work.operations / (limits.operations_per_microsecond * blocks / units);
     const double row = 4.0 * (dim + outputs) / limits.cache_bytes_per_microsecond;
-    const double time = std::max(work, row) + exchange.microseconds;
+    const double time = std::max(arithmetic_of_blocks, row) + exchange.microseconds;
     if (time < best.microseconds) {
       best = {.microseconds = time,
               .link = exchange.link,
               .blocks = exchange.blocks,
-              .arithmetic = work,
+              .arithmetic = arithmetic_of_blocks,
               .exchange = exchange.microseconds};
     }
   }
@@ -221,9 +221,9 @@ Floor training_floor(const Limits& limits, const KernelFamily& family, const Dev
 }
 
 Floor batch_floor(const Limits& limits, const KernelFamily& family, const Problem& problem) {
-  const Cost cost = family.cost(problem);
-  const double arithmetic = cost.operations / limits.operations_per_microsecond;
-  return {.microseconds = std::max(arithmetic, cost.bytes / limits.memory_bytes_per_microsecond),
+  const Work work = family.work(problem);
+  const double arithmetic = work.operations / limits.operations_per_microsecond;
+  return {.microseconds = std::max(arithmetic, work.bytes / limits.memory_bytes_per_microsecond),
           .link = "memory",
           .blocks = 0,
           .arithmetic = arithmetic,

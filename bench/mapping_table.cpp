@@ -83,7 +83,7 @@ std::vector<TuningResult> tune(const std::string& what, Evaluator& evaluator, Pr
     };
     say("{} {}: {} us, default {} us, {} of {} tried in {:.1f} s (waited {:.1f}, measured {:.1f}, verified {:.1f})",
         what, result.problem.text(), result.profile ? fmt::format("{:.2f}", result.profile->time) : "-",
-        microseconds(result.baseline.time), result.evaluations(), result.valid, result.effort.total,
+        microseconds(result.untuned.time), result.evaluations(), result.valid, result.effort.total,
         result.effort.waiting, result.effort.measuring, result.effort.verifying);
   };
   return Tuner(evaluator, store, {.strategy = options.strategy, .seed = options.seed}, callbacks).tune(problems, stop);

@@ -52,7 +52,7 @@ class RestrictedFamily final : public KernelFamily {
                                           const DeviceIdentity& device) const override {
     return whole_.host_threads(configuration, device);
   }
-  [[nodiscard]] Cost cost(const Problem& problem) const override { return whole_.cost(problem); }
+  [[nodiscard]] Work work(const Problem& problem) const override { return whole_.work(problem); }
 
  private:
   const KernelFamily& whole_;

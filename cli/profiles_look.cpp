@@ -149,7 +149,7 @@ int show(const ProfileOptions& options) {
 Json record_of(const Candidate& candidate) {
   return {{"configuration", candidate.configuration.text()},
           {"tier", text(candidate.tier)},
-          {"distance", candidate.distance},
+          {"distance", candidate.squared_distance},
           {"expected_microseconds_per_sample", candidate.expected ? Json(*candidate.expected) : Json()},
           {"reason", candidate.reason},
           {"profile", candidate.profile != nullptr ? cli::to_json(*candidate.profile) : Json()}};

@@ -70,16 +70,16 @@ class ResultPrinter {
       print(line + "  not tuned: every configuration failed; 'heddle profiles show' tells how\n");
       return;
     }
-    const auto gain = result.baseline.time ? short_number(*result.baseline.time / result.profile->time) + "x" : "-";
+    const auto gain = result.untuned.time ? short_number(*result.untuned.time / result.profile->time) + "x" : "-";
     line +=
-        fmt::format("  {:>8}  {:>8}  {:>6}", short_number(result.profile->time), time_text(result.baseline.time), gain);
+        fmt::format("  {:>8}  {:>8}  {:>6}", short_number(result.profile->time), time_text(result.untuned.time), gain);
     for (const NamedTime& other : result.named) line += fmt::format("  {:>8}", time_text(other.time));
     line += "  " + result.profile->configuration;
     if (!result.profile->ties.empty()) line += fmt::format("  (as fast: {} more)", result.profile->ties.size());
     if (!result.change.empty()) {
       line += fmt::format("  ({}: {})", result.searched ? "searched again" : "measured again", result.change);
     }
-    if (!result.kept) line += "  (not stored: the stored profile is faster)";
+    if (!result.was_stored) line += "  (not stored: the stored profile is faster)";
     print(line + "\n");
   }
 
@@ -119,13 +119,13 @@ Json record_of(std::string_view family, const TuningResult& result) {
   return {{"family", family},
           {"problem", cli::to_json(result.problem)},
           {"searched", result.searched},
-          {"between", result.between},
+          {"between", result.is_between},
           {"change", result.change},
           {"interrupted", result.interrupted},
           {"out_of_time", number_or_null(result.out_of_time)},
-          {"kept", result.kept},
+          {"kept", result.was_stored},
           {"profile", result.profile ? cli::to_json(*result.profile) : Json()},
-          {"baseline", record_of(result.baseline)},
+          {"baseline", record_of(result.untuned)},
           {"named", named},
           {"samples", result.samples},
           {"valid", result.valid},
@@ -148,13 +148,13 @@ struct Summary {
   void add(const TuningResult& result) {
     tried_more = tried_more || result.evaluations() + result.recalled > 1;
     if (result.profile) compiler = result.profile->provenance.compiler;
-    if (result.profile) ++(result.between ? between : reached);
+    if (result.profile) ++(result.is_between ? between : reached);
     evaluations += result.evaluations();
     recalled += result.recalled;
     for (const auto& [status, count] : result.statuses) statuses[status] += count;
     effort += result.effort;
-    if (result.profile && result.baseline.time) {
-      log_gain += std::log(*result.baseline.time / result.profile->time);
+    if (result.profile && result.untuned.time) {
+      log_gain += std::log(*result.untuned.time / result.profile->time);
       ++gains;
     }
   }
@@ -236,7 +236,7 @@ int run(const TuneOptions& options) {
   const auto target = options.replay.empty() ? device_target(options.device) : replay_target(options.replay);
   const auto work = target->tasks(options.families, options.sizes);
   TunerOptions tuner = options.tuner;
-  tuner.between = options.sizes.empty() && options.replay.empty();  // the user named no sizes
+  tuner.tune_sizes_between = options.sizes.empty() && options.replay.empty();  // the user named no sizes
   if (!options.record.empty()) check_recordable(options, work);
   // Profiles of a recording or of an emulated device are not for training. They are kept only if the user asks for it.
   const std::string& backend = target->identity().backend;
@@ -400,7 +400,7 @@ void add_tune(Command& program) {
                  "Write the measurements of the one problem as a T4 file; stops no configuration early",
                  [options](const std::string& file) {
                    options->record = file;
-                   options->tuner.hopeless = std::numeric_limits<double>::infinity();
+                   options->tuner.prune_factor = std::numeric_limits<double>::infinity();
                  });
   add_profile_file(command, options->profiles);
   add_common(command, options->common);

@@ -17,7 +17,7 @@
 namespace heddle {
 
 /// Bytes and operations that any implementation has to move and do for one sample: the floor.
-struct Cost {
+struct Work {
   double bytes = 0.0;
   double operations = 0.0;
 };
@@ -67,7 +67,7 @@ class KernelFamily {
   /// Threads of the machine's own processor that a configuration uses; 0 on a device that has other processors. Of
   /// configurations that are as fast the tuner prefers the one with fewer.
   [[nodiscard]] virtual std::int64_t host_threads(const Configuration&, const DeviceIdentity&) const { return 0; }
-  [[nodiscard]] virtual Cost cost(const Problem& problem) const = 0;
+  [[nodiscard]] virtual Work work(const Problem& problem) const = 0;
   /// A model of a configuration's time by problem, microseconds per sample.
   using Estimate = std::function<double(const Problem&)>;
   /// The model of a configuration, for comparisons at sizes that were not measured; the configuration need not be valid

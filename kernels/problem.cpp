@@ -63,13 +63,17 @@ Problem Problem::parse(std::string_view text, const std::vector<Axis>& axes) {
   return problem;
 }
 
-double distance(const Problem& a, const Problem& b, const std::vector<Axis>& axes) {
+double squared_distance(const Problem& a, const Problem& b, const std::vector<Axis>& axes) {
   double sum = 0.0;
   for (const Axis& axis : axes) {
     const double ratio = std::log2(static_cast<double>(a.at(axis.name)) / static_cast<double>(b.at(axis.name)));
     sum += axis.weight * ratio * ratio;
   }
   return sum;
+}
+
+double distance(const Problem& a, const Problem& b, const std::vector<Axis>& axes) {
+  return std::sqrt(squared_distance(a, b, axes));
 }
 
 }  // namespace heddle

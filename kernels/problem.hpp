@@ -12,7 +12,7 @@ namespace heddle {
 /// One size of a family's problems, as the family declares it.
 struct Axis {
   std::string name;                ///< "rules"
-  double weight = 1.0;             ///< of (log2 ratio)^2 in the distance between two problems
+  double weight = 1.0;             ///< of (log2 ratio)^2 in the squared distance between two problems
   std::int64_t maximum = 1 << 24;  ///< larger values are refused wherever they come from
 };
 
@@ -46,6 +46,8 @@ class Problem {
 };
 
 /// Weighted sum over the axes of (log2 (a/b))^2; 0 for equal problems. Both must have the sizes of `axes`.
+[[nodiscard]] double squared_distance(const Problem& a, const Problem& b, const std::vector<Axis>& axes);
+/// The square root of squared_distance(): the number of octaves if one size of weight 1 differs.
 [[nodiscard]] double distance(const Problem& a, const Problem& b, const std::vector<Axis>& axes);
 
 }  // namespace heddle

@@ -50,7 +50,9 @@ struct VerificationRun {
 
 /// The run that a configuration is timed with, or the beginning of it, and how to judge what it leaves.
 struct TimedRun {
-  HostImage changes;  ///< contents that differ from those of KernelFamily::trial(), as its control
+  /// Buffers to overwrite after they were filled as KernelFamily::trial() says, so that the run ends after `end`
+  /// samples: for example its control buffer.
+  HostImage overwrites;
   /// How far the buffers are from the float64 reference, in units of the distance that rounding to float32 explains.
   std::function<double(const HostImage& after)> distance;
 };
@@ -70,10 +72,11 @@ class Verification {
   struct Runs {
     std::vector<Plan> plans;
     std::vector<VerificationRun> runs;  ///< what finds most comes first
-    /// So many of the first runs belong to every problem.
+    /// The first `essential` runs are done on the own shape of every problem.
     std::size_t essential = 1;
-    /// So many are for an awkward shape, or, if there is none, for the problem itself: all of them where they cost
-    /// little. Where they cost much, problems take turns with the others.
+    /// The first `thorough` runs are done on the awkward shape (on the own shape if there is none). Usually these are
+    /// all runs. If runs are expensive, they are fewer; the family then orders `runs` so that beside the essential
+    /// ones, different problems do different runs.
     std::size_t thorough = SIZE_MAX;
   };
   /// What a configuration that is allowed for `problem` has to pass there. Contents are made when they are asked for.

@@ -45,46 +45,46 @@ Coverage::Coverage(std::vector<Axis> axes, const std::vector<Problem>& range) : 
   }
 }
 
-double Coverage::away(const Problem& a, const Problem& b) const { return std::sqrt(distance(a, b, axes_)); }
-
 void Coverage::learn(const Problem& from, const Problem& to, double loss) {
-  const double distance = away(from, to);
-  if (distance > 0.0) lessons_.push_back({.at = to, .rate = std::max(0.0, loss) / distance});
+  const double length = distance(from, to, axes_);
+  if (length > 0.0) lessons_.push_back({.at = to, .loss_per_distance = std::max(0.0, loss) / length});
 }
 
 void Coverage::add_tuned(const Problem& problem) {
-  for (ProbePoint& point : probe_points_) point.nearest = std::min(point.nearest, away(point.problem, problem));
+  for (ProbePoint& point : probe_points_)
+    point.nearest = std::min(point.nearest, distance(point.problem, problem, axes_));
 }
 
-double Coverage::rate_at(const Problem& problem) const {
+double Coverage::loss_per_distance_at(const Problem& problem) const {
   double weights = kUsualWeight;
   double sum = kUsualWeight * kUsualRate;
   for (const Lesson& lesson : lessons_) {
-    const double weight = std::exp(-away(problem, lesson.at));
+    const double weight = std::exp(-distance(problem, lesson.at, axes_));
     weights += weight;
-    sum += weight * lesson.rate;
+    sum += weight * lesson.loss_per_distance;
   }
   return sum / weights;
 }
 
-double Coverage::loss(double rate, double distance) {
-  return std::isinf(distance) ? kLargest : std::min(kLargest, rate * distance);
+double Coverage::loss(double per_distance, double distance) {
+  return std::isinf(distance) ? kLargest : std::min(kLargest, per_distance * distance);
 }
 
 std::size_t Coverage::most_valuable(const std::vector<Problem>& candidates,
                                     const std::vector<Problem>& under_way) const {
   std::vector<double> rates, nearest;
   for (const ProbePoint& point : probe_points_) {
-    rates.push_back(rate_at(point.problem));
+    rates.push_back(loss_per_distance_at(point.problem));
     nearest.push_back(point.nearest);
-    for (const Problem& other : under_way) nearest.back() = std::min(nearest.back(), away(point.problem, other));
+    for (const Problem& other : under_way)
+      nearest.back() = std::min(nearest.back(), distance(point.problem, other, axes_));
   }
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     double sum = 0.0;
     for (std::size_t s = 0; s < probe_points_.size(); ++s) {
-      sum += loss(rates[s], std::min(nearest[s], away(probe_points_[s].problem, candidates[c])));
+      sum += loss(rates[s], std::min(nearest[s], distance(probe_points_[s].problem, candidates[c], axes_)));
     }
     if (sum < least) {
       least = sum;
@@ -125,7 +125,7 @@ std::vector<Problem> within_cells(const std::vector<Problem>& grid, const std::v
 
 double Coverage::expected_loss() const {
   double sum = 0.0;
-  for (const ProbePoint& point : probe_points_) sum += loss(rate_at(point.problem), point.nearest);
+  for (const ProbePoint& point : probe_points_) sum += loss(loss_per_distance_at(point.problem), point.nearest);
   return sum / static_cast<double>(probe_points_.size());
 }
 

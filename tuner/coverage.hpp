@@ -9,10 +9,11 @@
 
 namespace heddle {
 
-/// At an untuned size the dispatcher uses the winners of tuned problems. The loss there grows with the distance to the
-/// nearest tuned problem. Its rate is learnt from winners that were tried at other problems, where near problems count
-/// more than far ones. The expected loss is the mean over sizes drawn log-uniformly from the range. The same calls give
-/// the same answers.
+/// At an untuned size the dispatcher uses the winners of tuned problems. The loss there is assumed to be proportional
+/// to the distance() to the nearest tuned problem. The loss per unit of distance is learnt: whenever the winner of one
+/// problem is tried at another, its slowdown there is divided by the distance. At each size, what was learnt at near
+/// problems counts more. The expected loss is the mean over sizes drawn log-uniformly from the range. The same calls
+/// give the same answers.
 class Coverage {
  public:
   /// `range`: at least one problem. Its smallest and largest sizes bound the range.
@@ -35,11 +36,10 @@ class Coverage {
   };
   struct Lesson {
     Problem at;
-    double rate;  ///< loss per distance
+    double loss_per_distance;
   };
-  [[nodiscard]] double away(const Problem& a, const Problem& b) const;
-  [[nodiscard]] double rate_at(const Problem& problem) const;
-  [[nodiscard]] static double loss(double rate, double distance);
+  [[nodiscard]] double loss_per_distance_at(const Problem& problem) const;
+  [[nodiscard]] static double loss(double per_distance, double distance);
 
   std::vector<Axis> axes_;
   std::vector<ProbePoint> probe_points_;

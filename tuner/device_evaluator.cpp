@@ -15,7 +15,7 @@ namespace heddle {
 namespace {
 
 constexpr double kMicroseconds = 1e6;
-constexpr double kContended = 0.05;  // seconds: much longer than a time slice of the scheduler
+constexpr double kBusyCoreSeconds = 0.05;  // much longer than a time slice of the scheduler
 
 std::string key_of(const std::vector<std::string>& kernels) {
   std::string key;
@@ -39,15 +39,15 @@ class DeviceRunner final : public Runner {
     return execution_->time() * kMicroseconds / static_cast<double>(execution_->plan().samples);
   }
 
-  std::optional<double> contended_time() override {
+  std::optional<double> busy_core_time() override {
     const std::shared_ptr<void> other_program = device_.occupy();
     if (!other_program) return std::nullopt;
     double taken = 0.0, samples = 0.0;
-    while (taken < kContended) {
+    while (taken < kBusyCoreSeconds) {
       execution_->restore();
       execution_->synchronize();
       const auto start = std::chrono::steady_clock::now();
-      execution_->launch();  // which may adapt itself, as in training
+      execution_->launch();  // not time(): the team of threads may shrink between launches, as it does in training
       execution_->synchronize();
       taken += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       samples += static_cast<double>(execution_->plan().samples);
@@ -78,55 +78,55 @@ class DeviceEvaluator::KernelCache {
     double unreported_seconds = 0.0;  ///< seconds of the compiler that no caller was told of
   };
 
-  /// One batch in flight; lives as long as a compilation waits for a part of it.
-  struct Flight {
-    explicit Flight(KernelCache& owner) : home(owner) {}
-    ~Flight() { home.drop(std::move(batch)); }
-    Flight(const Flight&) = delete;
-    Flight& operator=(const Flight&) = delete;
-    KernelCache& home;
+  /// A batch in flight. Lives as long as a compilation waits for one of its kernels.
+  struct CompilingBatch {
+    explicit CompilingBatch(KernelCache& owner) : cache(owner) {}
+    ~CompilingBatch() { cache.drop(std::move(batch)); }
+    CompilingBatch(const CompilingBatch&) = delete;
+    CompilingBatch& operator=(const CompilingBatch&) = delete;
+    KernelCache& cache;
     std::vector<std::string> keys;
     std::unique_ptr<CompileBatch> batch;
     std::set<std::string> under_way;
   };
 
   /// Starts to compile the kernels that are neither compiled nor in flight.
-  std::shared_ptr<Flight> start(const std::map<std::string, std::vector<std::string>>& wanted) {
+  std::shared_ptr<CompilingBatch> start(const std::map<std::string, std::vector<std::string>>& wanted) {
     std::vector<CompileRequest> requests;
-    const auto flight = std::make_shared<Flight>(*this);
+    const auto compiling = std::make_shared<CompilingBatch>(*this);
     for (const auto& [key, kernels] : wanted) {
-      if (find(key) != nullptr || flight_of(key)) continue;
+      if (find(key) != nullptr || batch_with(key)) continue;
       requests.push_back({.source = &source_, .kernels = kernels});
-      flight->keys.push_back(key);
-      flight->under_way.insert(key);
+      compiling->keys.push_back(key);
+      compiling->under_way.insert(key);
     }
     if (requests.empty()) return nullptr;
-    flight->batch = device_.compile(std::move(requests));
-    std::erase_if(flights_, [](const auto& other) { return other.expired(); });
-    flights_.push_back(flight);
-    return flight;
+    compiling->batch = device_.compile(std::move(requests));
+    std::erase_if(in_flight_, [](const auto& other) { return other.expired(); });
+    in_flight_.push_back(compiling);
+    return compiling;
   }
 
   Entry* find(const std::string& key) {
     const auto found = entries_.find(key);
     return found == entries_.end() ? nullptr : &found->second;
   }
-  std::shared_ptr<Flight> flight_of(const std::string& key) const {
-    for (const auto& some : flights_) {
-      if (auto flight = some.lock(); flight && flight->under_way.contains(key)) return flight;
+  std::shared_ptr<CompilingBatch> batch_with(const std::string& key) const {
+    for (const auto& some : in_flight_) {
+      if (auto compiling = some.lock(); compiling && compiling->under_way.contains(key)) return compiling;
     }
     return nullptr;
   }
 
-  /// Waits for one more kernel of the flight.
-  void land_one(Flight& flight, const Stop& stop) {
-    auto outcome = flight.batch->next(stop);
+  /// Waits for one more kernel of the batch.
+  void wait_for_one(CompilingBatch& compiling, const Stop& stop) {
+    auto outcome = compiling.batch->next(stop);
     if (!outcome) {
-      flight.under_way.clear();
+      compiling.under_way.clear();
       return;
     }
-    const std::string& key = flight.keys[outcome->first];
-    flight.under_way.erase(key);
+    const std::string& key = compiling.keys[outcome->first];
+    compiling.under_way.erase(key);
     Entry& entry = entries_[key];
     entry.unreported_seconds = outcome->second.cached ? 0.0 : outcome->second.seconds;
     entry.outcome = std::move(outcome->second);
@@ -135,9 +135,9 @@ class DeviceEvaluator::KernelCache {
   /// Waits for this kernel, whichever compilation asked for it first.
   Entry& await(const std::string& key, const std::vector<std::string>& kernels) {
     while (find(key) == nullptr) {
-      const auto flight = flight_of(key);
-      if (flight) {
-        land_one(*flight, {});
+      const auto compiling = batch_with(key);
+      if (compiling) {
+        wait_for_one(*compiling, {});
       } else {
         entries_[key].outcome = compile_one(device_, {.source = &source_, .kernels = kernels});
       }
@@ -158,7 +158,7 @@ class DeviceEvaluator::KernelCache {
   Device& device_;
   const TemplateSource& source_;
   std::map<std::string, Entry> entries_;
-  std::vector<std::weak_ptr<Flight>> flights_;
+  std::vector<std::weak_ptr<CompilingBatch>> in_flight_;
   std::vector<std::future<void>> dropped_;
 };
 
@@ -175,7 +175,8 @@ class DeviceEvaluator::PendingCompilation final : public Compilation {
     }
     own_ = kernels_->start(wanted);
     for (const auto& [key, kernel] : wanted) {
-      if (auto flight = kernels_->flight_of(key); flight && flight != own_) others_.push_back(std::move(flight));
+      if (auto compiling = kernels_->batch_with(key); compiling && compiling != own_)
+        others_.push_back(std::move(compiling));
     }
   }
 
@@ -193,8 +194,8 @@ class DeviceEvaluator::PendingCompilation final : public Compilation {
         if (indices.empty()) waiting_.erase(key);
         return done;
       }
-      if (const auto flight = first_flight()) {
-        kernels_->land_one(*flight, stop);
+      if (const auto compiling = first_batch()) {
+        kernels_->wait_for_one(*compiling, stop);
       } else if (winding_up_) {
         break;
       } else {
@@ -210,10 +211,10 @@ class DeviceEvaluator::PendingCompilation final : public Compilation {
   }
 
  private:
-  /// Of those that have something of what is waited for.
-  [[nodiscard]] std::shared_ptr<KernelCache::Flight> first_flight() const {
+  /// A batch in flight that compiles a kernel this compilation waits for.
+  [[nodiscard]] std::shared_ptr<KernelCache::CompilingBatch> first_batch() const {
     for (const auto& [key, indices] : waiting_) {
-      if (auto flight = kernels_->flight_of(key)) return flight;
+      if (auto compiling = kernels_->batch_with(key)) return compiling;
     }
     return nullptr;
   }
@@ -221,8 +222,9 @@ class DeviceEvaluator::PendingCompilation final : public Compilation {
   std::shared_ptr<KernelCache> kernels_;
   std::map<std::string, std::vector<std::size_t>> waiting_;  ///< configurations by what they need
   bool winding_up_ = false;
-  std::shared_ptr<KernelCache::Flight> own_;
-  std::vector<std::shared_ptr<KernelCache::Flight>> others_;  ///< that have some of it
+  std::shared_ptr<KernelCache::CompilingBatch> own_;
+  /// Keeps alive batches of other compilations that compile our kernels.
+  std::vector<std::shared_ptr<KernelCache::CompilingBatch>> others_;
 };
 
 DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed)

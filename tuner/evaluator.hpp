@@ -26,7 +26,7 @@ class Runner {
   [[nodiscard]] double time() { return time({}); }
   /// The same while another program keeps one core busy, over many repetitions. That program is started for this
   /// measurement alone. Nothing on devices that programs do not share in this way.
-  [[nodiscard]] virtual std::optional<double> contended_time() { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<double> busy_core_time() { return std::nullopt; }
   /// Throws DeviceFailure(overrun) if a kernel wrote behind a buffer.
   virtual void check_guards() = 0;
 };

@@ -54,10 +54,10 @@ Journal::Page& Journal::load(const Problem& problem) {
 }
 
 std::optional<Recollection> Journal::recall(const Problem& problem, const std::string& configuration,
-                                            std::int64_t visit) {
+                                            std::int64_t visit_number) {
   const Page& known = load(problem);
   for (const Measurement& final : known.finals) {
-    if (final.configuration == configuration && final.visit < visit && !timed(final.status)) {
+    if (final.configuration == configuration && final.visit < visit_number && !timed(final.status)) {
       return recollection(final, true);
     }
   }
@@ -77,9 +77,9 @@ std::optional<std::int64_t> Journal::samples(const Problem& problem) {
   return std::nullopt;
 }
 
-std::vector<Measurement> Journal::finals(const Problem& problem, std::int64_t visit) {
+std::vector<Measurement> Journal::finals(const Problem& problem, std::int64_t visit_number) {
   std::vector<Measurement> found = load(problem).finals;
-  std::erase_if(found, [&](const Measurement& final) { return final.visit != visit; });
+  std::erase_if(found, [&](const Measurement& final) { return final.visit != visit_number; });
   return found;
 }
 

@@ -31,13 +31,14 @@ class Journal {
 
   [[nodiscard]] const TuningRun& run() const noexcept { return run_; }
 
-  /// The known outcome of a configuration, as seen by visit `visit` of the run.
+  /// The known outcome of a configuration, as seen by visit `visit_number` of the run.
   [[nodiscard]] std::optional<Recollection> recall(const Problem& problem, const std::string& configuration,
-                                                   std::int64_t visit);
+                                                   std::int64_t visit_number);
   /// The samples per repetition of known measurements; nothing if there are none.
   [[nodiscard]] std::optional<std::int64_t> samples(const Problem& problem);
-  /// Measurements of the finals of `visit`: all of them if the finals were finished, otherwise only the failures.
-  [[nodiscard]] std::vector<Measurement> finals(const Problem& problem, std::int64_t visit);
+  /// Measurements of the finals of visit `visit_number`: all of them if the finals were finished, otherwise only the
+  /// failures.
+  [[nodiscard]] std::vector<Measurement> finals(const Problem& problem, std::int64_t visit_number);
   /// Counts an evaluation. Returns false if this run has counted it before.
   [[nodiscard]] bool count_once(const Problem& problem, const std::string& configuration);
 

@@ -40,16 +40,16 @@ class Stopwatch {
 }  // namespace
 
 ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options,
-                             const Problem& problem, std::int64_t visit, StopCondition& stop, Report report)
+                             const Problem& problem, std::int64_t visit_number, StopCondition& stop, Report report)
     : evaluator_(evaluator),
       journal_(journal),
       options_(options),
       problem_(problem),
-      visit_(visit),
+      visit_number_(visit_number),
       stop_(stop),
       report_(std::move(report)),
       configurations_(evaluator.family().space(evaluator.device()).enumerate(problem)),
-      default_(evaluator.family().default_configuration(evaluator.device(), problem)),
+      untuned_(evaluator.family().default_configuration(evaluator.device(), problem)),
       provenance_(evaluator.provenance()),
       source_hash_(evaluator.family().source(evaluator.device().backend).hash()) {
   provenance_.seed = static_cast<std::int64_t>(options.seed);
@@ -66,29 +66,29 @@ std::optional<std::size_t> ProblemSearch::index_of(const Configuration& configur
   return found->second;
 }
 
-/// Does `work`. If the user interrupts it, drops the batches in flight.
-template <class Work>
-void ProblemSearch::until_interrupted(const Work& work) {
+/// Does `step`. If the user interrupts it, drops the batches in flight.
+template <class Step>
+void ProblemSearch::until_interrupted(const Step& step) {
   const Stopwatch stopwatch(effort_.total, stop_);
   try {
-    work();
+    step();
   } catch (const Interrupted&) {
     batches_.clear();
   }
 }
 
 void ProblemSearch::begin(const std::vector<Configuration>& hints) {
-  until_interrupted([&] { compile_first(hints); });
+  until_interrupted([&] { do_begin(hints); });
 }
 
-void ProblemSearch::compile_first(const std::vector<Configuration>& hints) {
+void ProblemSearch::do_begin(const std::vector<Configuration>& hints) {
   std::vector<std::size_t> first;
   const auto add = [&](const Configuration& configuration) {
     const auto index = index_of(configuration);
     if (index && std::find(first.begin(), first.end(), *index) == first.end()) first.push_back(*index);
     return index.has_value();
   };
-  add(default_);
+  add(untuned_);
   for (const auto& [name, configuration] : named_) {
     if (!add(configuration)) record_forbidden(configuration);
   }
@@ -101,7 +101,7 @@ void ProblemSearch::compile_first(const std::vector<Configuration>& hints) {
   // The default has to be measured even if no time is left. Where compiling other configurations would delay it, they
   // are compiled after it.
   if (evaluator_.shares_processor()) {
-    later_ = std::move(first);
+    uncompiled_first_ = std::move(first);
   } else {
     batches_.push_back(compile(affordable(std::move(first), 1)));
   }
@@ -119,9 +119,9 @@ std::vector<std::size_t> ProblemSearch::affordable(std::vector<std::size_t> conf
 void ProblemSearch::screen_first() {
   until_interrupted([&] {
     StopCondition always = stop_.without_budget();  // every problem that is reached ends with a profile
-    if (!batches_.empty() && try_next(always, nullptr) && !ended(stop_)) {
-      if (evaluator_.shares_processor()) batches_.push_back(compile(affordable(std::move(later_), 0)));
-      try_next(stop_, nullptr);
+    if (!batches_.empty() && measure_next_batch(always, nullptr) && !drops_batches(stop_)) {
+      if (evaluator_.shares_processor()) batches_.push_back(compile(affordable(std::move(uncompiled_first_), 0)));
+      measure_next_batch(stop_, nullptr);
     }
     batches_.clear();
   });
@@ -129,18 +129,18 @@ void ProblemSearch::screen_first() {
 
 bool ProblemSearch::screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds) {
   bool more = false;
-  until_interrupted([&] { more = try_some(strategy, stop, ahead, batch_seconds); });
+  until_interrupted([&] { more = do_screen(strategy, stop, ahead, batch_seconds); });
   return more;
 }
 
-bool ProblemSearch::try_some(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds) {
+bool ProblemSearch::do_screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds) {
   if (!strategy_knows_) {
     strategy_knows_ = true;
     for (const auto& [configuration, tried] : attempts_) {
       strategy.observe(configuration, tried);
       stop.observe(tried.cost);
     }
-  } else if (!try_next(stop, &strategy)) {
+  } else if (!measure_next_batch(stop, &strategy)) {
     batches_.clear();
     return false;
   } else {
@@ -149,19 +149,19 @@ bool ProblemSearch::try_some(Strategy& strategy, StopCondition& stop, std::size_
   last_batch_end_ = stop_.now();
   while (batches_.size() < ahead && !stop.reached() && propose(strategy, stop, batch_seconds)) {
   }
-  return !batches_.empty() && !ended(stop);
+  return !batches_.empty() && !drops_batches(stop);
 }
 
-/// Whether batches in flight are to be dropped. Where compiling and measuring share the processor, a batch in flight
+/// Where compiling and measuring share the processor, a batch in flight
 /// still costs as much as a new one, so it is dropped as soon as the share of time is used up.
-bool ProblemSearch::ended(const StopCondition& stop) const {
+bool ProblemSearch::drops_batches(const StopCondition& stop) const {
   return evaluator_.shares_processor() ? stop.reached() : stop.must_abandon();
 }
 
 /// Starts to compile the strategy's next proposals. Returns false if there are none or the time is too short.
 bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop, double batch_seconds) {
-  const double half_tried = batch_seconds * (static_cast<double>(batches_.size()) + 0.5);
-  if (stop.seconds_left() && *stop.seconds_left() < half_tried) return false;
+  const double until_half_done = batch_seconds * (static_cast<double>(batches_.size()) + 0.5);
+  if (stop.seconds_left() && *stop.seconds_left() < until_half_done) return false;
   std::size_t under_way = 0;
   for (const Batch& batch : batches_) under_way += batch.configurations.size();
   // Never more than may still be tried.
@@ -173,10 +173,10 @@ bool ProblemSearch::propose(Strategy& strategy, const StopCondition& stop, doubl
 }
 
 /// Measures the next batch. Returns whether the whole batch was measured.
-bool ProblemSearch::try_next(StopCondition& stop, Strategy* strategy) {
+bool ProblemSearch::measure_next_batch(StopCondition& stop, Strategy* strategy) {
   Batch batch = std::move(batches_.front());
   batches_.pop_front();
-  return try_all(batch, stop, strategy);
+  return measure_batch(batch, stop, strategy);
 }
 
 ProblemSearch::Batch ProblemSearch::compile(std::vector<std::size_t> configurations) {
@@ -194,7 +194,7 @@ ProblemSearch::Batch ProblemSearch::compile(std::vector<std::size_t> configurati
 
 /// Waits for one more configuration of the batch to be compiled. Returns false if there is none, or if `stop` ends
 /// first: a compiler may hang.
-bool ProblemSearch::wait(Batch& batch, const StopCondition& stop) {
+bool ProblemSearch::wait_for_one(Batch& batch, const StopCondition& stop) {
   if (!batch.compilation) return false;
   const Stopwatch stopwatch(effort_.waiting, stop_);
   std::optional<Compilation::Done> done;
@@ -212,36 +212,36 @@ bool ProblemSearch::wait(Batch& batch, const StopCondition& stop) {
 }
 
 void ProblemSearch::wait_for_all(Batch& batch, const StopCondition& stop) {
-  while (!ended(stop) && wait(batch, stop)) {
+  while (!drops_batches(stop) && wait_for_one(batch, stop)) {
   }
   // Kernels that the compiler has begun are finished: they go to the cache, where other searches find them.
-  if (batch.compilation && ended(stop)) batch.compilation->wind_up();
-  while (wait(batch, stop)) {
+  if (batch.compilation && drops_batches(stop)) batch.compilation->wind_up();
+  while (wait_for_one(batch, stop)) {
   }
 }
 
-/// The compiled configuration; nothing if the search ends first.
-std::optional<Compilation::Done> ProblemSearch::take(Batch& batch, std::size_t configuration,
-                                                     const StopCondition& stop) {
+/// Waits for this configuration. Nothing if the search ends first.
+std::optional<Compilation::Done> ProblemSearch::wait_for(Batch& batch, std::size_t configuration,
+                                                         const StopCondition& stop) {
   while (!batch.ready.contains(configuration)) {
-    if (ended(stop) || !wait(batch, stop)) return std::nullopt;
+    if (drops_batches(stop) || !wait_for_one(batch, stop)) return std::nullopt;
   }
   return std::move(batch.ready.extract(configuration).mapped());
 }
 
 /// Measures the configurations in their order, not in the order in which the compiler finishes: a continued run then
 /// sees the same. Returns whether the whole batch was measured.
-bool ProblemSearch::try_all(Batch& batch, StopCondition& stop, Strategy* strategy) {
+bool ProblemSearch::measure_batch(Batch& batch, StopCondition& stop, Strategy* strategy) {
   if (evaluator_.shares_processor()) wait_for_all(batch, stop);
   for (const std::size_t configuration : batch.configurations) {
-    if (ended(stop)) return false;
+    if (drops_batches(stop)) return false;
     Observation observation;
     bool by_this_run = true;
     if (const auto known = recall(configuration)) {
       observation = remember(configuration, *known);
       by_this_run = known->own;
     } else {
-      const auto done = take(batch, configuration, stop);
+      const auto done = wait_for(batch, configuration, stop);
       if (!done) return false;
       observation = measure(configuration, *done);
     }
@@ -261,13 +261,13 @@ bool ProblemSearch::try_all(Batch& batch, StopCondition& stop, Strategy* strateg
 }
 
 std::optional<Recollection> ProblemSearch::recall(std::size_t configuration) {
-  return journal_.recall(problem_, configurations_[configuration].text(), visit_);
+  return journal_.recall(problem_, configurations_[configuration].text(), visit_number_);
 }
 
 /// Treats a recalled configuration as if it had been measured now.
 Observation ProblemSearch::remember(std::size_t configuration, const Recollection& known) {
   if (!may_become_reference(known.observation)) return known.observation;
-  if (known.own) {  // this run verified it then, or it would have failed
+  if (known.own) {  // verified by this run: if that had failed, the journal would have returned the failure
     prune_reference_ = known.observation.cost;
     return known.observation;
   }
@@ -296,7 +296,7 @@ Measurement ProblemSearch::blank(const Configuration& configuration) const {
 
 void ProblemSearch::record_forbidden(const Configuration& configuration) {
   const auto constraint = evaluator_.family().space(evaluator_.device()).violated(configuration, problem_);
-  if (!constraint || journal_.recall(problem_, configuration.text(), visit_)) return;
+  if (!constraint || journal_.recall(problem_, configuration.text(), visit_number_)) return;
   Measurement measurement = blank(configuration);
   measurement.status = Status::constraint;
   measurement.message = *constraint;
@@ -311,12 +311,13 @@ Observation ProblemSearch::measure(std::size_t configuration, const Compilation:
     if (samples_ == 0) find_samples(configuration);
     screened.measurement.samples = samples_;
     // A named configuration is there for comparison. It may be far slower and is not stopped, so it gets fewer samples.
-    if (is_protected(configuration) && configurations_[configuration] != default_) {
+    if (is_protected(configuration) && configurations_[configuration] != untuned_) {
       screened.measurement.samples =
           std::min(samples_, choose_samples(evaluator_, configurations_[configuration], problem_));
     }
-    ScreeningLimits limits{.repetitions = options_.screening_repetitions, .hopeless = std::nullopt};
-    if (prune_reference_ && !is_protected(configuration)) limits.hopeless = *prune_reference_ * options_.hopeless;
+    ScreeningLimits limits{.repetitions = options_.screening_repetitions, .prune_above = std::nullopt};
+    if (prune_reference_ && !is_protected(configuration))
+      limits.prune_above = *prune_reference_ * options_.prune_factor;
     screened = heddle::screen(evaluator_, configurations_[configuration], std::move(screened.measurement), limits);
   } else {
     screened.measurement.status = Status::compilation;
@@ -375,7 +376,7 @@ const Verdict& ProblemSearch::verify(std::size_t configuration) {
   const Stopwatch stopwatch(effort_.verifying, stop_);
   Verdict verdict = evaluator_.verify(configurations_[configuration], problem_, VerificationExtent::all);
   if (verdict.status == Status::correct) {
-    Verdict timed = evaluator_.verify_timed_run(configurations_[configuration], problem_, samples_, default_);
+    Verdict timed = evaluator_.verify_timed_run(configurations_[configuration], problem_, samples_, untuned_);
     if (timed.status != Status::correct) verdict = std::move(timed);
   }
   return verdicts_.emplace(configuration, std::move(verdict)).first->second;
@@ -418,13 +419,13 @@ std::optional<double> ProblemSearch::best() const {
   return fastest;
 }
 
-std::optional<double> ProblemSearch::baseline() const { return named_time("default", default_).time; }
+std::optional<double> ProblemSearch::untuned() const { return named_time("default", untuned_).time; }
 
 void ProblemSearch::decide() {
-  until_interrupted([&] { find_winner(); });
+  until_interrupted([&] { do_decide(); });
 }
 
-void ProblemSearch::find_winner() {
+void ProblemSearch::do_decide() {
   if (recall_finals()) return;
   while (!winner_ && !stop_.interrupted()) {
     std::vector<Finalist> finalists = next_finalists();
@@ -473,7 +474,7 @@ void ProblemSearch::compile_finalists(const std::vector<Finalist>& finalists) {
   if (list.empty()) return;
   batch.compilation = evaluator_.compile(list, problem_);
   const StopCondition always = stop_.without_budget();
-  while (wait(batch, always)) {
+  while (wait_for_one(batch, always)) {
   }
 }
 
@@ -481,7 +482,7 @@ void ProblemSearch::compile_finalists(const std::vector<Finalist>& finalists) {
 bool ProblemSearch::recall_finals() {
   std::vector<Finalist> finalists;
   bool concluded = false;
-  for (const Measurement& known : journal_.finals(problem_, visit_)) {
+  for (const Measurement& known : journal_.finals(problem_, visit_number_)) {
     const auto index = indices_.find(known.configuration);
     if (index == indices_.end()) continue;
     Finalist& finalist = finalists.emplace_back();
@@ -516,12 +517,13 @@ std::vector<Finalist> ProblemSearch::next_finalists() {
     if (tried.status == Status::unverified && !failed) fastest.emplace_back(*tried.cost, configuration);
   }
   std::sort(fastest.begin(), fastest.end());
-  const double contender = evaluator_.shares_processor() ? options_.contender : options_.quiet_contender;
+  const double most_behind = evaluator_.shares_processor() ? options_.finalist_factor : options_.quiet_finalist_factor;
   std::vector<Finalist> finalists;
   for (const auto& [cost, configuration] : fastest) {
     const double behind = cost / fastest.front().first;
-    if ((behind <= contender && finalists.size() < options_.finalists) ||
-        (behind <= options_.hopeless && is_protected(configuration)) || configurations_[configuration] == default_) {
+    if ((behind <= most_behind && finalists.size() < options_.finalists) ||
+        (behind <= options_.prune_factor && is_protected(configuration)) ||
+        configurations_[configuration] == untuned_) {
       finalists.emplace_back().configuration = configuration;
     }
   }
@@ -549,8 +551,8 @@ void ProblemSearch::choose_winner(std::vector<Finalist>& finalists, bool recalle
     const auto simplest = std::min_element(ranking.order.begin(), tied, [&](std::size_t a, std::size_t b) {
       const std::size_t first = finalists[a].configuration;
       const std::size_t second = finalists[b].configuration;
-      return std::tuple(host_threads(first), distance(first, default_), first) <
-             std::tuple(host_threads(second), distance(second, default_), second);
+      return std::tuple(host_threads(first), differing_parameters(first, untuned_), first) <
+             std::tuple(host_threads(second), differing_parameters(second, untuned_), second);
     });
     Finalist& candidate = finalists[*simplest];
     if (!recalled && fewer_threads_win(candidate, finalists)) {
@@ -585,21 +587,21 @@ bool ProblemSearch::fewer_threads_win(const Finalist& candidate, const std::vect
   }
   if (other == nullptr || verify(other->configuration).status != Status::correct) return false;
   const double gain = median(other->times) / median(candidate.times);
-  const auto loss = contended_ratio(candidate.configuration, other->configuration);
-  return loss && *loss > std::min(gain, options_.contended_loss);
+  const auto loss = busy_core_ratio(candidate.configuration, other->configuration);
+  return loss && *loss > std::min(gain, options_.max_busy_core_loss);
 }
 
 /// Time of `configuration` divided by the time of `other` while one core is busy, measured in turns. Nothing if the
 /// device cannot be shared in this way, or if one of them fails.
-std::optional<double> ProblemSearch::contended_ratio(std::size_t configuration, std::size_t other) {
+std::optional<double> ProblemSearch::busy_core_ratio(std::size_t configuration, std::size_t other) {
   const Stopwatch stopwatch(effort_.measuring, stop_);
   try {
     const auto first = evaluator_.prepare(configurations_[configuration], problem_, samples_);
     const auto second = evaluator_.prepare(configurations_[other], problem_, samples_);
     double times = 0.0, other_times = 0.0;
-    for (int i = 0; i < options_.contended_repetitions && !stop_.interrupted(); ++i) {
-      const auto time = first->contended_time();
-      const auto other_time = time ? second->contended_time() : std::nullopt;
+    for (int i = 0; i < options_.busy_core_repetitions && !stop_.interrupted(); ++i) {
+      const auto time = first->busy_core_time();
+      const auto other_time = time ? second->busy_core_time() : std::nullopt;
       if (!other_time) return std::nullopt;
       times += *time;
       other_times += *other_time;
@@ -618,7 +620,7 @@ std::optional<std::size_t> ProblemSearch::twin_with_fewer_threads(std::size_t co
   std::optional<std::size_t> twin;
   if (threads <= 1) return twin;
   const auto rank = [&](std::size_t other) {
-    return std::pair(distance(other, configurations_[configuration]), -host_threads(other));
+    return std::pair(differing_parameters(other, configurations_[configuration]), -host_threads(other));
   };
   for (std::size_t other = 0; other < configurations_.size(); ++other) {
     const auto tried = attempts_.find(other);
@@ -647,7 +649,7 @@ void ProblemSearch::record(const Finalist& finalist) {
   measurement.status = finalist.status;
   measurement.message = finalist.message;
   measurement.worst_error = finalist.worst_error;
-  measurement.visit = visit_;
+  measurement.visit = visit_number_;
   if (finalist.failed()) {
     journal_.add(std::move(measurement));
     check_device(finalist.status);
@@ -661,11 +663,11 @@ void ProblemSearch::record(const Finalist& finalist) {
 }
 
 /// Number of parameters whose value differs from that in `from`.
-std::size_t ProblemSearch::distance(std::size_t configuration, const Configuration& from) const {
-  const auto& usual = from.entries();
+std::size_t ProblemSearch::differing_parameters(std::size_t configuration, const Configuration& from) const {
+  const auto& from_entries = from.entries();
   const auto& entries = configurations_[configuration].entries();
   const auto known = [&](const Configuration::Entry& entry) {
-    return std::find(usual.begin(), usual.end(), entry) != usual.end();
+    return std::find(from_entries.begin(), from_entries.end(), entry) != from_entries.end();
   };
   return static_cast<std::size_t>(std::count_if(entries.begin(), entries.end(), std::not_fn(known)));
 }
@@ -691,7 +693,7 @@ TuningResult ProblemSearch::result() const {
   TuningResult result;
   result.problem = problem_;
   result.interrupted = !winner_ && stop_.interrupted();
-  result.baseline = named_time("default", default_);
+  result.untuned = named_time("default", untuned_);
   for (const auto& [name, configuration] : named_) result.named.push_back(named_time(name, configuration));
   result.out_of_time = out_of_time_;
   result.samples = samples_;

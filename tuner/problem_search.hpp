@@ -29,9 +29,9 @@ namespace heddle {
 class ProblemSearch {
  public:
   using Report = std::function<void(Stage, const ProblemSearch&)>;
-  /// `visit`: the number of this visit of the problem within the run, from 1.
+  /// `visit_number`: the number of this visit of the problem within the run, from 1.
   ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options, const Problem& problem,
-                std::int64_t visit, StopCondition& stop, Report report);
+                std::int64_t visit_number, StopCondition& stop, Report report);
 
   [[nodiscard]] const std::vector<Configuration>& configurations() const noexcept { return configurations_; }
 
@@ -48,8 +48,8 @@ class ProblemSearch {
   ///
   /// - `ahead`: the number of batches in flight. More batches hide the compiler's time; with fewer, the strategy knows
   ///   more when it proposes.
-  /// - `batch_seconds`: the time that the last batch of any search took; read and updated. No batch begins if less than
-  ///   half of this time is left.
+  /// - `batch_seconds`: the time that the last batch of any search took; read and updated. A new batch begins
+  ///   only if the remaining time covers the batches in flight and half of the new one, each as long as this.
   /// - `stop`: after reached(), no batch begins, but batches in flight are still measured, until must_abandon(). Where
   ///   compiling and measuring share the processor, they are dropped at once.
   bool screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds);
@@ -63,7 +63,7 @@ class ProblemSearch {
   /// Whether the default was stopped in its pilot run. Nothing more is tried then.
   [[nodiscard]] bool out_of_time() const noexcept { return out_of_time_.has_value(); }
 
-  /// `profile` of the result is the winner; `kept` is not set yet.
+  /// `profile` of the result is the winner; `was_stored` is not set yet.
   [[nodiscard]] TuningResult result() const;
 
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
@@ -81,7 +81,7 @@ class ProblemSearch {
   [[nodiscard]] std::vector<std::pair<Configuration, double>> costs() const;
   /// The lowest cost so far, and the cost of the default; microseconds per sample.
   [[nodiscard]] std::optional<double> best() const;
-  [[nodiscard]] std::optional<double> baseline() const;
+  [[nodiscard]] std::optional<double> untuned() const;
 
  private:
   /// Configurations to be measured in this order. Those that the journal does not know are being compiled.
@@ -96,21 +96,22 @@ class ProblemSearch {
     std::vector<std::string> ties;
   };
 
-  void compile_first(const std::vector<Configuration>& hints);
-  bool try_some(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds);
-  void find_winner();
+  // Bodies of begin(), screen() and decide(), which until_interrupted() calls.
+  void do_begin(const std::vector<Configuration>& hints);
+  bool do_screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds);
+  void do_decide();
   [[nodiscard]] std::optional<std::size_t> index_of(const Configuration& configuration) const;
   [[nodiscard]] std::vector<std::size_t> affordable(std::vector<std::size_t> configurations, std::int64_t spent) const;
   [[nodiscard]] Batch compile(std::vector<std::size_t> configurations);
-  bool wait(Batch& batch, const StopCondition& stop);
-  template <class Work>
-  void until_interrupted(const Work& work);
+  bool wait_for_one(Batch& batch, const StopCondition& stop);
+  template <class Step>
+  void until_interrupted(const Step& step);
   void wait_for_all(Batch& batch, const StopCondition& stop);
-  [[nodiscard]] std::optional<Compilation::Done> take(Batch& batch, std::size_t configuration,
-                                                      const StopCondition& stop);
-  bool try_all(Batch& batch, StopCondition& stop, Strategy* strategy);
-  bool try_next(StopCondition& stop, Strategy* strategy);
-  [[nodiscard]] bool ended(const StopCondition& stop) const;
+  [[nodiscard]] std::optional<Compilation::Done> wait_for(Batch& batch, std::size_t configuration,
+                                                          const StopCondition& stop);
+  bool measure_batch(Batch& batch, StopCondition& stop, Strategy* strategy);
+  bool measure_next_batch(StopCondition& stop, Strategy* strategy);
+  [[nodiscard]] bool drops_batches(const StopCondition& stop) const;
   bool propose(Strategy& strategy, const StopCondition& stop, double batch_seconds);
   [[nodiscard]] std::optional<Recollection> recall(std::size_t configuration);
   [[nodiscard]] Observation remember(std::size_t configuration, const Recollection& known);
@@ -131,39 +132,39 @@ class ProblemSearch {
   /// `recalled`: the finals come from the journal, which includes the comparison with a busy core.
   void choose_winner(std::vector<Finalist>& finalists, bool recalled);
   [[nodiscard]] bool fewer_threads_win(const Finalist& candidate, const std::vector<Finalist>& finalists);
-  [[nodiscard]] std::optional<double> contended_ratio(std::size_t configuration, std::size_t other);
+  [[nodiscard]] std::optional<double> busy_core_ratio(std::size_t configuration, std::size_t other);
   [[nodiscard]] std::optional<std::size_t> twin_with_fewer_threads(std::size_t configuration) const;
   [[nodiscard]] std::int64_t host_threads(std::size_t configuration) const;
   void reinstate_pruned();
   void record(const Finalist& finalist);
-  [[nodiscard]] std::size_t distance(std::size_t configuration, const Configuration& from) const;
+  [[nodiscard]] std::size_t differing_parameters(std::size_t configuration, const Configuration& from) const;
   [[nodiscard]] NamedTime named_time(const std::string& name, const Configuration& configuration) const;
 
   Evaluator& evaluator_;
   Journal& journal_;
   const TunerOptions& options_;
   Problem problem_;
-  std::int64_t visit_;
+  std::int64_t visit_number_;
   StopCondition& stop_;
   Report report_;
   Effort effort_;
 
   std::vector<Configuration> configurations_;
   std::unordered_map<std::string, std::size_t> indices_;  ///< by canonical text
-  Configuration default_;
+  Configuration untuned_;
   std::vector<std::pair<std::string, Configuration>> named_;
   std::vector<std::size_t> protected_;  ///< default and named: never pruned, always finalists
   Provenance provenance_;
   std::string source_hash_;
   std::int64_t samples_ = 0;
-  std::optional<double> out_of_time_;  ///< seconds after which the default's pilot run was stopped
-  std::size_t recalled_ = 0;           ///< attempts that an earlier run had measured
-  std::set<std::size_t> repeated_;     ///< attempts that an earlier visit made and counted
-  std::deque<Batch> batches_;          ///< in flight; measured in this order
-  std::vector<std::size_t> later_;     ///< first configurations whose compilation has not begun
-  bool strategy_knows_ = false;        ///< whether the strategy was told of the first attempts
-  double last_batch_end_ = 0.0;        ///< when the last batch ended, on the clock of stop_
-  std::set<std::size_t> compiled_;     ///< by this process
+  std::optional<double> out_of_time_;          ///< seconds after which the default's pilot run was stopped
+  std::size_t recalled_ = 0;                   ///< attempts that an earlier run had measured
+  std::set<std::size_t> repeated_;             ///< attempts that an earlier visit made and counted
+  std::deque<Batch> batches_;                  ///< in flight; measured in this order
+  std::vector<std::size_t> uncompiled_first_;  ///< first configurations whose compilation has not begun
+  bool strategy_knows_ = false;                ///< whether the strategy was told of the first attempts
+  double last_batch_end_ = 0.0;                ///< when the last batch ended, on the clock of stop_
+  std::set<std::size_t> compiled_;             ///< by this process
   std::vector<Measurement> final_measurements_;
   std::map<std::size_t, Observation> attempts_;
   std::map<std::size_t, Verdict> verdicts_;

@@ -90,7 +90,9 @@ RegretMeter::RegretMeter(Evaluator& evaluator, const ProfileStore& store, TunerO
 
 std::optional<TuningResult> RegretMeter::search(const Problem& problem, const Configuration& choice,
                                                 StopCondition& stop) {
-  Profile start;  // so that the choice takes part
+  // A made-up profile: the tuner tries a problem's stored profile first, so the dispatcher's choice takes part in the
+  // search. Its time does not affect the result.
+  Profile start;
   start.key = {.device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem};
   start.source_hash = evaluator_.family().source(evaluator_.device().backend).hash();
   start.configuration = choice.text();
@@ -123,14 +125,14 @@ Regret RegretMeter::measure(const Problem& problem, StopCondition& stop) {
   };
   (void)place(chosen.configuration);
   const std::size_t winning = place(family.space(evaluator_.device()).parse(regret.best));
-  const std::size_t usual = place(family.default_configuration(evaluator_.device(), problem));
+  const std::size_t untuned = place(family.default_configuration(evaluator_.device(), problem));
   const std::vector<Finalist> timed = compare(evaluator_, all, problem, samples, options_);
   if (timed.front().failed()) {
     throw Error(ErrorKind::device, fmt::format("{} {}: the dispatcher's choice fails: {}", family.name(),
                                                problem.text(), timed.front().message));
   }
   regret.chosen_time = regret.best_time = median(timed.front().times);
-  if (!timed[usual].failed()) regret.default_time = median(timed[usual].times);
+  if (!timed[untuned].failed()) regret.default_time = median(timed[untuned].times);
   if (timed[winning].failed() || !clearly_slower(timed.front().times, timed[winning].times)) {
     regret.best = regret.chosen;
     return regret;

@@ -4,7 +4,8 @@
 
 namespace heddle {
 
-void Reporter::progress(std::size_t index, double before, double share, Stage stage, const ProblemSearch& search) {
+void Reporter::progress(std::size_t index, double fraction_before, double share, Stage stage,
+                        const ProblemSearch& search) {
   if (!callbacks_.progress) return;
   TuningProgress progress;
   progress.problem_index = index;
@@ -17,12 +18,13 @@ void Reporter::progress(std::size_t index, double before, double share, Stage st
   progress.all_evaluations = evaluations_;
   for (const auto& [problem, evaluations] : under_way_) progress.all_evaluations += evaluations;
   progress.best = search.best();
-  progress.baseline = search.baseline();
+  progress.untuned = search.untuned();
   progress.effort = effort_;
   progress.effort += search.effort();
   progress.effort.total = stop_.seconds_used();
   const auto tried = static_cast<double>(progress.evaluations);
-  advance(before + share * tried / std::max(tried, static_cast<double>(progress.valid)), progress.all_evaluations);
+  advance(fraction_before + share * tried / std::max(tried, static_cast<double>(progress.valid)),
+          progress.all_evaluations);
   progress.fraction = fraction_;
   const double used = stop_.seconds_used();
   if (fraction_ > 0.0) progress.seconds_left = used * (1.0 - fraction_) / fraction_;

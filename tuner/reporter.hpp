@@ -17,8 +17,8 @@ class Reporter {
   Reporter(const TunerCallbacks& callbacks, const StopCondition& stop, std::size_t problems)
       : callbacks_(callbacks), stop_(stop), problems_(problems) {}
 
-  /// `before`: the fraction of the run before this visit; `share`: the fraction that the visit may take.
-  void progress(std::size_t index, double before, double share, Stage stage, const ProblemSearch& search);
+  /// `fraction_before`: the fraction of the run before this visit; `share`: the fraction that the visit may take.
+  void progress(std::size_t index, double fraction_before, double share, Stage stage, const ProblemSearch& search);
   /// The visit of the problem at `index` has ended; it counts towards the sums from now on.
   void finished(std::size_t index, const TuningResult& result);
   void result(const TuningResult& result) const;

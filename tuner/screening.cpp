@@ -15,8 +15,8 @@ namespace {
 constexpr std::int64_t kFewestSamples = 16;
 constexpr double kRepetition = 1500.0;  // microseconds: thousands of clock ticks, hundreds of launches
 
-// The first run of a configuration also loads code and fills caches. The configuration is given up at once only if this
-// run takes more than this many times the limit.
+// The first repetition of a configuration (the warm-up) also loads code and fills caches. The configuration is given up
+// at once only if this repetition takes more than this many times the limit.
 constexpr double kColdStart = 4.0;
 // One repetition may be disturbed, two in a row hardly ever. After one repetition a configuration may take this many
 // times the limit; after two, the limit itself.
@@ -31,10 +31,10 @@ std::int64_t samples_for(double microseconds) {
 
 double fastest(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
 
-/// `cold`: the time of the first run. It can save a configuration but not condemn it: among thousands of
+/// `cold`: the time of the warm-up. It can save a configuration but not condemn it: among thousands of
 /// configurations, some have two disturbed repetitions in a row, and the best may be one of them.
-bool cannot_win(double cold, const std::vector<double>& times, double hopeless) {
-  return std::min(cold, fastest(times)) > (times.size() < 2 ? kDisturbed * hopeless : hopeless);
+bool cannot_win(double cold, const std::vector<double>& times, double prune_above) {
+  return std::min(cold, fastest(times)) > (times.size() < 2 ? kDisturbed * prune_above : prune_above);
 }
 
 }  // namespace
@@ -42,12 +42,13 @@ bool cannot_win(double cold, const std::vector<double>& times, double hopeless) 
 std::int64_t choose_samples(Evaluator& evaluator, const Configuration& configuration, const Problem& problem,
                             const Stop& stop) {
   try {
-    // The cost of a launch hides the time of few samples, so longer runs are measured until that no longer matters.
+    // The cost of a launch hides the time of few samples, so longer repetitions are measured until that no longer
+    // matters.
     std::int64_t samples = kPilotSamples;
     while (true) {
       const auto runner = evaluator.prepare(configuration, problem, samples);
       double fastest = runner->time(samples == kPilotSamples ? stop : Stop());
-      // If even a much faster run would need no more samples, one run is enough: a run may take seconds.
+      // If even a much faster repetition would need no more samples, one is enough: a repetition may take seconds.
       if (samples_for(fastest / kColdStart) <= samples) return samples_for(fastest);
       for (int repetition = 0; repetition < 2; ++repetition) fastest = std::min(fastest, runner->time());
       const std::int64_t next = samples_for(fastest);
@@ -66,19 +67,19 @@ Screened screen(Evaluator& evaluator, const Configuration& configuration, Measur
   const auto give_up = [&](double time) {
     measurement.status = Status::pruned;
     measurement.message =
-        fmt::format("stopped at {:.4g} us per sample, when {:.4g} could not win any more", time, *limits.hopeless);
+        fmt::format("stopped at {:.4g} us per sample, when {:.4g} could not win any more", time, *limits.prune_above);
     result.cost = time;
   };
   try {
     const auto runner = evaluator.prepare(configuration, measurement.key.problem, measurement.samples);
     const double cold = runner->time();
-    if (limits.hopeless && cold > kColdStart * *limits.hopeless) {
+    if (limits.prune_above && cold > kColdStart * *limits.prune_above) {
       give_up(cold);
     } else {
       std::vector<double> times;
       for (int repetition = 0; repetition < limits.repetitions; ++repetition) {
         times.push_back(runner->time());
-        if (limits.hopeless && cannot_win(cold, times, *limits.hopeless)) break;
+        if (limits.prune_above && cannot_win(cold, times, *limits.prune_above)) break;
       }
       if (times.size() < static_cast<std::size_t>(limits.repetitions)) {
         give_up(fastest(times));

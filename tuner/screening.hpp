@@ -20,8 +20,9 @@ inline constexpr std::int64_t kPilotSamples = 32, kUsualSamples = 64, kMostSampl
 
 struct ScreeningLimits {
   int repetitions = 3;
-  /// Microseconds per sample: a configuration that is not expected to get below is pruned. Nothing: no limit.
-  std::optional<double> hopeless;
+  /// A configuration is pruned if its cost is not expected to be at most this, in microseconds per sample. Nothing: no
+  /// limit.
+  std::optional<double> prune_above;
 };
 
 /// The outcome of a screening.

@@ -9,10 +9,11 @@ namespace heddle {
 
 namespace {
 
-constexpr double kSmallestDifference = 1.01;  // one configuration differs by as much between two processes
+// Medians of the same configuration in two processes differ by up to 1 %.
+constexpr double kSmallestDifference = 1.01;
 constexpr double kSignificance = 0.01;
-constexpr std::size_t kFewestRounds =
-    9;  // from here on quartiles of equals are that far apart in less than one case of 100
+// With at least 9 rounds, the quartiles of two equally fast configurations are separated in fewer than 1 of 100 cases.
+constexpr std::size_t kFewestRounds = 9;
 
 double quantile(std::span<const double> values, double q) {
   std::vector<double> sorted(values.begin(), values.end());
@@ -23,7 +24,8 @@ double quantile(std::span<const double> values, double q) {
   return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
 }
 
-/// Probability that at least `wins` of `rounds` fair coins, or at most the mirror image, agree.
+/// Two-sided sign test: the probability that of `rounds` fair coins at least `wins`, or at most `rounds - wins`, show
+/// heads. `wins` is more than half of `rounds`.
 double sign_test(std::size_t wins, std::size_t rounds) {
   double tail = 0.0;
   double term = std::pow(0.5, static_cast<double>(rounds));  // binomial(rounds, rounds - i) / 2^rounds, from i = 0

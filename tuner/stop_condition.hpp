@@ -25,8 +25,8 @@ class StopCondition {
   explicit StopCondition(Budget budget = {}, std::function<bool()> interrupted = {}, Clock clock = steady_clock());
 
   [[nodiscard]] bool reached() const;
-  /// True if this condition ended for a reason of its own (evaluations, an interruption, EarlyEnd) or the parent must
-  /// abandon; false if only the time of this slice is used up.
+  /// Whether running work has to be dropped: the user interrupted, the evaluations are used up, an EarlyEnd took place
+  /// (here or in a parent), or the time of the whole run is over. False if merely the time of a slice is over.
   [[nodiscard]] bool must_abandon() const;
   /// The user asked to stop; independent of the budget.
   [[nodiscard]] bool interrupted() const;

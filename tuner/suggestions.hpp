@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/tuner/agenda.hpp"
 #include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/known_profiles.hpp"
 #include "heddle/tuner/problem_search.hpp"
 #include "heddle/tuner/transfer.hpp"
 

@@ -21,7 +21,7 @@ namespace {
 // little difference.
 constexpr std::size_t kNearest = 16;      // problems whose measurements are used
 constexpr std::size_t kFewestPoints = 8;  // with fewer measurements nothing is predicted
-constexpr double kOtherWord = 0.6;        // correlation of two configurations that differ in one word
+constexpr double kOtherText = 0.6;        // correlation of two configurations that differ in one text value
 constexpr double kPerOctave = 0.3;        // inverse length scale, per octave: of parameters, and of sizes of weight 1
 constexpr double kNoise = 0.01;           // variance relative to the prior's
 constexpr double kNoiseOfModel = 0.1;     // likewise, where the target is the error of a model: more of that is chance
@@ -37,7 +37,7 @@ double likeness(const Value& a, const Value& b) {
   const auto* x = std::get_if<std::int64_t>(&a);
   const auto* y = std::get_if<std::int64_t>(&b);
   if (a == b) return 1.0;
-  if (x == nullptr || y == nullptr || *x <= 0 || *y <= 0) return kOtherWord;
+  if (x == nullptr || y == nullptr || *x <= 0 || *y <= 0) return kOtherText;
   return matern(kPerOctave * std::abs(std::log2(static_cast<double>(*x) / static_cast<double>(*y))));
 }
 
@@ -90,18 +90,18 @@ class Codes {
 
  private:
   struct Half {
-    std::vector<std::uint32_t> code;                // by configuration
-    std::vector<std::vector<std::size_t>> meaning;  // [code][column]
-    std::vector<std::vector<float>> alike;          // [column][value x value]
-    std::vector<std::size_t> sizes;                 // values of each column, and no meaning
-    std::vector<std::vector<float>> rows;           // [code]: likeness to every other code, once it is needed
+    std::vector<std::uint32_t> code;                       // by configuration
+    std::vector<std::vector<std::size_t>> levels_of_code;  // [code][column]
+    std::vector<std::vector<float>> level_likeness;        // [column][value x value]
+    std::vector<std::size_t> sizes;                        // values of each column, and one for "no meaning"
+    std::vector<std::vector<float>> likeness_rows;         // [code]: likeness to every other code, once it is needed
 
     Half() = default;
     Half(const std::vector<std::vector<Value>>& values, const std::vector<std::vector<std::size_t>>& all,
          std::size_t begin, std::size_t end) {
       for (std::size_t column = begin; column < end; ++column) {
         const std::size_t size = values[column].size() + 1;
-        std::vector<float>& table = alike.emplace_back(size * size, static_cast<float>(kOtherWord));
+        std::vector<float>& table = level_likeness.emplace_back(size * size, static_cast<float>(kOtherText));
         table[0] = 1.0F;
         for (std::size_t x = 1; x < size; ++x) {
           for (std::size_t y = 1; y < size; ++y) {
@@ -115,20 +115,20 @@ class Codes {
         std::vector<std::size_t> own(end - begin, 0);
         for (std::size_t column = begin; column < std::min(end, row.size()); ++column)
           own[column - begin] = row[column];
-        const auto [place, fresh] = known.emplace(own, static_cast<std::uint32_t>(meaning.size()));
-        if (fresh) meaning.push_back(std::move(own));
+        const auto [place, fresh] = known.emplace(own, static_cast<std::uint32_t>(levels_of_code.size()));
+        if (fresh) levels_of_code.push_back(std::move(own));
         code.push_back(place->second);
       }
-      rows.resize(meaning.size());
+      likeness_rows.resize(levels_of_code.size());
     }
 
     const std::vector<float>& row(std::size_t configuration) {
-      std::vector<float>& known = rows[code[configuration]];
+      std::vector<float>& known = likeness_rows[code[configuration]];
       if (!known.empty()) return known;
-      const std::vector<std::size_t>& own = meaning[code[configuration]];
-      for (const std::vector<std::size_t>& other : meaning) {
+      const std::vector<std::size_t>& own = levels_of_code[code[configuration]];
+      for (const std::vector<std::size_t>& other : levels_of_code) {
         float product = 1.0F;
-        for (std::size_t c = 0; c < sizes.size(); ++c) product *= alike[c][own[c] * sizes[c] + other[c]];
+        for (std::size_t c = 0; c < sizes.size(); ++c) product *= level_likeness[c][own[c] * sizes[c] + other[c]];
         known.push_back(product);
       }
       return known;
@@ -160,20 +160,21 @@ std::vector<const Transfer::Lesson*> Transfer::nearest(const Problem& problem) c
   std::vector<const Lesson*> lessons;
   for (const Lesson& lesson : lessons_) lessons.push_back(&lesson);
   std::stable_sort(lessons.begin(), lessons.end(), [&](const Lesson* a, const Lesson* b) {
-    return distance(a->problem, problem, axes_) < distance(b->problem, problem, axes_);
+    return squared_distance(a->problem, problem, axes_) < squared_distance(b->problem, problem, axes_);
   });
   lessons.resize(std::min(lessons.size(), kNearest));
   return lessons;
 }
 
 double Transfer::bias(const std::vector<const Lesson*>& lessons) const {
-  std::vector<double> wrong;
+  std::vector<double> log_ratios;
   for (const Lesson* lesson : lessons) {
     for (const auto& [configuration, cost] : lesson->costs) {
-      if (const auto expected = modelled(configuration, lesson->problem)) wrong.push_back(std::log(cost) - *expected);
+      if (const auto expected = modelled(configuration, lesson->problem))
+        log_ratios.push_back(std::log(cost) - *expected);
     }
   }
-  return wrong.empty() ? 0.0 : median(wrong);
+  return log_ratios.empty() ? 0.0 : median(log_ratios);
 }
 
 std::vector<float> Transfer::expected(const Problem& problem, const std::vector<Configuration>& configurations) const {
@@ -191,13 +192,13 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
   const std::vector<double> residuals = residuals_of(problem, configurations, lessons, bias_here);
   if (residuals.empty() && !fastest) return {};
   const auto residual = [&](std::size_t c) { return !residuals.empty() ? residuals[c] : prior[c] ? 0.0 : kSlow; };
-  std::vector<double> losses;
+  std::vector<double> log_costs;
   for (std::size_t c = 0; c < configurations.size(); ++c) {
-    losses.push_back(prior[c].value_or(fastest.value_or(0.0)) + residual(c));
+    log_costs.push_back(prior[c].value_or(fastest.value_or(0.0)) + residual(c));
   }
-  const double least = losses.empty() ? 0.0 : *std::min_element(losses.begin(), losses.end());
+  const double least = log_costs.empty() ? 0.0 : *std::min_element(log_costs.begin(), log_costs.end());
   std::vector<float> result;
-  for (const double loss : losses) result.push_back(static_cast<float>(loss - least));
+  for (const double log_cost : log_costs) result.push_back(static_cast<float>(log_cost - least));
   return result;
 }
 
@@ -245,12 +246,12 @@ std::vector<double> Transfer::residuals_of(const Problem& problem, const std::ve
   const OneThread one_thread;
   const auto n = static_cast<lapack_int>(points);
   if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', n, 2, covariance.data(), n, right.data(), n) != 0) return {};
-  double of_surprises = 0.0, of_ones = 0.0;
+  double sum_of_residuals = 0.0, sum_of_ones = 0.0;  // of the solved right-hand sides
   for (std::size_t i = 0; i < points; ++i) {
-    of_surprises += right[i];
-    of_ones += right[points + i];
+    sum_of_residuals += right[i];
+    sum_of_ones += right[points + i];
   }
-  const double mean = of_surprises / of_ones;
+  const double mean = sum_of_residuals / sum_of_ones;
 
   std::vector<double> result(configurations.size(), mean);
   for (std::size_t i = 0; i < points; ++i) {

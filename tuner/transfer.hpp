@@ -17,10 +17,11 @@ namespace heddle {
 /// - Its target is log(cost / cost that the family's model expects). Where the family has no model, it is log(cost /
 ///   cost of the fastest configuration of that problem).
 /// - Its kernel is a product over all parameters and all sizes of Matern 3/2 kernels. Each depends on the octaves
-///   between two numbers; the family weights the sizes. Two different words have a constant correlation.
+///   between two numbers; the family weights the sizes. Two different values
+///   of a parameter with text values have a constant correlation.
 /// - Only the nearest problems take part.
-/// - No length is fitted: few measurements of a problem are known, and lengths that suit most kernels do better than
-///   lengths fitted to those.
+/// - Length scales are constants: a problem has few measurements, and constants that suit most kernel families predict
+///   better than scales fitted to so few points.
 class Transfer {
  public:
   using Costs = std::vector<std::pair<Configuration, double>>;
@@ -47,7 +48,7 @@ class Transfer {
   /// log of the model's estimate.
   [[nodiscard]] std::optional<double> modelled(const Configuration& configuration, const Problem& problem) const;
   [[nodiscard]] std::vector<const Lesson*> nearest(const Problem& problem) const;
-  /// Mean log(cost / modelled cost) over all lessons: the model may have been fitted to another device.
+  /// Median of log(cost / modelled cost) over all lessons: the model may have been fitted to another device.
   [[nodiscard]] double bias(const std::vector<const Lesson*>& lessons) const;
   /// What the Gaussian process predicts: log(cost / modelled cost) less the bias, or log(cost / cost of the fastest).
   /// Empty while too little is measured.

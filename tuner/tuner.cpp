@@ -11,10 +11,11 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "heddle/tuner/agenda.hpp"
 #include "heddle/tuner/coverage.hpp"
 #include "heddle/tuner/journal.hpp"
+#include "heddle/tuner/known_profiles.hpp"
 #include "heddle/tuner/problem_search.hpp"
+#include "heddle/tuner/remeasured_profiles.hpp"
 #include "heddle/tuner/reporter.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/suggestions.hpp"
@@ -30,9 +31,9 @@ constexpr double kScreeningShare = 0.75;  // of a problem's time: for screening;
 // A revisit starts only if at least this many times the duration of the last revisit is left.
 constexpr double kWorthRevisit = 1.0;
 // A configuration whose screened cost is below this factor of the winner's may be faster in the finals.
-constexpr double kContends = 1.02;
+constexpr double kChallengerFactor = 1.02;
 // When its environment has changed, a profile is measured again beside so many of the fastest other configurations.
-constexpr std::size_t kContenders = 4;
+constexpr std::size_t kMaxContenders = 4;
 // A default that was stopped in its first run may need up to this many times the time after which it was stopped.
 constexpr double kUnknownSlowness = 8.0;
 // On a GPU the tuner measures one configuration while it compiles others. It therefore keeps several searches active:
@@ -48,11 +49,11 @@ std::size_t concurrent_searches(const Evaluator& evaluator) {
   return std::clamp(evaluator.compiler_threads(), kMinActive, kMaxActive);
 }
 
-/// One call of Tuner::tune().
-class Run {
+/// One call of Tuner::tune(): the phases of a tuning run.
+class Tuning {
  public:
-  Run(Evaluator& evaluator, ProfileStore& store, const TunerOptions& options, const TunerCallbacks& callbacks,
-      const std::vector<Problem>& problems, StopCondition& stop, const TuningRun& run)
+  Tuning(Evaluator& evaluator, ProfileStore& store, const TunerOptions& options, const TunerCallbacks& callbacks,
+         const std::vector<Problem>& problems, StopCondition& stop, const TuningRun& run)
       : evaluator_(evaluator),
         store_(store),
         options_(options),
@@ -69,7 +70,7 @@ class Run {
         suggestions_(evaluator, known_),
         tried_(agenda_.size()),
         results_(agenda_.size()) {
-    for (const Visit& visit : agenda_) {
+    for (const PlannedVisit& visit : agenda_) {
       if (visit.search && visit.profile) coverage_.add_tuned(visit.problem);
     }
     for (const Profile& profile : known_.profiles()) {
@@ -81,16 +82,16 @@ class Run {
     const double first_pass = agenda_.size() > 1 ? kFirstPass : 1.0;
     search_each({.begin = 0.0, .length = first_pass});
     const Pass rest{.begin = first_pass, .length = 1.0 - first_pass};
-    const std::size_t asked_for = agenda_.size();
-    if (options_.between) visit_between(rest);
-    while (asked_for > 1 && revisit_each(asked_for, rest)) {
+    const std::size_t first_places = agenda_.size();  // before the sizes between the problems are appended
+    if (options_.tune_sizes_between) visit_between(rest);
+    while (first_places > 1 && revisit_each(first_places, rest)) {
     }
     if (callbacks_.expected_loss) callbacks_.expected_loss(coverage_.expected_loss());
-    std::vector<TuningResult> reached;
+    std::vector<TuningResult> results;
     for (std::optional<TuningResult>& result : results_) {
-      if (result) reached.push_back(std::move(*result));
+      if (result) results.push_back(std::move(*result));
     }
-    return reached;
+    return results;
   }
 
  private:
@@ -101,10 +102,10 @@ class Run {
 
   /// A visit of one problem that has begun and not ended.
   struct ActiveSearch {
-    ActiveSearch(Run& run, std::size_t place, Visit what, const Pass& pass, StopCondition time)
-        : index(place), visit(std::move(what)), time_share(std::move(time)), search(run.search_of(*this, pass)) {}
+    ActiveSearch(Tuning& tuning, std::size_t place, PlannedVisit what, const Pass& pass, StopCondition time)
+        : index(place), planned(std::move(what)), time_share(std::move(time)), search(tuning.search_of(*this, pass)) {}
     std::size_t index;
-    Visit visit;
+    PlannedVisit planned;
     StopCondition time_share;
     ProblemSearch search;
     std::vector<float> expected;  ///< of each configuration, from other problems
@@ -176,14 +177,14 @@ class Run {
 
   static std::vector<Problem> under_way(const std::list<ActiveSearch>& searches) {
     std::vector<Problem> problems;
-    for (const ActiveSearch& active : searches) problems.push_back(active.visit.problem);
+    for (const ActiveSearch& active : searches) problems.push_back(active.planned.problem);
     return problems;
   }
 
   /// Of the problems from place `i` of the agenda on that have no profile, moves the most valuable one to place `i`.
   /// The problems of `searches` count as tuned. Returns false if the time left is too short for any of them.
   bool bring_best_to(std::size_t i, const std::list<ActiveSearch>& searches) {
-    const auto unknown = [](const Visit& visit) { return visit.search && !visit.profile; };
+    const auto unknown = [](const PlannedVisit& visit) { return visit.search && !visit.profile; };
     if (!unknown(agenda_[i])) return true;
     std::vector<Problem> left;
     for (std::size_t k = i; k < agenda_.size() && unknown(agenda_[k]); ++k) left.push_back(agenda_[k].problem);
@@ -191,7 +192,8 @@ class Run {
     if (left.empty()) return false;
     const Problem& best = left[coverage_.most_valuable(left, under_way(searches))];
     const auto first = agenda_.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto chosen = std::find_if(first, agenda_.end(), [&](const Visit& visit) { return visit.problem == best; });
+    const auto chosen =
+        std::find_if(first, agenda_.end(), [&](const PlannedVisit& visit) { return visit.problem == best; });
     std::rotate(first, chosen, chosen + 1);
     return true;
   }
@@ -217,7 +219,7 @@ class Run {
     const KernelFamily& family = evaluator_.family();
     const Configuration untuned = family.default_configuration(evaluator_.device(), problem);
     const Plan plan = family.plan(untuned, problem, evaluator_.device(), kPilotSamples);
-    return family.cost(problem).operations * static_cast<double>(plan.samples);
+    return family.work(problem).operations * static_cast<double>(plan.samples);
   }
 
   /// Learns from a finished search: the costs of its configurations, and how much slower the winners of other problems
@@ -237,15 +239,15 @@ class Run {
   /// Measures a profile and its contenders again because its environment has changed. Searches the problem only if the
   /// ranking has moved.
   TuningResult recheck_changed(std::size_t index, const Pass& pass, StopCondition& stop) {
-    const Visit& first = agenda_[index];
-    const auto before = contenders(store_, evaluator_, *first.profile, journal_.run(), kContenders);
-    TuningResult result = visit(index, first, before, pass, stop);
-    const auto baseline = last_time(store_, first.profile->key, result.baseline.configuration, journal_.run());
-    if (!ranking_moved(*first.profile, baseline, result) || stop.reached()) return result;
-    Visit search = first;
+    const PlannedVisit& planned = agenda_[index];
+    const auto contending = contenders(store_, evaluator_, *planned.profile, journal_.run(), kMaxContenders);
+    TuningResult result = carry_out(index, planned, contending, pass, stop);
+    const auto untuned_before = last_time(store_, planned.profile->key, result.untuned.configuration, journal_.run());
+    if (!ranking_moved(*planned.profile, untuned_before, result) || stop.reached()) return result;
+    PlannedVisit search = planned;
     search.search = true;
     search.profile = result.profile;
-    TuningResult found = visit(index, search, std::nullopt, pass, stop);
+    TuningResult found = carry_out(index, search, std::nullopt, pass, stop);
     found.effort += result.effort;
     return found.profile ? found : result;
   }
@@ -260,9 +262,9 @@ class Run {
       if (left.empty() || stop.reached()) return false;
       const auto chosen =
           left.begin() + static_cast<std::ptrdiff_t>(coverage_.most_valuable(left, under_way(searches)));
-      const Visit visit{.problem = *chosen, .search = false, .profile = {}, .change = {}};
+      const PlannedVisit planned{.problem = *chosen, .search = false, .profile = {}, .change = {}};
       left.erase(chosen);
-      ActiveSearch& active = searches.emplace_back(*this, results_.size(), visit, pass, stop_.slice(1.0, 1.0));
+      ActiveSearch& active = searches.emplace_back(*this, results_.size(), planned, pass, stop_.slice(1.0, 1.0));
       results_.emplace_back();
       tried_.emplace_back();
       active.search.begin(prepare_suggestions(active));
@@ -270,7 +272,7 @@ class Run {
     };
     interleave(start_next, [&](ActiveSearch& active) {
       TuningResult result = finish(active);
-      result.between = true;
+      result.is_between = true;
       store_result(active.index, std::move(result));
     });
   }
@@ -294,7 +296,7 @@ class Run {
         const std::size_t place = order[next];
         if (!results_[place] || !results_[place]->searched || !results_[place]->profile) continue;
         const TuningResult& result = *results_[place];
-        const Visit again{.problem = result.problem, .search = false, .profile = result.profile, .change = {}};
+        const PlannedVisit again{.problem = result.problem, .search = false, .profile = result.profile, .change = {}};
         ActiveSearch& active = searches.emplace_back(*this, place, again, pass, stop_.slice(1.0, 1.0));
         const std::vector<Configuration> list = suggestions_.later(active.search, tried_[place], *result.profile);
         if (!list.empty()) {
@@ -302,7 +304,7 @@ class Run {
           ++next;
           return true;
         }
-        --visits_[result.problem];
+        --visit_numbers_[result.problem];
         searches.pop_back();
       }
       return false;
@@ -310,8 +312,8 @@ class Run {
     interleave(start_next, [&](ActiveSearch& active) {
       TuningResult& result = *results_[active.index];
       revisit_seconds_ = active.time_share.seconds_used();
-      const bool contends = contended(active, result);
-      if (!result.improve(contends ? finish(active) : give_up(active))) return;
+      const bool challenged = found_challenger(active, result);
+      if (!result.improve(challenged ? finish(active) : give_up(active))) return;
       improved = true;
       reporter_.result(result);
     });
@@ -319,13 +321,13 @@ class Run {
   }
 
   /// Whether a configuration that this visit tried for the first time may be faster than the winner.
-  [[nodiscard]] bool contended(const ActiveSearch& active, const TuningResult& before) const {
+  [[nodiscard]] bool found_challenger(const ActiveSearch& active, const TuningResult& before) const {
     if (!before.profile) return true;
     const auto winner = active.search.cost(before.profile->configuration);
     for (const std::string& text : active.search.tried()) {
       const auto cost = active.search.cost(text);
       const bool fresh = !tried_[active.index].contains(text);
-      if (fresh && cost && (!winner || *cost < kContends * *winner)) return true;
+      if (fresh && cost && (!winner || *cost < kChallengerFactor * *winner)) return true;
     }
     return false;
   }
@@ -342,24 +344,24 @@ class Run {
   /// The cost at which a search may end: the roofline bound divided by TunerOptions::target; microseconds per sample.
   [[nodiscard]] std::optional<double> good_enough(const Problem& problem) const {
     if (!options_.target) return std::nullopt;
-    const Cost cost = evaluator_.family().cost(problem);
+    const Work work = evaluator_.family().work(problem);
     const auto seconds = [](double amount, double rate) { return rate > 0.0 ? amount / rate : 0.0; };
-    const double floor = std::max(seconds(cost.bytes, options_.peak_bytes_per_second),
-                                  seconds(cost.operations, options_.peak_operations_per_second));
+    const double floor = std::max(seconds(work.bytes, options_.peak_bytes_per_second),
+                                  seconds(work.operations, options_.peak_operations_per_second));
     return floor * 1e6 / *options_.target;
   }
 
   ProblemSearch search_of(ActiveSearch& active, const Pass& pass) {
     const double share = pass.length / static_cast<double>(agenda_.size());
-    const double before = pass.begin + share * static_cast<double>(std::min(active.index, agenda_.size() - 1));
+    const double fraction_before = pass.begin + share * static_cast<double>(std::min(active.index, agenda_.size() - 1));
     return {evaluator_,
             journal_,
             options_,
-            active.visit.problem,
-            ++visits_[active.visit.problem],
+            active.planned.problem,
+            ++visit_numbers_[active.planned.problem],
             active.time_share,
-            [this, index = active.index, before, share](Stage stage, const ProblemSearch& now) {
-              reporter_.progress(index, before, share, stage, now);
+            [this, index = active.index, fraction_before, share](Stage stage, const ProblemSearch& now) {
+              reporter_.progress(index, fraction_before, share, stage, now);
             }};
   }
 
@@ -374,20 +376,22 @@ class Run {
     if (active.search.out_of_time()) return false;
     if (batch_seconds_ == 0.0)
       batch_seconds_ = active.time_share.seconds_used();  // a first guess: the time of the first configurations
-    if (!active.visit.search) return false;
+    if (!active.planned.search) return false;
     active.screening_limit = active.time_share.slice(kScreeningShare, 1.0);
     active.screening_limit->end_early(
-        {.without_gain = options_.patience, .good_enough = good_enough(active.visit.problem)});
+        {.without_gain = options_.patience, .good_enough = good_enough(active.planned.problem)});
     active.strategy = strategy_.make({.configurations = active.search.configurations(),
                                       .seed = options_.seed,
                                       .expected = std::move(active.expected)});
     return active.search.screen(*active.strategy, *active.screening_limit, ahead, batch_seconds_);
   }
 
-  /// A complete visit of one problem. `first`: the configurations to try first; by default prepare_suggestions().
-  TuningResult visit(std::size_t index, const Visit& visit, const std::optional<std::vector<Configuration>>& first,
-                     const Pass& pass, StopCondition& stop) {
-    ActiveSearch active(*this, index, visit, pass, stop.slice(1.0, 1.0));
+  /// Carries out a whole visit of one problem. `first`: the configurations to try first; by default those of
+  /// prepare_suggestions().
+  TuningResult carry_out(std::size_t index, const PlannedVisit& planned,
+                         const std::optional<std::vector<Configuration>>& first, const Pass& pass,
+                         StopCondition& stop) {
+    ActiveSearch active(*this, index, planned, pass, stop.slice(1.0, 1.0));
     active.search.begin(first ? *first : prepare_suggestions(active));
     while (advance(active, batches_ahead(1))) {
     }
@@ -396,7 +400,7 @@ class Run {
 
   TuningResult finish(ActiveSearch& active) {
     ProblemSearch& search = active.search;
-    const Visit& visit = active.visit;
+    const PlannedVisit& planned = active.planned;
     search.decide();
     tried_[active.index].merge(search.tried());
 
@@ -405,17 +409,17 @@ class Run {
     if (result.out_of_time) {
       seconds_per_operation_ = std::max(seconds_per_operation_, *result.out_of_time / pilot_operations(result.problem));
     }
-    result.searched = visit.search;
-    result.change = visit.change;
+    result.searched = planned.search;
+    result.change = planned.change;
     if (result.profile) {
       store_.atomically([&] {
         store_.record(search.take_finals());
         const bool stored_was_remeasured =
-            !visit.profile || tried_[active.index].contains(visit.profile->configuration);
-        result.kept = keep_winner(store_, visit, *result.profile, stored_was_remeasured);
+            !planned.profile || tried_[active.index].contains(planned.profile->configuration);
+        result.was_stored = keep_winner(store_, planned, *result.profile, stored_was_remeasured);
         store_.spent(journal_.run(), stop_.seconds_used_in_total());
       });
-      if (result.kept) known_.add(*result.profile);
+      if (result.was_stored) known_.add(*result.profile);
     }
     reporter_.finished(active.index, result);
     return result;
@@ -434,12 +438,12 @@ class Run {
   /// A lower bound, from the slowest untuned default that was stopped for want of time; 0 while there was none.
   double seconds_per_operation_ = 0.0;
   KnownProfiles known_;
-  std::vector<Visit> agenda_;
+  std::vector<PlannedVisit> agenda_;
   Reporter reporter_;
   Journal journal_;
   Coverage coverage_;
   Suggestions suggestions_;
-  std::map<Problem, std::int64_t> visits_;            ///< visits of each problem so far
+  std::map<Problem, std::int64_t> visit_numbers_;     ///< number of visits of each problem so far
   std::vector<std::set<std::string>> tried_;          ///< canonical texts, by place in the agenda
   std::vector<std::optional<TuningResult>> results_;  ///< by place in the agenda; nothing for problems not reached
 };
@@ -460,7 +464,7 @@ std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, Stop
 std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, StopCondition& stop, const TuningRun& run) {
   if (problems.empty()) return {};
   try {
-    return Run(evaluator_, store_, options_, callbacks_, problems, stop, run).tune();
+    return Tuning(evaluator_, store_, options_, callbacks_, problems, stop, run).tune();
   } catch (const Interrupted&) {  // while it asked the device between two searches
     return {};
   }
@@ -475,8 +479,9 @@ std::string Tuner::task(const std::vector<Problem>& problems) const {
       "{} {} on {}; driver {}; compiler {}; strategy {} seed {} screening {} hopeless {} finalists {} rounds {} to {} "
       "abreast {} between {}",
       family.name(), family.source(device.backend).hash(), device.text(), provenance.driver, provenance.compiler,
-      options_.strategy, options_.seed, options_.screening_repetitions, options_.hopeless, options_.finalists,
-      options_.minimum_repetitions, options_.maximum_repetitions, concurrent_searches(evaluator_), options_.between);
+      options_.strategy, options_.seed, options_.screening_repetitions, options_.prune_factor, options_.finalists,
+      options_.minimum_repetitions, options_.maximum_repetitions, concurrent_searches(evaluator_),
+      options_.tune_sizes_between);
   for (const Problem& problem : problems) task += fmt::format("\n{}", problem.text());
   return task;
 }

@@ -32,7 +32,7 @@ class Tuner {
   /// 2. Every problem is searched, those without a profile first. A search tries the default, the named configurations,
   ///   the present profile, the winners of similar problems, and the configurations that earlier measurements make
   ///   promising; then the strategy proposes.
-  /// 3. If TunerOptions::between is set, untuned sizes between the problems get a few measurements each.
+  /// 3. If TunerOptions::tune_sizes_between is set, untuned sizes between the problems get a few measurements each.
   /// 4. Rounds over all problems try what has become promising meanwhile, until a round improves nothing.
   ///
   /// However short the budget is, every problem that is reached tries the default and ends with a verified profile,

@@ -28,10 +28,10 @@ bool TuningResult::improve(const TuningResult& later) {
   recalled += later.recalled;
   if (!later.profile) return false;
   const bool changed = !profile || later.profile->configuration != profile->configuration;
-  improved = improved || changed;
+  winner_changed = winner_changed || changed;
   profile = later.profile;
-  kept = later.kept;
-  baseline = later.baseline;
+  was_stored = later.was_stored;
+  untuned = later.untuned;
   named = later.named;
   samples = later.samples;
   return changed;

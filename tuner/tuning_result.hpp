@@ -19,29 +19,30 @@ struct TunerOptions {
   std::uint64_t seed = 1;
   /// Repetitions of a configuration in the screening, unless it is pruned before.
   int screening_repetitions = 3;
-  /// In the screening, a configuration that is slower than the best by this factor is pruned.
-  double hopeless = 1.25;
-  /// Number of the fastest configurations that reach the finals, if their time is at most `contender` times the
-  /// fastest. The default, and named configurations that are not hopeless, take part as well.
+  /// In the screening, a configuration whose cost is more than this factor times the pruning reference is pruned.
+  double prune_factor = 1.25;
+  /// Number of the fastest configurations that reach the finals, if their time is at most `finalist_factor` times the
+  /// fastest. The default takes part as well, and so do named configurations within `prune_factor`.
   std::size_t finalists = 8;
-  double contender = 1.1;
-  /// `contender` for devices that do not share the host's processor. Their times are less noisy: in 450 finals on an
-  /// H200, the winner was never more than 1.7 % behind in the screening.
-  double quiet_contender = 1.03;
+  double finalist_factor = 1.1;
+  /// `finalist_factor` for devices that do not share the host's processor. Their times are less noisy: in 450 finals on
+  /// an H200, the winner was never more than 1.7 % behind in the screening.
+  double quiet_finalist_factor = 1.03;
   /// Interleaved repetitions of the finals: at least; and at most, if the medians do not separate before.
   int minimum_repetitions = 9;
   int maximum_repetitions = 31;
   /// On a CPU, more host threads are preferred over fewer only if their slowdown while one core is busy is at most
-  /// their speedup on a quiet machine, and at most `contended_loss`. Each is measured `contended_repetitions` times.
-  double contended_loss = 1.4;
-  int contended_repetitions = 6;
+  /// their speedup on a quiet machine, and at most `max_busy_core_loss`. Each is measured `busy_core_repetitions`
+  /// times.
+  double max_busy_core_loss = 1.4;
+  int busy_core_repetitions = 6;
   /// Whether untuned sizes between the problems are visited after the problems, in the budget that is left. The
   /// dispatcher then also has winners at sizes that are no powers of two.
-  bool between = false;
+  bool tune_sizes_between = false;
   /// The search for one problem ends when this many configurations in a row were not faster. Nothing: no such limit.
   std::optional<std::int64_t> patience = {};
   /// The search also ends when it reaches this fraction of the roofline bound: the speed at which the bytes and
-  /// operations of KernelFamily::cost() take place at the peak rates (a rate of 0 does not limit). Nothing: no such
+  /// operations of KernelFamily::work() take place at the peak rates (a rate of 0 does not limit). Nothing: no such
   /// limit.
   std::optional<double> target = {};
   double peak_bytes_per_second = 0.0;
@@ -71,16 +72,18 @@ struct NamedTime {
 /// The outcome for one problem.
 struct TuningResult {
   Problem problem;
-  bool searched = false;           ///< false: a profile was verified again, with a few measurements
+  /// Whether a strategy searched. False if only a few given configurations were measured: for a profile that was
+  /// measured again, or at a size between the problems.
+  bool searched = false;
   std::string change;              ///< what has changed since the profile was made; empty if nothing
-  bool between = false;            ///< a size between the problems that were asked for
+  bool is_between = false;         ///< a size between the problems that were asked for
   bool interrupted = false;        ///< the user stopped it before a winner was verified
   std::optional<Profile> profile;  ///< the verified winner; nothing if interrupted or if all failed
   /// The untuned default was stopped in its first run after so many seconds: the budget is too short for this problem.
   std::optional<double> out_of_time;
-  bool improved = false;                    ///< a later visit of this problem found another winner
-  bool kept = false;                        ///< stored; false if a faster profile was stored already
-  NamedTime baseline;                       ///< the untuned default; name "default"
+  bool winner_changed = false;              ///< a later visit of this problem found another winner
+  bool was_stored = false;                  ///< stored; false if a faster profile was stored already
+  NamedTime untuned;                        ///< the untuned default; name "default"
   std::vector<NamedTime> named;             ///< in the order of KernelFamily::named_configurations(), where they exist
   std::int64_t samples = 0;                 ///< samples per repetition, for all times here
   std::size_t valid = 0;                    ///< configurations that satisfy the constraints
@@ -105,7 +108,7 @@ struct TuningProgress {
   std::size_t valid = 0;         ///< of this problem
   std::int64_t all_evaluations = 0;
   std::optional<double> best;          ///< of this problem, microseconds per sample
-  std::optional<double> baseline;      ///< of this problem: the untuned default
+  std::optional<double> untuned;       ///< of this problem: the untuned default
   double fraction = 0.0;               ///< of the whole run, 0 to 1
   std::optional<double> seconds_left;  ///< of the budget; without one an estimate once there is something to go by
   Effort effort;                       ///< of the whole run

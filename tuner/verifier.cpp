@@ -86,13 +86,13 @@ Problem with_odd_sizes(const Problem& problem, int change) {
   return Problem(std::move(sizes));
 }
 
-/// Replaces each size of `problem` by that of `usual`, or by the odd number above or below it, as far as `accepts`
-/// allows.
+/// Replaces each size of `problem` by that of `familys_awkward`, or by the odd number above or below it, as far as
+/// `accepts` allows.
 template <class Accepts>
-Problem with_awkward_sizes(const Problem& problem, const Problem& usual, Accepts accepts) {
+Problem with_awkward_sizes(const Problem& problem, const Problem& familys_awkward, Accepts accepts) {
   Problem awkward = problem;
   for (const Problem::Size& size : problem.sizes()) {
-    for (const std::int64_t value : {usual.at(size.name), size.value + 1, size.value - 1}) {
+    for (const std::int64_t value : {familys_awkward.at(size.name), size.value + 1, size.value - 1}) {
       const Problem candidate = awkward.with(size.name, value);
       if (value < 1 || value % 2 == 0 || !accepts(candidate)) continue;
       awkward = candidate;
@@ -228,18 +228,19 @@ Verdict Verifier::verify(const Configuration& configuration, const Problem& prob
   return verdict;
 }
 
-Verdict Verifier::verify_run(const Configuration& configuration, const Problem& problem, std::size_t run, bool repeat) {
+Verdict Verifier::verify_run(const Configuration& configuration, const Problem& problem, std::size_t check_index,
+                             bool repeat) {
   const Verification::Runs runs = verification_->runs(configuration, problem);
   Executions executions(*this, runs.plans);
-  return judge(executions, configuration, runs.runs[run % runs.runs.size()], repeat);
+  return judge(executions, configuration, runs.runs[check_index % runs.runs.size()], repeat);
 }
 
-/// `all`: all verification runs, not only the essential ones.
-Verdict Verifier::verdict_of(const Configuration& configuration, const Problem& problem, bool all) {
+/// `thorough`: the thorough verification runs, not only the essential ones.
+Verdict Verifier::verdict_of(const Configuration& configuration, const Problem& problem, bool thorough) {
   const Verification::Runs runs = verification_->runs(configuration, problem);
   Executions executions(*this, runs.plans);
   Verdict worst;
-  for (std::size_t i = 0; i < std::min(all ? runs.thorough : runs.essential, runs.runs.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(thorough ? runs.thorough : runs.essential, runs.runs.size()); ++i) {
     Verdict verdict = judge(executions, configuration, runs.runs[i], false);
     if (verdict.status != Status::correct) return verdict;
     worst.worst_error = std::max(worst.worst_error, verdict.worst_error);
@@ -285,11 +286,11 @@ class Verifier::Timed {
   Verdict trespassed() { return trespass(*execution_, trial_.initial); }
 
   /// After `end` samples. `after`: what run() left, if it is known. Nothing if the reference takes too long.
-  std::optional<double> distance(std::int64_t end, const HostImage* after = nullptr) {
+  std::optional<double> rounding_distance(std::int64_t end, const HostImage* after = nullptr) {
     const auto timed = owner_.verification_->timed_run(configuration_, problem_, samples_, end);
     if (!timed) return std::nullopt;
     if (after != nullptr && end == samples_) return timed->distance(*after);
-    for (const auto& [name, bytes] : timed->changes) execution_->memory(name).write(bytes);
+    for (const auto& [name, bytes] : timed->overwrites) execution_->memory(name).write(bytes);
     return timed->distance(run());
   }
 
@@ -302,9 +303,9 @@ class Verifier::Timed {
   std::unique_ptr<Execution> execution_;
 };
 
-std::optional<double> Verifier::distance(const Configuration& configuration, const Problem& problem,
-                                         std::int64_t samples, std::int64_t end) {
-  return Timed(*this, configuration, problem, samples).distance(end);
+std::optional<double> Verifier::rounding_distance(const Configuration& configuration, const Problem& problem,
+                                                  std::int64_t samples, std::int64_t end) {
+  return Timed(*this, configuration, problem, samples).rounding_distance(end);
 }
 
 /// Nothing if the untuned configuration fails.
@@ -314,7 +315,7 @@ std::optional<double> Verifier::untuned_distance(const Configuration& untuned, c
   if (const auto known = distances_.find(key); known != distances_.end()) return known->second;
   std::optional<double>& found = distances_[key];
   try {
-    found = distance(untuned, problem, samples, end);
+    found = rounding_distance(untuned, problem, samples, end);
   } catch (const DeviceFailure&) {  // its own measurement records the failure
   }
   return found;
@@ -333,14 +334,14 @@ Verdict Verifier::verify_timed_run(const Configuration& configuration, const Pro
 
     // As far into the run as the reference gets in reasonable time.
     std::int64_t end = samples;
-    auto own = timed.distance(end, &after);
-    while (!own && end / 2 >= kFewestOfTimed) own = timed.distance(end /= 2);
+    auto own = timed.rounding_distance(end, &after);
+    while (!own && end / 2 >= kFewestOfTimed) own = timed.rounding_distance(end /= 2);
     if (!own) return {};
     const bool is_untuned = configuration == untuned;
     auto other = is_untuned ? std::nullopt : untuned_distance(untuned, problem, samples, end);
     while (other.value_or(*own) > kExplained && end / kShorter >= kFewestOfTimed) {
       end /= kShorter;
-      own = timed.distance(end).value_or(0.0);
+      own = timed.rounding_distance(end).value_or(0.0);
       if (!is_untuned) other = untuned_distance(untuned, problem, samples, end);
     }
     const double allowed =
@@ -363,12 +364,12 @@ std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceI
   const auto shares_kernels = [&](const Problem& sizes) {
     return !space.violated(configuration, sizes) && kernels(sizes) == own;
   };
-  const Problem usual = family.awkward_problem();
-  if (shares_kernels(usual)) return usual;
-  if (const Problem odd = with_awkward_sizes(problem, usual, shares_kernels); odd != problem) return odd;
+  const Problem familys_awkward = family.awkward_problem();
+  if (shares_kernels(familys_awkward)) return familys_awkward;
+  if (const Problem odd = with_awkward_sizes(problem, familys_awkward, shares_kernels); odd != problem) return odd;
   const std::vector<Problem::Size>& sizes = problem.sizes();
   if (std::any_of(sizes.begin(), sizes.end(), is_awkward)) return std::nullopt;
-  for (const Problem& candidate : {usual, with_odd_sizes(problem, 1), with_odd_sizes(problem, -1)}) {
+  for (const Problem& candidate : {familys_awkward, with_odd_sizes(problem, 1), with_odd_sizes(problem, -1)}) {
     if (!space.violated(configuration, candidate)) return candidate;
   }
   return std::nullopt;

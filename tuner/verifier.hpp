@@ -29,12 +29,16 @@ class Verifier {
   Verifier(const Verifier&) = delete;
   Verifier& operator=(const Verifier&) = delete;
 
-  /// Does the essential verification runs on the problem's own shape, then all runs on an awkward shape.
+  /// Verifies on the problem's own shape, and on its awkward_problem(), by `extent`:
+  ///
+  /// - all: the essential runs on the own shape, then the thorough runs on the awkward shape. If there is no awkward
+  ///   shape, the thorough runs on the own shape (Verification::Runs).
+  /// - one_run: the first run on the own shape.
   [[nodiscard]] Verdict verify(const Configuration& configuration, const Problem& problem,
                                VerificationExtent extent = VerificationExtent::all);
-  /// Does verification run number `run` (from 0, modulo their number) on the problem's own shape. `repeat`: does it
-  /// twice and requires the same bits.
-  [[nodiscard]] Verdict verify_run(const Configuration& configuration, const Problem& problem, std::size_t run,
+  /// Does one verification run on the problem's own shape. `check_index`: which, from 0, modulo their number. `repeat`:
+  /// does it twice and requires the same bits.
+  [[nodiscard]] Verdict verify_run(const Configuration& configuration, const Problem& problem, std::size_t check_index,
                                    bool repeat);
   /// Checks a run as long as a timed repetition. Repeated, it must leave the same bits. It may end at most four times
   /// as far from the reference as the untuned configuration. If the untuned configuration fails, or is the one to be
@@ -44,14 +48,14 @@ class Verifier {
                                          std::int64_t samples, const Configuration& untuned);
   /// The distance from the reference that verify_timed_run() compares, after `end` of `samples` samples. Its unit is
   /// the distance that rounding explains. Nothing if the reference takes too long. Throws DeviceFailure.
-  [[nodiscard]] std::optional<double> distance(const Configuration& configuration, const Problem& problem,
-                                               std::int64_t samples, std::int64_t end);
+  [[nodiscard]] std::optional<double> rounding_distance(const Configuration& configuration, const Problem& problem,
+                                                        std::int64_t samples, std::int64_t end);
 
  private:
   class Executions;
   class Timed;
 
-  [[nodiscard]] Verdict verdict_of(const Configuration& configuration, const Problem& problem, bool all);
+  [[nodiscard]] Verdict verdict_of(const Configuration& configuration, const Problem& problem, bool thorough);
   [[nodiscard]] Verdict judge(Executions& executions, const Configuration& configuration, const VerificationRun& run,
                               bool repeat);
   [[nodiscard]] std::optional<double> untuned_distance(const Configuration& untuned, const Problem& problem,
@@ -77,12 +81,13 @@ class Verifier {
 /// The awkward problem on which `configuration` is verified beside `problem`: its sizes are odd, so that no block or
 /// tile divides them. The attempts, in order:
 ///
-/// 1. Size by size the family's awkward size, or else an odd one, as far as the configuration is allowed there and
-///   needs no other kernels.
-/// 2. If no size could be changed and some size of `problem` is odd and above 1, `problem` is awkward itself: returns
-///   nothing.
-/// 3. The family's awkward problem, if the configuration is allowed there.
-/// 4. `problem` with every size made odd, if the configuration is allowed there.
+/// 1. The family's awkward problem, if the configuration is allowed there and needs no other kernels.
+/// 2. `problem` with each size replaced in turn: by the family's awkward size or, failing that, by the odd size above
+///   or below it. A size stays as it is if the configuration would not be allowed or would need other kernels.
+/// 3. If attempt 2 could change no size and some size of `problem` is odd and above 1, `problem` is awkward itself:
+///   returns nothing.
+/// 4. The family's awkward problem, if the configuration is allowed there, with other kernels.
+/// 5. `problem` with each even size increased by 1, or else decreased by 1, if the configuration is allowed there.
 ///
 /// Returns nothing if all attempts fail.
 [[nodiscard]] std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceIdentity& device,

@@ -37,7 +37,7 @@ class PredictFamily final : public Family {
   }
 
   /// Parameters come from cache; a row is read and its outputs written. Two multiply-adds a task.
-  Cost cost(const Problem& sizes) const override {
+  Work work(const Problem& sizes) const override {
     const auto rules = static_cast<double>(sizes.at("rules"));
     const auto dim = static_cast<double>(sizes.at("dim"));
     const auto outputs = static_cast<double>(sizes.at("outputs"));

@@ -92,7 +92,7 @@ class PredictVerification final : public Verification {
     const auto work = shared_timing_workload(problem, samples, seed_);
     const std::int64_t dim = problem.at("dim"), outputs = problem.at("outputs");
     TimedRun timed;
-    timed.changes["control"] =
+    timed.overwrites["control"] =
         bytes_of(PredictControl{.rules = static_cast<int>(work->network.rules()), .rows = static_cast<int>(end)});
     const std::string name = problem.text() + " " + std::to_string(samples) + " " + std::to_string(end);
     timed.distance = [this, work, name, end, dim, outputs](const HostImage& after) {

@@ -38,7 +38,7 @@ class TrainFamily final : public Family {
 
   /// For parameters kept in memory: m and sigma read and written once a sample, w too. Operations: firing 4 and update
   /// 8 per task, 6 per consequent.
-  Cost cost(const Problem& sizes) const override {
+  Work work(const Problem& sizes) const override {
     const auto tasks = static_cast<double>(sizes.at("rules")) * static_cast<double>(sizes.at("dim"));
     const auto consequents = static_cast<double>(sizes.at("rules")) * static_cast<double>(sizes.at("outputs"));
     return {.bytes = 16.0 * tasks + 8.0 * consequents, .operations = 12.0 * tasks + 6.0 * consequents};

@@ -25,7 +25,7 @@ constexpr int kLaunchesToHalt = 3, kLaunchesToEnd = 2;
 constexpr std::int64_t kManyCells = 1 << 15;
 
 /// The reference takes 10 us a sample on a GPU even for small networks. Of longer runs the beginning is compared.
-constexpr std::int64_t kComparedSamples = 1024;
+constexpr std::int64_t kComparedSamples = 512;
 
 /// A workload and its reference result, which is computed when it is first needed.
 struct KnownTraining {
@@ -93,7 +93,7 @@ class TrainVerification final : public Verification {
     const auto work = shared_timing_workload(problem, samples, seed_);
     const Layout layout = train_layout(configuration, problem, device_);
     TimedRun timed;
-    timed.changes["control"] = bytes_of(control(work->options, end));
+    timed.overwrites["control"] = bytes_of(control(work->options, end));
     timed.distance = [this, work, layout, problem, samples, end](const HostImage& after) {
       const auto name = problem.text() + " " + std::to_string(samples) + " " + std::to_string(end);
       const auto expected =

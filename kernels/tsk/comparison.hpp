@@ -37,8 +37,8 @@ class Comparison {
   [[nodiscard]] const Workload& work() const noexcept { return work_; }
 
   /// Against the reference: every error within 1 %, of rows held back too; the change of all centres and widths, the
-  /// norm of the difference at most 1 % of the norm of the change, or of a tenth of the change that the plain step
-  /// would make if nothing of the targets were explained; the best system has the error that it was kept for. Where
+  /// norm of the difference at most 1 % of the norm of the change, or 0.1 % of the norm of the plain step that the same
+  /// system makes when all targets are 0; the best system has the error that it was kept for. Where
   /// float32 does not determine a number so well, which Rounding::coarse tells, as much is allowed for that number
   /// alone as that moves it, at most 30 %.
   [[nodiscard]] Accuracy compare(const Outcome& outcome);

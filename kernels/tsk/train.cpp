@@ -87,7 +87,7 @@ class TrainFamily final : public KernelFamily {
   }
   /// A row and its targets are read twice; activations: 4 operations an input of a rule and an exponential of 8; the
   /// lower triangle of the normal equations; outputs and gradient.
-  Cost cost(const Problem& sizes) const override {
+  Work work(const Problem& sizes) const override {
     const auto rules = static_cast<double>(sizes.at("rules"));
     const auto dim = static_cast<double>(sizes.at("dim"));
     const auto outputs = static_cast<double>(sizes.at("outputs"));
@@ -132,7 +132,7 @@ std::int64_t iterations_of_run(const Problem& problem, const DeviceIdentity& dev
   const auto rows = static_cast<double>(problem.at("rows"));
   const auto unknowns = static_cast<double>(tsk::unknowns(problem, order));
   const double solution = unknowns * unknowns * unknowns / 3.0;
-  const double of_one = rows * train_family(order).cost(problem).operations + solution;
+  const double of_one = rows * train_family(order).work(problem).operations + solution;
   const double allowed = kOperationsOfRun * static_cast<double>(std::max<std::int64_t>(device.units, 1)) / of_one;
   const auto most = static_cast<std::int64_t>(std::clamp(allowed, 1.0, static_cast<double>(kMostIterations)));
   return std::clamp(samples / problem.at("rows"), std::min(kFewestIterations, most), most);

@@ -97,7 +97,7 @@ class TskVerification final : public Verification {
     Control control = work->control;
     control.end = static_cast<int>(iterations);
     const auto bytes = std::as_bytes(std::span(&control, 1));
-    timed.changes["control"].assign(bytes.begin(), bytes.end());
+    timed.overwrites["control"].assign(bytes.begin(), bytes.end());
     timed.distance = [this, work, problem, iterations](const HostImage& after) {
       const auto expected =
           timed_.get(problem.text() + " " + std::to_string(iterations), work->system.centres.size() * 32,

@@ -26,7 +26,7 @@ struct Candidate {
   Configuration configuration;
   Tier tier = Tier::fallback;
   const Profile* profile = nullptr;  ///< owned by the dispatcher; none for the default
-  double distance = 0.0;             ///< between the profile's problem and the actual one
+  double squared_distance = 0.0;     ///< between the profile's problem and the actual one
   /// Microseconds per sample here, where the family has a model and it was not measured here.
   std::optional<double> expected = {};
   /// Microseconds per sample that this device can be held to: measured here for this problem or one of nearly the same

@@ -18,9 +18,9 @@ namespace {
 // wrong there (as a logarithm), by less with the distance. Found on what two tuned grids say about each other
 // (docs/performance.md).
 constexpr double kTrust = 0.7, kReach = 4.0;
-// Expected loss of a winner at a distance of kFar or more; in proportion at smaller distances.
+// Expected loss of a winner at a squared distance of kFar or more; in proportion at smaller ones.
 constexpr double kLoss = 0.06, kFar = 0.6;
-// A profile at no more than this distance, a quarter more or less of one size, says what to expect here too, in
+// A profile at no more than this squared distance, a quarter more or less of one size, says what to expect here too, in
 // proportion to the operations.
 constexpr double kSameSize = 0.1;
 
@@ -93,23 +93,24 @@ std::vector<Dispatcher::Ranked> Dispatcher::ranked(const Problem& problem) const
   }
   std::vector<Ranked> all;
   all.reserve(entries_.size());
-  double away = 0.0, trust = 0.0;
+  double squared = 0.0, trust = 0.0;
   for (const Entry& entry : entries_) {
     if (!entry.tie) {  // ties follow their winner
-      away = distance(entry.profile->key.problem, problem, family_.axes());
-      trust = kTrust * std::exp(-away / kReach);
+      squared = squared_distance(entry.profile->key.problem, problem, family_.axes());
+      trust = kTrust * std::exp(-squared / kReach);
     }
     const bool exact = entry.tier == Tier::nearest && entry.profile->key.problem == problem;
-    const double expected = estimates[entry.model] + trust * entry.log_correction + kLoss * std::min(1.0, away / kFar);
+    const double expected =
+        estimates[entry.model] + trust * entry.log_correction + kLoss * std::min(1.0, squared / kFar);
     all.push_back({.entry = &entry,
                    .tier = exact ? Tier::exact : entry.tier,
-                   .distance = away,
+                   .squared_distance = squared,
                    .expected = exact ? 0.0 : expected});
   }
   const auto order = [](const Ranked& r) {
     // The entry's address, in key order and a winner before its ties, makes the choice the same wherever the profiles
     // come from.
-    return std::tuple(r.tier, r.entry->remoteness, r.expected, r.distance, r.entry->unit_ratio, r.entry);
+    return std::tuple(r.tier, r.entry->remoteness, r.expected, r.squared_distance, r.entry->unit_ratio, r.entry);
   };
   std::ranges::sort(all, {}, order);
   return all;
@@ -125,15 +126,16 @@ Candidate Dispatcher::candidate(const Ranked& r, const Problem& problem) const {
   std::optional<double> promised;
   if (r.tier == Tier::nearest && modelled) {
     promised = std::exp(r.expected);
-  } else if (r.tier == Tier::exact || (r.tier == Tier::nearest && r.distance <= kSameSize)) {
-    promised = profile.time * family_.cost(problem).operations / family_.cost(profile.key.problem).operations;
+  } else if (r.tier == Tier::exact || (r.tier == Tier::nearest && r.squared_distance <= kSameSize)) {
+    promised = profile.time * family_.work(problem).operations / family_.work(profile.key.problem).operations;
   }
   std::string sizes = "this problem";
-  if (r.distance > 0.0) sizes = fmt::format("{} (distance {:.2f})", profile.key.problem.text(), r.distance);
+  if (r.squared_distance > 0.0)
+    sizes = fmt::format("{} (distance {:.2f})", profile.key.problem.text(), r.squared_distance);
   return {.configuration = configuration(*r.entry),
           .tier = r.tier,
           .profile = &profile,
-          .distance = r.distance,
+          .squared_distance = r.squared_distance,
           .expected = modelled ? std::optional(std::exp(r.expected)) : std::nullopt,
           .promised = promised,
           .reason = fmt::format("{}{} on {} for {}: {:.3g} us per sample{}{}{}", profile.imported ? "imported, " : "",

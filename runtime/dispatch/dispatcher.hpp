@@ -29,7 +29,7 @@ using Notice = std::function<void(const std::string& line)>;
 /// - Where KernelFamily::estimate() has a model, candidates are ordered by expected time at the actual sizes. This is
 ///   the model's estimate, corrected by the ratio of the profile's measured time to the model's estimate for it. The
 ///   correction fades with the distance. Configurations that tied with a winner are candidates too.
-/// - Candidates without a model come behind them, ordered by heddle::distance().
+/// - Candidates without a model come behind them, ordered by heddle::squared_distance().
 /// - At equal distance, of the profiles of other devices the one with the closest number of units comes first.
 ///
 /// A candidate satisfies the space's constraints at the actual sizes. No configuration comes twice: a default that a
@@ -89,7 +89,7 @@ class Dispatcher {
   struct Ranked {
     const Entry* entry = nullptr;
     Tier tier = Tier::nearest;
-    double distance = 0.0;
+    double squared_distance = 0.0;
     double expected = 0.0;  // log of microseconds per sample; infinite without a model
   };
 

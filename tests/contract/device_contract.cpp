@@ -198,7 +198,7 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
       const Configuration usual = family->default_configuration(device, problem);
       if (space.violated(usual, problem)) continue;  // sizes that the family does not do
       const Plan plan = family->plan(usual, problem, device, kSamples);
-      const double operations = family->cost(problem).operations * static_cast<double>(plan.samples);
+      const double operations = family->work(problem).operations * static_cast<double>(plan.samples);
       if (operations > (device.backend == "emulator" ? kMostEmulated : kMost)) continue;
       const auto add = [&](std::vector<Configuration> some) {
         for (Configuration& one : some) all.push_back({family, problem, std::move(one)});

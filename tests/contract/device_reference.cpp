@@ -83,8 +83,8 @@ void check_timed_runs(Device& device, const std::vector<Problem>& problems, std:
         if (verdict.status == Status::launch) continue;  // blocks for which this GPU has no room
         CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
         std::int64_t end = compared;
-        auto distance = verifier.distance(configuration, problem, samples, end);
-        while (!distance && end > 1) distance = verifier.distance(configuration, problem, samples, end /= 2);
+        auto distance = verifier.rounding_distance(configuration, problem, samples, end);
+        while (!distance && end > 1) distance = verifier.rounding_distance(configuration, problem, samples, end /= 2);
         REQUIRE(distance.has_value());
         nearest = std::min(nearest, *distance);
         farthest = std::max(farthest, *distance);

@@ -77,7 +77,7 @@ class PlantedFamily final : public KernelFamily {
   std::int64_t host_threads(const Configuration& configuration, const DeviceIdentity& device) const override {
     return family_.host_threads(configuration, device);
   }
-  Cost cost(const Problem& problem) const override { return family_.cost(problem); }
+  Work work(const Problem& problem) const override { return family_.work(problem); }
 
  private:
   const KernelFamily& family_;

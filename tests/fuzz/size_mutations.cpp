@@ -102,7 +102,7 @@ int main(int count, char** values) {
       const Configuration configuration = random() % 4 == 0 ? untuned : any_configuration(random, space);
       const std::string about =
           fmt::format("{} {} {} {}", family.name(), device.text(), problem.text(), configuration.text());
-      const double operations = family.cost(problem).operations;
+      const double operations = family.work(problem).operations;
       if (!(std::isfinite(operations) && operations >= 0.0)) report(about + ": cost");
       if (space.violated(configuration, problem)) {
         ++refused;

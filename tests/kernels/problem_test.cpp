@@ -58,11 +58,11 @@ TEST_CASE("sizes by name") {
 }
 
 TEST_CASE("distance is symmetric, weighted, and in octaves") {
-  CHECK(distance(problem(3, 5), problem(3, 5), axes()) == 0.0);
-  CHECK(distance(problem(4, 5), problem(16, 5), axes()) == doctest::Approx(4.0));
-  CHECK(distance(problem(4, 5), problem(8, 10), axes()) == doctest::Approx(1.5));
-  CHECK(distance(problem(9, 70), problem(2, 33), axes()) ==
-        doctest::Approx(distance(problem(2, 33), problem(9, 70), axes())));
+  CHECK(squared_distance(problem(3, 5), problem(3, 5), axes()) == 0.0);
+  CHECK(squared_distance(problem(4, 5), problem(16, 5), axes()) == doctest::Approx(4.0));
+  CHECK(squared_distance(problem(4, 5), problem(8, 10), axes()) == doctest::Approx(1.5));
+  CHECK(squared_distance(problem(9, 70), problem(2, 33), axes()) ==
+        doctest::Approx(squared_distance(problem(2, 33), problem(9, 70), axes())));
 }
 
 }  // namespace

@@ -26,10 +26,10 @@ TEST_CASE("a few evaluations on the processor give a verified profile") {
     REQUIRE(results.size() == 2);
     for (const TuningResult& result : results) {
       REQUIRE(result.profile);
-      CHECK(result.kept);
+      CHECK(result.was_stored);
       CHECK(result.profile->time > 0.0);
       CHECK(result.profile->worst_error < 0.01);
-      REQUIRE(result.baseline.time);
+      REQUIRE(result.untuned.time);
       const auto kept = temporary.store.find(result.profile->key);
       REQUIRE(kept);
       CHECK(kept->configuration == result.profile->configuration);

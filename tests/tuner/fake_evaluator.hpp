@@ -29,10 +29,10 @@ class FakeEvaluator final : public Evaluator {
   };
   std::function<Status(const Configuration&)> fate = [](const Configuration&) { return Status::correct; };
   /// Microseconds per sample while another program takes a unit; empty: programs do not share the units.
-  std::function<double(const Configuration&)> contended_cost;
-  int contended = 0;       ///< measurements of that
-  double noise = 0.02;     ///< relative
-  double outliers = 0.05;  ///< repetitions that take twice as long on top
+  std::function<double(const Configuration&)> busy_core_cost;
+  int busy_core_measurements = 0;  ///< number of calls of busy_core_time()
+  double noise = 0.02;             ///< relative
+  double outliers = 0.05;          ///< repetitions that take twice as long on top
   bool on_processor = false;
   std::size_t threads = 4;
   double now = 0.0;  ///< virtual seconds, which compiling and running take
@@ -157,11 +157,11 @@ class FakeEvaluator final : public Evaluator {
       const double outlier = uniform(owner_.random_) < owner_.outliers ? 2.0 : 1.0;
       return cost_ * outlier * (1.0 + owner_.noise * uniform(owner_.random_));
     }
-    std::optional<double> contended_time() override {
-      if (!owner_.contended_cost) return std::nullopt;
-      ++owner_.contended;
+    std::optional<double> busy_core_time() override {
+      if (!owner_.busy_core_cost) return std::nullopt;
+      ++owner_.busy_core_measurements;
       std::uniform_real_distribution<double> uniform(0.0, 1.0);
-      return owner_.contended_cost(configuration_) * (1.0 + 5.0 * owner_.noise * uniform(owner_.random_));
+      return owner_.busy_core_cost(configuration_) * (1.0 + 5.0 * owner_.noise * uniform(owner_.random_));
     }
     void check_guards() override {
       if (status_ == Status::overrun) throw DeviceFailure(status_, "wrote behind buffer 'values'");

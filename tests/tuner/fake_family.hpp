@@ -100,7 +100,7 @@ class Family : public KernelFamily {
                                              RunOnDevice) const override {
     return std::make_unique<test::AddingVerification>(*this, device, seed);
   }
-  Cost cost(const Problem& problem) const override {
+  Work work(const Problem& problem) const override {
     return {.bytes = static_cast<double>(problem.at("size")), .operations = 1.0};
   }
 

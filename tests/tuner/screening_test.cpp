@@ -38,12 +38,12 @@ TEST_CASE("what cannot win is not measured to the end and has no times") {
   fake::FakeEvaluator evaluator(family);
   evaluator.cost = [](const Configuration&, const Problem&) { return 10.0; };
   const Configuration configuration = fake::Family::configuration("good", 1, 1);
-  const Screened free = screen(evaluator, configuration, blank(), {.repetitions = 5, .hopeless = {}});
+  const Screened free = screen(evaluator, configuration, blank(), {.repetitions = 5, .prune_above = {}});
   CHECK(free.measurement.status == Status::unverified);
   CHECK(free.measurement.times.size() == 5);
   CHECK(*free.cost >= 10.0);
   for (const double limit : {1.0, 9.0}) {
-    const Screened late = screen(evaluator, configuration, blank(), {.repetitions = 5, .hopeless = limit});
+    const Screened late = screen(evaluator, configuration, blank(), {.repetitions = 5, .prune_above = limit});
     CHECK(late.measurement.status == Status::pruned);
     CHECK(late.measurement.times.empty());
     CHECK(!late.measurement.message.empty());
@@ -58,7 +58,7 @@ TEST_CASE("every failure is a status without a time") {
     evaluator.fate = [&](const Configuration&) { return status; };
     evaluator.dead = false;
     const Screened failed =
-        screen(evaluator, fake::Family::configuration("good", 1, 1), blank(), {.repetitions = 3, .hopeless = {}});
+        screen(evaluator, fake::Family::configuration("good", 1, 1), blank(), {.repetitions = 3, .prune_above = {}});
     CHECK(failed.measurement.status == status);
     CHECK(failed.measurement.times.empty());
     CHECK(!failed.measurement.message.empty());
@@ -71,7 +71,7 @@ TEST_CASE("disturbed repetitions seldom cost a configuration its place") {
   fake::FakeEvaluator evaluator(family, 3);
   evaluator.cost = [](const Configuration&, const Problem&) { return 10.0; };
   evaluator.outliers = 0.3;
-  const ScreeningLimits limits{.repetitions = 3, .hopeless = 11.0};
+  const ScreeningLimits limits{.repetitions = 3, .prune_above = 11.0};
   int pruned = 0;
   int slow = 0;
   constexpr int kRuns = 1000;

@@ -49,12 +49,12 @@ TEST_CASE("an unlimited search finds the best configuration of the space, whatev
       CHECK(result.profile->time == doctest::Approx(2.0).epsilon(0.05));
       CHECK(result.profile->provenance.strategy == entry.name);
       CHECK(result.profile->provenance.seed == 4);
-      CHECK(result.kept);
+      CHECK(result.was_stored);
       CHECK(result.searched);
       CHECK(!result.interrupted);
       CHECK(result.valid == 200);
       CHECK(result.evaluations() == 200);
-      CHECK(*result.baseline.time == doctest::Approx(2.0 + 4.5 + 0.75).epsilon(0.05));
+      CHECK(*result.untuned.time == doctest::Approx(2.0 + 4.5 + 0.75).epsilon(0.05));
       REQUIRE(result.named.size() == 2);
       CHECK(result.named[0].name == "published");
       CHECK(*result.named[0].time == doctest::Approx(2.0 + 4.0 + 0.75).epsilon(0.05));
@@ -288,11 +288,11 @@ TEST_CASE("with time left sizes between the problems get profiles too, once") {
   for (const bool again : {false, true}) {
     CAPTURE(again);
     StopCondition stop({.seconds = 60.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
-    const auto results = Tuner(evaluator, temporary.store, {.between = true}).tune(problems, stop);
+    const auto results = Tuner(evaluator, temporary.store, {.tune_sizes_between = true}).tune(problems, stop);
     std::set<Problem> asked, between;
     for (const TuningResult& result : results) {
       REQUIRE(result.profile);
-      (result.between ? between : asked).insert(result.problem);
+      (result.is_between ? between : asked).insert(result.problem);
     }
     CHECK(asked == std::set<Problem>(problems.begin(), problems.end()));
     const std::vector<Problem> within = within_cells(problems, family.axes());
@@ -315,7 +315,7 @@ TEST_CASE("a run too short to meet the profile that is there leaves it in its pl
     REQUIRE(brief.profile);
     if (evaluations == 0) {
       CHECK(brief.profile->time > 2.0 * whole.profile->time);
-      CHECK(!brief.kept);
+      CHECK(!brief.was_stored);
     }
     const auto kept = temporary.store.find(key(64));
     REQUIRE(kept);
@@ -360,7 +360,7 @@ TEST_CASE("what wins late is tried on the problems before") {
     TunerCallbacks callbacks;
     callbacks.progress = [&](const TuningProgress&) { now += 1.0; };
     callbacks.result = [&](const TuningResult& result) {
-      told.push_back(result.problem.text() + (result.improved ? " improved" : ""));
+      told.push_back(result.problem.text() + (result.winner_changed ? " improved" : ""));
     };
     StopCondition stop({.seconds = 60.0, .evaluations = {}}, {}, [&] { return now; });
     const auto results =
@@ -376,7 +376,7 @@ TEST_CASE("what wins late is tried on the problems before") {
       continue;
     }
     CHECK(told == std::vector<std::string>{"size=64", "size=2", "size=64 improved"});
-    CHECK(results[0].improved);
+    CHECK(results[0].winner_changed);
     CHECK(results[0].searched);
     CHECK(results[0].profile->configuration == fast);
     CHECK(results[1].profile->configuration == fast);
@@ -468,7 +468,7 @@ TEST_CASE("stale profiles are measured again first, also where nobody asked for 
   REQUIRE(results.size() == 3);
   for (const TuningResult& result : results) {
     REQUIRE(result.profile);
-    CHECK(result.kept);
+    CHECK(result.was_stored);
     CHECK(result.searched == (result.problem != fake::problem(64)));  // of 128 another one than before wins
     if (!result.searched) CHECK(result.evaluations() < 12);
   }
@@ -504,7 +504,7 @@ TEST_CASE("another driver: a handful of measurements for each profile, and a sea
   REQUIRE(results.size() == 2);
   for (const TuningResult& result : results) {
     REQUIRE(result.profile);
-    CHECK(result.kept);
+    CHECK(result.was_stored);
     CHECK(result.change == "the driver was fake, now newer");
     CHECK(result.profile->provenance.driver == "newer");
     const bool moved = result.problem == fake::problem(64);
@@ -542,7 +542,7 @@ TEST_CASE("a better profile that another process stored meanwhile stays") {
   StopCondition stop;
   const auto results = Tuner(evaluator, temporary.store, {}, callbacks).tune({fake::problem(64)}, stop);
   CHECK(results.at(0).profile);
-  CHECK(!results.at(0).kept);
+  CHECK(!results.at(0).was_stored);
   CHECK(temporary.store.find(key(64))->configuration == theirs.configuration);
 }
 
@@ -559,7 +559,7 @@ TEST_CASE("the present profile takes part, and a search replaces it by what is f
   lucky.imported = true;
   temporary.store.keep(lucky);
   const TuningResult result = tune_one(evaluator, temporary.store, {}, 64);
-  CHECK(result.kept);
+  CHECK(result.was_stored);
   CHECK(evaluator.prepared[lucky.configuration] > 0);
   CHECK(temporary.store.find(key(64))->configuration == "kind=good width=10 depth=4");
   CHECK(!temporary.store.find(key(64))->imported);
@@ -620,7 +620,7 @@ namespace {
 /// Its work grows with the square of the size.
 class SquareFamily final : public Family {
  public:
-  Cost cost(const Problem& problem) const override {
+  Work work(const Problem& problem) const override {
     const auto size = static_cast<double>(problem.at("size"));
     return {.bytes = size, .operations = size * size};
   }
@@ -714,7 +714,7 @@ struct Choice {
       const double width = 10.0 + static_cast<double>(c.number("width"));
       return c.number("depth") == 1 ? gain * width : c.number("depth") == 2 ? width : 3.0 * gain * width;
     };
-    evaluator.contended_cost = [loss](const Configuration& c) { return c.number("depth") == 1 ? 20.0 : 20.0 * loss; };
+    evaluator.busy_core_cost = [loss](const Configuration& c) { return c.number("depth") == 1 ? 20.0 : 20.0 * loss; };
   }
   std::string configuration(std::int64_t evaluations = 200) {
     const TuningResult result = tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = evaluations}, 64);
@@ -739,12 +739,12 @@ TEST_CASE("more threads win if they gain more on a quiet machine than they lose 
 TEST_CASE("of configurations that are as fast the one with fewer threads wins, without another look") {
   Choice choice(1.0, 0.5);
   CHECK(choice.configuration() == kOneThread);
-  CHECK(choice.evaluator.contended == 0);
+  CHECK(choice.evaluator.busy_core_measurements == 0);
 }
 
 TEST_CASE("where programs do not share the units, nothing is measured but the time") {
   Choice choice(1.05, 2.0);
-  choice.evaluator.contended_cost = {};
+  choice.evaluator.busy_core_cost = {};
   CHECK(choice.configuration() == kTwoThreads);
 }
 
@@ -768,11 +768,11 @@ TEST_CASE("a run that goes on knows which configuration made way, and does not m
   const auto first = tune();  // interrupted after the first problem
   REQUIRE(first.front().profile);
   CHECK(first.front().profile->configuration == kOneThread);
-  const int measured = choice.evaluator.contended;
+  const int measured = choice.evaluator.busy_core_measurements;
   CHECK(measured > 0);
   stop_now = false;
   const auto again = tune();
   REQUIRE(again.front().profile);
   CHECK(again.front().profile->configuration == kOneThread);
-  CHECK(choice.evaluator.contended == measured);
+  CHECK(choice.evaluator.busy_core_measurements == measured);
 }

@@ -114,7 +114,7 @@ class Timed final : public fake::Family {
                                         std::int64_t end) override {
         const auto distance = family_.distance_(configuration, end);
         if (!distance) return std::nullopt;
-        return TimedRun{.changes = {}, .distance = [distance](const HostImage&) { return *distance; }};
+        return TimedRun{.overwrites = {}, .distance = [distance](const HostImage&) { return *distance; }};
       }
 
      private:

@@ -48,7 +48,7 @@ class RecordedFamily final : public KernelFamily {
                             std::uint64_t) const override;
   [[nodiscard]] std::unique_ptr<Verification> verification(const DeviceIdentity&, std::uint64_t,
                                                            RunOnDevice) const override;
-  [[nodiscard]] Cost cost(const Problem&) const override { return {}; }
+  [[nodiscard]] Work work(const Problem&) const override { return {}; }
 
  private:
   RecordedSpace recording_;

@@ -47,10 +47,10 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
  public:
   RemoteRunner(IsolatedEvaluator& owner, const Configuration& configuration, Problem problem, std::int64_t samples)
       : owner_(owner), configuration_(configuration.text()), problem_(std::move(problem)), samples_(samples) {
-    if (!owner_.usual_.contains({Work::time, problem_.text()})) {
+    if (!owner_.known_seconds_.contains({Job::time, problem_.text()})) {
       const KernelFamily& family = owner.family();
       const Plan plan = family.plan(configuration, problem_, owner.device(), samples);
-      operations_ = family.cost(problem_).operations * static_cast<double>(plan.samples);
+      operations_ = family.work(problem_).operations * static_cast<double>(plan.samples);
       for (const Buffer& buffer : plan.buffers) bytes_ += static_cast<double>(buffer.bytes);
     }
     owner_.attempt([this] { ready(); });
@@ -67,10 +67,10 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
     });
   }
 
-  std::optional<double> contended_time() override {
+  std::optional<double> busy_core_time() override {
     return owner_.attempt([this]() -> std::optional<double> {
       if (ready()) (void)run({});
-      const json answer = owner_.worker_.ask({{"ask", "contended time"}, {"number", number_}}, kQuick);
+      const json answer = owner_.worker_.ask({{"ask", "busy core time"}, {"number", number_}}, kQuick);
       const json& time = answer.at("time");
       return time.is_null() ? std::nullopt : std::optional(time.get<double>());
     });
@@ -104,8 +104,8 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
                       {"configuration", configuration_},
                       {"problem", problem_.text()},
                       {"samples", samples_}},
-                     std::max(kQuick, owner_.deadline(Work::prepare, problem_, 1.0, bytes_ / kBytesPerSecond)));
-    owner_.took(Work::prepare, problem_, seconds_now() - start);
+                     std::max(kQuick, owner_.deadline(Job::prepare, problem_, 1.0, bytes_ / kBytesPerSecond)));
+    owner_.took(Job::prepare, problem_, seconds_now() - start);
     generation_ = worker.generation();
     return true;
   }
@@ -115,8 +115,8 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
     const double first = std::max(owner_.deadlines_.first, operations_ / kOperationsPerSecond);
     const double start = seconds_now();
     const json answer = owner_.worker_.ask({{"ask", "time"}, {"number", number_}},
-                                           owner_.deadline(Work::time, problem_, amount, first), stop);
-    owner_.took(Work::time, problem_, (seconds_now() - start) / amount);
+                                           owner_.deadline(Job::time, problem_, amount, first), stop);
+    owner_.took(Job::time, problem_, (seconds_now() - start) / amount);
     return answer.at("time").get<double>();
   }
 
@@ -273,20 +273,20 @@ IsolatedEvaluator::IsolatedEvaluator(Worker& worker, const KernelFamily& family,
   }
 }
 
-double IsolatedEvaluator::deadline(Work work, const Problem& problem, double amount, double first) const {
-  const auto usual = usual_.find({work, problem.text()});
-  if (usual == usual_.end()) return first;
-  return std::max(deadlines_.least, deadlines_.factor * usual->second * amount);
+double IsolatedEvaluator::deadline(Job job, const Problem& problem, double amount, double first) const {
+  const auto known = known_seconds_.find({job, problem.text()});
+  if (known == known_seconds_.end()) return first;
+  return std::max(deadlines_.least, deadlines_.factor * known->second * amount);
 }
 
-/// The best time of a kernel; for the rest, which is not what is searched for, the longest.
-void IsolatedEvaluator::took(Work work, const Problem& problem, double seconds_per_amount) {
-  const auto [usual, first] = usual_.try_emplace({work, problem.text()}, seconds_per_amount);
-  usual->second =
-      work == Work::time ? std::min(usual->second, seconds_per_amount) : std::max(usual->second, seconds_per_amount);
+/// Remembers how long such a job takes: the shortest time for timed runs, the longest for other jobs.
+void IsolatedEvaluator::took(Job job, const Problem& problem, double seconds_per_amount) {
+  const auto [known, first] = known_seconds_.try_emplace({job, problem.text()}, seconds_per_amount);
+  known->second =
+      job == Job::time ? std::min(known->second, seconds_per_amount) : std::max(known->second, seconds_per_amount);
 }
 
-/// Behind a buffer in the memory of the process itself lies anything.
+/// On a CPU, a write behind a buffer may have damaged the worker itself, so the worker is ended.
 void IsolatedEvaluator::overran() {
   if (worker_.shares_processor()) worker_.retire();
 }
@@ -333,28 +333,28 @@ void IsolatedEvaluator::check_device() {
 Verdict IsolatedEvaluator::verify(const Configuration& configuration, const Problem& problem,
                                   VerificationExtent extent) {
   const bool all = extent == VerificationExtent::all;
-  return verdict(all ? Work::verify : Work::verify_first_run, problem,
+  return verdict(all ? Job::verify : Job::verify_first_run, problem,
                  {{"ask", "verify"}, {"configuration", configuration.text()}, {"all", all}});
 }
 
 Verdict IsolatedEvaluator::verify_timed_run(const Configuration& configuration, const Problem& problem,
                                             std::int64_t samples, const Configuration& untuned) {
-  return verdict(Work::verify_timed_run, problem,
+  return verdict(Job::verify_timed_run, problem,
                  {{"ask", "verify timed run"},
                   {"configuration", configuration.text()},
                   {"samples", samples},
                   {"untuned", untuned.text()}});
 }
 
-Verdict IsolatedEvaluator::verdict(Work work, const Problem& problem, nlohmann::json question) {
+Verdict IsolatedEvaluator::verdict(Job job, const Problem& problem, nlohmann::json question) {
   question["family"] = family_.name();
   question["seed"] = seed_;
   question["problem"] = problem.text();
   try {
     const json answer = attempt([&] {
       const double start = seconds_now();
-      json result = worker_.ask(question, deadline(work, problem, 1.0, deadlines_.verify));
-      took(work, problem, seconds_now() - start);
+      json result = worker_.ask(question, deadline(job, problem, 1.0, deadlines_.verify));
+      took(job, problem, seconds_now() - start);
       return result;
     });
     Verdict verdict{.status = parse_status(answer.at("status").get<std::string>()).value_or(Status::crash),

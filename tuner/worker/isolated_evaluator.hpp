@@ -58,25 +58,26 @@ class IsolatedEvaluator final : public Evaluator {
  private:
   class RemoteRunner;
   class RemoteCompilation;
-  enum class Work { prepare, time, verify_first_run, verify, verify_timed_run };
+  enum class Job { prepare, time, verify_first_run, verify, verify_timed_run };
 
   /// Calls `ask`. Calls it again in a new process if the worker may have been lost for another reason.
   template <class Ask>
   auto attempt(Ask ask) const;
-  /// Seconds that a question may take. `first`: the answer while nothing is known of such work.
-  [[nodiscard]] double deadline(Work work, const Problem& problem, double amount, double first) const;
-  void took(Work work, const Problem& problem, double seconds_per_amount);
+  /// Seconds that a question may take. `amount`: of work, in the unit of took(). `first`: the answer while no such job
+  /// was done for this problem.
+  [[nodiscard]] double deadline(Job job, const Problem& problem, double amount, double first) const;
+  void took(Job job, const Problem& problem, double seconds_per_amount);
   void overran();
   /// The worker's answer to a question about a configuration, completed with family, seed and problem.
-  [[nodiscard]] Verdict verdict(Work work, const Problem& problem, nlohmann::json question);
+  [[nodiscard]] Verdict verdict(Job job, const Problem& problem, nlohmann::json question);
 
   Worker& worker_;
   const KernelFamily& family_;
   std::uint64_t seed_;
   Deadlines deadlines_;
-  std::map<std::pair<Work, std::string>, double> usual_;  ///< seconds per amount of work, by problem
-  std::int64_t compiling_ = 0;                            ///< compilations under way in the present process
-  std::int64_t compiling_in_ = 0;                         ///< the generation of that process
+  std::map<std::pair<Job, std::string>, double> known_seconds_;  ///< seconds per amount of work, by job and problem
+  std::int64_t compiling_ = 0;                                   ///< compilations under way in the present process
+  std::int64_t compiling_in_ = 0;                                ///< the generation of that process
 };
 
 }  // namespace heddle

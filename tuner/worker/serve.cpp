@@ -24,7 +24,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Dies with the one who asks, leaves Ctrl-C to it, is the first to go when memory runs out, and makes no core files.
+/// Makes this process end with its parent, ignore Ctrl-C (the parent handles it), be the first that the system ends
+/// when memory runs out, and write no core files.
 void become_worker() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGINT, SIG_IGN);
@@ -42,7 +43,7 @@ json to_json(const Provenance& p) {
           {"host", p.host},     {"clocks", p.clocks},     {"date", p.date}};
 }
 
-/// Of what was asked, for a line.
+/// A short excerpt of a question, for an error message.
 std::string excerpt(const json& value) {
   const std::string all = value.dump(-1, ' ', true, json::error_handler_t::replace);
   return all.size() <= 60 ? all : all.substr(0, 57) + "...";
@@ -133,8 +134,8 @@ class Server {
       return json::object();
     }
     if (ask == "time") return {{"time", known(runners_, q).time()}};
-    if (ask == "contended time") {
-      const auto time = known(runners_, q).contended_time();
+    if (ask == "busy core time") {
+      const auto time = known(runners_, q).busy_core_time();
       return {{"time", time ? json(*time) : json()}};
     }
     if (ask == "guards") {
@@ -163,7 +164,8 @@ class Server {
     throw Error(ErrorKind::input, fmt::format("the worker was asked for {}", excerpt(ask)));
   }
 
-  /// What the compiler is done with within the seconds asked for: it may take long, and somebody may want to stop.
+  /// The next compiled configuration, or `waiting` after the seconds that the question gives. The caller then asks
+  /// again, unless its user wants to stop.
   json next(const json& q) {
     using Clock = std::chrono::steady_clock;
     constexpr double kMostSeconds = 60.0;
@@ -182,7 +184,7 @@ class Server {
     }
   }
 
-  /// A conversion would take any number for one.
+  /// Not get<std::int64_t>(), which would also accept 1.5.
   static std::int64_t integer(const json& q, const char* name) {
     const json& value = q.at(name);
     const bool large = value.is_number_unsigned() && value.get<std::uint64_t>() >> 63U != 0;

@@ -109,8 +109,8 @@ TEST_CASE("tiers come in their order, whatever the order of the profiles") {
                                      Tier::backend, Tier::stale,   Tier::fallback};
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(candidates[i].tier == expected[i]);
     for (std::size_t i = 0; i < 6; ++i) CHECK(candidates[i].configuration == all[i + 1]);
-    CHECK(candidates[0].distance == 0.0);
-    CHECK(candidates[1].distance < candidates[2].distance);
+    CHECK(candidates[0].squared_distance == 0.0);
+    CHECK(candidates[1].squared_distance < candidates[2].squared_distance);
     CHECK(candidates[1].profile->key.problem == near);
   } while (std::ranges::next_permutation(profiles, {}, &Profile::configuration).found);
 }
@@ -139,7 +139,7 @@ TEST_CASE("between tuned sizes the configuration that is expected to be fastest 
   REQUIRE(found.size() >= 2);
   CHECK(found[0].configuration == smaller);
   CHECK(found[0].tier == Tier::nearest);
-  CHECK(found[0].distance > found[1].distance);
+  CHECK(found[0].squared_distance > found[1].squared_distance);
   REQUIRE(found[0].expected);
   REQUIRE(found[1].expected);
   CHECK(*found[0].expected < *found[1].expected);

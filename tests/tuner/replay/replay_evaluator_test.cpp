@@ -64,7 +64,7 @@ TEST_CASE("what was measured can be recorded and comes to the same") {
   ProfileStore store(":memory:", ProfileStore::Access::read_write);
   StopCondition stop({}, {}, [now] { return *now; });
   TunerOptions options;
-  options.hopeless = 1e30;
+  options.prune_factor = 1e30;
   (void)Tuner(evaluator, store, options).tune({family.problem()}, stop);
   const RecordedSpace again = recorded(
       store, family, {.device = family.device(), .family = std::string(family.name()), .problem = family.problem()});

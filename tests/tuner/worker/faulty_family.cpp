@@ -87,7 +87,7 @@ class Faulty final : public KernelFamily {
                                              RunOnDevice) const override {
     return std::make_unique<AddingVerification>(*this, device, seed);
   }
-  Cost cost(const Problem& problem) const override {
+  Work work(const Problem& problem) const override {
     return {.bytes = 4.0 * static_cast<double>(problem.at("size")), .operations = 1.0};
   }
 

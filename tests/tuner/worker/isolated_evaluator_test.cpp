@@ -82,7 +82,7 @@ TEST_CASE("a worker that shares its units with other programs measures beside on
   while (compilation->next()) {
   }
   const auto runner = evaluator.prepare(configuration("good"), problem(64), 32);
-  const auto time = runner->contended_time();
+  const auto time = runner->busy_core_time();
   CHECK(time.has_value() == (worker.identity().backend == "cpu"));
   if (time) CHECK(*time > 0.0);
 }
