@@ -154,7 +154,7 @@ struct ProfileStore::Implementation {
     try {
       SQLite::Database reader = open_for_reading(file, patience);
       SQLite::Statement row(reader,
-                            "SELECT (SELECT quick_check FROM pragma_quick_check(1)), "
+                            "SELECT (SELECT quick_check FROM pragma_quick_check LIMIT 1), "
                             "(SELECT count(*) FROM measurements WHERE run = ?1), "
                             "(SELECT count(*) FROM runs WHERE id = ?1)");
       bind_all(row, run.id);

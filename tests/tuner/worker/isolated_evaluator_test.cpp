@@ -105,7 +105,8 @@ TEST_CASE("every fault gets its status, and the search ends with the right winne
     statuses.try_emplace(measurement.configuration, measurement.status);  // newest first
     messages.try_emplace(measurement.configuration, measurement.message);
     CAPTURE(measurement.configuration);
-    if (measurement.configuration.find("good") == std::string::npos) {
+    // One that is wrong on another shape than its own is timed first, and found when it is about to win.
+    if (measurement.configuration.find("good") == std::string::npos && measurement.status != Status::unverified) {
       CHECK(measurement.times.empty());
       CHECK(!measurement.message.empty());
     }
