@@ -19,6 +19,8 @@ namespace {
 constexpr double kSpinForTeammate = 50e-6, kSpinForLaunch = 100e-6;
 // Between two moves of a thread to another core. Where another program has that core, moving is no use.
 constexpr double kBetweenMoves = 5e-3;
+// That a thread keeps to a core that it has moved to.
+constexpr double kBoundFor = 0.1;
 
 constexpr unsigned kDone = 0x7fffffff;  // the round of a thread that has ended: no kernel meets so often
 constexpr unsigned kStop = 0xffffffff;  // instead of a launch
@@ -72,23 +74,37 @@ bool changes_soon(const cpu::Arrival& at, unsigned seen, double seconds) {
 int core_of(const cpu::Arrival& at) { return __atomic_load_n(&at.core, __ATOMIC_RELAXED); }
 void see_core(cpu::Arrival& own) { __atomic_store_n(&own.core, ::sched_getcpu(), __ATOMIC_RELAXED); }
 
+/// Where this thread may run besides the cores that it keeps to.
+struct Binding {
+  bool bound = false;
+  cpu_set_t allowed{};
+};
+thread_local Binding binding;
+
+/// Lets a thread that has kept to some cores for long run everywhere again.
+void unbind_in_time(const cpu::Arrival& own) {
+  if (!binding.bound || now() - own.moved < kBoundFor) return;
+  binding.bound = false;
+  ::sched_setaffinity(0, sizeof binding.allowed, &binding.allowed);
+}
+
 /// Leaves a core that a teammate is on for one that none is on, and returns whether there is one where this thread may
-/// run. The system would get to that too, after many milliseconds.
+/// run. The thread keeps away from its teammates for a while: the system often wakes it on the core of the thread that
+/// wakes it, above all where the machine is virtual and other guests take time from one of its cores.
 bool leave_core(const cpu::LaunchContext& context) {
   cpu::Arrival& own = context.arrivals[context.thread];
-  cpu_set_t allowed, free;
-  if (now() - own.moved < kBetweenMoves || ::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
-  free = allowed;
+  if (now() - own.moved < kBetweenMoves) return false;
+  if (!binding.bound && ::sched_getaffinity(0, sizeof binding.allowed, &binding.allowed) != 0) return false;
+  cpu_set_t free = binding.allowed;
   CPU_CLR(::sched_getcpu(), &free);
   for (int other = 0; other < context.threads; ++other) {
     if (other != context.thread) CPU_CLR(core_of(context.arrivals[other]), &free);
   }
   if (CPU_COUNT(&free) == 0) return false;
   own.moved = now();
-  ::sched_setaffinity(0, sizeof free, &free);
-  ::sched_setaffinity(0, sizeof allowed, &allowed);  // or it would have to stay there whatever comes
+  binding.bound = ::sched_setaffinity(0, sizeof free, &free) == 0;
   see_core(own);
-  return true;
+  return binding.bound;
 }
 
 /// LaunchContext::wait.
@@ -153,6 +169,7 @@ cpu::LaunchContext ThreadTeam::context(int thread) const {
 void ThreadTeam::take_part(int thread) {
   const cpu::LaunchContext own = context(thread);
   cpu::Arrival& arrival = own.arrivals[thread];
+  unbind_in_time(arrival);
   see_core(arrival);
   const double ran = own_time();
   kernel_(own, arguments_);

@@ -14,8 +14,8 @@
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/kernels/sonfin/workload.hpp"
 #include "heddle/runtime/device/cpu/processor.hpp"
-#include "runtime/device/many_cores.hpp"
 #include "runtime/device/environment_variable.hpp"
+#include "runtime/device/many_cores.hpp"
 #include "runtime/device/temporary_folder.hpp"
 #include "skip.hpp"
 
