@@ -44,6 +44,7 @@ int main_(int count, char** values) {
   const auto device = open_device(label);
   const KernelFamily& of = family(name);
   std::vector<Problem> problems;
+  problems.reserve(texts.size());
   for (const std::string& text : texts) problems.push_back(bench::problem_of(of, text));
   if (texts.empty()) problems = of.default_problems(device->identity());
 
