@@ -31,6 +31,7 @@ std::vector<Problem> problem_grid(const KernelFamily& family, const DeviceIdenti
     grid = std::move(longer);
   }
   std::vector<Problem> problems;
+  problems.reserve(grid.size());
   for (auto& complete : grid) problems.emplace_back(std::move(complete));
   return problems;
 }

@@ -49,7 +49,6 @@ std::string unpack(std::string_view packed, const std::filesystem::path& file) {
       // Padding with zeros is common on tapes and block devices; gzip ignores it too.
       if (packed.find_first_not_of('\0') == std::string_view::npos) break;
       inflateReset(&stream);
-      ended = false;
     }
     const std::size_t before = bytes.size();
     bytes.resize(before + kChunk);

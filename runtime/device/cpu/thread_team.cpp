@@ -47,7 +47,7 @@ void sleep(cpu::Arrival& at, unsigned seen) {
 
 /// LaunchContext::wake.
 void wake(cpu::Arrival& at) {
-  const double start = now();
+  double start = now();
   __atomic_store(&at.woke, &start, __ATOMIC_RELAXED);
   ::syscall(SYS_futex, &at.round, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
   at.lost += now() - start;
