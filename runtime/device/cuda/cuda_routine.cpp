@@ -64,7 +64,7 @@ struct Libraries {
         cusolver(open_first("cuSOLVER", {"libcusolver.so.12", "libcusolver.so.11"})) {
     const char* missing = nullptr;
 #define HEDDLE_FIND(library, name) \
-  if (!library.find(HEDDLE_TEXT(name), name)) missing = HEDDLE_TEXT(name);
+  if (!(library).find(HEDDLE_TEXT(name), name)) missing = HEDDLE_TEXT(name);
 #define HEDDLE_FIND_CUBLAS(name) HEDDLE_FIND(cublas, name)
 #define HEDDLE_FIND_CUSOLVER(name) HEDDLE_FIND(cusolver, name)
     HEDDLE_CUBLAS_FUNCTIONS(HEDDLE_FIND_CUBLAS)
@@ -72,7 +72,7 @@ struct Libraries {
     if (missing != nullptr) refuse(fmt::format("cuBLAS and cuSOLVER lack {}", missing));
   }
   SharedLibrary cublas, cusolver;
-#define HEDDLE_MEMBER(name) decltype(&::name) name = nullptr;
+#define HEDDLE_MEMBER(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   HEDDLE_CUBLAS_FUNCTIONS(HEDDLE_MEMBER)
   HEDDLE_CUSOLVER_FUNCTIONS(HEDDLE_MEMBER)
 };
@@ -95,7 +95,7 @@ void check(cusolverStatus_t status) {
 double* doubles(void* argument) {
   CUdeviceptr address = 0;
   std::memcpy(&address, argument, sizeof address);
-  return reinterpret_cast<double*>(address);
+  return reinterpret_cast<double*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 int whole(const void* argument) {
@@ -136,7 +136,7 @@ struct CudaRoutines::Implementation {
       memory.reset();
       memory = std::make_unique<CudaMemory>(context, bytes);
     }
-    return reinterpret_cast<double*>(memory->address());
+    return reinterpret_cast<double*>(memory->address());  // NOLINT(performance-no-int-to-ptr)
   }
   template <class T>
   [[nodiscard]] T value(const void* at) const {
@@ -162,6 +162,7 @@ struct CudaRoutines::Implementation {
   }
   /// Adds to `count` numbers `stride` apart.
   void add(double* numbers, int count, int stride, double what) const {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     check(lib.cublasDaxpy(blas, count, &what, reinterpret_cast<const double*>(one.address()), 0, numbers, stride));
   }
   /// X[P][L] row after row, from columns `pitch` apart.
@@ -248,7 +249,7 @@ struct CudaRoutines::Implementation {
         context->check(context->driver().cuMemsetD2D8Async(
                            address(copied + rows), static_cast<std::size_t>(pitch) * sizeof(double), 0,
                            static_cast<std::size_t>(unknowns) * sizeof(double),
-                           static_cast<std::size_t>(unknowns + outputs), context->stream()),
+                           static_cast<std::size_t>(unknowns) + static_cast<std::size_t>(outputs), context->stream()),
                        "cannot fill memory");
         add(copied + rows, unknowns, pitch + 1, std::sqrt(ridge));
       }

@@ -158,6 +158,7 @@ ProgramResult Nvrtc::compile(const TemplateSource& source, const std::vector<std
   for (const std::string& expression : expressions)
     program.then([&](nvrtcProgram handle) { return f.add_name(handle, expression.c_str()); });
   std::vector<const char*> words;
+  words.reserve(options.size());
   for (const std::string& option : options) words.push_back(option.c_str());
 
   ProgramResult result;
