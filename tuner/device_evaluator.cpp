@@ -93,7 +93,7 @@ class DeviceEvaluator::KernelCache {
   /// Starts to compile the kernels that are neither compiled nor in flight.
   std::shared_ptr<CompilingBatch> start(const std::map<std::string, std::vector<std::string>>& wanted) {
     std::vector<CompileRequest> requests;
-    const auto compiling = std::make_shared<CompilingBatch>(*this);
+    auto compiling = std::make_shared<CompilingBatch>(*this);
     for (const auto& [key, kernels] : wanted) {
       if (find(key) != nullptr || batch_with(key)) continue;
       requests.push_back({.source = &source_, .kernels = kernels});

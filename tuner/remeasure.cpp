@@ -22,6 +22,7 @@ std::vector<double> measure(Evaluator& evaluator, const Configuration& configura
   const auto runner = evaluator.prepare(configuration, problem, samples);
   (void)runner->time();  // warm-up
   std::vector<double> times;
+  times.reserve(kRepetitions);
   for (int repetition = 0; repetition < kRepetitions; ++repetition) times.push_back(runner->time());
   runner->check_guards();
   return times;

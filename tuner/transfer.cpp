@@ -198,6 +198,7 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
   }
   const double least = log_costs.empty() ? 0.0 : *std::min_element(log_costs.begin(), log_costs.end());
   std::vector<float> result;
+  result.reserve(log_costs.size());
   for (const double log_cost : log_costs) result.push_back(static_cast<float>(log_cost - least));
   return result;
 }

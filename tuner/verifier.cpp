@@ -221,7 +221,7 @@ Verifier::~Verifier() = default;
 Verdict Verifier::verify(const Configuration& configuration, const Problem& problem, VerificationExtent extent) {
   if (extent == VerificationExtent::one_run) return verify_run(configuration, problem, 0, false);
   const auto awkward = awkward_problem(family_, device_.identity(), configuration, problem);
-  const Verdict own = verdict_of(configuration, problem, !awkward);
+  Verdict own = verdict_of(configuration, problem, !awkward);
   if (own.status != Status::correct || !awkward) return own;
   Verdict verdict = verdict_of(configuration, *awkward, true);
   verdict.worst_error = std::max(verdict.worst_error, own.worst_error);

@@ -62,6 +62,7 @@ Provenance ReplayEvaluator::provenance() const {
 std::unique_ptr<Compilation> ReplayEvaluator::compile(const std::vector<Configuration>& configurations,
                                                       const Problem&) {
   std::vector<const RecordedOutcome*> outcomes;
+  outcomes.reserve(configurations.size());
   for (const Configuration& configuration : configurations) outcomes.push_back(&recording_.outcome(configuration));
   return std::make_unique<ReplayedCompilation>(std::move(outcomes), now_);
 }
