@@ -6,39 +6,22 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "cli/program.hpp"
+#include "runtime/device/environment_variable.hpp"
 
 namespace heddle::test {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-/// Sets a variable of the environment for the programs that a test starts.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 void wait_a_little() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
 
