@@ -60,6 +60,7 @@ function(heddle_test folder)
   target_link_libraries(${target} PRIVATE ${arg_LINK} heddle_test_main)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   heddle_target_options(${target})
+  heddle_compile_folders(${target} ${arg_SOURCES})
   heddle_cold_code(${target})
   # 77: see tests/skip.hpp.
   doctest_discover_tests(${target} TEST_PREFIX "${folder}: " PROPERTIES SKIP_RETURN_CODE 77 ${arg_PROPERTIES})

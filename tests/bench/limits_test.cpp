@@ -11,13 +11,13 @@
 namespace heddle::bench {
 namespace {
 
-const DeviceIdentity kDevice{.backend = "cuda",
-                             .name = "test",
-                             .architecture = "9.0",
-                             .units = 100,
-                             .memory_gib = 140,
-                             .cache_bytes = 50 << 20,
-                             .local_bytes = 227 << 10};
+const DeviceIdentity kLimitsDevice{.backend = "cuda",
+                                   .name = "test",
+                                   .architecture = "9.0",
+                                   .units = 100,
+                                   .memory_gib = 140,
+                                   .cache_bytes = 50 << 20,
+                                   .local_bytes = 227 << 10};
 
 Limits round_figures() {
   return {.operations_per_microsecond = 12e6,
@@ -31,7 +31,7 @@ Limits round_figures() {
 }
 
 Floor floor_of(std::int64_t rules, std::int64_t dim) {
-  return training_floor(round_figures(), sonfin::train_family(), kDevice, sonfin::problem(rules, dim, 1));
+  return training_floor(round_figures(), sonfin::train_family(), kLimitsDevice, sonfin::problem(rules, dim, 1));
 }
 
 TEST_CASE("the floor takes the cheapest link whose multiprocessors can hold the parameters and share the work") {

@@ -62,7 +62,8 @@ const std::vector<std::pair<std::int64_t, std::int64_t>> kSizes{{257, 65}, {515,
 
 TEST_CASE("two trainings at once learn what each learns alone") {
   const auto device = open_device("cuda:0");
-  for (const auto& [rules, dim] : kSizes) {
+  for (const auto& size : kSizes) {
+    const std::int64_t rules = size.first, dim = size.second;
     CAPTURE(rules);
     const LearningRows rows = rows_of(6000, dim, 3);
     const Learnt alone = learn(*device, rows, rules);
@@ -91,7 +92,8 @@ TEST_CASE("two trainings at once learn what each learns alone") {
 TEST_CASE("a training beside work that holds half the multiprocessors learns what it learns alone") {
   const auto device = open_device("cuda:0");
   std::set<std::string> schemes;
-  for (const auto& [rules, dim] : kSizes) {
+  for (const auto& size : kSizes) {
+    const std::int64_t rules = size.first, dim = size.second;
     CAPTURE(rules);
     const LearningRows rows = rows_of(6000, dim, 3);
     const Learnt alone = learn(*device, rows, rules);

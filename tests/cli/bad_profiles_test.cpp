@@ -112,7 +112,8 @@ TEST_CASE("a database that goes away while tuning: what was measured is kept bes
       {"overwritten", [&](const std::string& file) {
          place.write(std::filesystem::path(file).filename().string(), std::string(100'000, 'x'));
        }}};
-  for (const auto& [word, mishap] : mishaps) {
+  for (const auto& [name, mishap] : mishaps) {
+    const std::string& word = name;
     CAPTURE(word);
     const std::string file = place.path(word + ".sqlite").string();
     const auto process = place.start({"tune", "--device", "cpu", "--rules", "32,48,64", "--dim", "7,9", "--outputs",

@@ -28,7 +28,7 @@ void wait_a_little() { std::this_thread::sleep_for(std::chrono::milliseconds(10)
 /// A compiler that hangs when it is to compile, hears no signal, and has a helper that is as deaf. Both append their
 /// numbers to the file "at-work".
 std::string hanging_compiler(const Workplace& place) {
-  const std::string file =
+  std::string file =
       place.write("hanging",
                   "#!/bin/sh\n[ \"$1\" = --version ] && echo 'hanging compiler 1.0' && exit\ntrap '' TERM INT HUP\n"
                   "(echo $(exec sh -c 'echo $PPID') >>" +
@@ -42,7 +42,7 @@ std::string hanging_compiler(const Workplace& place) {
 std::vector<pid_t> at_work(const Workplace& place) {
   while (true) {
     std::ifstream stream(place.path("at-work"));
-    const std::vector<pid_t> processes{std::istream_iterator<pid_t>(stream), {}};
+    std::vector<pid_t> processes{std::istream_iterator<pid_t>(stream), {}};
     if (processes.size() >= 2) return processes;
     wait_a_little();
   }
@@ -58,7 +58,7 @@ bool gone(pid_t process) {
   return false;
 }
 
-std::vector<std::string> tune(const std::string& database, const std::string& budget) {
+std::vector<std::string> tuning(const std::string& database, const std::string& budget) {
   return {"tune",      "--device", "cpu",      "--family", "sonfin-train", "--rules", "32",         "--dim", "3",
           "--outputs", "2",        "--budget", budget,     "--json",       "--quiet", "--profiles", database};
 }
@@ -68,7 +68,7 @@ TEST_CASE("a compiler that does not even say its version is named") {
   const std::string compiler = place.write("mute", "#!/bin/sh\nsleep 1000\n");
   fs::permissions(compiler, fs::perms::owner_all);
   const Variable variable("CXX", compiler);
-  check_refused(place.run(tune(place.path("p.sqlite").string(), "10m")), 4, {compiler, "did not end within 5 s"});
+  check_refused(place.run(tuning(place.path("p.sqlite").string(), "10m")), 4, {compiler, "did not end within 5 s"});
   // Training needs none.
   const std::string data = place.write("data.csv", table(200, 3, 2, 1));
   CHECK(place.run({"train", data, "--device", "cpu", "--epochs", "1", "--model", place.path("m").string()}).code == 0);
@@ -77,7 +77,7 @@ TEST_CASE("a compiler that does not even say its version is named") {
 TEST_CASE("a compiler that hangs does not keep a search beyond its budget") {
   const Workplace place;
   const Variable variable("CXX", hanging_compiler(place)), files("TMPDIR", place.folder().string());
-  const Outcome outcome = place.run(tune(place.path("p.sqlite").string(), "3s"));
+  const Outcome outcome = place.run(tuning(place.path("p.sqlite").string(), "3s"));
   CAPTURE(outcome.err);
   REQUIRE(outcome.code == 0);
   const json result = json::parse(outcome.out)["results"][0];
@@ -92,7 +92,7 @@ TEST_CASE("a compiler that hangs does not keep a search beyond its budget") {
 TEST_CASE("Ctrl-C is heard while a compiler hangs, and nothing of it is left") {
   const Workplace place;
   const Variable variable("CXX", hanging_compiler(place)), files("TMPDIR", place.folder().string());
-  const auto process = place.start(tune(place.path("p.sqlite").string(), "10m"));
+  const auto process = place.start(tuning(place.path("p.sqlite").string(), "10m"));
   const std::vector<pid_t> compilers = at_work(place);
   kill(process.id, SIGINT);
   const Outcome outcome = place.wait(process);
@@ -107,7 +107,7 @@ TEST_CASE("Ctrl-C is heard while a compiler hangs, and nothing of it is left") {
 TEST_CASE("Ctrl-C is heard while training waits for a compiler") {
   const Workplace place;
   const std::string file = place.path("p.sqlite").string();
-  std::vector<std::string> some = tune(file, "10m");
+  std::vector<std::string> some = tuning(file, "10m");
   some.insert(some.end(), {"--evaluations", "6"});
   const Outcome tuned = place.run(some);
   REQUIRE(tuned.code == 0);
@@ -145,7 +145,7 @@ TEST_CASE("what a killed program leaves in the temporary folder goes with the ne
   };
   {
     const Variable variable("CXX", hanging_compiler(place));
-    const auto process = place.start(tune(place.path("p.sqlite").string(), "10m"));
+    const auto process = place.start(tuning(place.path("p.sqlite").string(), "10m"));
     const std::vector<pid_t> compilers = at_work(place);
     kill(process.id, SIGKILL);
     (void)place.wait(process);
@@ -153,7 +153,7 @@ TEST_CASE("what a killed program leaves in the temporary folder goes with the ne
     for (const pid_t compiler : compilers) CHECK(gone(compiler));
   }
   CHECK(!scratch().empty());
-  CHECK(place.run(tune(place.path("p.sqlite").string(), "1s")).code == 0);
+  CHECK(place.run(tuning(place.path("p.sqlite").string(), "1s")).code == 0);
   CHECK(scratch().empty());
 }
 

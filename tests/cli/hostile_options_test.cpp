@@ -86,10 +86,8 @@ std::vector<Arguments> small_runs(const std::vector<std::string>& words) {
 /// What no number, size, time or word is.
 const std::vector<std::string>& never_valid() {
   static const std::vector<std::string> values = [] {
-    std::vector<std::string> words{"\x1b[31m", "\xff\xfe",
-                                   "\u009b"
-                                   "31m",
-                                   std::string(5000, '9'), std::string(100'000, 'x')};
+    std::vector<std::string> words{"\x1b[31m", "\xff\xfe", "\302\23331m", std::string(5000, '9'),
+                                   std::string(100'000, 'x')};
     std::istringstream more(
         "x - nan inf -inf 1e999 -1e999 0x10 , 1,,2 .. 1.. ..1 1..2..3 5..1 -1 file: %s%n {:>99999999}");
     for (std::string word; more >> word;) words.push_back(word);

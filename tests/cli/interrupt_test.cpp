@@ -91,7 +91,7 @@ TEST_CASE("Ctrl-C while training keeps the model so far") {
 
 /// A compiler that tells its version and then never compiles.
 std::string endless_compiler(const Workplace& place) {
-  const std::string file = place.write(
+  std::string file = place.write(
       "compiler", "#!/bin/sh\ncase \"$*\" in *--version*|*-dump*) exec c++ \"$@\";; esac\nexec sleep 600\n");
   std::filesystem::permissions(file, std::filesystem::perms::owner_all);
   return file;

@@ -36,7 +36,7 @@ Outcome done(const Workplace& place, const std::vector<std::string>& arguments) 
   return outcome;
 }
 
-json document(const Workplace& place, std::vector<std::string> arguments) {
+json quiet_document(const Workplace& place, std::vector<std::string> arguments) {
   arguments.insert(arguments.end(), {"--json", "--quiet"});
   return json::parse(done(place, arguments).out);
 }
@@ -55,7 +55,7 @@ void check_inspected(const Workplace& place, const std::string& model, const std
   const Outcome text = done(place, {"inspect", model});
   CHECK(text.out.find("IF ") != std::string::npos);
   CHECK(text.out.find(" THEN ") != std::string::npos);
-  const json inspected = document(place, {"inspect", model});
+  const json inspected = quiet_document(place, {"inspect", model});
   CHECK(inspected["network"] == network);
   REQUIRE(inspected["rules"].size() == rules);
   for (const json& rule : inspected["rules"]) {
@@ -77,18 +77,19 @@ TEST_CASE("tsk: tune, carry, train, predict, inspect") {
   const std::string other = place.path("other.sqlite").string(), model = place.path("m.heddle").string();
 
   const json tuning =
-      document(place, {"tune", "--device", "cpu", "--family", "tsk-constant", "--rules", "4", "--dim", "2", "--outputs",
-                       "1", "--rows", "64", "--evaluations", "6", "--profiles", tuned});
+      quiet_document(place, {"tune", "--device", "cpu", "--family", "tsk-constant", "--rules", "4", "--dim", "2",
+                             "--outputs", "1", "--rows", "64", "--evaluations", "6", "--profiles", tuned});
   REQUIRE(tuning["results"].size() == 1);
   const json& profile = tuning["results"][0]["profile"];
   CHECK(finite(profile["microseconds_per_sample"]) > 0.0);
-  CHECK(document(place, {"profiles", "export", carried, "--profiles", tuned})["exported"] == 1);
-  const json imported = document(place, {"profiles", "import", carried, "--profiles", other});
+  CHECK(quiet_document(place, {"profiles", "export", carried, "--profiles", tuned})["exported"] == 1);
+  const json imported = quiet_document(place, {"profiles", "import", carried, "--profiles", other});
   REQUIRE(imported["records"].size() == 1);
   CHECK(imported["records"][0]["action"] == "added");
 
-  const json trained = document(place, {"train", data, "--network", "tsk", "--task", "regress", "--sets", "2,2",
-                                        "--epochs", "20", "--device", "cpu", "--profiles", other, "--model", model});
+  const json trained =
+      quiet_document(place, {"train", data, "--network", "tsk", "--task", "regress", "--sets", "2,2", "--epochs", "20",
+                             "--device", "cpu", "--profiles", other, "--model", model});
   CHECK(trained["rules"] == 4);
   REQUIRE(trained["epochs"].size() == 10);
   for (const json& epoch : trained["epochs"]) {
@@ -98,7 +99,7 @@ TEST_CASE("tsk: tune, carry, train, predict, inspect") {
   }
   CHECK(finite(trained["epochs"].back()["train_error"]) < finite(trained["epochs"][0]["train_error"]));
 
-  const json predicted = document(place, {"predict", model, data, "--device", "cpu", "--profiles", other});
+  const json predicted = quiet_document(place, {"predict", model, data, "--device", "cpu", "--profiles", other});
   REQUIRE(predicted["predictions"].size() == 64);
   for (const json& row : predicted["predictions"]) finite(row[0]);
   CHECK(finite(predicted["rmse"]) < 0.1);  // the surface goes from 0 to 1.3
@@ -118,8 +119,8 @@ TEST_CASE("tsk: trains on the emulator") {
   const Workplace place;
   const std::string data = place.write("data.csv", surface()), model = place.path("m.heddle").string();
   const json trained =
-      document(place, {"train", data, "--network", "tsk", "--task", "regress", "--sets", "2", "--epochs", "1",
-                       "--device", "emulator", "--profiles", place.path("none").string(), "--model", model});
+      quiet_document(place, {"train", data, "--network", "tsk", "--task", "regress", "--sets", "2", "--epochs", "1",
+                             "--device", "emulator", "--profiles", place.path("none").string(), "--model", model});
   CHECK(trained["rules"] == 4);
   finite(trained["epochs"][0]["train_error"]);
   check_inspected(place, model, "tsk", 4, 2);
@@ -128,8 +129,8 @@ TEST_CASE("tsk: trains on the emulator") {
 TEST_CASE("sonfin: inspect") {
   const Workplace place;
   const std::string data = place.write("data.csv", table(60, 3, 2, 5)), model = place.path("m.heddle").string();
-  const json trained = document(place, {"train", data, "--max-rules", "5", "--epochs", "2", "--device", "cpu",
-                                        "--profiles", place.path("none").string(), "--model", model});
+  const json trained = quiet_document(place, {"train", data, "--max-rules", "5", "--epochs", "2", "--device", "cpu",
+                                              "--profiles", place.path("none").string(), "--model", model});
   finite(trained["epochs"].back()["train_error"]);
   check_inspected(place, model, "sonfin", trained["rules"].get<std::size_t>(), 3);
 }

@@ -7,7 +7,7 @@
 #include "heddle/tuner/verifier.hpp"
 #include "runtime/device/environment_variable.hpp"
 #include "runtime/device/many_cores.hpp"
-#include "runtime/device/temporary_folder.hpp"
+#include "temporary_folder.hpp"
 
 namespace heddle {
 namespace {

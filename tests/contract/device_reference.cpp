@@ -47,7 +47,8 @@ void compare(const RunOnDevice& run, const sonfin::Workload& work, std::int64_t 
 void check_device_reference(Device& device, int rules, int dim, int outputs) {
   const RunOnDevice run = run_on(device);
   CHECK(sonfin::References(run).device_agrees());
-  for (const auto& [r, d, l] : {std::array{1, 1, 1}, {3, 2, outputs}, {rules, dim, 3}}) {
+  for (const auto& shape : {std::array{1, 1, 1}, {3, 2, outputs}, {rules, dim, 3}}) {
+    const int r = shape[0], d = shape[1], l = shape[2];
     INFO(device.label() << ": " << r << " rules " << d << " inputs " << l << " outputs");
     const Problem problem = sonfin::problem(r, d, l);
     const auto& sets = sonfin::option_sets();

@@ -17,7 +17,7 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kSamples = 12;
+constexpr std::int64_t kFaultySamples = 12;
 
 struct Fault {
   const char* name;
@@ -213,7 +213,7 @@ Configuration configuration_with(const KernelFamily& family, const Problem& prob
   for (const Configuration& each : all) {
     if (!has_values(each, values)) continue;
     if (found == nullptr) found = &each;
-    const Plan plan = family.plan(each, problem, device, kSamples);
+    const Plan plan = family.plan(each, problem, device, kFaultySamples);
     if (std::any_of(plan.launches.begin() + 1, plan.launches.end(),
                     [](const Launch& launch) { return launch.grid.x > 1 && launch.block.x >= 64; })) {
       return each;

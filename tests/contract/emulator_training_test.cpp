@@ -1,5 +1,6 @@
 // Training from no rule through several rungs of the ladder, as a trainer does it, on every resident scheme.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,16 +19,16 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kSamples = 200, kDim = 5, kOutputs = 3, kMostRules = 64;
+constexpr std::int64_t kTrained = 200, kDim = 5, kOutputs = 3, kMostRules = 64;
 
 /// Rows that fall on 60 places, each of a class, and want rules of their own until there are as many as may be.
 sonfin::Workload growing_workload(std::uint64_t seed) {
   Random random(seed);
-  sonfin::Workload work = sonfin::empty_workload(0, kDim, kOutputs, kSamples);
+  sonfin::Workload work = sonfin::empty_workload(0, kDim, kOutputs, kTrained);
   std::vector<double> places(static_cast<std::size_t>(80 * kDim));
   for (double& place : places) place = random.unit();
   std::vector<std::int64_t> topics;
-  for (std::int64_t i = 0; i < kSamples; ++i) {
+  for (std::int64_t i = 0; i < kTrained; ++i) {
     const std::int64_t place = random.below(80);
     topics.push_back(place % kOutputs);
     for (std::int64_t j = 0; j < kDim; ++j) {
@@ -87,15 +88,17 @@ TEST_CASE("emulator: 200 samples from no rule through several rungs, on every re
   const KernelFamily& family = sonfin::train_family();
   const SearchSpace space = family.space(device->identity());
   // Each with another storage of the parameters.
-  for (const auto& [scheme, storage] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& kind : std::vector<std::pair<std::string, std::string>>{
            {"block", "split"}, {"cluster", "registers"}, {"grid", "shared"}}) {
+    const std::string &scheme = kind.first, &storage = kind.second;
     INFO(scheme << " " << storage);
     // One block for all rules of a rung, or one for 16 rules.
-    const auto configuration = [&, scheme = scheme, storage = storage](std::int64_t capacity) {
+    const auto configuration = [&](std::int64_t capacity) {
       const std::string shape =
           scheme == "block" ? "block_size=256 threads_per_rule=8" : "block_size=64 threads_per_rule=4";
       const std::string count = scheme == "block" && capacity > 32 ? "2 coarsening=rules" : "1";
-      return space.parse("scheme=" + scheme + " coarsen_count=" + count + " " + shape + " vector=1 storage=" + storage);
+      return space.parse(
+          fmt::format("scheme={} coarsen_count={} {} vector=1 storage={}", scheme, count, shape, storage));
     };
     std::vector<Profile> profiles;
     for (const std::int64_t capacity : rung_capacities(kMostRules)) {
@@ -108,7 +111,7 @@ TEST_CASE("emulator: 200 samples from no rule through several rungs, on every re
       profile.time = 1.0;
     }
     SonfinLearner learner(*device, profiles, rows, kMostRules, {});
-    learner.begin(work.network, sonfin::control(work.options, kSamples), work.order, 0, 0.0);
+    learner.begin(work.network, sonfin::control(work.options, kTrained), work.order, 0, 0.0);
     while (learner.advance()) {
     }
     CHECK(learner.uses().size() == 3);  // 32, 48 and 64 rules

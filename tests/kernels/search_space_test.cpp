@@ -43,6 +43,7 @@ SearchSpace small_space() {
 
 std::vector<std::string> texts(const std::vector<Configuration>& list) {
   std::vector<std::string> result;
+  result.reserve(list.size());
   for (const Configuration& each : list) result.push_back(each.text());
   return result;
 }

@@ -23,9 +23,6 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-constexpr auto kWrite = ProfileStore::Access::read_write;
-constexpr auto kRead = ProfileStore::Access::read;
-
 std::string contents(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};

@@ -24,13 +24,6 @@ namespace fs = std::filesystem;
 
 ProfileStore empty_store() { return {":memory:", ProfileStore::Access::read_write}; }
 
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-void write(const fs::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
-
 /// A document of one profile as an export writes it.
 json document(const Profile& kept) {
   const Folder folder;
@@ -69,7 +62,7 @@ std::string refusal_of(const std::function<void(json&)>& change) {
   change(bad);
   sign(bad);
   all["profiles"].push_back(bad);
-  const std::string line = refusal(all.dump());
+  std::string line = refusal(all.dump());
   CHECK(contains(line, "record 2"));
   return line;
 }

@@ -16,10 +16,6 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-constexpr auto kWrite = ProfileStore::Access::read_write;
-
-void write(const fs::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
-
 /// The path at the end of a line that says where something was rescued to.
 fs::path rescued(const std::string& line) {
   const std::string before = "what it had written is in ";

@@ -17,9 +17,6 @@ namespace {
 
 using namespace test;
 
-constexpr auto kWrite = ProfileStore::Access::read_write;
-constexpr auto kRead = ProfileStore::Access::read;
-
 TEST_CASE("measurements come back whole, newest first") {
   ProfileStore store(":memory:", kWrite);
   Measurement first = measurement();
@@ -187,6 +184,7 @@ TEST_CASE("processes that create and fill one database at once lose nothing") {
   const auto file = folder / "p.sqlite";
   constexpr int kProcesses = 4, kRounds = 20;
   std::vector<pid_t> children;
+  children.reserve(kProcesses);
   for (int process = 0; process < kProcesses; ++process) {
     children.push_back(start([&] {
       ProfileStore store(file, kWrite, std::chrono::minutes(2));

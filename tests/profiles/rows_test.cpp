@@ -13,9 +13,6 @@ namespace {
 
 using namespace test;
 
-constexpr auto kWrite = ProfileStore::Access::read_write;
-constexpr auto kRead = ProfileStore::Access::read;
-
 /// The line with which reading everything is refused after `sql`; empty if it is not.
 std::string after(const std::string& sql) {
   const Folder folder;

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -15,6 +17,9 @@
 #include "heddle/profiles/profile_store.hpp"
 
 namespace heddle::test {
+
+constexpr auto kWrite = ProfileStore::Access::read_write;
+constexpr auto kRead = ProfileStore::Access::read;
 
 /// A folder that goes with everything in it. Other users may look into it.
 class Folder {
@@ -53,6 +58,15 @@ inline pid_t start(const std::function<bool()>& work) {
 inline bool succeeded(pid_t child) {
   int status = 0;
   return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+inline std::string contents(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+inline void write(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary) << bytes;
 }
 
 /// As a user whom permissions bind.

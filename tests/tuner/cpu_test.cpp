@@ -10,7 +10,7 @@
 #include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/remeasure.hpp"
 #include "heddle/tuner/tuner.hpp"
-#include "temporary_store.hpp"
+#include "tuner/temporary_store.hpp"
 
 using namespace heddle;
 

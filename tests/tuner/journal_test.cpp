@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "fake_evaluator.hpp"
-#include "temporary_store.hpp"
+#include "tuner/temporary_store.hpp"
 
 using namespace heddle;
 

@@ -4,7 +4,7 @@
 
 #include "fake_evaluator.hpp"
 #include "heddle/runtime/device/device.hpp"
-#include "temporary_store.hpp"
+#include "tuner/temporary_store.hpp"
 
 using namespace heddle;
 

@@ -20,7 +20,7 @@
 #include "fake_evaluator.hpp"
 #include "fmt/format.h"
 #include "heddle/tuner/tuner.hpp"
-#include "temporary_store.hpp"
+#include "tuner/temporary_store.hpp"
 
 using namespace heddle;
 

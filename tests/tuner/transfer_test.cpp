@@ -14,7 +14,7 @@ using namespace heddle;
 
 namespace {
 
-const std::vector<Axis> axes{{.name = "size", .weight = 1.0, .maximum = 1 << 20}};
+const std::vector<Axis> one_axis{{.name = "size", .weight = 1.0, .maximum = 1 << 20}};
 
 Problem sized(std::int64_t size) { return Problem({{.name = "size", .value = size}}); }
 
@@ -60,7 +60,7 @@ double loss(const std::vector<Configuration>& all, const std::vector<float>& ord
 }
 
 Transfer taught(std::uint64_t seed, std::size_t trials) {
-  Transfer transfer(axes);
+  Transfer transfer(one_axis);
   std::mt19937_64 random(seed);
   const auto all = space();
   for (std::int64_t size = 64; size <= 4096; size *= 4) {
@@ -111,13 +111,13 @@ TEST_CASE("what was measured at the problem itself counts most") {
 
 TEST_CASE("the last cost of a configuration counts, in any unit, and too little says nothing") {
   const auto all = space();
-  Transfer transfer(axes);
+  Transfer transfer(one_axis);
   CHECK(transfer.expected(sized(64), all).empty());
   transfer.learn(sized(64), {});
   transfer.learn(sized(64), {{all[0], 1.0}, {all[1], 2.0}});
   CHECK(transfer.expected(sized(64), all).empty());
 
-  Transfer direct(axes), corrected(axes);
+  Transfer direct(one_axis), corrected(one_axis);
   Transfer::Costs costs, wrong, thousandfold;
   for (std::size_t i = 0; i < 40; ++i) {
     const Configuration& each = all[i * 7 % all.size()];
@@ -148,7 +148,7 @@ TEST_CASE("a model is believed until something is measured, and corrected by wha
     const double vector = static_cast<double>(c.number("vector"));
     return 2.0 * (cost(c, p) - 0.05 / vector * static_cast<double>(p.at("size")));
   };
-  Transfer untaught(axes, rough);
+  Transfer untaught(one_axis, rough);
   const auto believed = untaught.expected(sized(500), all);
   REQUIRE(believed.size() == all.size());
   CHECK(*std::min_element(believed.begin(), believed.end()) == 0.0F);
@@ -166,7 +166,7 @@ TEST_CASE("a model is believed until something is measured, and corrected by wha
   };
   double with = 0.0, with_gaps = 0.0, without = 0.0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Transfer modelled(axes, all_but_vectors), gaps(axes, rough), plain(axes);
+    Transfer modelled(one_axis, all_but_vectors), gaps(one_axis, rough), plain(one_axis);
     std::mt19937_64 random(seed);
     for (std::int64_t size = 64; size <= 4096; size *= 4) {
       Transfer::Costs costs;

@@ -10,7 +10,7 @@
 #include "fake_evaluator.hpp"
 #include "heddle/tuner/coverage.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
-#include "temporary_store.hpp"
+#include "tuner/temporary_store.hpp"
 
 using namespace heddle;
 

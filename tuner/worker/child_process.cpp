@@ -101,6 +101,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words) {
   socket_ = ends[0];
   ends[1] = moved_up(ends[1]);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;

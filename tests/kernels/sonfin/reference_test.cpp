@@ -54,11 +54,12 @@ double worst_error(Reference& reference, std::vector<double>& parameters, const 
 
 TEST_CASE("gradients equal finite differences") {
   std::mt19937 random(std::random_device{}());
-  for (const auto& [rules, dim, outputs] : {std::array{1, 1, 1}, {2, 3, 1}, {7, 5, 3}, {12, 40, 26}}) {
+  for (const auto& shape : {std::array{1, 1, 1}, {2, 3, 1}, {7, 5, 3}, {12, 40, 26}}) {
+    const auto [rules, dim, outputs] = shape;
     Reference reference = random_reference(rules, dim, outputs, random);
     const Sample sample = random_sample(dim, outputs, random);
     const Gradients gradients = reference.gradients(sample.x, sample.target);
-    CAPTURE(rules);
+    CAPTURE(shape[0]);
     CHECK(worst_error(reference, reference.consequents(), gradients.consequents, sample) < 1e-7);
     if (rules == 1) continue;  // phi is 1 whatever m and sigma are
     CHECK(worst_error(reference, reference.centres(), gradients.centres, sample) < 1e-6);

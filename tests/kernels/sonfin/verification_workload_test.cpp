@@ -12,12 +12,10 @@
 
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/reference.hpp"
+#include "kernels/sonfin/shapes.hpp"
 
 namespace heddle::sonfin {
 namespace {
-
-constexpr std::array<std::array<int, 2>, 9> kShapes{
-    {{1, 1}, {2, 1}, {3, 1}, {5, 1}, {3, 5}, {9, 2}, {33, 17}, {64, 16}, {257, 3}}};
 
 /// Positions at which the reference adds a rule.
 std::vector<std::int64_t> added_at(const VerificationWorkload& work) {
@@ -36,7 +34,8 @@ std::vector<std::int64_t> added_at(const VerificationWorkload& work) {
 
 TEST_CASE("three rows want a rule, each in its place, and no other row does") {
   const std::uint64_t start = std::random_device{}();
-  for (const auto& [rules, dim] : kShapes) {
+  for (const auto& shape : kShapes) {
+    const int rules = shape[0], dim = shape[1];
     for (const OptionSet& set : option_sets()) {
       for (std::uint64_t seed = start; seed < start + 6; ++seed) {
         CAPTURE(rules);

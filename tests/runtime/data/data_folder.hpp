@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "runtime/device/temporary_folder.hpp"
+#include "temporary_folder.hpp"
 
 namespace heddle {
 

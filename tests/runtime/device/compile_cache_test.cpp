@@ -11,8 +11,8 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/template_source.hpp"
-#include "runtime/device/temporary_folder.hpp"
 #include "skip.hpp"
+#include "temporary_folder.hpp"
 
 namespace heddle {
 namespace {

@@ -16,8 +16,8 @@
 #include "heddle/runtime/device/cpu/processor.hpp"
 #include "runtime/device/environment_variable.hpp"
 #include "runtime/device/many_cores.hpp"
-#include "runtime/device/temporary_folder.hpp"
 #include "skip.hpp"
+#include "temporary_folder.hpp"
 
 namespace heddle {
 namespace {
@@ -87,6 +87,7 @@ TEST_CASE("one bad kernel does not sink its batch, and a warm cache needs no com
   const TemporaryFolder folder;
   const Variable cache("XDG_CACHE_HOME", folder.path().string());
   std::vector<CompileRequest> requests;
+  requests.reserve(11);
   for (int value = 0; value < 11; ++value) requests.push_back(fill(value));  // 0 does not compile
   {
     const auto device = open_cpu_device();

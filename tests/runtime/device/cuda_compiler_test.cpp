@@ -11,8 +11,8 @@
 
 #include "heddle/kernels/kernel_family.hpp"
 #include "runtime/device/nvrtc_or_skip.hpp"
-#include "runtime/device/temporary_folder.hpp"
 #include "sample.hpp"
+#include "temporary_folder.hpp"
 
 namespace heddle {
 namespace {
@@ -68,6 +68,7 @@ TEST_CASE("cuda compiler: bad instantiations fail alone, with their log") {
   const CudaCompiler compiler(nvrtc, "8.0", no_cache(), 2);
   std::vector<CompileRequest> requests;
   const std::set<int> bad{0, 7, 30};
+  requests.reserve(43);
   for (int i = 0; i < 40; ++i) requests.push_back(scale(bad.contains(i) ? -i : i));
   requests.push_back({&small_source(), {"test::touch", "test::scale<3>"}});
   requests.push_back({&small_source(), {"test::scale<3>", "test::missing<1>"}});

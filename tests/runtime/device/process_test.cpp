@@ -28,7 +28,7 @@ std::string contents(const fs::path& file) {
 
 /// A program that hears no signal, and has started another one like it. Both write their numbers into `numbers`.
 fs::path deaf_program(const fs::path& folder, const fs::path& numbers) {
-  const fs::path file = folder / "deaf";
+  fs::path file = folder / "deaf";
   std::ofstream(file) << "#!/bin/sh\ntrap '' TERM INT HUP\necho $$ >>" << numbers.string()
                       << "\n(echo $(exec sh -c 'echo $PPID') >>" << numbers.string()
                       << "; sleep 1000; sleep 1000) &\nwait\nsleep 1000\n";

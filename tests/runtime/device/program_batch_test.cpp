@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/device/temporary_folder.hpp"
+#include "temporary_folder.hpp"
 
 namespace heddle {
 namespace {
@@ -25,6 +25,7 @@ const TemplateSource& source() {
 
 std::vector<CompileRequest> requests(const std::vector<std::string>& kernels) {
   std::vector<CompileRequest> all;
+  all.reserve(kernels.size());
   for (const std::string& kernel : kernels) all.push_back({.source = &source(), .kernels = {kernel}});
   return all;
 }

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/device/temporary_folder.hpp"
+#include "temporary_folder.hpp"
 
 namespace heddle {
 namespace {

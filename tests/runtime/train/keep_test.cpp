@@ -9,16 +9,12 @@
 #include "heddle/runtime/model/model_file.hpp"
 #include "heddle/runtime/train/trainer.hpp"
 #include "runtime/train/synthetic.hpp"
+#include "runtime/train/training_job.hpp"
 
 namespace heddle {
 namespace {
 
-TrainingJob job(const Trainer& trainer, const Dataset& data,
-                const std::vector<std::pair<std::string, std::string>>& options) {
-  TrainingJob result{.train = &data, .options = OptionValues(trainer.options())};
-  for (const auto& [name, value] : options) result.options.set(name, value);
-  return result;
-}
+using test::job;
 
 TEST_CASE("the first result that is kept leads to the same model as training without a break") {
   const auto device = open_device("cpu");

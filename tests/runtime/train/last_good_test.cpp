@@ -13,27 +13,17 @@
 #include "heddle/runtime/train/predictor.hpp"
 #include "heddle/runtime/train/trainer.hpp"
 #include "runtime/train/synthetic.hpp"
+#include "runtime/train/training_job.hpp"
 
 namespace heddle {
 namespace {
 
-Device& cpu() {
-  static const std::unique_ptr<Device> device = open_device("cpu");
-  return *device;
-}
+using test::cpu, test::job, test::Options;
 
 std::string text(double value) {
   std::ostringstream stream;
   stream << value;
   return stream.str();
-}
-
-using Values = std::vector<std::pair<std::string, std::string>>;
-
-TrainingJob job(const Trainer& trainer, const Dataset& data, const Values& options) {
-  TrainingJob result{.train = &data, .options = OptionValues(trainer.options())};
-  for (const auto& [name, value] : options) result.options.set(name, value);
-  return result;
 }
 
 void check_finite(const std::optional<Score>& score) {
@@ -81,7 +71,7 @@ Dataset times(Dataset data, float factor) {
 TEST_CASE("options whose result float32 cannot hold are refused") {
   const Dataset data = test::clusters(60, 3, 2, 5);
   const Trainer& sonfin = trainer("sonfin");
-  for (const auto& [name, value] : Values{
+  for (const auto& [name, value] : Options{
            {"initial-width", "1e30"}, {"overlap", "1e-30"}, {"minimum-width", "1e-300"}, {"minimum-width", "1e30"}}) {
     OptionValues values(sonfin.options());
     CHECK_THROWS_AS(values.set(name, value), Error);
@@ -143,7 +133,7 @@ TEST_CASE("any options on any numbers") {
     if (random() % 3 == 0) data = times(std::move(data), std::ldexp(1.0F, static_cast<int>(random() % 200) - 100));
     if (random() % 4 == 0) data.inputs[random() % data.inputs.size()] = random() % 2 == 0 ? 3e38F : -1e-40F;
     if (random() % 4 == 0 && !data.targets.empty()) data.targets[random() % data.targets.size()] = 3e38F;
-    Values options{{"epochs", "3"}};
+    Options options{{"epochs", "3"}};
     std::string told;
     for (const Option& option : each.options()) {
       if (random() % 3 != 0) continue;

@@ -29,7 +29,8 @@ TEST_CASE("every order of three is about as likely") {
   std::vector<int> seen(27, 0);
   for (std::uint64_t epoch = 1; epoch <= 6000; ++epoch) {
     const auto order = permutation(3, 1, epoch);
-    ++seen[static_cast<std::size_t>(9 * order[0] + 3 * order[1] + order[2])];
+    ++seen.at(static_cast<std::size_t>(order[0]) * 9 + static_cast<std::size_t>(order[1]) * 3 +
+              static_cast<std::size_t>(order[2]));
   }
   CHECK(std::ranges::count_if(seen, [](int n) { return n > 0; }) == 6);
   for (const int n : seen) CHECK((n == 0 || (n > 850 && n < 1150)));

@@ -16,19 +16,15 @@
 #include "heddle/runtime/train/sonfin_learner.hpp"
 #include "runtime/device/many_cores.hpp"
 #include "runtime/train/synthetic.hpp"
+#include "runtime/train/training_job.hpp"
 
 namespace heddle {
 namespace {
 
-Device& cpu() {
-  static const std::unique_ptr<Device> device = open_device("cpu");
-  return *device;
-}
+using test::cpu;
 
-TrainingJob job(const Dataset& train, std::initializer_list<std::pair<const char*, const char*>> options) {
-  TrainingJob result{.train = &train, .options = OptionValues(sonfin_trainer().options())};
-  for (const auto& [name, value] : options) result.options.set(name, value);
-  return result;
+TrainingJob job(const Dataset& train, const test::Options& options) {
+  return test::job(sonfin_trainer(), train, options);
 }
 
 TrainingResult run(const TrainingJob& what, const TrainingObserver& observer = {}) {
@@ -264,8 +260,7 @@ TEST_CASE("climbing the ladder is the same as having room from the start") {
 
 TEST_CASE("a resumed run ends where an undisturbed one does, whether it was cut between epochs or within one") {
   const Dataset train = test::clusters(4000, 6, 4, 31);
-  const auto options = {std::pair("epochs", "4"), std::pair("max-rules", "90"), std::pair("threshold", "0.2"),
-                        std::pair("threshold-decay", "0.5")};
+  const test::Options options{{"epochs", "4"}, {"max-rules", "90"}, {"threshold", "0.2"}, {"threshold-decay", "0.5"}};
   const TrainingResult whole = run(job(train, options));
   CHECK(whole.ending == Ending::completed);
 

@@ -121,9 +121,9 @@ TEST_CASE("every fault gets its status, and the search ends with the right winne
   // A kernel on a GPU can neither end the process nor take its memory.
   CHECK(statuses["kind=memory work=1"] == (on_cpu ? Status::out_of_memory : Status::illegal_access));
   CHECK(statuses["kind=leave work=1"] == (on_cpu ? Status::crash : Status::illegal_access));
-  for (const auto& [kind, reason] : reasons(worker.identity().backend)) {
-    const std::string& message = messages["kind=" + kind + " work=1"];
-    CHECK_MESSAGE(message.find(reason) != std::string::npos, kind << ": " << message);
+  for (const auto& expected : reasons(worker.identity().backend)) {
+    const std::string& message = messages["kind=" + expected.first + " work=1"];
+    CHECK_MESSAGE(message.find(expected.second) != std::string::npos, expected.first << ": " << message);
   }
 }
 

@@ -1,0 +1,27 @@
+// What tests of trainers share: the CPU, and a job from options as a user writes them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/train/trainer.hpp"
+
+namespace heddle::test {
+
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+inline Device& cpu() {
+  static const std::unique_ptr<Device> device = open_device("cpu");
+  return *device;
+}
+
+inline TrainingJob job(const Trainer& trainer, const Dataset& data, const Options& options) {
+  TrainingJob result{.train = &data, .options = OptionValues(trainer.options())};
+  for (const auto& [name, value] : options) result.options.set(name, value);
+  return result;
+}
+
+}  // namespace heddle::test
