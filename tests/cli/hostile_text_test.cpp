@@ -46,7 +46,7 @@ TEST_CASE("classes and column names") {
   const Workplace place;
   for (const std::string& word : hostile_words()) {
     CAPTURE(printable(word.substr(0, 40)));
-    const std::string names = word + "1," + word + "2,class\n";
+    const std::string names = fmt::format("{0}1,{0}2,class\n", word);
     std::string rows;
     for (int i = 0; i < 20; ++i) rows += fmt::format("{},1,{}\n", i, i % 2 == 0 ? word : "other");
     const std::string data = place.write("d.csv", names + rows);
