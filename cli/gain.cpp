@@ -61,6 +61,9 @@ std::string_view word(TrainingGain::Verdict verdict) {
 
 std::string gain_text(const TrainingGain& gain) {
   const std::size_t rounds = gain.tuned.size();
+  if (rounds == 0 && !gain.failure.empty()) {
+    return fmt::format("nothing to compare: the training without profiles failed: {}\n", gain.failure);
+  }
   if (rounds == 0) return "nothing to compare: the first epoch does not count, so at least two are needed (--epochs)\n";
   return line_of("with profiles", gain.tuned, gain.tuned_mapping) +
          line_of("without profiles", gain.untuned, gain.untuned_mapping) +
