@@ -188,7 +188,7 @@ class Run {
   /// Saves the model so far, and says where it is.
   std::string kept_so_far() {
     try {
-      if (!place_) place_.emplace(options_.model);
+      if (!place_) place_.emplace(options_.model, 0, interrupted);
       keep_model(so_far_->model, *place_);
       return fmt::format("the model so far is kept in {}", options_.model);
     } catch (const std::exception& second) {
@@ -220,7 +220,7 @@ class Run {
                   if (!options_.common.quiet) note(line);
                 },
             .stop = interrupted,
-            .room = [this](std::int64_t bytes) { place_.emplace(options_.model, bytes); },
+            .room = [this](std::int64_t bytes) { place_.emplace(options_.model, bytes, interrupted); },
             .keep =
                 [this](const TrainingResult& so_far) {
                   TrainingResult copy = so_far;  // whole before it takes the place of the last one
@@ -255,7 +255,7 @@ class Run {
       note("interrupted before the first row was learnt; there is no model to save");
       return exit_interrupted;
     }
-    if (!place_) place_.emplace(options_.model);
+    if (!place_) place_.emplace(options_.model, 0, interrupted);
     keep_model(result.model, *place_);
     if (options_.common.json) {
       print_document("train", document(options_, *device_, train_, test_, result, gain_, notices_));

@@ -1,9 +1,11 @@
 #include "heddle/kernels/files.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -16,17 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const fs::path& file, int error) {
-  throw Error(ErrorKind::input, "cannot write '" + file.string() + "': " + std::strerror(error));
-}
-
-/// 0, or the error.
-int write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return errno;
-    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
+  const char* const why = error == ENXIO ? "no program reads it" : std::strerror(error);
+  throw Error(ErrorKind::input, "cannot write '" + file.string() + "': " + why);
 }
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
@@ -52,7 +45,27 @@ int open_nameless(const fs::path& target) {
 
 }  // namespace
 
-ReservedFile::ReservedFile(fs::path file, std::int64_t bytes) : file_(std::move(file)) {
+int write_all(int descriptor, std::string_view bytes, const Stop& stop) noexcept {
+  constexpr int kLook = 100, kPatience = 500;  // milliseconds
+  constexpr std::size_t kPiece = 4096;         // a pipe that has room for any takes so much without blocking
+  for (int waited = 0; !bytes.empty();) {
+    pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};
+    if (::poll(&ready, 1, kLook) == 0) {
+      waited += kLook;
+      if (stop && waited >= kPatience && stop()) return ECANCELED;
+      continue;
+    }
+    const ssize_t written = ::write(descriptor, bytes.data(), stop ? std::min(bytes.size(), kPiece) : bytes.size());
+    if (written < 0 && errno != EINTR && errno != EAGAIN) return errno;
+    if (written <= 0) continue;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    waited = 0;
+  }
+  return 0;
+}
+
+ReservedFile::ReservedFile(fs::path file, std::int64_t bytes, Stop stop)
+    : file_(std::move(file)), stop_(std::move(stop)) {
   std::error_code unknown;
   target_ = fs::weakly_canonical(file_, unknown);
   if (unknown) target_ = file_;
@@ -117,9 +130,10 @@ int ReservedFile::put(std::string_view bytes) {
 }
 
 void ReservedFile::write_in_place(std::string_view bytes) {
-  const int descriptor = open(file_.c_str(), O_WRONLY | O_CLOEXEC);
+  // Opening a pipe that nobody reads would wait for ever.
+  const int descriptor = open(file_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) fail(file_, errno);
-  const int error = write_all(descriptor, bytes);
+  const int error = write_all(descriptor, bytes, stop_);
   if (close(descriptor) != 0 && error == 0) fail(file_, errno);
   if (error != 0) fail(file_, error);
 }

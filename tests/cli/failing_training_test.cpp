@@ -1,6 +1,7 @@
 // Trainings that something goes wrong with: what was learnt is kept, and what is no part of training does not end it.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
@@ -71,6 +72,22 @@ TEST_CASE("a training that fails midway leaves the model so far") {
     CHECK(outcome.err.find("neither learns nor says why; the model so far is kept in m\n") != std::string::npos);
     CHECK(place.run({"predict", "m", data, "--device", "cpu", "--output", "o"}).code == 0);
   }
+}
+
+TEST_CASE("a model for a pipe that nobody reads is kept elsewhere") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(200, 3, 2, 1));
+  REQUIRE(mkfifo(place.path("m").c_str(), 0600) == 0);
+  std::filesystem::create_directories(place.path("temporary"));
+  const Variable files("TMPDIR", place.path("temporary").string());
+  const Outcome outcome = place.run({"train", data, "--device", "cpu", "--epochs", "2", "--model", "m"});
+  CAPTURE(outcome.err);
+  CHECK(outcome.code == 3);
+  CHECK(outcome.err.find("cannot write 'm': no program reads it; the model is kept in '") != std::string::npos);
+  const std::size_t begin = outcome.err.find(place.path("temporary").string());
+  REQUIRE(begin != std::string::npos);
+  const std::string kept = outcome.err.substr(begin, outcome.err.find('\'', begin) - begin);
+  CHECK(place.run({"inspect", kept}).code == 0);
 }
 
 }  // namespace

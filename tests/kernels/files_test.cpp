@@ -1,7 +1,9 @@
 #include "heddle/kernels/files.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
@@ -97,6 +99,23 @@ TEST_CASE("write_file says why it cannot and leaves what was there") {
   CHECK_THROWS_AS(write_file(folder.path, "x"), Error);
   CHECK_THROWS_WITH_AS(write_file("/dev/full", "x"), doctest::Contains("No space left"), Error);
   CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("a pipe that nobody reads is no place to wait at") {
+  const Folder folder;
+  const fs::path file = folder.path / "pipe";
+  REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH_AS(write_file(file, "x"), doctest::Contains("no program reads it"), Error);
+  const int reader = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  REQUIRE(reader >= 0);
+  write_file(file, "read");
+  std::string read(8, '\0');
+  CHECK(::read(reader, read.data(), read.size()) == 4);
+  CHECK(read.starts_with("read"));
+  // More than a pipe holds, for a reader that has fallen asleep.
+  CHECK_THROWS_WITH_AS(ReservedFile(file, 0, [] { return true; }).write(std::string(1 << 20, 'x')),
+                       doctest::Contains("pipe"), Error);
+  ::close(reader);
 }
 
 }  // namespace
