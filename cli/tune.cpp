@@ -66,6 +66,11 @@ class ResultPrinter {
                                duration(*result.out_of_time), duration(kRunsOfOne * *result.out_of_time)));
       return;
     }
+    if (result.compiler_out_of_time) {
+      print(line +
+            fmt::format("  not tuned: the compiler did not end within {}\n", duration(*result.compiler_out_of_time)));
+      return;
+    }
     if (!result.profile) {
       print(line + "  not tuned: every configuration failed; 'heddle profiles show' tells how\n");
       return;
@@ -123,6 +128,7 @@ Json record_of(std::string_view family, const TuningResult& result) {
           {"change", result.change},
           {"interrupted", result.interrupted},
           {"out_of_time", number_or_null(result.out_of_time)},
+          {"compiler_out_of_time", number_or_null(result.compiler_out_of_time)},
           {"kept", result.was_stored},
           {"profile", result.profile ? cli::to_json(*result.profile) : Json()},
           {"baseline", record_of(result.untuned)},
