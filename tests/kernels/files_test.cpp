@@ -2,14 +2,20 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <sstream>
 #include <string>
 
 #include "heddle/kernels/error.hpp"
+#include "skip.hpp"
 
 namespace heddle {
 namespace {
@@ -99,6 +105,52 @@ TEST_CASE("write_file says why it cannot and leaves what was there") {
   CHECK_THROWS_AS(write_file(folder.path, "x"), Error);
   CHECK_THROWS_WITH_AS(write_file("/dev/full", "x"), doctest::Contains("No space left"), Error);
   CHECK(folder.entries() == 0);
+}
+
+/// Runs `work` in a process that sees no /proc, without which no file can be made without a name; returns what `work`
+/// returns, or nothing if such a process cannot be made here. The process ends as one that is killed: nothing is
+/// tidied.
+std::optional<int> without_proc(const std::function<int()>& work) {
+  constexpr int kImpossible = 99;
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const bool done = ::unshare(CLONE_NEWNS) == 0 &&
+                      ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                      ::umount2("/proc", MNT_DETACH) == 0;
+    ::_exit(done ? work() : kImpossible);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kImpossible) return std::nullopt;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_CASE("where files need a name, those of killed processes go with the next one, and no others") {
+  const Folder folder;
+  const auto reserve_and_die = [&] {
+    const ReservedFile place(folder.path / "a", 1 << 16);
+    const int entries = static_cast<int>(folder.entries());
+    ::_exit(entries);
+    return 0;
+  };
+  const auto first = without_proc(reserve_and_die);
+  if (!first) return test::skip("no right to hide /proc");
+  CHECK(first == 1);
+  CHECK(folder.entries() == 1);
+  std::ofstream(folder.path / "other") << "not heddle's";
+  CHECK(without_proc(reserve_and_die) == 2);  // one went, one came
+  CHECK(without_proc([&] {
+          ReservedFile one(folder.path / "a", 1 << 16);
+          ReservedFile two(folder.path / "b", 1 << 16);
+          const int entries = static_cast<int>(folder.entries());  // both live, and the other file
+          one.write("1");
+          two.write("2");
+          return entries;
+        }) == 3);
+  CHECK(contents(folder.path / "a") == "1");
+  CHECK(contents(folder.path / "b") == "2");
+  CHECK(folder.entries() == 3);
 }
 
 TEST_CASE("a pipe that nobody reads is no place to wait at") {
