@@ -69,12 +69,15 @@ std::string gain_text(const TrainingGain& gain) {
          line_of("without profiles", gain.untuned, gain.untuned_mapping) +
          fmt::format("(medians of {} epoch{} each, by turns; +- half the distance between the quartiles)\n", rounds,
                      rounds == 1 ? "" : "s") +
+         fmt::format("the epoch with profiles was the faster one in {} of {} turns\n", gain.rounds_faster(), rounds) +
          verdict_line(gain);
 }
 
 Json to_json(const TrainingGain& gain) {
   return {{"with_profiles", record_of(gain.tuned, gain.tuned_mapping)},
           {"without_profiles", record_of(gain.untuned, gain.untuned_mapping)},
+          {"turns", gain.tuned.size()},
+          {"turns_faster", gain.rounds_faster()},
           {"factor", gain.factor()},
           {"verdict", word(gain.verdict())}};
 }

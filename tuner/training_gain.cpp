@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -55,6 +56,12 @@ class Turns {
 TrainingGain::Verdict TrainingGain::verdict() const {
   if (clearly_slower(untuned, tuned)) return Verdict::faster;
   return clearly_slower(tuned, untuned) ? Verdict::slower : Verdict::within_noise;
+}
+
+std::size_t TrainingGain::rounds_faster() const {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < tuned.size(); ++i) count += tuned[i] < untuned[i] ? 1 : 0;
+  return count;
 }
 
 double TrainingGain::factor() const { return tuned.empty() ? 1.0 : median(untuned) / median(tuned); }

@@ -1,6 +1,7 @@
 // Measures what profiles gain in training: trains with and without them in turns, on one device in one process.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct TrainingGain {
     within_noise,  ///< as clearly_slower() of tuner/statistics.hpp has it, or there was no round to compare
   };
   [[nodiscard]] Verdict verdict() const;
+  /// Number of rounds in which the run with profiles was the faster one.
+  [[nodiscard]] std::size_t rounds_faster() const;
   /// Median time without profiles over median time with them; 1 if nothing was compared.
   [[nodiscard]] double factor() const;
 };

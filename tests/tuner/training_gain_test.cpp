@@ -107,6 +107,8 @@ TEST_CASE("the first epoch decides nothing") {
   CHECK(gain.tuned == std::vector<double>{2, 3, 4});
   CHECK(gain.untuned == std::vector<double>{4, 6, 8});
   CHECK(gain.factor() == doctest::Approx(2.0));
+  CHECK(gain.rounds_faster() == 3);
+  CHECK(compare(ScriptedTrainer({900, 2, 3, 4}, {1, 1, 6, 4})).gain.rounds_faster() == 1);
   CHECK(compare(ScriptedTrainer({900}, {1})).gain.factor() == 1.0);
   CHECK(compare(ScriptedTrainer({900}, {1})).gain.verdict() == TrainingGain::Verdict::within_noise);
 }
