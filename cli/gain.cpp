@@ -61,17 +61,23 @@ std::string_view word(TrainingGain::Verdict verdict) {
 
 std::string gain_text(const TrainingGain& gain) {
   const std::size_t rounds = gain.tuned.size();
+  if (rounds == 0 && !gain.failure.empty()) {
+    return fmt::format("nothing to compare: the training without profiles failed: {}\n", gain.failure);
+  }
   if (rounds == 0) return "nothing to compare: the first epoch does not count, so at least two are needed (--epochs)\n";
   return line_of("with profiles", gain.tuned, gain.tuned_mapping) +
          line_of("without profiles", gain.untuned, gain.untuned_mapping) +
          fmt::format("(medians of {} epoch{} each, by turns; +- half the distance between the quartiles)\n", rounds,
                      rounds == 1 ? "" : "s") +
+         fmt::format("the epoch with profiles was the faster one in {} of {} turns\n", gain.rounds_faster(), rounds) +
          verdict_line(gain);
 }
 
 Json to_json(const TrainingGain& gain) {
   return {{"with_profiles", record_of(gain.tuned, gain.tuned_mapping)},
           {"without_profiles", record_of(gain.untuned, gain.untuned_mapping)},
+          {"turns", gain.tuned.size()},
+          {"turns_faster", gain.rounds_faster()},
           {"factor", gain.factor()},
           {"verdict", word(gain.verdict())}};
 }

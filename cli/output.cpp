@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/kernels/device_identity.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/files.hpp"
 #include "heddle/kernels/text.hpp"
 
 namespace heddle::cli {
@@ -30,34 +30,14 @@ std::mutex output_mutex;  // of the next two
 std::string output;       // printed and not yet written
 int write_error = 0;      // of standard output, the first one
 
-/// 0, or the error. Waits as long as it takes for a reader that does not read, but not after Ctrl-C.
-int write_all(int descriptor, std::string_view bytes) noexcept {
-  constexpr int kLook = 100, kPatience = 500;  // milliseconds
-  constexpr std::size_t kPiece = 4096;         // a pipe that has room for any takes so much without blocking
-  for (int waited = 0; !bytes.empty();) {
-    pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};
-    if (::poll(&ready, 1, kLook) == 0) {
-      waited += kLook;
-      if (interrupted() && waited >= kPatience) return EAGAIN;
-      continue;
-    }
-    const ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), kPiece));
-    if (written < 0 && errno != EINTR && errno != EAGAIN) return errno;
-    if (written <= 0) continue;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-    waited = 0;
-  }
-  return 0;
-}
-
 /// With the mutex held.
 void push() noexcept {
-  if (write_error == 0) write_error = write_all(STDOUT_FILENO, output);
+  if (write_error == 0) write_error = write_all(STDOUT_FILENO, output, interrupted);
   output.clear();
 }
 
 /// A line that cannot be written is lost: there is no place to report it.
-void say(std::string_view text) noexcept { (void)write_all(STDERR_FILENO, text); }
+void say(std::string_view text) noexcept { (void)write_all(STDERR_FILENO, text, interrupted); }
 
 /// Columns of a terminal; 80 if it does not say.
 std::size_t terminal_width() {

@@ -6,7 +6,6 @@
 
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/output.hpp"
-#include "heddle/kernels/error.hpp"
 #include "heddle/kernels/stop.hpp"
 
 namespace heddle::cli {
@@ -21,6 +20,12 @@ int complain(int code, const std::string& line) {
 
 }  // namespace
 
+Error as_error(const std::exception& exception) {
+  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) return {ErrorKind::device, "out of memory"};
+  return {ErrorKind::bug, std::string("a bug: ") + exception.what()};
+}
+
 int reported(const std::function<int()>& command) {
   try {
     const int code = command();
@@ -29,12 +34,9 @@ int reported(const std::function<int()>& command) {
     return code;
   } catch (const Interrupted& interrupted) {  // where there was nothing to keep yet
     return complain(exit_interrupted, interrupted.what());
-  } catch (const Error& error) {
+  } catch (const std::exception& exception) {
+    const Error error = as_error(exception);
     return complain(static_cast<int>(error.kind()), error.what());
-  } catch (const std::bad_alloc&) {
-    return complain(static_cast<int>(ErrorKind::device), "out of memory");
-  } catch (const std::exception& error) {
-    return complain(static_cast<int>(ErrorKind::bug), std::string("a bug: ") + error.what());
   }
 }
 

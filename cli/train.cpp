@@ -23,7 +23,9 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/cli/reported.hpp"
 #include "heddle/kernels/files.hpp"
+#include "heddle/kernels/stop.hpp"
 #include "heddle/runtime/model/model_file.hpp"
 #include "heddle/runtime/train/trainer.hpp"
 
@@ -163,12 +165,37 @@ class Run {
                     train_.outputs(), train_.task == Task::classify ? "classes" : "outputs", device_->label(),
                     device_->identity().name));
     catch_interrupts();
-    const TrainingResult result = train(profiles);
+    const TrainingResult result = train_or_keep(profiles);
     bar_.clear();
     return conclude(result);
   }
 
  private:
+  /// A training that fails midway leaves the model that it had last kept.
+  TrainingResult train_or_keep(const std::vector<Profile>& profiles) {
+    try {
+      return train(profiles);
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const std::exception& exception) {
+      const Error error = as_error(exception);
+      bar_.clear();
+      if (!so_far_ || so_far_->model.network.rules() == 0) throw error;
+      throw Error(error.kind(), fmt::format("{}; {}", error.what(), kept_so_far()));
+    }
+  }
+
+  /// Saves the model so far, and says where it is.
+  std::string kept_so_far() {
+    try {
+      if (!place_) place_.emplace(options_.model, 0, interrupted);
+      keep_model(so_far_->model, *place_);
+      return fmt::format("the model so far is kept in {}", options_.model);
+    } catch (const std::exception& second) {
+      return second.what();
+    }
+  }
+
   TrainingResult train(const std::vector<Profile>& profiles) {
     const LeaveInTime leave([this] { return conclude_early(); });
     const TrainingJob job{.train = &train_,
@@ -193,11 +220,12 @@ class Run {
                   if (!options_.common.quiet) note(line);
                 },
             .stop = interrupted,
-            .room = [this](std::int64_t bytes) { place_.emplace(options_.model, bytes); },
+            .room = [this](std::int64_t bytes) { place_.emplace(options_.model, bytes, interrupted); },
             .keep =
                 [this](const TrainingResult& so_far) {
+                  TrainingResult copy = so_far;  // whole before it takes the place of the last one
                   const std::scoped_lock lock(so_far_mutex_);
-                  so_far_ = so_far;
+                  so_far_ = std::move(copy);
                 }};
   }
 
@@ -227,7 +255,7 @@ class Run {
       note("interrupted before the first row was learnt; there is no model to save");
       return exit_interrupted;
     }
-    if (!place_) place_.emplace(options_.model);
+    if (!place_) place_.emplace(options_.model, 0, interrupted);
     keep_model(result.model, *place_);
     if (options_.common.json) {
       print_document("train", document(options_, *device_, train_, test_, result, gain_, notices_));

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/interrupt.hpp"
@@ -18,6 +19,7 @@
 #include "heddle/cli/tune_target.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
+#include "heddle/kernels/stop.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/tuner/replay/record.hpp"
 #include "heddle/tuner/tuner.hpp"
@@ -64,6 +66,11 @@ class ResultPrinter {
       print(line + fmt::format("  not tuned: one run of the untuned default takes more than {}; it may fit a --budget "
                                "of {} or more\n",
                                duration(*result.out_of_time), duration(kRunsOfOne * *result.out_of_time)));
+      return;
+    }
+    if (result.compiler_out_of_time) {
+      print(line +
+            fmt::format("  not tuned: the compiler did not end within {}\n", duration(*result.compiler_out_of_time)));
       return;
     }
     if (!result.profile) {
@@ -123,6 +130,7 @@ Json record_of(std::string_view family, const TuningResult& result) {
           {"change", result.change},
           {"interrupted", result.interrupted},
           {"out_of_time", number_or_null(result.out_of_time)},
+          {"compiler_out_of_time", number_or_null(result.compiler_out_of_time)},
           {"kept", result.was_stored},
           {"profile", result.profile ? cli::to_json(*result.profile) : Json()},
           {"baseline", record_of(result.untuned)},
@@ -197,6 +205,55 @@ struct Summary {
   }
 };
 
+/// What a run has found so far. The helper thread of LeaveInTime reads it while the search goes on.
+struct Findings {
+  std::mutex mutex;  ///< of all members
+  Summary summary;   ///< of the families that are done, as are the next three
+  Json results = Json::array(), losses = Json::object();
+  std::int64_t compiler_calls = 0;
+  std::string family;                 ///< that is being tuned
+  std::vector<TuningResult> present;  ///< its problems that are done
+
+  void begin(const KernelFamily& next) {
+    const std::scoped_lock lock(mutex);
+    family = next.name();
+  }
+  /// A problem is done, or an earlier result of it has been improved.
+  void add(const TuningResult& result) {
+    const std::scoped_lock lock(mutex);
+    const auto known = std::ranges::find(present, result.problem, &TuningResult::problem);
+    if (known == present.end()) {
+      present.push_back(result);
+    } else {
+      *known = result;
+    }
+  }
+  /// The family is done. `found`: its results, all of them; none if the search was interrupted between two problems.
+  void end(std::vector<TuningResult> found, std::optional<double> expected_loss, std::int64_t calls) {
+    const std::scoped_lock lock(mutex);
+    if (!found.empty()) present = std::move(found);
+    for (const TuningResult& result : std::exchange(present, {})) {
+      summary.add(result);
+      results.push_back(record_of(family, result));
+    }
+    losses[family] = number_or_null(expected_loss);
+    compiler_calls = calls;
+  }
+  void took(double seconds) {
+    const std::scoped_lock lock(mutex);
+    summary.effort.total = seconds;
+  }
+  /// Summary and results with those of the family that is being tuned. With the mutex held, or once the search is over.
+  [[nodiscard]] std::pair<Summary, Json> all() const {
+    std::pair<Summary, Json> whole(summary, results);
+    for (const TuningResult& result : present) {
+      whole.first.add(result);
+      whole.second.push_back(record_of(family, result));
+    }
+    return whole;
+  }
+};
+
 double read_rate(const std::string& option, const std::string& text, double most) {
   const double value = read_real(option, text);
   if (value > 0.0 && value <= most) return value;
@@ -247,29 +304,14 @@ int run(const TuneOptions& options) {
       open_profiles(forgotten ? ":memory:" : options.profiles, ProfileStore::Access::read_write, options.common);
   std::size_t waiting = 0;
   for (const FamilyTask& task : work) waiting += task.problems.size();
-  Summary summary;
-  summary.problems = waiting;
 
   Budget budget = options.budget;
   if (!budget.seconds && !budget.evaluations) budget.seconds = kDefaultSeconds;
-  catch_interrupts();
-  StopCondition stop(budget, interrupted, target->clock());
-  std::string whole_task;
-  for (const FamilyTask& task : work) {
-    const auto evaluator = target->evaluator(*task.family, options.tuner.seed);
-    whole_task += fmt::format("{}\n", Tuner(*evaluator, store, tuner).task(task.problems));
-  }
-  const TuningRun whole_run = store.begin_run(whole_task);
-  stop.add_seconds_used(whole_run.seconds);
-  if (whole_run.resumed && !options.common.quiet) {
-    note(fmt::format("continuing a run that was stopped after {}", duration(whole_run.seconds)));
-  }
-  ProgressBar bar(options.common.quiet);
-  Json results = Json::array(), losses = Json::object();
-  std::int64_t compiler_calls = 0;
-  std::mutex findings;  // held while the summary and the last three change or are reported
+  Findings findings;
+  findings.summary.problems = waiting;
   const auto report = [&](bool stopped) {
     if (options.common.json) {
+      const auto [summary, results] = findings.all();
       print_document("tune", {{"device", target->label()},
                               {"identity", cli::to_json(target->identity())},
                               {"profiles", store.file().string()},
@@ -278,31 +320,53 @@ int run(const TuneOptions& options) {
                               {"interrupted", stopped},
                               {"problems", summary.problems},
                               {"evaluations", summary.evaluations},
-                              {"compiler_calls", compiler_calls},
+                              {"compiler_calls", findings.compiler_calls},
                               {"seconds", record_of(summary.effort)},
-                              {"expected_loss", losses},
+                              {"expected_loss", findings.losses},
                               {"results", results}});
     }
     push_output();
   };
-  // Every measurement was written to the store before the next one began.
-  std::optional<LeaveInTime> leave([&] {
-    const std::scoped_lock lock(findings);
+  catch_interrupts();
+  // Every measurement was written to the store before the next one began. Whatever waits (for the database, too) from
+  // here to the end of the run is left in time.
+  const auto interrupted_early = [&] {
+    const std::scoped_lock lock(findings.mutex);
     report(true);
     note(
         fmt::format("interrupted; all measurements are kept in {}; the same command continues", store.file().string()));
     return exit_interrupted;
-  });
+  };
+  std::optional<LeaveInTime> leave(interrupted_early);
+  StopCondition stop(budget, interrupted, target->clock());
+  std::string whole_task;
+  try {
+    for (const FamilyTask& task : work) {
+      const auto evaluator = target->evaluator(*task.family, options.tuner.seed);
+      whole_task += fmt::format("{}\n", Tuner(*evaluator, store, tuner).task(task.problems));
+    }
+  } catch (const Interrupted&) {
+    leave.reset();
+    return interrupted_early();
+  }
+  const TuningRun whole_run = store.begin_run(whole_task);
+  stop.add_seconds_used(whole_run.seconds);
+  if (whole_run.resumed && !options.common.quiet) {
+    note(fmt::format("continuing a run that was stopped after {}", duration(whole_run.seconds)));
+  }
+  ProgressBar bar(options.common.quiet);
   for (const FamilyTask& task : work) {
     if (!options.common.json) {
       print(fmt::format("{}tuning {} on {} ({}), {} problems\n", &task == work.data() ? "" : "\n", task.family->name(),
                         target->label(), target->identity().name, task.problems.size()));
       push_output();
     }
+    findings.begin(*task.family);
     ResultPrinter printer(task);
     TunerCallbacks callbacks;
     callbacks.progress = [&](const TuningProgress& progress) { bar.show(progress.fraction, progress_text(progress)); };
     callbacks.result = [&](const TuningResult& result) {
+      findings.add(result);
       if (options.common.json) return;
       bar.clear();
       printer.row(result);
@@ -314,16 +378,8 @@ int run(const TuneOptions& options) {
     StopCondition part = stop.slice(share, share);
     waiting -= task.problems.size();
     const auto evaluator = target->evaluator(*task.family, options.tuner.seed);
-    const auto found = Tuner(*evaluator, store, tuner, callbacks).tune(task.problems, part, whole_run);
-    {
-      const std::scoped_lock lock(findings);
-      for (const TuningResult& result : found) {
-        summary.add(result);
-        results.push_back(record_of(task.family->name(), result));
-      }
-      losses[std::string(task.family->name())] = number_or_null(expected_loss);
-      compiler_calls = target->compiler_calls();
-    }
+    auto found = Tuner(*evaluator, store, tuner, callbacks).tune(task.problems, part, whole_run);
+    findings.end(std::move(found), expected_loss, target->compiler_calls());
     if (!options.common.json && expected_loss && task.problems.size() > 1) {
       bar.clear();
       print(fmt::format(
@@ -332,16 +388,17 @@ int run(const TuneOptions& options) {
     }
     if (stop.interrupted()) break;
   }
-  leave.reset();
   bar.clear();
-  summary.effort.total = stop.seconds_used() - whole_run.seconds;  // choosing what to visit included
+  findings.took(stop.seconds_used() - whole_run.seconds);  // choosing what to visit included
   store.spent(whole_run, stop.seconds_used());
   store.end_run(whole_run, !stop.interrupted());
   if (!options.record.empty()) {
     const std::size_t count = write_record(options, store, target->identity(), work.front());
     if (!options.common.quiet) note(fmt::format("{}: {} configurations recorded", options.record, count));
   }
+  leave.reset();
 
+  const Summary& summary = findings.summary;
   report(stop.interrupted());
   if (!options.common.json) {
     print(summary.text(!forgotten));

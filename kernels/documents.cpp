@@ -128,4 +128,9 @@ json parse_cbor(std::string_view bytes, const DocumentLimits& limits) {
   }
 }
 
+std::string excerpt(const json& value) {
+  const std::string all = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  return all.size() <= 60 ? all : all.substr(0, 57) + "...";
+}
+
 }  // namespace heddle

@@ -39,4 +39,7 @@ class BadDocument : public std::runtime_error {
 [[nodiscard]] nlohmann::json parse_json(std::string_view bytes, const DocumentLimits& limits = {});
 [[nodiscard]] nlohmann::json parse_cbor(std::string_view bytes, const DocumentLimits& limits = {});
 
+/// A part of a document for an error message: ASCII on one line, at most 60 bytes.
+[[nodiscard]] std::string excerpt(const nlohmann::json& value);
+
 }  // namespace heddle

@@ -1,9 +1,12 @@
 #include "heddle/kernels/files.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -15,18 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const fs::path& file, int error) {
-  throw Error(ErrorKind::input, "cannot write '" + file.string() + "': " + std::strerror(error));
-}
+constexpr std::string_view kPrefix = ".heddle.";  // of names that files have until they are whole
 
-/// 0, or the error.
-int write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return errno;
-    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
+[[noreturn]] void fail(const fs::path& file, int error) {
+  const char* const why = error == ENXIO ? "no program reads it" : std::strerror(error);
+  throw Error(ErrorKind::input, "cannot write '" + file.string() + "': " + why);
 }
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
@@ -35,12 +31,34 @@ fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.
 template <class Take>
 int take_name(const fs::path& target, std::string& name, const Take& take) {
   for (int attempt = 0;; ++attempt) {
-    name = folder_of(target) / (".heddle." + std::to_string(getpid()) + "." + std::to_string(attempt));
+    name = folder_of(target) / (std::string(kPrefix) + std::to_string(getpid()) + "." + std::to_string(attempt));
     if (take(name.c_str())) return 0;
     if (errno == EEXIST && attempt < 100) continue;
     name.clear();
     return errno;
   }
+}
+
+/// Locks a new file that has a name. False if another process took it for abandoned before.
+bool own(int descriptor) {
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  struct stat status = {};
+  return fstat(descriptor, &status) == 0 && status.st_nlink > 0;
+}
+
+/// Removes what killed processes of this user have left in the folder of `target`: files whose lock is free.
+void remove_abandoned(const fs::path& target) noexcept try {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_of(target), error), end; !error && entry != end; entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(kPrefix)) continue;
+    const int file = open(entry->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) continue;
+    struct stat status = {};
+    const bool ours = fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+    if (ours && flock(file, LOCK_EX | LOCK_NB) == 0) unlink(entry->path().c_str());
+    close(file);
+  }
+} catch (const std::exception&) {  // the next process will try again
 }
 
 /// A file in the folder of `target` that has no name and is gone when the program is; -1 if there cannot be any, or if
@@ -52,7 +70,27 @@ int open_nameless(const fs::path& target) {
 
 }  // namespace
 
-ReservedFile::ReservedFile(fs::path file, std::int64_t bytes) : file_(std::move(file)) {
+int write_all(int descriptor, std::string_view bytes, const Stop& stop) noexcept {
+  constexpr int kLook = 100, kPatience = 500;  // milliseconds
+  constexpr std::size_t kPiece = 4096;         // a pipe that has room for any takes so much without blocking
+  for (int waited = 0; !bytes.empty();) {
+    pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};
+    if (::poll(&ready, 1, kLook) == 0) {
+      waited += kLook;
+      if (stop && waited >= kPatience && stop()) return ECANCELED;
+      continue;
+    }
+    const ssize_t written = ::write(descriptor, bytes.data(), stop ? std::min(bytes.size(), kPiece) : bytes.size());
+    if (written < 0 && errno != EINTR && errno != EAGAIN) return errno;
+    if (written <= 0) continue;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    waited = 0;
+  }
+  return 0;
+}
+
+ReservedFile::ReservedFile(fs::path file, std::int64_t bytes, Stop stop)
+    : file_(std::move(file)), stop_(std::move(stop)) {
   std::error_code unknown;
   target_ = fs::weakly_canonical(file_, unknown);
   if (unknown) target_ = file_;
@@ -67,11 +105,17 @@ ReservedFile::ReservedFile(fs::path file, std::int64_t bytes) : file_(std::move(
   // With the mode that any new file would have.
   descriptor_ = open_nameless(target_);
   if (descriptor_ < 0) {
+    remove_abandoned(target_);
     const int error = take_name(target_, temporary_, [this](const char* name) {
       descriptor_ = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      return descriptor_ >= 0;
+      if (descriptor_ < 0 || own(descriptor_)) return descriptor_ >= 0;
+      close(std::exchange(descriptor_, -1));
+      errno = EEXIST;
+      return false;
     });
     if (error != 0) fail(file_, error);
+  } else {
+    flock(descriptor_, LOCK_EX | LOCK_NB);  // it will have a name for a moment
   }
   // Not every file system can promise room. One that can says at once if the disk is full, or a quota or limit reached.
   if (bytes <= 0 || fallocate(descriptor_, 0, 0, bytes) == 0) return;
@@ -92,7 +136,6 @@ void ReservedFile::release() noexcept {
 void ReservedFile::write(std::string_view bytes) {
   if (descriptor_ < 0) return write_in_place(bytes);
   if (const int error = put(bytes); error != 0) fail(file_, error);
-  temporary_.clear();
   if (const int directory = open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); directory >= 0) {
     fsync(directory);  // not all file systems can; the file itself is safe
     close(directory);
@@ -112,14 +155,16 @@ int ReservedFile::put(std::string_view bytes) {
     });
     if (error != 0) return error;
   }
-  if (close(std::exchange(descriptor_, -1)) != 0) return errno;
-  return rename(temporary_.c_str(), target_.c_str()) == 0 ? 0 : errno;
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) return errno;  // while it is locked
+  temporary_.clear();
+  return close(std::exchange(descriptor_, -1)) == 0 ? 0 : errno;
 }
 
 void ReservedFile::write_in_place(std::string_view bytes) {
-  const int descriptor = open(file_.c_str(), O_WRONLY | O_CLOEXEC);
+  // Opening a pipe that nobody reads would wait for ever.
+  const int descriptor = open(file_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) fail(file_, errno);
-  const int error = write_all(descriptor, bytes);
+  const int error = write_all(descriptor, bytes, stop_);
   if (close(descriptor) != 0 && error == 0) fail(file_, errno);
   if (error != 0) fail(file_, error);
 }

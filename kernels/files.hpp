@@ -6,18 +6,25 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/kernels/stop.hpp"
+
 namespace heddle {
+
+/// Writes all of `bytes`, however many calls that takes. Returns 0, or the error. Waits as long as it takes for a
+/// reader that does not read; once `stop` says so, half a second more, and then returns ECANCELED.
+[[nodiscard]] int write_all(int descriptor, std::string_view bytes, const Stop& stop = {}) noexcept;
 
 /// A place for a file and room on its disk, taken before the work whose result is to be written. Nobody ever sees half
 /// of the file, and a failure leaves what was there: the bytes go into a file without a name, or with one of its own
-/// where the file system cannot do without, which is made durable and then renamed into place. A link is followed.
-/// Something that is no plain file (a pipe, a terminal) has no room to be taken, and the bytes are just written to it.
-/// Every Error(input) has the file's name and the system's reason.
+/// where the file system cannot do without, which is made durable and then renamed into place. The name is locked; where
+/// names are needed, those that killed processes of this user have left are removed first. A link is followed.
+/// Something that is no plain file (a pipe, a terminal) has no room to be taken, and the bytes are just written to it;
+/// a pipe that nobody reads is an error. Every Error(input) has the file's name and the system's reason.
 class ReservedFile {
  public:
   /// Takes `bytes` of room where the file system can promise any. Throws Error(input): no such folder, no right to
-  /// write there, not so much room.
-  explicit ReservedFile(std::filesystem::path file, std::int64_t bytes = 0);
+  /// write there, not so much room. `stop`: as in write_all().
+  explicit ReservedFile(std::filesystem::path file, std::int64_t bytes = 0, Stop stop = {});
   /// Gives the room back if nothing was written.
   ~ReservedFile();
   ReservedFile(const ReservedFile&) = delete;
@@ -36,8 +43,9 @@ class ReservedFile {
 
   std::filesystem::path file_;    // as it was named
   std::filesystem::path target_;  // where that leads to
-  std::string temporary_;         // the name that the new file has so far; empty: none
-  int descriptor_ = -1;           // of the new file; -1: `file_` is no plain file
+  Stop stop_;
+  std::string temporary_;  // the name that the new file has so far; empty: none
+  int descriptor_ = -1;    // of the new file; -1: `file_` is no plain file
 };
 
 /// Writes a whole file: ReservedFile in one step.

@@ -1,8 +1,11 @@
 #include "heddle/kernels/text.hpp"
 
 #include <fmt/format.h>
+#include <locale.h>
+#include <wchar.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace heddle {
@@ -32,21 +35,61 @@ Decoded decode(std::string_view text) {
   return {point, length};
 }
 
+struct Range {
+  std::uint32_t first, last;
+};
+
+/// Control characters, separators of lines and paragraphs, and everything that shows nothing by itself: the property
+/// Default_Ignorable_Code_Point of Unicode 15 (marks that join, hide or turn letters, variation selectors, tags), and
+/// the marks of annotations.
+constexpr std::array kNotShown{
+    Range{0x0000, 0x001f},   Range{0x007f, 0x009f},   Range{0x00ad, 0x00ad},   Range{0x034f, 0x034f},
+    Range{0x061c, 0x061c},   Range{0x115f, 0x1160},   Range{0x17b4, 0x17b5},   Range{0x180b, 0x180f},
+    Range{0x200b, 0x200f},   Range{0x2028, 0x202e},   Range{0x2060, 0x206f},   Range{0x3164, 0x3164},
+    Range{0xfe00, 0xfe0f},   Range{0xfeff, 0xfeff},   Range{0xffa0, 0xffa0},   Range{0xfff0, 0xfffb},
+    Range{0x1bca0, 0x1bca3}, Range{0x1d173, 0x1d17a}, Range{0xe0000, 0xe0fff},
+};
+
 bool does_more_than_show(std::uint32_t point) {
-  return point < 0x20 || (point >= 0x7f && point < 0xa0)              // control characters
-         || point == 0x061c || point == 0x200e || point == 0x200f     // direction of writing
-         || (point >= 0x2028 && point <= 0x202e)                      // lines, paragraphs, direction
-         || (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;  // direction; byte order
+  return std::ranges::any_of(kNotShown,
+                             [&](const Range& range) { return point >= range.first && point <= range.last; });
 }
+
+/// Sees text as UTF-8 while it lives, whatever the user's locale.
+class Utf8 {
+ public:
+  Utf8() : before_(::uselocale(locale())) {}
+  ~Utf8() { ::uselocale(before_); }
+  Utf8(const Utf8&) = delete;
+  Utf8& operator=(const Utf8&) = delete;
+
+  /// How many columns a terminal gives it: two for wide East Asian letters, none for marks on the letter before.
+  [[nodiscard]] static std::size_t width(std::uint32_t point) {
+    const int columns = point < 0x80 ? 1 : ::wcwidth(static_cast<wchar_t>(point));
+    return columns < 0 ? 1 : static_cast<std::size_t>(columns);
+  }
+
+ private:
+  static locale_t locale() {
+    static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return utf8;
+  }
+  locale_t before_;
+};
 
 bool begins_code_point(char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }
 
 std::string_view last_columns(std::string_view text, std::size_t count) {
-  std::size_t at = text.size();
-  while (at > 0 && count > 0) {
-    if (begins_code_point(text[--at])) --count;
+  const Utf8 locale;
+  std::size_t begin = text.size();
+  for (std::size_t at = text.size(); at-- > 0;) {
+    if (!begins_code_point(text[at])) continue;
+    const std::size_t width = Utf8::width(decode(text.substr(at)).point);
+    if (width > count) break;
+    count -= width;
+    begin = at;
   }
-  return text.substr(at);
+  return text.substr(begin);
 }
 
 }  // namespace
@@ -70,27 +113,34 @@ std::string printable(std::string_view text) {
 }
 
 std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_code_point));
+  const Utf8 locale;
+  std::size_t sum = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (begins_code_point(text[at])) sum += Utf8::width(decode(text.substr(at)).point);
+  }
+  return sum;
 }
 
 std::string_view first_columns(std::string_view text, std::size_t most) {
-  std::size_t end = 0;
-  for (; end < text.size(); ++end) {
-    if (begins_code_point(text[end]) && most-- == 0) break;
+  const Utf8 locale;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!begins_code_point(text[at])) continue;
+    const std::size_t width = Utf8::width(decode(text.substr(at)).point);
+    if (width > most) return text.substr(0, at);
+    most -= width;
   }
-  return text.substr(0, end);
+  return text;
 }
 
 std::string brief(std::string_view text, std::size_t most) {
   constexpr std::string_view kGap = " ... ";
-  constexpr std::size_t kLargestPoint = 4;  // bytes: what is farther from both ends than this cannot be shown
-  const std::size_t reach = kLargestPoint * most;
-  std::string shown = text.size() > 2 * reach
-                          ? printable(text.substr(0, reach)) + printable(text.substr(text.size() - reach))
-                          : printable(text);
-  if (columns(shown) <= most) return shown;
-  const std::size_t end = (most - kGap.size()) / 3;  // the beginning says more
-  return fmt::format("{}{}{}", first_columns(shown, most - kGap.size() - end), kGap, last_columns(shown, end));
+  constexpr std::size_t kLargestPoint = 4;  // bytes: what is farther from both ends than this is not shown
+  const std::size_t reach = kLargestPoint * most, end = (most - kGap.size()) / 3;  // the beginning says more
+  const bool cut = text.size() > 2 * reach;
+  const std::string first = printable(cut ? text.substr(0, reach) : text);
+  if (!cut && columns(first) <= most) return first;
+  const std::string last = cut ? printable(text.substr(text.size() - reach)) : first;
+  return fmt::format("{}{}{}", first_columns(first, most - kGap.size() - end), kGap, last_columns(last, end));
 }
 
 std::string in_quotes(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/template_source.hpp"
@@ -27,12 +28,6 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 
 /// Compact, in one order; bytes that are no UTF-8 (a driver may say anything) become U+FFFD.
 std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
-/// Short enough for an error line, and without control characters.
-std::string excerpt(const json& value) {
-  const std::string all = value.dump(-1, ' ', true, json::error_handler_t::replace);
-  return all.size() <= 60 ? all : all.substr(0, 57) + "...";
-}
 
 bool control_character(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 

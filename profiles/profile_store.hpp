@@ -91,6 +91,7 @@ class ProfileStore {
   bool restore_displaced(const ProfileKey& key);
 
   /// Runs `work`, which may call the functions above, in one transaction: all of it happens or, if it throws, nothing.
+  /// If the file is lost meanwhile, `work` runs once more, on what takes its place: it must find the same there.
   void atomically(const std::function<void()>& work);
 
   /// Deletes measurements that no longer matter: of source hashes other than those listed per family and backend

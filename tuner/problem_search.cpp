@@ -74,6 +74,7 @@ void ProblemSearch::until_interrupted(const Step& step) {
     step();
   } catch (const Interrupted&) {
     batches_.clear();
+    late_.reset();
   }
 }
 
@@ -96,6 +97,7 @@ void ProblemSearch::do_begin(const std::vector<Configuration>& hints) {
   for (const Configuration& hint : hints) add(hint);
   if (first.empty()) return;
   samples_ = journal_.samples(problem_).value_or(0);
+  begun_ = stop_.now();
   batches_.push_back(compile({first.front()}));
   first.erase(first.begin());
   // The default has to be measured even if no time is left. Where compiling other configurations would delay it, they
@@ -119,7 +121,10 @@ std::vector<std::size_t> ProblemSearch::affordable(std::vector<std::size_t> conf
 void ProblemSearch::screen_first() {
   until_interrupted([&] {
     StopCondition always = stop_.without_budget();  // every problem that is reached ends with a profile
-    if (!batches_.empty() && measure_next_batch(always, nullptr) && !drops_batches(stop_)) {
+    expect_compiled(begun_);
+    const bool measured = !batches_.empty() && measure_next_batch(always, nullptr);
+    give_up_if_late();
+    if (measured && !drops_batches(stop_)) {
       if (evaluator_.shares_processor()) batches_.push_back(compile(affordable(std::move(uncompiled_first_), 0)));
       measure_next_batch(stop_, nullptr);
     }
@@ -199,7 +204,10 @@ bool ProblemSearch::wait_for_one(Batch& batch, const StopCondition& stop) {
   const Stopwatch stopwatch(effort_.waiting, stop_);
   std::optional<Compilation::Done> done;
   try {
-    done = batch.compilation->next([&] { return stop.must_abandon(); });
+    done = batch.compilation->next([&] {
+      if (is_late()) late_->given_up = true;
+      return is_late() || stop.must_abandon();
+    });
   } catch (const Interrupted&) {
     return false;
   }
@@ -330,6 +338,24 @@ Observation ProblemSearch::measure(std::size_t configuration, const Compilation:
   journal_.add(std::move(screened.measurement));
   check_device(observation.status);
   return observation;
+}
+
+/// From here until give_up_if_late() the compiler is waited for to the end of the budget and beyond, but not for ever.
+/// `start`: when it began, on the clock of stop_.
+void ProblemSearch::expect_compiled(double start) {
+  constexpr double kLeast = 20.0;  // the slowest untuned default takes 14 s on a busy machine
+  const auto left = stop_.seconds_left_in_total();
+  if (left) late_ = Late{.seconds = std::max(kLeast, pilot_limit(*left)), .start = start};
+}
+
+bool ProblemSearch::is_late() const { return late_ && stop_.now() - late_->start > late_->seconds; }
+
+/// Throws Interrupted if the compiler was given up.
+void ProblemSearch::give_up_if_late() {
+  const auto late = std::exchange(late_, std::nullopt);
+  if (!late || !late->given_up) return;
+  compiler_out_of_time_ = late->seconds;
+  throw Interrupted();
 }
 
 double ProblemSearch::pilot_limit(double seconds_left) {
@@ -474,8 +500,10 @@ void ProblemSearch::compile_finalists(const std::vector<Finalist>& finalists) {
   if (list.empty()) return;
   batch.compilation = evaluator_.compile(list, problem_);
   const StopCondition always = stop_.without_budget();
+  expect_compiled(stop_.now());
   while (wait_for_one(batch, always)) {
   }
+  give_up_if_late();
 }
 
 /// Takes the finals of this visit from the journal. Returns whether an earlier process had finished them.
@@ -696,6 +724,7 @@ TuningResult ProblemSearch::result() const {
   result.untuned = named_time("default", untuned_);
   for (const auto& [name, configuration] : named_) result.named.push_back(named_time(name, configuration));
   result.out_of_time = out_of_time_;
+  result.compiler_out_of_time = compiler_out_of_time_;
   result.samples = samples_;
   result.valid = configurations_.size();
   std::map<std::size_t, Status> fates;

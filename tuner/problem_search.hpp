@@ -60,8 +60,8 @@ class ProblemSearch {
   /// profile, because a part of the finals cannot be continued.
   [[nodiscard]] std::vector<Measurement> take_finals() { return std::move(final_measurements_); }
 
-  /// Whether the default was stopped in its pilot run. Nothing more is tried then.
-  [[nodiscard]] bool out_of_time() const noexcept { return out_of_time_.has_value(); }
+  /// Whether the default was stopped in its pilot run, or its compilation given up. Nothing more is tried then.
+  [[nodiscard]] bool out_of_time() const noexcept { return out_of_time_ || compiler_out_of_time_; }
 
   /// `profile` of the result is the winner; `was_stored` is not set yet.
   [[nodiscard]] TuningResult result() const;
@@ -96,6 +96,12 @@ class ProblemSearch {
     std::vector<std::string> ties;
   };
 
+  /// A compilation that the search cannot do without, and how long it may take.
+  struct Late {
+    double seconds = 0.0, start = 0.0;
+    bool given_up = false;
+  };
+
   // Bodies of begin(), screen() and decide(), which until_interrupted() calls.
   void do_begin(const std::vector<Configuration>& hints);
   bool do_screen(Strategy& strategy, StopCondition& stop, std::size_t ahead, double& batch_seconds);
@@ -104,6 +110,9 @@ class ProblemSearch {
   [[nodiscard]] std::vector<std::size_t> affordable(std::vector<std::size_t> configurations, std::int64_t spent) const;
   [[nodiscard]] Batch compile(std::vector<std::size_t> configurations);
   bool wait_for_one(Batch& batch, const StopCondition& stop);
+  void expect_compiled(double start);
+  [[nodiscard]] bool is_late() const;
+  void give_up_if_late();
   template <class Step>
   void until_interrupted(const Step& step);
   void wait_for_all(Batch& batch, const StopCondition& stop);
@@ -157,14 +166,17 @@ class ProblemSearch {
   Provenance provenance_;
   std::string source_hash_;
   std::int64_t samples_ = 0;
-  std::optional<double> out_of_time_;          ///< seconds after which the default's pilot run was stopped
-  std::size_t recalled_ = 0;                   ///< attempts that an earlier run had measured
-  std::set<std::size_t> repeated_;             ///< attempts that an earlier visit made and counted
-  std::deque<Batch> batches_;                  ///< in flight; measured in this order
-  std::vector<std::size_t> uncompiled_first_;  ///< first configurations whose compilation has not begun
-  bool strategy_knows_ = false;                ///< whether the strategy was told of the first attempts
-  double last_batch_end_ = 0.0;                ///< when the last batch ended, on the clock of stop_
-  std::set<std::size_t> compiled_;             ///< by this process
+  double begun_ = 0.0;                          ///< when the default's compilation began, on the clock of stop_
+  std::optional<Late> late_;                    ///< while the search waits for a compilation whatever the budget
+  std::optional<double> out_of_time_;           ///< seconds after which the default's pilot run was stopped
+  std::optional<double> compiler_out_of_time_;  ///< TuningResult::compiler_out_of_time
+  std::size_t recalled_ = 0;                    ///< attempts that an earlier run had measured
+  std::set<std::size_t> repeated_;              ///< attempts that an earlier visit made and counted
+  std::deque<Batch> batches_;                   ///< in flight; measured in this order
+  std::vector<std::size_t> uncompiled_first_;   ///< first configurations whose compilation has not begun
+  bool strategy_knows_ = false;                 ///< whether the strategy was told of the first attempts
+  double last_batch_end_ = 0.0;                 ///< when the last batch ended, on the clock of stop_
+  std::set<std::size_t> compiled_;              ///< by this process
   std::vector<Measurement> final_measurements_;
   std::map<std::size_t, Observation> attempts_;
   std::map<std::size_t, Verdict> verdicts_;

@@ -1,6 +1,10 @@
 #include "heddle/tuner/training_gain.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -30,8 +34,10 @@ class Turns {
   Turns& operator=(const Turns&) = delete;
 
   void take() {
-    if (!ending_) ending_ = run_->advance();
+    if (run_ && !ending_) ending_ = run_->advance();
   }
+  /// Frees what the run holds; its times stay.
+  void give_up() { run_.reset(); }
   [[nodiscard]] bool ended() const { return ending_.has_value(); }
   [[nodiscard]] TrainingResult finish() { return run_->finish(*ending_); }
   [[nodiscard]] const std::vector<double>& times() const { return times_; }
@@ -52,29 +58,58 @@ TrainingGain::Verdict TrainingGain::verdict() const {
   return clearly_slower(tuned, untuned) ? Verdict::slower : Verdict::within_noise;
 }
 
+std::size_t TrainingGain::rounds_faster() const {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < tuned.size(); ++i) count += tuned[i] < untuned[i] ? 1 : 0;
+  return count;
+}
+
 double TrainingGain::factor() const { return tuned.empty() ? 1.0 : median(untuned) / median(tuned); }
 
 ComparedTraining train_by_turns(const Trainer& trainer, Device& device, const std::vector<Profile>& profiles,
                                 const TrainingJob& job, const TrainingObserver& observer) {
-  std::optional<Turns> with, without;
+  std::optional<Turns> tuned, untuned;
+  std::string failure;
+  // What fails here is of no concern to the training with profiles, whose model the user wants.
+  const auto unless_it_fails = [&](const auto& work) {
+    if (!failure.empty()) return;
+    try {
+      work();
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const std::exception& exception) {
+      failure = exception.what();
+      if (untuned) untuned->give_up();
+      if (observer.notice) {
+        observer.notice(
+            fmt::format("the training without profiles failed ({}): the one with profiles goes on alone", failure));
+      }
+    }
+  };
   try {
-    with.emplace(trainer, device, profiles, job, observer);
-    without.emplace(trainer, device, std::vector<Profile>(), job, TrainingObserver{.stop = observer.stop});
+    tuned.emplace(trainer, device, profiles, job, observer);
+    unless_it_fails([&] {
+      untuned.emplace(trainer, device, std::vector<Profile>(), job, TrainingObserver{.stop = observer.stop});
+    });
   } catch (const Interrupted&) {
     return {.result = stopped_at_the_start(job), .gain = {}};
   }
-  Turns &tuned = *with, &untuned = *without;
-  for (bool tuned_first = true; !tuned.ended(); tuned_first = !tuned_first) {
-    (tuned_first ? tuned : untuned).take();
-    (tuned_first ? untuned : tuned).take();
+  for (bool tuned_first = true; !tuned->ended(); tuned_first = !tuned_first) {
+    if (tuned_first) tuned->take();
+    unless_it_fails([&] { untuned->take(); });
+    if (!tuned_first) tuned->take();
   }
-  TrainingGain gain{.tuned = {}, .untuned = {}, .tuned_mapping = tuned.mapping(), .untuned_mapping = untuned.mapping()};
-  const std::size_t rounds = std::min(tuned.times().size(), untuned.times().size());
-  for (std::size_t i = 1; i < rounds; ++i) {
-    gain.tuned.push_back(tuned.times()[i]);
-    gain.untuned.push_back(untuned.times()[i]);
+  TrainingGain gain{
+      .tuned = {}, .untuned = {}, .tuned_mapping = tuned->mapping(), .untuned_mapping = {}, .failure = failure};
+  if (untuned) {
+    gain.untuned_mapping = untuned->mapping();
+    const std::size_t rounds = std::min(tuned->times().size(), untuned->times().size());
+    for (std::size_t i = 1; i < rounds; ++i) {
+      gain.tuned.push_back(tuned->times()[i]);
+      gain.untuned.push_back(untuned->times()[i]);
+    }
   }
-  return {.result = tuned.finish(), .gain = std::move(gain)};
+  return {.result = tuned->finish(), .gain = std::move(gain)};
 }
 
 }  // namespace heddle

@@ -412,8 +412,9 @@ class Tuning {
     result.searched = planned.search;
     result.change = planned.change;
     if (result.profile) {
+      const std::vector<Measurement> finals = search.take_finals();
       store_.atomically([&] {
-        store_.record(search.take_finals());
+        store_.record(finals);
         const bool stored_was_remeasured =
             !planned.profile || tried_[active.index].contains(planned.profile->configuration);
         result.was_stored = keep_winner(store_, planned, *result.profile, stored_was_remeasured);

@@ -81,6 +81,8 @@ struct TuningResult {
   std::optional<Profile> profile;  ///< the verified winner; nothing if interrupted or if all failed
   /// The untuned default was stopped in its first run after so many seconds: the budget is too short for this problem.
   std::optional<double> out_of_time;
+  /// The compiler was given up after so many seconds, in which it had not finished the untuned default or a finalist.
+  std::optional<double> compiler_out_of_time;
   bool winner_changed = false;              ///< a later visit of this problem found another winner
   bool was_stored = false;                  ///< stored; false if a faster profile was stored already
   NamedTime untuned;                        ///< the untuned default; name "default"

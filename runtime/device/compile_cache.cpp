@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/files.hpp"
 #include "heddle/kernels/template_source.hpp"
 
 namespace heddle {
@@ -56,16 +57,6 @@ void refuse_foreign(const fs::path& folder) {
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     throw Error(ErrorKind::device, fmt::format("{}: others may write to it (mode {:04o}, expected 0700); use chmod 700",
                                                folder.string(), status.st_mode & 07777U));
-}
-
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 /// Recently used files survive prune().
@@ -189,14 +180,10 @@ bool CompileCache::write(const fs::path& file, std::string_view bytes) {
     unusable(std::strerror(errno));
     return false;
   }
-  bool written = write_all(handle, bytes);
-  int error = errno;
-  if (::close(handle) != 0 && written) {
-    written = false;
-    error = errno;
-  }
-  if (written && ::rename(temporary.c_str(), file.c_str()) == 0) return true;
-  if (written) error = errno;
+  int error = write_all(handle, bytes);
+  if (::close(handle) != 0 && error == 0) error = errno;
+  if (error == 0 && ::rename(temporary.c_str(), file.c_str()) == 0) return true;
+  if (error == 0) error = errno;
   remove_quietly(temporary);
   unusable(std::strerror(error));
   return false;

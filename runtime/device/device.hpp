@@ -107,6 +107,7 @@ class Device {
   /// "cuda:0", "cpu": what --device takes.
   [[nodiscard]] virtual std::string label() const = 0;
   [[nodiscard]] virtual const DeviceIdentity& identity() const = 0;
+  /// May ask a compiler for its version, and throws Error(device) if that does not answer.
   [[nodiscard]] virtual const Provenance& provenance() const = 0;
   /// One line about what limits this device at present (compiled code that cannot be kept); mostly empty.
   [[nodiscard]] virtual std::string remark() const { return {}; }

@@ -16,15 +16,24 @@ namespace {
 // take.
 constexpr double kSlow = 1.5, kMoment = 5e3;  // microseconds
 
-std::string likely_cause(const Device& device, const Candidate& mapping, const std::string& contention) {
-  if (mapping.profile != nullptr) {
+/// What has changed since the mapping was measured; empty if nothing has, or if the device cannot tell: a compiler that
+/// does not even say its version is no reason to end a training, which does not need it.
+std::string change_since_tuning(const Device& device, const Candidate& mapping) {
+  if (mapping.profile == nullptr) return {};
+  try {
     const Provenance& now = device.provenance();
-    std::string change = change_since(*mapping.profile, {.source_hash = mapping.profile->source_hash,
-                                                         .driver = now.driver,
-                                                         .compiler = now.compiler,
-                                                         .clocks = now.clocks});
-    if (!change.empty()) return change;
+    return change_since(*mapping.profile, {.source_hash = mapping.profile->source_hash,
+                                           .driver = now.driver,
+                                           .compiler = now.compiler,
+                                           .clocks = now.clocks});
+  } catch (const Error&) {
+    return {};
   }
+}
+
+std::string likely_cause(const Device& device, const Candidate& mapping, const std::string& contention) {
+  std::string change = change_since_tuning(device, mapping);
+  if (!change.empty()) return change;
   if (!contention.empty()) return contention;
   return fmt::format("other programs may be using {}, or its clocks are lower than when it was tuned",
                      device.identity().name);

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/heard.hpp"
 #include "cli/program.hpp"
 #include "runtime/device/environment_variable.hpp"
 
@@ -94,8 +95,10 @@ TEST_CASE("Ctrl-C is heard while a compiler hangs, and nothing of it is left") {
   const Variable variable("CXX", hanging_compiler(place)), files("TMPDIR", place.folder().string());
   const auto process = place.start(tuning(place.path("p.sqlite").string(), "10m"));
   const std::vector<pid_t> compilers = at_work(place);
+  const auto start = std::chrono::steady_clock::now();
   kill(process.id, SIGINT);
   const Outcome outcome = place.wait(process);
+  CHECK(std::chrono::steady_clock::now() - start < kHeard);
   CHECK(outcome.code == 130);
   CHECK(json::parse(outcome.out)["interrupted"] == true);
   for (const pid_t compiler : compilers) CHECK(gone(compiler));
@@ -125,8 +128,10 @@ TEST_CASE("Ctrl-C is heard while training waits for a compiler") {
   const auto process = place.start({"train", data, "--device", "cpu", "--profiles", file, "--max-rules", "32",
                                     "--epochs", "1000000", "--model", place.path("m").string()});
   const std::vector<pid_t> compilers = at_work(place);
+  const auto start = std::chrono::steady_clock::now();
   kill(process.id, SIGINT);
   const Outcome outcome = place.wait(process);
+  CHECK(std::chrono::steady_clock::now() - start < kHeard);
   CAPTURE(outcome.err);
   CHECK(outcome.code == 130);
   CHECK(outcome.err.find("before the first row was learnt") != std::string::npos);

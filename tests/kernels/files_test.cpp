@@ -1,13 +1,21 @@
 #include "heddle/kernels/files.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <sstream>
 #include <string>
 
 #include "heddle/kernels/error.hpp"
+#include "skip.hpp"
 
 namespace heddle {
 namespace {
@@ -97,6 +105,69 @@ TEST_CASE("write_file says why it cannot and leaves what was there") {
   CHECK_THROWS_AS(write_file(folder.path, "x"), Error);
   CHECK_THROWS_WITH_AS(write_file("/dev/full", "x"), doctest::Contains("No space left"), Error);
   CHECK(folder.entries() == 0);
+}
+
+/// Runs `work` in a process that sees no /proc, without which no file can be made without a name; returns what `work`
+/// returns, or nothing if such a process cannot be made here. The process ends as one that is killed: nothing is
+/// tidied.
+std::optional<int> without_proc(const std::function<int()>& work) {
+  constexpr int kImpossible = 99;
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const bool done = ::unshare(CLONE_NEWNS) == 0 &&
+                      ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                      ::umount2("/proc", MNT_DETACH) == 0;
+    ::_exit(done ? work() : kImpossible);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kImpossible) return std::nullopt;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_CASE("where files need a name, those of killed processes go with the next one, and no others") {
+  const Folder folder;
+  const auto reserve_and_die = [&] {
+    const ReservedFile place(folder.path / "a", 1 << 16);
+    const int entries = static_cast<int>(folder.entries());
+    ::_exit(entries);
+    return 0;
+  };
+  const auto first = without_proc(reserve_and_die);
+  if (!first) return test::skip("no right to hide /proc");
+  CHECK(first == 1);
+  CHECK(folder.entries() == 1);
+  std::ofstream(folder.path / "other") << "not heddle's";
+  CHECK(without_proc(reserve_and_die) == 2);  // one went, one came
+  CHECK(without_proc([&] {
+          ReservedFile one(folder.path / "a", 1 << 16);
+          ReservedFile two(folder.path / "b", 1 << 16);
+          const int entries = static_cast<int>(folder.entries());  // both live, and the other file
+          one.write("1");
+          two.write("2");
+          return entries;
+        }) == 3);
+  CHECK(contents(folder.path / "a") == "1");
+  CHECK(contents(folder.path / "b") == "2");
+  CHECK(folder.entries() == 3);
+}
+
+TEST_CASE("a pipe that nobody reads is no place to wait at") {
+  const Folder folder;
+  const fs::path file = folder.path / "pipe";
+  REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH_AS(write_file(file, "x"), doctest::Contains("no program reads it"), Error);
+  const int reader = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  REQUIRE(reader >= 0);
+  write_file(file, "read");
+  std::string read(8, '\0');
+  CHECK(::read(reader, read.data(), read.size()) == 4);
+  CHECK(read.starts_with("read"));
+  // More than a pipe holds, for a reader that has fallen asleep.
+  CHECK_THROWS_WITH_AS(ReservedFile(file, 0, [] { return true; }).write(std::string(1 << 20, 'x')),
+                       doctest::Contains("pipe"), Error);
+  ::close(reader);
 }
 
 }  // namespace

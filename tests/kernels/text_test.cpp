@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <ios>
 #include <random>
+#include <sstream>
 #include <string>
 
 namespace heddle {
@@ -17,6 +19,35 @@ TEST_CASE("letters of any kind stay, what could do more than show is spelt out")
   CHECK(printable("\xe2\x80\xae"
                   "evil") == "\\u{202e}evil");  // writes from right to left
   CHECK(printable("\xe2\x80\xa8\xef\xbb\xbf") == "\\u{2028}\\u{feff}");
+}
+
+TEST_CASE("what shows nothing is spelt out, so that two names that look alike are the same") {
+  const auto utf8 = [](unsigned point) {
+    std::string bytes;
+    const auto add = [&](unsigned byte) { bytes += static_cast<char>(byte); };
+    if (point < 0x800) {
+      add(0xc0 | point >> 6);
+    } else if (point < 0x10000) {
+      add(0xe0 | point >> 12);
+      add(0x80 | (point >> 6 & 0x3f));
+    } else {
+      add(0xf0 | point >> 18);
+      add(0x80 | (point >> 12 & 0x3f));
+      add(0x80 | (point >> 6 & 0x3f));
+    }
+    add(0x80 | (point & 0x3f));
+    return bytes;
+  };
+  for (const unsigned point :
+       {0xadU, 0x180eU, 0x200bU, 0x200cU, 0x200dU, 0x2060U, 0x2064U, 0x3164U, 0xfff9U, 0xfffbU, 0xe0001U, 0xe007fU}) {
+    CAPTURE(point);
+    std::ostringstream hexadecimal;
+    hexadecimal << std::hex << point;
+    CHECK(printable("a" + utf8(point) + "b") == "a\\u{" + hexadecimal.str() + "}b");
+  }
+  for (const unsigned point : {0xa0U, 0xe9U, 0x301U, 0x2010U, 0x20acU, 0x6f22U, 0xfffdU, 0x1f9f5U}) {
+    CHECK(printable(utf8(point)) == utf8(point));
+  }
 }
 
 TEST_CASE("what is no UTF-8 is shown byte by byte") {
@@ -44,13 +75,18 @@ TEST_CASE("any bytes become printable text, and printable text stays as it is") 
   }
 }
 
-TEST_CASE("columns are code points") {
+TEST_CASE("columns are those of a terminal") {
   CHECK(columns("") == 0);
   CHECK(columns("abc") == 3);
   CHECK(columns("\xc3\xa9\xe2\x82\xac") == 2);
   CHECK(first_columns("\xc3\xa9\xe2\x82\xac", 1) == "\xc3\xa9");
   CHECK(first_columns("abc", 7) == "abc");
   CHECK(first_columns("abc", 0).empty());
+  const std::string wide = "\xe6\xbc\xa2\xe5\xad\x97", accented = "e\xcc\x81";  // two wide letters; a mark on a letter
+  CHECK(columns(wide) == 4);
+  CHECK(columns(accented) == 1);
+  CHECK(first_columns(wide, 3) == wide.substr(0, 3));
+  CHECK(first_columns(accented + "x", 1) == accented);
 }
 
 TEST_CASE("long text keeps its beginning and its end") {
@@ -68,6 +104,14 @@ TEST_CASE("long text keeps its beginning and its end") {
   CHECK(printable(brief(wide, 40)) == brief(wide, 40));  // no code point was cut
   CHECK(in_quotes("a") == "'a'");
   CHECK(columns(in_quotes(wide)) == 42);
+  std::string letters;
+  for (int i = 0; i < 1000; ++i) letters += "\xe6\xbc\xa2";
+  CHECK(columns(brief(letters, 40)) <= 40);
+  CHECK(columns(brief(letters, 40)) >= 38);  // half a letter is none
+  std::string marks = "e";
+  for (int i = 0; i < 1000; ++i) marks += "\xcc\x81";
+  CHECK(brief(marks + "z", 40).size() < 400);
+  CHECK(brief(marks + "z", 40).ends_with("z"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fake_family.hpp"
+#include "heddle/kernels/stop.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/evaluator.hpp"
 
@@ -37,6 +38,7 @@ class FakeEvaluator final : public Evaluator {
   std::size_t threads = 4;
   double now = 0.0;  ///< virtual seconds, which compiling and running take
   double compile_seconds = 0.0, run_seconds = 0.0;
+  bool compiler_hangs = false;  ///< until the one who waits gives up
   std::function<double(const Problem&)> more_run_seconds = [](const Problem&) { return 0.0; };
   /// Asked at every call that may wait; may throw Interrupted, as an evaluator does when somebody asks to stop.
   std::function<void()> waits = [] {};
@@ -121,9 +123,13 @@ class FakeEvaluator final : public Evaluator {
     List(FakeEvaluator& owner, std::vector<Done> done, std::vector<double> ends)
         : owner_(owner), done_(std::move(done)), ends_(std::move(ends)) {}
     using Compilation::next;
-    std::optional<Done> next(const Stop&) override {
+    std::optional<Done> next(const Stop& stop) override {
       owner_.waits();
       if (done_.empty()) return std::nullopt;
+      for (; owner_.compiler_hangs; owner_.now += 0.25) {
+        if (stop && stop()) throw Interrupted();
+        if (owner_.now > 10'000.0) throw Error(ErrorKind::bug, "nobody gives up");
+      }
       Done last = done_.back();
       done_.pop_back();
       owner_.now = std::max(owner_.now, ends_[done_.size()]);

@@ -16,13 +16,15 @@ using namespace heddle;
 
 namespace {
 
-/// A run whose epochs take the times it is given, and which writes its name down with each.
+/// A run whose epochs take the times it is given, which fails at a negative one, and which writes its name down with
+/// each.
 class ScriptedRun final : public TrainingRun {
  public:
   ScriptedRun(std::string name, std::vector<double> times, std::string& order, const TrainingObserver& observer)
       : name_(std::move(name)), times_(std::move(times)), order_(order), observer_(observer) {}
   std::optional<Ending> advance() override {
     order_ += name_;
+    if (times_[next_] < 0.0) throw DeviceFailure(Status::launch, name_ + " came to grief");
     EpochReport report;
     report.epoch = static_cast<std::int64_t>(next_ + 1);
     report.microseconds_per_sample = times_[next_++];
@@ -61,6 +63,7 @@ class ScriptedTrainer final : public Trainer {
   const std::vector<Option>& options() const override { return sonfin_options(); }
   std::unique_ptr<TrainingRun> begin(Device&, const std::vector<Profile>& profiles, const TrainingJob&,
                                      const TrainingObserver& observer) const override {
+    if ((profiles.empty() ? untuned_ : tuned_).empty()) throw DeviceFailure(Status::compilation, "does not compile");
     return std::make_unique<ScriptedRun>(profiles.empty() ? "U" : "T", profiles.empty() ? untuned_ : tuned_, order,
                                          observer);
   }
@@ -104,6 +107,8 @@ TEST_CASE("the first epoch decides nothing") {
   CHECK(gain.tuned == std::vector<double>{2, 3, 4});
   CHECK(gain.untuned == std::vector<double>{4, 6, 8});
   CHECK(gain.factor() == doctest::Approx(2.0));
+  CHECK(gain.rounds_faster() == 3);
+  CHECK(compare(ScriptedTrainer({900, 2, 3, 4}, {1, 1, 6, 4})).gain.rounds_faster() == 1);
   CHECK(compare(ScriptedTrainer({900}, {1})).gain.factor() == 1.0);
   CHECK(compare(ScriptedTrainer({900}, {1})).gain.verdict() == TrainingGain::Verdict::within_noise);
 }
@@ -129,4 +134,29 @@ TEST_CASE("the run with profiles decides when the comparison ends") {
   const ScriptedTrainer stopped({9, 2, 3}, {1, 5, 6});
   CHECK(compare(stopped, {.stop = [] { return true; }}).result.ending == Ending::stopped);
   CHECK(stopped.order == "TU");
+}
+
+TEST_CASE("a failure of the run without profiles ends the comparison, not the training") {
+  std::vector<std::string> notices;
+  const TrainingObserver observer{.notice = [&](const std::string& line) { notices.push_back(line); }};
+  const ScriptedTrainer midway({9, 2, 3, 4, 5}, {1, 5, -1, 7, 8});
+  const ComparedTraining compared = compare(midway, observer);
+  CHECK(midway.order == "TUUTTUTT");
+  CHECK(compared.result.ending == Ending::completed);
+  CHECK(compared.gain.tuned == std::vector<double>{2});
+  CHECK(compared.gain.untuned == std::vector<double>{5});
+  CHECK(compared.gain.failure == "U came to grief");
+  REQUIRE(notices.size() == 1);
+  CHECK(notices.front().find("U came to grief") != std::string::npos);
+
+  const ScriptedTrainer from_the_start({9, 2, 3}, {});
+  const ComparedTraining alone = compare(from_the_start, observer);
+  CHECK(from_the_start.order == "TTT");
+  CHECK(alone.result.ending == Ending::completed);
+  CHECK(alone.gain.tuned.empty());
+  CHECK(alone.gain.failure == "does not compile");
+  CHECK(notices.size() == 2);
+
+  CHECK_THROWS_AS((void)compare(ScriptedTrainer({9, -1}, {1, 2, 3})), DeviceFailure);
+  CHECK_THROWS_AS((void)compare(ScriptedTrainer({}, {1, 2, 3})), DeviceFailure);
 }

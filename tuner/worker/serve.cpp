@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/kernels/documents.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/worker/channel.hpp"
 
@@ -41,12 +42,6 @@ void become_worker() {
 json to_json(const Provenance& p) {
   return {{"driver", p.driver}, {"compiler", p.compiler}, {"tool", p.tool},
           {"host", p.host},     {"clocks", p.clocks},     {"date", p.date}};
-}
-
-/// A short excerpt of a question, for an error message.
-std::string excerpt(const json& value) {
-  const std::string all = value.dump(-1, ' ', true, json::error_handler_t::replace);
-  return all.size() <= 60 ? all : all.substr(0, 57) + "...";
 }
 
 json to_json(const Verdict& verdict) {

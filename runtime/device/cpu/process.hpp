@@ -23,8 +23,9 @@ struct ProcessLimits {
 
 /// Runs words[0], a path, with the other words as arguments, nothing on its standard input, and waits for it. `capture`
 /// is a file that it may overwrite. The program has a process group of its own: where it is killed, so is all that it
-/// started. It is killed with the calling thread, too. Throws Error(device), which names the program, if it cannot be
-/// started or does not end in time, and Interrupted if it was stopped.
+/// started. If the calling thread or its process ends before, the program is killed, but nobody is left who could kill
+/// what it started. Throws Error(device), which names the program, if it cannot be started or does not end in time, and
+/// Interrupted if it was stopped.
 [[nodiscard]] ProcessResult run_process(const std::vector<std::string>& words, const std::filesystem::path& capture,
                                         const ProcessLimits& limits = {});
 
