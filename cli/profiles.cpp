@@ -21,6 +21,15 @@ void add_family(Command& command, ProfileOptions& options) {
                  });
 }
 
+void add_stored_family(Command& command, ProfileOptions& options) {
+  command.option("--family", "F", "Only this kernel family, which may be one that only other programs know",
+                 options.family);
+}
+
+void check_stored_family(const ProfileStore& store, const std::string& family) {
+  if (!family.empty() && store.profiles(family).empty()) static_cast<void>(store.families().at(family));
+}
+
 bool is_stale(const Context& context, const Profile& profile) {
   const KernelFamily* const family = context.families.find(profile.key.family);
   if (family == nullptr) return false;

@@ -29,6 +29,10 @@ Command add_subcommand(Command& profiles, const std::string& name, const std::st
                        const std::shared_ptr<ProfileOptions>& options,
                        int (*run)(const Context&, const ProfileOptions&));
 void add_family(Command& command, ProfileOptions& options);
+/// Takes any name: the database may have profiles of families that this program does not know.
+void add_stored_family(Command& command, ProfileOptions& options);
+/// Throws Error(usage) for a family that neither the program nor the database has.
+void check_stored_family(const ProfileStore& store, const std::string& family);
 
 /// profiles_look.cpp: list, show, explain
 void add_look(Command& profiles);

@@ -22,6 +22,7 @@ namespace {
 
 int export_to(const Context& context, const ProfileOptions& options) {
   const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+  check_stored_family(store, options.family);
   const Exported exported = export_profiles(store, options.file, options.family);
   if (options.common.json) {
     Json left_out = Json::array();
@@ -215,7 +216,7 @@ void add_carry(Command& profiles) {
   auto options = std::make_shared<ProfileOptions>();
   Command exporting = add_subcommand(profiles, "export", "Write profiles to a JSON file", options, export_to);
   exporting.positional("file", "FILE", "Where to write", options->file);
-  add_family(exporting, *options);
+  add_stored_family(exporting, *options);
 
   options = std::make_shared<ProfileOptions>();
   Command importing =

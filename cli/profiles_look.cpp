@@ -23,6 +23,7 @@ std::string device_text(const DeviceIdentity& device) {
 }
 
 std::vector<Profile> matching(const ProfileStore& store, const ProfileOptions& options) {
+  check_stored_family(store, options.family);
   std::vector<Profile> profiles = store.profiles(options.family);
   std::erase_if(profiles, [&](const Profile& profile) { return !matches(profile.key.problem, options.sizes); });
   return profiles;
@@ -195,7 +196,7 @@ void add_look(Command& profiles) {
         std::tuple{"show", "All that is known about problems, failures too", &show}}) {
     const auto options = std::make_shared<ProfileOptions>();
     Command command = add_subcommand(profiles, name, meaning, options, run);
-    add_family(command, *options);
+    add_stored_family(command, *options);
     add_sizes(command, options->sizes, true);
   }
   const auto options = std::make_shared<ProfileOptions>();

@@ -47,7 +47,8 @@ class Worker {
  public:
   // Functions that wait throw Interrupted as soon as WorkerOptions::stop returns true.
 
-  /// Starts the process, which opens the device. Throws Error(device).
+  /// Starts the process, which opens the device. Throws Error(device), and Error(usage) if its program has no maker for
+  /// a family that is described.
   explicit Worker(WorkerOptions options);
   ~Worker();
   Worker(const Worker&) = delete;
