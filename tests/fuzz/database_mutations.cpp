@@ -133,7 +133,7 @@ void edit(Random& random, const fs::path& file) {
         "worst_error", "message", "provenance", "date", "run", "visit", "cost"}},
       {"profiles",
        {"device", "family", "problem", "source_hash", "configuration", "time", "spread", "worst_error", "samples",
-        "ties", "imported", "provenance", "date", "run"}},
+        "ties", "imported", "provenance", "date", "run", "record"}},
       {"profile_snapshots", {"kept_for", "family", "problem", "configuration", "time", "samples", "ties"}},
       {"runs", {"task", "owner", "horizon", "seconds", "ended"}}};
   SQLite::Database database(file, SQLite::OPEN_READWRITE);
