@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
@@ -105,7 +106,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     const auto opened = open_device(device);
-    DeviceEvaluator evaluator(*opened, family(name), 1);
+    DeviceEvaluator evaluator(*opened, builtin_families().at(name), 1);
     return compare(evaluator, ProfileStore(first, ProfileStore::Access::read),
                    ProfileStore(second, ProfileStore::Access::read), rounds);
   } catch (const Error& error) {

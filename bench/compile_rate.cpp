@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/runtime/device/cuda/cuda_compiler.hpp"
 
 namespace {
@@ -32,7 +32,7 @@ std::vector<CompileRequest> sample(const DeviceIdentity& device, std::size_t cou
   std::vector<CompileRequest> requests;
   std::set<std::pair<const KernelFamily*, std::string>> seen;
   for (std::size_t round = 0; requests.size() < count && round < count; ++round) {
-    for (const KernelFamily* family : families()) {
+    for (const auto& family : builtin_families().all()) {
       if (!family->supports(device.backend)) continue;
       const std::vector<Problem> problems = family->default_problems(device);
       const Problem& problem = problems[generator() % problems.size()];
@@ -40,7 +40,7 @@ std::vector<CompileRequest> sample(const DeviceIdentity& device, std::size_t cou
       for (std::size_t i = 0; i < kPerProblem; ++i) {
         const Configuration& configuration = configurations[generator() % configurations.size()];
         for (const std::string& kernel : family->plan(configuration, problem, device, 1).kernels)
-          if (requests.size() < count && seen.emplace(family, kernel).second)
+          if (requests.size() < count && seen.emplace(family.get(), kernel).second)
             requests.push_back({&family->source(device.backend), {kernel}});
       }
     }

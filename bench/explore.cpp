@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
@@ -154,7 +155,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     const auto device = open_device(options.device);
-    DeviceEvaluator evaluator(*device, family(options.family), options.seed);
+    DeviceEvaluator evaluator(*device, builtin_families().at(options.family), options.seed);
     for (const std::string& text : options.problems)
       explore(evaluator, bench::problem_of(evaluator.family(), text), options);
   } catch (const Error& error) {

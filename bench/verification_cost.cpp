@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/screening.hpp"
@@ -42,7 +43,7 @@ int main_(int count, char** values) {
   CLI11_PARSE(app, count, values);
 
   const auto device = open_device(label);
-  const KernelFamily& of = family(name);
+  const KernelFamily& of = builtin_families().at(name);
   std::vector<Problem> problems;
   problems.reserve(texts.size());
   for (const std::string& text : texts) problems.push_back(bench::problem_of(of, text));

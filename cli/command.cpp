@@ -58,10 +58,12 @@ std::string in_our_words(const std::string& message) {
 Command Command::add(const std::string& name, const std::string& meaning) {
   CLI::App& parser = *parser_.add_subcommand(name, meaning);
   parser.get_help_ptr()->disable_flag_override();
-  return {parser, chosen_};
+  return {parser, chosen_, context_};
 }
 
-Command Command::add_hidden(const std::string& name) { return {*parser_.add_subcommand(name, "")->group(""), chosen_}; }
+Command Command::add_hidden(const std::string& name) {
+  return {*parser_.add_subcommand(name, "")->group(""), chosen_, context_};
+}
 
 void Command::action(Action run) {
   parser_.callback([&chosen = chosen_, run = std::move(run)] { chosen = run; });
@@ -110,13 +112,13 @@ void Command::toggle(const std::string& name, const std::string& meaning, const 
       ->disable_flag_override();
 }
 
-Action parse(std::vector<std::string> arguments) {
+Action parse(std::vector<std::string> arguments, const Context& context) {
   CLI::App program(kDescription, "heddle");
   program.set_version_flag("--version", "heddle " HEDDLE_VERSION)->disable_flag_override();
   program.get_help_ptr()->disable_flag_override();
   program.formatter(std::make_shared<HelpFormatter>());
   Action chosen;
-  Command commands(program, chosen);
+  Command commands(program, chosen, context);
   add_devices(commands);
   add_tune(commands);
   add_train(commands);

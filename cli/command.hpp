@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "heddle/cli/context.hpp"
+
 namespace CLI {
 class App;
 }
@@ -21,8 +23,11 @@ using Reader = std::function<void(const std::string& value)>;
 /// live until the action has run.
 class Command {
  public:
-  Command(CLI::App& parser, Action& chosen) : parser_(parser), chosen_(chosen) {}
+  Command(CLI::App& parser, Action& chosen, const Context& context)
+      : parser_(parser), chosen_(chosen), context_(context) {}
 
+  /// Lives until the action has run.
+  [[nodiscard]] const Context& context() const noexcept { return context_; }
   /// `heddle ... NAME`
   Command add(const std::string& name, const std::string& meaning);
   /// One that help does not show: the program calls it itself.
@@ -48,6 +53,7 @@ class Command {
  private:
   CLI::App& parser_;
   Action& chosen_;
+  const Context& context_;
   std::string group_ = "Options";
 };
 
@@ -63,6 +69,7 @@ void add_search_benchmark(Command& program);
 
 /// Reads a whole command line, the program's name left out. Returns what is to be done; nothing if help or the version
 /// was asked for and has been printed. Throws Error(usage), and what a Reader throws.
-[[nodiscard]] Action parse(std::vector<std::string> arguments);
+/// `context` has to live until the action has run.
+[[nodiscard]] Action parse(std::vector<std::string> arguments, const Context& context);
 
 }  // namespace heddle::cli

@@ -8,7 +8,8 @@ int main(int count, char** values) {
   using namespace heddle::cli;
   prepare_streams();
   return reported([&] {
-    const Action action = parse({values + 1, values + count});
+    const Context context;
+    const Action action = parse({values + 1, values + count}, context);
     return action ? action() : 0;
   });
 }

@@ -45,8 +45,10 @@ void add_profile_file(Command& command, std::string& file) {
                  file);
 }
 
-ProfileStore open_profiles(const std::string& file, ProfileStore::Access access, const Common& common) {
-  ProfileStore store(file.empty() ? ProfileStore::default_file() : std::filesystem::path(file), access);
+ProfileStore open_profiles(const Context& context, const std::string& file, ProfileStore::Access access,
+                           const Common& common) {
+  ProfileStore store(file.empty() ? ProfileStore::default_file() : std::filesystem::path(file), access,
+                     context.families);
   if (common.quiet) return store;
   const std::vector<std::string> left_out = store.left_out();
   if (!left_out.empty()) {
@@ -59,7 +61,7 @@ ProfileStore open_profiles(const std::string& file, ProfileStore::Access access,
 
 void add_sizes(Command& command, Sizes& sizes, bool list) {
   std::vector<Axis> axes;
-  for (const KernelFamily* family : families()) {
+  for (const auto& family : command.context().families.all()) {
     for (const Axis& axis : family->axes()) {
       const auto same = [&](const Axis& other) { return other.name == axis.name; };
       if (std::none_of(axes.begin(), axes.end(), same)) axes.push_back(axis);

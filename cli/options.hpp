@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "heddle/cli/command.hpp"
-#include "heddle/kernels/kernel_family.hpp"
 #include "heddle/profiles/profile_store.hpp"
 
 namespace heddle::cli {
@@ -22,7 +21,8 @@ void add_common(Command& command, Common& common);
 void add_device(Command& command, std::string& device);
 void add_profile_file(Command& command, std::string& file);
 /// The file named, else the default one. A note says what in it is left out.
-[[nodiscard]] ProfileStore open_profiles(const std::string& file, ProfileStore::Access access, const Common& common);
+[[nodiscard]] ProfileStore open_profiles(const Context& context, const std::string& file, ProfileStore::Access access,
+                                         const Common& common);
 
 /// Values for the axes of the families' problems, by axis name, as `--rules LIST` and so on gave them.
 using Sizes = std::map<std::string, std::vector<std::int64_t>, std::less<>>;

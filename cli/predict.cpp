@@ -77,7 +77,7 @@ class Predictions {
   std::vector<float> values_;
 };
 
-int run(const PredictOptions& options) {
+int run(const Context& context, const PredictOptions& options) {
   check_not_read("--output", options.output, {options.model, options.rows, options.data.label});
   const Model model = load_model(options.model);
   if (model.network.rules() == 0) {
@@ -92,7 +92,7 @@ int run(const PredictOptions& options) {
   if (!options.output.empty()) check_writable(options.output);
   const auto device = open_device(options.device);
   if (!options.common.quiet) note_timing(device->identity().backend);
-  const auto profiles = open_profiles(options.profiles, ProfileStore::Access::read, options.common).profiles();
+  const auto profiles = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common).profiles();
   const Notice notice = [&](const std::string& line) {
     if (!options.common.quiet) note(line);
   };
@@ -153,7 +153,7 @@ void add_predict(Command& program) {
   add_device(command, options->device);
   add_profile_file(command, options->profiles);
   add_common(command, options->common);
-  command.action([options] { return run(*options); });
+  command.action([options, &context = program.context()] { return run(context, *options); });
 }
 
 }  // namespace heddle::cli

@@ -5,35 +5,43 @@
 namespace heddle::cli {
 
 Command add_subcommand(Command& profiles, const std::string& name, const std::string& meaning,
-                       const std::shared_ptr<ProfileOptions>& options, int (*run)(const ProfileOptions&)) {
+                       const std::shared_ptr<ProfileOptions>& options,
+                       int (*run)(const Context&, const ProfileOptions&)) {
   Command command = profiles.add(name, meaning);
   add_profile_file(command, options->profiles);
   add_common(command, options->common);
-  command.action([options, run] { return run(*options); });
+  command.action([options, run, &context = profiles.context()] { return run(context, *options); });
   return command;
 }
 
 void add_family(Command& command, ProfileOptions& options) {
   command.option("--family", "F", "Only this kernel family",
-                 [&options](const std::string& name) { options.family = family(name).name(); });
+                 [&options, &families = command.context().families](const std::string& name) {
+                   options.family = families.at(name).name();
+                 });
 }
 
-const KernelFamily* find_family(const std::string& name) {
-  for (const KernelFamily* each : families()) {
-    if (each->name() == name) return each;
-  }
-  return nullptr;
+void add_stored_family(Command& command, ProfileOptions& options) {
+  command.option("--family", "F", "Only this kernel family, which may be one that only other programs know",
+                 options.family);
 }
 
-bool is_stale(const Profile& profile) {
-  const KernelFamily* const family = find_family(profile.key.family);
+void check_stored_family(const ProfileStore& store, const std::string& family) {
+  if (!family.empty() && store.profiles(family).empty()) static_cast<void>(store.families().at(family));
+}
+
+bool is_stale(const Context& context, const Profile& profile) {
+  const KernelFamily* const family = context.families.find(profile.key.family);
+  if (family == nullptr) return false;
   const std::string& backend = profile.key.device.backend;
-  return family == nullptr || !family->supports(backend) || family->source(backend).hash() != profile.source_hash;
+  return !family->supports(backend) || family->source(backend).hash() != profile.source_hash;
 }
 
-std::string state(const Profile& profile) {
-  if (!profile.imported) return is_stale(profile) ? "stale" : "current";
-  return is_stale(profile) ? "imported, stale" : "imported";
+std::string state(const Context& context, const Profile& profile) {
+  if (context.families.find(profile.key.family) == nullptr) return "unknown";
+  const bool stale = is_stale(context, profile);
+  if (!profile.imported) return stale ? "stale" : "current";
+  return stale ? "imported, stale" : "imported";
 }
 
 void add_profiles(Command& program) {

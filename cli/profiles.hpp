@@ -26,8 +26,13 @@ struct ProfileOptions {
 
 /// `heddle profiles NAME` with what every subcommand takes. `options` live until `run` has.
 Command add_subcommand(Command& profiles, const std::string& name, const std::string& meaning,
-                       const std::shared_ptr<ProfileOptions>& options, int (*run)(const ProfileOptions&));
+                       const std::shared_ptr<ProfileOptions>& options,
+                       int (*run)(const Context&, const ProfileOptions&));
 void add_family(Command& command, ProfileOptions& options);
+/// Takes any name: the database may have profiles of families that this program does not know.
+void add_stored_family(Command& command, ProfileOptions& options);
+/// Throws Error(usage) for a family that neither the program nor the database has.
+void check_stored_family(const ProfileStore& store, const std::string& family);
 
 /// profiles_look.cpp: list, show, explain
 void add_look(Command& profiles);
@@ -36,11 +41,9 @@ void add_carry(Command& profiles);
 /// profiles_regret.cpp: regret
 void add_regret(Command& profiles);
 
-/// The family called so, or none: a database may know families that this program does not.
-[[nodiscard]] const KernelFamily* find_family(const std::string& name);
-/// Made from another kernel source than the one built in, or of a family that is not built in.
-[[nodiscard]] bool is_stale(const Profile& profile);
-/// "current", "stale", "imported", "imported, stale"
-[[nodiscard]] std::string state(const Profile& profile);
+/// Made from another kernel source than the one that its family has here. Never true of a family that is not known.
+[[nodiscard]] bool is_stale(const Context& context, const Profile& profile);
+/// "current", "stale", "imported", "imported, stale"; "unknown" if the family is: another program tuned it
+[[nodiscard]] std::string state(const Context& context, const Profile& profile);
 
 }  // namespace heddle::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -19,8 +20,9 @@
 namespace heddle::cli {
 namespace {
 
-int export_to(const ProfileOptions& options) {
-  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
+int export_to(const Context& context, const ProfileOptions& options) {
+  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+  check_stored_family(store, options.family);
   const Exported exported = export_profiles(store, options.file, options.family);
   if (options.common.json) {
     Json left_out = Json::array();
@@ -60,8 +62,8 @@ std::string_view text(ImportDecision::Action action) {
   return "";
 }
 
-int import_from(const ProfileOptions& options) {
-  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write, options.common);
+int import_from(const Context& context, const ProfileOptions& options) {
+  ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
   const std::vector<ImportDecision> decisions = import_profiles(store, options.file);
   std::map<std::string, std::int64_t> counts;
   for (const ImportDecision& decision : decisions) ++counts[std::string(text(decision.action))];
@@ -73,7 +75,8 @@ int import_from(const ProfileOptions& options) {
                          {"family", decision.profile.key.family},
                          {"device", to_json(decision.profile.key.device)},
                          {"problem", to_json(decision.profile.key.problem)},
-                         {"configuration", decision.profile.configuration}});
+                         {"configuration", decision.profile.configuration},
+                         {"state", state(context, decision.profile)}});
     }
     print_document("profiles import",
                    {{"profiles", store.file().string()}, {"file", options.file}, {"records", records}});
@@ -92,8 +95,20 @@ int import_from(const ProfileOptions& options) {
       fmt::format("\n{} profiles added, {} replaced, {} refused because the local profile is better, {} already there; "
                   "database {}\n",
                   counts["added"], counts["replaced"], counts["kept_local"], counts["same"], store.file().string()));
-  if (counts["added"] + counts["replaced"] > 0)
+  using enum ImportDecision::Action;
+  const auto known = [&](const ImportDecision& decision) {
+    return context.families.find(decision.profile.key.family) != nullptr;
+  };
+  if (const auto unknown = decisions.size() - static_cast<std::size_t>(std::ranges::count_if(decisions, known));
+      unknown > 0) {
+    print(fmt::format("{} of kernel families that this program does not know: kept for others, never used here\n",
+                      unknown));
+  }
+  if (std::ranges::any_of(decisions, [&](const ImportDecision& decision) {
+        return known(decision) && (decision.action == added || decision.action == replaced);
+      })) {
     print("next: 'heddle profiles verify' measures the imported profiles of this machine's device\n");
+  }
   return 0;
 }
 
@@ -109,15 +124,15 @@ Json record_of(const Profile& before, const Remeasured& now) {
           {"restored", now.restored}};
 }
 
-int verify_profiles(const ProfileOptions& options) {
-  Worker worker({.device = options.device, .stop = interrupted});
-  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write, options.common);
+int verify_profiles(const Context& context, const ProfileOptions& options) {
+  Worker worker({.device = options.device, .families = context.families.descriptions(), .stop = interrupted});
+  ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
   std::vector<Profile> waiting = store.profiles(options.family);
   std::erase_if(waiting, [&](const Profile& profile) {
-    const KernelFamily* const family = find_family(profile.key.family);
+    const KernelFamily* const family = context.families.find(profile.key.family);
     return family == nullptr || !family->supports(worker.identity().backend) ||
            profile.key.device != worker.identity() || !matches(profile.key.problem, options.sizes) ||
-           !(options.all || profile.imported || is_stale(profile));
+           !(options.all || profile.imported || is_stale(context, profile));
   });
 
   ProgressBar bar(options.common.quiet);
@@ -152,7 +167,7 @@ int verify_profiles(const ProfileOptions& options) {
              fmt::format("{} of {}  {}", done + 1, waiting.size(), profile.key.problem.text()));
     const std::uint64_t seed = static_cast<std::uint64_t>(profile.provenance.seed);
     auto& evaluator =
-        evaluators.try_emplace(profile.key.family, worker, family(profile.key.family), seed).first->second;
+        evaluators.try_emplace(profile.key.family, worker, context.families.at(profile.key.family), seed).first->second;
     Remeasured now;
     try {
       now = remeasure(evaluator, store, profile);
@@ -174,10 +189,10 @@ int verify_profiles(const ProfileOptions& options) {
   return conclude();
 }
 
-int prune(const ProfileOptions& options) {
-  ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write, options.common);
+int prune(const Context& context, const ProfileOptions& options) {
+  ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
   std::vector<ProfileStore::Current> current;
-  for (const KernelFamily* each : families()) {
+  for (const auto& each : context.families.all()) {
     for (const char* const backend : {"cuda", "cpu"}) {
       if (each->supports(backend))
         current.push_back({std::string(each->name()), backend, each->source(backend).hash()});
@@ -201,7 +216,7 @@ void add_carry(Command& profiles) {
   auto options = std::make_shared<ProfileOptions>();
   Command exporting = add_subcommand(profiles, "export", "Write profiles to a JSON file", options, export_to);
   exporting.positional("file", "FILE", "Where to write", options->file);
-  add_family(exporting, *options);
+  add_stored_family(exporting, *options);
 
   options = std::make_shared<ProfileOptions>();
   Command importing =

@@ -23,19 +23,20 @@ std::string device_text(const DeviceIdentity& device) {
 }
 
 std::vector<Profile> matching(const ProfileStore& store, const ProfileOptions& options) {
+  check_stored_family(store, options.family);
   std::vector<Profile> profiles = store.profiles(options.family);
   std::erase_if(profiles, [&](const Profile& profile) { return !matches(profile.key.problem, options.sizes); });
   return profiles;
 }
 
-int list(const ProfileOptions& options) {
-  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
+int list(const Context& context, const ProfileOptions& options) {
+  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   const std::vector<Profile> profiles = matching(store, options);
   if (options.common.json) {
     Json array = Json::array();
     for (const Profile& profile : profiles) {
       array.push_back(to_json(profile));
-      array.back()["state"] = state(profile);
+      array.back()["state"] = state(context, profile);
     }
     print_document("profiles list", {{"profiles", store.file().string()}, {"records", array}});
     return 0;
@@ -57,7 +58,7 @@ int list(const ProfileOptions& options) {
       table.emplace(std::vector<Table::Column>{
           {"family"}, {"problem"}, {"us", Table::Align::right}, {"state"}, {"date"}, {"configuration"}});
     }
-    table->row({profile.key.family, profile.key.problem.text(), short_number(profile.time), state(profile),
+    table->row({profile.key.family, profile.key.problem.text(), short_number(profile.time), state(context, profile),
                 profile.provenance.date.substr(0, 10), profile.configuration});
   }
   flush();
@@ -93,13 +94,13 @@ std::map<ProfileKey, Known> known(const ProfileStore& store, const ProfileOption
   return all;
 }
 
-void print_profile(const Profile& profile) {
+void print_profile(const Context& context, const Profile& profile) {
   print(fmt::format("  configuration  {}\n", profile.configuration));
   print(fmt::format("  time           {} us per sample, spread {}, over {} samples\n", short_number(profile.time),
                     short_number(profile.spread), profile.samples));
   for (const std::string& tie : profile.ties) print(fmt::format("  as fast        {}\n", tie));
   print(fmt::format("  worst error    {:.2g} relative to the float64 reference\n", profile.worst_error));
-  print(fmt::format("  state          {}\n", state(profile)));
+  print(fmt::format("  state          {}\n", state(context, profile)));
   const Provenance& from = profile.provenance;
   std::string origin;
   for (const std::string& part : {from.date, from.tool, from.compiler, from.driver, from.host, from.clocks}) {
@@ -108,8 +109,8 @@ void print_profile(const Profile& profile) {
   print(fmt::format("  measured       {}; {} search, seed {}\n", origin, from.strategy, from.seed));
 }
 
-int show(const ProfileOptions& options) {
-  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
+int show(const Context& context, const ProfileOptions& options) {
+  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   const auto all = known(store, options);
   if (options.common.json) {
     Json records = Json::array();
@@ -124,7 +125,7 @@ int show(const ProfileOptions& options) {
                          {"device", to_json(key.device)},
                          {"problem", to_json(key.problem)},
                          {"profile", about.profile ? to_json(*about.profile) : Json()},
-                         {"state", about.profile ? Json(state(*about.profile)) : Json()},
+                         {"state", about.profile ? Json(state(context, *about.profile)) : Json()},
                          {"measurements", statuses},
                          {"failures", failures}});
     }
@@ -135,7 +136,7 @@ int show(const ProfileOptions& options) {
   constexpr std::size_t most_failures = 3;
   for (const auto& [key, about] : all) {
     print(fmt::format("{} {} on {}\n", key.family, key.problem.text(), device_text(key.device)));
-    if (about.profile) print_profile(*about.profile);
+    if (about.profile) print_profile(context, *about.profile);
     print(fmt::format("  measurements   {}\n", outcomes_text(about.statuses)));
     for (std::size_t i = 0; i < std::min(about.failures.size(), most_failures); ++i) {
       const Measurement& failure = about.failures[i];
@@ -155,12 +156,12 @@ Json record_of(const Candidate& candidate) {
           {"profile", candidate.profile != nullptr ? cli::to_json(*candidate.profile) : Json()}};
 }
 
-int explain(const ProfileOptions& options) {
+int explain(const Context& context, const ProfileOptions& options) {
   const auto device = open_device(options.device);
-  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
+  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   Json explanations = Json::array();
   bool first = true;
-  for (const KernelFamily* each : families()) {
+  for (const auto& each : context.families.all()) {
     if (!options.family.empty() && each->name() != options.family) continue;
     if (!each->supports(device->identity().backend)) continue;
     const Dispatcher dispatcher(device->identity(), *each, store.profiles());
@@ -195,7 +196,7 @@ void add_look(Command& profiles) {
         std::tuple{"show", "All that is known about problems, failures too", &show}}) {
     const auto options = std::make_shared<ProfileOptions>();
     Command command = add_subcommand(profiles, name, meaning, options, run);
-    add_family(command, *options);
+    add_stored_family(command, *options);
     add_sizes(command, options->sizes, true);
   }
   const auto options = std::make_shared<ProfileOptions>();

@@ -43,13 +43,13 @@ std::pair<double, double> mean_and_worst(const std::vector<double>& losses) {
   return {sum / static_cast<double>(losses.size()), *std::max_element(losses.begin(), losses.end())};
 }
 
-int regret(const ProfileOptions& options) {
-  const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
-  Worker worker({.device = options.device, .stop = interrupted});
+int regret(const Context& context, const ProfileOptions& options) {
+  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+  Worker worker({.device = options.device, .families = context.families.descriptions(), .stop = interrupted});
   std::vector<const KernelFamily*> asked;
-  for (const KernelFamily* each : families()) {
+  for (const auto& each : context.families.all()) {
     if (each->supports(worker.identity().backend) && (options.family.empty() || each->name() == options.family)) {
-      asked.push_back(each);
+      asked.push_back(each.get());
     }
   }
   ProgressBar bar(options.common.quiet);
@@ -90,7 +90,7 @@ int regret(const ProfileOptions& options) {
   for (const KernelFamily* family : asked) {
     std::vector<Problem> tuned;
     for (const Profile& profile : store.profiles(std::string(family->name()))) {
-      if (profile.key.device == worker.identity() && !is_stale(profile) &&
+      if (profile.key.device == worker.identity() && !is_stale(context, profile) &&
           matches(profile.key.problem, options.sizes)) {
         tuned.push_back(profile.key.problem);
       }

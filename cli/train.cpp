@@ -147,8 +147,9 @@ void keep_model(const Model& model, ReservedFile& place) {
 /// One training, from the data to the model that is kept and what is said about it.
 class Run {
  public:
-  explicit Run(const TrainOptions& options)
-      : options_(options),
+  Run(const Context& context, const TrainOptions& options)
+      : context_(context),
+        options_(options),
         resumed_(options.resume.empty() ? std::nullopt : std::optional(load_model(options.resume))),
         trainer_(chosen_trainer(options, resumed_)),
         values_(trainer_options(trainer_, options)),
@@ -160,7 +161,8 @@ class Run {
 
   int run() {
     if (!options_.common.quiet) note_timing(device_->identity().backend);
-    const auto profiles = open_profiles(options_.profiles, ProfileStore::Access::read, options_.common).profiles();
+    const auto profiles =
+        open_profiles(context_, options_.profiles, ProfileStore::Access::read, options_.common).profiles();
     say(fmt::format("{}: {} rows, {} inputs, {} {}; on {} ({})\n", train_.source, train_.rows(), train_.dim,
                     train_.outputs(), train_.task == Task::classify ? "classes" : "outputs", device_->label(),
                     device_->identity().name));
@@ -279,6 +281,7 @@ class Run {
     return exit_interrupted;
   }
 
+  const Context& context_;
   const TrainOptions& options_;
   const std::optional<Model> resumed_;
   const Trainer& trainer_;
@@ -295,10 +298,10 @@ class Run {
   std::vector<std::string> notices_;
 };
 
-int run(const TrainOptions& options) {
+int run(const Context& context, const TrainOptions& options) {
   check_destination(options.model);
   check_not_read("--model", options.model, {options.train, options.test, options.data.label, options.test_label});
-  return Run(options).run();
+  return Run(context, options).run();
 }
 
 /// Declares an option of one trainer or of several; their defaults may differ.
@@ -395,7 +398,7 @@ void add_train(Command& program) {
   add_profile_file(command, options->profiles);
   add_common(command, options->common);
   add_trainer_options(command, *options);
-  command.action([options] { return run(*options); });
+  command.action([options, &context = program.context()] { return run(context, *options); });
 }
 
 }  // namespace heddle::cli

@@ -281,7 +281,7 @@ std::size_t write_record(const TuneOptions& options, const ProfileStore& store, 
   return recording.configurations.size();
 }
 
-int run(const TuneOptions& options) {
+int run(const Context& context, const TuneOptions& options) {
   if (!options.replay.empty() && !options.device.empty()) {
     throw Error(ErrorKind::usage,
                 "option --replay: a recording takes the place of a device, so --device cannot be given");
@@ -290,7 +290,7 @@ int run(const TuneOptions& options) {
   if (options.tuner.target && !peak) {
     throw Error(ErrorKind::usage, "option --target: needs --peak-bandwidth or --peak-rate, of which it is a fraction");
   }
-  const auto target = options.replay.empty() ? device_target(options.device) : replay_target(options.replay);
+  const auto target = options.replay.empty() ? device_target(context, options.device) : replay_target(options.replay);
   const auto work = target->tasks(options.families, options.sizes);
   TunerOptions tuner = options.tuner;
   tuner.tune_sizes_between = options.sizes.empty() && options.replay.empty();  // the user named no sizes
@@ -300,8 +300,8 @@ int run(const TuneOptions& options) {
   const bool forgotten = (!options.replay.empty() && options.profiles.empty()) || !can_be_timed(backend);
   if (!options.common.quiet) note_timing(backend);
   if (!options.common.quiet && can_be_timed(backend) && !target->remark().empty()) note(target->remark());
-  ProfileStore store =
-      open_profiles(forgotten ? ":memory:" : options.profiles, ProfileStore::Access::read_write, options.common);
+  ProfileStore store = open_profiles(context, forgotten ? ":memory:" : options.profiles,
+                                     ProfileStore::Access::read_write, options.common);
   std::size_t waiting = 0;
   for (const FamilyTask& task : work) waiting += task.problems.size();
 
@@ -420,12 +420,12 @@ void add_tune(Command& program) {
   Command command = program.add("tune", "Find the fastest mappings on a device and keep them");
   const auto options = std::make_shared<TuneOptions>();
   add_device(command, options->device);
-  std::string names;
-  for (const KernelFamily* each : families()) names += (names.empty() ? "" : ", ") + std::string(each->name());
-  command.list("--family", "F", "Kernel families to tune: " + names + " [default: all]",
-               [options](const std::string& name) { options->families.emplace_back(family(name).name()); });
+  const FamilyRegistry& families = program.context().families;
+  command.list(
+      "--family", "F", fmt::format("Kernel families to tune: {} [default: all]", families.names()),
+      [options, &families](const std::string& name) { options->families.emplace_back(families.at(name).name()); });
   add_sizes(command, options->sizes, true);
-  names.clear();
+  std::string names;
   for (const StrategyEntry& each : strategies()) names += fmt::format("\n  {}: {}", each.name, each.meaning);
   command.option("--strategy", "S", fmt::format("How to search [default: {}]{}", options->tuner.strategy, names),
                  [options](const std::string& name) { options->tuner.strategy = strategy(name).name; });
@@ -461,7 +461,7 @@ void add_tune(Command& program) {
                  });
   add_profile_file(command, options->profiles);
   add_common(command, options->common);
-  command.action([options] { return run(*options); });
+  command.action([options, &context = program.context()] { return run(context, *options); });
 }
 
 }  // namespace heddle::cli

@@ -14,7 +14,8 @@ namespace {
 
 class DeviceTarget final : public TuneTarget {
  public:
-  explicit DeviceTarget(const std::string& device) : worker_({.device = device, .stop = interrupted}) {}
+  DeviceTarget(const FamilyRegistry& families, const std::string& device)
+      : families_(families), worker_({.device = device, .families = families.descriptions(), .stop = interrupted}) {}
 
   const std::string& label() const override { return worker_.label(); }
   const DeviceIdentity& identity() const override { return worker_.identity(); }
@@ -23,15 +24,16 @@ class DeviceTarget final : public TuneTarget {
     const DeviceIdentity& device = worker_.identity();
     std::vector<FamilyTask> tasks;
     for (const std::string& name : names) {
-      if (!family(name).supports(device.backend)) {
+      const KernelFamily& family = families_.at(name);
+      if (!family.supports(device.backend)) {
         throw Error(ErrorKind::usage,
                     fmt::format("option --family: {} has no templates for the backend {}", name, device.backend));
       }
-      tasks.push_back({&family(name), {}});
+      tasks.push_back({&family, {}});
     }
     if (tasks.empty()) {
-      for (const KernelFamily* each : families()) {
-        if (each->supports(device.backend)) tasks.push_back({each, {}});
+      for (const auto& each : families_.all()) {
+        if (each->supports(device.backend)) tasks.push_back({each.get(), {}});
       }
     }
     for (FamilyTask& task : tasks) task.problems = problem_grid(*task.family, device, sizes);
@@ -43,6 +45,7 @@ class DeviceTarget final : public TuneTarget {
   std::int64_t compiler_calls() const override { return worker_.compiler_calls(); }
 
  private:
+  const FamilyRegistry& families_;
   Worker worker_;
 };
 
@@ -75,7 +78,9 @@ class ReplayTarget final : public TuneTarget {
 
 }  // namespace
 
-std::unique_ptr<TuneTarget> device_target(const std::string& device) { return std::make_unique<DeviceTarget>(device); }
+std::unique_ptr<TuneTarget> device_target(const Context& context, const std::string& device) {
+  return std::make_unique<DeviceTarget>(context.families, device);
+}
 
 std::unique_ptr<TuneTarget> replay_target(const std::string& file) { return std::make_unique<ReplayTarget>(file); }
 

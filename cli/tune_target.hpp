@@ -35,8 +35,8 @@ class TuneTarget {
   [[nodiscard]] virtual std::int64_t compiler_calls() const { return 0; }
 };
 
-/// Throws Error(device) for a device that does not answer.
-[[nodiscard]] std::unique_ptr<TuneTarget> device_target(const std::string& device);
+/// The device with the families of `context`. Throws Error(device) for a device that does not answer.
+[[nodiscard]] std::unique_ptr<TuneTarget> device_target(const Context& context, const std::string& device);
 /// Throws Error(input) for what is no recording.
 [[nodiscard]] std::unique_ptr<TuneTarget> replay_target(const std::string& file);
 

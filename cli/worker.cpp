@@ -7,8 +7,8 @@
 namespace heddle::cli {
 
 void add_worker(Command& program) {
-  program.add_hidden("worker").action([] {
-    serve(ChildProcess::kDescriptor);
+  program.add_hidden("worker").action([&context = program.context()] {
+    serve(ChildProcess::kDescriptor, {.families = context.families});
     return 0;
   });
 }

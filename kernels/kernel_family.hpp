@@ -1,4 +1,5 @@
-// One piece of work worth tuning. A new family is one folder under kernels/ and a line in registry.cpp.
+// One piece of work worth tuning. A new family is one folder under kernels/ and a line in builtin_families.cpp, or is
+// added to a program's FamilyRegistry.
 #pragma once
 
 #include <functional>
@@ -74,10 +75,5 @@ class KernelFamily {
   /// there. Empty if there is no model.
   [[nodiscard]] virtual Estimate estimate(const Configuration&, const DeviceIdentity&) const { return {}; }
 };
-
-/// Every family heddle was built with.
-[[nodiscard]] const std::vector<const KernelFamily*>& families();
-/// Throws Error(usage) with the names there are.
-[[nodiscard]] const KernelFamily& family(std::string_view name);
 
 }  // namespace heddle

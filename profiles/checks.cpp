@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "heddle/kernels/error.hpp"
 
@@ -19,6 +23,26 @@ void check_range(const char* name, std::int64_t value, std::int64_t least, std::
 void check_number(const char* name, double value, bool positive) {
   const bool good = std::isfinite(value) && (positive ? value > 0.0 : value >= 0.0);
   if (!good) refuse(name, fmt::format("{}", value), positive ? "a number above 0" : "a number from 0");
+}
+
+Problem parse_any_problem(std::string_view text) {
+  std::vector<Problem::Size> sizes;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view field = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(field.size() + 1, rest.size()));
+    const std::string_view name = field.substr(0, field.find('='));
+    const std::string_view digits = field.substr(std::min(name.size() + 1, field.size()));
+    std::int64_t value = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (name.empty() || error != std::errc() || end != digits.data() + digits.size() || value < 0) break;
+    sizes.push_back({std::string(name), value});
+  }
+  Problem problem(std::move(sizes));
+  if (problem.text() != text) {  // also for leading zeros and stray blanks
+    throw Error(ErrorKind::input, fmt::format("problem '{}': expected names with numbers from 0, as 'rules=32 dim=4'",
+                                              text.substr(0, 200)));
+  }
+  return problem;
 }
 
 void check_numbers(const Profile& profile) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "heddle/profiles/measurement.hpp"
 
@@ -16,6 +17,9 @@ inline constexpr std::int64_t kMostSamples = 1 << 20;
 void check_range(const char* name, std::int64_t value, std::int64_t least, std::int64_t most);
 /// Finite, and above 0 or from 0.
 void check_number(const char* name, double value, bool positive);
+
+/// The sizes of a problem of any family. Throws Error(input) for a text that is no problem at all.
+[[nodiscard]] Problem parse_any_problem(std::string_view text);
 
 /// Both throw Error(input) for a number that nothing can have measured: infinite, negative, not a number.
 void check_numbers(const Profile& profile);

@@ -33,10 +33,12 @@ Error error(const std::string& file, const std::string& what) {
   return {ErrorKind::input, fmt::format("{}: {}", file, what)};
 }
 
-/// Why an import would not take this; nothing if it would.
-std::optional<std::string> objection(const json& record) {
+/// Appends the record of `profile`, unless an import would not take it; then returns why.
+std::optional<std::string> append(const Profile& profile, const FamilyRegistry& families, json& list) {
   try {
-    static_cast<void>(from_record(record));
+    json record = to_record(profile);
+    if (from_record(record, families).key != profile.key) return "its record is of another device, family or problem";
+    list.push_back(std::move(record));
     return std::nullopt;
   } catch (const Error& error) {
     return error.what();
@@ -99,14 +101,14 @@ const json& records(const std::string& file, const json& document) {
   return *found;
 }
 
-std::vector<Profile> load(const std::string& file, const std::string& bytes) {
+std::vector<Profile> load(const std::string& file, const std::string& bytes, const FamilyRegistry& families) {
   const json document = parse(file, bytes);
   std::vector<Profile> profiles;
   std::map<ProfileKey, std::size_t> seen;
   for (const json& record : records(file, document)) {
     const std::size_t number = profiles.size() + 1;
     try {
-      profiles.push_back(from_record(record));
+      profiles.push_back(from_record(record, families));
     } catch (const Error& failure) {
       throw error(file, fmt::format("record {}: {}", number, failure.what()));
     }
@@ -127,11 +129,24 @@ bool same(const Profile& a, const Profile& b) {
 
 using Action = ImportDecision::Action;
 
-std::pair<Action, std::string> decide(const std::optional<Profile>& local, const Profile& arriving) {
+/// Between profiles of a family that is unknown here, from two versions of its kernels.
+std::pair<Action, std::string> decide_by_date(const Profile& local, const Profile& arriving) {
+  if (!local.imported) return {Action::kept_local, "the local profile was measured here; its family is unknown"};
+  const bool later = arriving.provenance.date > local.provenance.date;
+  return {later ? Action::replaced : Action::kept_local,
+          fmt::format("the local profile was measured {}, with other kernel sources; its family is unknown",
+                      later ? "earlier" : "no earlier")};
+}
+
+std::pair<Action, std::string> decide(const std::optional<Profile>& local, const Profile& arriving,
+                                      const FamilyRegistry& families) {
   if (!local) return {Action::added, "no local profile"};
   if (same(*local, arriving)) return {Action::same, "already here"};
   if (local->source_hash != arriving.source_hash) {
-    if (!current(arriving)) return {Action::kept_local, "the imported profile was made from other kernel sources"};
+    const KernelFamily* const family = families.find(arriving.key.family);
+    if (family == nullptr) return decide_by_date(*local, arriving);
+    const bool current = family->source(arriving.key.device.backend).hash() == arriving.source_hash;
+    if (!current) return {Action::kept_local, "the imported profile was made from other kernel sources"};
     return {Action::replaced, "the local profile was made from other kernel sources"};
   }
   const std::string times = fmt::format("{:.2f} against {:.2f} us", local->time, arriving.time);
@@ -145,11 +160,8 @@ Exported export_profiles(const ProfileStore& store, const std::filesystem::path&
   Exported exported;
   json list = json::array();
   for (Profile& profile : store.profiles(family)) {
-    json record = to_record(profile);
-    if (auto reason = objection(record)) {
+    if (auto reason = append(profile, store.families(), list)) {
       exported.left_out.push_back({.profile = std::move(profile), .reason = std::move(*reason)});
-    } else {
-      list.push_back(std::move(record));
     }
   }
   exported.count = list.size();
@@ -163,11 +175,11 @@ std::vector<ImportDecision> import_profiles(ProfileStore& store, const std::file
 }
 
 std::vector<ImportDecision> import_document(ProfileStore& store, const std::string& bytes, const std::string& name) {
-  std::vector<Profile> profiles = load(name, bytes);  // all of it is good before anything is written
+  std::vector<Profile> profiles = load(name, bytes, store.families());  // all of it is good before anything is written
   std::vector<ImportDecision> decisions;
   store.atomically([&] {
     for (Profile& profile : profiles) {
-      const auto [action, reason] = decide(store.find(profile.key), profile);
+      const auto [action, reason] = decide(store.find(profile.key), profile, store.families());
       if (action == Action::added || action == Action::replaced) store.keep_for_now(profile);
       decisions.push_back({.profile = std::move(profile), .action = action, .reason = reason});
     }

@@ -18,9 +18,9 @@ struct Exported {
   std::vector<LeftOut> left_out;
 };
 /// Writes the profiles (of one family if named) as a JSON document with a schema version and a checksum per record;
-/// written whole and renamed into place. Profiles that this heddle would not take back (of a family it does not have,
-/// or stale with a configuration that has left the space) are left out. Throws Error(input) if the file cannot be
-/// written.
+/// written whole and renamed into place. Profiles that this heddle would not take back (stale with a configuration that
+/// has left the space) are left out. Those of families that are unknown here are carried on as they are. Throws
+/// Error(input) if the file cannot be written.
 Exported export_profiles(const ProfileStore& store, const std::filesystem::path& file, const std::string& family = {});
 
 struct ImportDecision {
@@ -29,9 +29,10 @@ struct ImportDecision {
   Action action;
   std::string reason;  ///< "the local profile is faster: 2.10 against 2.32 us"
 };
-/// All or nothing. Trusts nothing in the file: each record's family, sizes, numbers and configuration are checked
-/// against the family's own space for the device it names. Keeps local profiles that are at least as fast. Imported
-/// profiles are marked. If one displaces a local profile, a snapshot of that is kept until both have been measured on
+/// All or nothing. Trusts nothing in the file: each record's sizes, numbers and configuration are checked against the
+/// family's own space for the device it names. A record of a family that `store` does not know is checked in its form
+/// alone and kept for programs that know the family. Keeps local profiles that are at least as fast. Imported profiles
+/// are marked. If one displaces a local profile, a snapshot of that is kept until both have been measured on
 /// this machine (ProfileStore::keep_for_now). Throws Error(input) that names the file and record, what was found and
 /// expected.
 std::vector<ImportDecision> import_profiles(ProfileStore& store, const std::filesystem::path& file);

@@ -9,7 +9,6 @@
 
 #include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
-#include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/template_source.hpp"
 #include "heddle/profiles/checks.hpp"
 
@@ -21,6 +20,8 @@ using nlohmann::json;
 
 // Far above anything real, far below what could hurt.
 constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kLongestName = 256;
+constexpr std::size_t kLongestUnknown = std::size_t{1} << 20U;  // bytes of a record of an unknown family
 constexpr std::size_t kMostTies = 4096;
 constexpr std::int64_t kMostUnits = 1 << 20;
 constexpr std::int64_t kMostGib = 1 << 20;
@@ -109,33 +110,20 @@ void check_device(const DeviceIdentity& device) {
   }
 }
 
+void check_backend(const std::string& backend, bool supported, const std::string& family) {
+  if (!supported || !can_be_timed(backend)) {
+    refuse("backend", excerpt(backend), fmt::format("one that {} supports", family));
+  }
+}
+
 void check_hash(const std::string& hash) {
   const bool good = hash.size() == 32 && hash.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!good) refuse("source_hash", fmt::format("'{}'", hash.substr(0, 40)), "32 hexadecimal digits");
 }
 
-/// Returns the family called `name` if it has kernels for the backend.
-const KernelFamily& known_family(const std::string& name, const std::string& backend) {
-  const auto found = std::ranges::find(families(), name, &KernelFamily::name);
-  if (found == families().end()) {
-    std::string names;
-    for (const KernelFamily* each : families()) names += fmt::format("{}{}", names.empty() ? "" : ", ", each->name());
-    refuse("family", excerpt(name), "one of " + names);
-  }
-  if (!(*found)->supports(backend) || !can_be_timed(backend))
-    refuse("backend", excerpt(backend), fmt::format("one that {} supports", name));
-  return **found;
-}
-
-/// What a record says beyond its form. Brings its configurations into their canonical order.
-void check(Profile& profile) {
-  const DeviceIdentity& device = profile.key.device;
-  const KernelFamily& kernels = known_family(profile.key.family, device.backend);
-  check_device(device);
-  check_hash(profile.source_hash);
-  check_numbers(profile);
-
-  const SearchSpace space = kernels.space(device);
+/// What only the family can say. Brings configurations into their canonical order.
+void check_against(const KernelFamily& family, Profile& profile) {
+  const SearchSpace space = family.space(profile.key.device);
   const auto check_configuration = [&](std::string& text) {
     const Configuration configuration = space.parse(text);
     if (const auto constraint = space.violated(configuration, profile.key.problem)) {
@@ -148,9 +136,41 @@ void check(Profile& profile) {
   std::ranges::for_each(profile.ties, check_configuration);
 }
 
+/// Texts and names of members without control characters, wherever they are. Documents are limited in their levels.
+void check_printable(const json& value) {
+  if (const auto* const text = value.get_ptr<const std::string*>()) {
+    if (std::ranges::any_of(*text, control_character)) refuse("a text", excerpt(value), "no control characters");
+  } else if (value.is_object()) {
+    for (const auto& each : value.items()) {
+      check_printable(each.key());
+      check_printable(each.value());
+    }
+  } else if (value.is_array()) {
+    for (const json& each : value) check_printable(each);
+  }
+}
+
+/// The text of a record of a family that is not known here.
+std::string opaque(const json& record) {
+  check_printable(record);
+  std::string text = dump(record);
+  if (text.size() > kLongestUnknown) {
+    refuse("a record of an unknown family", fmt::format("{} bytes long", text.size()),
+           fmt::format("at most {}", kLongestUnknown));
+  }
+  return text;
+}
+
 }  // namespace
 
 nlohmann::json to_record(const Profile& profile) {
+  if (!profile.record.empty()) {
+    try {
+      return parse_json(profile.record);
+    } catch (const BadDocument&) {
+      throw Error(ErrorKind::input, "its record is not JSON");
+    }
+  }
   json record = {{"device", profile.key.device.text()},
                  {"family", profile.key.family},
                  {"problem", profile.key.problem.text()},
@@ -166,16 +186,23 @@ nlohmann::json to_record(const Profile& profile) {
   return record;
 }
 
-Profile from_record(const json& record) {
+Profile from_record(const json& record, const FamilyRegistry& families) {
   if (!record.is_object()) refuse("the record", excerpt(record), "an object");
   const std::string found = text_at(record, "checksum");
   if (found != checksum(record)) refuse("checksum", excerpt(found), checksum(record) + " for what the record holds");
   const DeviceIdentity device = DeviceIdentity::parse(text_at(record, "device"));
-  const std::string family = text_at(record, "family");
+  check_device(device);
+  const std::string name = text_at(record, "family");
+  if (name.empty() || name.size() > kLongestName) {
+    refuse("family", excerpt(name), fmt::format("a name of at most {} bytes", kLongestName));
+  }
+  const KernelFamily* const family = families.find(name);
+  check_backend(device.backend, family == nullptr || family->supports(device.backend), name);
+  const std::string problem = text_at(record, "problem");
   Profile profile{
       .key = {.device = device,
-              .family = family,
-              .problem = Problem::parse(text_at(record, "problem"), known_family(family, device.backend).axes())},
+              .family = name,
+              .problem = family == nullptr ? parse_any_problem(problem) : Problem::parse(problem, family->axes())},
       .source_hash = text_at(record, "source_hash"),
       .configuration = text_at(record, "configuration"),
       .time = number_at(record, "time"),
@@ -185,12 +212,14 @@ Profile from_record(const json& record) {
       .ties = texts_at(record, "ties"),
       .imported = true,
       .provenance = provenance_of(member(record, "provenance"))};
-  check(profile);
+  check_hash(profile.source_hash);
+  check_numbers(profile);
+  if (family == nullptr) {
+    profile.record = opaque(record);
+  } else {
+    check_against(*family, profile);
+  }
   return profile;
-}
-
-bool current(const Profile& profile) {
-  return family(profile.key.family).source(profile.key.device.backend).hash() == profile.source_hash;
 }
 
 }  // namespace heddle

@@ -4,19 +4,21 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/profiles/measurement.hpp"
 
 namespace heddle {
 
-/// With its checksum: the digest of the object's compact text without the member "checksum".
+/// With its checksum: the digest of the object's compact text without the member "checksum". Profile::record itself if
+/// there is one.
 [[nodiscard]] nlohmann::json to_record(const Profile& profile);
 
 /// The profile in `record`, marked as imported. Throws Error(input) with what was found and what was expected: a wrong
 /// checksum, a missing member, a wrong type, a number out of its range, a text too long, or a family, device, problem
 /// or configuration that does not fit together.
-[[nodiscard]] Profile from_record(const nlohmann::json& record);
-
-/// Whether the profile was made from the kernel templates that this heddle has. Needs a known family.
-[[nodiscard]] bool current(const Profile& profile);
+///
+/// A record of a family that is not in `families` is kept as it is (Profile::record), up to 1 MiB of printable text;
+/// beyond its form, nothing in it is looked at.
+[[nodiscard]] Profile from_record(const nlohmann::json& record, const FamilyRegistry& families);
 
 }  // namespace heddle

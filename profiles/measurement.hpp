@@ -83,6 +83,9 @@ struct Profile {
   bool imported = false;          ///< came from a file and was not measured here yet
   std::int64_t run = 0;           ///< TuningRun::id of the run that made it; 0: none in this database
   Provenance provenance;
+  /// Of a family that this program does not know: the record with which it was imported, as it came. An export carries
+  /// it on, with members that only other programs understand.
+  std::string record = {};
 };
 
 }  // namespace heddle

@@ -122,6 +122,12 @@ ALTER TABLE aside RENAME TO profile_snapshots;
 DROP INDEX aside_by_provenance;
 CREATE INDEX profile_snapshots_by_provenance ON profile_snapshots (provenance);
 )sql",
+
+    // A profile of a family that is unknown where it is imported keeps the exchange record that it came as.
+    R"sql(
+ALTER TABLE profiles ADD COLUMN record TEXT NOT NULL DEFAULT '';
+ALTER TABLE profile_snapshots ADD COLUMN record TEXT NOT NULL DEFAULT '';
+)sql",
 };
 
 }  // namespace

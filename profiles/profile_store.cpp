@@ -24,7 +24,7 @@ namespace {
 /// All columns of the tables profiles and profile_snapshots.
 constexpr const char* kStoredColumns =
     "device, family, problem, source_hash, configuration, time, spread, worst_error, samples, ties, imported, "
-    "provenance, date, run";
+    "provenance, date, run, record";
 constexpr const char* kOfKey = "d.identity = ? AND r.family = ? AND r.problem = ?";
 
 std::string environment(const char* name) {
@@ -36,6 +36,7 @@ std::string environment(const char* name) {
 
 struct ProfileStore::Implementation {
   std::filesystem::path file;
+  FamilyRegistry families;
   Patience patience;
   SQLite::Database database;
   std::optional<FileWatch> watch;  ///< of a file that is written
@@ -190,12 +191,12 @@ struct ProfileStore::Implementation {
   /// `table`: profiles or profile_snapshots.
   template <class... Arguments>
   std::vector<Profile> profiles_in(const char* table, const std::string& condition, const Arguments&... arguments) {
-    return select<Profile>(database, table, condition, arguments...);
+    return select<Profile>(database, families, table, condition, arguments...);
   }
 
   template <class... Arguments>
   std::vector<Measurement> measurements(const std::string& condition, const Arguments&... arguments) {
-    return select<Measurement>(database, "measurements", condition, arguments...);
+    return select<Measurement>(database, families, "measurements", condition, arguments...);
   }
 
   /// Deletes the profile of `key` from `table`, and what `condition` says besides.
@@ -214,9 +215,11 @@ struct ProfileStore::Implementation {
   }
 };
 
-ProfileStore::ProfileStore(const std::filesystem::path& file, Access access, std::chrono::milliseconds patience)
+ProfileStore::ProfileStore(const std::filesystem::path& file, Access access, FamilyRegistry families,
+                           std::chrono::milliseconds patience)
     : implementation_(new Implementation{
           .file = file,
+          .families = std::move(families),
           .patience = patience,
           .database = access == Access::read ? open_for_reading(file, patience) : open_for_writing(file, patience),
           .watch = access == Access::read || file == kInMemory ? std::nullopt : std::optional(FileWatch()),
@@ -240,13 +243,16 @@ std::filesystem::path ProfileStore::default_file() {
 
 const std::filesystem::path& ProfileStore::file() const { return implementation_->file; }
 
+const FamilyRegistry& ProfileStore::families() const { return implementation_->families; }
+
 std::vector<std::string> ProfileStore::left_out() const {
   return implementation_->guarded([&] {
     SQLite::Statement row(implementation_->database,
                           "SELECT family, problem FROM profiles UNION SELECT family, problem FROM measurements");
     std::vector<std::string> reasons;
     while (row.executeStep()) {
-      if (auto reason = why_left_out(row.getColumn(0).getString(), row.getColumn(1).getString())) {
+      if (auto reason =
+              why_left_out(implementation_->families, row.getColumn(0).getString(), row.getColumn(1).getString())) {
         reasons.push_back(std::move(*reason));
       }
     }

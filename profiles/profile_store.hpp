@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/profiles/measurement.hpp"
 
 namespace heddle {
@@ -26,15 +27,17 @@ struct TuningRun {
 /// truncated or overwritten while it is open for writing: what this object had written is then in another file, which
 /// the error names.
 ///
-/// Records of a family that has other sizes in this heddle are passed over; left_out() has them.
+/// Records of a family that has other sizes in this heddle are passed over; left_out() has them. Records of a family
+/// that the program does not know are kept as they are, for programs that know it; nothing is chosen from them.
 class ProfileStore {
  public:
   enum class Access {
     read,        ///< a missing file is an empty store; a read-only folder is fine
     read_write,  ///< created, with its folders, if missing; migrated to the present schema
   };
-  /// `patience`: how long to wait for another process. ":memory:" is a store that lives as long as this object.
-  ProfileStore(const std::filesystem::path& file, Access access,
+  /// `families`: those that the program knows. `patience`: how long to wait for another process. ":memory:" is a store
+  /// that lives as long as this object.
+  ProfileStore(const std::filesystem::path& file, Access access, FamilyRegistry families = builtin_families(),
                std::chrono::milliseconds patience = std::chrono::seconds(10));
   ~ProfileStore();
   ProfileStore(ProfileStore&&) noexcept;
@@ -43,6 +46,7 @@ class ProfileStore {
   /// --profiles, else HEDDLE_PROFILES, else the XDG data directory's heddle/profiles.sqlite.
   [[nodiscard]] static std::filesystem::path default_file();
   [[nodiscard]] const std::filesystem::path& file() const;
+  [[nodiscard]] const FamilyRegistry& families() const;
 
   /// The rows that the functions below left out, a line each: "sonfin-train problem 'rules=3': expected ...".
   [[nodiscard]] std::vector<std::string> left_out() const;

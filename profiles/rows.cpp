@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "heddle/kernels/error.hpp"
-#include "heddle/kernels/kernel_family.hpp"
 #include "heddle/profiles/checks.hpp"
 
 namespace heddle {
@@ -55,25 +54,13 @@ std::string joined_lines(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// Any sizes, for a family that this heddle does not have.
-Problem parse_problem(std::string_view text) {
-  std::vector<Axis> axes;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view field = rest.substr(0, rest.find(' '));
-    axes.push_back({.name = std::string(field.substr(0, field.find('='))),
-                    .weight = 1.0,
-                    .maximum = std::numeric_limits<std::int64_t>::max()});
-    rest.remove_prefix(std::min(field.size() + 1, rest.size()));
-  }
-  return Problem::parse(text, axes);
-}
-
-/// How a problem differs from those of its family, if this heddle has that family.
-std::optional<std::string> mismatch(const std::string& family, const std::string& problem) {
-  const auto known = std::ranges::find(families(), family, &KernelFamily::name);
-  if (known == families().end()) return std::nullopt;
+/// How a problem differs from those of its family, if the family is known.
+std::optional<std::string> mismatch(const FamilyRegistry& families, const std::string& family,
+                                    const std::string& problem) {
+  const KernelFamily* const known = families.find(family);
+  if (known == nullptr) return std::nullopt;
   try {
-    (void)Problem::parse(problem, (*known)->axes());
+    (void)Problem::parse(problem, known->axes());
     return std::nullopt;
   } catch (const Error& error) {
     return fmt::format("{} {}", family, error.what());
@@ -81,12 +68,12 @@ std::optional<std::string> mismatch(const std::string& family, const std::string
 }
 
 /// Throws Error(input) for a text that is no problem of any family.
-std::optional<ProfileKey> key_of(SQLite::Statement& row) {
+std::optional<ProfileKey> key_of(SQLite::Statement& row, const FamilyRegistry& families) {
   const std::string problem = row.getColumn("problem").getString();
   ProfileKey key{.device = DeviceIdentity::parse(row.getColumn("identity").getString()),
                  .family = row.getColumn("family").getString(),
-                 .problem = parse_problem(problem)};
-  if (mismatch(key.family, problem)) return std::nullopt;
+                 .problem = parse_any_problem(problem)};
+  if (mismatch(families, key.family, problem)) return std::nullopt;
   return key;
 }
 
@@ -163,11 +150,11 @@ void replace(SQLite::Database& database, const Profile& p) {
   promise(p);
   SQLite::Statement row(database,
                         "INSERT OR REPLACE INTO profiles (device, family, problem, source_hash, configuration, time, "
-                        "spread, worst_error, samples, ties, imported, provenance, date, run) "
-                        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                        "spread, worst_error, samples, ties, imported, provenance, date, run, record) "
+                        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   bind_all(row, device(database, p.key.device), p.key.family, p.key.problem.text(), p.source_hash, p.configuration,
            p.time, p.spread, p.worst_error, p.samples, joined_lines(p.ties), p.imported ? 1 : 0,
-           provenance(database, p.provenance), p.provenance.date, p.run);
+           provenance(database, p.provenance), p.provenance.date, p.run, p.record);
   row.exec();
 }
 
@@ -186,13 +173,13 @@ std::string select_from<Measurement>(const char* table) {
 
 template <>
 std::string select_from<Profile>(const char* table) {
-  return fmt::format("SELECT r.time, r.spread, r.ties, r.imported, r.run, {} FROM {} r {}", kCommonColumns, table,
-                     kJoins);
+  return fmt::format("SELECT r.time, r.spread, r.ties, r.imported, r.run, r.record, {} FROM {} r {}", kCommonColumns,
+                     table, kJoins);
 }
 
 template <>
-std::optional<Measurement> read<Measurement>(SQLite::Statement& row) {
-  const auto key = key_of(row);
+std::optional<Measurement> read<Measurement>(SQLite::Statement& row, const FamilyRegistry& families) {
+  const auto key = key_of(row, families);
   if (!key) return std::nullopt;
   const std::string status = row.getColumn("status").getString();
   const auto parsed = parse_status(status);
@@ -221,8 +208,8 @@ std::optional<Measurement> read<Measurement>(SQLite::Statement& row) {
 }
 
 template <>
-std::optional<Profile> read<Profile>(SQLite::Statement& row) {
-  const auto key = key_of(row);
+std::optional<Profile> read<Profile>(SQLite::Statement& row, const FamilyRegistry& families) {
+  const auto key = key_of(row, families);
   if (!key) return std::nullopt;
   Profile profile{.key = *key,
                   .source_hash = row.getColumn("source_hash").getString(),
@@ -235,17 +222,19 @@ std::optional<Profile> read<Profile>(SQLite::Statement& row) {
                   .imported = row.getColumn("imported").getInt() != 0,
                   .run = row.getColumn("run").getInt64(),
                   .provenance = provenance_of(row)};
+  if (families.find(key->family) == nullptr) profile.record = row.getColumn("record").getString();
   check_record("the profile", *key, [&] { check_numbers(profile); });
   return profile;
 }
 
-std::optional<std::string> why_left_out(const std::string& family, const std::string& problem) {
+std::optional<std::string> why_left_out(const FamilyRegistry& families, const std::string& family,
+                                        const std::string& problem) {
   try {
-    (void)parse_problem(problem);
+    (void)parse_any_problem(problem);
   } catch (const Error&) {
     return std::nullopt;
   }
-  return mismatch(family, problem);
+  return mismatch(families, family, problem);
 }
 
 }  // namespace heddle

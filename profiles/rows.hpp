@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/profiles/measurement.hpp"
 
 namespace heddle {
@@ -29,34 +30,36 @@ void replace(SQLite::Database& database, const Profile& profile);
 /// The beginning of a SELECT for read() from `table`, which is called r; d are devices.
 template <class Record>
 [[nodiscard]] std::string select_from(const char* table);
-/// The present row. Nothing if its problem does not have the sizes that its family has in this heddle: another version
-/// may have written it. Throws Error(input) for what no heddle writes.
+/// The present row. Nothing if its problem does not have the sizes that its family has in `families`: another version
+/// may have written it. A row of a family that is not in `families` may have any sizes. Throws Error(input) for what no
+/// heddle writes.
 template <class Record>
-[[nodiscard]] std::optional<Record> read(SQLite::Statement& row);
+[[nodiscard]] std::optional<Record> read(SQLite::Statement& row, const FamilyRegistry& families);
 
 template <>
 std::string select_from<Measurement>(const char* table);
 template <>
 std::string select_from<Profile>(const char* table);
 template <>
-std::optional<Measurement> read<Measurement>(SQLite::Statement& row);
+std::optional<Measurement> read<Measurement>(SQLite::Statement& row, const FamilyRegistry& families);
 template <>
-std::optional<Profile> read<Profile>(SQLite::Statement& row);
+std::optional<Profile> read<Profile>(SQLite::Statement& row, const FamilyRegistry& families);
 
 /// The rows of `table` that satisfy `condition`, whose placeholders are bound to `arguments`.
 template <class Record, class... Arguments>
-[[nodiscard]] std::vector<Record> select(SQLite::Database& database, const char* table, const std::string& condition,
-                                         const Arguments&... arguments) {
+[[nodiscard]] std::vector<Record> select(SQLite::Database& database, const FamilyRegistry& families, const char* table,
+                                         const std::string& condition, const Arguments&... arguments) {
   SQLite::Statement row(database, fmt::format("{} {}", select_from<Record>(table), condition));
   bind_all(row, arguments...);
   std::vector<Record> found;
   while (row.executeStep()) {
-    if (auto record = read<Record>(row)) found.push_back(std::move(*record));
+    if (auto record = read<Record>(row, families)) found.push_back(std::move(*record));
   }
   return found;
 }
 
 /// Why rows with this family and problem are left out; nothing if they are not, or if no heddle wrote them.
-[[nodiscard]] std::optional<std::string> why_left_out(const std::string& family, const std::string& problem);
+[[nodiscard]] std::optional<std::string> why_left_out(const FamilyRegistry& families, const std::string& family,
+                                                      const std::string& problem);
 
 }  // namespace heddle

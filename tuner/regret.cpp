@@ -40,7 +40,7 @@ std::vector<Finalist> compare(Evaluator& evaluator, const std::vector<Configurat
 /// A copy in memory of the family's profiles and measurements. The profiles are marked as made in the present
 /// environment, so that the tuner does not measure them again first.
 ProfileStore copy_for_search(const ProfileStore& store, const Evaluator& evaluator) {
-  ProfileStore copy(":memory:", ProfileStore::Access::read_write);
+  ProfileStore copy(":memory:", ProfileStore::Access::read_write, store.families());
   const auto unchanged = [&](Profile profile) {
     profile.source_hash = evaluator.family().source(evaluator.device().backend).hash();
     profile.run = 0;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -196,7 +197,7 @@ TEST_CASE("import files that cannot be used change nothing") {
     record["checksum"] = digest(record.dump());
     refused(name, document.dump(), words);
   };
-  lie("family.json", "family", "weaving", {"record 1", "weaving", "sonfin-train"});
+  lie("family.json", "family", "weav\x1b[2Jing", {"record 1", "family is"});
   lie("outside.json", "configuration", "threads=1 magic=17", {"record 1"});
   lie("rules.json", "problem", "rules=1000000000 dim=3 outputs=2", {"record 1", "1000000000"});
   lie("negative.json", "time", -1.5, {"record 1", "time", "-1.5"});
@@ -210,6 +211,57 @@ TEST_CASE("import files that cannot be used change nothing") {
   json mixed = good;
   mixed["profiles"].push_back(good["profiles"][0]);
   refused("twice.json", mixed.dump(), {"record 2"});
+}
+
+TEST_CASE("profiles of a family that is not known here are shown, carried on, and otherwise left alone") {
+  const Workplace place;
+  const std::string file = place.path("p.sqlite").string(), other = place.path("other.sqlite").string();
+  REQUIRE(place.run(tune(file)).code == 0);
+  const std::string exported = place.path("p.json").string();
+  REQUIRE(place.run({"profiles", "export", exported, "--profiles", file}).code == 0);
+  json document = json::parse(place.read("p.json"));
+  json carpet = document["profiles"][0];
+  carpet["family"] = "carpet";
+  carpet["problem"] = "knots=7 colours=0";
+  carpet["configuration"] = "loom=upright";
+  carpet["ties"] = json::array();
+  carpet["thread"] = {{"material", "wool"}};
+  carpet.erase("checksum");
+  carpet["checksum"] = digest(carpet.dump());
+  document["profiles"].push_back(carpet);
+  const std::string mixed = place.write("mixed.json", document.dump());
+
+  const Outcome import = place.run({"profiles", "import", mixed, "--profiles", other});
+  CHECK(import.code == 0);
+  CHECK(import.out.find("2 profiles added") != std::string::npos);
+  CHECK(import.out.find("1 of kernel families that this program does not know") != std::string::npos);
+  const auto state = [&](const std::string& command, const std::string& family) {
+    const json records = json::parse(place.run({"profiles", command, "--json", "--profiles", other}).out)["records"];
+    for (const json& each : records) {
+      if (each["family"] == family) return each["state"].get<std::string>();
+    }
+    return std::string("none");
+  };
+  CHECK(state("list", "carpet") == "unknown");
+  CHECK(state("show", "carpet") == "unknown");
+  CHECK(state("list", "sonfin-train") == "imported");
+  const auto only = [&](const std::string& family) {
+    return place.run({"profiles", "list", "--family", family, "--profiles", other});
+  };
+  CHECK(only("carpet").out.find("1 profiles") != std::string::npos);
+  CHECK(only("sonfin-predict").code == 0);
+  check_refused(only("weaving"), 2, {"weaving", "sonfin-train"});
+  CHECK(place.run({"profiles", "list", "--profiles", other}).out.find("unknown") != std::string::npos);
+  CHECK(place.run({"profiles", "explain", "--device", "cpu", "--profiles", other}).out.find("carpet") ==
+        std::string::npos);
+
+  CHECK(place.run({"profiles", "prune", "--profiles", other}).code == 0);
+  CHECK(place.run({"profiles", "verify", "--all", "--device", "cpu", "--profiles", other}).code == 0);
+  CHECK(place.run(tune(other)).code == 0);
+  REQUIRE(place.run({"profiles", "export", exported, "--profiles", other}).code == 0);
+  const json again = json::parse(place.read("p.json"))["profiles"];
+  CHECK(std::count(again.begin(), again.end(), carpet) == 1);
+  CHECK(again.size() == 2);
 }
 
 TEST_CASE("two searches on one database at once") {

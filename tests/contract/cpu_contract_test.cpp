@@ -3,6 +3,7 @@
 #include <string>
 
 #include "contract/device_contract.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
 #include "heddle/tuner/verifier.hpp"
 #include "runtime/device/environment_variable.hpp"
@@ -23,7 +24,7 @@ TEST_CASE("without a compiler, and with more threads than cores, default configu
   const Variable compiler("CXX", "no-such-compiler");
   const auto real = open_cpu_device();
   test::ManyCores device(5);
-  for (const KernelFamily* family : families()) {
+  for (const auto& family : builtin_families().all()) {
     if (!family->supports("cpu")) continue;
     Verifier verifier(device, *family, 5);
     const SearchSpace space = family->space(device.identity());

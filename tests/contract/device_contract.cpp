@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/tuner/verifier.hpp"
 
 namespace heddle {
@@ -190,7 +190,7 @@ class Draw {
 std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& sample) {
   std::mt19937 generator(sample.seed);
   std::vector<Case> all;
-  for (const KernelFamily* family : families()) {
+  for (const auto& family : builtin_families().all()) {
     if (!family->supports(device.backend)) continue;
     const SearchSpace space = family->space(device);
     Draw draw(*family, device);
@@ -201,7 +201,7 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
       const double operations = family->work(problem).operations * static_cast<double>(plan.samples);
       if (operations > (device.backend == "emulator" ? kMostEmulated : kMost)) continue;
       const auto add = [&](std::vector<Configuration> some) {
-        for (Configuration& one : some) all.push_back({family, problem, std::move(one)});
+        for (Configuration& one : some) all.push_back({family.get(), problem, std::move(one)});
       };
       if (problem == family->awkward_problem() || draw.affordable(usual, problem)) add({usual});
       for (const NamedConfiguration& named : family->named_configurations(device)) {
@@ -225,7 +225,7 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
         CHECK_MESSAGE(device.backend != "emulator", problem.text() << ": " << configuration.text());
         continue;
       }
-      all.push_back({family, problem, std::move(configuration)});
+      all.push_back({family.get(), problem, std::move(configuration)});
     }
   }
   if (!sample.except.empty()) {
@@ -323,7 +323,7 @@ HostImage outcome_of_default(Device& device, const KernelFamily& family, std::ui
 
 void run_device_contract(Device& device, const ContractSample& sample) {
   check_memory(device);
-  for (const KernelFamily* family : families()) {
+  for (const auto& family : builtin_families().all()) {
     if (!family->supports(device.identity().backend)) continue;
     INFO(device.label() << ": " << family->name());
     check_bindings(device, *family);

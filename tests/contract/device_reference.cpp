@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/sonfin/device_reference.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/verification_workload.hpp"
@@ -69,7 +70,7 @@ void check_timed_runs(Device& device, const std::vector<Problem>& problems, std:
   const std::int64_t compared = std::min<std::int64_t>(samples, 1024);
   std::mt19937 random(1);
   for (const char* name : {"sonfin-train", "sonfin-predict"}) {
-    const KernelFamily& one = family(name);
+    const KernelFamily& one = builtin_families().at(name);
     const SearchSpace space = one.space(device.identity());
     Verifier verifier(device, one, 1);
     for (const Problem& problem : problems) {

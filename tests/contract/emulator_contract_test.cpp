@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "contract/device_contract.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
 #include "sample.hpp"
 
@@ -45,7 +46,7 @@ TEST_CASE("the emulator keeps the contract of devices, of an older architecture"
 }
 
 TEST_CASE("on the emulator no family's result depends on the order of threads and blocks") {
-  for (const KernelFamily* family : families()) {
+  for (const auto& family : builtin_families().all()) {
     if (!family->supports("emulator")) continue;
     INFO(family->name());
     const HostImage first = outcome_of_default(*open_emulator(), *family, 3);

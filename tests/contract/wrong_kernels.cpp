@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "contract/planted_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/tuner/tuning_result.hpp"
 #include "heddle/tuner/verifier.hpp"
 
@@ -276,7 +277,7 @@ void find_wrong_kernels(Device& device) {
   std::vector<Case> cases;
   std::vector<CompileRequest> requests;
   for (const Fault& fault : faults) {
-    const KernelFamily& sound = family(fault.family);
+    const KernelFamily& sound = builtin_families().at(fault.family);
     planted.push_back(std::make_unique<PlantedFamily>(sound, identity.backend, fault.replacements));
     // Few rules in few inputs, several blocks of threads.
     const Problem problem = sound.awkward_problem().with("rules", 11).with("dim", 5);

@@ -18,7 +18,7 @@
 
 #include "fuzz/import_target.hpp"
 #include "heddle/kernels/error.hpp"
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/profiles/exchange.hpp"
 
 namespace {
@@ -133,7 +133,7 @@ void edit(Random& random, const fs::path& file) {
         "worst_error", "message", "provenance", "date", "run", "visit", "cost"}},
       {"profiles",
        {"device", "family", "problem", "source_hash", "configuration", "time", "spread", "worst_error", "samples",
-        "ties", "imported", "provenance", "date", "run"}},
+        "ties", "imported", "provenance", "date", "run", "record"}},
       {"profile_snapshots", {"kept_for", "family", "problem", "configuration", "time", "samples", "ties"}},
       {"runs", {"task", "owner", "horizon", "seconds", "ended"}}};
   SQLite::Database database(file, SQLite::OPEN_READWRITE);
@@ -156,7 +156,7 @@ void edit(Random& random, const fs::path& file) {
 void look(const ProfileStore& store, const fs::path& file) {
   for (const Profile& profile : store.profiles()) {
     if (!(std::isfinite(profile.time) && profile.time > 0.0)) report("a time that is none", file);
-    for (const KernelFamily* family : families()) {
+    for (const auto& family : builtin_families().all()) {
       if (family->name() != profile.key.family) continue;
       for (const Axis& axis : family->axes()) {
         if (profile.key.problem.at(axis.name) > axis.maximum) report("a size out of range", file);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "heddle/kernels/error.hpp"
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 
 namespace {
 
@@ -91,9 +91,10 @@ int main(int count, char** values) {
   const long times = count > 1 ? std::atol(values[1]) : 5000;
   Random random(count > 2 ? std::strtoull(values[2], nullptr, 10) : 1);
   const std::vector<DeviceIdentity> all = devices();
+  const auto families = builtin_families().all();
   long planned = 0, refused = 0;
   for (long i = 0; i < times; ++i) {
-    const KernelFamily& family = *families()[random() % families().size()];
+    const KernelFamily& family = *families[random() % families.size()];
     const DeviceIdentity& device = all[random() % all.size()];
     const SearchSpace space = family.space(device);
     const Problem problem = any_problem(random, family);

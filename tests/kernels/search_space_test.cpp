@@ -8,7 +8,7 @@
 #include <string>
 
 #include "heddle/kernels/error.hpp"
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 
 namespace heddle {
 namespace {
@@ -111,7 +111,7 @@ TEST_CASE("a constraint that waits for no parameter of its space is a mistake") 
 }
 
 TEST_CASE("spaces of all families: texts come back, none is repeated, neighbours stay inside, defaults are valid") {
-  for (const KernelFamily* family : families()) {
+  for (const auto& family : builtin_families().all()) {
     for (const char* backend : {"cuda", "cpu"}) {
       if (!family->supports(backend)) continue;
       CAPTURE(family->name());

@@ -159,7 +159,7 @@ TEST_CASE("a lock is waited for, and given up with a line that says so") {
   // Before anything is open here: SQLite's connections must not cross a fork.
   const pid_t child = start([&] {
     if (::read(locked[0], &byte, 1) != 1) return false;
-    ProfileStore patient(file, kWrite, std::chrono::minutes(2));
+    ProfileStore patient(file, kWrite, builtin_families(), std::chrono::minutes(2));
     if (::write(opened[1], "x", 1) != 1) return false;
     patient.record(measurement());
     return true;
@@ -167,7 +167,7 @@ TEST_CASE("a lock is waited for, and given up with a line that says so") {
   {
     SQLite::Database holder(file, SQLite::OPEN_READWRITE);
     holder.exec("BEGIN IMMEDIATE");
-    ProfileStore impatient(file, kWrite, std::chrono::milliseconds(20));
+    ProfileStore impatient(file, kWrite, builtin_families(), std::chrono::milliseconds(20));
     CHECK(contains(complaint([&] { impatient.record(measurement()); }),
                    "locked by another process, gave up after 0.02 s"));
     CHECK(impatient.measurements().size() == 1);  // readers do not wait in WAL mode
@@ -251,6 +251,27 @@ TEST_CASE("snapshots of profiles in a database that the second schema's heddle w
   CHECK(store.displaced(key())->time == 4.0);
   CHECK(store.restore_displaced(key()));
   CHECK(store.find(key())->time == 4.0);
+}
+
+TEST_CASE("a database that the third schema's heddle wrote, with a family that is unknown here") {
+  const Folder folder;
+  fs::copy_file(fs::path(HEDDLE_GOLDEN) / "profiles-schema-3.sqlite", folder / "p");
+  for (const auto access : {kRead, kWrite}) {
+    const ProfileStore store(folder / "p", access);
+    CHECK(store.measurements().size() == 2);
+    CHECK(store.left_out().empty());
+    const auto profiles = store.profiles();
+    REQUIRE(profiles.size() == 2);
+    CHECK(profiles[0].key.family == "carpet");
+    CHECK(profiles[0].key.problem.text() == "knots=7 colours=0");
+    CHECK(profiles[0].configuration == "loom=upright");
+    CHECK(profiles[0].ties == std::vector<std::string>{"loom=flat"});
+    CHECK(profiles[0].record.empty());
+    CHECK(profiles[1].key == key());
+    CHECK(profiles[1].time == 2.5);
+    REQUIRE(store.displaced(key()));
+    CHECK(store.displaced(key())->time == 4.0);
+  }
 }
 
 }  // namespace

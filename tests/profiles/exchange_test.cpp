@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -22,6 +23,16 @@ using nlohmann::json;
 using Action = ImportDecision::Action;
 namespace fs = std::filesystem;
 
+/// What a program that knows a family called carpet has tuned.
+Profile unknown_profile() {
+  Profile other = profile();
+  other.key.family = "carpet";
+  other.key.problem = Problem({{.name = "knots", .value = 1'000'000'000'000}, {.name = "colours", .value = 0}});
+  other.configuration = "loom=upright";
+  other.ties = {"loom=flat"};
+  return other;
+}
+
 ProfileStore empty_store() { return {":memory:", ProfileStore::Access::read_write}; }
 
 /// A document of one profile as an export writes it.
@@ -36,6 +47,16 @@ json document(const Profile& kept) {
 void sign(json& record) {
   record.erase("checksum");
   record["checksum"] = digest(record.dump());
+}
+
+/// The same as a newer heddle may write it.
+json unknown_record() {
+  json record = document(unknown_profile())["profiles"][0];
+  record["contract_digest"] = std::string(32, 'c');
+  record["thread"] = {{"material", "w\xc3\xb6ol"}, {"lengths", {1, 0.5, -7, 18446744073709551615ULL, nullptr}}};
+  record["time"] = 2.5;
+  sign(record);
+  return record;
 }
 
 std::vector<ImportDecision> import(ProfileStore& store, const json& document) {
@@ -115,16 +136,146 @@ TEST_CASE("an export leaves out what no import would take") {
   Profile gone = profile(key(33));
   gone.configuration = "scheme=forgotten";
   store.keep(gone);
-  gone = profile(key(34));
-  gone.key.family = "carpet";
+  gone = unknown_profile();
+  gone.record = "{}";
+  store.keep(gone);
+  gone.key.problem = key(34).problem;
+  gone.record = unknown_record().dump();
+  store.keep(gone);
+  gone.key.problem = key(35).problem;
+  gone.record = "carpet";
   store.keep(gone);
   const Folder folder;
   const Exported exported = export_profiles(store, folder / "p.json");
   CHECK(exported.count == 1);
-  REQUIRE(exported.left_out.size() == 2);
+  REQUIRE(exported.left_out.size() == 4);
   CHECK(exported.left_out[0].profile.key.family == "carpet");
-  CHECK(contains(exported.left_out[0].reason, "carpet"));
-  CHECK(contains(exported.left_out[1].reason, "scheme"));
+  CHECK(contains(exported.left_out[0].reason, "checksum is missing"));
+  CHECK(contains(exported.left_out[1].reason, "of another device, family or problem"));
+  CHECK(contains(exported.left_out[2].reason, "not JSON"));
+  CHECK(contains(exported.left_out[3].reason, "scheme"));
+}
+
+TEST_CASE("a record of an unknown family is kept beside known ones, and exported again as it came") {
+  json all = document(profile());
+  const json record = unknown_record();
+  all["profiles"].push_back(record);
+  ProfileStore store = empty_store();
+  const auto decisions = import(store, all);
+  REQUIRE(decisions.size() == 2);
+  for (const ImportDecision& each : decisions) CHECK(each.action == Action::added);
+  REQUIRE(store.find(unknown_profile().key));
+  const Profile kept = *store.find(unknown_profile().key);
+  CHECK(kept.imported);
+  CHECK(kept.configuration == "loom=upright");
+  CHECK(kept.time == 2.5);
+  CHECK(json::parse(kept.record) == record);
+
+  const Folder folder;
+  const Exported exported = export_profiles(store, folder / "p.json");
+  CHECK(exported.count == 2);
+  CHECK(exported.left_out.empty());
+  const json again = json::parse(contents(folder / "p.json"))["profiles"];
+  CHECK(std::ranges::count(again, record) == 1);
+  for (const ImportDecision& each : import(store, all)) CHECK(each.action == Action::same);
+
+  CHECK(store
+            .prune({{.family = "sonfin-train",
+                     .backend = "cuda",
+                     .source_hash = builtin_families().at("sonfin-train").source("cuda").hash()}})
+            .profiles == 0);
+  CHECK(store.find(unknown_profile().key));
+}
+
+TEST_CASE("a profile that another program tuned is carried on by one that does not know the family") {
+  ProfileStore store = empty_store();
+  store.keep(unknown_profile());
+  const Folder folder;
+  CHECK(export_profiles(store, folder / "p.json").left_out.empty());
+  ProfileStore other = empty_store();
+  REQUIRE(import_profiles(other, folder / "p.json").size() == 1);
+  Profile expected = unknown_profile();
+  expected.imported = true;
+  CHECK(same(*other.find(expected.key), expected));
+}
+
+TEST_CASE("what was unknown when it was imported is a profile like others for a program that knows the family") {
+  const Folder folder;
+  json record = document(profile())["profiles"][0];
+  record["thread"] = "silk";
+  sign(record);
+  {
+    ProfileStore store(folder / "p", kWrite, FamilyRegistry());
+    import(store, {{"format", "heddle-profiles"}, {"schema", 1}, { "profiles", json::array({record}) }});
+    CHECK_FALSE(store.find(key())->record.empty());
+  }
+  ProfileStore store(folder / "p", kWrite);
+  Profile expected = profile();
+  expected.imported = true;
+  REQUIRE(store.find(key()));
+  CHECK(same(*store.find(key()), expected));
+  CHECK(store.find(key())->record.empty());
+  expected.time = 1.0;
+  CHECK(store.keep_if_better(expected));
+  CHECK(ProfileStore(folder / "p", kRead, FamilyRegistry()).find(key())->record.empty());
+}
+
+TEST_CASE("which of two profiles of an unknown family is kept") {
+  const auto decide = [](const Profile& local, const Profile& arriving) {
+    ProfileStore store = empty_store();
+    store.keep(local);
+    return import(store, document(arriving)).front().action;
+  };
+  const Profile local = unknown_profile();
+  Profile arriving = local;
+  CHECK(decide(local, arriving) == Action::same);
+  arriving.time = 2.0;
+  CHECK(decide(local, arriving) == Action::replaced);
+  arriving.time = 3.0;
+  CHECK(decide(local, arriving) == Action::kept_local);
+  // From other kernels: only the family knows which are present. What was measured here stays, else the later one wins.
+  arriving.time = 2.0;
+  arriving.source_hash = std::string(32, 'f');
+  arriving.provenance.date = "2027-01-31T12:00:00Z";
+  CHECK(decide(local, arriving) == Action::kept_local);
+  Profile imported = local;
+  imported.imported = true;
+  CHECK(decide(imported, arriving) == Action::replaced);
+  arriving.provenance.date = imported.provenance.date;
+  CHECK(decide(imported, arriving) == Action::kept_local);
+}
+
+TEST_CASE("hostile records of unknown families are refused in one line") {
+  const auto with = [](const std::string& name, const json& value) {
+    return refusal_of([&](json& record) {
+      record = unknown_record();
+      record[name] = value;
+    });
+  };
+  CHECK(contains(with("thread", std::string(2 << 20, 'x')), "a record of an unknown family is"));
+  CHECK(contains(with("thread", json(std::vector<double>(400'000, 0.125))), "at most 1048576"));
+  CHECK(contains(with("thread", "\033[31m"), "no control characters"));
+  CHECK(contains(with("\033[31m", "thread"), "no control characters"));
+  CHECK(contains(with("thread", json::array({json{{"a", "b\n"}}})), "no control characters"));
+  CHECK(contains(with("family", std::string(5000, 'x')), "family is"));
+  CHECK(contains(with("family", std::string(300, 'x')), "a name of at most 256 bytes"));
+  CHECK(contains(with("family", ""), "family is"));
+  CHECK(contains(with("family", "car\npet"), "family is"));
+  CHECK(contains(with("device", "abacus"), "device"));
+  CHECK(contains(with("device", "emulator|a|9.0|1 units|1 GiB|1 cache|1 local"), "backend is"));
+  CHECK(contains(with("problem", "knots"), "problem 'knots'"));
+  CHECK(contains(with("problem", "knots=-1"), "problem 'knots=-1'"));
+  CHECK(contains(with("configuration", std::string(5000, 'x')), "configuration is"));
+  CHECK(contains(with("time", 0), "time is"));
+  CHECK(contains(with("source_hash", "carpet"), "source_hash is"));
+  json deep = 1;
+  for (int level = 0; level < 7; ++level) deep = json::array({deep});
+  json all = document(profile());
+  json record = unknown_record();
+  record["thread"] = deep;
+  sign(record);
+  all["profiles"].push_back(record);
+  CHECK(contains(refusal(all.dump()), "nested too deeply"));
 }
 
 TEST_CASE("a local profile that an import displaces is kept as a snapshot, once") {
@@ -229,7 +380,6 @@ TEST_CASE("records that are signed and yet not to be trusted") {
   CHECK(contains(with("samples", 0), "samples is"));
   CHECK(contains(with("samples", 1.5), "samples is"));
   CHECK(contains(with("samples", std::numeric_limits<std::uint64_t>::max()), "samples is"));
-  CHECK(contains(with("family", "carpet"), "sonfin-train"));
   CHECK(contains(with("problem", "rules=1000000000 dim=16 outputs=10"), "rules"));
   CHECK(contains(with("problem", "rules=640 dim=16"), "outputs"));
   CHECK(contains(with("device", "loom"), "device"));
@@ -258,7 +408,7 @@ TEST_CASE("records that are signed and yet not to be trusted") {
 }
 
 TEST_CASE("a configuration that is in the space but not allowed for the problem") {
-  const SearchSpace space = family("sonfin-train").space(card());
+  const SearchSpace space = builtin_families().at("sonfin-train").space(card());
   const Problem tiny = key(1, 1, 1).problem;
   std::string configuration;
   for (const Configuration& each : space.enumerate(key().problem)) {
@@ -324,7 +474,7 @@ TEST_CASE("the export format, schema 1") {
   expected.source_hash = "0123456789abcdef0123456789abcdef";
   // The order of the parameters may change; a file keeps the one of its time.
   const std::string written = json::parse(contents(golden))["profiles"][0]["configuration"];
-  expected.configuration = family(key().family).space(key().device).parse(written).text();
+  expected.configuration = builtin_families().at(key().family).space(key().device).parse(written).text();
   expected.ties = {expected.configuration};
   expected.imported = true;
   REQUIRE(store.find(key()));

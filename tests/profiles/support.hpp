@@ -13,7 +13,7 @@
 #include <string>
 
 #include "heddle/kernels/error.hpp"
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/profiles/profile_store.hpp"
 
 namespace heddle::test {
@@ -136,7 +136,7 @@ inline Measurement measurement(const ProfileKey& where = key()) {
 
 /// Of the family's default configuration, so that an import accepts it.
 inline Profile profile(const ProfileKey& where = key(), double time = 2.5) {
-  const KernelFamily& kernels = family(where.family);
+  const KernelFamily& kernels = builtin_families().at(where.family);
   return {.key = where,
           .source_hash = kernels.source(where.device.backend).hash(),
           .configuration = kernels.default_configuration(where.device, where.problem).text(),

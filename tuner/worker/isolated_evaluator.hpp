@@ -37,8 +37,9 @@ struct Deadlines {
 ///   does not notice. If the process was killed from outside, this holds for everything.
 class IsolatedEvaluator final : public Evaluator {
  public:
-  /// Throws Error(usage) if the family has no templates for the worker's device. The worker knows the family by its
-  /// name. Worker and family must outlive this, and this its runners and compilations.
+  /// Throws Error(usage) if the family has no templates for the worker's device. The worker process knows the
+  /// family by its name: it is built in, described in WorkerOptions::families, or added by the worker's program. Worker
+  /// and family must outlive this, and this its runners and compilations.
   IsolatedEvaluator(Worker& worker, const KernelFamily& family, std::uint64_t seed, Deadlines deadlines = {});
 
   [[nodiscard]] const KernelFamily& family() const override { return family_; }

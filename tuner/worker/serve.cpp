@@ -50,7 +50,8 @@ json to_json(const Verdict& verdict) {
 
 class Server {
  public:
-  Server(Channel channel, const WorkerWorld& world) : channel_(std::move(channel)), world_(world) {}
+  Server(Channel channel, const WorkerWorld& world)
+      : channel_(std::move(channel)), world_(world), families_(world.families) {}
 
   /// Until the other side has closed the connection.
   void run() {
@@ -69,8 +70,8 @@ class Server {
 
  private:
   /// The evaluator of one family, and what reading its texts needs.
-  struct Family {
-    Family(Device& device, const KernelFamily& of, std::uint64_t seed)
+  struct Measured {
+    Measured(Device& device, const KernelFamily& of, std::uint64_t seed)
         : family(of), space(of.space(device.identity())), evaluator(device, of, seed) {}
     const KernelFamily& family;
     SearchSpace space;
@@ -102,10 +103,10 @@ class Server {
   }
 
   json work(const std::string& ask, const json& q) {
-    if (ask == "open") return open(q.at("device"));
+    if (ask == "open") return open(q);
     if (device_ == nullptr) throw Error(ErrorKind::input, fmt::format("the worker was asked to {} before open", ask));
     if (ask == "compile") {
-      Family& family = family_of(q);
+      Measured& family = measured(q);
       const Problem problem = problem_of(q, family);
       std::vector<Configuration> configurations;
       for (const json& text : q.at("configurations")) {
@@ -122,7 +123,7 @@ class Server {
     }
     if (ask == "drop") return forget(integer(q, "number"));
     if (ask == "prepare") {
-      Family& family = family_of(q);
+      Measured& family = measured(q);
       const Problem problem = problem_of(q, family);
       const Configuration configuration = configuration_of(q.at("configuration"), problem, family);
       runners_[integer(q, "number")] = family.evaluator.prepare(configuration, problem, samples_of(q));
@@ -138,24 +139,24 @@ class Server {
       return json::object();
     }
     if (ask == "verify") {
-      Family& family = family_of(q);
+      Measured& family = measured(q);
       const Problem problem = problem_of(q, family);
       const auto extent = q.at("all").get<bool>() ? VerificationExtent::all : VerificationExtent::one_run;
       return to_json(
           family.evaluator.verify(configuration_of(q.at("configuration"), problem, family), problem, extent));
     }
     if (ask == "verify timed run") {
-      Family& family = family_of(q);
+      Measured& family = measured(q);
       const Problem problem = problem_of(q, family);
       return to_json(family.evaluator.verify_timed_run(configuration_of(q.at("configuration"), problem, family),
                                                        problem, samples_of(q),
                                                        configuration_of(q.at("untuned"), problem, family)));
     }
     if (ask == "check") {
-      family_of(q).evaluator.check_device();
+      measured(q).evaluator.check_device();
       return json::object();
     }
-    if (ask == "provenance") return to_json(family_of(q).evaluator.provenance());
+    if (ask == "provenance") return to_json(measured(q).evaluator.provenance());
     throw Error(ErrorKind::input, fmt::format("the worker was asked for {}", excerpt(ask)));
   }
 
@@ -206,25 +207,30 @@ class Server {
     return *found->second;
   }
 
-  json open(const std::string& label) {
+  json open(const json& q) {
     if (device_ != nullptr) throw Error(ErrorKind::input, "the worker has a device open");
-    device_ = world_.open(label);
+    FamilyRegistry families = world_.families;
+    for (const json& told : q.value("families", json::array())) {
+      families.add({.maker = told.at("maker").get<std::string>(), .text = told.at("text").get<std::string>()});
+    }
+    device_ = world_.open(q.at("device").get<std::string>());
+    families_ = std::move(families);
     return {{"label", device_->label()},
             {"identity", device_->identity().text()},
             {"remark", device_->remark()},
             {"shares_processor", device_->identity().backend != "cuda"}};
   }
 
-  Family& family_of(const json& q) {
+  Measured& measured(const json& q) {
     const auto key = std::pair(q.at("family").get<std::string>(), q.at("seed").get<std::uint64_t>());
-    auto found = families_.find(key);
-    if (found == families_.end()) {
-      found = families_.try_emplace(key, *device_, world_.find(key.first), key.second).first;
+    auto found = measured_.find(key);
+    if (found == measured_.end()) {
+      found = measured_.try_emplace(key, *device_, families_.at(key.first), key.second).first;
     }
     return found->second;
   }
 
-  static Configuration configuration_of(const json& text, const Problem& problem, const Family& family) {
+  static Configuration configuration_of(const json& text, const Problem& problem, const Measured& family) {
     Configuration configuration = family.space.parse(text.get<std::string>());
     if (const auto constraint = family.space.violated(configuration, problem)) {
       throw Error(ErrorKind::input, fmt::format("configuration '{}' violates '{}' for {}", configuration.text(),
@@ -232,14 +238,15 @@ class Server {
     }
     return configuration;
   }
-  static Problem problem_of(const json& q, const Family& family) {
+  static Problem problem_of(const json& q, const Measured& family) {
     return Problem::parse(q.at("problem").get<std::string>(), family.family.axes());
   }
 
   Channel channel_;
   const WorkerWorld& world_;
+  FamilyRegistry families_;
   std::unique_ptr<Device> device_;
-  std::map<std::pair<std::string, std::uint64_t>, Family> families_;
+  std::map<std::pair<std::string, std::uint64_t>, Measured> measured_;  ///< by family and seed
   std::map<std::int64_t, std::unique_ptr<Compilation>> compilations_;
   std::map<std::int64_t, std::unique_ptr<Runner>> runners_;
 };

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/runtime/device/device.hpp"
 
 namespace heddle {
@@ -13,8 +13,9 @@ namespace heddle {
 /// Where a worker takes devices and families from; tests have their own.
 struct WorkerWorld {
   std::function<std::unique_ptr<Device>(const std::string& label)> open = open_device;
-  std::function<const KernelFamily&(const std::string& name)> find =
-      [](const std::string& name) -> const KernelFamily& { return family(name); };
+  /// What the program knows. To these the worker adds the families that the first message describes
+  /// (WorkerOptions::families); their makers have to be registered here.
+  FamilyRegistry families = builtin_families();
 };
 
 /// Answers questions on `descriptor` until the other side closes it. Throws Error(usage) if it is no socket, and

@@ -59,9 +59,14 @@ void Worker::start() {
   process_ = std::make_unique<ChildProcess>(options_.command);
   channel_.emplace(process_->take_socket());
   calls_before_ += std::exchange(calls_, 0);
+  json families = json::array();
+  for (const FamilyDescription& each : options_.families) {
+    families.push_back({{"maker", each.maker}, {"text", each.text}});
+  }
   json device;
   try {
-    device = exchange({{"ask", "open"}, {"device", options_.device}}, options_.start_seconds);
+    device = exchange({{"ask", "open"}, {"device", options_.device}, {"families", std::move(families)}},
+                      options_.start_seconds);
   } catch (const Error&) {
     retire();
     throw;

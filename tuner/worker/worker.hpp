@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/profiles/measurement.hpp"
 #include "heddle/tuner/worker/channel.hpp"
@@ -33,7 +34,9 @@ class WorkerLost : public std::runtime_error {
 struct WorkerOptions {
   /// The program and arguments that run serve() of worker/serve.hpp.
   std::vector<std::string> command{"/proc/self/exe", "worker"};
-  std::string device;             ///< label, as open_device() takes it
+  std::string device;  ///< label, as open_device() takes it
+  /// FamilyRegistry::descriptions(): each new process makes these families beside those that its program knows.
+  std::vector<FamilyDescription> families = {};
   std::int64_t memory_bytes = 0;  ///< more in memory is out of memory; 0: nine tenths of what is left when it starts
   double start_seconds = 60.0;
   Stop stop = {};  ///< ends every wait: the process is killed then
@@ -44,7 +47,8 @@ class Worker {
  public:
   // Functions that wait throw Interrupted as soon as WorkerOptions::stop returns true.
 
-  /// Starts the process, which opens the device. Throws Error(device).
+  /// Starts the process, which opens the device. Throws Error(device), and Error(usage) if its program has no maker for
+  /// a family that is described.
   explicit Worker(WorkerOptions options);
   ~Worker();
   Worker(const Worker&) = delete;

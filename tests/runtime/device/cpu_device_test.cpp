@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "heddle/kernels/common/cpu_builtin.hpp"
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/kernels/sonfin/workload.hpp"
@@ -135,7 +135,7 @@ TEST_CASE("without a compiler the default configuration of every family runs, an
   CHECK(cpu_listing().identity.has_value());
   CHECK(cpu_listing().remark.find("CXX=no-such-compiler") != std::string::npos);
   const auto device = open_cpu_device();
-  for (const KernelFamily* family : families()) {
+  for (const auto& family : builtin_families().all()) {
     if (!family->supports("cpu")) continue;
     for (const std::int64_t rules : {1, 40, 700}) {
       const Problem problem = family->awkward_problem().with("rules", rules);
@@ -159,7 +159,7 @@ TEST_CASE("default configurations are built in for every instruction set") {
     if (!cpu::best_architecture().starts_with("x86-64")) continue;
     DeviceIdentity identity = processor_identity();
     identity.architecture = architecture;
-    for (const KernelFamily* family : families()) {
+    for (const auto& family : builtin_families().all()) {
       if (!family->supports("cpu")) continue;
       for (identity.units = 1; identity.units < 9; ++identity.units) {
         for (const std::int64_t dim : {1, 16, 617}) {
@@ -175,7 +175,7 @@ TEST_CASE("default configurations are built in for every instruction set") {
 TEST_CASE("a launch computes the same bits with fewer threads") {
   test::ManyCores device(7);
   std::mt19937 random(6);
-  for (const KernelFamily* family : families()) {
+  for (const auto& family : builtin_families().all()) {
     if (!family->supports("cpu")) continue;
     const SearchSpace space = family->space(device.identity());
     const Problem problem = family->awkward_problem().with("rules", 130);

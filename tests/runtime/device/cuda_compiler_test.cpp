@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "runtime/device/nvrtc_or_skip.hpp"
 #include "sample.hpp"
 #include "temporary_folder.hpp"
@@ -184,7 +184,7 @@ TEST_CASE("every CUDA template compiles for every architecture") {
     }
     const CudaCompiler compiler(nvrtc, architecture, no_cache());
     std::vector<CompileRequest> requests;
-    for (const KernelFamily* family : families()) {
+    for (const auto& family : builtin_families().all()) {
       if (!family->supports("cuda")) continue;
       for (const std::string& kernel : sampled_kernels(*family, device, ++seed))
         requests.push_back({&family->source("cuda"), {kernel}});

@@ -7,8 +7,10 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "heddle/kernels/error.hpp"
 #include "tuner/adding_verification.hpp"
 
 namespace heddle::test {
@@ -29,7 +31,8 @@ const SourceFile& embedded(std::string_view name) {
 
 class Faulty final : public KernelFamily {
  public:
-  std::string_view name() const override { return "faulty"; }
+  explicit Faulty(std::string name) : name_(std::move(name)) {}
+  std::string_view name() const override { return name_; }
   std::string_view meaning() const override { return "adds one, or fails"; }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes{{.name = "size", .weight = 1.0, .maximum = 1 << 20}};
@@ -93,13 +96,22 @@ class Faulty final : public KernelFamily {
 
  private:
   static Problem problem(std::int64_t size) { return Problem({{.name = "size", .value = size}}); }
+
+  std::string name_;
 };
 
 }  // namespace
 
-const KernelFamily& faulty_family() {
-  static const Faulty family;
-  return family;
+std::shared_ptr<const KernelFamily> make_faulty_family(const std::string& text) {
+  if (text.empty()) throw Error(ErrorKind::input, "a faulty family without a name");
+  return std::make_shared<Faulty>(text);
+}
+
+FamilyRegistry families_with_faulty(const std::string& name) {
+  FamilyRegistry families = builtin_families();
+  families.add_maker("faulty", make_faulty_family);
+  families.add({.maker = "faulty", .text = name});
+  return families;
 }
 
 }  // namespace heddle::test

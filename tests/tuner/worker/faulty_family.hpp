@@ -1,12 +1,20 @@
 // A family most of whose kernels are broken, each in a way of its own.
 #pragma once
 
-#include "heddle/kernels/kernel_family.hpp"
+#include <memory>
+#include <string>
+
+#include "heddle/kernels/family_registry.hpp"
 
 namespace heddle::test {
 
 /// Space: kind (good, null, spin, memory, leave, outside, even) x work 1, 2, 4; faults have work 1 alone and would be
 /// the fastest. Adds one to `size` values for every sample.
-[[nodiscard]] const KernelFamily& faulty_family();
+///
+/// The maker of families called as the text says. Throws Error(input) for a text that holds no name.
+[[nodiscard]] std::shared_ptr<const KernelFamily> make_faulty_family(const std::string& text);
+
+/// Beside the built-in families the maker "faulty" and what it makes of `name`.
+[[nodiscard]] FamilyRegistry families_with_faulty(const std::string& name = "faulty");
 
 }  // namespace heddle::test

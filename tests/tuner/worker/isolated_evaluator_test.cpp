@@ -14,8 +14,11 @@
 
 #include "heddle/kernels/sonfin/network.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/profiles/exchange.hpp"
 #include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/tuner/tuner.hpp"
+#include "temporary_folder.hpp"
 #include "tuner/temporary_store.hpp"
 #include "tuner/worker/faulty_family.hpp"
 
@@ -28,8 +31,19 @@ std::string device_label() {
   return label == nullptr ? "cpu" : label;
 }
 
+/// This program's families. Its worker program has to be told of the faulty one.
+const FamilyRegistry& families() {
+  static const FamilyRegistry families = test::families_with_faulty();
+  return families;
+}
+
+const KernelFamily& faulty_family() { return families().at("faulty"); }
+
 WorkerOptions options() {
-  return {.command = {HEDDLE_WORKER_PROGRAM}, .device = device_label(), .memory_bytes = std::int64_t{256} << 20};
+  return {.command = {HEDDLE_WORKER_PROGRAM},
+          .device = device_label(),
+          .families = families().descriptions(),
+          .memory_bytes = std::int64_t{256} << 20};
 }
 
 Configuration configuration(const std::string& kind, std::int64_t work = 1) {
@@ -77,7 +91,7 @@ Status failure_of(IsolatedEvaluator& evaluator, const std::string& kind) {
 
 TEST_CASE("a worker that shares its units with other programs measures beside one, and no other does") {
   Worker worker(options());
-  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3);
+  IsolatedEvaluator evaluator(worker, faulty_family(), 3);
   const auto compilation = evaluator.compile({configuration("good")}, problem(64));
   while (compilation->next()) {
   }
@@ -87,10 +101,47 @@ TEST_CASE("a worker that shares its units with other programs measures beside on
   if (time) CHECK(*time > 0.0);
 }
 
+TEST_CASE("a family that is made at run time is tuned in the worker, stored, carried and chosen") {
+  const FamilyRegistry known = test::families_with_faulty("made-at-run-time");
+  WorkerOptions told = options();
+  told.families = known.descriptions();
+  Worker worker(told);
+  const KernelFamily& family = known.at("made-at-run-time");
+  IsolatedEvaluator evaluator(worker, family, 3);
+  const TemporaryFolder folder;
+  ProfileStore store(folder.path() / "p", ProfileStore::Access::read_write, known);
+  StopCondition stop({.seconds = {}, .evaluations = 4});
+  const auto tune = [&] { return Tuner(evaluator, store, {.seed = 3}).tune({problem(64)}, stop); };
+  REQUIRE(::kill(worker.process(), SIGKILL) == 0);  // the next process is told as well
+  const auto results = tune();
+  REQUIRE(results.size() == 1);
+  REQUIRE(results[0].profile);
+  CHECK(results[0].profile->key.family == "made-at-run-time");
+
+  const Dispatcher dispatcher(worker.identity(), family, store.profiles());
+  CHECK(dispatcher.choose(problem(64)).configuration.text() == results[0].profile->configuration);
+  if (!can_be_timed(worker.identity().backend)) return;  // and so has no profiles that could be carried
+  CHECK(export_profiles(store, folder.path() / "p.json").left_out.empty());
+  ProfileStore other(":memory:", ProfileStore::Access::read_write, known);
+  CHECK(import_profiles(other, folder.path() / "p.json").front().action == ImportDecision::Action::added);
+}
+
+TEST_CASE("a worker that was not told of a family says so") {
+  WorkerOptions untold = options();
+  untold.families = {};
+  Worker worker(untold);
+  IsolatedEvaluator evaluator(worker, faulty_family(), 3);
+  CHECK_THROWS_WITH_AS((void)evaluator.provenance(), doctest::Contains("no kernel family 'faulty': expected one of"),
+                       Error);
+  WorkerOptions wrong = options();
+  wrong.families = {{.maker = "weaver", .text = "carpet"}};
+  CHECK_THROWS_WITH_AS(Worker{wrong}, doctest::Contains("no maker of kernel families called 'weaver'"), Error);
+}
+
 TEST_CASE("every fault gets its status, and the search ends with the right winner") {
   Worker worker(options());
   const bool on_cpu = worker.identity().backend == "cpu";
-  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3);
+  IsolatedEvaluator evaluator(worker, faulty_family(), 3);
   const TemporaryStore temporary;
   StopCondition stop;
   const auto results =
@@ -129,7 +180,7 @@ TEST_CASE("every fault gets its status, and the search ends with the right winne
 
 TEST_CASE("a hang is cut at the larger of two seconds and fifty times the best, twice") {
   Worker worker(options());
-  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3, {.factor = 50.0, .least = 0.3});
+  IsolatedEvaluator evaluator(worker, faulty_family(), 3, {.factor = 50.0, .least = 0.3});
   const auto good = evaluator.prepare(configuration("good", 4), problem(64), 32);
   (void)good->time();
   const std::int64_t before = worker.generation();
@@ -144,7 +195,7 @@ TEST_CASE("a hang is cut at the larger of two seconds and fifty times the best, 
 
 TEST_CASE("who answers when asked again does not hang") {
   Worker worker(options());
-  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3);
+  IsolatedEvaluator evaluator(worker, faulty_family(), 3);
   const auto runner = evaluator.prepare(configuration("good", 2), problem(64), 32);
   CHECK(runner->time() > 0.0);
   const std::int64_t before = worker.generation();
@@ -155,7 +206,7 @@ TEST_CASE("who answers when asked again does not hang") {
 
 TEST_CASE("a worker that somebody kills is replaced, whoever is running or compiling, and nobody is blamed") {
   Worker worker(options());
-  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3);
+  IsolatedEvaluator evaluator(worker, faulty_family(), 3);
   const auto runner = evaluator.prepare(configuration("good", 2), problem(64), 32);
   CHECK(runner->time() > 0.0);
   for (int times = 0; times < 5; ++times) {
@@ -181,7 +232,7 @@ TEST_CASE("a compiler that crashes fails the one configuration that makes it cra
   WorkerOptions crashing = options();
   crashing.device = "crashing compiler";
   Worker worker(crashing);
-  IsolatedEvaluator evaluator(worker, test::faulty_family(), 3);
+  IsolatedEvaluator evaluator(worker, faulty_family(), 3);
   const std::vector<Configuration> all{configuration("good", 1), configuration("good", 2), configuration("even"),
                                        configuration("good", 4), configuration("outside")};
   const auto compilation = evaluator.compile(all, problem(64));

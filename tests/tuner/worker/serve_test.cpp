@@ -87,6 +87,29 @@ TEST_CASE("whatever is asked before a device is open is answered with an error")
   CHECK(worker.end() == 0);
 }
 
+TEST_CASE("families that are described with the first message are made, or the device stays closed") {
+  Asked worker;
+  const auto open = [&](const json& families) {
+    return worker.ask({{"ask", "open"}, {"device", "cpu"}, {"families", families}});
+  };
+  const auto described = [](const json& maker, const json& text) { return json{{"maker", maker}, {"text", text}}; };
+  for (const json& families :
+       {json(7), json("carpet"), json::array({7}), json::array({json::object()}), json::array({described(1, 2)}),
+        json::array({described("weaver", "carpet")}), json::array({described("faulty", "")}),
+        json::array({described("faulty", "a b")}), json::array({described("faulty", "sonfin-train")}),
+        json::array({described("faulty", "twice"), described("faulty", "twice")}),
+        json::array({described("faulty", std::string(1000, 'x'))})}) {
+    CAPTURE(families.dump());
+    CHECK(open(families).contains("error"));
+  }
+  REQUIRE(open(json::array({described("faulty", "one"), described("faulty", "two")})).contains("identity"));
+  for (const char* family : {"one", "two", kFamily}) {
+    CHECK(worker.ask({{"ask", "provenance"}, {"family", family}, {"seed", 1}}).contains("tool"));
+  }
+  CHECK(worker.ask({{"ask", "provenance"}, {"family", "twice"}, {"seed", 1}}).contains("error"));
+  CHECK(worker.end() == 0);
+}
+
 TEST_CASE("questions that make no sense are answered with an error") {
   Asked worker;
   REQUIRE(worker.ask({{"ask", "open"}, {"device", "cpu"}}).contains("identity"));

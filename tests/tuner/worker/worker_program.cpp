@@ -1,4 +1,4 @@
-// The worker process of the tests: it knows their families beside heddle's own, and a device whose compiler crashes.
+// The worker process of the tests: it can make their families, and has a device whose compiler crashes.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/kernels/error.hpp"
 #include "heddle/tuner/worker/child_process.hpp"
 #include "heddle/tuner/worker/serve.hpp"
 #include "tuner/worker/faulty_family.hpp"
@@ -42,9 +43,7 @@ class CrashingCompiler final : public Device {
 
 int main() {
   WorkerWorld world;
-  world.find = [](const std::string& name) -> const KernelFamily& {
-    return name == "faulty" ? test::faulty_family() : family(name);
-  };
+  world.families.add_maker("faulty", test::make_faulty_family);
   world.open = [](const std::string& label) -> std::unique_ptr<Device> {
     if (label == "crashing compiler") return std::make_unique<CrashingCompiler>();
     return open_device(label);

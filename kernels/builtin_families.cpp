@@ -1,0 +1,17 @@
+#include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/sonfin/predict.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/kernels/tsk/train.hpp"
+
+namespace heddle {
+
+FamilyRegistry builtin_families() {
+  FamilyRegistry families;
+  for (const KernelFamily* family :
+       {&sonfin::train_family(), &sonfin::predict_family(), &tsk::constant_family(), &tsk::linear_family()}) {
+    families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), family));  // it is never deleted
+  }
+  return families;
+}
+
+}  // namespace heddle
