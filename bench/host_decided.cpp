@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
-#include "heddle/runtime/dispatch/ladder.hpp"
 
 namespace heddle::bench {
 
@@ -44,7 +44,7 @@ struct HostDecidedLearner::Rung {
 HostDecidedLearner::HostDecidedLearner(Device& device, const LearningRows& rows, std::int64_t max_rules) : rows_(rows) {
   const KernelFamily& family = sonfin::train_family();
   std::map<std::string, std::shared_ptr<Memory>, std::less<>> shared;
-  for (const std::int64_t capacity : rung_capacities(max_rules)) {
+  for (const std::int64_t capacity : sonfin::rung_capacities(max_rules)) {
     const Problem problem = sonfin::problem(capacity, rows.dim, rows.outputs);
     const Configuration configuration = gpu_fnn(device.identity(), problem);
     const Plan plan = family.plan(configuration, problem, device.identity(), 1);

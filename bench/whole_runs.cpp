@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "heddle/kernels/files.hpp"
+#include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/profiles/profile_store.hpp"
-#include "heddle/runtime/dispatch/ladder.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
 #include "heddle/runtime/train/sonfin_learner.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
@@ -81,7 +81,7 @@ Epoch with_learner(SonfinLearner& learner) {
 /// The mapping that learnt most samples of the last epoch.
 std::string main_mapping(const SonfinLearner& learner) {
   const auto most = std::ranges::max_element(learner.uses(), {}, &SonfinLearner::Use::samples);
-  return learner.rungs()[most->rung].candidate.configuration.text();
+  return learner.ladder()[most->rung].configuration().text();
 }
 
 Json run_learner(Device& device, const std::vector<Profile>& profiles, const TrainingSet& set, const Options& options) {
@@ -98,7 +98,7 @@ void search(Device& device, const KernelFamily& family, ProfileStore& store, con
             std::uint64_t seed) {
   DeviceEvaluator evaluator(device, family, seed);
   std::vector<Problem> problems;
-  for (const std::int64_t rules : rung_capacities(set.rules)) {
+  for (const std::int64_t rules : sonfin::rung_capacities(set.rules)) {
     problems.push_back(sonfin::problem(rules, set.rows.dim, set.rows.outputs));
   }
   StopCondition stop({.seconds = seconds, .evaluations = {}});

@@ -1,5 +1,8 @@
 #include "heddle/kernels/sonfin/problems.hpp"
 
+#include <fmt/format.h>
+
+#include "heddle/kernels/error.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 
 namespace heddle::sonfin {
@@ -25,6 +28,17 @@ std::vector<Problem> problem_grid(const DeviceIdentity& device) {
     }
   }
   return grid;
+}
+
+std::vector<std::int64_t> rung_capacities(std::int64_t cap) {
+  if (cap < 1) throw Error(ErrorKind::usage, fmt::format("found a cap of {} rules, expected at least 1", cap));
+  std::vector<std::int64_t> capacities;
+  for (std::int64_t power = 32; power < cap; power *= 2) {
+    capacities.push_back(power);
+    if (power + power / 2 < cap) capacities.push_back(power + power / 2);
+  }
+  capacities.push_back(cap);
+  return capacities;
 }
 
 bool has_templates(std::string_view backend) { return backend == "cpu" || runs_cuda_templates(backend); }

@@ -18,6 +18,10 @@ namespace heddle::sonfin {
 /// The grid of a first tuning run: wide on a GPU, where mappings differ most, coarser elsewhere.
 [[nodiscard]] std::vector<Problem> problem_grid(const DeviceIdentity& device);
 [[nodiscard]] bool has_templates(std::string_view backend);
+/// Capacities for a network that grows to at most `cap` rules: 32, 48, 64, 96, ... and `cap` itself. Powers of two and
+/// their midpoints, so that at most a third of a rung is unused after the step to it; below 32 the time of a step is
+/// all latency and smaller kernels gain nothing. Throws Error(usage) if cap < 1.
+[[nodiscard]] std::vector<std::int64_t> rung_capacities(std::int64_t cap);
 
 template <class T>
 [[nodiscard]] std::vector<std::byte> bytes_of(const T& value) {

@@ -14,12 +14,6 @@ namespace {
 /// Rows of one run: enough to fill any device, few enough that wide rows do not fill its memory.
 std::int64_t chunk(std::int64_t dim) { return std::clamp<std::int64_t>((std::int64_t{1} << 24) / dim, 16, 4096); }
 
-std::vector<Problem> problems(std::int64_t dim, std::int64_t outputs, std::int64_t max_rules) {
-  std::vector<Problem> all;
-  for (const std::int64_t rules : rung_capacities(max_rules)) all.push_back(sonfin::problem(rules, dim, outputs));
-  return all;
-}
-
 }  // namespace
 
 struct Predictor::Implementation {
@@ -28,33 +22,31 @@ struct Predictor::Implementation {
       : device(device_),
         dim(dim_),
         numbers(numbers_),
-        dispatcher(device.identity(), sonfin::predict_family(), profiles),
-        ladder(device, dispatcher, problems(dim, numbers, max_rules), std::move(notice), stop),
-        executions(ladder.rungs().size()) {}
+        ladder(device, share_dispatcher(device, sonfin::predict_family(), profiles),
+               sonfin::problem(max_rules, dim, numbers), "rules", sonfin::rung_capacities(max_rules), notice, stop) {}
 
-  [[nodiscard]] sonfin::Layout layout(const Rung& rung) const {
-    return sonfin::predict_layout(rung.candidate.configuration, rung.problem, device.identity());
+  [[nodiscard]] sonfin::Layout layout(const TunedPlan& rung) const {
+    return sonfin::predict_layout(rung.configuration(), rung.problem(), device.identity());
   }
 
-  /// An execution with the network's parameters. Where a candidate turns out not to run, the ladder has the next.
-  Execution& load(std::size_t rung, const sonfin::Network& network) {
-    const auto write = [&](const Rung& r, Execution& execution) {
+  /// An execution with the network's parameters. Where a candidate turns out not to run, the plan has the next.
+  Execution& load(TunedPlan& rung, const sonfin::Network& network) {
+    const auto write = [&](const TunedPlan& r, Execution& execution) {
       HostImage image;
       sonfin::pack(network, layout(r), image);
       for (const auto& [name, bytes] : image) execution.memory(name).write(bytes);
     };
-    if (executions[rung]) {
-      write(ladder.rungs()[rung], *executions[rung]);
-      return *executions[rung];
+    if (rung.prepared()) {
+      write(rung, rung.execution());
+      return rung.execution();
     }
-    const auto probe = [&](const Rung& r, Execution& execution) {
+    const auto probe = [&](const TunedPlan& r, Execution& execution) {
       write(r, execution);
       execution.memory("rows").fill(std::byte{0});
       run(execution, network.rules(), 1);
       execution.synchronize();
     };
-    executions[rung] = ladder.prepare(rung, chunk(dim), {}, probe);
-    return *executions[rung];
+    return rung.prepare({.samples = chunk(dim), .bind = {}, .probe = probe});
   }
 
   static void run(Execution& execution, std::int64_t rules, std::int64_t rows) {
@@ -90,9 +82,7 @@ struct Predictor::Implementation {
 
   Device& device;
   std::int64_t dim, numbers;
-  Dispatcher dispatcher;
-  Ladder ladder;
-  std::vector<std::unique_ptr<Execution>> executions;  // one per rung, made when first needed
+  TunedLadder ladder;  // a rung is prepared when it is first needed
 };
 
 Predictor::Predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t numbers,
@@ -105,9 +95,9 @@ Predictor::Predictor(Predictor&&) noexcept = default;
 std::vector<float> Predictor::predict(const sonfin::Network& network, std::span<const float> rows) {
   Implementation& self = *implementation_;
   if (network.order != 0) return self.combined(network, rows, predict(self.constants(network), rows));
-  const std::size_t rung = self.ladder.at(network.rules());
+  TunedPlan& rung = self.ladder[self.ladder.at(network.rules())];
   Execution& execution = self.load(rung, network);
-  const sonfin::Layout layout = self.layout(self.ladder.rungs()[rung]);
+  const sonfin::Layout layout = self.layout(rung);
 
   const std::int64_t count = static_cast<std::int64_t>(rows.size()) / self.dim;
   std::vector<float> outputs(static_cast<std::size_t>(count * self.numbers));
@@ -123,7 +113,7 @@ std::vector<float> Predictor::predict(const sonfin::Network& network, std::span<
 }
 
 const Candidate& Predictor::candidate(std::int64_t rules) const {
-  return implementation_->ladder.rungs()[implementation_->ladder.at(rules)].candidate;
+  return implementation_->ladder[implementation_->ladder.at(rules)].candidate();
 }
 
 }  // namespace heddle

@@ -9,8 +9,7 @@
 
 #include "heddle/kernels/sonfin/network.hpp"
 #include "heddle/runtime/device/device.hpp"
-#include "heddle/runtime/dispatch/dispatcher.hpp"
-#include "heddle/runtime/dispatch/ladder.hpp"
+#include "heddle/runtime/plan/tuned_ladder.hpp"
 
 namespace heddle {
 

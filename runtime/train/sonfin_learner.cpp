@@ -25,44 +25,36 @@ std::int64_t samples_of_run(const Problem& problem, const DeviceIdentity& device
 constexpr double kSecondsAhead = 0.02;
 constexpr int kMostRunsAhead = 64;
 
-std::vector<Problem> problems(const LearningRows& rows, std::int64_t max_rules) {
-  std::vector<Problem> all;
-  for (const std::int64_t rules : rung_capacities(max_rules)) {
-    all.push_back(sonfin::problem(rules, rows.dim, rows.outputs));
-  }
-  return all;
-}
-
 }  // namespace
 
 SonfinLearner::SonfinLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows,
                              std::int64_t max_rules, const Notice& notice, const Stop& stop)
     : device_(device),
       rows_(rows),
-      dispatcher_(device.identity(), sonfin::train_family(), profiles),
-      ladder_(device, dispatcher_, problems(rows, max_rules), notice, stop) {
+      ladder_(device, share_dispatcher(device, sonfin::train_family(), profiles),
+              sonfin::problem(max_rules, rows.dim, rows.outputs), "rules", sonfin::rung_capacities(max_rules), notice,
+              stop) {
   // With nothing to learn a run changes nothing, but shows whether its kernels can be launched.
-  const auto probe = [](const Rung&, Execution& execution) {
+  const auto probe = [](const TunedPlan&, Execution& execution) {
     execution.memory("control").write(bytes(sonfin::control({}, 0)));
     execution.memory("progress").write(bytes(sonfin::Progress{}));
     execution.launch();
     execution.synchronize();
   };
   // From the largest down: what the rungs share is then allocated once.
-  executions_.resize(ladder_.rungs().size());
-  for (std::size_t i = executions_.size(); i-- > 0;) {
-    executions_[i] = ladder_.prepare(
-        i, samples_of_run(ladder_.rungs()[i].problem, device.identity()),
-        [this](const Rung& rung, const Plan& plan) { return bind(rung, plan); }, probe);
+  for (std::size_t i = ladder_.size(); i-- > 0;) {
+    ladder_[i].prepare({.samples = samples_of_run(ladder_[i].problem(), device.identity()),
+                        .bind = [this](const TunedPlan& rung, const Plan& plan) { return bind(rung, plan); },
+                        .probe = probe});
   }
 }
 
-sonfin::Layout SonfinLearner::layout(const Rung& rung) const {
-  return sonfin::train_layout(rung.candidate.configuration, rung.problem, device_.identity());
+sonfin::Layout SonfinLearner::layout(const TunedPlan& rung) const {
+  return sonfin::train_layout(rung.configuration(), rung.problem(), device_.identity());
 }
 
 /// One rung is in use at a time, and its parameters come from the host: all rungs can share everything but scratch.
-Bindings SonfinLearner::bind(const Rung& rung, const Plan& plan) {
+Bindings SonfinLearner::bind(const TunedPlan& rung, const Plan& plan) {
   const sonfin::Layout where = layout(rung);
   Bindings bindings;
   const auto share = [&](const std::string& buffer, const std::string& key, std::int64_t at_least) {
@@ -106,9 +98,9 @@ void SonfinLearner::begin(const sonfin::Network& network, const sonfin::Control&
 
 void SonfinLearner::load(std::size_t rung, const sonfin::Network& network) {
   rung_ = rung;
-  Execution& execution = *executions_[rung];
+  Execution& execution = ladder_[rung].execution();
   HostImage parameters;
-  sonfin::pack(network, layout(ladder_.rungs()[rung]), parameters);
+  sonfin::pack(network, layout(ladder_[rung]), parameters);
   for (const auto& [name, values] : parameters) execution.memory(name).write(values);
   execution.memory("control").write(bytes(control_));
   execution.memory("order").write(std::as_bytes(std::span(order_)));
@@ -123,7 +115,7 @@ bool SonfinLearner::advance() {
   if (progress_.halted == sonfin::kLostBlock) throw lost_block(device_.label());
   if (progress_.halted != 0) {
     const std::size_t next = std::max(rung_ + 1, ladder_.at(progress_.rules + 1));
-    if (next >= executions_.size()) throw Error(ErrorKind::bug, "a kernel wants more rules than the cap allows");
+    if (next >= ladder_.size()) throw Error(ErrorKind::bug, "a kernel wants more rules than the cap allows");
     load(next, network());
     runs_ahead_ = 1;
   }
@@ -133,7 +125,7 @@ bool SonfinLearner::advance() {
 
 void SonfinLearner::launch_some() {
   const auto start = std::chrono::steady_clock::now();
-  Execution& execution = *executions_[rung_];
+  Execution& execution = ladder_[rung_].execution();
   const std::int64_t samples = execution.plan().samples;
   const std::int64_t left = (control_.end - progress_.position + samples - 1) / samples;
   // Runs after a halt or the end change nothing, so several can be under way before the progress is known.
@@ -152,12 +144,12 @@ void SonfinLearner::launch_some() {
 }
 
 sonfin::Network SonfinLearner::network() {
-  const sonfin::Layout where = layout(ladder_.rungs()[rung_]);
+  const sonfin::Layout where = layout(ladder_[rung_]);
   HostImage image;
   const auto read = [&](const char* name, std::int64_t floats) {
     std::vector<std::byte>& values = image[name];
     values.resize(static_cast<std::size_t>(floats) * sizeof(float));
-    executions_[rung_]->memory(name).read(values);
+    ladder_[rung_].execution().memory(name).read(values);
   };
   read("centres", where.antecedents());
   read("widths", where.antecedents());

@@ -1,4 +1,4 @@
-// A SONFIN under training on a device: one execution per rung of the ladder, and the step from one to the next.
+// A SONFIN under training on a device: a plan for every rung of the ladder, and the step from one rung to the next.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 #include "heddle/kernels/sonfin/network.hpp"
 #include "heddle/runtime/device/device.hpp"
-#include "heddle/runtime/dispatch/dispatcher.hpp"
-#include "heddle/runtime/dispatch/ladder.hpp"
+#include "heddle/runtime/plan/tuned_ladder.hpp"
 #include "heddle/runtime/train/training_data.hpp"
 
 namespace heddle {
@@ -43,20 +42,18 @@ class SonfinLearner {
   };
   [[nodiscard]] const std::vector<Use>& uses() const noexcept { return uses_; }
   [[nodiscard]] double seconds() const noexcept { return seconds_; }  ///< wall time of advance() since begin()
-  [[nodiscard]] const std::vector<Rung>& rungs() const noexcept { return ladder_.rungs(); }
+  [[nodiscard]] const TunedLadder& ladder() const noexcept { return ladder_; }
 
  private:
-  [[nodiscard]] sonfin::Layout layout(const Rung& rung) const;
-  [[nodiscard]] Bindings bind(const Rung& rung, const Plan& plan);
+  [[nodiscard]] sonfin::Layout layout(const TunedPlan& rung) const;
+  [[nodiscard]] Bindings bind(const TunedPlan& rung, const Plan& plan);
   void load(std::size_t rung, const sonfin::Network& network);
   void launch_some();
 
   Device& device_;
   const LearningRows& rows_;
-  Dispatcher dispatcher_;
-  Ladder ladder_;
+  TunedLadder ladder_;
   std::map<std::string, std::shared_ptr<Memory>> shared_;  // by buffer and, for rows and targets, stride
-  std::vector<std::unique_ptr<Execution>> executions_;     // one per rung
 
   std::size_t rung_ = 0;
   sonfin::Control control_{};

@@ -147,14 +147,14 @@ class SonfinSession final : public TrainingSession {
     report.train_error = learner_.loss() / static_cast<double>(rows_.count());
     report.microseconds_per_sample = samples > 0 ? 1e6 * learner_.seconds() / static_cast<double>(samples) : 0.0;
     for (const SonfinLearner::Use& use : learner_.uses()) {
-      const Rung& rung = learner_.rungs()[use.rung];
+      const TunedPlan& rung = learner_.ladder()[use.rung];
       report.mappings.push_back(
-          {.capacity = rung.problem.at("rules"),
-           .configuration = rung.candidate.configuration.text(),
-           .tier = rung.candidate.tier,
+          {.capacity = learner_.ladder().capacity(use.rung),
+           .configuration = rung.configuration().text(),
+           .tier = rung.candidate().tier,
            .samples = use.samples,
            .microseconds_per_sample = 1e6 * use.seconds / std::max(1.0, static_cast<double>(use.samples)),
-           .promised = rung.candidate.promised});
+           .promised = rung.candidate().promised});
     }
     state.history.push_back({.epoch = report.epoch,
                              .rules = report.rules,
@@ -165,7 +165,7 @@ class SonfinSession final : public TrainingSession {
                              .test_error = {},
                              .test_value = {},
                              .microseconds_per_sample = report.microseconds_per_sample});
-    tell(std::move(report), start, learner_.rungs()[learner_.uses().back().rung].candidate);
+    tell(std::move(report), start, learner_.ladder()[learner_.uses().back().rung].candidate());
     if (validating()) compare_with_best(*state.history.back().validation_error);
   }
 

@@ -13,10 +13,10 @@ TskLearner::TskLearner(Device& device, const std::vector<Profile>& profiles, con
     : device_(device),
       like_(system),
       control_(control),
-      dispatcher_(device.identity(), tsk::train_family(system.order), profiles),
-      ladder_(device, dispatcher_, {tsk::problem(system.rules(), rows.dim, rows.outputs, rows.count())}, notice, stop) {
+      plan_(TunedPlan::choose(device, share_dispatcher(device, tsk::train_family(system.order), profiles),
+                              tsk::problem(system.rules(), rows.dim, rows.outputs, rows.count()), notice, stop)) {
   // With nothing to learn a run changes nothing, but shows whether its kernels can be launched.
-  const auto probe = [&](const Rung&, Execution& execution) {
+  const auto probe = [&](const TunedPlan&, Execution& execution) {
     tsk::Control none = control;
     none.end = 0;
     execution.memory("control").write(bytes(none));
@@ -29,7 +29,7 @@ TskLearner::TskLearner(Device& device, const std::vector<Profile>& profiles, con
     execution.launch();
     execution.synchronize();
   };
-  execution_ = ladder_.prepare(0, iterations * rows.count(), {}, probe);
+  plan_.prepare({.samples = iterations * rows.count(), .bind = {}, .probe = probe});
 }
 
 void TskLearner::begin(tsk::System system, const std::vector<double>& antecedents, const tsk::System& best,
@@ -42,28 +42,28 @@ void TskLearner::begin(tsk::System system, const std::vector<double>& antecedent
     value = static_cast<float>(antecedents[i]);
     low_parts[i] = static_cast<float>(antecedents[i] - static_cast<double>(value));
   }
-  execution_->memory("centres").write(bytes(system.centres));
-  execution_->memory("widths").write(bytes(system.widths));
-  execution_->memory("consequents").write(bytes(system.consequents));
-  execution_->memory("low_parts").write(bytes(low_parts));
-  execution_->memory("best_centres").write(bytes(best.centres));
-  execution_->memory("best_widths").write(bytes(best.widths));
-  execution_->memory("best_consequents").write(bytes(best.consequents));
-  execution_->memory("progress").write(bytes(progress_));
+  plan_.execution().memory("centres").write(bytes(system.centres));
+  plan_.execution().memory("widths").write(bytes(system.widths));
+  plan_.execution().memory("consequents").write(bytes(system.consequents));
+  plan_.execution().memory("low_parts").write(bytes(low_parts));
+  plan_.execution().memory("best_centres").write(bytes(best.centres));
+  plan_.execution().memory("best_widths").write(bytes(best.widths));
+  plan_.execution().memory("best_consequents").write(bytes(best.consequents));
+  plan_.execution().memory("progress").write(bytes(progress_));
 }
 
 std::vector<TskLearner::Errors> TskLearner::advance(std::int64_t end) {
   if (control_.end != end) {
     control_.end = static_cast<int>(end);
-    execution_->memory("control").write(bytes(control_));
+    plan_.execution().memory("control").write(bytes(control_));
   }
   const int before = progress_.iteration;
-  execution_->launch();
-  execution_->synchronize();
-  execution_->memory("progress").read(std::as_writable_bytes(std::span(&progress_, 1)));
+  plan_.execution().launch();
+  plan_.execution().synchronize();
+  plan_.execution().memory("progress").read(std::as_writable_bytes(std::span(&progress_, 1)));
   if (progress_.halted == tsk::kLostBlock) throw lost_block(device_.label());
-  Memory& memory = execution_->memory("errors");
-  const auto& plan = execution_->plan();
+  Memory& memory = plan_.execution().memory("errors");
+  const auto& plan = plan_.execution().plan();
   std::vector<double> slots(
       static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(plan.buffer("errors"))].bytes) / sizeof(double));
   memory.read(std::as_writable_bytes(std::span(slots)));
@@ -83,7 +83,7 @@ std::vector<double> TskLearner::antecedents() {
   std::vector<double> all(now.centres.begin(), now.centres.end());
   all.insert(all.end(), now.widths.begin(), now.widths.end());
   std::vector<float> low_parts(all.size());
-  execution_->memory("low_parts").read(std::as_writable_bytes(std::span(low_parts)));
+  plan_.execution().memory("low_parts").read(std::as_writable_bytes(std::span(low_parts)));
   for (std::size_t i = 0; i < all.size(); ++i) {
     // A float32 kernel does not write the low parts: they may be left over from an earlier run.
     const double whole = all[i] + static_cast<double>(low_parts[i]);
@@ -95,7 +95,7 @@ std::vector<double> TskLearner::antecedents() {
 tsk::System TskLearner::read(const char* centres, const char* widths, const char* consequents) {
   tsk::System system = like_;
   const auto fetch = [&](const char* name, std::vector<float>& values) {
-    execution_->memory(name).read(std::as_writable_bytes(std::span(values)));
+    plan_.execution().memory(name).read(std::as_writable_bytes(std::span(values)));
   };
   system.consequents.resize(static_cast<std::size_t>(system.unknowns() * system.outputs));
   fetch(centres, system.centres);

@@ -7,8 +7,7 @@
 
 #include "heddle/kernels/tsk/system.hpp"
 #include "heddle/runtime/device/device.hpp"
-#include "heddle/runtime/dispatch/dispatcher.hpp"
-#include "heddle/runtime/dispatch/ladder.hpp"
+#include "heddle/runtime/plan/tuned_plan.hpp"
 #include "heddle/runtime/train/training_data.hpp"
 
 namespace heddle {
@@ -38,7 +37,7 @@ class TskLearner {
   /// Centres, then widths of the present system, 2 x K x D, with what float32 leaves out of them.
   [[nodiscard]] std::vector<double> antecedents();
   [[nodiscard]] tsk::System best() { return read("best_centres", "best_widths", "best_consequents"); }
-  [[nodiscard]] const Candidate& candidate() const { return ladder_.rungs().front().candidate; }
+  [[nodiscard]] const Candidate& candidate() const { return plan_.candidate(); }
 
  private:
   [[nodiscard]] tsk::System read(const char* centres, const char* widths, const char* consequents);
@@ -47,9 +46,7 @@ class TskLearner {
   tsk::System like_;  // sizes
   tsk::Control control_;
   tsk::Progress progress_{};
-  Dispatcher dispatcher_;
-  Ladder ladder_;
-  std::unique_ptr<Execution> execution_;
+  TunedPlan plan_;
 };
 
 }  // namespace heddle

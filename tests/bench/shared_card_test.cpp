@@ -45,7 +45,7 @@ Learnt learn(Device& device, const LearningRows& rows, std::int64_t rules) {
   }
   Learnt learnt{.network = learner.network(), .schemes = {}};
   for (const SonfinLearner::Use& use : learner.uses()) {
-    learnt.schemes.insert(std::string(learner.rungs()[use.rung].candidate.configuration.text()));
+    learnt.schemes.insert(std::string(learner.ladder()[use.rung].configuration().text()));
   }
   return learnt;
 }

@@ -101,7 +101,7 @@ TEST_CASE("emulator: 200 samples from no rule through several rungs, on every re
           fmt::format("scheme={} coarsen_count={} {} vector=1 storage={}", scheme, count, shape, storage));
     };
     std::vector<Profile> profiles;
-    for (const std::int64_t capacity : rung_capacities(kMostRules)) {
+    for (const std::int64_t capacity : sonfin::rung_capacities(kMostRules)) {
       const Problem problem = sonfin::problem(capacity, kDim, kOutputs);
       REQUIRE_FALSE(space.violated(configuration(capacity), problem).has_value());
       Profile& profile = profiles.emplace_back();
@@ -115,8 +115,8 @@ TEST_CASE("emulator: 200 samples from no rule through several rungs, on every re
     while (learner.advance()) {
     }
     CHECK(learner.uses().size() == 3);  // 32, 48 and 64 rules
-    for (const Rung& rung : learner.rungs()) {
-      CHECK(rung.candidate.configuration == configuration(rung.problem.at("rules")));
+    for (std::size_t rung = 0; rung < learner.ladder().size(); ++rung) {
+      CHECK(learner.ladder()[rung].configuration() == configuration(learner.ladder().capacity(rung)));
     }
     const sonfin::Progress progress{.rules = static_cast<int>(learner.rules()),
                                     .position = static_cast<int>(learner.position()),

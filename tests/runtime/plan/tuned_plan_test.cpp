@@ -1,15 +1,18 @@
-#include "heddle/runtime/dispatch/ladder.hpp"
+#include "heddle/runtime/plan/tuned_ladder.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
+#include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "runtime/dispatch/fake_device.hpp"
 
 namespace heddle {
 namespace {
+
+using sonfin::rung_capacities;
 
 const DeviceIdentity kDevice{.backend = "cuda",
                              .name = "Card",
@@ -24,6 +27,14 @@ std::vector<Problem> problems(std::int64_t cap) {
   std::vector<Problem> all;
   for (const std::int64_t rules : rung_capacities(cap)) all.push_back(sonfin::problem(rules, 16, 10));
   return all;
+}
+
+std::shared_ptr<const Dispatcher> dispatcher(std::vector<Profile> profiles) {
+  return std::make_shared<const Dispatcher>(kDevice, family(), std::move(profiles), "now");
+}
+
+TunedLadder ladder_to(Device& device, std::int64_t cap, std::vector<Profile> profiles, const Notice& notice = {}) {
+  return {device, dispatcher(std::move(profiles)), sonfin::problem(cap, 16, 10), "rules", rung_capacities(cap), notice};
 }
 
 Profile profile(const Problem& problem, const Configuration& configuration, const std::string& hash) {
@@ -64,29 +75,29 @@ TEST_CASE("rungs are powers of two and their midpoints, and the cap itself") {
 
 TEST_CASE("everything is compiled in one batch, each kernel once, and rules find their rung") {
   test::FakeDevice device(kDevice);
-  const Dispatcher dispatcher(kDevice, family(), {}, "now");
-  const auto rungs = problems(500);
-  const Ladder ladder(device, dispatcher, rungs);
+  const TunedLadder ladder = ladder_to(device, 500, {});
   REQUIRE(device.batches.size() == 1);
   std::set<std::vector<std::string>> different(device.batches[0].begin(), device.batches[0].end());
   CHECK(different.size() == device.batches[0].size());
   CHECK(ladder.at(0) == 0);
   CHECK(ladder.at(32) == 0);
   CHECK(ladder.at(33) == 1);
-  CHECK(ladder.at(500) == rungs.size() - 1);
-  CHECK(ladder.at(9999) == rungs.size() - 1);
-  for (const Rung& rung : ladder.rungs()) CHECK(rung.binary != nullptr);
+  CHECK(ladder.at(500) == ladder.size() - 1);
+  CHECK(ladder.at(9999) == ladder.size() - 1);
+  CHECK(ladder.size() == rung_capacities(500).size());
+  CHECK(ladder[2].problem() == sonfin::problem(ladder.capacity(2), 16, 10));
+  CHECK_FALSE(ladder[2].prepared());
+  CHECK_THROWS_AS(static_cast<void>(ladder[2].execution()), Error);
 }
 
 TEST_CASE("the choice depends on the rule count: each rung has its own") {
   test::FakeDevice device(kDevice);
   const auto rungs = problems(64);
   const auto c = configurations(rungs, 2);
-  const Dispatcher dispatcher(kDevice, family(),
-                              {profile(rungs.front(), c[0], "now"), profile(rungs.back(), c[1], "now")}, "now");
-  const Ladder ladder(device, dispatcher, rungs);
-  CHECK(ladder.rungs().front().candidate.configuration == c[0]);
-  CHECK(ladder.rungs().back().candidate.configuration == c[1]);
+  const TunedLadder ladder =
+      ladder_to(device, 64, {profile(rungs.front(), c[0], "now"), profile(rungs.back(), c[1], "now")});
+  CHECK(ladder[0].configuration() == c[0]);
+  CHECK(ladder[ladder.size() - 1].configuration() == c[1]);
   CHECK(device.batches.size() == 1);
 }
 
@@ -99,24 +110,26 @@ TEST_CASE("where a candidate does not compile or load, the next one runs, with a
   };
   device.refuses_to_compile.insert(kernels(c[0]));
   device.refuses_to_load.insert(kernels(c[1]));
-  const Dispatcher dispatcher(kDevice, family(),
-                              {profile(rungs[0], c[0], "now"), profile(sonfin::problem(40, 16, 10), c[1], "now"),
-                               profile(sonfin::problem(4096, 16, 10), c[2], "now")},
-                              "now");
   std::vector<std::string> notices;
-  Ladder ladder(device, dispatcher, rungs, [&](const std::string& line) { notices.push_back(line); });
-  CHECK(ladder.rungs()[0].candidate.configuration == c[1]);
+  TunedLadder ladder = ladder_to(device, 48,
+                                 {profile(rungs[0], c[0], "now"), profile(sonfin::problem(40, 16, 10), c[1], "now"),
+                                  profile(sonfin::problem(4096, 16, 10), c[2], "now")},
+                                 [&](const std::string& line) { notices.push_back(line); });
+  CHECK(ladder[0].configuration() == c[1]);
   const auto compile_notices = notices.size();
   CHECK(compile_notices >= 1);
   CHECK(notices[0].find("error: no") != std::string::npos);
   CHECK(notices[0].find("more lines") == std::string::npos);
 
   int probes = 0;
-  const auto execution =
-      ladder.prepare(0, 4, {}, [&](const Rung& rung, Execution&) { probes += rung.candidate.configuration == c[2]; });
-  CHECK(ladder.rungs()[0].candidate.configuration == c[2]);
+  Execution& execution = ladder[0].prepare({.samples = 4, .bind = {}, .probe = [&](const TunedPlan& plan, Execution&) {
+                                              probes += plan.configuration() == c[2];
+                                            }});
+  CHECK(ladder[0].configuration() == c[2]);
   CHECK(probes == 1);
-  CHECK(execution->plan().samples == 4);
+  CHECK(ladder[0].prepared());
+  CHECK(&execution == &ladder[0].execution());
+  CHECK(execution.plan().samples == 4);
   CHECK(notices.size() == compile_notices + 1);
   CHECK(notices.back().find("does not load") != std::string::npos);
 }
@@ -125,15 +138,14 @@ TEST_CASE("a failing probe counts like a failing launch, and the last failure is
   test::FakeDevice device(kDevice);
   const auto rungs = problems(32);
   const auto c = configurations(rungs, 1);
-  const Dispatcher dispatcher(kDevice, family(), {profile(rungs[0], c[0], "now")}, "now");
-  Ladder ladder(device, dispatcher, rungs);
+  TunedPlan plan = TunedPlan::choose(device, dispatcher({profile(rungs[0], c[0], "now")}), rungs[0]);
   std::vector<Configuration> tried;
-  CHECK_THROWS_WITH_AS(static_cast<void>(ladder.prepare(0, 1, {},
-                                                        [&](const Rung& rung, Execution&) {
-                                                          tried.push_back(rung.candidate.configuration);
-                                                          throw DeviceFailure(Status::launch, "bad launch");
-                                                        })),
-                       "bad launch", DeviceFailure);
+  const auto probe = [&](const TunedPlan& present, Execution&) {
+    tried.push_back(present.configuration());
+    throw DeviceFailure(Status::launch, "bad launch");
+  };
+  CHECK_THROWS_WITH_AS(plan.prepare({.samples = 1, .bind = {}, .probe = probe}), "bad launch", DeviceFailure);
+  CHECK_FALSE(plan.prepared());
   CHECK(tried == std::vector{c[0], family().default_configuration(kDevice, rungs[0])});
 }
 
@@ -141,10 +153,10 @@ TEST_CASE("stale profiles are used with one notice") {
   test::FakeDevice device(kDevice);
   const auto rungs = problems(64);
   const auto c = configurations(rungs, 1);
-  const Dispatcher dispatcher(kDevice, family(), {profile(rungs[0], c[0], "before")}, "now");
   std::vector<std::string> notices;
-  const Ladder ladder(device, dispatcher, rungs, [&](const std::string& line) { notices.push_back(line); });
-  CHECK(ladder.rungs()[0].candidate.tier == Tier::stale);
+  const TunedLadder ladder = ladder_to(device, 64, {profile(rungs[0], c[0], "before")},
+                                       [&](const std::string& line) { notices.push_back(line); });
+  CHECK(ladder[0].candidate().tier == Tier::stale);
   CHECK(notices.size() == 1);
 }
 
