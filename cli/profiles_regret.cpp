@@ -95,8 +95,8 @@ int regret(const ProfileOptions& options) {
         tuned.push_back(profile.key.problem);
       }
     }
-    const auto between =
-        problems_between(tuned, static_cast<std::size_t>(options.count.value_or(default_count)), options.seed);
+    const auto between = problems_between(
+        tuned, family->axes(), static_cast<std::size_t>(options.count.value_or(default_count)), options.seed);
     TunerOptions tuner;
     tuner.seed = options.seed;
     IsolatedEvaluator evaluator(worker, *family, options.seed);

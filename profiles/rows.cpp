@@ -55,19 +55,6 @@ std::string joined_lines(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// Any sizes, for a family that this heddle does not have.
-Problem parse_problem(std::string_view text) {
-  std::vector<Axis> axes;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view field = rest.substr(0, rest.find(' '));
-    axes.push_back({.name = std::string(field.substr(0, field.find('='))),
-                    .weight = 1.0,
-                    .maximum = std::numeric_limits<std::int64_t>::max()});
-    rest.remove_prefix(std::min(field.size() + 1, rest.size()));
-  }
-  return Problem::parse(text, axes);
-}
-
 /// How a problem differs from those of its family, if this heddle has that family.
 std::optional<std::string> mismatch(const std::string& family, const std::string& problem) {
   const auto known = std::ranges::find(families(), family, &KernelFamily::name);
@@ -85,7 +72,7 @@ std::optional<ProfileKey> key_of(SQLite::Statement& row) {
   const std::string problem = row.getColumn("problem").getString();
   ProfileKey key{.device = DeviceIdentity::parse(row.getColumn("identity").getString()),
                  .family = row.getColumn("family").getString(),
-                 .problem = parse_problem(problem)};
+                 .problem = Problem::parse_any(problem)};
   if (mismatch(key.family, problem)) return std::nullopt;
   return key;
 }
@@ -241,7 +228,7 @@ std::optional<Profile> read<Profile>(SQLite::Statement& row) {
 
 std::optional<std::string> why_left_out(const std::string& family, const std::string& problem) {
   try {
-    (void)parse_problem(problem);
+    (void)Problem::parse_any(problem);
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -9,7 +9,7 @@
 namespace heddle {
 
 std::vector<std::int64_t> rung_capacities(std::int64_t cap) {
-  if (cap < 1) throw Error(ErrorKind::usage, fmt::format("found a cap of {} rules, expected at least 1", cap));
+  if (cap < 1) throw Error(ErrorKind::usage, fmt::format("found a largest size of {}, expected at least 1", cap));
   std::vector<std::int64_t> capacities;
   for (std::int64_t power = 32; power < cap; power *= 2) {
     capacities.push_back(power);
@@ -19,9 +19,13 @@ std::vector<std::int64_t> rung_capacities(std::int64_t cap) {
   return capacities;
 }
 
-Ladder::Ladder(Device& device, const Dispatcher& dispatcher, const std::vector<Problem>& problems, Notice notice,
-               const Stop& stop)
-    : device_(device), dispatcher_(dispatcher), notice_(std::move(notice)), failed_(problems.size(), 0) {
+Ladder::Ladder(Device& device, const Dispatcher& dispatcher, std::string axis, const std::vector<Problem>& problems,
+               Notice notice, const Stop& stop)
+    : device_(device),
+      dispatcher_(dispatcher),
+      axis_(std::move(axis)),
+      notice_(std::move(notice)),
+      failed_(problems.size(), 0) {
   for (const Problem& problem : problems) {
     rungs_.push_back({.problem = problem, .candidate = dispatcher_.choose(problem), .binary = {}});
   }
@@ -31,11 +35,17 @@ Ladder::Ladder(Device& device, const Dispatcher& dispatcher, const std::vector<P
         fmt::format("{}: the kernel source has changed since the profiles for {} of {} sizes were measured; tune again",
                     dispatcher_.family().name(), stale, rungs_.size()));
   }
+  if (const auto& left_out = dispatcher_.left_out(); notice_ && !left_out.empty()) {
+    notice_(fmt::format("{}: profiles left out, because their sizes are others in this heddle: {}{}",
+                        dispatcher_.family().name(), left_out.front().reason,
+                        left_out.size() > 1 ? fmt::format(", and {} more", left_out.size() - 1) : ""));
+  }
   compile(stop);
 }
 
-std::size_t Ladder::at(std::int64_t rules) const noexcept {
-  const auto rung = std::ranges::lower_bound(rungs_, rules, {}, [](const Rung& r) { return r.problem.at("rules"); });
+std::size_t Ladder::at(std::int64_t size) const noexcept {
+  const auto capacity = [&](const Rung& rung) { return rung.problem.find(axis_).value_or(0); };
+  const auto rung = std::ranges::lower_bound(rungs_, size, {}, capacity);
   return std::min<std::size_t>(static_cast<std::size_t>(rung - rungs_.begin()), rungs_.size() - 1);
 }
 

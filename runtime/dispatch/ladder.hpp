@@ -13,14 +13,14 @@
 
 namespace heddle {
 
-/// Capacities for a network that grows to at most `cap`: 32, 48, 64, 96, ... and `cap` itself. Powers of two and their
+/// Capacities for a size that grows to at most `cap`: 32, 48, 64, 96, ... and `cap` itself. Powers of two and their
 /// midpoints, so that at most a third of a rung is unused after the step to it; below 32 the time of a step is all
 /// latency and smaller kernels gain nothing. Throws Error(usage) if cap < 1.
 [[nodiscard]] std::vector<std::int64_t> rung_capacities(std::int64_t cap);
 
 /// One step of the ladder.
 struct Rung {
-  Problem problem;  ///< "rules" is the capacity
+  Problem problem;  ///< its value on the ladder's axis is the capacity
   Candidate candidate;
   std::shared_ptr<const Binary> binary;
 };
@@ -30,15 +30,16 @@ struct Rung {
 class Ladder {
  public:
   /// Chooses for every problem and compiles all choices in one batch. Where a choice does not compile, the rung's
-  /// next candidate takes its place, with a notice; a stale choice is used with a notice. `problems`: ascending in the
-  /// size called "rules". Throws the last DeviceFailure if every candidate of a rung failed, and Interrupted as soon as
-  /// `stop` says so. Device and dispatcher must outlive the ladder.
-  Ladder(Device& device, const Dispatcher& dispatcher, const std::vector<Problem>& problems, Notice notice = {},
-         const Stop& stop = {});
+  /// next candidate takes its place, with a notice; a stale choice is used with a notice. `axis`: the size that grows
+  /// while training runs; `problems` ascend in it. A notice says which profiles do not fit the family's axes. Throws
+  /// the last DeviceFailure if every candidate of a rung failed, and Interrupted as soon as `stop` says so. Device and
+  /// dispatcher must outlive the ladder.
+  Ladder(Device& device, const Dispatcher& dispatcher, std::string axis, const std::vector<Problem>& problems,
+         Notice notice = {}, const Stop& stop = {});
 
   [[nodiscard]] const std::vector<Rung>& rungs() const noexcept { return rungs_; }
-  /// Index of the smallest rung with room for `rules`; the last one if there is none.
-  [[nodiscard]] std::size_t at(std::int64_t rules) const noexcept;
+  /// Index of the smallest rung with room for `size` on the ladder's axis; the last one if there is none.
+  [[nodiscard]] std::size_t at(std::int64_t size) const noexcept;
 
   /// An execution of the rung's plan. `bind`: the memory it shares; may be empty. `probe`: a first run that shows
   /// whether it can be launched at all. Where either throws a DeviceFailure, the rung's next candidate takes its place,
@@ -55,6 +56,7 @@ class Ladder {
 
   Device& device_;
   const Dispatcher& dispatcher_;
+  std::string axis_;
   Notice notice_;
   std::vector<Rung> rungs_;
   std::vector<std::size_t> failed_;  // candidates of each rung that failed so far

@@ -29,7 +29,7 @@ struct Predictor::Implementation {
         dim(dim_),
         numbers(numbers_),
         dispatcher(device.identity(), sonfin::predict_family(), profiles),
-        ladder(device, dispatcher, problems(dim, numbers, max_rules), std::move(notice), stop),
+        ladder(device, dispatcher, "rules", problems(dim, numbers, max_rules), std::move(notice), stop),
         executions(ladder.rungs().size()) {}
 
   [[nodiscard]] sonfin::Layout layout(const Rung& rung) const {

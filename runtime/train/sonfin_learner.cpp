@@ -40,7 +40,7 @@ SonfinLearner::SonfinLearner(Device& device, const std::vector<Profile>& profile
     : device_(device),
       rows_(rows),
       dispatcher_(device.identity(), sonfin::train_family(), profiles),
-      ladder_(device, dispatcher_, problems(rows, max_rules), notice, stop) {
+      ladder_(device, dispatcher_, "rules", problems(rows, max_rules), notice, stop) {
   // With nothing to learn a run changes nothing, but shows whether its kernels can be launched.
   const auto probe = [](const Rung&, Execution& execution) {
     execution.memory("control").write(bytes(sonfin::control({}, 0)));

@@ -14,7 +14,8 @@ TskLearner::TskLearner(Device& device, const std::vector<Profile>& profiles, con
       like_(system),
       control_(control),
       dispatcher_(device.identity(), tsk::train_family(system.order), profiles),
-      ladder_(device, dispatcher_, {tsk::problem(system.rules(), rows.dim, rows.outputs, rows.count())}, notice, stop) {
+      ladder_(device, dispatcher_, "rules", {tsk::problem(system.rules(), rows.dim, rows.outputs, rows.count())},
+              notice, stop) {
   // With nothing to learn a run changes nothing, but shows whether its kernels can be launched.
   const auto probe = [&](const Rung&, Execution& execution) {
     tsk::Control none = control;

@@ -66,7 +66,7 @@ TEST_CASE("everything is compiled in one batch, each kernel once, and rules find
   test::FakeDevice device(kDevice);
   const Dispatcher dispatcher(kDevice, family(), {}, "now");
   const auto rungs = problems(500);
-  const Ladder ladder(device, dispatcher, rungs);
+  const Ladder ladder(device, dispatcher, "rules", rungs);
   REQUIRE(device.batches.size() == 1);
   std::set<std::vector<std::string>> different(device.batches[0].begin(), device.batches[0].end());
   CHECK(different.size() == device.batches[0].size());
@@ -84,7 +84,7 @@ TEST_CASE("the choice depends on the rule count: each rung has its own") {
   const auto c = configurations(rungs, 2);
   const Dispatcher dispatcher(kDevice, family(),
                               {profile(rungs.front(), c[0], "now"), profile(rungs.back(), c[1], "now")}, "now");
-  const Ladder ladder(device, dispatcher, rungs);
+  const Ladder ladder(device, dispatcher, "rules", rungs);
   CHECK(ladder.rungs().front().candidate.configuration == c[0]);
   CHECK(ladder.rungs().back().candidate.configuration == c[1]);
   CHECK(device.batches.size() == 1);
@@ -104,7 +104,7 @@ TEST_CASE("where a candidate does not compile or load, the next one runs, with a
                                profile(sonfin::problem(4096, 16, 10), c[2], "now")},
                               "now");
   std::vector<std::string> notices;
-  Ladder ladder(device, dispatcher, rungs, [&](const std::string& line) { notices.push_back(line); });
+  Ladder ladder(device, dispatcher, "rules", rungs, [&](const std::string& line) { notices.push_back(line); });
   CHECK(ladder.rungs()[0].candidate.configuration == c[1]);
   const auto compile_notices = notices.size();
   CHECK(compile_notices >= 1);
@@ -126,7 +126,7 @@ TEST_CASE("a failing probe counts like a failing launch, and the last failure is
   const auto rungs = problems(32);
   const auto c = configurations(rungs, 1);
   const Dispatcher dispatcher(kDevice, family(), {profile(rungs[0], c[0], "now")}, "now");
-  Ladder ladder(device, dispatcher, rungs);
+  Ladder ladder(device, dispatcher, "rules", rungs);
   std::vector<Configuration> tried;
   CHECK_THROWS_WITH_AS(static_cast<void>(ladder.prepare(0, 1, {},
                                                         [&](const Rung& rung, Execution&) {
@@ -143,9 +143,35 @@ TEST_CASE("stale profiles are used with one notice") {
   const auto c = configurations(rungs, 1);
   const Dispatcher dispatcher(kDevice, family(), {profile(rungs[0], c[0], "before")}, "now");
   std::vector<std::string> notices;
-  const Ladder ladder(device, dispatcher, rungs, [&](const std::string& line) { notices.push_back(line); });
+  const Ladder ladder(device, dispatcher, "rules", rungs, [&](const std::string& line) { notices.push_back(line); });
   CHECK(ladder.rungs()[0].candidate.tier == Tier::stale);
   CHECK(notices.size() == 1);
+}
+
+TEST_CASE("profiles with other sizes are left out with one notice") {
+  test::FakeDevice device(kDevice);
+  const auto rungs = problems(64);
+  const auto c = configurations(rungs, 1);
+  const Problem other({{.name = "rules", .value = 32}});
+  const Dispatcher dispatcher(
+      kDevice, family(),
+      {profile(other, c[0], "now"), profile(rungs[0], c[0], "now"), profile(other.with("rules", 48), c[0], "now")},
+      "now");
+  std::vector<std::string> notices;
+  const Ladder ladder(device, dispatcher, "rules", rungs, [&](const std::string& line) { notices.push_back(line); });
+  CHECK(ladder.rungs()[0].candidate.configuration == c[0]);
+  REQUIRE(notices.size() == 1);
+  CHECK(notices[0].find("dim=<number>") != std::string::npos);
+  CHECK(notices[0].find("1 more") != std::string::npos);
+}
+
+TEST_CASE("a ladder may grow on any axis") {
+  test::FakeDevice device(kDevice);
+  const Dispatcher dispatcher(kDevice, family(), {}, "now");
+  const Ladder ladder(device, dispatcher, "outputs", {sonfin::problem(32, 16, 2), sonfin::problem(32, 16, 8)});
+  CHECK(ladder.at(2) == 0);
+  CHECK(ladder.at(3) == 1);
+  CHECK(ladder.at(32) == 1);
 }
 
 }  // namespace
