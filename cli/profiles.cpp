@@ -18,6 +18,10 @@ void add_family(Command& command, ProfileOptions& options) {
                  [&options](const std::string& name) { options.family = family(name).name(); });
 }
 
+void check_sizes(const ProfileOptions& options) {
+  if (const KernelFamily* const only = find_family(options.family)) options.sizes.check_names({only});
+}
+
 const KernelFamily* find_family(const std::string& name) {
   for (const KernelFamily* each : families()) {
     if (each->name() == name) return each;

@@ -8,6 +8,7 @@
 
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/options.hpp"
+#include "heddle/cli/problems.hpp"
 #include "heddle/profiles/measurement.hpp"
 
 namespace heddle::cli {
@@ -35,6 +36,9 @@ void add_look(Command& profiles);
 void add_carry(Command& profiles);
 /// profiles_regret.cpp: regret
 void add_regret(Command& profiles);
+
+/// Throws Error(usage) for sizes of another family than the one asked for.
+void check_sizes(const ProfileOptions& options);
 
 /// The family called so, or none: a database may know families that this program does not.
 [[nodiscard]] const KernelFamily* find_family(const std::string& name);

@@ -110,13 +110,14 @@ Json record_of(const Profile& before, const Remeasured& now) {
 }
 
 int verify_profiles(const ProfileOptions& options) {
+  check_sizes(options);
   Worker worker({.device = options.device, .stop = interrupted});
   ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read_write, options.common);
   std::vector<Profile> waiting = store.profiles(options.family);
   std::erase_if(waiting, [&](const Profile& profile) {
     const KernelFamily* const family = find_family(profile.key.family);
     return family == nullptr || !family->supports(worker.identity().backend) ||
-           profile.key.device != worker.identity() || !matches(profile.key.problem, options.sizes) ||
+           profile.key.device != worker.identity() || !matches(profile.key, options.sizes) ||
            !(options.all || profile.imported || is_stale(profile));
   });
 

@@ -44,6 +44,7 @@ std::pair<double, double> mean_and_worst(const std::vector<double>& losses) {
 }
 
 int regret(const ProfileOptions& options) {
+  check_sizes(options);
   const ProfileStore store = open_profiles(options.profiles, ProfileStore::Access::read, options.common);
   Worker worker({.device = options.device, .stop = interrupted});
   std::vector<const KernelFamily*> asked;
@@ -90,8 +91,7 @@ int regret(const ProfileOptions& options) {
   for (const KernelFamily* family : asked) {
     std::vector<Problem> tuned;
     for (const Profile& profile : store.profiles(std::string(family->name()))) {
-      if (profile.key.device == worker.identity() && !is_stale(profile) &&
-          matches(profile.key.problem, options.sizes)) {
+      if (profile.key.device == worker.identity() && !is_stale(profile) && matches(profile.key, options.sizes)) {
         tuned.push_back(profile.key.problem);
       }
     }

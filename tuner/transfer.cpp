@@ -257,11 +257,13 @@ std::vector<double> Transfer::residuals_of(const Problem& problem, const std::ve
   }
   const double mean = sum_of_residuals / sum_of_ones;
 
+  std::vector<double> likeness_here;
+  likeness_here.reserve(nearest.size());
+  for (const Lesson* lesson : nearest) likeness_here.push_back(likeness(lesson->problem, problem, axes_));
   std::vector<double> result(configurations.size(), mean);
   for (std::size_t i = 0; i < points; ++i) {
     const double weight = right[i] - mean * right[points + i];
-    const double scale = weight * likeness(nearest[lesson_of[i]]->problem, problem, axes_);
-    codes.likenesses(i, scale, points, configurations.size(), row);
+    codes.likenesses(i, weight * likeness_here[lesson_of[i]], points, configurations.size(), row);
     for (std::size_t c = 0; c < row.size(); ++c) result[c] += row[c];
   }
   return result;

@@ -110,7 +110,8 @@ const std::vector<std::string>& sometimes_valid() {
 }
 
 bool takes_numbers_or_words(const std::string& type) {
-  static const std::set<std::string> types{"N", "F", "LIST", "TIME", "WORD", "TASK", "S", "GB/s", "GFLOP/s", "N,N,..."};
+  static const std::set<std::string> types{"N", "F",    "LIST",    "TIME",    "WORD",      "TASK",
+                                           "S", "GB/s", "GFLOP/s", "N,N,...", "NAME=LIST", "NAME=N"};
   return types.contains(type);
 }
 
