@@ -56,6 +56,8 @@ std::string_view text(ImportDecision::Action action) {
       return "kept_local";
     case same:
       return "same";
+    case refused:
+      return "refused";
   }
   return "";
 }
@@ -88,10 +90,12 @@ int import_from(const ProfileOptions& options) {
          decision.reason});
   }
   print(table.text());
-  print(
-      fmt::format("\n{} profiles added, {} replaced, {} refused because the local profile is better, {} already there; "
-                  "database {}\n",
-                  counts["added"], counts["replaced"], counts["kept_local"], counts["same"], store.file().string()));
+  print(fmt::format(
+      "\n{} profiles added, {} replaced, {} refused because the local profile is better, {} already there{}; "
+      "database {}\n",
+      counts["added"], counts["replaced"], counts["kept_local"], counts["same"],
+      counts.contains("refused") ? fmt::format(", {} refused for other sizes", counts["refused"]) : "",
+      store.file().string()));
   if (counts["added"] + counts["replaced"] > 0)
     print("next: 'heddle profiles verify' measures the imported profiles of this machine's device\n");
   return 0;

@@ -36,8 +36,8 @@ Error error(const std::string& file, const std::string& what) {
 /// Why an import would not take this; nothing if it would.
 std::optional<std::string> objection(const json& record) {
   try {
-    static_cast<void>(from_record(record));
-    return std::nullopt;
+    const Arrival arrival = from_record(record);
+    return arrival.refusal.empty() ? std::nullopt : std::optional(arrival.refusal);
   } catch (const Error& error) {
     return error.what();
   }
@@ -99,24 +99,24 @@ const json& records(const std::string& file, const json& document) {
   return *found;
 }
 
-std::vector<Profile> load(const std::string& file, const std::string& bytes) {
+std::vector<Arrival> load(const std::string& file, const std::string& bytes) {
   const json document = parse(file, bytes);
-  std::vector<Profile> profiles;
+  std::vector<Arrival> arrivals;
   std::map<ProfileKey, std::size_t> seen;
   for (const json& record : records(file, document)) {
-    const std::size_t number = profiles.size() + 1;
+    const std::size_t number = arrivals.size() + 1;
     try {
-      profiles.push_back(from_record(record));
+      arrivals.push_back(from_record(record));
     } catch (const Error& failure) {
       throw error(file, fmt::format("record {}: {}", number, failure.what()));
     }
-    const auto [first, unseen] = seen.emplace(profiles.back().key, number);
+    const auto [first, unseen] = seen.emplace(arrivals.back().profile.key, number);
     if (!unseen) {
       throw error(file,
                   fmt::format("record {}: the same device, family and problem as record {}", number, first->second));
     }
   }
-  return profiles;
+  return arrivals;
 }
 
 bool same(const Profile& a, const Profile& b) {
@@ -163,10 +163,14 @@ std::vector<ImportDecision> import_profiles(ProfileStore& store, const std::file
 }
 
 std::vector<ImportDecision> import_document(ProfileStore& store, const std::string& bytes, const std::string& name) {
-  std::vector<Profile> profiles = load(name, bytes);  // all of it is good before anything is written
+  std::vector<Arrival> arrivals = load(name, bytes);  // all of it is good before anything is written
   std::vector<ImportDecision> decisions;
   store.atomically([&] {
-    for (Profile& profile : profiles) {
+    for (auto& [profile, refusal] : arrivals) {
+      if (!refusal.empty()) {
+        decisions.push_back({.profile = std::move(profile), .action = Action::refused, .reason = std::move(refusal)});
+        continue;
+      }
       const auto [action, reason] = decide(store.find(profile.key), profile);
       if (action == Action::added || action == Action::replaced) store.keep_for_now(profile);
       decisions.push_back({.profile = std::move(profile), .action = action, .reason = reason});

@@ -132,6 +132,15 @@ const KernelFamily& known_family(const std::string& name, const std::string& bac
   return **found;
 }
 
+/// Whether a problem lacks a size that the axes ask for, or has one that they do not know.
+bool has_other_names(const Problem& problem, const std::vector<Axis>& axes) {
+  const auto missing = [&](const Axis& axis) { return !axis.optional && !problem.find(axis.name); };
+  const auto unknown = [&](const Problem::Size& size) {
+    return std::ranges::find(axes, size.name, &Axis::name) == axes.end();
+  };
+  return std::ranges::any_of(axes, missing) || std::ranges::any_of(problem.sizes(), unknown);
+}
+
 /// What a record says beyond its form. Brings its configurations into their canonical order.
 void check(Profile& profile) {
   const DeviceIdentity& device = profile.key.device;
@@ -171,27 +180,32 @@ nlohmann::json to_record(const Profile& profile) {
   return record;
 }
 
-Profile from_record(const json& record) {
+Arrival from_record(const json& record) {
   if (!record.is_object()) refuse("the record", excerpt(record), "an object");
   const std::string found = text_at(record, "checksum");
   if (found != checksum(record)) refuse("checksum", excerpt(found), checksum(record) + " for what the record holds");
   const DeviceIdentity device = DeviceIdentity::parse(text_at(record, "device"));
   const std::string family = text_at(record, "family");
-  Profile profile{
-      .key = {.device = device,
-              .family = family,
-              .problem = Problem::parse(text_at(record, "problem"), known_family(family, device.backend).axes())},
-      .source_hash = text_at(record, "source_hash"),
-      .configuration = text_at(record, "configuration"),
-      .time = number_at(record, "time"),
-      .spread = number_at(record, "spread"),
-      .worst_error = number_at(record, "worst_error"),
-      .samples = integer_at(record, "samples"),
-      .ties = texts_at(record, "ties"),
-      .imported = true,
-      .provenance = provenance_of(member(record, "provenance"))};
+  const std::string problem = text_at(record, "problem");
+  const std::vector<Axis>& axes = known_family(family, device.backend).axes();
+  Profile profile{.key = {.device = device, .family = family, .problem = Problem::parse_any(problem)},
+                  .source_hash = text_at(record, "source_hash"),
+                  .configuration = text_at(record, "configuration"),
+                  .time = number_at(record, "time"),
+                  .spread = number_at(record, "spread"),
+                  .worst_error = number_at(record, "worst_error"),
+                  .samples = integer_at(record, "samples"),
+                  .ties = texts_at(record, "ties"),
+                  .imported = true,
+                  .provenance = provenance_of(member(record, "provenance"))};
+  if (has_other_names(profile.key.problem, axes)) {
+    check_device(device);
+    std::string refusal = misfit(profile.key.problem, axes).value_or("");
+    return {.profile = std::move(profile), .refusal = "its sizes are others in this heddle: " + refusal};
+  }
+  profile.key.problem = Problem::parse(problem, axes);
   check(profile);
-  return profile;
+  return {.profile = std::move(profile), .refusal = {}};
 }
 
 bool current(const Profile& profile) {

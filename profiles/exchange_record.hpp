@@ -11,10 +11,15 @@ namespace heddle {
 /// With its checksum: the digest of the object's compact text without the member "checksum".
 [[nodiscard]] nlohmann::json to_record(const Profile& profile);
 
-/// The profile in `record`, marked as imported. Throws Error(input) with what was found and what was expected: a wrong
+struct Arrival {
+  Profile profile;      ///< marked as imported
+  std::string refusal;  ///< why it is of no use here, though whole, in one line; then only key and configuration count
+};
+/// The profile in `record`. It is refused if its problem has other sizes than its family has in this heddle: another
+/// version wrote it. Throws Error(input) with what was found and what was expected: a wrong
 /// checksum, a missing member, a wrong type, a number out of its range, a text too long, or a family, device, problem
 /// or configuration that does not fit together.
-[[nodiscard]] Profile from_record(const nlohmann::json& record);
+[[nodiscard]] Arrival from_record(const nlohmann::json& record);
 
 /// Whether the profile was made from the kernel templates that this heddle has. Needs a known family.
 [[nodiscard]] bool current(const Profile& profile);
