@@ -120,14 +120,13 @@ void Sizes::add(const std::string& option, const std::string& name, const std::s
 }
 
 void Sizes::check_names(const std::vector<const KernelFamily*>& chosen) const {
-  for (const auto& [name, named] : named_) {
-    if (std::ranges::any_of(chosen, [&](const KernelFamily* family) { return find_axis(*family, name) != nullptr; })) {
-      continue;
-    }
+  for (const auto& entry : named_) {
+    const auto has = [&](const KernelFamily* family) { return find_axis(*family, entry.first) != nullptr; };
+    if (std::ranges::any_of(chosen, has)) continue;
     std::string names;
     for (const KernelFamily* family : chosen) names += (names.empty() ? "" : ", ") + std::string(family->name());
-    throw Error(ErrorKind::usage, fmt::format("option {}: no such size in {}, expected one of {}", named.option, names,
-                                              names_of(axes_of(chosen))));
+    throw Error(ErrorKind::usage, fmt::format("option {}: no such size in {}, expected one of {}", entry.second.option,
+                                              names, names_of(axes_of(chosen))));
   }
 }
 

@@ -75,6 +75,7 @@ TEST_CASE("a grid of few problems with many sizes has no more cells than it can 
   }
   std::mt19937_64 random(11);
   std::vector<Problem> grid;
+  grid.reserve(30);
   for (int i = 0; i < 30; ++i) grid.push_back(test::any_problem(deep, random));
   const std::vector<Problem> within = within_cells(grid, deep);
   CHECK(within.size() == grid.size());
