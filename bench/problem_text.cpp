@@ -11,7 +11,7 @@
 namespace heddle::bench {
 
 Problem problem_of(const KernelFamily& family, const std::string& text) {
-  std::vector<Problem::Size> sizes;
+  std::vector<AxisValue> sizes;
   std::vector<std::string_view> names;
   std::string_view rest = text;
   for (const Axis& axis : family.axes()) {
@@ -20,14 +20,16 @@ Problem problem_of(const KernelFamily& family, const std::string& text) {
     rest.remove_prefix(word.size() < rest.size() ? word.size() + 1 : word.size());
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error == std::errc() && end == word.data() + word.size() && value >= 1 && value <= axis.maximum) {
-      sizes.push_back({.name = axis.name, .value = value});
+    if (word == "-" && axis.optional) {
+      sizes.emplace_back();
+    } else if (error == std::errc() && end == word.data() + word.size() && allows(axis, value)) {
+      sizes.emplace_back(value);
     }
   }
   if (sizes.size() != names.size() || !rest.empty()) {
     throw Error(ErrorKind::usage, fmt::format("found '{}', expected sizes {}", text, fmt::join(names, " x ")));
   }
-  return Problem(sizes);
+  return Problem::from(family.axes(), sizes);
 }
 
 }  // namespace heddle::bench

@@ -8,7 +8,8 @@
 
 namespace heddle::bench {
 
-/// "640x16x1": sizes in the order of the family's axes. Throws Error(usage).
+/// "640x16x1": sizes in the order of the family's axes, "-" for one that the problem does not have. Throws
+/// Error(usage).
 [[nodiscard]] Problem problem_of(const KernelFamily& family, const std::string& text);
 
 }  // namespace heddle::bench

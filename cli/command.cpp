@@ -90,15 +90,24 @@ void Command::option(const std::string& name, const std::string& type, const std
   parser_.add_option_function(name, read, meaning)->type_name(type)->group(group_);
 }
 
-void Command::list(const std::string& name, const std::string& type, const std::string& meaning, const Reader& read) {
+CLI::Option& Command::add_repeated(const std::string& name, const std::string& type, const std::string& meaning,
+                                   const Reader& read) {
   const auto read_all = [read](const std::vector<std::string>& values) {
     for (const std::string& value : values) read(value);
   };
-  parser_.add_option_function<std::vector<std::string>>(name, read_all, meaning)
-      ->type_name(type)
-      ->group(group_)
-      ->allow_extra_args(false)
-      ->delimiter(',');
+  return *parser_.add_option_function<std::vector<std::string>>(name, read_all, meaning)
+              ->type_name(type)
+              ->group(group_)
+              ->allow_extra_args(false);
+}
+
+void Command::list(const std::string& name, const std::string& type, const std::string& meaning, const Reader& read) {
+  add_repeated(name, type, meaning, read).delimiter(',');
+}
+
+void Command::repeated(const std::string& name, const std::string& type, const std::string& meaning,
+                       const Reader& read) {
+  add_repeated(name, type, meaning, read);
 }
 
 void Command::flag(const std::string& names, const std::string& meaning, bool& value) {

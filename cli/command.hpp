@@ -10,7 +10,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace heddle::cli {
 
@@ -44,6 +45,8 @@ class Command {
   void option(const std::string& name, const std::string& type, const std::string& meaning, const Reader& read);
   /// May be given several times, or once with values between commas; `read` gets one at a time.
   void list(const std::string& name, const std::string& type, const std::string& meaning, const Reader& read);
+  /// May be given several times; `read` gets one value at a time, commas and all.
+  void repeated(const std::string& name, const std::string& type, const std::string& meaning, const Reader& read);
   void flag(const std::string& names, const std::string& meaning, bool& value);
   /// --NAME and --no-NAME.
   void toggle(const std::string& name, const std::string& meaning, const std::function<void(bool)>& read);
@@ -51,6 +54,9 @@ class Command {
   void group(std::string title) { group_ = std::move(title); }
 
  private:
+  CLI::Option& add_repeated(const std::string& name, const std::string& type, const std::string& meaning,
+                            const Reader& read);
+
   CLI::App& parser_;
   Action& chosen_;
   const Context& context_;

@@ -59,26 +59,6 @@ ProfileStore open_profiles(const Context& context, const std::string& file, Prof
   return store;
 }
 
-void add_sizes(Command& command, Sizes& sizes, bool list) {
-  std::vector<Axis> axes;
-  for (const auto& family : command.context().families.all()) {
-    for (const Axis& axis : family->axes()) {
-      const auto same = [&](const Axis& other) { return other.name == axis.name; };
-      if (std::none_of(axes.begin(), axes.end(), same)) axes.push_back(axis);
-    }
-  }
-  for (const Axis& axis : axes) {
-    const std::string option = "--" + axis.name;
-    const auto read = [&sizes, list, option, axis](const std::string& text) {
-      sizes[axis.name] = list ? read_list(option, text, axis.maximum)
-                              : std::vector<std::int64_t>{read_integer(option, text, 1, axis.maximum)};
-    };
-    command.option(option, list ? "LIST" : "N",
-                   list ? "Sizes of the problems, as 64 or 32,64,128 or 32..1024 (doubling)" : "Size of the problem",
-                   read);
-  }
-}
-
 std::int64_t read_integer(const std::string& option, const std::string& text, std::int64_t least, std::int64_t most) {
   const auto number = parse<std::int64_t>(text);
   if (number && *number >= least && *number <= most) return *number;
@@ -103,34 +83,6 @@ double read_duration(const std::string& option, const std::string& text) {
     }
   }
   refuse(option, text, "a time with its unit, such as 30s, 5m or 1h");
-}
-
-std::vector<std::int64_t> read_list(const std::string& option, const std::string& text, std::int64_t most) {
-  const std::string expected = fmt::format("whole numbers from 1 to {}, such as 64 or 32,64,128 or 32..1024", most);
-  const auto size = [&](std::string_view part) {
-    const auto number = parse<std::int64_t>(part);
-    if (!number || *number < 1 || *number > most) refuse(option, text, expected);
-    return *number;
-  };
-  std::vector<std::int64_t> sizes;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view part = std::string_view(text).substr(begin, end - begin);
-    const std::size_t dots = part.find("..");
-    if (dots == std::string_view::npos) {
-      sizes.push_back(size(part));
-    } else {
-      const std::int64_t last = size(part.substr(dots + 2));
-      std::int64_t next = size(part.substr(0, dots));
-      if (next > last) refuse(option, text, expected);
-      for (; next < last; next *= 2) sizes.push_back(next);
-      sizes.push_back(last);
-    }
-    begin = end + 1;
-  }
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
 }
 
 }  // namespace heddle::cli

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "heddle/cli/command.hpp"
 #include "heddle/profiles/profile_store.hpp"
@@ -24,19 +22,11 @@ void add_profile_file(Command& command, std::string& file);
 [[nodiscard]] ProfileStore open_profiles(const Context& context, const std::string& file, ProfileStore::Access access,
                                          const Common& common);
 
-/// Values for the axes of the families' problems, by axis name, as `--rules LIST` and so on gave them.
-using Sizes = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
-/// One option for every axis that some family has. `list`: whether an option takes more than one value.
-void add_sizes(Command& command, Sizes& sizes, bool list);
-
 /// All read the value of `option`, and throw Error(usage) that names it, what was found and what was expected.
 [[nodiscard]] std::int64_t read_integer(const std::string& option, const std::string& text, std::int64_t least,
                                         std::int64_t most = std::numeric_limits<std::int64_t>::max());
 [[nodiscard]] double read_real(const std::string& option, const std::string& text);
 /// "30s", "5m", "1.5h", "500ms": seconds.
 [[nodiscard]] double read_duration(const std::string& option, const std::string& text);
-/// "64", "32,64,128", "32..1024" (doubling; the last value always belongs to it).
-[[nodiscard]] std::vector<std::int64_t> read_list(const std::string& option, const std::string& text,
-                                                  std::int64_t most);
 
 }  // namespace heddle::cli

@@ -26,6 +26,10 @@ void add_stored_family(Command& command, ProfileOptions& options) {
                  options.family);
 }
 
+void check_sizes(const Context& context, const ProfileOptions& options) {
+  if (const KernelFamily* const only = context.families.find(options.family)) options.sizes.check_names({only});
+}
+
 void check_stored_family(const ProfileStore& store, const std::string& family) {
   if (!family.empty() && store.profiles(family).empty()) static_cast<void>(store.families().at(family));
 }

@@ -8,6 +8,7 @@
 
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/options.hpp"
+#include "heddle/cli/problems.hpp"
 #include "heddle/profiles/measurement.hpp"
 
 namespace heddle::cli {
@@ -40,6 +41,9 @@ void add_look(Command& profiles);
 void add_carry(Command& profiles);
 /// profiles_regret.cpp: regret
 void add_regret(Command& profiles);
+
+/// Throws Error(usage) for sizes of another family than the one asked for.
+void check_sizes(const Context& context, const ProfileOptions& options);
 
 /// Made from another kernel source than the one that its family has here. Never true of a family that is not known.
 [[nodiscard]] bool is_stale(const Context& context, const Profile& profile);

@@ -58,6 +58,8 @@ std::string_view text(ImportDecision::Action action) {
       return "kept_local";
     case same:
       return "same";
+    case refused:
+      return "refused";
   }
   return "";
 }
@@ -91,10 +93,12 @@ int import_from(const Context& context, const ProfileOptions& options) {
          decision.reason});
   }
   print(table.text());
-  print(
-      fmt::format("\n{} profiles added, {} replaced, {} refused because the local profile is better, {} already there; "
-                  "database {}\n",
-                  counts["added"], counts["replaced"], counts["kept_local"], counts["same"], store.file().string()));
+  print(fmt::format(
+      "\n{} profiles added, {} replaced, {} refused because the local profile is better, {} already there{}; "
+      "database {}\n",
+      counts["added"], counts["replaced"], counts["kept_local"], counts["same"],
+      counts.contains("refused") ? fmt::format(", {} refused for other sizes", counts["refused"]) : "",
+      store.file().string()));
   using enum ImportDecision::Action;
   const auto known = [&](const ImportDecision& decision) {
     return context.families.find(decision.profile.key.family) != nullptr;
@@ -125,13 +129,14 @@ Json record_of(const Profile& before, const Remeasured& now) {
 }
 
 int verify_profiles(const Context& context, const ProfileOptions& options) {
+  check_sizes(context, options);
   Worker worker({.device = options.device, .families = context.families.descriptions(), .stop = interrupted});
   ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
   std::vector<Profile> waiting = store.profiles(options.family);
   std::erase_if(waiting, [&](const Profile& profile) {
     const KernelFamily* const family = context.families.find(profile.key.family);
     return family == nullptr || !family->supports(worker.identity().backend) ||
-           profile.key.device != worker.identity() || !matches(profile.key.problem, options.sizes) ||
+           profile.key.device != worker.identity() || !matches(context.families, profile.key, options.sizes) ||
            !(options.all || profile.imported || is_stale(context, profile));
   });
 

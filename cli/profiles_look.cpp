@@ -25,11 +25,13 @@ std::string device_text(const DeviceIdentity& device) {
 std::vector<Profile> matching(const ProfileStore& store, const ProfileOptions& options) {
   check_stored_family(store, options.family);
   std::vector<Profile> profiles = store.profiles(options.family);
-  std::erase_if(profiles, [&](const Profile& profile) { return !matches(profile.key.problem, options.sizes); });
+  std::erase_if(profiles,
+                [&](const Profile& profile) { return !matches(store.families(), profile.key, options.sizes); });
   return profiles;
 }
 
 int list(const Context& context, const ProfileOptions& options) {
+  check_sizes(context, options);
   const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   const std::vector<Profile> profiles = matching(store, options);
   if (options.common.json) {
@@ -86,7 +88,7 @@ std::map<ProfileKey, Known> known(const ProfileStore& store, const ProfileOption
   for (Measurement& measurement : store.measurements()) {
     const ProfileKey& key = measurement.key;
     if (!options.family.empty() && key.family != options.family) continue;
-    if (!matches(key.problem, options.sizes)) continue;
+    if (!matches(store.families(), key, options.sizes)) continue;
     Known& about = all[key];
     ++about.statuses[measurement.status];
     if (failed(measurement.status)) about.failures.push_back(std::move(measurement));
@@ -110,6 +112,7 @@ void print_profile(const Context& context, const Profile& profile) {
 }
 
 int show(const Context& context, const ProfileOptions& options) {
+  check_sizes(context, options);
   const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   const auto all = known(store, options);
   if (options.common.json) {
@@ -159,13 +162,20 @@ Json record_of(const Candidate& candidate) {
 int explain(const Context& context, const ProfileOptions& options) {
   const auto device = open_device(options.device);
   const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
-  Json explanations = Json::array();
-  bool first = true;
+  std::vector<const KernelFamily*> asked;
   for (const auto& each : context.families.all()) {
     if (!options.family.empty() && each->name() != options.family) continue;
-    if (!each->supports(device->identity().backend)) continue;
-    const Dispatcher dispatcher(device->identity(), *each, store.profiles());
-    const auto explanation = dispatcher.explain(one_problem(*each, device->identity(), options.sizes));
+    if (each->supports(device->identity().backend)) asked.push_back(each.get());
+  }
+  options.sizes.check_names(asked);
+  std::vector<Problem> problems;
+  problems.reserve(asked.size());
+  for (const KernelFamily* each : asked) problems.push_back(one_problem(*each, device->identity(), options.sizes));
+  Json explanations = Json::array();
+  bool first = true;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const Dispatcher dispatcher(device->identity(), *asked[i], store.profiles());
+    const auto explanation = dispatcher.explain(problems[i]);
     if (!options.common.json) {
       print((first ? "" : "\n") + explanation.text() + "\n");
       first = false;

@@ -44,6 +44,7 @@ std::pair<double, double> mean_and_worst(const std::vector<double>& losses) {
 }
 
 int regret(const Context& context, const ProfileOptions& options) {
+  check_sizes(context, options);
   const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   Worker worker({.device = options.device, .families = context.families.descriptions(), .stop = interrupted});
   std::vector<const KernelFamily*> asked;
@@ -91,12 +92,12 @@ int regret(const Context& context, const ProfileOptions& options) {
     std::vector<Problem> tuned;
     for (const Profile& profile : store.profiles(std::string(family->name()))) {
       if (profile.key.device == worker.identity() && !is_stale(context, profile) &&
-          matches(profile.key.problem, options.sizes)) {
+          matches(context.families, profile.key, options.sizes)) {
         tuned.push_back(profile.key.problem);
       }
     }
-    const auto between =
-        problems_between(tuned, static_cast<std::size_t>(options.count.value_or(default_count)), options.seed);
+    const auto between = problems_between(
+        tuned, family->axes(), static_cast<std::size_t>(options.count.value_or(default_count)), options.seed);
     TunerOptions tuner;
     tuner.seed = options.seed;
     IsolatedEvaluator evaluator(worker, *family, options.seed);

@@ -266,7 +266,7 @@ void check_recordable(const TuneOptions& options, const std::vector<FamilyTask>&
   for (const FamilyTask& task : work) problems += task.problems.size();
   if (problems != 1) {
     throw Error(ErrorKind::usage, fmt::format("option --record: found {} problems, expected one family and one problem "
-                                              "(--family, --rules, --dim, --outputs)",
+                                              "(--family, --size)",
                                               problems));
   }
   check_writable(options.record);

@@ -36,6 +36,10 @@ class DeviceTarget final : public TuneTarget {
         if (each->supports(device.backend)) tasks.push_back({each.get(), {}});
       }
     }
+    std::vector<const KernelFamily*> chosen;
+    chosen.reserve(tasks.size());
+    for (const FamilyTask& task : tasks) chosen.push_back(task.family);
+    sizes.check_names(chosen);
     for (FamilyTask& task : tasks) task.problems = problem_grid(*task.family, device, sizes);
     return tasks;
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/cli/options.hpp"
+#include "heddle/cli/problems.hpp"
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/stop_condition.hpp"
 

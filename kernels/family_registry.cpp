@@ -31,6 +31,7 @@ const KernelFamily& FamilyRegistry::add(std::shared_ptr<const KernelFamily> fami
   if (find(name) != nullptr) {
     throw Error(ErrorKind::usage, fmt::format("there is a kernel family {} already", in_quotes(name)));
   }
+  check_axes(family->axes());
   return *families_.emplace_back(std::move(family));
 }
 

@@ -39,8 +39,8 @@ Problem parse_any_problem(std::string_view text) {
   }
   Problem problem(std::move(sizes));
   if (problem.text() != text) {  // also for leading zeros and stray blanks
-    throw Error(ErrorKind::input, fmt::format("problem '{}': expected names with numbers from 0, as 'rules=32 dim=4'",
-                                              text.substr(0, 200)));
+    throw Error(ErrorKind::input,
+                fmt::format("problem '{}': expected names with numbers from 0, as 'size=32'", text.substr(0, 200)));
   }
   return problem;
 }

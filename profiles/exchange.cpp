@@ -37,7 +37,9 @@ Error error(const std::string& file, const std::string& what) {
 std::optional<std::string> append(const Profile& profile, const FamilyRegistry& families, json& list) {
   try {
     json record = to_record(profile);
-    if (from_record(record, families).key != profile.key) return "its record is of another device, family or problem";
+    const Arrival arrival = from_record(record, families);
+    if (!arrival.refusal.empty()) return arrival.refusal;
+    if (arrival.profile.key != profile.key) return "its record is of another device, family or problem";
     list.push_back(std::move(record));
     return std::nullopt;
   } catch (const Error& error) {
@@ -101,24 +103,24 @@ const json& records(const std::string& file, const json& document) {
   return *found;
 }
 
-std::vector<Profile> load(const std::string& file, const std::string& bytes, const FamilyRegistry& families) {
+std::vector<Arrival> load(const std::string& file, const std::string& bytes, const FamilyRegistry& families) {
   const json document = parse(file, bytes);
-  std::vector<Profile> profiles;
+  std::vector<Arrival> arrivals;
   std::map<ProfileKey, std::size_t> seen;
   for (const json& record : records(file, document)) {
-    const std::size_t number = profiles.size() + 1;
+    const std::size_t number = arrivals.size() + 1;
     try {
-      profiles.push_back(from_record(record, families));
+      arrivals.push_back(from_record(record, families));
     } catch (const Error& failure) {
       throw error(file, fmt::format("record {}: {}", number, failure.what()));
     }
-    const auto [first, unseen] = seen.emplace(profiles.back().key, number);
+    const auto [first, unseen] = seen.emplace(arrivals.back().profile.key, number);
     if (!unseen) {
       throw error(file,
                   fmt::format("record {}: the same device, family and problem as record {}", number, first->second));
     }
   }
-  return profiles;
+  return arrivals;
 }
 
 bool same(const Profile& a, const Profile& b) {
@@ -175,10 +177,14 @@ std::vector<ImportDecision> import_profiles(ProfileStore& store, const std::file
 }
 
 std::vector<ImportDecision> import_document(ProfileStore& store, const std::string& bytes, const std::string& name) {
-  std::vector<Profile> profiles = load(name, bytes, store.families());  // all of it is good before anything is written
+  std::vector<Arrival> arrivals = load(name, bytes, store.families());  // all of it is good before anything is written
   std::vector<ImportDecision> decisions;
   store.atomically([&] {
-    for (Profile& profile : profiles) {
+    for (auto& [profile, refusal] : arrivals) {
+      if (!refusal.empty()) {
+        decisions.push_back({.profile = std::move(profile), .action = Action::refused, .reason = std::move(refusal)});
+        continue;
+      }
       const auto [action, reason] = decide(store.find(profile.key), profile, store.families());
       if (action == Action::added || action == Action::replaced) store.keep_for_now(profile);
       decisions.push_back({.profile = std::move(profile), .action = action, .reason = reason});

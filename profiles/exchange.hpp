@@ -24,12 +24,13 @@ struct Exported {
 Exported export_profiles(const ProfileStore& store, const std::filesystem::path& file, const std::string& family = {});
 
 struct ImportDecision {
-  enum class Action { added, replaced, kept_local, same };
+  enum class Action { added, replaced, kept_local, same, refused };
   Profile profile;
   Action action;
   std::string reason;  ///< "the local profile is faster: 2.10 against 2.32 us"
 };
-/// All or nothing. Trusts nothing in the file: each record's sizes, numbers and configuration are checked against the
+/// All or nothing, except that a record is refused alone if its problem has other sizes than its family has in this
+/// heddle. Trusts nothing in the file: each record's sizes, numbers and configuration are checked against the
 /// family's own space for the device it names. A record of a family that `store` does not know is checked in its form
 /// alone and kept for programs that know the family. Keeps local profiles that are at least as fast. Imported profiles
 /// are marked. If one displaces a local profile, a snapshot of that is kept until both have been measured on

@@ -121,6 +121,15 @@ void check_hash(const std::string& hash) {
   if (!good) refuse("source_hash", fmt::format("'{}'", hash.substr(0, 40)), "32 hexadecimal digits");
 }
 
+/// Whether a problem lacks a size that the axes ask for, or has one that they do not know.
+bool has_other_names(const Problem& problem, const std::vector<Axis>& axes) {
+  const auto missing = [&](const Axis& axis) { return !axis.optional && !problem.find(axis.name); };
+  const auto unknown = [&](const Problem::Size& size) {
+    return std::ranges::find(axes, size.name, &Axis::name) == axes.end();
+  };
+  return std::ranges::any_of(axes, missing) || std::ranges::any_of(problem.sizes(), unknown);
+}
+
 /// What only the family can say. Brings configurations into their canonical order.
 void check_against(const KernelFamily& family, Profile& profile) {
   const SearchSpace space = family.space(profile.key.device);
@@ -186,7 +195,7 @@ nlohmann::json to_record(const Profile& profile) {
   return record;
 }
 
-Profile from_record(const json& record, const FamilyRegistry& families) {
+Arrival from_record(const json& record, const FamilyRegistry& families) {
   if (!record.is_object()) refuse("the record", excerpt(record), "an object");
   const std::string found = text_at(record, "checksum");
   if (found != checksum(record)) refuse("checksum", excerpt(found), checksum(record) + " for what the record holds");
@@ -199,27 +208,28 @@ Profile from_record(const json& record, const FamilyRegistry& families) {
   const KernelFamily* const family = families.find(name);
   check_backend(device.backend, family == nullptr || family->supports(device.backend), name);
   const std::string problem = text_at(record, "problem");
-  Profile profile{
-      .key = {.device = device,
-              .family = name,
-              .problem = family == nullptr ? parse_any_problem(problem) : Problem::parse(problem, family->axes())},
-      .source_hash = text_at(record, "source_hash"),
-      .configuration = text_at(record, "configuration"),
-      .time = number_at(record, "time"),
-      .spread = number_at(record, "spread"),
-      .worst_error = number_at(record, "worst_error"),
-      .samples = integer_at(record, "samples"),
-      .ties = texts_at(record, "ties"),
-      .imported = true,
-      .provenance = provenance_of(member(record, "provenance"))};
+  Profile profile{.key = {.device = device, .family = name, .problem = parse_any_problem(problem)},
+                  .source_hash = text_at(record, "source_hash"),
+                  .configuration = text_at(record, "configuration"),
+                  .time = number_at(record, "time"),
+                  .spread = number_at(record, "spread"),
+                  .worst_error = number_at(record, "worst_error"),
+                  .samples = integer_at(record, "samples"),
+                  .ties = texts_at(record, "ties"),
+                  .imported = true,
+                  .provenance = provenance_of(member(record, "provenance"))};
   check_hash(profile.source_hash);
   check_numbers(profile);
   if (family == nullptr) {
     profile.record = opaque(record);
+  } else if (has_other_names(profile.key.problem, family->axes())) {
+    std::string refusal = misfit(profile.key.problem, family->axes()).value_or("");
+    return {.profile = std::move(profile), .refusal = "its sizes are others in this heddle: " + refusal};
   } else {
+    profile.key.problem = Problem::parse(problem, family->axes());
     check_against(*family, profile);
   }
-  return profile;
+  return {.profile = std::move(profile), .refusal = {}};
 }
 
 }  // namespace heddle

@@ -48,7 +48,7 @@ class ProfileStore {
   [[nodiscard]] const std::filesystem::path& file() const;
   [[nodiscard]] const FamilyRegistry& families() const;
 
-  /// The rows that the functions below left out, a line each: "sonfin-train problem 'rules=3': expected ...".
+  /// The rows that the functions below left out, a line each: "FAMILY problem 'size=3': expected ...".
   [[nodiscard]] std::vector<std::string> left_out() const;
 
   /// Appends a measurement, which is kept for good, failures too. Once this has returned, the measurement survives the

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "heddle/kernels/size_box.hpp"
+
 namespace heddle {
 
 namespace {
@@ -17,37 +19,78 @@ constexpr std::size_t kProbePoints = 400;
 // lesson at the same place.
 constexpr double kUsualRate = 0.05;
 constexpr double kUsualWeight = 1.0;
-constexpr double kLargest = 1.0;  // upper bound of a loss
-constexpr double kMargin = 0.1;   // part of a cell that is left out on each side, because its corners are tuned
+constexpr double kLargest = 1.0;          // upper bound of a loss
+constexpr double kMargin = 0.1;           // part of a cell that is left out on each side, because its corners are tuned
+constexpr std::size_t kMostCells = 1000;  // of a grid; more are not listed
 
-/// Evenly from 0 to 1.
-double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+struct SizeCell {
+  std::vector<AxisValue> low, high;
+};
 
-/// By ratio: `low` at 0, `high` at 1.
-std::int64_t between(std::int64_t low, std::int64_t high, double part) {
-  return std::llround(
-      std::exp2(std::lerp(std::log2(static_cast<double>(low)), std::log2(static_cast<double>(high)), part)));
+/// The values of each axis in a group of problems, ascending.
+std::vector<std::set<AxisValue>> values_by_axis(const std::vector<Problem>& group, const std::vector<Axis>& axes) {
+  std::vector<std::set<AxisValue>> sizes(axes.size());
+  for (const Problem& problem : group) {
+    const std::vector<AxisValue> own = axis_values(problem, axes);
+    for (std::size_t i = 0; i < axes.size(); ++i) sizes[i].insert(own[i]);
+  }
+  return sizes;
+}
+
+/// Every cell of the grid whose lines are at `sizes`.
+std::vector<SizeCell> all_cells(const std::vector<std::set<AxisValue>>& sizes) {
+  SizeCell first;
+  for (const std::set<AxisValue>& of_axis : sizes) first.low.push_back(*of_axis.begin());
+  first.high = first.low;
+  std::vector<SizeCell> cells{first};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].size() < 2) continue;
+    std::vector<SizeCell> more;
+    for (auto low = sizes[i].begin(), high = std::next(low); high != sizes[i].end(); ++low, ++high) {
+      for (SizeCell cell : cells) {
+        cell.low[i] = *low;
+        cell.high[i] = *high;
+        more.push_back(std::move(cell));
+      }
+    }
+    cells = std::move(more);
+  }
+  return cells;
+}
+
+/// For each problem one of the cells that meet in it.
+std::vector<SizeCell> cells_beside(const std::vector<Problem>& group, const std::vector<Axis>& axes,
+                                   const std::vector<std::set<AxisValue>>& sizes, std::mt19937_64& random) {
+  std::vector<SizeCell> cells;
+  for (const Problem& problem : group) {
+    SizeCell cell{.low = axis_values(problem, axes), .high = {}};
+    cell.high = cell.low;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (sizes[i].size() < 2) continue;
+      const auto own = sizes[i].find(cell.low[i]);
+      const bool below = own != sizes[i].begin() && ((random() >> 63) != 0 || std::next(own) == sizes[i].end());
+      (below ? cell.low : cell.high)[i] = below ? *std::prev(own) : *std::next(own);
+    }
+    cells.push_back(std::move(cell));
+  }
+  return cells;
 }
 
 }  // namespace
 
 Coverage::Coverage(std::vector<Axis> axes, const std::vector<Problem>& range) : axes_(std::move(axes)) {
+  const std::vector<SizeBox> boxes = bounding_boxes(range, axes_);
   std::mt19937_64 random(1);
-  while (probe_points_.size() < kProbePoints) {
-    Problem problem = range.front();
-    for (const Axis& axis : axes_) {
-      const auto [least, most] =
-          std::minmax_element(range.begin(), range.end(),
-                              [&](const Problem& a, const Problem& b) { return a.at(axis.name) < b.at(axis.name); });
-      problem = problem.with(axis.name, between(least->at(axis.name), most->at(axis.name), unit(random)));
-    }
-    probe_points_.push_back({.problem = std::move(problem), .nearest = std::numeric_limits<double>::infinity()});
+  for (std::size_t i = 0; i < kProbePoints; ++i) {
+    probe_points_.push_back({.problem = draw(boxes[i * boxes.size() / kProbePoints], axes_, random),
+                             .nearest = std::numeric_limits<double>::infinity()});
   }
 }
 
 void Coverage::learn(const Problem& from, const Problem& to, double loss) {
   const double length = distance(from, to, axes_);
-  if (length > 0.0) lessons_.push_back({.at = to, .loss_per_distance = std::max(0.0, loss) / length});
+  if (length > 0.0 && std::isfinite(length))
+    lessons_.push_back({.at = to, .loss_per_distance = std::max(0.0, loss) / length});
 }
 
 void Coverage::add_tuned(const Problem& problem) {
@@ -95,30 +138,18 @@ std::size_t Coverage::most_valuable(const std::vector<Problem>& candidates,
 }
 
 std::vector<Problem> within_cells(const std::vector<Problem>& grid, const std::vector<Axis>& axes) {
-  if (grid.empty()) return {};
-  struct Cell {
-    Problem low, high;
-  };
-  std::vector<Cell> cells{{grid.front(), grid.front()}};
-  for (const Axis& axis : axes) {
-    std::set<std::int64_t> sizes;
-    for (const Problem& problem : grid) sizes.insert(problem.at(axis.name));
-    if (sizes.size() < 2) continue;
-    std::vector<Cell> more;
-    for (auto low = sizes.begin(), high = std::next(low); high != sizes.end(); ++low, ++high) {
-      for (const Cell& cell : cells) more.push_back({cell.low.with(axis.name, *low), cell.high.with(axis.name, *high)});
-    }
-    cells = std::move(more);
-  }
   std::mt19937_64 random(2);
   std::vector<Problem> problems;
-  for (const Cell& cell : cells) {
-    Problem problem = cell.low;
-    for (const Axis& axis : axes) {
-      const double part = kMargin + (1.0 - 2.0 * kMargin) * unit(random);
-      problem = problem.with(axis.name, between(cell.low.at(axis.name), cell.high.at(axis.name), part));
+  for (const std::vector<Problem>& group : comparable_groups(grid, axes)) {
+    const std::vector<std::set<AxisValue>> sizes = values_by_axis(group, axes);
+    double count = 1.0;
+    for (const std::set<AxisValue>& of_axis : sizes) count *= std::max(1.0, static_cast<double>(of_axis.size()) - 1.0);
+    const auto cells = count <= kMostCells ? all_cells(sizes) : cells_beside(group, axes, sizes, random);
+    for (const SizeCell& cell : cells) {
+      const SizeBox box{.low = Problem::from(axes, cell.low), .high = Problem::from(axes, cell.high)};
+      Problem problem = draw(box, axes, random, kMargin);
+      if (std::find(grid.begin(), grid.end(), problem) == grid.end()) problems.push_back(std::move(problem));
     }
-    if (std::find(grid.begin(), grid.end(), problem) == grid.end()) problems.push_back(std::move(problem));
   }
   return problems;
 }

@@ -12,8 +12,9 @@ namespace heddle {
 /// At an untuned size the dispatcher uses the winners of tuned problems. The loss there is assumed to be proportional
 /// to the distance() to the nearest tuned problem. The loss per unit of distance is learnt: whenever the winner of one
 /// problem is tried at another, its slowdown there is divided by the distance. At each size, what was learnt at near
-/// problems counts more. The expected loss is the mean over sizes drawn log-uniformly from the range. The same calls
-/// give the same answers.
+/// problems counts more. The expected loss is the mean over sizes drawn evenly from the range, each on the scale of its
+/// axis. Where nothing carries over from one problem to another, each such group of problems has a range of its own.
+/// The same calls give the same answers.
 class Coverage {
  public:
   /// `range`: at least one problem. Its smallest and largest sizes bound the range.
@@ -48,7 +49,8 @@ class Coverage {
 
 /// One problem within each cell that the sizes of `grid` span; none of `grid` itself. The same grid gives the same
 /// problems. They are drawn at random because the cells' middles repeat the same few sizes on each axis: drawn points
-/// cover more sizes.
+/// cover more sizes. Problems between which nothing carries over are grids of their own. A grid with many axes and few
+/// problems spans far more cells than it has problems; then each problem gets one of the cells that meet in it.
 [[nodiscard]] std::vector<Problem> within_cells(const std::vector<Problem>& grid, const std::vector<Axis>& axes);
 
 }  // namespace heddle

@@ -18,12 +18,12 @@ std::optional<Configuration> parse_if_present(const SearchSpace& space, const st
 
 KnownProfiles::KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator)
     : family_(evaluator.family()), space_(family_.space(evaluator.device())) {
-  const auto ours = [&](const Profile& profile) {
-    return profile.key.family == family_.name() && profile.key.device == evaluator.device();
+  const auto usable = [&](const Profile& profile) {
+    return profile.key.family == family_.name() && !misfit(profile.key.problem, family_.axes());
   };
+  const auto ours = [&](const Profile& profile) { return usable(profile) && profile.key.device == evaluator.device(); };
   for (Profile& profile : profiles) {
-    const bool alike = profile.key.family == family_.name() &&
-                       profile.key.device.backend == evaluator.device().backend &&
+    const bool alike = usable(profile) && profile.key.device.backend == evaluator.device().backend &&
                        profile.key.device.architecture == evaluator.device().architecture;
     if (ours(profile)) {
       add(std::move(profile));
@@ -86,8 +86,11 @@ std::vector<std::pair<Configuration, double>> KnownProfiles::parse(const std::ma
 
 std::vector<Configuration> KnownProfiles::hints(const Problem& problem, std::size_t count) const {
   std::vector<const Profile*> nearest;
-  for (const Profile& profile : profiles_) nearest.push_back(&profile);
-  for (const Profile& profile : hint_profiles_) nearest.push_back(&profile);
+  for (const std::vector<Profile>* const list : {&profiles_, &hint_profiles_}) {
+    for (const Profile& profile : *list) {
+      if (separating_axis(profile.key.problem, problem, family_.axes()) == nullptr) nearest.push_back(&profile);
+    }
+  }
   std::stable_sort(nearest.begin(), nearest.end(), [&](const Profile* a, const Profile* b) {
     return squared_distance(a->key.problem, problem, family_.axes()) <
            squared_distance(b->key.problem, problem, family_.axes());

@@ -27,7 +27,7 @@ class KnownProfiles {
  public:
   /// `profiles`: all profiles as they were when the run began. Profiles of other devices of the same architecture are
   /// used only as hints: configurations to try first. `displaced`: local profiles that an import displaced, also used
-  /// only as hints.
+  /// only as hints. Profiles whose problems do not fit the family's axes are left out.
   KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator);
 
   [[nodiscard]] const std::vector<Profile>& profiles() const noexcept { return profiles_; }
@@ -43,7 +43,7 @@ class KnownProfiles {
   /// Turns canonical texts into configurations. Texts that the present space no longer has are left out.
   [[nodiscard]] std::vector<std::pair<Configuration, double>> parse(const std::map<std::string, double>& costs) const;
   /// At most `count` configurations that `problem` allows: those of the profiles of this problem and of the nearest
-  /// problems, nearest first; at equal distance those of this device first.
+  /// problems, nearest first; at equal distance those of this device first. None from an infinite distance.
   [[nodiscard]] std::vector<Configuration> hints(const Problem& problem, std::size_t count) const;
 
  private:

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "heddle/kernels/size_box.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/finals.hpp"
 #include "heddle/tuner/screening.hpp"
@@ -17,9 +18,6 @@
 namespace heddle {
 
 namespace {
-
-/// Uniform in [0, 1), the same with every library.
-double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
 std::vector<Finalist> compare(Evaluator& evaluator, const std::vector<Configuration>& configurations,
                               const Problem& problem, std::int64_t samples, const TunerOptions& options) {
@@ -63,20 +61,14 @@ ProfileStore copy_for_search(const ProfileStore& store, const Evaluator& evaluat
 
 }  // namespace
 
-std::vector<Problem> problems_between(const std::vector<Problem>& tuned, std::size_t count, std::uint64_t seed) {
+std::vector<Problem> problems_between(const std::vector<Problem>& tuned, const std::vector<Axis>& axes,
+                                      std::size_t count, std::uint64_t seed) {
+  const std::vector<SizeBox> boxes = bounding_boxes(tuned, axes);
   std::set<Problem> taken(tuned.begin(), tuned.end());
   std::vector<Problem> found;
   std::mt19937_64 random(seed);
-  for (std::size_t attempts = 0; !tuned.empty() && found.size() < count && attempts < 100 * count; ++attempts) {
-    Problem problem = tuned.front();
-    for (const Problem::Size& size : tuned.front().sizes()) {
-      const auto [least, most] =
-          std::minmax_element(tuned.begin(), tuned.end(),
-                              [&](const Problem& a, const Problem& b) { return a.at(size.name) < b.at(size.name); });
-      const double low = std::log2(static_cast<double>(least->at(size.name)));
-      const double high = std::log2(static_cast<double>(most->at(size.name)));
-      problem = problem.with(size.name, std::llround(std::exp2(std::lerp(low, high, uniform(random)))));
-    }
+  for (std::size_t attempts = 0; !boxes.empty() && found.size() < count && attempts < 100 * count; ++attempts) {
+    Problem problem = draw(boxes[attempts % boxes.size()], axes, random);
     if (taken.insert(problem).second) found.push_back(std::move(problem));
   }
   return found;

@@ -27,10 +27,11 @@ struct Regret {
   std::int64_t evaluations = 0;  ///< of the search
 };
 
-/// `count` problems with sizes drawn log-uniformly between the smallest and the largest of `tuned`, none of which is
-/// tuned. Fewer if there is no room between them. The same arguments give the same problems.
-[[nodiscard]] std::vector<Problem> problems_between(const std::vector<Problem>& tuned, std::size_t count,
-                                                    std::uint64_t seed);
+/// `count` problems with sizes drawn evenly, each on the scale of its axis, between the smallest and the largest of
+/// `tuned`, none of which is tuned. Problems between which nothing carries over are ranges of their own. Fewer if there
+/// is no room between them. The same arguments give the same problems.
+[[nodiscard]] std::vector<Problem> problems_between(const std::vector<Problem>& tuned, const std::vector<Axis>& axes,
+                                                    std::size_t count, std::uint64_t seed);
 
 /// Searches at untuned sizes with the profiles and measurements of a database, as the tuner would. The database is not
 /// changed.

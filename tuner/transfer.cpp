@@ -22,10 +22,10 @@ namespace {
 constexpr std::size_t kNearest = 16;      // problems whose measurements are used
 constexpr std::size_t kFewestPoints = 8;  // with fewer measurements nothing is predicted
 constexpr double kOtherText = 0.6;        // correlation of two configurations that differ in one text value
-constexpr double kPerOctave = 0.3;        // inverse length scale, per octave: of parameters, and of sizes of weight 1
-constexpr double kNoise = 0.01;           // variance relative to the prior's
-constexpr double kNoiseOfModel = 0.1;     // likewise, where the target is the error of a model: more of that is chance
-constexpr double kSlow = 0.5;             // log cost ratio: larger ratios are cut to this
+constexpr double kPerOctave = 0.3;  // inverse length scale, per octave of parameters, and per unit of axis_distance()
+constexpr double kNoise = 0.01;     // variance relative to the prior's
+constexpr double kNoiseOfModel = 0.1;  // likewise, where the target is the error of a model: more of that is chance
+constexpr double kSlow = 0.5;          // log cost ratio: larger ratios are cut to this
 
 double matern(double distance) {
   const double r = std::numbers::sqrt3 * distance;
@@ -41,11 +41,12 @@ double likeness(const Value& a, const Value& b) {
   return matern(kPerOctave * std::abs(std::log2(static_cast<double>(*x) / static_cast<double>(*y))));
 }
 
+/// Correlation of one configuration at two problems that are at a finite distance.
 double likeness(const Problem& a, const Problem& b, const std::vector<Axis>& axes) {
+  const std::vector<AxisValue> of_a = axis_values(a, axes), of_b = axis_values(b, axes);
   double product = 1.0;
-  for (const Axis& axis : axes) {
-    const double octaves = std::log2(static_cast<double>(a.at(axis.name)) / static_cast<double>(b.at(axis.name)));
-    product *= matern(kPerOctave * std::sqrt(axis.weight) * std::abs(octaves));
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    product *= matern(kPerOctave * std::sqrt(axes[i].weight) * axis_distance(axes[i], of_a[i], of_b[i]));
   }
   return product;
 }
@@ -158,7 +159,9 @@ std::optional<double> Transfer::modelled(const Configuration& configuration, con
 
 std::vector<const Transfer::Lesson*> Transfer::nearest(const Problem& problem) const {
   std::vector<const Lesson*> lessons;
-  for (const Lesson& lesson : lessons_) lessons.push_back(&lesson);
+  for (const Lesson& lesson : lessons_) {
+    if (separating_axis(lesson.problem, problem, axes_) == nullptr) lessons.push_back(&lesson);
+  }
   std::stable_sort(lessons.begin(), lessons.end(), [&](const Lesson* a, const Lesson* b) {
     return squared_distance(a->problem, problem, axes_) < squared_distance(b->problem, problem, axes_);
   });
@@ -254,11 +257,13 @@ std::vector<double> Transfer::residuals_of(const Problem& problem, const std::ve
   }
   const double mean = sum_of_residuals / sum_of_ones;
 
+  std::vector<double> likeness_here;
+  likeness_here.reserve(nearest.size());
+  for (const Lesson* lesson : nearest) likeness_here.push_back(likeness(lesson->problem, problem, axes_));
   std::vector<double> result(configurations.size(), mean);
   for (std::size_t i = 0; i < points; ++i) {
     const double weight = right[i] - mean * right[points + i];
-    const double scale = weight * likeness(nearest[lesson_of[i]]->problem, problem, axes_);
-    codes.likenesses(i, scale, points, configurations.size(), row);
+    codes.likenesses(i, weight * likeness_here[lesson_of[i]], points, configurations.size(), row);
     for (std::size_t c = 0; c < row.size(); ++c) result[c] += row[c];
   }
   return result;

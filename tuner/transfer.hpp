@@ -17,9 +17,9 @@ namespace heddle {
 /// - Its target is log(cost / cost that the family's model expects). Where the family has no model, it is log(cost /
 ///   cost of the fastest configuration of that problem).
 /// - Its kernel is a product over all parameters and all sizes of Matern 3/2 kernels. Each depends on the octaves
-///   between two numbers; the family weights the sizes. Two different values
-///   of a parameter with text values have a constant correlation.
-/// - Only the nearest problems take part.
+///   between two values of a parameter, or on axis_distance() between two sizes, which the family weights. Two
+///   different values of a parameter with text values have a constant correlation.
+/// - Only the nearest problems take part, and none at an infinite distance.
 /// - Length scales are constants: a problem has few measurements, and constants that suit most kernel families predict
 ///   better than scales fitted to so few points.
 class Transfer {

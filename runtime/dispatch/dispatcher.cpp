@@ -42,6 +42,10 @@ Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::v
   });
   std::ranges::sort(profiles_, {}, &Profile::key);
   for (const Profile& profile : profiles_) {
+    if (auto why = misfit(profile.key.problem, family_.axes())) {
+      left_out_.push_back({.profile = &profile, .reason = std::move(*why)});
+      continue;
+    }
     Entry entry{.profile = &profile};
     try {
       entry.model = model_of(profile.configuration);
@@ -154,6 +158,7 @@ Candidate Dispatcher::fallback(const Problem& problem) const {
 
 Candidate Dispatcher::decide(const Problem& problem) const {
   for (const Ranked& r : ranked(problem)) {
+    if (std::isinf(r.squared_distance)) continue;
     if (!space_.violated(configuration(*r.entry), problem)) return candidate(r, problem);
   }
   return fallback(problem);
@@ -175,7 +180,12 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
     return std::ranges::find(result.candidates, configuration, &Candidate::configuration) != result.candidates.end();
   };
   for (const Ranked& r : ranked(problem)) {
-    if (const auto constraint = space_.violated(configuration(*r.entry), problem)) {
+    const Problem& tuned = r.entry->profile->key.problem;
+    if (const Axis* const axis = separating_axis(tuned, problem, family_.axes())) {
+      if (r.entry->tie) continue;
+      result.rejections.push_back({.profile = r.entry->profile,
+                                   .reason = fmt::format("nothing carries over from another value of {}", axis->name)});
+    } else if (const auto constraint = space_.violated(configuration(*r.entry), problem)) {
       result.rejections.push_back(
           {.profile = r.entry->profile, .reason = fmt::format("violates '{}' at these sizes", *constraint)});
     } else if (!chosen(configuration(*r.entry))) {
@@ -187,7 +197,9 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
     if (!result.candidates.empty()) last.reason = "the default: what runs when nothing above it can";
     result.candidates.push_back(std::move(last));
   }
-  std::ranges::copy(unusable_, std::back_inserter(result.rejections));
+  for (const auto* const rejections : {&unusable_, &left_out_}) {
+    result.rejections.insert(result.rejections.end(), rejections->begin(), rejections->end());
+  }
   return result;
 }
 

@@ -32,16 +32,17 @@ using Notice = std::function<void(const std::string& line)>;
 /// - Candidates without a model come behind them, ordered by heddle::squared_distance().
 /// - At equal distance, of the profiles of other devices the one with the closest number of units comes first.
 ///
-/// A candidate satisfies the space's constraints at the actual sizes. No configuration comes twice: a default that a
-/// profile names as well keeps the profile's place.
+/// A candidate satisfies the space's constraints at the actual sizes, and comes from a problem at a finite distance:
+/// one with the same sizes on the axes that must be equal. No configuration comes twice: a default that a profile names
+/// as well keeps the profile's place.
 ///
 /// choose() and explain() may be called from several threads at once. choose() takes no lock for a problem that was
 /// asked for before.
 class Dispatcher {
  public:
   /// `profiles`: any; those of other families and backends are left out, a configuration outside the space is
-  /// never a candidate. `source_hash`: of the family's present template on this backend. The family must outlive
-  /// the dispatcher.
+  /// never a candidate, nor is one of a problem that does not fit the family's axes. `source_hash`: of the family's
+  /// present template on this backend. The family must outlive the dispatcher.
   Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles,
              const std::string& source_hash);
   /// With the hash of the template that heddle was built with.
@@ -60,6 +61,9 @@ class Dispatcher {
     const Profile* profile = nullptr;  ///< owned by the dispatcher
     std::string reason;
   };
+  /// The profiles whose problems do not fit the family's axes: another version of the family made them.
+  [[nodiscard]] const std::vector<Rejection>& left_out() const noexcept { return left_out_; }
+
   struct Explanation {
     std::string family;
     DeviceIdentity device;
@@ -110,7 +114,7 @@ class Dispatcher {
   std::vector<Profile> profiles_;
   std::vector<Entry> entries_;
   std::vector<Model> models_;  // of the configurations of the entries, each once
-  std::vector<Rejection> unusable_;
+  std::vector<Rejection> unusable_, left_out_;
   mutable DecisionTable decisions_;
 };
 

@@ -26,6 +26,11 @@ std::vector<TunedPlan> TunedPlan::choose(Device& device, std::shared_ptr<const D
         fmt::format("{}: the kernel source has changed since the profiles for {} of {} sizes were measured; tune again",
                     dispatcher->family().name(), stale, plans.size()));
   }
+  if (const auto& left_out = dispatcher->left_out(); notice && !left_out.empty()) {
+    notice(fmt::format("{}: profiles left out, because their sizes are others in this heddle: {}{}",
+                       dispatcher->family().name(), left_out.front().reason,
+                       left_out.size() > 1 ? fmt::format(", and {} more", left_out.size() - 1) : ""));
+  }
   compile(plans, stop);
   return plans;
 }

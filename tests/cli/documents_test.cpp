@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
@@ -96,6 +97,17 @@ TEST_CASE("tune, train, predict and carry") {
     const json explained = document(place, {"profiles", "explain", "--device", "cpu", "--rules", "32", "--dim", "6",
                                             "--outputs", "4", "--family", "sonfin-train", "--profiles", file});
     CHECK(explained["explanations"][0]["candidates"][0]["tier"] == "exact");
+    const json same = document(place, {"profiles", "explain", "--device", "cpu", "--size", "dim=6", "--size",
+                                       "rules=32", "--outputs", "4", "--family", "sonfin-train", "--profiles", file});
+    CHECK(same["explanations"] == explained["explanations"]);
+    const auto listed = [&](const char* size) {
+      return document(place, {"profiles", "list", "--size", size, "--profiles", file})["records"].size();
+    };
+    const auto kept = std::count_if(tuned["results"].begin(), tuned["results"].end(),
+                                    [](const json& result) { return !result["profile"].is_null(); });
+    CHECK(listed("rules=4..64") == static_cast<std::size_t>(kept));
+    CHECK(listed("rules=31,33") == 0);
+    CHECK(listed("rules=1000000") == 0);  // more than some families allow
     const Outcome text =
         place.run({"profiles", "explain", "--rules", "640", "--dim", "617", "--device", "cpu", "--profiles", file});
     CHECK(text.code == 0);

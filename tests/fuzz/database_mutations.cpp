@@ -158,9 +158,7 @@ void look(const ProfileStore& store, const fs::path& file) {
     if (!(std::isfinite(profile.time) && profile.time > 0.0)) report("a time that is none", file);
     for (const auto& family : builtin_families().all()) {
       if (family->name() != profile.key.family) continue;
-      for (const Axis& axis : family->axes()) {
-        if (profile.key.problem.at(axis.name) > axis.maximum) report("a size out of range", file);
-      }
+      if (misfit(profile.key.problem, family->axes())) report("sizes that the family does not have", file);
     }
   }
   for (const Measurement& each : store.measurements()) {

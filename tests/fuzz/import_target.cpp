@@ -89,6 +89,7 @@ bool import_once(const std::string& bytes) {
     const auto decisions = import_document(*store, bytes, "the document");
     for (const ImportDecision& decision : decisions) {
       using enum ImportDecision::Action;
+      if (decision.action == refused) continue;
       const auto kept = store->find(decision.profile.key);
       require(kept.has_value(), "a key without a profile", bytes);
       if (decision.action != added && decision.action != replaced) continue;
@@ -99,10 +100,7 @@ bool import_once(const std::string& bytes) {
       if (family == nullptr) continue;
       const SearchSpace space = family->space(kept->key.device);
       require(!space.violated(space.parse(kept->configuration), kept->key.problem), "outside the space", bytes);
-      for (const Axis& axis : family->axes()) {
-        require(kept->key.problem.at(axis.name) >= 1 && kept->key.problem.at(axis.name) <= axis.maximum,
-                "a size out of range", bytes);
-      }
+      require(!misfit(kept->key.problem, family->axes()), "sizes that the family does not have", bytes);
     }
     if (fingerprint(*store) != untouched) store = stocked();
     return true;

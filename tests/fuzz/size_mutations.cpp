@@ -50,15 +50,15 @@ std::vector<DeviceIdentity> devices() {
 
 /// Any size, most of them small, some the largest.
 Problem any_problem(Random& random, const KernelFamily& family) {
-  std::vector<Problem::Size> sizes;
+  std::vector<AxisValue> sizes;
   for (const Axis& axis : family.axes()) {
-    const double bits = std::log2(static_cast<double>(axis.maximum));
-    const double exponent = bits * static_cast<double>(random() % 1000) / 999.0;
-    const auto value = static_cast<std::int64_t>(std::exp2(exponent));
-    const std::int64_t chosen = random() % 8 == 0 ? axis.maximum - static_cast<std::int64_t>(random() % 2) : value;
-    sizes.push_back({.name = axis.name, .value = std::clamp<std::int64_t>(chosen, 1, axis.maximum)});
+    const double part = static_cast<double>(random() % 1000) / 999.0;
+    const std::int64_t value = between(axis, smallest(axis), axis.maximum, part);
+    const std::int64_t largest = std::max(smallest(axis), axis.maximum - static_cast<std::int64_t>(random() % 2));
+    sizes.emplace_back(random() % 8 == 0 ? largest : value);
+    if (axis.optional && random() % 4 == 0) sizes.back().reset();
   }
-  return Problem(std::move(sizes));
+  return Problem::from(family.axes(), sizes);
 }
 
 /// A value for every parameter, whether or not the constraints allow it.

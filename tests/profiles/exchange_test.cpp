@@ -381,7 +381,8 @@ TEST_CASE("records that are signed and yet not to be trusted") {
   CHECK(contains(with("samples", 1.5), "samples is"));
   CHECK(contains(with("samples", std::numeric_limits<std::uint64_t>::max()), "samples is"));
   CHECK(contains(with("problem", "rules=1000000000 dim=16 outputs=10"), "rules"));
-  CHECK(contains(with("problem", "rules=640 dim=16"), "outputs"));
+  CHECK(contains(with("problem", "rules=640 dim=16 outputs=0"), "outputs from 1"));
+  CHECK(contains(with("problem", "rules=640 dim"), "problem"));
   CHECK(contains(with("device", "loom"), "device"));
   CHECK(contains(with("device", "abacus|a|9.0|1 units|1 GiB|1 cache|1 local"), "abacus"));
   CHECK(contains(with("device", "cuda|a|x86|1 units|1 GiB|1 cache|1 local"), "compute capability"));
@@ -404,6 +405,31 @@ TEST_CASE("records that are signed and yet not to be trusted") {
   for (const char* name : {"device", "family", "problem", "source_hash", "configuration", "time", "spread",
                            "worst_error", "samples", "ties", "provenance"}) {
     CHECK(contains(refusal_of([&](json& record) { record.erase(name); }), std::string(name) + " is missing"));
+  }
+}
+
+TEST_CASE("a record with other sizes than its family has is refused alone") {
+  for (const char* const problem :
+       {"rules=640 dim=16", "rules=640 dim=16 outputs=10 rows=5", "knots=0 fringes=7", "outputs=3 rules=1"}) {
+    CAPTURE(problem);
+    json all = document(profile(key(33)));
+    json other = document(profile())["profiles"][0];
+    other["problem"] = problem;
+    sign(other);
+    all["profiles"].push_back(other);
+    ProfileStore store = empty_store();
+    const std::vector<ImportDecision> decisions = import(store, all);
+    REQUIRE(decisions.size() == 2);
+    CHECK(decisions[0].action == Action::added);
+    CHECK(decisions[1].action == Action::refused);
+    CHECK(decisions[1].profile.key.problem.text() == problem);
+    CHECK(contains(decisions[1].reason, "sizes are others"));
+    CHECK(contains(decisions[1].reason, "expected"));
+    CHECK(store.profiles().size() == 1);
+    // What else is wrong with such a record still refuses the whole file.
+    all["profiles"][1]["time"] = "soon";
+    sign(all["profiles"][1]);
+    CHECK(contains(complaint([&] { (void)import(store, all); }, ErrorKind::input), "record 2: time"));
   }
 }
 

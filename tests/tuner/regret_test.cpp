@@ -55,7 +55,8 @@ Regret regret_of(const std::string& configuration, Status fate = Status::correct
 
 TEST_CASE("sizes between the tuned ones, none of them tuned") {
   const std::vector<Problem> grid{fake::problem(16), fake::problem(64), fake::problem(256)};
-  const auto found = problems_between(grid, 30, 3);
+  const std::vector<Axis>& axes = fake::Family().axes();
+  const auto found = problems_between(grid, axes, 30, 3);
   CHECK(found.size() == 30);
   CHECK(std::set<Problem>(found.begin(), found.end()).size() == 30);
   std::size_t small = 0;
@@ -67,10 +68,10 @@ TEST_CASE("sizes between the tuned ones, none of them tuned") {
   }
   CHECK(small > 6);  // as many doublings below 64 as above
   CHECK(small < 24);
-  CHECK(problems_between(grid, 30, 3) == found);
-  CHECK(problems_between(grid, 30, 4) != found);
-  CHECK(problems_between({fake::problem(16), fake::problem(17)}, 5, 1).empty());
-  CHECK(problems_between({}, 5, 1).empty());
+  CHECK(problems_between(grid, axes, 30, 3) == found);
+  CHECK(problems_between(grid, axes, 30, 4) != found);
+  CHECK(problems_between({fake::problem(16), fake::problem(17)}, axes, 5, 1).empty());
+  CHECK(problems_between({}, axes, 5, 1).empty());
 }
 
 TEST_CASE("what the choice loses against the best that a search finds") {

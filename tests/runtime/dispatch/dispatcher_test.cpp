@@ -262,5 +262,29 @@ TEST_CASE("a decision keeps its address while thousands of others are made, from
   CHECK(&d.choose(kProblem) == first);
 }
 
+TEST_CASE("profiles whose sizes are not those of the family are left out, with the reason") {
+  const auto all = configurations(kProblem);
+  const std::vector<Problem> others{
+      Problem(),
+      Problem({{.name = "rules", .value = 640}}),
+      Problem({{.name = "dim", .value = 617}, {.name = "rules", .value = 640}, {.name = "outputs", .value = 26}}),
+      Problem({{.name = "rules", .value = 640}, {.name = "dim", .value = 617}, {.name = "knots", .value = 26}}),
+      kProblem.with("rules", 0),
+      kProblem.with("rules", (1 << 20) + 1)};
+  std::vector<Profile> profiles{profile(kProblem, all[1])};
+  for (const Problem& other : others) profiles.push_back(profile(other, all[2]));
+  const Dispatcher d = dispatcher(profiles);
+  REQUIRE(d.left_out().size() == others.size());
+  for (const Dispatcher::Rejection& rejection : d.left_out()) {
+    CHECK(rejection.profile->configuration == all[2].text());
+    CHECK(rejection.reason.find("expected") != std::string::npos);
+  }
+  CHECK(d.choose(kProblem).configuration == all[1]);
+  CHECK(d.choose(sonfin::problem(64, 617, 26)).tier == Tier::nearest);
+  const auto explanation = d.explain(kProblem);
+  CHECK(explanation.candidates.size() == 2);
+  CHECK(explanation.rejections.size() == others.size());
+}
+
 }  // namespace
 }  // namespace heddle

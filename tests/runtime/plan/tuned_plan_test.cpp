@@ -160,5 +160,30 @@ TEST_CASE("stale profiles are used with one notice") {
   CHECK(notices.size() == 1);
 }
 
+TEST_CASE("profiles with other sizes are left out with one notice") {
+  test::FakeDevice device(kDevice);
+  const auto rungs = problems(64);
+  const auto c = configurations(rungs, 1);
+  const Problem other({{.name = "rules", .value = 32}});
+  std::vector<std::string> notices;
+  const TunedLadder ladder = ladder_to(
+      device, 64,
+      {profile(other, c[0], "now"), profile(rungs[0], c[0], "now"), profile(other.with("rules", 48), c[0], "now")},
+      [&](const std::string& line) { notices.push_back(line); });
+  CHECK(ladder[0].configuration() == c[0]);
+  REQUIRE(notices.size() == 1);
+  CHECK(notices[0].find("dim=<number>") != std::string::npos);
+  CHECK(notices[0].find("1 more") != std::string::npos);
+}
+
+TEST_CASE("a ladder may grow on any axis") {
+  test::FakeDevice device(kDevice);
+  const TunedLadder ladder(device, dispatcher({}), sonfin::problem(32, 16, 8), "outputs", {2, 8});
+  CHECK(ladder[0].problem() == sonfin::problem(32, 16, 2));
+  CHECK(ladder.at(2) == 0);
+  CHECK(ladder.at(3) == 1);
+  CHECK(ladder.at(32) == 1);
+}
+
 }  // namespace
 }  // namespace heddle
