@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <exception>
 #include <span>
+#include <variant>
 
 #include "heddle/kernels/sonfin/reference.hpp"
 #include "heddle/profiles/profile_store.hpp"
-#include "heddle/runtime/train/predictor.hpp"
 #include "heddle/runtime/train/trainer.hpp"
 
 namespace {
@@ -37,22 +37,23 @@ Comparison compare(heddle::Device& device, const heddle::Dataset& train, const h
   job.options.set("max-rules", max_rules);
   const heddle::TrainingResult result = trainer.train(device, store.profiles(), job);
   const heddle::Model& model = result.model;
+  const auto& network = std::get<heddle::SonfinModel>(model.network);
 
   const std::vector<float> rows = model.inputs.apply(train.inputs);
   const std::vector<float> targets = heddle::network_targets(model, train);
   const auto row = [](const std::vector<float>& values, std::int64_t width, std::int64_t index) {
     return std::span(values).subspan(static_cast<std::size_t>(index * width), static_cast<std::size_t>(width));
   };
-  heddle::sonfin::Reference reference(train.dim, train.outputs(), model.hyperparameters);
+  heddle::sonfin::Reference reference(train.dim, train.outputs(), network.hyperparameters);
   double loss = 0.0;
   for (std::int64_t i = 0; i < train.rows(); ++i) {
     loss += reference.learn(row(rows, train.dim, i), row(targets, train.outputs(), i)).loss;
   }
 
   const std::vector<float> test_rows = model.inputs.apply(test.inputs);
-  heddle::Predictor predictor(device, store.profiles(), train.dim, train.outputs(), model.network.rules());
-  const auto classes = heddle::predicted_classes(predictor.predict(model.network, test_rows), train.outputs());
-  Comparison comparison{.rules = model.network.rules(),
+  const auto predictor = trainer.predictor(device, store.profiles(), model.network, {});
+  const auto classes = heddle::predicted_classes(predictor->predict(model.network, test_rows), train.outputs());
+  Comparison comparison{.rules = network.network.rules(),
                         .reference_rules = reference.rules(),
                         .rows = test.rows(),
                         .equal = 0,

@@ -97,17 +97,9 @@ TrainingSet load_training_set(const std::string& name, const std::filesystem::pa
   keep_first(data, rows);
   OptionValues options(sonfin_options());
   options.set("max-rules", std::to_string(entry->rules));
-  Model model;
-  model.task = data.task;
-  model.network = {.dim = data.dim, .outputs = data.outputs(), .centres = {}, .widths = {}, .consequents = {}};
-  model.classes = data.classes;
-  model.inputs = fit_scaling(Scale::minmax, data.inputs, data.dim);
-  if (data.task == Task::regress) model.targets = fit_scaling(Scale::zscore, data.targets, data.targets_per_row);
+  const Model model = model_for(data, options, SonfinModel::untaught(data.dim, data.outputs()));
   TrainingSet set{.name = name, .rules = entry->rules, .files = entry->file, .rows = {}, .options = {}};
-  set.rows = {.dim = data.dim,
-              .outputs = data.outputs(),
-              .rows = model.inputs.apply(data.inputs),
-              .targets = network_targets(model, data)};
+  set.rows = learning_rows(model, data);
   set.options = hyperparameters(options, spread(set.rows.rows, data.dim));
   return set;
 }

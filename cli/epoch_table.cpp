@@ -35,15 +35,21 @@ Json to_json(const EpochReport& report, Task task) {
                         {"microseconds_per_sample", use.microseconds_per_sample},
                         {"promised_microseconds_per_sample", use.promised ? Json(*use.promised) : Json()}});
   }
-  return {{"epoch", report.epoch},
-          {"rules", report.rules},
-          {"samples", report.samples},
-          {"train_error", report.train_error},
-          {"validation", score_document(report.validation, task)},
-          {"test", score_document(report.test, task)},
-          {"microseconds_per_sample", report.microseconds_per_sample},
-          {"seconds", report.seconds},
-          {"mappings", mappings}};
+  Json json;
+  json["epoch"] = report.epoch;
+  add_counts(json, report.size);
+  json.update({{"samples", report.samples},
+               {"train_error", report.train_error},
+               {"validation", score_document(report.validation, task)},
+               {"test", score_document(report.test, task)},
+               {"microseconds_per_sample", report.microseconds_per_sample},
+               {"seconds", report.seconds},
+               {"mappings", mappings}});
+  return json;
+}
+
+void add_counts(Json& object, const NetworkSize& size) {
+  for (const auto& [name, count] : size.counts) object[name] = count;
 }
 
 std::string EpochTable::value(const std::optional<Score>& score) const {
@@ -55,13 +61,19 @@ std::string EpochTable::line(const EpochReport& report) {
   const char* const measure = task_ == Task::classify ? "accuracy" : "RMSE";
   std::string text;
   if (!headed_) {
-    text = fmt::format("epoch  rules  train error");
+    text = "epoch";
+    for (const auto& [name, count] : report.size.counts) text += fmt::format("  {:>5}", name);
+    text += "  train error";
     if (validation_) text += fmt::format("  {:>19}", fmt::format("validation {}", measure));
     if (test_) text += fmt::format("  {:>13}", fmt::format("test {}", measure));
     text += "  us/sample  mapping\n";
     headed_ = true;
   }
-  text += fmt::format("{:>5}  {:>5}  {:>11.5f}", report.epoch, report.rules, report.train_error);
+  text += fmt::format("{:>5}", report.epoch);
+  for (const auto& [name, count] : report.size.counts) {
+    text += fmt::format("  {:>{}}", count, std::max<std::size_t>(name.size(), 5));
+  }
+  text += fmt::format("  {:>11.5f}", report.train_error);
   if (validation_) text += fmt::format("  {:>19}", value(report.validation));
   if (test_) text += fmt::format("  {:>13}", value(report.test));
   text += fmt::format("  {:>9}", short_number(report.microseconds_per_sample));
@@ -79,7 +91,7 @@ std::string EpochTable::line(const EpochReport& report) {
 
 std::string EpochTable::closing(const TrainingResult& result) const {
   const std::vector<EpochReport>& epochs = result.epochs;
-  std::string text = fmt::format("\n{} rules", result.model.network.rules());
+  std::string text = fmt::format("\n{}", result.model.size().text);
   if (result.test)
     text += fmt::format(", test {} {}", task_ == Task::classify ? "accuracy" : "RMSE", value(result.test));
   return text + fmt::format(", {} us per sample\n", short_number(microseconds_per_sample(epochs)));

@@ -12,6 +12,8 @@ namespace heddle::cli {
 /// Over all samples of all epochs; 0 if there were none.
 [[nodiscard]] double microseconds_per_sample(const std::vector<EpochReport>& epochs);
 [[nodiscard]] Json to_json(const EpochReport& report, Task task);
+/// A member for each count of a network's size.
+void add_counts(Json& object, const NetworkSize& size);
 
 /// Lines appear one by one while training goes on; the first has the titles above it.
 class EpochTable {

@@ -14,6 +14,7 @@
 #include "heddle/kernels/files.hpp"
 #include "heddle/runtime/model/model_file.hpp"
 #include "heddle/runtime/train/scoring.hpp"
+#include "heddle/runtime/train/trainer.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -37,7 +38,7 @@ class Predictions {
  public:
   Predictions(const Model& model, const std::vector<float>& outputs) : model_(model) {
     if (model.task == Task::classify) {
-      classes_ = predicted_classes(outputs, model.network.outputs);
+      classes_ = predicted_classes(outputs, model.outputs());
     } else {
       values_ = model.targets.invert(outputs);
     }
@@ -50,7 +51,7 @@ class Predictions {
       for (const std::int32_t index : classes_) text += csv(model_.classes[static_cast<std::size_t>(index)]) + "\n";
       return text;
     }
-    const auto outputs = static_cast<std::size_t>(model_.network.outputs);
+    const auto outputs = static_cast<std::size_t>(model_.outputs());
     for (std::size_t l = 0; l < outputs; ++l) {
       text += l > 0 ? "," : "";
       text += model_.target_names.empty() ? fmt::format("output_{}", l + 1) : csv(model_.target_names[l]);
@@ -63,7 +64,7 @@ class Predictions {
   [[nodiscard]] Json json() const {
     Json rows = Json::array();
     for (const std::int32_t index : classes_) rows.push_back(model_.classes[static_cast<std::size_t>(index)]);
-    const auto outputs = static_cast<std::size_t>(model_.network.outputs);
+    const auto outputs = static_cast<std::size_t>(model_.outputs());
     for (std::size_t begin = 0; begin < values_.size(); begin += outputs) {
       rows.push_back(std::vector<float>(values_.begin() + static_cast<std::ptrdiff_t>(begin),
                                         values_.begin() + static_cast<std::ptrdiff_t>(begin + outputs)));
@@ -80,9 +81,8 @@ class Predictions {
 int run(const Context& context, const PredictOptions& options) {
   check_not_read("--output", options.output, {options.model, options.rows, options.data.label});
   const Model model = load_model(options.model);
-  if (model.network.rules() == 0) {
-    throw Error(ErrorKind::input,
-                fmt::format("{}: found a network without rules, expected at least one", options.model));
+  if (const std::string why = model.unready(); !why.empty()) {
+    throw Error(ErrorKind::input, fmt::format("{}: found {}", options.model, why));
   }
   const Dataset data = load_dataset(options.rows, {.task = model.task,
                                                    .label = options.data.label,
@@ -96,10 +96,10 @@ int run(const Context& context, const PredictOptions& options) {
   const Notice notice = [&](const std::string& line) {
     if (!options.common.quiet) note(line);
   };
-  Predictor predictor(*device, profiles, data.dim, model.network.numbers(), model.network.rules(), notice);
+  const auto predictor = trainer(model.kind()).predictor(*device, profiles, model.network, notice);
 
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<float> outputs = predict(predictor, model, data);
+  const std::vector<float> outputs = predict(*predictor, model, data);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const double per_row = 1e6 * seconds / static_cast<double>(data.rows());
   std::optional<double> quality;
@@ -109,7 +109,7 @@ int run(const Context& context, const PredictOptions& options) {
   if (!options.output.empty()) write_file(options.output, predictions.table());
   const bool classify = model.task == Task::classify;
   if (options.common.json) {
-    const Candidate& candidate = predictor.candidate(model.network.rules());
+    const Candidate& candidate = predictor->candidate(model.network);
     print_document("predict", {{"device", device->label()},
                                {"model", options.model},
                                {"data", data.source},

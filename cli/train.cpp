@@ -45,7 +45,7 @@ struct TrainOptions {
 
 const Trainer& chosen_trainer(const TrainOptions& options, const std::optional<Model>& resumed) {
   if (!options.network.empty()) return trainer(options.network);
-  return resumed ? trainer(resumed->training.trainer) : *trainers().front();
+  return resumed ? trainer(resumed->kind()) : *trainers().front();
 }
 
 OptionValues trainer_options(const Trainer& trainer, const TrainOptions& options) {
@@ -99,28 +99,31 @@ Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
 Json document(const TrainOptions& options, const Device& device, const Dataset& train,
               const std::optional<Dataset>& test, const TrainingResult& result, const std::optional<TrainingGain>& gain,
               const std::vector<std::string>& notices) {
-  Json epochs = Json::array();
+  const NetworkSize size = result.model.size();
+  Json all{{"device", device.label()},
+           {"identity", to_json(device.identity())},
+           {"data",
+            {{"train", train.source},
+             {"train_rows", train.rows()},
+             {"test", test ? Json(test->source) : Json()},
+             {"test_rows", test ? Json(test->rows()) : Json()},
+             {"dim", train.dim},
+             {"outputs", train.outputs()},
+             {"task", train.task == Task::classify ? "classify" : "regress"}}},
+           {"model", options.model},
+           {"network", result.model.kind()},
+           {"size", size.text}};
+  add_counts(all, size);
+  all["ending"] = text(result.ending);
+  all["message"] = result.message;
+  all["best_epoch"] = result.model.training.best_epoch;
+  all["compiler_calls"] = device.compiler_calls();
+  all["microseconds_per_sample"] = microseconds_per_sample(result.epochs);
+  all["comparison"] = gain ? to_json(*gain) : Json();
+  all["notices"] = notices;
+  Json& epochs = all["epochs"] = Json::array();
   for (const EpochReport& report : result.epochs) epochs.push_back(to_json(report, train.task));
-  return {{"device", device.label()},
-          {"identity", to_json(device.identity())},
-          {"data",
-           {{"train", train.source},
-            {"train_rows", train.rows()},
-            {"test", test ? Json(test->source) : Json()},
-            {"test_rows", test ? Json(test->rows()) : Json()},
-            {"dim", train.dim},
-            {"outputs", train.outputs()},
-            {"task", train.task == Task::classify ? "classify" : "regress"}}},
-          {"model", options.model},
-          {"rules", result.model.network.rules()},
-          {"ending", text(result.ending)},
-          {"message", result.message},
-          {"best_epoch", result.model.training.best_epoch},
-          {"compiler_calls", device.compiler_calls()},
-          {"microseconds_per_sample", microseconds_per_sample(result.epochs)},
-          {"comparison", gain ? to_json(*gain) : Json()},
-          {"notices", notices},
-          {"epochs", epochs}};
+  return all;
 }
 
 /// Saves a model where the user wanted it. If that cannot be (the disk is full, the folder has gone), it goes where
@@ -242,7 +245,7 @@ class Run {
     const double part =
         static_cast<double>(progress.position) / static_cast<double>(std::max<std::int64_t>(progress.samples, 1));
     bar_.show((static_cast<double>(progress.epoch) - 1 + part) / static_cast<double>(progress.last_epoch),
-              fmt::format("epoch {} of {}, {} rules", progress.epoch, progress.last_epoch, progress.rules));
+              fmt::format("epoch {} of {}, {}", progress.epoch, progress.last_epoch, progress.size));
   }
 
   /// Called by the helper thread of LeaveInTime, while the training is still at work.
@@ -253,7 +256,7 @@ class Run {
 
   /// The model is saved before anything is said.
   int conclude(const TrainingResult& result) {
-    if (result.model.network.rules() == 0) {
+    if (!result.model.unready().empty()) {
       note("interrupted before the first row was learnt; there is no model to save");
       return exit_interrupted;
     }
@@ -335,42 +338,46 @@ std::string shown_default(const Option& option) {
   return option.default_value;
 }
 
-/// Options that mean the same to all trainers come once, under the first of their meanings; the others under the name
-/// of their network.
+const Option* option_of(const Trainer& trainer, const std::string& name) {
+  const auto found = std::ranges::find(trainer.options(), name, &Option::name);
+  return found == trainer.options().end() ? nullptr : &*found;
+}
+
+/// " [default: 10]"; of each network by name, where networks differ or only some have the option.
+std::string shown_defaults(const Option& option) {
+  std::vector<std::string> defaults;
+  bool alike = true;
+  for (const Trainer* trainer : trainers()) {
+    const Option* const same = option_of(*trainer, option.name);
+    if (same == nullptr) continue;
+    alike &= same->default_value == option.default_value;
+    defaults.push_back(fmt::format("{} {}", trainer->name(), shown_default(*same)));
+  }
+  const bool by_name = !alike || (defaults.size() > 1 && defaults.size() < trainers().size());
+  if (by_name) return fmt::format(" [default: {}]", fmt::join(defaults, ", "));
+  return option.default_value.empty() ? std::string() : fmt::format(" [default: {}]", shown_default(option));
+}
+
+/// Options that all trainers have come once, under the first of their meanings; the others under the name of the first
+/// network that has them.
 void add_trainer_options(Command& command, TrainOptions& options) {
-  const auto of = [](const Trainer& trainer, const std::string& name) -> const Option* {
-    const auto found = std::ranges::find(trainer.options(), name, &Option::name);
-    return found == trainer.options().end() ? nullptr : &*found;
+  const auto shared = [](const Option& option) {
+    return std::ranges::all_of(trainers(),
+                               [&](const Trainer* trainer) { return option_of(*trainer, option.name) != nullptr; });
   };
-  std::vector<std::string> shared;
+  std::vector<std::string> declared;
+  const auto declare = [&](const Option& option) {
+    if (std::ranges::find(declared, option.name) != declared.end()) return;
+    declared.push_back(option.name);
+    add_trainer_option(command, option, shown_defaults(option), options);
+  };
   command.group("Training, every network");
   for (const Option& option : trainers().front()->options()) {
-    std::vector<std::string> defaults;
-    bool everywhere = true, alike = true;
-    for (const Trainer* trainer : trainers()) {
-      const Option* const same = of(*trainer, option.name);
-      everywhere &= same != nullptr;
-      if (same == nullptr) continue;
-      alike &= same->default_value == option.default_value;
-      defaults.push_back(fmt::format("{} {}", trainer->name(), shown_default(*same)));
-    }
-    if (!everywhere) continue;
-    shared.push_back(option.name);
-    add_trainer_option(command, option,
-                       alike ? fmt::format(" [default: {}]", shown_default(option))
-                             : fmt::format(" [default: {}]", fmt::join(defaults, ", ")),
-                       options);
+    if (shared(option)) declare(option);
   }
-  std::vector<std::string> declared = shared;
   for (const Trainer* trainer : trainers()) {
     command.group(fmt::format("Training, --network {}", trainer->name()));
-    for (const Option& option : trainer->options()) {
-      if (std::ranges::find(declared, option.name) != declared.end()) continue;
-      declared.push_back(option.name);
-      add_trainer_option(
-          command, option,
-          option.default_value.empty() ? std::string() : fmt::format(" [default: {}]", shown_default(option)), options);
-    }
+    for (const Option& option : trainer->options()) declare(option);
   }
 }
 

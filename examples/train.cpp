@@ -18,8 +18,8 @@ int main(int argc, char** argv) try {
   heddle::TrainingJob job{.train = &train, .test = &test, .options = heddle::OptionValues(trainer.options())};
   job.options.set("max-rules", "300");
   const auto report = [](const heddle::EpochReport& epoch) {
-    std::printf("epoch %2d: %3d rules, accuracy %.2f %%, %.2f us per sample\n", static_cast<int>(epoch.epoch),
-                static_cast<int>(epoch.rules), 100 * epoch.test->value, epoch.microseconds_per_sample);
+    std::printf("epoch %2d: %s, accuracy %.2f %%, %.2f us per sample\n", static_cast<int>(epoch.epoch),
+                epoch.size.text.c_str(), 100 * epoch.test->value, epoch.microseconds_per_sample);
   };
   const heddle::TrainingResult result = trainer.train(*device, store.profiles(), job, {.epoch = report});
   heddle::save_model(result.model, argv[3]);

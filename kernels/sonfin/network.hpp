@@ -9,18 +9,14 @@
 
 namespace heddle::sonfin {
 
-/// Parameters of R rules over D inputs with L outputs, row after row. Consequents of order 1 are for models and their
-/// prediction; the SONFIN learns constants.
+/// Parameters of R rules over D inputs with L outputs, row after row.
 struct Network {
   std::int64_t dim = 0;            ///< D
   std::int64_t outputs = 0;        ///< L
   std::vector<float> centres;      ///< m, R x D
   std::vector<float> widths;       ///< sigma, R x D
-  std::vector<float> consequents;  ///< w, R x L; where they are linear in the inputs, R x (1 + D) x L
-  int order = 0;                   ///< of the consequents: 0, constants; 1, linear in the inputs
+  std::vector<float> consequents;  ///< w, R x L
 
-  /// Numbers of one consequent.
-  [[nodiscard]] std::int64_t numbers() const { return outputs * (order == 0 ? 1 : 1 + dim); }
   [[nodiscard]] std::int64_t rules() const { return dim == 0 ? 0 : static_cast<std::int64_t>(centres.size()) / dim; }
 };
 

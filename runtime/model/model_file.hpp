@@ -19,9 +19,9 @@ void save_model(const Model& model, ReservedFile& place);
 /// Trusts nothing in the file. Throws Error(input): no file, not a model, damaged, from a newer heddle.
 [[nodiscard]] Model load_model(const std::filesystem::path& file);
 
-/// The most bytes that the file of a model like this one takes once it has up to `rules` rules and `epochs` epochs of
-/// history.
-[[nodiscard]] std::int64_t largest_encoding(const Model& model, std::int64_t rules, std::int64_t epochs);
+/// The most bytes that the file of a model like this one takes once the numbers of its network take up to `network`
+/// bytes and it has up to `epochs` epochs of history.
+[[nodiscard]] std::int64_t largest_encoding(const Model& model, std::int64_t network, std::int64_t epochs);
 
 /// The bytes of a model file. `source` begins the error lines of decode_model().
 [[nodiscard]] std::string encode_model(const Model& model);

@@ -26,17 +26,14 @@ struct Option {
 
 /// What the options that every trainer has say for one of them.
 struct CommonOptions {
-  std::string epochs, epochs_meaning;   ///< default, and what an epoch is
-  std::string seed_meaning;             ///< "of the order of the rows"
-  std::string minimum_width, patience;  ///< defaults
+  std::string epochs, epochs_meaning;  ///< default, and what an epoch is
+  std::string seed_meaning;            ///< "of the order of the rows"
+  std::string patience;                ///< default
 };
-/// A trainer's own options among those that all have: epochs, minimum-width, scale, seed, validation, patience,
-/// target-error.
+/// A trainer's own options among those that all have: epochs, scale, seed, validation, patience, target-error.
 [[nodiscard]] std::vector<Option> with_common_options(std::vector<Option> own, const CommonOptions& common);
 /// The end of ranges that have none.
 inline constexpr double kLargeNumber = 1e30;
-/// Widths, and steps of centres and widths, are numbers whose squares float32 can hold.
-inline constexpr double kSmallestWidth = 1e-18, kLargestWidth = 1e18, kLargestStep = 1e18;
 
 /// Values for declared options; what was not set has its default.
 class OptionValues {

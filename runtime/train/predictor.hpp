@@ -1,37 +1,23 @@
-// Outputs of a network for many rows at once, on a device.
+// Outputs of a network for many rows at once, on a device. Each trainer supplies one: Trainer::predictor().
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "heddle/kernels/sonfin/network.hpp"
-#include "heddle/runtime/device/device.hpp"
-#include "heddle/runtime/plan/tuned_ladder.hpp"
+#include "heddle/runtime/dispatch/candidate.hpp"
+#include "heddle/runtime/model/network.hpp"
 
 namespace heddle {
 
-/// Batch prediction with networks of up to `max_rules` rules. All networks have the same dim and the same count of
-/// numbers per consequent. Compiles in its constructor. Calls from one thread at a time; the device must outlive it.
+/// For networks of one kind with the same inputs and outputs, up to some size. Calls from one thread at a time; the
+/// device must outlive it.
 class Predictor {
  public:
-  /// `numbers`: Network::numbers() of the networks to come, L where consequents are constants; `max_rules`: of them, at
-  /// least 1. Throws Interrupted as soon as `stop` says so.
-  Predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t numbers,
-            std::int64_t max_rules, Notice notice = {}, const Stop& stop = {});
-  ~Predictor();
-  Predictor(Predictor&&) noexcept;
-
-  /// `rows`: N x D, scaled as the network was taught. Returns N x L outputs. The network has from 1 to max_rules rules.
-  [[nodiscard]] std::vector<float> predict(const sonfin::Network& network, std::span<const float> rows);
-  /// The candidate that predict() runs for a network with this many rules.
-  [[nodiscard]] const Candidate& candidate(std::int64_t rules) const;
-
- private:
-  struct Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  virtual ~Predictor() = default;
+  /// `rows`: N x D, scaled as the network was taught. Returns N x L outputs. The network is ready to predict.
+  [[nodiscard]] virtual std::vector<float> predict(const AnyNetwork& network, std::span<const float> rows) = 0;
+  /// What predict() runs for this network.
+  [[nodiscard]] virtual const Candidate& candidate(const AnyNetwork& network) const = 0;
 };
 
 }  // namespace heddle

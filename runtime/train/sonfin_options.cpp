@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "heddle/runtime/train/rule_options.hpp"
+
 namespace heddle {
 
 const std::vector<Option>& sonfin_options() {
@@ -54,11 +56,11 @@ const std::vector<Option>& sonfin_options() {
         .meaning = "width of the first rule; 0: from the inputs' variances",
         .minimum = 0,
         .maximum = kLargestWidth},
-       {.name = "shuffle", .kind = flag, .default_value = "true", .meaning = "a new order of the rows in each epoch"}},
+       {.name = "shuffle", .kind = flag, .default_value = "true", .meaning = "a new order of the rows in each epoch"},
+       minimum_width_option("0.001")},
       {.epochs = "10",
        .epochs_meaning = "passes over the training rows",
        .seed_meaning = "of the order of the rows",
-       .minimum_width = "0.001",
        .patience = "5"});
   return options;
 }

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "heddle/kernels/sonfin/network.hpp"
-#include "heddle/runtime/model/model.hpp"
 #include "heddle/runtime/train/options.hpp"
 
 namespace heddle {

@@ -4,29 +4,50 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "heddle/runtime/model/rule_base.hpp"
+#include "heddle/runtime/train/rule_options.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
 #include "heddle/runtime/train/sonfin_learner.hpp"
 #include "heddle/runtime/train/sonfin_options.hpp"
+#include "heddle/runtime/train/sonfin_predictor.hpp"
 #include "heddle/runtime/train/training_session.hpp"
 
 namespace heddle {
 
 namespace {
 
+Beginning sonfin_beginning(const TrainingJob& job) {
+  OptionValues options = training_options(job, SonfinModel::kName);
+  const Dataset& data = checked_data(job);
+  SonfinModel untaught = SonfinModel::untaught(data.dim, data.outputs());
+  std::vector<RuleBase> networks{rule_base(untaught.network)};
+  if (job.resume != nullptr) {
+    const auto& resumed = std::get<SonfinModel>(job.resume->network);
+    networks.push_back(rule_base(resumed.network));
+    if (resumed.last) networks.push_back(rule_base(*resumed.last));
+  }
+  InputLimit limit = rule_limit(options, networks);
+  return {.options = std::move(options), .network = std::move(untaught), .limit = std::move(limit)};
+}
+
 /// Where a run begins: a new model's threshold, or what a resumed one has to agree with.
 void check_start(Model& model, const TrainingJob& job, const Dataset& learn, const OptionValues& options) {
+  auto& own = std::get<SonfinModel>(model.network);
   if (job.resume == nullptr || job.options.is_set("threshold")) {
-    model.training.log_threshold = std::log(options.number("threshold"));
+    own.log_threshold = std::log(options.number("threshold"));
   }
   if (job.resume == nullptr) return;
-  if (options.integer("max-rules") < model.network.rules()) {
+  if (options.integer("max-rules") < own.network.rules()) {
     throw Error(ErrorKind::usage, fmt::format("--max-rules: found {}, expected at least {} as in the model",
-                                              options.word("max-rules"), model.network.rules()));
+                                              options.word("max-rules"), own.network.rules()));
   }
   if (learn.rows() < model.training.position) {
     throw Error(ErrorKind::input,
@@ -46,16 +67,23 @@ class SonfinSession final : public TrainingSession {
  public:
   SonfinSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
                 const TrainingObserver& observer)
-      : TrainingSession(device, job, observer, training_options(job, "sonfin"), "sonfin"),
+      : TrainingSession(device, job, observer, sonfin_beginning(job)),
         rows_(first_rows(model_, job, learn(), options_)),
         learner_(device, profiles, rows_, options_.integer("max-rules"), observer.notice, observer.stop) {
-    open_predictor(profiles, rows_.outputs, options_.integer("max-rules"));
-    model_.hyperparameters = hyperparameters(options_, spread(rows_.rows, rows_.dim));
+    if (scoring()) {
+      predictor_ = std::make_unique<SonfinPredictor>(device, profiles, own(), options_.integer("max-rules"),
+                                                     observer.notice, observer.stop);
+    }
+    own().hyperparameters = hyperparameters(options_, spread(rows_.rows, rows_.dim));
     begin();
-    TrainingState& state = model_.training;
-    if (state.best_epoch > 0) best_ = model_.network;
-    if (state.last) model_.network = *std::exchange(state.last, std::nullopt);
-    announce(std::min(options_.integer("max-rules"), model_.network.rules() + rows_.count()));
+    if (model_.training.best_epoch > 0) best_ = own().network;
+    if (own().last) own().network = *std::exchange(own().last, std::nullopt);
+    announce(own().largest_bytes(std::min(options_.integer("max-rules"), own().network.rules() + rows_.count())));
+  }
+
+  static std::unique_ptr<Predictor> predictor(Device& device, const std::vector<Profile>& profiles,
+                                              const SonfinModel& network, const Notice& notice) {
+    return std::make_unique<SonfinPredictor>(device, profiles, network, network.network.rules(), notice);
   }
 
   std::optional<Ending> advance() override {
@@ -68,7 +96,7 @@ class SonfinSession final : public TrainingSession {
   }
 
   TrainingResult finish(Ending ending) override {
-    if (ending == Ending::diverged && model_.network.rules() == 0) throw Error(ErrorKind::usage, divergence());
+    if (ending == Ending::diverged && own().network.rules() == 0) throw Error(ErrorKind::usage, divergence());
     std::string message = ending == Ending::diverged  ? divergence()
                           : ending == Ending::stopped ? where_it_stands(model_.training)
                                                       : line_about(ending);
@@ -76,13 +104,15 @@ class SonfinSession final : public TrainingSession {
   }
 
  private:
+  [[nodiscard]] SonfinModel& own() { return std::get<SonfinModel>(model_.network); }
+
   /// The rest of the present epoch; says how training ends if it ends here.
   std::optional<Ending> epoch() {
     const auto start = Clock::now();
     TrainingState& state = model_.training;
-    sonfin::Control control = sonfin::control(model_.hyperparameters, rows_.count());
-    control.log_threshold = static_cast<float>(state.log_threshold);
-    learner_.begin(model_.network, control, order(state.epochs + 1), state.position, state.partial_loss);
+    sonfin::Control control = sonfin::control(own().hyperparameters, rows_.count());
+    control.log_threshold = static_cast<float>(own().log_threshold);
+    learner_.begin(own().network, control, order(state.epochs + 1), state.position, state.partial_loss);
     // Training may have been interrupted after the last row and before the scores.
     for (bool more = state.position < rows_.count(); more;) {
       more = learner_.advance();
@@ -96,7 +126,7 @@ class SonfinSession final : public TrainingSession {
     state.epochs += 1;
     state.position = 0;
     state.partial_loss = 0.0;
-    state.log_threshold -= options_.number("threshold-decay");
+    own().log_threshold -= options_.number("threshold-decay");
     report(start, samples);
 
     const double target = options_.number("target-error");
@@ -115,8 +145,8 @@ class SonfinSession final : public TrainingSession {
   /// Takes over what was learnt in this epoch. False, and the model stays as it is, if that is not usable.
   [[nodiscard]] bool pause(Model& model) {
     sonfin::Network learnt = learner_.network();
-    if (!fault(learnt).empty()) return false;
-    model.network = std::move(learnt);
+    if (!fault(rule_base(learnt)).empty()) return false;
+    std::get<SonfinModel>(model.network).network = std::move(learnt);
     model.training.position = learner_.position();
     model.training.partial_loss = learner_.loss();
     return true;
@@ -135,14 +165,14 @@ class SonfinSession final : public TrainingSession {
                         .last_epoch = options_.integer("epochs"),
                         .position = learner_.position(),
                         .samples = rows_.count(),
-                        .rules = learner_.rules()});
+                        .size = size_of(learner_.rules()).text});
   }
 
   void report(Clock::time_point start, std::int64_t samples) {
     TrainingState& state = model_.training;
     EpochReport report;
     report.epoch = state.epochs;
-    report.rules = model_.network.rules();
+    report.size = model_.size();
     report.samples = samples;
     report.train_error = learner_.loss() / static_cast<double>(rows_.count());
     report.microseconds_per_sample = samples > 0 ? 1e6 * learner_.seconds() / static_cast<double>(samples) : 0.0;
@@ -157,7 +187,7 @@ class SonfinSession final : public TrainingSession {
            .promised = rung.candidate().promised});
     }
     state.history.push_back({.epoch = report.epoch,
-                             .rules = report.rules,
+                             .counts = report.size.counts,
                              .samples = report.samples,
                              .train_error = report.train_error,
                              .validation_error = {},
@@ -178,20 +208,21 @@ class SonfinSession final : public TrainingSession {
     state.best_epoch = state.epochs;
     state.best_error = error;
     state.epochs_without_improvement = 0;
-    best_ = model_.network;
+    best_ = own().network;
   }
 
   /// What training gives if it ends with `model`, which has the network of the moment.
   [[nodiscard]] TrainingResult ended(Model model, std::vector<EpochReport> reports, Ending ending,
                                      std::string message) const {
-    TrainingState& state = model.training;
+    const TrainingState& state = model.training;
     std::optional<Score> test;
     for (const EpochReport& report : reports) {
       if (!best_ || report.epoch == state.best_epoch) test = report.test;
     }
     // The network of the moment goes along where it is not the best, for a run that goes on from here.
     if (best_ && (state.best_epoch != state.epochs || state.position > 0)) {
-      state.last = std::exchange(model.network, *best_);
+      auto& ended_with = std::get<SonfinModel>(model.network);
+      ended_with.last = std::exchange(ended_with.network, *best_);
     }
     return {.model = std::move(model),
             .epochs = std::move(reports),
@@ -221,8 +252,7 @@ class SonfinSession final : public TrainingSession {
 }  // namespace
 
 const Trainer& sonfin_trainer() {
-  static const SessionTrainer<SonfinSession> trainer(
-      "sonfin",
+  static const SessionTrainer<SonfinModel, SonfinSession> trainer(
       "self-constructing neural fuzzy network, learnt row after row: finds its rules itself, for many inputs too",
       sonfin_options());
   return trainer;

@@ -1,5 +1,5 @@
-// Trains a network on a device with the configurations that the profiles suggest. A new network is one trainer in
-// this folder and a line in trainer.cpp.
+// Trains a network on a device with the configurations that the profiles suggest, and predicts with it. A new network
+// is a kind in runtime/model/network.hpp, a trainer of the same name in this folder, and a line in trainer.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/runtime/model/model.hpp"
 #include "heddle/runtime/train/options.hpp"
+#include "heddle/runtime/train/predictor.hpp"
 #include "heddle/runtime/train/scoring.hpp"
 
 namespace heddle {
 
 /// How much of an epoch ran with which kernel.
 struct MappingUse {
-  std::int64_t capacity = 0;  ///< rules the kernel had room for
+  std::int64_t capacity = 0;  ///< what the kernel had room for: rules
   std::string configuration;  ///< canonical text
   Tier tier = Tier::fallback;
   std::int64_t samples = 0;
@@ -32,7 +33,7 @@ struct MappingUse {
 
 struct EpochReport {
   std::int64_t epoch = 0;    ///< from 1, earlier runs of a resumed model counted
-  std::int64_t rules = 0;    ///< at the end of the epoch
+  NetworkSize size;          ///< at the end of the epoch
   std::int64_t samples = 0;  ///< learnt in this epoch, in this run
   double train_error = 0.0;  ///< mean E of the epoch's samples, each before its update
   std::optional<Score> validation, test;
@@ -45,7 +46,7 @@ struct EpochReport {
 struct TrainingProgress {
   std::int64_t epoch = 0, last_epoch = 0;  ///< both as in EpochReport::epoch
   std::int64_t position = 0, samples = 0;  ///< learnt and to be learnt in this epoch
-  std::int64_t rules = 0;
+  std::string size;                        ///< NetworkSize::text
 };
 
 struct TrainingResult;
@@ -107,7 +108,7 @@ class TrainingRun {
 class Trainer {
  public:
   virtual ~Trainer() = default;
-  [[nodiscard]] virtual std::string_view name() const = 0;     ///< "sonfin"
+  [[nodiscard]] virtual std::string_view name() const = 0;     ///< "sonfin": also the kind of its networks
   [[nodiscard]] virtual std::string_view meaning() const = 0;  ///< one line
   [[nodiscard]] virtual const std::vector<Option>& options() const = 0;
 
@@ -119,6 +120,10 @@ class Trainer {
   [[nodiscard]] virtual std::unique_ptr<TrainingRun> begin(Device& device, const std::vector<Profile>& profiles,
                                                            const TrainingJob& job,
                                                            const TrainingObserver& observer) const = 0;
+  /// Predicts with `network`, which is of this trainer's kind, and others like it. The device must outlive it. Throws
+  /// DeviceFailure.
+  [[nodiscard]] virtual std::unique_ptr<Predictor> predictor(Device& device, const std::vector<Profile>& profiles,
+                                                             const AnyNetwork& network, const Notice& notice) const = 0;
   /// A run from its beginning to its end, which is stopped_at_the_start() where begin() is interrupted.
   [[nodiscard]] TrainingResult train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
                                      const TrainingObserver& observer = {}) const;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "heddle/runtime/device/provenance.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
@@ -71,7 +72,7 @@ const Dataset& checked_data(const TrainingJob& job) {
   }
   if (job.resume != nullptr) {
     const Model& model = *job.resume;
-    check_fits(data, model.task, model.network.dim, model.network.outputs, model.classes, "the model");
+    check_fits(data, model.task, model.dim(), model.outputs(), model.classes, "the model");
   }
   return data;
 }
@@ -99,16 +100,15 @@ LearningRows learning_rows(const Model& model, const Dataset& data) {
           .targets = network_targets(model, data)};
 }
 
-Model model_for(const Dataset& learn, const OptionValues& options, std::string trainer) {
+Model model_for(const Dataset& learn, const OptionValues& options, AnyNetwork network) {
   Model model;
   model.task = learn.task;
-  model.network = {.dim = learn.dim, .outputs = learn.outputs(), .centres = {}, .widths = {}, .consequents = {}};
+  model.network = std::move(network);
   model.inputs = fit_scaling(parse_scale(options.word("scale")), learn.inputs, learn.dim);
   if (learn.task == Task::regress) model.targets = fit_scaling(Scale::zscore, learn.targets, learn.targets_per_row);
   model.classes = learn.classes;
   model.input_names = learn.input_names;
   model.target_names = learn.target_names;
-  model.training.trainer = std::move(trainer);
   return model;
 }
 
@@ -124,7 +124,7 @@ void sign(Model& model, const OptionValues& options, const Device& device, const
 OptionValues training_options(const TrainingJob& job, std::string_view trainer) {
   OptionValues options = job.options;
   // Of another trainer's model not even the options have a meaning.
-  if (job.resume != nullptr && job.resume->training.trainer == trainer) {
+  if (job.resume != nullptr && job.resume->kind() == trainer) {
     try {
       for (const auto& [name, value] : job.resume->training.options) {
         if (!options.is_set(name)) options.set(name, value);
@@ -141,7 +141,7 @@ OptionValues training_options(const TrainingJob& job, std::string_view trainer) 
   const auto contradicts = [](std::string_view option, std::string_view found, std::string_view expected) {
     throw Error(ErrorKind::usage, fmt::format("--{}: found {}, expected {} as in the model", option, found, expected));
   };
-  if (model.training.trainer != trainer) contradicts("resume", model.training.trainer, trainer);
+  if (model.kind() != trainer) contradicts("resume", model.kind(), trainer);
   if (parse_scale(options.word("scale")) != model.inputs.kind) {
     contradicts("scale", options.word("scale"), text(model.inputs.kind));
   }

@@ -35,14 +35,13 @@ struct LearningRows {
 /// Of `data` as `model` scales it.
 [[nodiscard]] LearningRows learning_rows(const Model& model, const Dataset& data);
 
-/// A model without a network for `learn`, taught by the trainer called `trainer`; its options `scale` and, where it is
-/// kept, all else of TrainingState follow from `options`.
-[[nodiscard]] Model model_for(const Dataset& learn, const OptionValues& options, std::string trainer);
+/// A model for `learn` with a network that has learnt nothing yet; its scaling follows from the option `scale`.
+[[nodiscard]] Model model_for(const Dataset& learn, const OptionValues& options, AnyNetwork network);
 /// Options and seed as they are set; tool, device, date and data.
 void sign(Model& model, const OptionValues& options, const Device& device, const Dataset& learn);
 /// The options of a job for the trainer called `trainer`: where none is set, those that a resumed model was trained
-/// with. Throws Error(usage): options that need each other; a resumed model of another trainer, of another scale, or
-/// with as many epochs as are asked for.
+/// with. Throws Error(usage): options that need each other; a resumed model of another kind, of another scale, or with
+/// as many epochs as are asked for.
 [[nodiscard]] OptionValues training_options(const TrainingJob& job, std::string_view trainer);
 
 }  // namespace heddle

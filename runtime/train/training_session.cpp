@@ -42,34 +42,32 @@ std::string likely_cause(const Device& device, const Candidate& mapping, const s
 }  // namespace
 
 TrainingSession::TrainingSession(Device& device, const TrainingJob& job, const TrainingObserver& observer,
-                                 OptionValues options, std::string_view trainer)
+                                 Beginning beginning)
     : device_(device),
       observer_(observer),
       test_(job.test),
-      options_(std::move(options)),
+      options_(std::move(beginning.options)),
       seed_(static_cast<std::uint64_t>(options_.integer("seed"))),
       parts_(part_data(checked_data(job), options_.number("validation"), seed_)),
-      model_(job.resume != nullptr ? *job.resume : model_for(learn(), options_, std::string(trainer))) {
-  check_ranges();
+      model_(job.resume != nullptr ? *job.resume : model_for(learn(), options_, std::move(beginning.network))) {
+  check_ranges(beginning.limit);
 }
 
-void TrainingSession::check_ranges() const {
-  double least = std::min(options_.number("minimum-width"), least_width(model_.network));
-  if (model_.training.last) least = std::min(least, least_width(*model_.training.last));
-  const double largest = largest_input(least, learn().dim);
-  if (const auto beyond = model_.inputs.first_beyond(learn().inputs, largest)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("--scale {}, --minimum-width {}: found {} in row {} of {}, expected scaled inputs up to "
-                            "{:.3g}, so that float32 can hold distances in widths",
-                            options_.word("scale"), options_.word("minimum-width"), learn().inputs[*beyond],
-                            *beyond / static_cast<std::size_t>(learn().dim) + 1, learn().source, largest));
+void TrainingSession::check_ranges(const InputLimit& limit) const {
+  if (const auto beyond = model_.inputs.first_beyond(learn().inputs, limit.largest)) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--scale {}{}{}: found {} in row {} of {}, expected scaled inputs up to {:.3g}, so that "
+                    "float32 can hold {}",
+                    options_.word("scale"), limit.setting.empty() ? "" : ", ", limit.setting, learn().inputs[*beyond],
+                    *beyond / static_cast<std::size_t>(learn().dim) + 1, learn().source, limit.largest, limit.held));
   }
-  check_rows(model_, parts_.validation, least);
-  if (test_ != nullptr) check_rows(model_, *test_, least);
+  check_rows(model_, parts_.validation, limit.largest);
+  if (test_ != nullptr) check_rows(model_, *test_, limit.largest);
 }
 
-void TrainingSession::announce(std::int64_t rules) const {
-  if (observer_.room) observer_.room(largest_encoding(model_, rules, options_.integer("epochs")));
+void TrainingSession::announce(std::int64_t bytes) const {
+  if (observer_.room) observer_.room(largest_encoding(model_, bytes, options_.integer("epochs")));
 }
 
 void TrainingSession::begin() {
@@ -83,13 +81,6 @@ void TrainingSession::begin() {
     state.epochs_without_improvement = 0;
   }
   sign(model_, options_, device_, learn());
-}
-
-void TrainingSession::open_predictor(const std::vector<Profile>& profiles, std::int64_t numbers,
-                                     std::int64_t max_rules) {
-  if (validating() || test_ != nullptr) {
-    predictor_.emplace(device_, profiles, learn().dim, numbers, max_rules, observer_.notice, observer_.stop);
-  }
 }
 
 void TrainingSession::tell(EpochReport report, Clock::time_point start, const Candidate& last) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "heddle/runtime/train/predictor.hpp"
@@ -17,13 +18,26 @@
 
 namespace heddle {
 
+/// How large scaled inputs may be.
+struct InputLimit {
+  double largest = 0.0;
+  std::string setting;    ///< the option that it follows from, "--minimum-width 0.001", if there is one
+  std::string_view held;  ///< what float32 can hold up to there: "distances in widths"
+};
+
+/// What a trainer brings into a session.
+struct Beginning {
+  OptionValues options;  ///< as training_options() returns them
+  AnyNetwork network;    ///< of a new model: it has learnt nothing yet
+  InputLimit limit;      ///< of the networks that there will be, and of a resumed model's
+};
+
 class TrainingSession : public TrainingRun {
  protected:
   using Clock = std::chrono::steady_clock;
 
-  /// `options`: as training_options() returns them. What `job` and `observer` refer to must outlive this.
-  TrainingSession(Device& device, const TrainingJob& job, const TrainingObserver& observer, OptionValues options,
-                  std::string_view trainer);
+  /// What `job` and `observer` refer to must outlive this.
+  TrainingSession(Device& device, const TrainingJob& job, const TrainingObserver& observer, Beginning beginning);
 
   [[nodiscard]] const Dataset& learn() const { return parts_.learn(); }
   [[nodiscard]] bool validating() const { return parts_.validation.rows() > 0; }
@@ -35,8 +49,8 @@ class TrainingSession : public TrainingRun {
   /// Before the first epoch of this call: signs the model, and forgets the best epoch of a resumed one if it was the
   /// best on other rows, or by another measure.
   void begin();
-  /// Tells the observer how large the file of a model with up to `rules` rules may become.
-  void announce(std::int64_t rules) const;
+  /// Tells the observer how large the model's file may become if the numbers of the network take up to `bytes`.
+  void announce(std::int64_t bytes) const;
   /// Hands the observer the result so far, `make()`, if it wants one now. At most one part in 20 of the time goes into
   /// copies.
   template <class Make>
@@ -48,8 +62,8 @@ class TrainingSession : public TrainingRun {
     const auto end = Clock::now();
     next_copy_ = end + std::max<Clock::duration>(1s, 20 * (end - start));
   }
-  /// Where there is something to score; `numbers`, `max_rules`: as Predictor takes them.
-  void open_predictor(const std::vector<Profile>& profiles, std::int64_t numbers, std::int64_t max_rules);
+  /// Whether tell() will need a predictor.
+  [[nodiscard]] bool scoring() const { return validating() || test_ != nullptr; }
   /// Scores the model's present network, completes `report` and the last record of the history with that, and tells the
   /// observer. `start`: of the time reported; `last`: the mapping at the end of the epoch.
   void tell(EpochReport report, Clock::time_point start, const Candidate& last);
@@ -62,14 +76,14 @@ class TrainingSession : public TrainingRun {
   OptionValues options_;
   std::uint64_t seed_;
   DataParts parts_;
-  Model model_;  // of the moment
-  std::optional<Predictor> predictor_;
+  Model model_;                           // of the moment
+  std::unique_ptr<Predictor> predictor_;  // made by the trainer, where scoring()
   std::vector<EpochReport> reports_;
 
  private:
-  /// Throws Error(usage) where float32 cannot hold the distances between the rows that are to be learnt, scaled and
-  /// measured in widths as the options say; Error(input) for the other rows.
-  void check_ranges() const;
+  /// Throws Error(usage) where a row that is to be learnt, scaled as the options say, is beyond the limit; Error(input)
+  /// for the other rows.
+  void check_ranges(const InputLimit& limit) const;
 
   void compare_with_promise(const EpochReport& report, const Candidate& last);
 
@@ -77,24 +91,28 @@ class TrainingSession : public TrainingRun {
   bool told_slow_ = false;
 };
 
-/// A trainer whose runs are of one class: Session(device, profiles, job, observer).
-template <class Session>
+/// A trainer of networks of one kind whose runs are of one class: Session(device, profiles, job, observer) trains, and
+/// Session::predictor(device, profiles, network, notice) makes a Predictor.
+template <NetworkKind Kind, class Session>
 class SessionTrainer final : public Trainer {
  public:
-  /// `options` must outlive this, as the names do.
-  SessionTrainer(std::string_view name, std::string_view meaning, const std::vector<Option>& options)
-      : name_(name), meaning_(meaning), options_(options) {}
+  /// `options` must outlive this, as `meaning` does.
+  SessionTrainer(std::string_view meaning, const std::vector<Option>& options) : meaning_(meaning), options_(options) {}
 
-  std::string_view name() const override { return name_; }
+  std::string_view name() const override { return Kind::kName; }
   std::string_view meaning() const override { return meaning_; }
   const std::vector<Option>& options() const override { return options_; }
   std::unique_ptr<TrainingRun> begin(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
                                      const TrainingObserver& observer) const override {
     return std::make_unique<Session>(device, profiles, job, observer);
   }
+  std::unique_ptr<Predictor> predictor(Device& device, const std::vector<Profile>& profiles, const AnyNetwork& network,
+                                       const Notice& notice) const override {
+    return Session::predictor(device, profiles, std::get<Kind>(network), notice);
+  }
 
  private:
-  std::string_view name_, meaning_;
+  std::string_view meaning_;
   const std::vector<Option>& options_;
 };
 

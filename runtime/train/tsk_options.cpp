@@ -1,5 +1,7 @@
 #include "heddle/runtime/train/tsk_options.hpp"
 
+#include "heddle/runtime/train/rule_options.hpp"
+
 namespace heddle {
 
 const std::vector<Option>& tsk_options() {
@@ -43,11 +45,11 @@ const std::vector<Option>& tsk_options() {
         .default_value = "0",
         .meaning = "epochs between two lines of the report; 0: a tenth of all",
         .minimum = 0,
-        .maximum = 1e6}},
+        .maximum = 1e6},
+       minimum_width_option("0.01")},
       {.epochs = "100",
        .epochs_meaning = "iterations over all training rows",
        .seed_meaning = "of the clusters and the rows kept back",
-       .minimum_width = "0.01",
        .patience = "20"});
   return options;
 }

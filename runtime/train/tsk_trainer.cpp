@@ -4,68 +4,50 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "heddle/kernels/tsk/train.hpp"
+#include "heddle/runtime/model/rule_base.hpp"
+#include "heddle/runtime/train/rule_options.hpp"
 #include "heddle/runtime/train/training_session.hpp"
 #include "heddle/runtime/train/tsk_learner.hpp"
 #include "heddle/runtime/train/tsk_options.hpp"
+#include "heddle/runtime/train/tsk_predictor.hpp"
 #include "heddle/runtime/train/tsk_start.hpp"
 
 namespace heddle {
 
 namespace {
 
-/// Models have the widths of exp(-((x - m) / sigma)^2), without the factor 1/2.
-sonfin::Network network(const tsk::System& system) {
-  sonfin::Network result{.dim = system.dim,
-                         .outputs = system.outputs,
-                         .centres = system.centres,
-                         .widths = system.widths,
-                         .consequents = system.consequents,
-                         .order = system.order};
-  for (float& width : result.widths) width *= std::numbers::sqrt2_v<float>;
-  return result;
-}
-tsk::System system(const sonfin::Network& of) {
-  tsk::System result{.dim = of.dim,
-                     .outputs = of.outputs,
-                     .order = of.order,
-                     .centres = of.centres,
-                     .widths = of.widths,
-                     .consequents = of.consequents};
-  for (float& width : result.widths) width /= std::numbers::sqrt2_v<float>;
-  return result;
-}
-
 /// What --resume needs beside the systems.
-std::map<std::string, double> numbers(const tsk::Progress& progress) {
-  std::map<std::string, double> all{
-      {"step", progress.step}, {"grown", progress.grown}, {"shrunk", progress.shrunk}, {"ridges", progress.ridges}};
-  for (int i = 0; i < tsk::kRecent; ++i) all[fmt::format("recent {}", i)] = progress.recent[i];
-  return all;
+TskModel::Adaptation adaptation(const tsk::Progress& progress) {
+  TskModel::Adaptation result{.step = progress.step,
+                              .grown = static_cast<double>(progress.grown),
+                              .shrunk = static_cast<double>(progress.shrunk),
+                              .ridges = static_cast<double>(progress.ridges)};
+  std::ranges::copy(progress.recent, result.recent.begin());
+  return result;
 }
-tsk::Progress progress_of(const TrainingState& state) {
-  const auto number = [&](const std::string& name) {
-    const auto found = state.numbers.find(name);
-    return found == state.numbers.end() ? 0.0 : found->second;
-  };
-  tsk::Progress progress = tsk::first_progress(std::clamp(number("step"), 0.0, kLargestStep));
+tsk::Progress progress_of(const TskModel::Adaptation& adaptation, const TrainingState& state) {
+  tsk::Progress progress = tsk::first_progress(std::clamp(adaptation.step, 0.0, kLargestStep));
   progress.iteration = static_cast<int>(state.epochs);
   progress.best_iteration = static_cast<int>(state.best_epoch);
   progress.best_error = state.best_error;
-  progress.ridges = static_cast<int>(std::clamp(number("ridges"), 0.0, 1e9));
-  progress.grown = static_cast<int>(std::clamp(number("grown"), 0.0, 1e9));
-  progress.shrunk = static_cast<int>(std::clamp(number("shrunk"), 0.0, 1e9));
-  for (int i = 0; i < tsk::kRecent; ++i) progress.recent[i] = number(fmt::format("recent {}", i));
+  progress.ridges = static_cast<int>(std::clamp(adaptation.ridges, 0.0, 1e9));
+  progress.grown = static_cast<int>(std::clamp(adaptation.grown, 0.0, 1e9));
+  progress.shrunk = static_cast<int>(std::clamp(adaptation.shrunk, 0.0, 1e9));
+  std::ranges::copy(adaptation.recent, std::begin(progress.recent));
   return progress;
 }
 
 OptionValues checked_options(const TrainingJob& job) {
-  OptionValues options = training_options(job, "tsk");
+  OptionValues options = training_options(job, TskModel::kName);
   if (job.resume != nullptr) {
     for (const char* fixed : {"sets", "rules", "consequents"}) {
       const auto taught = job.resume->training.options.find(fixed);
@@ -78,6 +60,20 @@ OptionValues checked_options(const TrainingJob& job) {
     throw Error(ErrorKind::usage, "--rules: found it with --sets, expected one of them");
   }
   return options;
+}
+
+Beginning tsk_beginning(const TrainingJob& job) {
+  OptionValues options = checked_options(job);
+  const Dataset& data = checked_data(job);
+  TskModel untaught = TskModel::untaught(data.dim, data.outputs());
+  std::vector<RuleBase> systems{rule_base(untaught.system)};
+  if (job.resume != nullptr) {
+    const auto& resumed = std::get<TskModel>(job.resume->network);
+    systems.push_back(rule_base(resumed.system));
+    if (resumed.last) systems.push_back(rule_base(*resumed.last));
+  }
+  InputLimit limit = rule_limit(options, systems);
+  return {.options = std::move(options), .network = std::move(untaught), .limit = std::move(limit)};
 }
 
 /// The sets of each input that `options` ask for; nothing if rules come from clusters.
@@ -143,32 +139,38 @@ class TskSession final : public TrainingSession {
  public:
   TskSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
              const TrainingObserver& observer)
-      : TrainingSession(device, job, observer, checked_options(job), "tsk"),
+      : TrainingSession(device, job, observer, tsk_beginning(job)),
         rows_(all_rows(model_, parts_)),
         learnt_(learn().rows()),
         system_(first(job)),
         learner_(device, profiles, rows_, system_, control(), interval(), observer.notice, observer.stop) {
     begin();
-    if (const std::string wrong = fault(network(system_)); !wrong.empty()) {
+    if (const std::string wrong = fault(rule_base(system_)); !wrong.empty()) {
       throw Error(ErrorKind::usage, fmt::format("{}: the system to start from has {}", learn().source, wrong));
     }
     tsk::Progress progress = tsk::first_progress(options_.number("step-size"));
     tsk::System best = system_;
     if (job.resume != nullptr) {
-      best = system(job.resume->network);
-      progress = progress_of(model_.training);
+      best = own().system;
+      progress = progress_of(own().adaptation, model_.training);
       if (job.options.is_set("step-size")) progress.step = options_.number("step-size");
     }
-    begun_ = progress.iteration;
-    announce(system_.rules());
-    learner_.begin(system_, model_.training.antecedents, best, progress);
-    open_predictor(profiles, network(system_).numbers(), system_.rules());
+    announce(first_model().largest_bytes(system_.rules()));
+    learner_.begin(system_, own().antecedents, best, progress);
+    if (scoring()) {
+      predictor_ = std::make_unique<TskPredictor>(device, profiles, first_model(), observer.notice, observer.stop);
+    }
     if (system_.unknowns() > learnt_) {
       notice(
           fmt::format("{} rules have {} unknowns, more than the {} rows learnt, which do not determine them: a small "
                       "ridge is added",
                       system_.rules(), system_.unknowns(), learnt_));
     }
+  }
+
+  static std::unique_ptr<Predictor> predictor(Device& device, const std::vector<Profile>& profiles,
+                                              const TskModel& network, const Notice& notice) {
+    return std::make_unique<TskPredictor>(device, profiles, network, notice);
   }
 
   std::optional<Ending> advance() override {
@@ -181,7 +183,7 @@ class TskSession final : public TrainingSession {
 
   TrainingResult finish(Ending ending) override {
     const TrainingState& state = model_.training;
-    if (model_.network.rules() == 0) {
+    if (own().system.rules() == 0) {
       throw Error(ErrorKind::usage,
                   "the first least squares have no finite solution: a larger --ridge or fewer rules may help");
     }
@@ -199,13 +201,24 @@ class TskSession final : public TrainingSession {
           "training diverged in epoch {}: a smaller --step-size (now {}) or --rate (now {}) or a larger --ridge may "
           "help",
           state.epochs + 1, options_.word("step-size"), options_.word("rate"));
-      model_.training.last.reset();  // what went wrong is no place to go on from
-      model_.training.antecedents.clear();
+      forget_last();  // what went wrong is no place to go on from
     }
     return ended(std::move(model_), std::move(reports_), ending, std::move(message));
   }
 
  private:
+  [[nodiscard]] TskModel& own() { return std::get<TskModel>(model_.network); }
+  /// A model of the system that training starts from.
+  [[nodiscard]] TskModel first_model() const {
+    TskModel model;
+    model.system = system_;
+    return model;
+  }
+  void forget_last() {
+    own().last.reset();
+    own().antecedents.clear();
+  }
+
   [[nodiscard]] std::int64_t interval() const {
     const std::int64_t asked = options_.integer("report");
     return asked > 0 ? asked : std::max<std::int64_t>(1, options_.integer("epochs") / 10);
@@ -219,8 +232,8 @@ class TskSession final : public TrainingSession {
   }
   [[nodiscard]] tsk::System first(const TrainingJob& job) const {
     if (job.resume == nullptr) return first_system(options_, rows_, learnt_, seed_);
-    const TrainingState& state = job.resume->training;
-    return system(state.last ? *state.last : job.resume->network);
+    const auto& resumed = std::get<TskModel>(job.resume->network);
+    return resumed.last.value_or(resumed.system);
   }
 
   /// Epochs up to `end`, and a report. Says how training ends if it ends here.
@@ -237,7 +250,7 @@ class TskSession final : public TrainingSession {
       seconds += taken;
       for (const TskLearner::Errors& error : errors) record(error, taken / static_cast<double>(errors.size()));
       ending = take_over() ? halted() : Ending::diverged;
-      if (model_.network.rules() == 0) return ending;
+      if (own().system.rules() == 0) return ending;
       if (ending != Ending::diverged) {
         keep([this] { return ended(model_, reports_, Ending::stopped, where_it_stands()); });
       }
@@ -246,7 +259,7 @@ class TskSession final : public TrainingSession {
                             .last_epoch = options_.integer("epochs"),
                             .position = learnt_,
                             .samples = learnt_,
-                            .rules = system_.rules()});
+                            .size = size_of(system_.rules()).text});
       }
       if (ending == Ending::completed && state.epochs < options_.integer("epochs") && stop()) ending = Ending::stopped;
     }
@@ -270,7 +283,7 @@ class TskSession final : public TrainingSession {
   void record(const TskLearner::Errors& error, double seconds) {
     EpochRecord record;
     record.epoch = ++model_.training.epochs;
-    record.rules = system_.rules();
+    record.counts = size_of(system_.rules()).counts;
     record.samples = learnt_;
     record.train_error = 0.5 * error.learnt;
     if (validating() && std::isfinite(error.held_back)) record.validation_error = 0.5 * error.held_back;
@@ -283,7 +296,7 @@ class TskSession final : public TrainingSession {
     TrainingState& state = model_.training;
     EpochReport report;
     report.epoch = state.epochs;
-    report.rules = system_.rules();
+    report.size = size_of(system_.rules());
     report.samples = learnt_ * (state.epochs - before);
     report.train_error = state.history.back().train_error;
     report.microseconds_per_sample = 1e6 * seconds / static_cast<double>(report.samples);
@@ -302,26 +315,24 @@ class TskSession final : public TrainingSession {
   [[nodiscard]] bool take_over() {
     const tsk::Progress& progress = learner_.progress();
     TrainingState& state = model_.training;
-    state.last.reset();
-    state.antecedents.clear();
+    forget_last();
     if (progress.best_iteration == 0 || !std::isfinite(progress.best_error)) return false;
-    // One that this run has not bettered stays as it is: widths in a model are others, and rounded.
-    if (progress.best_iteration > begun_) {
-      sonfin::Network best = network(learner_.best());
-      if (!fault(best).empty()) return false;
-      model_.network = std::move(best);
-    }
+    tsk::System best = learner_.best();
+    if (!fault(rule_base(best)).empty()) return false;
+    own().system = std::move(best);
     state.best_epoch = progress.best_iteration;
     state.best_error = progress.best_error;
     state.epochs_without_improvement = state.epochs - state.best_epoch;
 
-    sonfin::Network last = network(learner_.system());
-    std::map<std::string, double> others = numbers(progress);
-    const auto finite = [](const auto& entry) { return std::isfinite(entry.second); };
-    if (!fault(last).empty() || !std::ranges::all_of(others, finite)) return false;
-    state.numbers = std::move(others);
-    state.last = std::move(last);
-    state.antecedents = learner_.antecedents();
+    tsk::System last = learner_.system();
+    const TskModel::Adaptation adapted = adaptation(progress);
+    const auto finite = [](double number) { return std::isfinite(number); };
+    if (!fault(rule_base(last)).empty() || !finite(adapted.step) || !std::ranges::all_of(adapted.recent, finite)) {
+      return false;
+    }
+    own().adaptation = adapted;
+    own().last = std::move(last);
+    own().antecedents = learner_.antecedents();
     return true;
   }
 
@@ -342,17 +353,16 @@ class TskSession final : public TrainingSession {
   LearningRows rows_;
   std::int64_t learnt_;
   tsk::System system_;  // at the start
-  int begun_ = 0;       // iterations done before
   TskLearner learner_;
 };
 
 }  // namespace
 
 const Trainer& tsk_trainer() {
-  static const SessionTrainer<TskSession> trainer("tsk",
-                                                  "Takagi-Sugeno-Kang system, all rows at once by least squares and "
-                                                  "gradient: few rules to be read, best of few inputs",
-                                                  tsk_options());
+  static const SessionTrainer<TskModel, TskSession> trainer(
+      "Takagi-Sugeno-Kang system, all rows at once by least squares and gradient: few rules to be read, best of few "
+      "inputs",
+      tsk_options());
   return trainer;
 }
 

@@ -67,6 +67,10 @@ class ScriptedTrainer final : public Trainer {
     return std::make_unique<ScriptedRun>(profiles.empty() ? "U" : "T", profiles.empty() ? untuned_ : tuned_, order,
                                          observer);
   }
+  std::unique_ptr<Predictor> predictor(Device&, const std::vector<Profile>&, const AnyNetwork&,
+                                       const Notice&) const override {
+    return nullptr;
+  }
   mutable std::string order;
 
  private:

@@ -24,7 +24,7 @@ TEST_CASE("the reference learns handwritten digits in one pass") {
   REQUIRE(train.classes == std::vector<std::string>{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"});
 
   Model model;
-  model.network = {.dim = train.dim, .outputs = train.outputs(), .centres = {}, .widths = {}, .consequents = {}};
+  model.network = SonfinModel::untaught(train.dim, train.outputs());
   model.inputs = fit_scaling(Scale::minmax, train.inputs, train.dim);
   const std::vector<float> rows = model.inputs.apply(train.inputs), targets = network_targets(model, train);
   sonfin::Hyperparameters options;

@@ -2,12 +2,20 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <numbers>
+#include <optional>
 #include <random>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "heddle/kernels/template_source.hpp"
+#include "heddle/runtime/model/cbor_map.hpp"
 #include "runtime/model/sample_models.hpp"
 #include "temporary_folder.hpp"
 
@@ -24,8 +32,7 @@ void check_same(const sonfin::Network& a, const sonfin::Network& b) {
   CHECK(a.consequents == b.consequents);
 }
 
-void check_same(const Model& a, const Model& b) {
-  CHECK(a.task == b.task);
+void check_same(const SonfinModel& a, const SonfinModel& b) {
   check_same(a.network, b.network);
   const sonfin::Hyperparameters &g = a.hyperparameters, &h = b.hyperparameters;
   CHECK(g.consequent_rate == h.consequent_rate);
@@ -37,6 +44,32 @@ void check_same(const Model& a, const Model& b) {
   CHECK(g.step == h.step);
   CHECK(g.width == h.width);
   CHECK(g.max_rules == h.max_rules);
+  CHECK(a.log_threshold == b.log_threshold);
+  REQUIRE(a.last.has_value() == b.last.has_value());
+  if (a.last) check_same(*a.last, *b.last);
+}
+
+void check_same(const tsk::System& a, const tsk::System& b) {
+  CHECK(a.dim == b.dim);
+  CHECK(a.outputs == b.outputs);
+  CHECK(a.order == b.order);
+  CHECK(a.centres == b.centres);
+  CHECK(a.widths == b.widths);
+  CHECK(a.consequents == b.consequents);
+}
+
+void check_same(const TskModel& a, const TskModel& b) {
+  check_same(a.system, b.system);
+  REQUIRE(a.last.has_value() == b.last.has_value());
+  if (a.last) check_same(*a.last, *b.last);
+  CHECK(a.antecedents == b.antecedents);
+  CHECK(a.adaptation == b.adaptation);
+}
+
+void check_same(const Model& a, const Model& b) {
+  CHECK(a.task == b.task);
+  REQUIRE(a.network.index() == b.network.index());
+  std::visit([&](const auto& own) { check_same(own, std::get<std::decay_t<decltype(own)>>(b.network)); }, a.network);
   for (const auto& [x, y] : {std::pair(&a.inputs, &b.inputs), {&a.targets, &b.targets}}) {
     CHECK(x->kind == y->kind);
     CHECK(x->offset == y->offset);
@@ -46,18 +79,14 @@ void check_same(const Model& a, const Model& b) {
   CHECK(a.input_names == b.input_names);
   CHECK(a.target_names == b.target_names);
   const TrainingState &s = a.training, &t = b.training;
-  CHECK(s.trainer == t.trainer);
   CHECK(s.options == t.options);
   CHECK(s.epochs == t.epochs);
   CHECK(s.position == t.position);
   CHECK(s.partial_loss == t.partial_loss);
   CHECK(s.seed == t.seed);
-  CHECK(s.log_threshold == t.log_threshold);
   CHECK(s.best_epoch == t.best_epoch);
   CHECK(s.best_error == t.best_error);
   CHECK(s.epochs_without_improvement == t.epochs_without_improvement);
-  REQUIRE(s.last.has_value() == t.last.has_value());
-  if (s.last) check_same(*s.last, *t.last);
   CHECK(s.history == t.history);
   CHECK(a.provenance == b.provenance);
 }
@@ -87,24 +116,27 @@ std::string cbor(const Json& document) {
 }
 
 /// A file around `body` whose checksum is right.
-std::string file_around(const std::string& body) {
+std::string file_around(const std::string& body, int version = 2) {
   return cbor({{"format", "heddle model"},
-               {"version", 1},
+               {"version", version},
                {"checksum", digest(body)},
                {"body", Json::binary(std::vector<std::uint8_t>(body.begin(), body.end()))}});
 }
 
+Json body_of(const std::string& file) { return Json::from_cbor(Json::from_cbor(file)["body"].get_binary()); }
+
 /// The sample's body with one entry replaced.
-std::string spoiled(const std::string& pointer, const Json& value) {
-  const Json file = Json::from_cbor(encode_model(sample_classifier()));
-  Json body = Json::from_cbor(file["body"].get_binary());
+std::string spoiled(const std::string& pointer, const Json& value, const Model& sample = sample_classifier()) {
+  Json body = body_of(encode_model(sample));
   body[Json::json_pointer(pointer)] = value;
   return file_around(cbor(body));
 }
 
+std::filesystem::path golden(const char* name) { return std::filesystem::path(HEDDLE_GOLDEN) / name; }
+
 TEST_CASE("what is saved comes back") {
   const TemporaryFolder folder;
-  for (const Model& model : {sample_classifier(), sample_regression()}) {
+  for (const Model& model : {sample_classifier(), sample_regression(), sample_system()}) {
     save_model(model, folder.path() / "model.heddle");
     check_same(load_model(folder.path() / "model.heddle"), model);
     CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
@@ -119,7 +151,7 @@ TEST_CASE("what could not be read again is not saved, and what was there stays")
   save_model(sample_classifier(), file);
   for (const float bad : {std::nanf(""), INFINITY, 0.0F, 1e30F}) {
     Model model = sample_classifier();
-    model.network.widths[2] = bad;
+    std::get<SonfinModel>(model.network).network.widths[2] = bad;
     CHECK_THROWS_AS(save_model(model, file), Error);
     CHECK_THROWS_AS(save_model(model, folder.path() / "other"), Error);
   }
@@ -127,32 +159,113 @@ TEST_CASE("what could not be read again is not saved, and what was there stays")
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
 
+EpochRecord longest_record() {
+  EpochRecord record;
+  record.epoch = record.samples = std::int64_t{1} << 40;
+  record.counts = {{"rules", std::int64_t{1} << 40}};
+  record.train_error = 0.1;
+  record.validation_error = record.validation_value = record.test_error = record.test_value = 0.1;
+  record.microseconds_per_sample = 0.1;
+  return record;
+}
+
 TEST_CASE("no model file is larger than its room") {
-  const Model small = sample_classifier();
   for (const std::int64_t rules : {4, 100, 3000}) {
     for (const std::int64_t epochs : {3, 1000}) {
-      Model grown = small;
-      const auto antecedents = static_cast<std::size_t>(2 * rules);
-      grown.network.centres.assign(antecedents, 0.5F);
-      grown.network.widths.assign(antecedents, 0.5F);
-      grown.network.consequents.assign(static_cast<std::size_t>(3 * rules), 0.5F);
-      grown.training.last = grown.network;
-      grown.training.antecedents.assign(2 * antecedents, 0.1);
-      EpochRecord record;
-      record.epoch = record.rules = record.samples = std::int64_t{1} << 40;
-      record.train_error = 0.1;
-      record.validation_error = record.validation_value = record.test_error = record.test_value = 0.1;
-      record.microseconds_per_sample = 0.1;
-      grown.training.history.assign(static_cast<std::size_t>(epochs), record);
-      CHECK(static_cast<std::int64_t>(encode_model(grown).size()) <= largest_encoding(small, rules, epochs));
+      const auto tasks = static_cast<std::size_t>(2 * rules), outputs = static_cast<std::size_t>(3 * rules);
+      const std::vector<float> antecedents(tasks, 0.5F);
+      const auto check_room = [&](Model grown, const AnyNetwork& network, std::int64_t room) {
+        grown.network = network;
+        grown.training.history.assign(static_cast<std::size_t>(epochs), longest_record());
+        CHECK(static_cast<std::int64_t>(encode_model(grown).size()) <= room);
+      };
+      const Model small = sample_classifier();
+      auto sonfin = std::get<SonfinModel>(small.network);
+      const std::int64_t sonfin_room = largest_encoding(small, sonfin.largest_bytes(rules), epochs);
+      sonfin.network = {2, 3, antecedents, antecedents, std::vector<float>(outputs, 0.5F)};
+      sonfin.last = sonfin.network;
+      check_room(small, sonfin, sonfin_room);
+
+      Model system = sample_classifier();
+      TskModel tsk = TskModel::untaught(2, 3);
+      tsk.system.order = 1;
+      system.network = tsk;
+      const std::int64_t tsk_room = largest_encoding(system, tsk.largest_bytes(rules), epochs);
+      tsk.system = {2, 3, 1, antecedents, antecedents, std::vector<float>(3 * outputs, 0.5F)};
+      tsk.last = tsk.system;
+      tsk.antecedents.assign(2 * tasks, 0.1);
+      tsk.adaptation = {.step = 0.1, .grown = 0.1, .shrunk = 0.1, .ridges = 0.1, .recent = {0.1, 0.1, 0.1, 0.1, 0.1}};
+      check_room(system, tsk, tsk_room);
     }
   }
 }
 
+TEST_CASE("the golden files of format 2 are what is written today") {
+  const std::vector<std::pair<const char*, Model>> files{{"classifier.2.heddle", sample_classifier()},
+                                                         {"system.2.heddle", sample_system()}};
+  for (const auto& file : files) {
+    CAPTURE(file.first);
+    check_same(load_model(golden(file.first)), file.second);
+    CHECK(encode_model(file.second) == bytes_of_file(golden(file.first)));
+  }
+}
+
 TEST_CASE("the golden file of format 1 reads as it was written") {
-  const std::filesystem::path golden = std::filesystem::path(HEDDLE_GOLDEN) / "classifier.1.heddle";
-  check_same(load_model(golden), sample_classifier());
-  CHECK(encode_model(sample_classifier()) == bytes_of_file(golden));
+  check_same(load_model(golden("classifier.1.heddle")), sample_classifier());
+}
+
+TEST_CASE("a system of format 1 has the numbers it was saved with: its widths divided by sqrt(2)") {
+  for (const char* name : {"tsk-constant.1.heddle", "tsk-linear.1.heddle"}) {
+    CAPTURE(name);
+    const Model model = load_model(golden(name));
+    const auto& own = std::get<TskModel>(model.network);
+    const Json body = body_of(bytes_of_file(golden(name)));
+    const Json &network = body["network"], &training = body["training"];
+    const auto floats = [](const Json& bytes) {
+      std::optional<std::vector<float>> values = unpacked<float>(bytes);
+      REQUIRE(values.has_value());
+      return *values;
+    };
+    const auto check_system = [&](const tsk::System& system, const Json& saved) {
+      CHECK(system.order == saved.value("order", 0));
+      CHECK(system.centres == floats(saved["centres"]));
+      CHECK(system.consequents == floats(saved["consequents"]));
+      std::vector<float> widths = system.widths;
+      for (float& width : widths) width *= std::numbers::sqrt2_v<float>;
+      CHECK(widths == floats(saved["widths"]));
+    };
+    check_system(own.system, network);
+    REQUIRE(own.last.has_value());
+    check_system(*own.last, training["last"]);
+    CHECK(own.antecedents == unpacked<double>(training["antecedents"]));
+    CHECK(own.adaptation.step == training["numbers"]["step"].get<double>());
+    CHECK(own.adaptation.recent[4] == training["numbers"]["recent 4"].get<double>());
+    CHECK(model.training.epochs == training["epochs"].get<std::int64_t>());
+    CHECK(model.training.history.back().counts.at("rules") == network["rules"].get<std::int64_t>());
+    // What is written now is of format 2, and the same model.
+    check_same(decode_model(encode_model(model), "again"), model);
+  }
+}
+
+TEST_CASE("every width that format 1 can have saved for a system comes back to the bit") {
+  std::mt19937 random(std::random_device{}());
+  for (int round = 0; round < 20; ++round) {
+    Json body = body_of(bytes_of_file(golden("tsk-linear.1.heddle")));
+    std::vector<float> widths = *unpacked<float>(body["network"]["widths"]);
+    for (float& width : widths) {
+      const float deviation = std::ldexp(1.0F + static_cast<float>(random() % (1U << 23U)) * 0x1p-23F,
+                                         static_cast<int>(random() % 20) - 10);
+      width = deviation * std::numbers::sqrt2_v<float>;
+    }
+    // A power of two, where the quotient by sqrt(2) is rounded to the number below the right one.
+    widths[0] = std::nextafter(std::numbers::sqrt2_v<float>, 2.0F) * std::numbers::sqrt2_v<float>;
+    CHECK(widths[0] == 2.0F);
+    body["network"]["widths"] = packed(widths);
+    const Model model = decode_model(file_around(cbor(body), 1), "f");
+    std::vector<float> again = std::get<TskModel>(model.network).system.widths;
+    for (float& width : again) width *= std::numbers::sqrt2_v<float>;
+    CHECK(again == widths);
+  }
 }
 
 TEST_CASE("a file that is cut off or damaged anywhere is refused") {
@@ -171,8 +284,8 @@ TEST_CASE("a file that is cut off or damaged anywhere is refused") {
 
 TEST_CASE("a model from a newer heddle says so") {
   Json file = Json::from_cbor(encode_model(sample_classifier()));
-  file["version"] = 2;
-  CHECK(refused(cbor(file)) == "f: found a model of format 2 from a newer heddle, expected at most format 1");
+  file["version"] = 3;
+  CHECK(refused(cbor(file)) == "f: found a model of format 3 from a newer heddle, expected at most format 2");
   file["version"] = 0;
   CHECK_FALSE(refused(cbor(file)).empty());
   file["version"] = "1";
@@ -190,6 +303,17 @@ TEST_CASE("a right checksum buys no trust") {
         "f: found something else at 'network.dim', expected a whole number from 1 to 16777216");
   CHECK(refused(spoiled("/network/dim", 1.5)).starts_with("f: found something else at 'network.dim'"));
   CHECK(refused(spoiled("/network", 1)) == "f: found something else at 'network', expected a map");
+  CHECK(refused(spoiled("/network/kind", "oracle")) ==
+        "f: found a network of the kind 'oracle', expected one that this heddle knows");
+  CHECK(refused(spoiled("/network/last", 1)) == "f: found something else at 'network.last', expected a map");
+  CHECK(refused(spoiled("/network/order", 2, sample_system())) ==
+        "f: found something else at 'network.order', expected a whole number from 0 to 1");
+  CHECK(refused(spoiled("/network/adaptation/step", "far", sample_system())) ==
+        "f: found something else at 'network.adaptation', expected a map of numbers");
+  CHECK(refused(spoiled("/network/antecedents", Json::binary({1, 2, 3}), sample_system())) ==
+        "f: found something else at 'network.antecedents', expected 4 numbers as bytes");
+  CHECK(refused(spoiled("/training/history/0/counts/rules", -1)) ==
+        "f: found something else at 'training.history.counts', expected a map of counts");
   CHECK(refused(spoiled("/classes", "abc")) == "f: found something else at 'classes', expected a list of texts");
   CHECK(refused(spoiled("/classes/1", 2)) == "f: found something else at 'classes', expected a list of texts");
   CHECK(refused(spoiled("/classes", {"a", "b"})) == "f: found 2 classes, expected 3");
@@ -214,18 +338,50 @@ TEST_CASE("nesting without end and sizes without contents end in an error, not i
   CHECK_FALSE(refused("\x9b\x7f\xff\xff\xff\xff\xff\xff\xff").empty());  // an array of 2^63 elements
   CHECK_FALSE(refused("\x5b\x7f\xff\xff\xff\xff\xff\xff\xff").empty());  // a byte string of as many
   CHECK_FALSE(refused("\xbb\x7f\xff\xff\xff\xff\xff\xff\xff").empty());  // a map
+}
+
+/// Damage behind a right checksum: refused, or still a whole model.
+void check_damaged(const std::string& good, int version) {
   std::mt19937 random(std::random_device{}());
-  const std::string good =
-      cbor(Json::from_cbor(Json::from_cbor(encode_model(sample_classifier()))["body"].get_binary()));
-  for (int i = 0; i < 3000; ++i) {  // damage behind a right checksum: refused, or still a whole model
+  for (int i = 0; i < 3000; ++i) {
     std::string body = good;
     for (int hits = 1 + static_cast<int>(random() % 3); hits > 0; --hits) {
       body[random() % body.size()] = static_cast<char>(random());
     }
     try {
-      check(decode_model(file_around(body), "f"), "f");
+      check(decode_model(file_around(body, version), "f"), "f");
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::input);
+    }
+  }
+}
+
+TEST_CASE("a body that is damaged is refused or still a whole model, in both formats") {
+  for (const Model& model : {sample_classifier(), sample_system()})
+    check_damaged(cbor(body_of(encode_model(model))), 2);
+  for (const char* name : {"classifier.1.heddle", "tsk-linear.1.heddle"}) {
+    const Json body = body_of(bytes_of_file(golden(name)));
+    check_damaged(cbor(body), 1);
+    // Any entry that is missing or something else.
+    const Json flat = body.flatten();
+    for (auto entry = flat.begin(); entry != flat.end(); ++entry) {
+      for (const Json& other : {Json(), Json(-1), Json("x"), Json::array({1}), Json::object()}) {
+        Json changed = body;
+        changed[Json::json_pointer(entry.key())] = other;
+        try {
+          check(decode_model(file_around(cbor(changed), 1), "f"), "f");
+        } catch (const Error& error) {
+          CHECK(error.kind() == ErrorKind::input);
+          CHECK(std::string_view(error.what()).find('\n') == std::string_view::npos);
+        }
+      }
+    }
+    for (const char* entry : {"network", "training", "hyperparameters", "inputs"}) {
+      Json changed = body;
+      changed.erase(entry);
+      if (changed != body && !(entry == std::string_view("hyperparameters") && body["training"]["trainer"] == "tsk")) {
+        CHECK_FALSE(refused(file_around(cbor(changed), 1)).empty());
+      }
     }
   }
 }

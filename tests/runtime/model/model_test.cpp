@@ -5,7 +5,9 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <variant>
 
+#include "heddle/runtime/model/rule_base.hpp"
 #include "runtime/model/sample_models.hpp"
 
 namespace heddle {
@@ -47,38 +49,51 @@ TEST_CASE("a model whose parts do not fit is refused") {
     }
     return "";
   };
+  const auto own = [](Model& m) -> SonfinModel& { return std::get<SonfinModel>(m.network); };
   const Model model = sample_classifier();
-  CHECK(refused(model, [](Model& m) { m.network.widths[3] = 0.0F; }) ==
+  CHECK(refused(model, [&](Model& m) { own(m).network.widths[3] = 0.0F; }) ==
         "f: found 0 at width 4, expected a number whose size is from 1e-19 to 1e+19");
-  CHECK(refused(model, [](Model& m) { m.network.widths[3] = -1.0F; }) ==
+  CHECK(refused(model, [&](Model& m) { own(m).network.widths[3] = -1.0F; }) ==
         "f: found a width of -1, expected widths above 0");
-  CHECK_FALSE(refused(model, [](Model& m) { m.network.widths[0] = 1e30F; }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.network.widths[0] = 1e-30F; }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.network.centres[0] = 3e38F; }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.network.consequents[0] = 1e31F; }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.training.last->widths[0] = 1e30F; }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.inputs.factor[0] = 1e-300; }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.inputs.offset[0] = 1e300; }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.hyperparameters.first_width = 1e31; }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.training.partial_loss = std::nan(""); }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.training.best_epoch = m.training.epochs + 1; }).empty());
-  CHECK(refused(model, [](Model& m) { m.network.widths.pop_back(); }) == "f: found 7 widths, expected 8");
-  CHECK(refused(model, [](Model& m) { m.network.consequents.push_back(1); }) == "f: found 13 consequents, expected 12");
-  CHECK(refused(model, [](Model& m) { m.network.centres[1] = std::nanf(""); }) ==
+  CHECK_FALSE(refused(model, [&](Model& m) { own(m).network.widths[0] = 1e30F; }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { own(m).network.widths[0] = 1e-30F; }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { own(m).network.centres[0] = 3e38F; }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { own(m).network.consequents[0] = 1e31F; }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { own(m).last->widths[0] = 1e30F; }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { m.inputs.factor[0] = 1e-300; }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { m.inputs.offset[0] = 1e300; }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { own(m).hyperparameters.first_width = 1e31; }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { m.training.partial_loss = std::nan(""); }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { m.training.best_epoch = m.training.epochs + 1; }).empty());
+  CHECK(refused(model, [&](Model& m) { own(m).network.widths.pop_back(); }) == "f: found 7 widths, expected 8");
+  CHECK(refused(model, [&](Model& m) { own(m).network.consequents.push_back(1); }) ==
+        "f: found 13 consequents, expected 12");
+  CHECK(refused(model, [&](Model& m) { own(m).network.centres[1] = std::nanf(""); }) ==
         "f: found nan at centre 2, expected a finite number");
-  CHECK(refused(model, [](Model& m) { m.inputs.factor[0] = std::numeric_limits<double>::infinity(); }) ==
+  CHECK(refused(model, [&](Model& m) { m.inputs.factor[0] = std::numeric_limits<double>::infinity(); }) ==
         "f: found inf at input factor 1, expected a finite number");
-  CHECK(refused(model, [](Model& m) { m.inputs.offset.clear(); }) == "f: found 0 input offsets, expected 2");
-  CHECK(refused(model, [](Model& m) { m.classes.pop_back(); }) == "f: found 2 classes, expected 3");
-  CHECK(refused(model, [](Model& m) { m.classes[0] = m.classes[1]; }) ==
+  CHECK(refused(model, [&](Model& m) { m.inputs.offset.clear(); }) == "f: found 0 input offsets, expected 2");
+  CHECK(refused(model, [&](Model& m) { m.classes.pop_back(); }) == "f: found 2 classes, expected 3");
+  CHECK(refused(model, [&](Model& m) { m.classes[0] = m.classes[1]; }) ==
         "f: found a class twice, expected each class once");
-  CHECK(refused(model, [](Model& m) { m.input_names = {"a"}; }) == "f: found 1 input names, expected 2");
-  CHECK_FALSE(refused(model, [](Model& m) { m.hyperparameters.threshold = 1.5; }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.hyperparameters.overlap = std::nan(""); }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.training.epochs = -1; }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.training.log_threshold = 1.0; }).empty());
-  CHECK_FALSE(refused(model, [](Model& m) { m.training.last->dim = 1; }).empty());
-  CHECK_FALSE(refused(sample_regression(), [](Model& m) { m.targets = {}; }).empty());
+  CHECK(refused(model, [&](Model& m) { m.input_names = {"a"}; }) == "f: found 1 input names, expected 2");
+  CHECK_FALSE(refused(model, [&](Model& m) { own(m).hyperparameters.threshold = 1.5; }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { own(m).hyperparameters.overlap = std::nan(""); }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { m.training.epochs = -1; }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { own(m).log_threshold = 1.0; }).empty());
+  CHECK_FALSE(refused(model, [&](Model& m) { own(m).last->dim = 1; }).empty());
+  CHECK_FALSE(refused(sample_regression(), [&](Model& m) { m.targets = {}; }).empty());
+
+  const auto system = [](Model& m) -> TskModel& { return std::get<TskModel>(m.network); };
+  const Model with_system = sample_system();
+  CHECK_NOTHROW(check(with_system, "f"));
+  CHECK(
+      refused(with_system, [&](Model& m) { system(m).system.widths[1] = 0.0F; }).starts_with("f: found 0 at width 2"));
+  CHECK(refused(with_system, [&](Model& m) { system(m).system.order = 0; }) == "f: found 8 consequents, expected 4");
+  CHECK_FALSE(refused(with_system, [&](Model& m) { system(m).last->outputs = 1; }).empty());
+  CHECK_FALSE(refused(with_system, [&](Model& m) { system(m).last = tsk::System{1, 2, 0, {1}, {1}, {1, 1}}; }).empty());
+  CHECK_FALSE(refused(with_system, [&](Model& m) { system(m).antecedents.back() = -1.0; }).empty());
+  CHECK_FALSE(refused(with_system, [&](Model& m) { system(m).adaptation.recent[4] = NAN; }).empty());
 }
 
 TEST_CASE("with inputs up to the largest allowed float32 holds the distance to every rule") {

@@ -6,11 +6,11 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/model/model_file.hpp"
-#include "heddle/runtime/train/predictor.hpp"
 #include "heddle/runtime/train/trainer.hpp"
 #include "runtime/train/synthetic.hpp"
 #include "runtime/train/training_job.hpp"
@@ -33,10 +33,10 @@ void check_finite(const std::optional<Score>& score) {
 }
 
 void check_good(const TrainingResult& result, const Dataset& data) {
-  CHECK(result.model.network.rules() > 0);
+  CHECK(result.model.unready().empty());
   const Model again = decode_model(encode_model(result.model), "again");
-  Predictor predictor(cpu(), {}, data.dim, again.network.numbers(), again.network.rules());
-  const std::vector<float> outputs = predict(predictor, again, data);
+  const auto predictor = trainer(again.kind()).predictor(cpu(), {}, again.network, {});
+  const std::vector<float> outputs = predict(*predictor, again, data);
   for (const float output : outputs) CHECK(std::isfinite(output));
   if (data.task == Task::regress) {
     for (const float value : again.targets.invert(outputs)) CHECK(std::isfinite(value));
@@ -111,14 +111,14 @@ TEST_CASE("a step out of the numbers ends training with the last good system") {
   const TrainingResult good = tsk.train(cpu(), {}, job(tsk, data, {{"epochs", "3"}, {"sets", "3"}}));
   check_good(good, data);
   Model forged = good.model;
-  forged.training.numbers["step"] = 1e300;
+  std::get<TskModel>(forged.network).adaptation.step = 1e300;
   TrainingJob what = job(tsk, data, {{"epochs", "9"}});
   what.resume = &forged;
   const TrainingResult result = tsk.train(cpu(), {}, what);
   check_good(result, data);
   CHECK(result.ending == Ending::diverged);
   CHECK(!result.message.empty());
-  CHECK(!result.model.training.last);
+  CHECK(!std::get<TskModel>(result.model.network).last);
 }
 
 TEST_CASE("any options on any numbers") {

@@ -1,4 +1,4 @@
-#include "heddle/runtime/train/predictor.hpp"
+#include "heddle/runtime/train/rule_predictor.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,7 +18,7 @@ TEST_CASE("predictions are the reference's for any number of rows and rules") {
   const std::unique_ptr<Device> device = open_device("cpu");
   for (const std::int64_t dim : {1, 5, 130}) {
     const std::int64_t outputs = dim == 5 ? 1 : 3, cap = 70;
-    Predictor predictor(*device, {}, dim, outputs, cap);
+    RulePredictor predictor(*device, {}, dim, outputs, cap);
     for (const std::int64_t rules : {1, 33, 70, 2}) {
       for (const std::int64_t count : {0, 1, 17, 4099}) {
         INFO(rules << " rules " << dim << " inputs " << count << " rows");

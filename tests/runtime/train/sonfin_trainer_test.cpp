@@ -23,6 +23,8 @@ namespace {
 
 using test::cpu;
 
+const SonfinModel& sonfin_of(const Model& model) { return std::get<SonfinModel>(model.network); }
+
 TrainingJob job(const Dataset& train, const test::Options& options) {
   return test::job(sonfin_trainer(), train, options);
 }
@@ -71,7 +73,7 @@ TEST_CASE("one epoch without shuffling is the float64 reference's") {
       const TrainingResult result = run(what);
       const Model& model = result.model;
 
-      sonfin::Reference reference(train.dim, train.outputs(), model.hyperparameters);
+      sonfin::Reference reference(train.dim, train.outputs(), sonfin_of(model).hyperparameters);
       const std::vector<float> rows = model.inputs.apply(train.inputs), targets = network_targets(model, train);
       double loss = 0.0;
       for (std::int64_t i = 0; i < train.rows(); ++i) {
@@ -81,15 +83,15 @@ TEST_CASE("one epoch without shuffling is the float64 reference's") {
                     .loss;
       }
       REQUIRE(result.epochs.size() == 1);
-      CHECK(model.network.rules() == reference.rules());
-      CHECK(model.network.rules() > 33);  // several rungs were climbed
+      CHECK(sonfin_of(model).network.rules() == reference.rules());
+      CHECK(sonfin_of(model).network.rules() > 33);  // several rungs were climbed
       CHECK(result.epochs[0].mappings.size() >= 2);
       CHECK(result.epochs[0].train_error == doctest::Approx(loss / static_cast<double>(train.rows())).epsilon(0.01));
 
       const std::vector<float> test_rows = model.inputs.apply(test.inputs);
       std::vector<float> expected, found;
-      Predictor predictor(cpu(), {}, train.dim, train.outputs(), model.network.rules());
-      found = predict(predictor, model, test);
+      const auto predictor = sonfin_trainer().predictor(cpu(), {}, model.network, {});
+      found = predict(*predictor, model, test);
       for (std::int64_t i = 0; i < test.rows(); ++i) {
         for (const double y :
              reference.predict({test_rows.data() + i * test.dim, static_cast<std::size_t>(test.dim)})) {
@@ -108,7 +110,7 @@ TEST_CASE("one epoch without shuffling is the float64 reference's") {
 TEST_CASE("a run is repeatable bit for bit, and another seed gives another network") {
   const Dataset train = test::clusters(900, 5, 3, 3);
   const auto with_seed = [&](const char* seed) {
-    return run(job(train, {{"epochs", "3"}, {"max-rules", "70"}, {"seed", seed}})).model.network;
+    return sonfin_of(run(job(train, {{"epochs", "3"}, {"max-rules", "70"}, {"seed", seed}})).model).network;
   };
   const sonfin::Network first = with_seed("4");
   check_same(first, with_seed("4"));
@@ -157,7 +159,7 @@ TEST_CASE("a team that becomes smaller and larger between epochs changes no bit"
                                                    },
                                                .notice = [&](const std::string& line) { lines.push_back(line); }});
     CHECK(sizes.size() > 1);
-    check_same(result.model.network, expected.model.network);
+    check_same(sonfin_of(result.model).network, sonfin_of(expected.model).network);
     CHECK(std::ranges::count_if(
               lines, [](const std::string& line) { return line.find("fewer threads") != std::string::npos; }) == 1);
   }
@@ -198,15 +200,9 @@ TEST_CASE("an epoch that takes much longer than the profile promises is said onc
 
 TEST_CASE("climbing the ladder is the same as having room from the start") {
   const Dataset data = test::clusters(1200, 9, 4, 21);
-  Model model;
-  model.task = Task::classify;
-  model.classes = data.classes;
-  model.network = {.dim = data.dim, .outputs = data.outputs(), .centres = {}, .widths = {}, .consequents = {}};
-  model.inputs = fit_scaling(Scale::minmax, data.inputs, data.dim);
-  const LearningRows rows{.dim = data.dim,
-                          .outputs = data.outputs(),
-                          .rows = model.inputs.apply(data.inputs),
-                          .targets = network_targets(model, data)};
+  const SonfinModel untaught = SonfinModel::untaught(data.dim, data.outputs());
+  const sonfin::Network& nothing = untaught.network;
+  const LearningRows rows = learning_rows(model_for(data, OptionValues(sonfin_trainer().options()), untaught), data);
   sonfin::Hyperparameters options;
   options.max_rules = 200;
   options.first_width = spread(rows.rows, rows.dim);
@@ -214,7 +210,7 @@ TEST_CASE("climbing the ladder is the same as having room from the start") {
   const std::vector<std::int32_t> order = permutation(rows.count(), 1, 1);
 
   SonfinLearner learner(cpu(), {}, rows, options.max_rules, {});
-  learner.begin(model.network, control, order, 0, 0.0);
+  learner.begin(nothing, control, order, 0, 0.0);
   std::int64_t seen = 0;
   while (learner.advance()) {
     CHECK(learner.position() >= seen);
@@ -242,7 +238,7 @@ TEST_CASE("climbing the ladder is the same as having room from the start") {
   write("rows", sonfin::pack_rows(rows.rows.data(), rows.count(), rows.dim, layout.stride));
   write("targets", sonfin::pack_rows(rows.targets.data(), rows.count(), rows.outputs, layout.target_stride));
   HostImage image;
-  sonfin::pack(model.network, layout, image);
+  sonfin::pack(nothing, layout, image);
   for (const auto& [name, bytes] : image) execution->memory(name).write(bytes);
   execution->launch();
   execution->synchronize();
@@ -271,7 +267,7 @@ TEST_CASE("a resumed run ends where an undisturbed one does, whether it was cut 
     TrainingJob rest = job(train, {{"epochs", "4"}});
     rest.resume = &first.model;
     const TrainingResult second = run(rest);
-    check_same(second.model.network, whole.model.network);
+    check_same(sonfin_of(second.model).network, sonfin_of(whole.model).network);
     CHECK(second.epochs.size() == 2);
     CHECK(second.epochs[0].epoch == 3);
     CHECK(second.model.training.history.size() == 4);
@@ -280,7 +276,7 @@ TEST_CASE("a resumed run ends where an undisturbed one does, whether it was cut 
     TrainingResult part = run(job(train, options), stop_after(1));
     CHECK(part.ending == Ending::stopped);
     CHECK(part.model.training.position > 0);
-    CHECK(part.model.network.rules() > 0);
+    CHECK(sonfin_of(part.model).network.rules() > 0);
     int cuts = 1;
     while (part.ending == Ending::stopped) {
       TrainingJob rest = job(train, {});
@@ -290,7 +286,7 @@ TEST_CASE("a resumed run ends where an undisturbed one does, whether it was cut 
     }
     CHECK(cuts > 3);
     CHECK(part.ending == Ending::completed);
-    check_same(part.model.network, whole.model.network);
+    check_same(sonfin_of(part.model).network, sonfin_of(whole.model).network);
     for (std::size_t i = 0; i < 4; ++i) {
       CHECK(part.model.training.history[i].train_error == whole.model.training.history[i].train_error);
     }
@@ -309,10 +305,11 @@ TEST_CASE("early stopping keeps the best model, and can go on from the last") {
   CHECK(state.best_epoch == best->epoch);
   CHECK(state.best_error == best->validation->error);
   CHECK(state.epochs == state.best_epoch + 3);
-  CHECK(result.model.network.rules() == best->rules);
-  REQUIRE(state.last);
-  CHECK(state.last->rules() >= best->rules);
-  CHECK(state.last->consequents != result.model.network.consequents);
+  CHECK(sonfin_of(result.model).network.rules() == best->size.counts.at("rules"));
+  const SonfinModel& taught = sonfin_of(result.model);
+  REQUIRE(taught.last);
+  CHECK(taught.last->rules() >= best->size.counts.at("rules"));
+  CHECK(taught.last->consequents != taught.network.consequents);
   for (const EpochReport& epoch : result.epochs) CHECK(epoch.samples == 525);
 
   TrainingJob longer = job(train, {{"patience", "6"}});
@@ -321,7 +318,7 @@ TEST_CASE("early stopping keeps the best model, and can go on from the last") {
       train,
       {{"epochs", "200"}, {"max-rules", "120"}, {"validation", "0.25"}, {"patience", "6"}, {"learning-rate", "0.8"}});
   const TrainingResult a = run(longer), b = run(undisturbed);
-  check_same(a.model.network, b.model.network);
+  check_same(sonfin_of(a.model).network, sonfin_of(b.model).network);
   CHECK(a.model.training.best_epoch == b.model.training.best_epoch);
 }
 
@@ -334,7 +331,7 @@ TEST_CASE("a best epoch counts only on the validation rows it was found with") {
     const TrainingResult result = run(longer);
     CHECK(result.model.training.epochs == 5);
     CHECK(result.model.training.best_epoch != 1);
-    CHECK(result.model.network.consequents != first.model.network.consequents);
+    CHECK(sonfin_of(result.model).network.consequents != sonfin_of(first.model).network.consequents);
   }
 }
 
@@ -356,7 +353,7 @@ TEST_CASE("a run that diverges says so and keeps the last good model") {
   const TrainingResult result = run(worse);
   CHECK(result.ending == Ending::diverged);
   CHECK(result.message.find("epoch 2") != std::string::npos);
-  check_same(result.model.network, good.model.network);
+  check_same(sonfin_of(result.model).network, sonfin_of(good.model).network);
   CHECK(result.model.training.epochs == 1);
 }
 
@@ -371,8 +368,8 @@ TEST_CASE("regression learns in standardised units and reports in the data's") {
   CHECK(last.value < 0.15 * 35.0);
   CHECK(last.error < 0.1);
 
-  Predictor predictor(cpu(), {}, 2, 2, result.model.network.rules());
-  const std::vector<float> values = result.model.targets.invert(predict(predictor, result.model, test));
+  const auto predictor = sonfin_trainer().predictor(cpu(), {}, result.model.network, {});
+  const std::vector<float> values = result.model.targets.invert(predict(*predictor, result.model, test));
   double squares = 0.0, second = 0.0, mean = 0.0, variance = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) squares += std::pow(values[i] - test.targets[i], 2);
   CHECK(last.value == doctest::Approx(std::sqrt(squares / static_cast<double>(values.size()))));
@@ -387,13 +384,13 @@ TEST_CASE("regression learns in standardised units and reports in the data's") {
 TEST_CASE("awkward sizes: one input, few rows, a cap of one, a constant input") {
   Dataset tiny = test::clusters(5, 1, 2, 81);
   tiny.labels = {0, 1, 0, 1, 0};
-  CHECK(run(job(tiny, {{"max-rules", "1"}})).model.network.rules() == 1);
-  CHECK(run(job(tiny, {{"max-rules", "3"}, {"threshold", "1"}})).model.network.rules() == 3);
+  CHECK(sonfin_of(run(job(tiny, {{"max-rules", "1"}})).model).network.rules() == 1);
+  CHECK(sonfin_of(run(job(tiny, {{"max-rules", "3"}, {"threshold", "1"}})).model).network.rules() == 3);
   Dataset constant = tiny;
   std::ranges::fill(constant.inputs, 4.0F);
   const TrainingResult result = run(job(constant, {{"max-rules", "2"}}));
   CHECK(result.ending == Ending::completed);
-  CHECK(result.model.network.widths[0] >= 0.001F);
+  CHECK(sonfin_of(result.model).network.widths[0] >= 0.001F);
 }
 
 TEST_CASE("progress is told within an epoch and a stop keeps what was learnt") {

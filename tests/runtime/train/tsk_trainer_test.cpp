@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "heddle/runtime/device/device.hpp"
@@ -49,6 +50,14 @@ TrainingResult train(const Dataset& data, const std::vector<std::pair<std::strin
   return tsk.train(*device, {}, job, observer);
 }
 
+const TskModel& tsk_of(const Model& model) { return std::get<TskModel>(model.network); }
+
+void check_same_system(const tsk::System& a, const tsk::System& b) {
+  CHECK(a.centres == b.centres);
+  CHECK(a.widths == b.widths);
+  CHECK(a.consequents == b.consequents);
+}
+
 std::string refusal(const Dataset& data, const std::vector<std::pair<std::string, std::string>>& options,
                     const Model* resume = nullptr) {
   try {
@@ -70,15 +79,15 @@ TEST_CASE("tsk: the error falls, and the model on disk says what training measur
     REQUIRE(history.size() == 60);
     CHECK(result.ending == Ending::completed);
     CHECK(history.back().train_error < 0.7 * history.front().train_error);
-    CHECK(result.model.network.rules() == 12);
+    CHECK(tsk_of(result.model).system.rules() == 12);
     REQUIRE(result.test.has_value());
     double least = history.front().train_error;
     for (const EpochRecord& record : history) least = std::min(least, record.train_error);
     CHECK(result.test->error == doctest::Approx(least).epsilon(0.01));
     const Model again = decode_model(encode_model(result.model), "bytes");
-    CHECK(again.network.consequents == result.model.network.consequents);
-    CHECK(again.network.order == (std::string(consequents) == "linear" ? 1 : 0));
-    CHECK(again.training.numbers == result.model.training.numbers);
+    check_same_system(tsk_of(again).system, tsk_of(result.model).system);
+    CHECK(tsk_of(again).system.order == (std::string(consequents) == "linear" ? 1 : 0));
+    CHECK(tsk_of(again).adaptation == tsk_of(result.model).adaptation);
   }
 }
 
@@ -107,10 +116,8 @@ TEST_CASE("tsk: a team that becomes smaller and larger between reports changes n
                                                 sizes.insert(busy.threads(5));
                                               }});
       CHECK(sizes.size() > 1);
-      CHECK(result.model.network.centres == expected.model.network.centres);
-      CHECK(result.model.network.widths == expected.model.network.widths);
-      CHECK(result.model.network.consequents == expected.model.network.consequents);
-      CHECK(result.model.training.numbers == expected.model.training.numbers);
+      check_same_system(tsk_of(result.model).system, tsk_of(expected.model).system);
+      CHECK(tsk_of(result.model).adaptation == tsk_of(expected.model).adaptation);
       CHECK(result.model.training.history.back().train_error == expected.model.training.history.back().train_error);
     }
   }
@@ -132,28 +139,29 @@ TEST_CASE("tsk: interrupted and resumed is the same as at once") {
       CHECK(rest.model.training.history[i].train_error == whole.model.training.history[i].train_error);
       CHECK(rest.model.training.history[i].validation_error == whole.model.training.history[i].validation_error);
     }
-    CHECK(rest.model.training.antecedents == whole.model.training.antecedents);
-    CHECK(rest.model.network.widths == whole.model.network.widths);
-    CHECK(rest.model.network.consequents == whole.model.network.consequents);
+    CHECK(tsk_of(rest.model).antecedents == tsk_of(whole.model).antecedents);
+    check_same_system(tsk_of(rest.model).system, tsk_of(whole.model).system);
   }
 }
 
 TEST_CASE("tsk: a model without antecedents in full goes on from its last network") {
   const Dataset data = surface(15);
   TrainingResult old = train(data, {{"sets", "3"}, {"epochs", "4"}});
-  REQUIRE(old.model.training.antecedents.size() == 2 * old.model.network.centres.size());
-  old.model.training.antecedents.clear();
+  auto& taught = std::get<TskModel>(old.model.network);
+  REQUIRE(taught.antecedents.size() == 2 * taught.system.centres.size());
+  taught.antecedents.clear();
   const Model read = decode_model(encode_model(old.model), "bytes");
-  CHECK(read.training.antecedents.empty());
+  CHECK(tsk_of(read).antecedents.empty());
   const TrainingResult whole = train(data, {{"sets", "3"}, {"epochs", "8"}});
   const TrainingResult rest = train(data, {{"epochs", "8"}}, &read);
   CHECK(rest.model.training.history.back().train_error ==
         doctest::Approx(whole.model.training.history.back().train_error).epsilon(1e-3));
 
   Model broken = whole.model;
-  broken.training.antecedents.back() = -1.0;
+  auto& antecedents = std::get<TskModel>(broken.network).antecedents;
+  antecedents.back() = -1.0;
   CHECK_THROWS_AS(check(broken, "model"), Error);
-  broken.training.antecedents.pop_back();
+  antecedents.pop_back();
   CHECK_THROWS_AS(check(broken, "model"), Error);
 }
 
@@ -163,7 +171,7 @@ TEST_CASE("tsk: rows that determine too little still give a sound model, and are
   TrainingObserver observer;
   observer.notice = [&](const std::string& line) { notices.push_back(line); };
   const auto sound = [&](const TrainingResult& result) {
-    for (const float value : result.model.network.consequents) CHECK(std::isfinite(value));
+    for (const float value : tsk_of(result.model).system.consequents) CHECK(std::isfinite(value));
     CHECK(std::isfinite(result.model.training.history.back().train_error));
   };
   sound(train(data, {{"sets", "6"}, {"epochs", "3"}}, nullptr, nullptr, observer));  // 36 unknowns, 9 rows
@@ -174,7 +182,7 @@ TEST_CASE("tsk: rows that determine too little still give a sound model, and are
   for (std::size_t i = 0; i < data.inputs.size(); i += 2) data.inputs[i] = 7.0F;  // a constant column
   const TrainingResult constant = train(data, {{"sets", "3"}, {"epochs", "3"}});
   sound(constant);
-  CHECK(constant.model.network.rules() == 3);
+  CHECK(tsk_of(constant.model).system.rules() == 3);
 
   for (float& value : data.inputs) value = 1.0F;  // one row, again and again
   sound(train(data, {{"rules", "4"}, {"epochs", "3"}}));

@@ -1,4 +1,4 @@
-#include "heddle/runtime/train/predictor.hpp"
+#include "heddle/runtime/train/rule_predictor.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,14 +16,14 @@ std::int64_t chunk(std::int64_t dim) { return std::clamp<std::int64_t>((std::int
 
 }  // namespace
 
-struct Predictor::Implementation {
-  Implementation(Device& device_, const std::vector<Profile>& profiles, std::int64_t dim_, std::int64_t numbers_,
-                 std::int64_t max_rules, Notice notice, const Stop& stop)
+struct RulePredictor::Implementation {
+  Implementation(Device& device_, const std::vector<Profile>& profiles, std::int64_t dim_, std::int64_t outputs_,
+                 std::int64_t max_rules, const Notice& notice, const Stop& stop)
       : device(device_),
         dim(dim_),
-        numbers(numbers_),
+        outputs(outputs_),
         ladder(device, share_dispatcher(device, sonfin::predict_family(), profiles),
-               sonfin::problem(max_rules, dim, numbers), "rules", sonfin::rung_capacities(max_rules), notice, stop) {}
+               sonfin::problem(max_rules, dim, outputs), "rules", sonfin::rung_capacities(max_rules), notice, stop) {}
 
   [[nodiscard]] sonfin::Layout layout(const TunedPlan& rung) const {
     return sonfin::predict_layout(rung.configuration(), rung.problem(), device.identity());
@@ -55,64 +55,37 @@ struct Predictor::Implementation {
     execution.launch();
   }
 
-  /// Outputs are linear in the consequents' numbers: a network that puts out each of them averaged over the rules.
-  static sonfin::Network constants(const sonfin::Network& network) {
-    sonfin::Network same = network;
-    same.outputs = network.numbers();
-    same.order = 0;
-    return same;
-  }
-  /// y_l = z_0l + sum_j z_jl x_j of those averages z.
-  static std::vector<float> combined(const sonfin::Network& network, std::span<const float> rows,
-                                     const std::vector<float>& averages) {
-    const auto dim = static_cast<std::size_t>(network.dim), outputs = static_cast<std::size_t>(network.outputs);
-    std::vector<float> result(rows.size() / dim * outputs);
-    for (std::size_t i = 0; i < rows.size() / dim; ++i) {
-      const float* z = averages.data() + i * static_cast<std::size_t>(network.numbers());
-      for (std::size_t l = 0; l < outputs; ++l) {
-        double sum = static_cast<double>(z[l]);
-        for (std::size_t j = 0; j < dim; ++j) {
-          sum += static_cast<double>(z[(j + 1) * outputs + l]) * static_cast<double>(rows[i * dim + j]);
-        }
-        result[i * outputs + l] = static_cast<float>(sum);
-      }
-    }
-    return result;
-  }
-
   Device& device;
-  std::int64_t dim, numbers;
+  std::int64_t dim, outputs;
   TunedLadder ladder;  // a rung is prepared when it is first needed
 };
 
-Predictor::Predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t numbers,
-                     std::int64_t max_rules, Notice notice, const Stop& stop)
-    : implementation_(
-          std::make_unique<Implementation>(device, profiles, dim, numbers, max_rules, std::move(notice), stop)) {}
-Predictor::~Predictor() = default;
-Predictor::Predictor(Predictor&&) noexcept = default;
+RulePredictor::RulePredictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim,
+                             std::int64_t outputs, std::int64_t max_rules, const Notice& notice, const Stop& stop)
+    : implementation_(std::make_unique<Implementation>(device, profiles, dim, outputs, max_rules, notice, stop)) {}
+RulePredictor::~RulePredictor() = default;
+RulePredictor::RulePredictor(RulePredictor&&) noexcept = default;
 
-std::vector<float> Predictor::predict(const sonfin::Network& network, std::span<const float> rows) {
+std::vector<float> RulePredictor::predict(const sonfin::Network& network, std::span<const float> rows) {
   Implementation& self = *implementation_;
-  if (network.order != 0) return self.combined(network, rows, predict(self.constants(network), rows));
   TunedPlan& rung = self.ladder[self.ladder.at(network.rules())];
   Execution& execution = self.load(rung, network);
   const sonfin::Layout layout = self.layout(rung);
 
   const std::int64_t count = static_cast<std::int64_t>(rows.size()) / self.dim;
-  std::vector<float> outputs(static_cast<std::size_t>(count * self.numbers));
+  std::vector<float> outputs(static_cast<std::size_t>(count * self.outputs));
   for (std::int64_t first = 0; first < count; first += execution.plan().samples) {
     const std::int64_t part = std::min(count - first, execution.plan().samples);
     execution.memory("rows").write(sonfin::pack_rows(rows.data() + first * self.dim, part, self.dim, layout.stride));
     Implementation::run(execution, network.rules(), part);
     execution.synchronize();
-    const std::span<float> into(outputs.data() + first * self.numbers, static_cast<std::size_t>(part * self.numbers));
+    const std::span<float> into(outputs.data() + first * self.outputs, static_cast<std::size_t>(part * self.outputs));
     execution.memory("outputs").read(std::as_writable_bytes(into));
   }
   return outputs;
 }
 
-const Candidate& Predictor::candidate(std::int64_t rules) const {
+const Candidate& RulePredictor::candidate(std::int64_t rules) const {
   return implementation_->ladder[implementation_->ladder.at(rules)].candidate();
 }
 
