@@ -146,7 +146,7 @@ class Programs {
 
  private:
   static std::string key_of(const TemplateSource& source, const std::vector<std::string>& kernels) {
-    std::string key = source.hash();
+    std::string key = fmt::format("{}\n{}", source.hash(), source.options().text());
     for (const std::string& kernel : kernels) key += '\n' + kernel;
     return key;
   }

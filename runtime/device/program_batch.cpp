@@ -23,6 +23,7 @@ constexpr std::chrono::milliseconds kTick{20};  // between two questions to a St
 /// One kernel to be compiled, for all requests that name it.
 struct Unit {
   const TemplateSource* source = nullptr;
+  std::vector<std::string> words;  // for the compiler
   std::string expression;
   std::string key;  // in the cache
   struct Place {
@@ -104,7 +105,9 @@ class ProgramBatch final : public CompileBatch {
       if (request.kernels.empty()) finish(r);
       for (std::size_t k = 0; k < request.kernels.size(); ++k) {
         const auto [place, fresh] = known.try_emplace({request.source, request.kernels[k]}, units_.size());
-        if (fresh) units_.push_back({request.source, request.kernels[k], {}, {}});
+        if (fresh) {
+          units_.push_back({request.source, compiler_.words(request.source->options()), request.kernels[k], {}, {}});
+        }
         units_[place->second].places.push_back({r, k});
       }
     }
@@ -127,8 +130,8 @@ class ProgramBatch final : public CompileBatch {
   Program look_up(const std::vector<Unit*>& units, const std::string& fingerprint) {
     Program missing;
     for (Unit* const unit : units) {
-      unit->key = digest(fmt::format("{}\n{}\n{}\n{}", unit->source->main().name, unit->source->hash(),
-                                     unit->expression, fingerprint));
+      unit->key = digest(fmt::format("{}\n{}\n{}\n{}\n{}", unit->source->main().name, unit->source->hash(),
+                                     fmt::join(unit->words, "\n"), unit->expression, fingerprint));
       if (auto entry = cache_->find(unit->key)) {
         deliver(*unit, {std::move(entry->blob), std::move(entry->metadata)}, 0.0, true);
       } else {
@@ -214,10 +217,11 @@ class ProgramBatch final : public CompileBatch {
   }
 
   void compile(const Program& program) {
-    std::vector<std::string> expressions;
-    for (const Unit* unit : program) expressions.push_back(unit->expression);
+    ProgramInput input{.source = program.front()->source, .words = program.front()->words, .expressions = {}};
+    input.expressions.reserve(program.size());
+    for (const Unit* unit : program) input.expressions.push_back(unit->expression);
     const auto start = std::chrono::steady_clock::now();
-    ProgramResult result = compiler_.compile(*program.front()->source, expressions, stop_.get_token());
+    ProgramResult result = compiler_.compile(input, stop_.get_token());
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     const double share = elapsed.count() / static_cast<double>(program.size());
     if (result.compiled) {

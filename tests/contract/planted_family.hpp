@@ -43,7 +43,7 @@ class PlantedFamily final : public KernelFamily {
       }
       REQUIRE_MESSAGE(replaced, "no file " << replacement.file);
     }
-    source_ = std::make_unique<TemplateSource>(std::move(files));
+    source_ = std::make_unique<TemplateSource>(std::move(files), family.source(backend).options());
   }
 
   std::string_view name() const override { return family_.name(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cpu/mapping_tools.hpp"
 #include "heddle/kernels/sonfin/cpu/sizes.hpp"
@@ -14,7 +15,7 @@ namespace {
 class PredictMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/sonfin/cpu/predict.hpp");
+    static const TemplateSource source("heddle/kernels/sonfin/cpu/predict.hpp", cpu_builtin_options());
     return source;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cpu/mapping_tools.hpp"
 #include "heddle/kernels/sonfin/cpu/sizes.hpp"
@@ -67,7 +68,7 @@ std::vector<Constraint> constraints() {
 class TrainMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/sonfin/cpu/train.hpp");
+    static const TemplateSource source("heddle/kernels/sonfin/cpu/train.hpp", cpu_builtin_options());
     return source;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
 #include "heddle/kernels/sonfin/mapping.hpp"
@@ -32,7 +33,7 @@ struct PredictShape {
 class PredictMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/sonfin/cuda/predict.cuh");
+    static const TemplateSource source("heddle/kernels/sonfin/cuda/predict.cuh", cuda_network_options());
     return source;
   }
 

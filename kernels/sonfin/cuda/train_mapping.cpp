@@ -4,6 +4,7 @@
 #include <bit>
 #include <string>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
@@ -244,7 +245,7 @@ std::vector<std::string> launched_candidates(const DeviceIdentity& device, const
 class TrainMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/sonfin/cuda/train.cuh");
+    static const TemplateSource source("heddle/kernels/sonfin/cuda/train.cuh", cuda_network_options());
     return source;
   }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/tsk/cpu/sizes.hpp"
 
 namespace heddle::tsk {
@@ -24,7 +25,7 @@ std::int64_t cores(const DeviceIdentity& device) { return std::max<std::int64_t>
 class CpuMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/tsk/cpu/batch.hpp");
+    static const TemplateSource source("heddle/kernels/tsk/cpu/batch.hpp", cpu_builtin_options());
     return source;
   }
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "heddle/kernels/common/options.hpp"
+
 namespace heddle::tsk {
 
 namespace {
@@ -404,7 +406,7 @@ class Builder {
 class CudaMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/tsk/cuda/iterate.cuh");
+    static const TemplateSource source("heddle/kernels/tsk/cuda/iterate.cuh", cuda_network_options());
     return source;
   }
 

@@ -51,10 +51,10 @@ struct FakeCompiler {
       if (stop.stop_requested()) throw Interrupted();
     };
     ProgramCompiler compiler;
-    compiler.compile = [hang](const TemplateSource&, const std::vector<std::string>& kernels_of_program,
-                              const std::stop_token& stop) {
+    compiler.words = [](const CompileOptions& options) { return options.extra; };
+    compiler.compile = [hang](const ProgramInput& input, const std::stop_token& stop) {
       ProgramResult result;
-      for (const std::string& kernel : kernels_of_program) {
+      for (const std::string& kernel : input.expressions) {
         if (kernel.starts_with("hangs")) hang(stop);
         if (kernel.starts_with("bad")) result.log = "error: bad";
         result.bytes += kernel;
