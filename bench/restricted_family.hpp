@@ -36,6 +36,10 @@ class RestrictedFamily final : public KernelFamily {
   [[nodiscard]] std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&) const override {
     return {};
   }
+  [[nodiscard]] Kernels kernels(const Configuration& configuration, const Problem& problem,
+                                const DeviceIdentity& device) const override {
+    return whole_.kernels(configuration, problem, device);
+  }
   [[nodiscard]] Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                           std::int64_t samples) const override {
     return whole_.plan(configuration, problem, device, samples);

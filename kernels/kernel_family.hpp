@@ -52,8 +52,14 @@ class KernelFamily {
                                                             const Problem& problem) const = 0;
   [[nodiscard]] virtual std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const = 0;
 
-  /// The plan of a configuration. `samples`: rows that one run shall handle. The kernels named depend on the
-  /// configuration alone unless the space says otherwise, so that one compiled kernel serves many problems.
+  /// The kernels that plan() names for this configuration, in its order, whatever the samples. They depend on the
+  /// configuration alone unless the space says otherwise, so that one compiled kernel serves many problems. A family
+  /// whose plans are large gives a shorter way than to make one.
+  [[nodiscard]] virtual Kernels kernels(const Configuration& configuration, const Problem& problem,
+                                        const DeviceIdentity& device) const {
+    return plan(configuration, problem, device, 1).kernels;
+  }
+  /// The plan of a configuration. `samples`: rows that one run shall handle.
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, std::int64_t samples) const = 0;
   /// A plan with seeded contents, for timing: realistic, and sizes stay fixed while it runs. The same arguments give

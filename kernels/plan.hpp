@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/kernels/kernel_instance.hpp"
+
 namespace heddle {
 
 /// The role of a buffer. Guards follow every buffer; `parameter` and `state` are restored before each timed run.
@@ -60,9 +62,7 @@ struct Launch {
 };
 
 struct Plan {
-  /// The instantiations that the launches name, as C++ expressions over the family's template:
-  /// "heddle::sonfin::step<128, 4, 1, 32>".
-  std::vector<std::string> kernels;
+  Kernels kernels;  ///< that the launches name, of the family's template
   std::vector<Buffer> buffers;
   /// In order; what one run of the plan does.
   std::vector<Launch> launches;

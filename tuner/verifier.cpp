@@ -129,7 +129,7 @@ class Programs {
   }
 
   /// Nothing if it does not compile.
-  std::shared_ptr<const Binary> binary(const TemplateSource& source, const std::vector<std::string>& kernels) {
+  std::shared_ptr<const Binary> binary(const TemplateSource& source, const Kernels& kernels) {
     const std::string key = key_of(source, kernels);
     while (batch_ && !binaries_.contains(key)) {
       auto done = batch_->next();
@@ -145,9 +145,9 @@ class Programs {
   }
 
  private:
-  static std::string key_of(const TemplateSource& source, const std::vector<std::string>& kernels) {
+  static std::string key_of(const TemplateSource& source, const Kernels& kernels) {
     std::string key = fmt::format("{}\n{}", source.hash(), source.options().text());
-    for (const std::string& kernel : kernels) key += '\n' + kernel;
+    for (const KernelInstance& kernel : kernels) key.append("\n").append(kernel.text());
     return key;
   }
 
@@ -207,7 +207,7 @@ class Verifier::Executions {
 Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, FindBinary find_binary)
     : device_(device), family_(family), seed_(seed), find_binary_(std::move(find_binary)) {
   if (!find_binary_) {
-    find_binary_ = [this](const std::vector<std::string>& kernels) {
+    find_binary_ = [this](const Kernels& kernels) {
       return compile_one(device_, {.source = &family_.source(device_.identity().backend), .kernels = kernels}).binary;
     };
   }
@@ -359,8 +359,8 @@ Verdict Verifier::verify_timed_run(const Configuration& configuration, const Pro
 std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceIdentity& device,
                                        const Configuration& configuration, const Problem& problem) {
   const SearchSpace space = family.space(device);
-  const auto kernels = [&](const Problem& sizes) { return family.plan(configuration, sizes, device, 1).kernels; };
-  const std::vector<std::string> own = kernels(problem);
+  const auto kernels = [&](const Problem& sizes) { return family.kernels(configuration, sizes, device); };
+  const Kernels own = kernels(problem);
   const auto shares_kernels = [&](const Problem& sizes) {
     return !space.violated(configuration, sizes) && kernels(sizes) == own;
   };

@@ -27,8 +27,8 @@ constexpr std::int64_t kSamplesOfPlan = 64;
 /// Of predictions: several for each multiprocessor, each with its own scratch.
 constexpr std::int64_t kPredictionBlocks = 512;
 
-const std::vector<std::string> kTrainingKernels{"heddle::sonfin::sweep_in_double", "heddle::sonfin::decide_in_double"};
-const std::vector<std::string> kPredictionKernels{"heddle::sonfin::predict_in_double"};
+const Kernels kTrainingKernels{"heddle::sonfin::sweep_in_double", "heddle::sonfin::decide_in_double"};
+const Kernels kPredictionKernels{"heddle::sonfin::predict_in_double"};
 
 const TemplateSource& source() {
   static const TemplateSource source("heddle/kernels/sonfin/cuda/reference.cuh", cuda_network_options());

@@ -23,7 +23,7 @@ struct CompiledKernel {
 /// What a compiler is called with: kernels of one template that become one program.
 struct ProgramInput {
   const TemplateSource* source = nullptr;
-  std::vector<std::string> words;        ///< for the compiler: what the template's options say
+  std::vector<std::string> words;        ///< for the compiler: the template's options, and definitions
   std::vector<std::string> expressions;  ///< one per kernel
 };
 
@@ -42,7 +42,7 @@ struct ProgramCompiler {
   std::function<ProgramResult(const ProgramInput& input, const std::stop_token& stop)> compile;
   /// The options of a template in the compiler's own words.
   std::function<std::vector<std::string>(const CompileOptions& options)> words;
-  std::function<bool(const TemplateSource& source, const std::string& expression)> built_in;
+  std::function<bool(const TemplateSource& source, const KernelInstance& kernel)> built_in;
   std::function<std::shared_ptr<const Binary>(std::vector<CompiledKernel> kernels)> binary;
   /// Everything but the source and its options that decides what the compiler makes. Asked once, if something is not
   /// built in. Where it throws, nothing compiles.

@@ -42,11 +42,11 @@ std::size_t Ladder::at(std::int64_t rules) const noexcept {
 void Ladder::compile(const Stop& stop) {
   const KernelFamily& family = dispatcher_.family();
   for (;;) {
-    std::map<std::vector<std::string>, std::vector<std::size_t>> wanted;  // rungs by the kernels they need
+    std::map<Kernels, std::vector<std::size_t>> wanted;  // rungs by the kernels they need
     for (std::size_t i = 0; i < rungs_.size(); ++i) {
       const Rung& rung = rungs_[i];
       if (rung.binary) continue;
-      wanted[family.plan(rung.candidate.configuration, rung.problem, device_.identity(), 1).kernels].push_back(i);
+      wanted[family.kernels(rung.candidate.configuration, rung.problem, device_.identity())].push_back(i);
     }
     if (wanted.empty()) return;
 

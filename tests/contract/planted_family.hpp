@@ -62,6 +62,10 @@ class PlantedFamily final : public KernelFamily {
   std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
     return family_.named_configurations(device);
   }
+  Kernels kernels(const Configuration& configuration, const Problem& problem,
+                  const DeviceIdentity& device) const override {
+    return family_.kernels(configuration, problem, device);
+  }
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {
     return family_.plan(configuration, problem, device, samples);

@@ -50,6 +50,11 @@ class PredictMapping final : public Mapping {
     return configuration.number("coarsen_rows") * configuration.number("threads");
   }
 
+  Kernels kernels(const Configuration& configuration, const Problem&) const override {
+    return {fmt::format("heddle::sonfin::cpu::predict<{}, {}>", configuration.number("block_size"),
+                        configuration.number("coarsen_rows"))};
+  }
+
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {
     const Layout where = layout(configuration, problem, device);
@@ -60,7 +65,7 @@ class PredictMapping final : public Mapping {
     constexpr std::int64_t kFloat = sizeof(float);
     Plan plan;
     plan.samples = samples;
-    plan.kernels = {fmt::format("heddle::sonfin::cpu::predict<{}, {}>", configuration.number("block_size"), rows)};
+    plan.kernels = kernels(configuration, problem);
     plan.buffers = {{"centres", kFloat * where.antecedents(), Role::input},
                     {"widths", kFloat * where.antecedents(), Role::input},
                     {"consequents", kFloat * where.consequents(), Role::input},

@@ -105,6 +105,12 @@ class TrainMapping final : public Mapping {
             .dealt = shape.width};
   }
 
+  Kernels kernels(const Configuration& configuration, const Problem&) const override {
+    const Shape shape(configuration);
+    return {
+        fmt::format("heddle::sonfin::cpu::train_{}<{}, {}>", shape.dims ? "dims" : "rules", shape.width, shape.count)};
+  }
+
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {
     const Shape shape(configuration);
@@ -114,8 +120,7 @@ class TrainMapping final : public Mapping {
     constexpr std::int64_t kFloat = sizeof(float);
     Plan plan;
     plan.samples = samples;
-    plan.kernels = {
-        fmt::format("heddle::sonfin::cpu::train_{}<{}, {}>", shape.dims ? "dims" : "rules", shape.width, shape.count)};
+    plan.kernels = kernels(configuration, problem);
     plan.buffers = {{"centres", kFloat * where.antecedents(), Role::parameter},
                     {"widths", kFloat * where.antecedents(), Role::parameter},
                     {"consequents", kFloat * where.consequents(), Role::parameter},

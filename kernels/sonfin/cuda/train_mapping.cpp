@@ -290,11 +290,17 @@ class TrainMapping final : public Mapping {
     return [shape](const Problem& problem) { return resident_estimate(shape.at(problem)); };
   }
 
+  Kernels kernels(const Configuration& configuration, const Problem& problem) const override {
+    return is_resident(configuration) ? ResidentShape(configuration, problem).kernels()
+                                      : LaunchedShape(configuration).kernels_of_plan();
+  }
+
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {
     const Layout where = layout(configuration, problem, device);
     Plan plan;
     plan.samples = samples;
+    plan.kernels = kernels(configuration, problem);
     plan.buffers = {{"centres", kWord * where.antecedents(), Role::parameter},
                     {"widths", kWord * where.antecedents(), Role::parameter},
                     {"consequents", kWord * where.consequents(), Role::parameter},

@@ -574,6 +574,12 @@ class CudaMapping final : public Mapping {
              }}};
   }
 
+  /// The launches of one iteration name them all.
+  Kernels kernels(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+                  int order) const override {
+    return Builder(configuration, problem, device, order, 1).build().kernels;
+  }
+
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device, int order,
             std::int64_t iterations) const override {
     return Builder(configuration, problem, device, order, iterations).build();

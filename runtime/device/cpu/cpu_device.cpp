@@ -86,9 +86,9 @@ class CpuDevice final : public Device {
         {.compile = compile_program,
          .words = host_words,
          .built_in =
-             [architecture = identity_.architecture](const TemplateSource& source, const std::string& expression) {
-               return source.embedded() && source.options() == cpu_builtin_options() &&
-                      cpu::builtin_kernel(expression, architecture) != nullptr;
+             [architecture = identity_.architecture](const TemplateSource& source, const KernelInstance& kernel) {
+               return source.embedded() && source.options() == cpu_builtin_options() && kernel.definitions.empty() &&
+                      cpu::builtin_kernel(kernel.name, architecture) != nullptr;
              },
          .binary =
              [](std::vector<CompiledKernel> kernels) { return std::make_shared<const CpuBinary>(std::move(kernels)); },

@@ -53,7 +53,7 @@ std::unique_ptr<CompileBatch> CudaCompiler::compile(const std::vector<CompileReq
     return nvrtc->compile(*input.source, input.expressions, words);
   };
   compiler.words = nvrtc_words;
-  compiler.built_in = [](const TemplateSource&, const std::string&) { return false; };
+  compiler.built_in = [](const TemplateSource&, const KernelInstance&) { return false; };
   compiler.binary = [](std::vector<CompiledKernel> kernels) {
     return std::make_shared<const CudaBinary>(std::move(kernels));
   };

@@ -124,7 +124,7 @@ void CudaExecution::load(CudaModules& modules, const CudaBinary& binary) {
     if (wanted > static_cast<std::uint64_t>(threads))
       throw DeviceFailure(Status::launch,
                           fmt::format("{}: {} threads in a block, expected at most {}",
-                                      plan_.kernels[static_cast<std::size_t>(launch.kernel)], wanted, threads));
+                                      plan_.kernels[static_cast<std::size_t>(launch.kernel)].text(), wanted, threads));
     // Only ever raised: other executions may use the same function.
     context_->check(driver.cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function),
                     "cannot load a kernel");
@@ -187,7 +187,7 @@ void CudaExecution::pack() {
 void CudaExecution::require_residence(const Call& call, const Launch& launch) const {
   const Driver& driver = context_->driver();
   const CudaContext::Scope scope(*context_);
-  const std::string& kernel = plan_.kernels[static_cast<std::size_t>(launch.kernel)];
+  const std::string kernel = plan_.kernels[static_cast<std::size_t>(launch.kernel)].text();
   if (launch.cluster > 1) {
     int clusters = 0;
     const CUresult result = driver.cuOccupancyMaxActiveClusters(&clusters, call.function, &call.config);

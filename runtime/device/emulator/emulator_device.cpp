@@ -83,7 +83,7 @@ class EmulatorDevice final : public Device {
         {.compile = [compiler = compiler_](const ProgramInput& input,
                                            const std::stop_token& stop) { return compiler->compile(input, stop); },
          .words = host_words,
-         .built_in = [](const TemplateSource&, const std::string&) { return false; },
+         .built_in = [](const TemplateSource&, const KernelInstance&) { return false; },
          .binary =
              [](std::vector<CompiledKernel> kernels) {
                return std::make_shared<const EmulatorBinary>(std::move(kernels));

@@ -153,7 +153,7 @@ EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine,
       static_cast<void>(cpu_routine(launch.routine));
       continue;
     }
-    emulator::require(capability, launch, plan_.kernels.at(static_cast<std::size_t>(launch.kernel)));
+    emulator::require(capability, launch, plan_.kernels.at(static_cast<std::size_t>(launch.kernel)).text());
   }
   std::vector<std::string_view> parameters;
   for (const CompiledKernel& kernel : compiled->kernels()) {
@@ -170,7 +170,7 @@ EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine,
   for (const Launch& launch : plan_.launches) {
     if (!launch.routine.empty()) continue;
     const auto kernel = static_cast<std::size_t>(launch.kernel);
-    require_arguments(launch, parameters[kernel], plan_.kernels[kernel]);
+    require_arguments(launch, parameters[kernel], plan_.kernels[kernel].text());
   }
   for (const Buffer& buffer : plan_.buffers) {
     const auto bound = bindings.find(buffer.name);
@@ -259,7 +259,7 @@ void EmulatorExecution::launch() {
     if (finding) {
       machine_->settle();
       throw DeviceFailure(finding->status,
-                          text(*finding, plan_.kernels[static_cast<std::size_t>(shape.kernel)], i, loaded_));
+                          text(*finding, plan_.kernels[static_cast<std::size_t>(shape.kernel)].text(), i, loaded_));
     }
   }
 }

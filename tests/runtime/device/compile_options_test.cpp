@@ -161,7 +161,7 @@ TEST_CASE("cpu: a kernel is built in with the options it was built with alone") 
   const KernelFamily& family = sonfin::train_family();
   const Problem problem = family.awkward_problem();
   const auto kernels =
-      family.plan(family.default_configuration(device->identity(), problem), problem, device->identity(), 1).kernels;
+      family.kernels(family.default_configuration(device->identity(), problem), problem, device->identity());
   const std::string_view name = family.source("cpu").main().name;
   CHECK(family.source("cpu").options() == cpu_builtin_options());
   const TemplateSource same(name, cpu_builtin_options());

@@ -202,6 +202,38 @@ extern "C" __global__ void round_off(const float* in, float* out) {
   CHECK(kernels(outcomes[0]).at(0).blob->bytes != kernels(outcomes[1]).at(0).blob->bytes);
 }
 
+TEST_CASE("cuda compiler: an entry point with definitions") {
+  const auto nvrtc = test::nvrtc_or_skip();
+  if (!nvrtc) return;
+  const TemplateSource source(std::vector<SourceFile>{{"test/entry.cuh", R"(
+#ifndef COUNT
+#error "how many?"
+#endif
+extern "C" __global__ void entry(TYPE* values) {
+  __shared__ TYPE kept[COUNT];
+  kept[threadIdx.x] = values[threadIdx.x];
+  __syncthreads();
+  values[threadIdx.x] = kept[COUNT - 1 - threadIdx.x];
+}
+)"}});
+  const CudaCompiler compiler(nvrtc, "8.0", no_cache(), 1);
+  const auto entry = [&](const char* count, const char* type) {
+    return CompileRequest{&source, {KernelInstance("entry", {{"COUNT", count}, {"TYPE", type}})}};
+  };
+  const auto outcomes = compile(compiler, {entry("32", "float"),
+                                           entry("64", "double"),
+                                           entry("8", "unsigned char"),
+                                           entry("0 - 1", "float"),
+                                           {&source, {"entry"}}});
+  for (const std::size_t i : {0, 1, 2}) {
+    CHECK_MESSAGE(outcomes[i].binary != nullptr, outcomes[i].log);
+    CHECK(kernels(outcomes[i]).at(0).symbol == "entry");
+  }
+  CHECK(kernels(outcomes[0]).at(0).blob->bytes != kernels(outcomes[1]).at(0).blob->bytes);
+  CHECK(outcomes[3].binary == nullptr);
+  CHECK(outcomes[4].log.find("how many?") != std::string::npos);
+}
+
 TEST_CASE("cuda compiler: the families' own kernels are compiled as they were when profiles were measured") {
   for (const KernelFamily* family : families()) {
     if (!family->supports("cuda")) continue;
@@ -211,9 +243,9 @@ TEST_CASE("cuda compiler: the families' own kernels are compiled as they were wh
 
 /// The default and named configurations and a few of the others, for two of the family's problems. Few: kernels take a
 /// good part of a second each; the seeds of the architectures add up to more.
-std::set<std::string> sampled_kernels(const KernelFamily& family, const DeviceIdentity& device, unsigned seed) {
+std::set<KernelInstance> sampled_kernels(const KernelFamily& family, const DeviceIdentity& device, unsigned seed) {
   std::mt19937 generator(seed);
-  std::set<std::string> kernels;
+  std::set<KernelInstance> kernels;
   auto problems = family.default_problems(device);
   std::shuffle(problems.begin(), problems.end(), generator);
   problems.resize(std::min<std::size_t>(problems.size(), 1));
@@ -227,8 +259,7 @@ std::set<std::string> sampled_kernels(const KernelFamily& family, const DeviceId
     others.resize(std::min<std::size_t>(others.size(), 1));
     configurations.insert(configurations.end(), others.begin(), others.end());
     for (const Configuration& configuration : configurations)
-      for (std::string& kernel : family.plan(configuration, problem, device, 4).kernels)
-        kernels.insert(std::move(kernel));
+      for (KernelInstance& kernel : family.kernels(configuration, problem, device)) kernels.insert(std::move(kernel));
   }
   return kernels;
 }
@@ -249,13 +280,13 @@ TEST_CASE("every CUDA template compiles for every architecture") {
     std::vector<CompileRequest> requests;
     for (const KernelFamily* family : families()) {
       if (!family->supports("cuda")) continue;
-      for (const std::string& kernel : sampled_kernels(*family, device, ++seed))
+      for (const KernelInstance& kernel : sampled_kernels(*family, device, ++seed))
         requests.push_back({&family->source("cuda"), {kernel}});
     }
     CHECK_FALSE(requests.empty());
     const auto outcomes = compile(compiler, requests);
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      INFO(architecture << ": " << requests[i].kernels.front() << "\n" << outcomes[i].log);
+      INFO(architecture << ": " << requests[i].kernels.front().text() << "\n" << outcomes[i].log);
       CHECK(outcomes[i].binary != nullptr);
     }
   }
