@@ -7,9 +7,9 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "heddle/kernels/argument.hpp"
 #include "heddle/kernels/kernel_instance.hpp"
 
 namespace heddle {
@@ -32,13 +32,6 @@ struct Buffer {
   /// next piece while it works on the present one.
   std::int64_t piece_bytes = 0;
 };
-
-/// The address of a buffer, by its index in Plan::buffers.
-struct BufferArgument {
-  int buffer = 0;
-  std::int64_t offset = 0;  ///< bytes
-};
-using Argument = std::variant<BufferArgument, std::int32_t, float>;
 
 struct Extent {
   unsigned x = 1, y = 1, z = 1;
