@@ -1,6 +1,7 @@
 #include "heddle/cli/json.hpp"
 
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/kernel_family.hpp"
 
 namespace heddle::cli {
 
@@ -17,8 +18,16 @@ Json to_json(const Problem& problem) {
   return json;
 }
 
+std::string_view unit_of(std::string_view family) {
+  for (const KernelFamily* known : families()) {
+    if (known->name() == family) return known->unit();
+  }
+  return "unit";
+}
+
 Json to_json(const Profile& profile) {
   return {{"family", profile.key.family},
+          {"unit", unit_of(profile.key.family)},
           {"device", to_json(profile.key.device)},
           {"problem", to_json(profile.key.problem)},
           {"configuration", profile.configuration},

@@ -13,6 +13,8 @@ namespace heddle::cli {
 
 using Json = nlohmann::ordered_json;
 
+/// What a family's work is counted in; "unit" for a family that this program does not know.
+[[nodiscard]] std::string_view unit_of(std::string_view family);
 [[nodiscard]] Json to_json(const DeviceIdentity& device);
 [[nodiscard]] Json to_json(const Problem& problem);
 [[nodiscard]] Json to_json(const Profile& profile);

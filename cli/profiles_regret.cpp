@@ -26,6 +26,7 @@ constexpr double kSecondsOfProblem = 10.0;  // for each problem
 
 Json record_of(const Regret& regret, const std::string& family) {
   return {{"family", family},
+          {"unit", unit_of(family)},
           {"problem", cli::to_json(regret.problem)},
           {"chosen", regret.chosen},
           {"reason", regret.reason},

@@ -117,6 +117,7 @@ Json record_of(std::string_view family, const TuningResult& result) {
   for (const NamedTime& time : result.named) named.push_back(record_of(time));
   for (const auto& [status, count] : result.statuses) statuses[std::string(text(status))] = count;
   return {{"family", family},
+          {"unit", unit_of(family)},
           {"problem", cli::to_json(result.problem)},
           {"searched", result.searched},
           {"between", result.is_between},

@@ -29,7 +29,8 @@ struct CompileOptions {
   /// a * b + c may be rounded once instead of twice.
   bool contraction = true;
   LanguageLevel standard = LanguageLevel::cpp17;
-  /// Further words for the compiler of the backend that the template is written for.
+  /// Further words for the compiler of the backend: NVRTC for `cuda`, GCC or Clang for `cpu` and `emulator`.
+  /// KernelFamily::source() is asked for each backend and may give the same files other words.
   std::vector<std::string> extra = {};
 
   /// All of them in one line, the same for equal options alone: part of keys.

@@ -62,7 +62,7 @@ struct Plan {
   /// Submit all launches as one captured graph instead of one by one. No meaning on a CPU. Not with routines, nor with
   /// buffers that come in pieces.
   bool captured = false;
-  /// Samples (rows) that one run handles at most.
+  /// Work that one run does at most, in the family's unit: samples (rows), where nothing else is said.
   std::int64_t samples = 0;
 
   /// Index of the buffer called `name`; throws std::out_of_range.

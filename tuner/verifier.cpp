@@ -329,7 +329,7 @@ Verdict Verifier::verify_timed_run(const Configuration& configuration, const Pro
     if (Verdict verdict = timed.trespassed(); verdict.status != Status::correct) return verdict;
     if (timed.run() != after) {
       return failed(Status::wrong_result, 0.0,
-                    fmt::format("the timed run of {} samples differs from one time to the next", samples));
+                    fmt::format("the timed run of {} {}s differs from one time to the next", samples, family_.unit()));
     }
 
     // As far into the run as the reference gets in reasonable time.
@@ -348,9 +348,9 @@ Verdict Verifier::verify_timed_run(const Configuration& configuration, const Pro
         other && *other <= kExplained ? std::max(kNegligible, kFartherThanUntuned * *other) : kExplained;
     if (*own <= allowed) return {};
     return failed(Status::wrong_result, 0.0,
-                  fmt::format("after {} of {} samples of the timed run: {:.3g} times as far from float64 as rounding "
+                  fmt::format("after {} of {} {}s of the timed run: {:.3g} times as far from float64 as rounding "
                               "explains, allowed {:.3g}",
-                              end, samples, *own, allowed));
+                              end, samples, family_.unit(), *own, allowed));
   } catch (const DeviceFailure& failure) {
     return failed(failure.status(), 0.0, failure.what());
   }

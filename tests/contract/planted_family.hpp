@@ -49,6 +49,10 @@ class PlantedFamily final : public KernelFamily {
   std::string_view name() const override { return family_.name(); }
   std::string_view meaning() const override { return family_.meaning(); }
   const std::vector<Axis>& axes() const override { return family_.axes(); }
+  std::string_view unit() const override { return family_.unit(); }
+  WorkRange timed_work(const Problem& problem, const DeviceIdentity& device) const override {
+    return family_.timed_work(problem, device);
+  }
   std::vector<Problem> default_problems(const DeviceIdentity& device) const override {
     return family_.default_problems(device);
   }

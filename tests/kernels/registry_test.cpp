@@ -59,6 +59,18 @@ TEST_CASE("which kernels a configuration needs is known without its plan") {
   }
 }
 
+TEST_CASE("every family says how much work a timed run does, in which unit") {
+  const DeviceIdentity device{"cuda", "any", "9.0", 132, 80, 50 << 20, 227 << 10};
+  for (const KernelFamily* family : families()) {
+    CHECK_FALSE(family->unit().empty());
+    for (const Problem& problem : family->default_problems(device)) {
+      const WorkRange range = family->timed_work(problem, device);
+      CHECK(range.least >= 1);
+      CHECK(range.least <= range.most);
+    }
+  }
+}
+
 TEST_CASE("kernels are told apart by name and definitions") {
   const KernelInstance plain("scale"), wide("scale", {{"WIDTH", "8"}}), same("scale", {{"WIDTH", "8"}});
   CHECK(plain == KernelInstance(std::string("scale")));
