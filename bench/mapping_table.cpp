@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "fixed_mapping.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/device/device.hpp"
@@ -208,7 +209,7 @@ Json measure_cell(const Contest& contest, const Problem& problem, const Options&
 void run(const Options& options, const std::string& command) {
   StopCondition stop({.seconds = options.limit, .evaluations = {}}, [] { return interrupted != 0; });
   const auto device = open_device(options.device);
-  const KernelFamily& family = heddle::family(options.family);
+  const KernelFamily& family = builtin_families().at(options.family);
   DeviceEvaluator evaluator(*device, family, options.seed);
   ProfileStore store(options.profiles, ProfileStore::Access::read_write);
   const std::vector<Problem> problems = cells(family, options);

@@ -137,7 +137,7 @@ std::string brief(std::string_view text, std::size_t most) {
   constexpr std::size_t kLargestPoint = 4;  // bytes: what is farther from both ends than this is not shown
   const std::size_t reach = kLargestPoint * most, end = (most - kGap.size()) / 3;  // the beginning says more
   const bool cut = text.size() > 2 * reach;
-  const std::string first = printable(cut ? text.substr(0, reach) : text);
+  std::string first = printable(cut ? text.substr(0, reach) : text);
   if (!cut && columns(first) <= most) return first;
   const std::string last = cut ? printable(text.substr(text.size() - reach)) : first;
   return fmt::format("{}{}{}", first_columns(first, most - kGap.size() - end), kGap, last_columns(last, end));

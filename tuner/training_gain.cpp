@@ -99,8 +99,9 @@ ComparedTraining train_by_turns(const Trainer& trainer, Device& device, const st
     unless_it_fails([&] { untuned->take(); });
     if (!tuned_first) tuned->take();
   }
-  TrainingGain gain{
-      .tuned = {}, .untuned = {}, .tuned_mapping = tuned->mapping(), .untuned_mapping = {}, .failure = failure};
+  TrainingGain gain;
+  gain.tuned_mapping = tuned->mapping();
+  gain.failure = failure;
   if (untuned) {
     gain.untuned_mapping = untuned->mapping();
     const std::size_t rounds = std::min(tuned->times().size(), untuned->times().size());

@@ -38,7 +38,7 @@ std::string executable(const Workplace& place, const std::string& name, const st
 TEST_CASE("a remark about a slow epoch needs no compiler") {
   const Workplace place;
   const std::string profiles = changed_profile(place, "time = 0.001");
-  const std::string data = place.write("data.csv", table(20'000, 3, 2, 1));
+  const std::string data = place.write("data.csv", table(100'000, 3, 2, 1));  // an epoch takes more than a moment
   const Variable variable("CXX", "/bin/false");
   const Outcome outcome = place.run(training_with(profiles, data, "3"));
   CAPTURE(outcome.err);
@@ -64,7 +64,7 @@ TEST_CASE("a training that fails midway leaves the model so far") {
   for (const bool compare : {false, true}) {
     CAPTURE(compare);
     std::filesystem::remove(place.path("m"));
-    std::vector<std::string> words = training_with(profiles, data, "1000000");
+    std::vector<std::string> words = training_with(profiles, data, "300");
     if (compare) words.emplace_back("--compare");
     const Outcome outcome = place.run(words);
     CAPTURE(outcome.err);

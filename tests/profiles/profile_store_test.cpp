@@ -187,7 +187,7 @@ TEST_CASE("processes that create and fill one database at once lose nothing") {
   children.reserve(kProcesses);
   for (int process = 0; process < kProcesses; ++process) {
     children.push_back(start([&] {
-      ProfileStore store(file, kWrite, std::chrono::minutes(2));
+      ProfileStore store(file, kWrite, builtin_families(), std::chrono::minutes(2));
       for (int round = 0; round < kRounds; ++round) {
         store.record({measurement(key(process + 1)), measurement()});
         store.keep_if_better(profile(key(), 100.0 + (round * 7 + process * 3) % 50));

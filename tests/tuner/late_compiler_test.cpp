@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "fake_evaluator.hpp"
+#include "heddle/kernels/stop.hpp"
 #include "heddle/tuner/tuner.hpp"
 #include "tuner/temporary_store.hpp"
 
@@ -58,6 +59,9 @@ TEST_CASE("finalists that only an earlier process has compiled are not waited fo
         budget, [&] { return asked; }, [&] { return evaluator.now; });
     TunerCallbacks callbacks;
     callbacks.progress = [&](const TuningProgress& progress) { asked = asked || progress.stage == Stage::finals; };
+    evaluator.waits = [&] {
+      if (asked) throw Interrupted();
+    };
     const auto results = Tuner(evaluator, temporary.store, {}, callbacks).tune({fake::problem(64)}, stop);
     CHECK(asked);
     for (const TuningResult& result : results) CHECK(!result.profile);
