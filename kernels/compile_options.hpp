@@ -13,13 +13,18 @@ enum class LanguageLevel { cpp17, cpp20 };
 /// What a compiler may do with a template's arithmetic, and what it has to know. A permission is no command: a device
 /// that gains nothing by it leaves it unused. The default allows what C++ compilers for GPUs allow by themselves.
 ///
-/// | member            | NVRTC             | GCC, Clang (cpu, emulator)                                      |
-/// | ----------------- | ----------------- | --------------------------------------------------------------- |
-/// | `fast_math`       | `--use_fast_math` | `-fassociative-math -freciprocal-math -fno-signed-zeros`        |
-/// | `flush_denormals` | `--ftz=true`      | unused                                                          |
-/// | `contraction`     | else `--fmad=false` | `-ffp-contract=fast`, else `-ffp-contract=off`                |
-/// | `standard`        | `--std=`          | `-std=`, C++20 at least                                         |
-/// | `extra`           | as they are       | as they are                                                     |
+/// NVRTC is told:
+///
+/// - fast_math: --prec-div=false --prec-sqrt=false
+/// - flush_denormals: --ftz=true
+/// - without contraction: --fmad=false
+///
+/// GCC and Clang, which compile for `cpu` and `emulator`, are told:
+///
+/// - fast_math: -fassociative-math -freciprocal-math -fno-signed-zeros -fno-trapping-math
+/// - contraction: -ffp-contract=fast, without it -ffp-contract=off
+/// - flush_denormals: nothing
+/// - standard: C++20 at least
 struct CompileOptions {
   /// Division, square root and functions of float may be approximate, and sums may be reordered. Numbers that are no
   /// number, or infinite, keep their meaning.

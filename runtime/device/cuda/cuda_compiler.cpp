@@ -26,10 +26,10 @@ std::vector<std::string> options_for(const Nvrtc& nvrtc, const std::string& arch
 
 std::vector<std::string> nvrtc_words(const CompileOptions& options) {
   std::vector<std::string> words{fmt::format("--std={}", text(options.standard))};
-  if (options.fast_math) words.emplace_back("--use_fast_math");
-  // What differs from NVRTC's own choice, which --use_fast_math changes.
-  if (options.flush_denormals || options.fast_math) words.push_back(fmt::format("--ftz={}", options.flush_denormals));
-  if (!options.contraction || options.fast_math) words.push_back(fmt::format("--fmad={}", options.contraction));
+  // Not --use_fast_math, which flushes denormals and contracts as well.
+  if (options.fast_math) words.insert(words.end(), {"--prec-div=false", "--prec-sqrt=false"});
+  if (options.flush_denormals) words.emplace_back("--ftz=true");
+  if (!options.contraction) words.emplace_back("--fmad=false");
   words.insert(words.end(), options.extra.begin(), options.extra.end());
   return words;
 }

@@ -51,8 +51,8 @@ void check_entry_points(Device& device) {
   Plan plan;
   plan.kernels = {KernelInstance("scale", {{"TYPE", "int"}, {"FACTOR", "3"}}),
                   KernelInstance("scale", {{"TYPE", "int"}, {"FACTOR", "(2 + 3)"}}), KernelInstance("scale_by<7>"),
-                  KernelInstance("scale", {{"TYPE", "unsigned char"}, {"FACTOR", "0"}})};
-  plan.buffers = {{"values", 4 * kScaled, Role::state}, {"bytes", kScaled, Role::state}};
+                  KernelInstance("scale", {{"TYPE", "unsigned int"}, {"FACTOR", "0"}})};
+  plan.buffers = {{"values", 4 * kScaled, Role::state}, {"others", 4 * kScaled, Role::state}};
   const unsigned threads = device.identity().backend == "cpu" ? 1 : unsigned{kScaled};
   plan.launches.reserve(5);
   for (const int kernel : {0, 1, 2, 3, 0}) {
@@ -63,17 +63,17 @@ void check_entry_points(Device& device) {
   const CompileOutcome outcome = compile_one(device, {&source, kernels});
   const auto execution = device.prepare(std::move(plan), outcome.binary);
   std::array<int, kScaled> values{};
-  std::array<unsigned char, kScaled> bytes{};
+  std::array<unsigned, kScaled> others{};
   values.fill(1);
-  bytes.fill(9);
+  others.fill(9);
   execution->memory("values").write(std::as_bytes(std::span(values)));
-  execution->memory("bytes").write(std::as_bytes(std::span(bytes)));
+  execution->memory("others").write(std::as_bytes(std::span(others)));
   execution->launch();
   execution->synchronize();
   execution->memory("values").read(std::as_writable_bytes(std::span(values)));
-  execution->memory("bytes").read(std::as_writable_bytes(std::span(bytes)));
+  execution->memory("others").read(std::as_writable_bytes(std::span(others)));
   for (const int value : values) CHECK(value == 3 * 5 * 7 * 3);
-  for (const unsigned char byte : bytes) CHECK(byte == 0);
+  for (const unsigned other : others) CHECK(other == 0);
 
   const std::int64_t calls = device.compiler_calls();
   CHECK(compile_one(device, {&source, kernels}).cached);
