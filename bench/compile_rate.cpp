@@ -30,7 +30,7 @@ std::vector<CompileRequest> sample(const DeviceIdentity& device, std::size_t cou
   constexpr std::size_t kPerProblem = 8;
   std::mt19937 generator(seed);
   std::vector<CompileRequest> requests;
-  std::set<std::pair<const KernelFamily*, std::string>> seen;
+  std::set<std::pair<const KernelFamily*, KernelInstance>> seen;
   for (std::size_t round = 0; requests.size() < count && round < count; ++round) {
     for (const auto& family : builtin_families().all()) {
       if (!family->supports(device.backend)) continue;
@@ -39,7 +39,7 @@ std::vector<CompileRequest> sample(const DeviceIdentity& device, std::size_t cou
       const std::vector<Configuration> configurations = family->space(device).enumerate(problem);
       for (std::size_t i = 0; i < kPerProblem; ++i) {
         const Configuration& configuration = configurations[generator() % configurations.size()];
-        for (const std::string& kernel : family->plan(configuration, problem, device, 1).kernels)
+        for (const KernelInstance& kernel : family->kernels(configuration, problem, device))
           if (requests.size() < count && seen.emplace(family.get(), kernel).second)
             requests.push_back({&family->source(device.backend), {kernel}});
       }

@@ -169,8 +169,8 @@ const TemplateSource& limits_source() {
   return source;
 }
 
-std::vector<std::string> limits_kernels(const DeviceIdentity& device) {
-  std::vector<std::string> all{kNothing, kMultiplyAdd, kRead, kBlock, kGrid, kClear};
+Kernels limits_kernels(const DeviceIdentity& device) {
+  Kernels all{kNothing, kMultiplyAdd, kRead, kBlock, kGrid, kClear};
   if (device.compute_capability() >= 90) all.emplace_back(kCluster);
   return all;
 }

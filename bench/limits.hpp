@@ -31,7 +31,7 @@ struct Limits {
 
 [[nodiscard]] const TemplateSource& limits_source();
 /// Every kernel of limits_source() that runs on `device`, as C++ expressions.
-[[nodiscard]] std::vector<std::string> limits_kernels(const DeviceIdentity& device);
+[[nodiscard]] Kernels limits_kernels(const DeviceIdentity& device);
 /// Takes about a second. Throws DeviceFailure.
 [[nodiscard]] Limits measure_limits(Device& device);
 /// Mean of `rounds`. Throws DeviceFailure, also if the blocks do not agree in the end.

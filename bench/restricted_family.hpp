@@ -23,6 +23,10 @@ class RestrictedFamily final : public KernelFamily {
   [[nodiscard]] std::string_view name() const override { return whole_.name(); }
   [[nodiscard]] std::string_view meaning() const override { return whole_.meaning(); }
   [[nodiscard]] const std::vector<Axis>& axes() const override { return whole_.axes(); }
+  [[nodiscard]] std::string_view unit() const override { return whole_.unit(); }
+  [[nodiscard]] WorkRange timed_work(const Problem& problem, const DeviceIdentity& device) const override {
+    return whole_.timed_work(problem, device);
+  }
   [[nodiscard]] std::vector<Problem> default_problems(const DeviceIdentity& device) const override {
     return whole_.default_problems(device);
   }
@@ -35,6 +39,10 @@ class RestrictedFamily final : public KernelFamily {
                                                     const Problem& problem) const override;
   [[nodiscard]] std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&) const override {
     return {};
+  }
+  [[nodiscard]] Kernels kernels(const Configuration& configuration, const Problem& problem,
+                                const DeviceIdentity& device) const override {
+    return whole_.kernels(configuration, problem, device);
   }
   [[nodiscard]] Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                           std::int64_t samples) const override {

@@ -75,8 +75,7 @@ std::vector<Configuration> fastest(Device& device, const tsk::Workload& work, co
   std::vector<CompileRequest> requests;
   requests.reserve(all.size());
   for (const Configuration& c : all) {
-    requests.push_back({&family.source(device.identity().backend),
-                        family.plan(c, problem, device.identity(), options.at_once * problem.at("rows")).kernels});
+    requests.push_back({&family.source(device.identity().backend), family.kernels(c, problem, device.identity())});
   }
   const auto batch = device.compile(std::move(requests));
   while (batch->next()) {

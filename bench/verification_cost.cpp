@@ -50,9 +50,9 @@ int main_(int count, char** values) {
   if (texts.empty()) problems = of.default_problems(device->identity());
 
   const TemplateSource& source = of.source(device->identity().backend);
-  std::map<std::vector<std::string>, std::shared_ptr<const Binary>> binaries;
+  std::map<Kernels, std::shared_ptr<const Binary>> binaries;
   double compiling = 0.0;
-  const auto binary = [&](const std::vector<std::string>& kernels) {
+  const auto binary = [&](const Kernels& kernels) {
     std::shared_ptr<const Binary>& found = binaries[kernels];
     compiling += seconds_of([&] {
       if (!found) found = compile_one(*device, {.source = &source, .kernels = kernels}).binary;

@@ -17,6 +17,11 @@ Json to_json(const Problem& problem) {
   return json;
 }
 
+std::string_view unit_of(const FamilyRegistry& families, std::string_view family) {
+  const KernelFamily* const known = families.find(family);
+  return known == nullptr ? "unit" : known->unit();
+}
+
 Json to_json(const Profile& profile) {
   return {{"family", profile.key.family},
           {"device", to_json(profile.key.device)},

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "heddle/kernels/device_identity.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/problem.hpp"
 #include "heddle/profiles/measurement.hpp"
 
@@ -13,6 +14,8 @@ namespace heddle::cli {
 
 using Json = nlohmann::ordered_json;
 
+/// What a family's work is counted in; "unit" for a family that this program does not know.
+[[nodiscard]] std::string_view unit_of(const FamilyRegistry& families, std::string_view family);
 [[nodiscard]] Json to_json(const DeviceIdentity& device);
 [[nodiscard]] Json to_json(const Problem& problem);
 [[nodiscard]] Json to_json(const Profile& profile);

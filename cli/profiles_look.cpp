@@ -38,6 +38,7 @@ int list(const Context& context, const ProfileOptions& options) {
     Json array = Json::array();
     for (const Profile& profile : profiles) {
       array.push_back(to_json(profile));
+      array.back()["unit"] = unit_of(context.families, profile.key.family);
       array.back()["state"] = state(context, profile);
     }
     print_document("profiles list", {{"profiles", store.file().string()}, {"records", array}});
@@ -98,8 +99,8 @@ std::map<ProfileKey, Known> known(const ProfileStore& store, const ProfileOption
 
 void print_profile(const Context& context, const Profile& profile) {
   print(fmt::format("  configuration  {}\n", profile.configuration));
-  print(fmt::format("  time           {} us per sample, spread {}, over {} samples\n", short_number(profile.time),
-                    short_number(profile.spread), profile.samples));
+  print(fmt::format("  time           {0} us per {3}, spread {1}, over {2} {3}s\n", short_number(profile.time),
+                    short_number(profile.spread), profile.samples, unit_of(context.families, profile.key.family)));
   for (const std::string& tie : profile.ties) print(fmt::format("  as fast        {}\n", tie));
   print(fmt::format("  worst error    {:.2g} relative to the float64 reference\n", profile.worst_error));
   print(fmt::format("  state          {}\n", state(context, profile)));
@@ -125,6 +126,7 @@ int show(const Context& context, const ProfileOptions& options) {
             {{"configuration", failure.configuration}, {"status", text(failure.status)}, {"message", failure.message}});
       }
       records.push_back({{"family", key.family},
+                         {"unit", unit_of(context.families, key.family)},
                          {"device", to_json(key.device)},
                          {"problem", to_json(key.problem)},
                          {"profile", about.profile ? to_json(*about.profile) : Json()},
@@ -187,6 +189,7 @@ int explain(const Context& context, const ProfileOptions& options) {
       rejections.push_back({{"profile", cli::to_json(*rejection.profile)}, {"reason", rejection.reason}});
     }
     explanations.push_back({{"family", explanation.family},
+                            {"unit", each->unit()},
                             {"device", cli::to_json(explanation.device)},
                             {"problem", cli::to_json(explanation.problem)},
                             {"candidates", candidates},

@@ -24,8 +24,9 @@ namespace {
 constexpr std::int64_t default_count = 30;
 constexpr double kSecondsOfProblem = 10.0;  // for each problem
 
-Json record_of(const Regret& regret, const std::string& family) {
-  return {{"family", family},
+Json record_of(const Regret& regret, const KernelFamily& family) {
+  return {{"family", family.name()},
+          {"unit", family.unit()},
           {"problem", cli::to_json(regret.problem)},
           {"chosen", regret.chosen},
           {"reason", regret.reason},
@@ -117,7 +118,7 @@ int regret(const Context& context, const ProfileOptions& options) {
       if (found.default_time) {
         losses_of_default.push_back(std::max(0.0, *found.default_time / found.best_time - 1.0));
       }
-      records.push_back(record_of(found, std::string(family->name())));
+      records.push_back(record_of(found, *family));
       table.row({std::string(family->name()), found.problem.text(), short_number(found.chosen_time),
                  short_number(found.best_time), found.default_time ? short_number(*found.default_time) : "-",
                  fmt::format("{:.1f} %", 100.0 * found.loss), found.reason});

@@ -119,11 +119,12 @@ Json record_of(const Effort& effort) {
           {"total", effort.total}};
 }
 
-Json record_of(std::string_view family, const TuningResult& result) {
+Json record_of(std::string_view family, std::string_view unit, const TuningResult& result) {
   Json named = Json::array(), statuses = Json::object();
   for (const NamedTime& time : result.named) named.push_back(record_of(time));
   for (const auto& [status, count] : result.statuses) statuses[std::string(text(status))] = count;
   return {{"family", family},
+          {"unit", unit},
           {"problem", cli::to_json(result.problem)},
           {"searched", result.searched},
           {"between", result.is_between},
@@ -211,12 +212,13 @@ struct Findings {
   Summary summary;   ///< of the families that are done, as are the next three
   Json results = Json::array(), losses = Json::object();
   std::int64_t compiler_calls = 0;
-  std::string family;                 ///< that is being tuned
+  std::string family, unit;           ///< that is being tuned, and what its work is counted in
   std::vector<TuningResult> present;  ///< its problems that are done
 
   void begin(const KernelFamily& next) {
     const std::scoped_lock lock(mutex);
     family = next.name();
+    unit = next.unit();
   }
   /// A problem is done, or an earlier result of it has been improved.
   void add(const TuningResult& result) {
@@ -234,7 +236,7 @@ struct Findings {
     if (!found.empty()) present = std::move(found);
     for (const TuningResult& result : std::exchange(present, {})) {
       summary.add(result);
-      results.push_back(record_of(family, result));
+      results.push_back(record_of(family, unit, result));
     }
     losses[family] = number_or_null(expected_loss);
     compiler_calls = calls;
@@ -248,7 +250,7 @@ struct Findings {
     std::pair<Summary, Json> whole(summary, results);
     for (const TuningResult& result : present) {
       whole.first.add(result);
-      whole.second.push_back(record_of(family, result));
+      whole.second.push_back(record_of(family, unit, result));
     }
     return whole;
   }

@@ -17,10 +17,17 @@
 
 namespace heddle {
 
-/// Bytes and operations that any implementation has to move and do for one sample: the floor.
+/// Bytes and operations that any implementation has to move and do for one unit of work: the floor.
 struct Work {
   double bytes = 0.0;
   double operations = 0.0;
+};
+
+/// How much work a timed run does, in the family's unit: more if the configurations are fast, so that a run is long
+/// compared to the noise of clocks. Powers of two.
+struct WorkRange {
+  std::int64_t least = 16;    ///< where it takes longest; at least 1
+  std::int64_t most = 16384;  ///< where it takes no time; not less than `least`
 };
 
 /// A configuration with a name: a published mapping, the baseline of tables.
@@ -39,6 +46,11 @@ class KernelFamily {
   [[nodiscard]] virtual std::string_view name() const = 0;     ///< "sonfin-train"
   [[nodiscard]] virtual std::string_view meaning() const = 0;  ///< one line
   [[nodiscard]] virtual const std::vector<Axis>& axes() const = 0;
+  /// What work is counted in, in the singular: "sample", "launch", "element". Costs are microseconds per unit, and
+  /// where this interface says samples, it means units.
+  [[nodiscard]] virtual std::string_view unit() const { return "sample"; }
+  /// The work of one timed run.
+  [[nodiscard]] virtual WorkRange timed_work(const Problem&, const DeviceIdentity&) const { return {}; }
   /// The problems that a first tuning run covers when the user names none.
   [[nodiscard]] virtual std::vector<Problem> default_problems(const DeviceIdentity& device) const = 0;
   /// Odd sizes, which no block or tile divides, for verification beside a problem's own sizes.
@@ -53,8 +65,14 @@ class KernelFamily {
                                                             const Problem& problem) const = 0;
   [[nodiscard]] virtual std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const = 0;
 
-  /// The plan of a configuration. `samples`: rows that one run shall handle. The kernels named depend on the
-  /// configuration alone unless the space says otherwise, so that one compiled kernel serves many problems.
+  /// The kernels that plan() names for this configuration, in its order, whatever the samples. They depend on the
+  /// configuration alone unless the space says otherwise, so that one compiled kernel serves many problems. A family
+  /// whose plans are large gives a shorter way than to make one.
+  [[nodiscard]] virtual Kernels kernels(const Configuration& configuration, const Problem& problem,
+                                        const DeviceIdentity& device) const {
+    return plan(configuration, problem, device, 1).kernels;
+  }
+  /// The plan of a configuration. `samples`: rows that one run shall handle.
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, std::int64_t samples) const = 0;
   /// A plan with seeded contents, for timing: realistic, and sizes stay fixed while it runs. The same arguments give
@@ -69,7 +87,7 @@ class KernelFamily {
   /// configurations that are as fast the tuner prefers the one with fewer.
   [[nodiscard]] virtual std::int64_t host_threads(const Configuration&, const DeviceIdentity&) const { return 0; }
   [[nodiscard]] virtual Work work(const Problem& problem) const = 0;
-  /// A model of a configuration's time by problem, microseconds per sample.
+  /// A model of a configuration's time by problem, microseconds per unit.
   using Estimate = std::function<double(const Problem&)>;
   /// The model of a configuration, for comparisons at sizes that were not measured; the configuration need not be valid
   /// there. Empty if there is no model.

@@ -7,8 +7,10 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
+
+#include "heddle/kernels/argument.hpp"
+#include "heddle/kernels/kernel_instance.hpp"
 
 namespace heddle {
 
@@ -30,13 +32,6 @@ struct Buffer {
   /// next piece while it works on the present one.
   std::int64_t piece_bytes = 0;
 };
-
-/// The address of a buffer, by its index in Plan::buffers.
-struct BufferArgument {
-  int buffer = 0;
-  std::int64_t offset = 0;  ///< bytes
-};
-using Argument = std::variant<BufferArgument, std::int32_t, float>;
 
 struct Extent {
   unsigned x = 1, y = 1, z = 1;
@@ -60,16 +55,14 @@ struct Launch {
 };
 
 struct Plan {
-  /// The instantiations that the launches name, as C++ expressions over the family's template:
-  /// "heddle::sonfin::step<128, 4, 1, 32>".
-  std::vector<std::string> kernels;
+  Kernels kernels;  ///< that the launches name, of the family's template
   std::vector<Buffer> buffers;
   /// In order; what one run of the plan does.
   std::vector<Launch> launches;
   /// Submit all launches as one captured graph instead of one by one. No meaning on a CPU. Not with routines, nor with
   /// buffers that come in pieces.
   bool captured = false;
-  /// Samples (rows) that one run handles at most.
+  /// Work that one run does at most, in the family's unit: samples (rows), where nothing else is said.
   std::int64_t samples = 0;
 
   /// Index of the buffer called `name`; throws std::out_of_range.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <stdexcept>
 
@@ -31,24 +32,21 @@ std::string choices(const Parameter& parameter) {
 
 }  // namespace
 
-std::string text(const Value& value) {
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
-  return std::get<std::string>(value);
-}
-
 bool Configuration::has(std::string_view name) const { return find(entries_, name) != nullptr; }
 
-std::int64_t Configuration::number(std::string_view name) const {
+const Value& Configuration::value(std::string_view name) const {
   const Value* value = find(entries_, name);
   if (value == nullptr) throw std::out_of_range(fmt::format("'{}' has no {}", text(), name));
-  return std::get<std::int64_t>(*value);
+  return *value;
 }
 
-const std::string& Configuration::word(std::string_view name) const {
-  const Value* value = find(entries_, name);
-  if (value == nullptr) throw std::out_of_range(fmt::format("'{}' has no {}", text(), name));
-  return std::get<std::string>(*value);
-}
+std::int64_t Configuration::number(std::string_view name) const { return std::get<std::int64_t>(value(name)); }
+
+double Configuration::real(std::string_view name) const { return std::get<double>(value(name)); }
+
+bool Configuration::flag(std::string_view name) const { return std::get<bool>(value(name)); }
+
+const std::string& Configuration::word(std::string_view name) const { return std::get<std::string>(value(name)); }
 
 std::string Configuration::text() const {
   std::string result;
@@ -63,6 +61,13 @@ std::string Configuration::text() const {
 
 SearchSpace::SearchSpace(DeviceIdentity device, std::vector<Parameter> parameters, std::vector<Constraint> constraints)
     : device_(std::move(device)), parameters_(std::move(parameters)), constraints_(std::move(constraints)) {
+  for (const Parameter& parameter : parameters_) {
+    for (const Value& value : parameter.values) {
+      if (const auto* real = std::get_if<double>(&value); real != nullptr && !std::isfinite(*real)) {
+        throw std::invalid_argument(fmt::format("parameter {} has the value {}", parameter.name, *real));
+      }
+    }
+  }
   for (const Constraint& constraint : constraints_) {
     const auto named = std::find_if(parameters_.begin(), parameters_.end(),
                                     [&](const Parameter& parameter) { return parameter.name == constraint.last; });
@@ -138,12 +143,13 @@ Configuration SearchSpace::parse(std::string_view all) const {
   std::map<std::string, std::string, std::less<>> given;
   for (std::string_view rest = all; !rest.empty();) {
     const std::string_view field = rest.substr(0, rest.find(' '));
-    rest.remove_prefix(std::min(field.size() + 1, rest.size()));
     const std::size_t equals = field.find('=');
     if (equals == std::string_view::npos) throw fail(fmt::format("expected name=value, found '{}'", field));
-    if (!given.emplace(field.substr(0, equals), field.substr(equals + 1)).second) {
-      throw fail(fmt::format("{} is there twice", field.substr(0, equals)));
-    }
+    const std::string_view name = field.substr(0, equals);
+    rest.remove_prefix(equals + 1);
+    const std::size_t length = length_of_value(rest);
+    if (!given.emplace(name, rest.substr(0, length)).second) throw fail(fmt::format("{} is there twice", name));
+    rest.remove_prefix(std::min(length + 1, rest.size()));
   }
   Configuration configuration;
   for (const Parameter& parameter : parameters_) {

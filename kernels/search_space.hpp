@@ -7,16 +7,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "heddle/kernels/device_identity.hpp"
 #include "heddle/kernels/problem.hpp"
+#include "heddle/kernels/value.hpp"
 
 namespace heddle {
-
-using Value = std::variant<std::int64_t, std::string>;
-[[nodiscard]] std::string text(const Value& value);
 
 /// One value for every parameter that has a meaning under the others' values, in the order of its space. Immutable.
 class Configuration {
@@ -28,8 +25,12 @@ class Configuration {
 
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
   [[nodiscard]] bool has(std::string_view name) const;
-  /// The value of a parameter; throws std::out_of_range if it has no meaning here.
+  /// The value of a parameter; throws std::out_of_range if it has no meaning here, std::bad_variant_access if it is of
+  /// another kind.
+  [[nodiscard]] const Value& value(std::string_view name) const;
   [[nodiscard]] std::int64_t number(std::string_view name) const;
+  [[nodiscard]] double real(std::string_view name) const;
+  [[nodiscard]] bool flag(std::string_view name) const;
   [[nodiscard]] const std::string& word(std::string_view name) const;
   /// "scheme=graph kernels=1 block_size=128": the canonical text, the database key.
   [[nodiscard]] std::string text() const;
@@ -60,7 +61,8 @@ struct Constraint {
 /// All configurations of a kernel family on one device.
 class SearchSpace {
  public:
-  /// Throws std::out_of_range if a constraint names a parameter that is not there.
+  /// Throws std::out_of_range if a constraint names a parameter that is not there, std::invalid_argument for a real
+  /// that is not finite.
   SearchSpace(DeviceIdentity device, std::vector<Parameter> parameters, std::vector<Constraint> constraints);
 
   [[nodiscard]] const std::vector<Parameter>& parameters() const noexcept { return parameters_; }

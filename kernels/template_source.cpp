@@ -120,9 +120,13 @@ class Normaliser {
 
 }  // namespace
 
-TemplateSource::TemplateSource(std::string_view main) : TemplateSource(with_includes(main)) { embedded_ = true; }
+TemplateSource::TemplateSource(std::string_view main, CompileOptions options)
+    : TemplateSource(with_includes(main), std::move(options)) {
+  embedded_ = true;
+}
 
-TemplateSource::TemplateSource(std::vector<SourceFile> files) : files_(std::move(files)) {
+TemplateSource::TemplateSource(std::vector<SourceFile> files, CompileOptions options)
+    : files_(std::move(files)), options_(std::move(options)) {
   std::string all;
   for (const SourceFile& file : files_) all += fmt::format("{}\n{}\n", file.name, without_format(file.text));
   hash_ = digest(all);

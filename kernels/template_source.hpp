@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/kernels/compile_options.hpp"
+
 namespace heddle {
 
 struct SourceFile {
@@ -15,23 +17,26 @@ struct SourceFile {
 /// Every file under kernels/ that is compiled at run time, sorted by name. Made by cmake/embed.cmake.
 [[nodiscard]] const std::vector<SourceFile>& embedded_sources();
 
-/// A template and every header it includes, directly or not.
+/// A template and every header it includes, directly or not, and how its kernels are compiled.
 class TemplateSource {
  public:
   /// Collects `main` and its includes from embedded_sources(); throws std::out_of_range if one is missing.
-  explicit TemplateSource(std::string_view main);
+  explicit TemplateSource(std::string_view main, CompileOptions options = {});
   /// From `files`, the template first and then all that it includes; their texts must outlive this.
-  explicit TemplateSource(std::vector<SourceFile> files);
+  explicit TemplateSource(std::vector<SourceFile> files, CompileOptions options = {});
 
   [[nodiscard]] const SourceFile& main() const noexcept { return files_.front(); }
   [[nodiscard]] const std::vector<SourceFile>& files() const noexcept { return files_; }  ///< main first
   /// Whether it is one that this program was built with: kernels may be there already.
   [[nodiscard]] bool embedded() const noexcept { return embedded_; }
+  [[nodiscard]] const CompileOptions& options() const noexcept { return options_; }
   /// 32 hex digits over all files with comments and spacing removed: a profile whose hash differs is stale.
+  /// The options are not part of it.
   [[nodiscard]] const std::string& hash() const noexcept { return hash_; }
 
  private:
   std::vector<SourceFile> files_;
+  CompileOptions options_;
   std::string hash_;
   bool embedded_ = false;
 };

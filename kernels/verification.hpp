@@ -60,7 +60,7 @@ struct TimedRun {
 /// Kernels of one plan.
 struct DeviceProgram {
   const TemplateSource* source = nullptr;
-  std::vector<std::string> kernels;
+  Kernels kernels;
 };
 
 /// The verification of a family on one device. Keeps what runs share: their contents, and what the reference makes of

@@ -9,8 +9,8 @@
 
 namespace heddle {
 
-/// Consecutive samples of one repetition: far above anything real, far below what could hurt.
-inline constexpr std::int64_t kMostSamples = 1 << 20;
+/// Units of work of one repetition: far above anything real. Who repeats a measurement asks the family for the most.
+inline constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
 
 /// Throws Error(input): "time is -1.5, expected a number above 0".
 [[noreturn]] void refuse(const std::string& what, const std::string& found, const std::string& expected);

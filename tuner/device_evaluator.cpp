@@ -17,9 +17,9 @@ namespace {
 constexpr double kMicroseconds = 1e6;
 constexpr double kBusyCoreSeconds = 0.05;  // much longer than a time slice of the scheduler
 
-std::string key_of(const std::vector<std::string>& kernels) {
+std::string key_of(const Kernels& kernels) {
   std::string key;
-  for (const std::string& kernel : kernels) key += kernel + '\n';
+  for (const KernelInstance& kernel : kernels) key.append(kernel.text()).append("\n");
   return key;
 }
 
@@ -91,7 +91,7 @@ class DeviceEvaluator::KernelCache {
   };
 
   /// Starts to compile the kernels that are neither compiled nor in flight.
-  std::shared_ptr<CompilingBatch> start(const std::map<std::string, std::vector<std::string>>& wanted) {
+  std::shared_ptr<CompilingBatch> start(const std::map<std::string, Kernels>& wanted) {
     std::vector<CompileRequest> requests;
     auto compiling = std::make_shared<CompilingBatch>(*this);
     for (const auto& [key, kernels] : wanted) {
@@ -133,7 +133,7 @@ class DeviceEvaluator::KernelCache {
   }
 
   /// Waits for this kernel, whichever compilation asked for it first.
-  Entry& await(const std::string& key, const std::vector<std::string>& kernels) {
+  Entry& await(const std::string& key, const Kernels& kernels) {
     while (find(key) == nullptr) {
       const auto compiling = batch_with(key);
       if (compiling) {
@@ -165,9 +165,9 @@ class DeviceEvaluator::KernelCache {
 /// Returns the configurations that are compiled already first, then waits for the device.
 class DeviceEvaluator::PendingCompilation final : public Compilation {
  public:
-  PendingCompilation(std::shared_ptr<KernelCache> kernel_cache, const std::vector<std::vector<std::string>>& kernels)
+  PendingCompilation(std::shared_ptr<KernelCache> kernel_cache, const std::vector<Kernels>& kernels)
       : kernels_(std::move(kernel_cache)) {
-    std::map<std::string, std::vector<std::string>> wanted;
+    std::map<std::string, Kernels> wanted;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const std::string key = key_of(kernels[i]);
       wanted.emplace(key, kernels[i]);
@@ -231,7 +231,7 @@ DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std
     : device_(device),
       family_(family),
       seed_(seed),
-      verifier_(device, family, seed, [this](const std::vector<std::string>& kernels) { return binary(kernels); }) {
+      verifier_(device, family, seed, [this](const Kernels& kernels) { return binary(kernels); }) {
   if (!family.supports(device.identity().backend)) {
     throw Error(ErrorKind::usage, fmt::format("kernel family '{}' has no kernels for device '{}' (backend {})",
                                               family.name(), device.label(), device.identity().backend));
@@ -249,10 +249,10 @@ Provenance DeviceEvaluator::provenance() const {
 
 std::unique_ptr<Compilation> DeviceEvaluator::compile(const std::vector<Configuration>& configurations,
                                                       const Problem& problem) {
-  std::vector<std::vector<std::string>> kernels;
+  std::vector<Kernels> kernels;
   kernels.reserve(configurations.size());
   for (const Configuration& configuration : configurations) {
-    kernels.push_back(family_.plan(configuration, problem, device(), 1).kernels);
+    kernels.push_back(family_.kernels(configuration, problem, device()));
   }
   return std::make_unique<PendingCompilation>(kernels_, kernels);
 }
@@ -288,7 +288,7 @@ Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, co
 }
 
 /// Kernels that depend on the sizes may not have been compiled for an awkward problem before.
-std::shared_ptr<const Binary> DeviceEvaluator::binary(const std::vector<std::string>& kernels) {
+std::shared_ptr<const Binary> DeviceEvaluator::binary(const Kernels& kernels) {
   const CompileOutcome& outcome = kernels_->await(key_of(kernels), kernels).outcome;
   if (!outcome.binary) throw DeviceFailure(Status::compilation, first_complaint(outcome.log));
   return outcome.binary;

@@ -37,7 +37,7 @@ class DeviceEvaluator final : public Evaluator {
   class PendingCompilation;
   class KernelCache;
 
-  [[nodiscard]] std::shared_ptr<const Binary> binary(const std::vector<std::string>& kernels);
+  [[nodiscard]] std::shared_ptr<const Binary> binary(const Kernels& kernels);
 
   Device& device_;
   const KernelFamily& family_;

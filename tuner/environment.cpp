@@ -16,7 +16,7 @@ void spin_up(Evaluator& evaluator, const Problem& problem) {
     const Configuration configuration = evaluator.family().default_configuration(evaluator.device(), problem);
     const auto done = evaluator.compile({configuration}, problem)->next();
     if (!done || !done->compiled) return;
-    const auto runner = evaluator.prepare(configuration, problem, kUsualSamples);
+    const auto runner = evaluator.prepare(configuration, problem, usual_work(timed_work(evaluator, problem)));
     const auto clock = StopCondition::steady_clock();
     for (const double start = clock(); clock() - start < kSpinUp;) (void)runner->time();
   } catch (const DeviceFailure&) {

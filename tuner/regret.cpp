@@ -103,7 +103,7 @@ Regret RegretMeter::measure(const Problem& problem, StopCondition& stop) {
   Regret regret{.problem = problem, .chosen = chosen.configuration.text(), .reason = chosen.reason, .best = {}};
   const std::optional<TuningResult> result = search(problem, chosen.configuration, stop);
   const std::optional<Profile> winner = result ? result->profile : std::nullopt;
-  const std::int64_t samples = winner ? winner->samples : kUsualSamples;
+  const std::int64_t samples = winner ? winner->samples : usual_work(timed_work(evaluator_, problem));
   regret.best = winner ? winner->configuration : regret.chosen;
   regret.evaluations = result ? result->evaluations() : 0;
 

@@ -74,7 +74,8 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
   measurement.key = profile.key;
   measurement.source_hash = evaluator.family().source(evaluator.device().backend).hash();
   measurement.configuration = profile.configuration;
-  measurement.samples = std::min(profile.samples, kMostSamples);  // an imported one may name any number
+  // An imported one may name any number.
+  measurement.samples = std::min(profile.samples, timed_work(evaluator, profile.key.problem).most);
   measurement.provenance = evaluator.provenance();
   measurement.provenance.strategy = "verify";
 

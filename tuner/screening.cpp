@@ -12,7 +12,6 @@ namespace heddle {
 
 namespace {
 
-constexpr std::int64_t kFewestSamples = 16;
 constexpr double kRepetition = 1500.0;  // microseconds: thousands of clock ticks, hundreds of launches
 
 // The first repetition of a configuration (the warm-up) also loads code and fills caches. The configuration is given up
@@ -22,11 +21,12 @@ constexpr double kColdStart = 4.0;
 // times the limit; after two, the limit itself.
 constexpr double kDisturbed = 2.0;
 
-/// Samples of a repetition of kRepetition, at this many microseconds per sample.
-std::int64_t samples_for(double microseconds) {
-  const double wanted = std::clamp(kRepetition / std::max(microseconds, 1e-3), static_cast<double>(kFewestSamples),
-                                   static_cast<double>(kMostSamples));
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::ceil(wanted))));
+/// Work of a repetition of kRepetition, at this many microseconds per unit: a power of two, unless the range ends
+/// before the next one.
+std::int64_t work_for(double microseconds, const WorkRange& range) {
+  const double wanted = std::clamp(kRepetition / std::max(microseconds, 1e-9), static_cast<double>(range.least),
+                                   static_cast<double>(range.most));
+  return std::min(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::ceil(wanted)))), range.most);
 }
 
 double fastest(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
@@ -39,24 +39,34 @@ bool cannot_win(double cold, const std::vector<double>& times, double prune_abov
 
 }  // namespace
 
+std::int64_t pilot_work(const WorkRange& range) { return std::min(2 * range.least, range.most); }
+
+std::int64_t usual_work(const WorkRange& range) { return std::min(4 * range.least, range.most); }
+
+WorkRange timed_work(const Evaluator& evaluator, const Problem& problem) {
+  return evaluator.family().timed_work(problem, evaluator.device());
+}
+
 std::int64_t choose_samples(Evaluator& evaluator, const Configuration& configuration, const Problem& problem,
                             const Stop& stop) {
+  const WorkRange range = timed_work(evaluator, problem);
   try {
     // The cost of a launch hides the time of few samples, so longer repetitions are measured until that no longer
     // matters.
-    std::int64_t samples = kPilotSamples;
+    const std::int64_t pilot = pilot_work(range);
+    std::int64_t samples = pilot;
     while (true) {
       const auto runner = evaluator.prepare(configuration, problem, samples);
-      double fastest = runner->time(samples == kPilotSamples ? stop : Stop());
+      double fastest = runner->time(samples == pilot ? stop : Stop());
       // If even a much faster repetition would need no more samples, one is enough: a repetition may take seconds.
-      if (samples_for(fastest / kColdStart) <= samples) return samples_for(fastest);
+      if (work_for(fastest / kColdStart, range) <= samples) return work_for(fastest, range);
       for (int repetition = 0; repetition < 2; ++repetition) fastest = std::min(fastest, runner->time());
-      const std::int64_t next = samples_for(fastest);
+      const std::int64_t next = work_for(fastest, range);
       if (next <= 2 * samples) return next;
       samples = next;
     }
   } catch (const DeviceFailure&) {
-    return kUsualSamples;
+    return usual_work(range);
   }
 }
 
@@ -66,8 +76,8 @@ Screened screen(Evaluator& evaluator, const Configuration& configuration, Measur
   Measurement& measurement = result.measurement;
   const auto give_up = [&](double time) {
     measurement.status = Status::pruned;
-    measurement.message =
-        fmt::format("stopped at {:.4g} us per sample, when {:.4g} could not win any more", time, *limits.prune_above);
+    measurement.message = fmt::format("stopped at {:.4g} us per {}, when {:.4g} could not win any more", time,
+                                      evaluator.family().unit(), *limits.prune_above);
     result.cost = time;
   };
   try {

@@ -9,18 +9,23 @@
 
 namespace heddle {
 
-/// Samples of a repetition: in the pilot run that finds out how many are needed; where none could be found; at most.
-inline constexpr std::int64_t kPilotSamples = 32, kUsualSamples = 64, kMostSamples = 16384;
+/// Work (in the family's unit, of which `range` has how much one run may do) of the pilot run, which finds out how much
+/// a repetition needs; and of a repetition if that could not be found out.
+[[nodiscard]] std::int64_t pilot_work(const WorkRange& range);
+[[nodiscard]] std::int64_t usual_work(const WorkRange& range);
+/// What the family of `evaluator` says about a problem.
+[[nodiscard]] WorkRange timed_work(const Evaluator& evaluator, const Problem& problem);
 
-/// Samples per repetition, a power of two: so many that a repetition is long compared to the noise of clocks and
-/// launches. Measured with `configuration`, which is compiled and of ordinary speed. kUsualSamples if it cannot run.
+/// Samples per repetition (units of work), within the family's range: so many that a repetition is long compared to the
+/// noise of clocks and launches. Measured with `configuration`, which is compiled and of ordinary speed. usual_work()
+/// if it cannot run.
 /// Throws Interrupted if `stop` returns true during the pilot run.
 [[nodiscard]] std::int64_t choose_samples(Evaluator& evaluator, const Configuration& configuration,
                                           const Problem& problem, const Stop& stop = {});
 
 struct ScreeningLimits {
   int repetitions = 3;
-  /// A configuration is pruned if its cost is not expected to be at most this, in microseconds per sample. Nothing: no
+  /// A configuration is pruned if its cost is not expected to be at most this, in microseconds per unit. Nothing: no
   /// limit.
   std::optional<double> prune_above;
 };
@@ -28,7 +33,7 @@ struct ScreeningLimits {
 /// The outcome of a screening.
 struct Screened {
   Measurement measurement;     ///< unverified, pruned, or how it failed
-  std::optional<double> cost;  ///< fastest repetition, microseconds per sample
+  std::optional<double> cost;  ///< fastest repetition, microseconds per unit
 };
 
 /// Times a compiled configuration a few times after a warm-up. `blank`: a measurement with everything but status,

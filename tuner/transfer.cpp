@@ -34,11 +34,10 @@ double matern(double distance) {
 
 /// Correlation of two configurations that differ only in these values of a parameter.
 double likeness(const Value& a, const Value& b) {
-  const auto* x = std::get_if<std::int64_t>(&a);
-  const auto* y = std::get_if<std::int64_t>(&b);
   if (a == b) return 1.0;
-  if (x == nullptr || y == nullptr || *x <= 0 || *y <= 0) return kOtherText;
-  return matern(kPerOctave * std::abs(std::log2(static_cast<double>(*x) / static_cast<double>(*y))));
+  const auto x = as_number(a), y = as_number(b);
+  if (!x || !y || *x <= 0.0 || *y <= 0.0) return kOtherText;
+  return matern(kPerOctave * std::abs(std::log2(*x / *y)));
 }
 
 /// Correlation of one configuration at two problems that are at a finite distance.

@@ -214,11 +214,11 @@ class Tuning {
     return problems.empty() ? std::vector<Problem>{last} : problems;
   }
 
-  /// Arithmetic operations of the pilot run: the untuned default's first run, with kPilotSamples samples.
+  /// Arithmetic operations of the pilot run: the untuned default's first run.
   [[nodiscard]] double pilot_operations(const Problem& problem) const {
     const KernelFamily& family = evaluator_.family();
     const Configuration untuned = family.default_configuration(evaluator_.device(), problem);
-    const Plan plan = family.plan(untuned, problem, evaluator_.device(), kPilotSamples);
+    const Plan plan = family.plan(untuned, problem, evaluator_.device(), pilot_work(timed_work(evaluator_, problem)));
     return family.work(problem).operations * static_cast<double>(plan.samples);
   }
 

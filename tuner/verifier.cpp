@@ -129,7 +129,7 @@ class Programs {
   }
 
   /// Nothing if it does not compile.
-  std::shared_ptr<const Binary> binary(const TemplateSource& source, const std::vector<std::string>& kernels) {
+  std::shared_ptr<const Binary> binary(const TemplateSource& source, const Kernels& kernels) {
     const std::string key = key_of(source, kernels);
     while (batch_ && !binaries_.contains(key)) {
       auto done = batch_->next();
@@ -145,9 +145,9 @@ class Programs {
   }
 
  private:
-  static std::string key_of(const TemplateSource& source, const std::vector<std::string>& kernels) {
-    std::string key = source.hash();
-    for (const std::string& kernel : kernels) key += '\n' + kernel;
+  static std::string key_of(const TemplateSource& source, const Kernels& kernels) {
+    std::string key = fmt::format("{}\n{}", source.hash(), source.options().text());
+    for (const KernelInstance& kernel : kernels) key.append("\n").append(kernel.text());
     return key;
   }
 
@@ -207,7 +207,7 @@ class Verifier::Executions {
 Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, FindBinary find_binary)
     : device_(device), family_(family), seed_(seed), find_binary_(std::move(find_binary)) {
   if (!find_binary_) {
-    find_binary_ = [this](const std::vector<std::string>& kernels) {
+    find_binary_ = [this](const Kernels& kernels) {
       return compile_one(device_, {.source = &family_.source(device_.identity().backend), .kernels = kernels}).binary;
     };
   }
@@ -329,7 +329,7 @@ Verdict Verifier::verify_timed_run(const Configuration& configuration, const Pro
     if (Verdict verdict = timed.trespassed(); verdict.status != Status::correct) return verdict;
     if (timed.run() != after) {
       return failed(Status::wrong_result, 0.0,
-                    fmt::format("the timed run of {} samples differs from one time to the next", samples));
+                    fmt::format("the timed run of {} {}s differs from one time to the next", samples, family_.unit()));
     }
 
     // As far into the run as the reference gets in reasonable time.
@@ -348,9 +348,9 @@ Verdict Verifier::verify_timed_run(const Configuration& configuration, const Pro
         other && *other <= kExplained ? std::max(kNegligible, kFartherThanUntuned * *other) : kExplained;
     if (*own <= allowed) return {};
     return failed(Status::wrong_result, 0.0,
-                  fmt::format("after {} of {} samples of the timed run: {:.3g} times as far from float64 as rounding "
+                  fmt::format("after {} of {} {}s of the timed run: {:.3g} times as far from float64 as rounding "
                               "explains, allowed {:.3g}",
-                              end, samples, *own, allowed));
+                              end, samples, family_.unit(), *own, allowed));
   } catch (const DeviceFailure& failure) {
     return failed(failure.status(), 0.0, failure.what());
   }
@@ -359,8 +359,8 @@ Verdict Verifier::verify_timed_run(const Configuration& configuration, const Pro
 std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceIdentity& device,
                                        const Configuration& configuration, const Problem& problem) {
   const SearchSpace space = family.space(device);
-  const auto kernels = [&](const Problem& sizes) { return family.plan(configuration, sizes, device, 1).kernels; };
-  const std::vector<std::string> own = kernels(problem);
+  const auto kernels = [&](const Problem& sizes) { return family.kernels(configuration, sizes, device); };
+  const Kernels own = kernels(problem);
   const auto shares_kernels = [&](const Problem& sizes) {
     return !space.violated(configuration, sizes) && kernels(sizes) == own;
   };

@@ -22,7 +22,7 @@ namespace heddle {
 class Verifier {
  public:
   /// Finds compiled kernels of the family's source, or compiles them. Throws DeviceFailure.
-  using FindBinary = std::function<std::shared_ptr<const Binary>(const std::vector<std::string>& kernels)>;
+  using FindBinary = std::function<std::shared_ptr<const Binary>(const Kernels& kernels)>;
   /// Without `find_binary`, every plan is compiled by itself. Device and family must outlive it.
   Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, FindBinary find_binary = {});
   ~Verifier();

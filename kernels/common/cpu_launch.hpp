@@ -27,9 +27,9 @@ struct LaunchContext {
   void (*wake)(Arrival& own);  ///< wakes the sleepers
 };
 
-/// What a kernel is. `arguments[i]`: where the i-th argument of the launch lies; a buffer's own address, or that of an
-/// int or a float. Its results do not depend on `threads`: the work is divided into Launch::grid.x parts, and thread t
-/// does the parts t, t + threads, t + 2 threads, ...
+/// What a kernel is. `arguments[i]`: where the i-th argument of the launch lies; a buffer's own address, or that of a
+/// value of the type that the launch gives. Its results do not depend on `threads`: the work is divided into
+/// Launch::grid.x parts, and thread t does the parts t, t + threads, t + 2 threads, ...
 using Kernel = void (*)(const LaunchContext& context, void* const* arguments);
 
 // Unnamed, so that objects compiled for different instruction sets keep their own code.

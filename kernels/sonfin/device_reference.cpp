@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
 #include "heddle/kernels/sonfin/cuda/plan_writer.hpp"
 #include "heddle/kernels/sonfin/cuda/reference_control.cuh"
@@ -26,11 +27,11 @@ constexpr std::int64_t kSamplesOfPlan = 64;
 /// Of predictions: several for each multiprocessor, each with its own scratch.
 constexpr std::int64_t kPredictionBlocks = 512;
 
-const std::vector<std::string> kTrainingKernels{"heddle::sonfin::sweep_in_double", "heddle::sonfin::decide_in_double"};
-const std::vector<std::string> kPredictionKernels{"heddle::sonfin::predict_in_double"};
+const Kernels kTrainingKernels{"heddle::sonfin::sweep_in_double", "heddle::sonfin::decide_in_double"};
+const Kernels kPredictionKernels{"heddle::sonfin::predict_in_double"};
 
 const TemplateSource& source() {
-  static const TemplateSource source("heddle/kernels/sonfin/cuda/reference.cuh");
+  static const TemplateSource source("heddle/kernels/sonfin/cuda/reference.cuh", cuda_network_options());
   return source;
 }
 

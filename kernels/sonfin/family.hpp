@@ -25,6 +25,9 @@ class Family : public KernelFamily {
   std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const final {
     return mapping(device.backend).named_configurations(device);
   }
+  Kernels kernels(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device) const final {
+    return mapping(device.backend).kernels(configuration, sizes);
+  }
   Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
             std::int64_t samples) const final {
     return mapping(device.backend).plan(configuration, sizes, device, samples);

@@ -18,6 +18,7 @@ class Mapping {
   [[nodiscard]] virtual std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&) const { return {}; }
   [[nodiscard]] virtual Layout layout(const Configuration& configuration, const Problem& problem,
                                       const DeviceIdentity& device) const = 0;
+  [[nodiscard]] virtual Kernels kernels(const Configuration& configuration, const Problem& problem) const = 0;
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, std::int64_t samples) const = 0;
   [[nodiscard]] virtual KernelFamily::Estimate estimate(const Configuration&) const { return {}; }

@@ -18,6 +18,8 @@ class Mapping {
   [[nodiscard]] virtual std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&, int) const {
     return {};
   }
+  [[nodiscard]] virtual Kernels kernels(const Configuration& configuration, const Problem& problem,
+                                        const DeviceIdentity& device, int order) const = 0;
   /// `iterations`: of one run.
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, int order, std::int64_t iterations) const = 0;

@@ -64,6 +64,10 @@ class TrainFamily final : public KernelFamily {
   std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
     return mapping(device.backend).named_configurations(device, order_);
   }
+  Kernels kernels(const Configuration& configuration, const Problem& sizes,
+                  const DeviceIdentity& device) const override {
+    return mapping(device.backend).kernels(configuration, sizes, device, order_);
+  }
   Plan plan(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
             std::int64_t samples) const override {
     return plan_of(configuration, sizes, device, order_, iterations_of_run(sizes, device, order_, samples));

@@ -56,7 +56,7 @@ class Binary {
 
 struct CompileRequest {
   const TemplateSource* source = nullptr;
-  std::vector<std::string> kernels;  ///< Plan::kernels of one configuration
+  Kernels kernels;  ///< of one configuration
 };
 
 struct CompileOutcome {

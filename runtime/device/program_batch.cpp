@@ -23,8 +23,9 @@ constexpr std::chrono::milliseconds kTick{20};  // between two questions to a St
 /// One kernel to be compiled, for all requests that name it.
 struct Unit {
   const TemplateSource* source = nullptr;
-  std::string expression;
-  std::string key;  // in the cache
+  KernelInstance kernel;
+  std::vector<std::string> words;  // for the compiler
+  std::string key;                 // in the cache
   struct Place {
     std::size_t request, kernel;
   };
@@ -94,7 +95,7 @@ class ProgramBatch final : public CompileBatch {
  private:
   /// One unit per kernel that the requests name, in their order.
   void collect(const std::vector<CompileRequest>& requests) {
-    std::map<std::pair<const TemplateSource*, std::string>, std::size_t> known;
+    std::map<std::pair<const TemplateSource*, KernelInstance>, std::size_t> known;
     pending_.resize(requests.size());
     for (std::size_t r = 0; r < requests.size(); ++r) {
       const CompileRequest& request = requests[r];
@@ -104,18 +105,27 @@ class ProgramBatch final : public CompileBatch {
       if (request.kernels.empty()) finish(r);
       for (std::size_t k = 0; k < request.kernels.size(); ++k) {
         const auto [place, fresh] = known.try_emplace({request.source, request.kernels[k]}, units_.size());
-        if (fresh) units_.push_back({request.source, request.kernels[k], {}, {}});
+        if (fresh) {
+          units_.push_back({request.source, request.kernels[k], words_of(*request.source, request.kernels[k]), {}, {}});
+        }
         units_[place->second].places.push_back({r, k});
       }
     }
+  }
+
+  [[nodiscard]] std::vector<std::string> words_of(const TemplateSource& source, const KernelInstance& kernel) const {
+    std::vector<std::string> words = compiler_.words(source.options());
+    words.reserve(words.size() + kernel.definitions.size());
+    for (const auto& [name, value] : kernel.definitions) words.push_back(fmt::format("-D{}={}", name, value));
+    return words;
   }
 
   /// Returns the rest.
   std::vector<Unit*> deliver_built_in() {
     std::vector<Unit*> rest;
     for (Unit& unit : units_) {
-      if (compiler_.built_in(*unit.source, unit.expression)) {
-        deliver(unit, {nullptr, unit.expression}, 0.0, true);
+      if (compiler_.built_in(*unit.source, unit.kernel)) {
+        deliver(unit, {nullptr, unit.kernel.name}, 0.0, true);
       } else {
         rest.push_back(&unit);
       }
@@ -127,8 +137,8 @@ class ProgramBatch final : public CompileBatch {
   Program look_up(const std::vector<Unit*>& units, const std::string& fingerprint) {
     Program missing;
     for (Unit* const unit : units) {
-      unit->key = digest(fmt::format("{}\n{}\n{}\n{}", unit->source->main().name, unit->source->hash(),
-                                     unit->expression, fingerprint));
+      unit->key = digest(fmt::format("{}\n{}\n{}\n{}\n{}", unit->source->main().name, unit->source->hash(),
+                                     fmt::join(unit->words, "\n"), unit->kernel.name, fingerprint));
       if (auto entry = cache_->find(unit->key)) {
         deliver(*unit, {std::move(entry->blob), std::move(entry->metadata)}, 0.0, true);
       } else {
@@ -165,18 +175,21 @@ class ProgramBatch final : public CompileBatch {
     }
   }
 
-  /// Programs of one source each. They become smaller towards the end, so that the threads finish together whatever a
-  /// kernel costs: each takes its share of half of what is left (guided self-scheduling, Polychronopoulos and Kuck).
+  /// Programs of one source and the same words each. They become smaller towards the end, so that the threads finish
+  /// together whatever a kernel costs: each takes its share of half of what is left (guided self-scheduling,
+  /// Polychronopoulos and Kuck).
   [[nodiscard]] std::deque<Program> divide(Program missing) const {
     std::deque<Program> programs;
     // Reading the headers costs as much as a small kernel; threads that would be idle may as well do that.
     const std::size_t smallest = missing.size() <= compiler_.threads ? 1 : 2;
+    const auto together = [](const Unit* a, const Unit* b) { return a->source == b->source && a->words == b->words; };
     std::stable_sort(missing.begin(), missing.end(), [](const Unit* a, const Unit* b) {
+      if (a->source == b->source) return a->words < b->words;
       return std::less<const TemplateSource*>{}(a->source, b->source);
     });
     std::size_t size = 0;
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      if (programs.empty() || programs.back().size() >= size || programs.back().front()->source != missing[i]->source) {
+      if (programs.empty() || programs.back().size() >= size || !together(programs.back().front(), missing[i])) {
         programs.emplace_back();
         const std::size_t share = (missing.size() - i) / (2 * std::size_t{compiler_.threads});
         size = std::min(std::max(share, smallest), compiler_.program_size);
@@ -214,10 +227,11 @@ class ProgramBatch final : public CompileBatch {
   }
 
   void compile(const Program& program) {
-    std::vector<std::string> expressions;
-    for (const Unit* unit : program) expressions.push_back(unit->expression);
+    ProgramInput input{.source = program.front()->source, .words = program.front()->words, .expressions = {}};
+    input.expressions.reserve(program.size());
+    for (const Unit* unit : program) input.expressions.push_back(unit->kernel.name);
     const auto start = std::chrono::steady_clock::now();
-    ProgramResult result = compiler_.compile(*program.front()->source, expressions, stop_.get_token());
+    ProgramResult result = compiler_.compile(input, stop_.get_token());
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     const double share = elapsed.count() / static_cast<double>(program.size());
     if (result.compiled) {

@@ -20,6 +20,13 @@ struct CompiledKernel {
   std::string symbol;
 };
 
+/// What a compiler is called with: kernels of one template that become one program.
+struct ProgramInput {
+  const TemplateSource* source = nullptr;
+  std::vector<std::string> words;        ///< for the compiler: the template's options, and definitions
+  std::vector<std::string> expressions;  ///< one per kernel
+};
+
 /// What became of one program.
 struct ProgramResult {
   bool compiled = false;
@@ -32,13 +39,13 @@ struct ProgramResult {
 struct ProgramCompiler {
   /// One program with a kernel per expression. Called from several threads at once. Throws what it likes, Interrupted
   /// if `stop` was requested and it can be stopped.
-  std::function<ProgramResult(const TemplateSource& source, const std::vector<std::string>& expressions,
-                              const std::stop_token& stop)>
-      compile;
-  std::function<bool(const TemplateSource& source, const std::string& expression)> built_in;
+  std::function<ProgramResult(const ProgramInput& input, const std::stop_token& stop)> compile;
+  /// The options of a template in the compiler's own words.
+  std::function<std::vector<std::string>(const CompileOptions& options)> words;
+  std::function<bool(const TemplateSource& source, const KernelInstance& kernel)> built_in;
   std::function<std::shared_ptr<const Binary>(std::vector<CompiledKernel> kernels)> binary;
-  /// Everything but the source that decides what the compiler makes. Asked once, if something is not built in. Where it
-  /// throws, nothing compiles.
+  /// Everything but the source and its options that decides what the compiler makes. Asked once, if something is not
+  /// built in. Where it throws, nothing compiles.
   std::function<std::string(const std::stop_token& stop)> fingerprint;
   std::size_t program_size = 1;  ///< kernels in one program, at most
   unsigned threads = 1;          ///< programs at a time

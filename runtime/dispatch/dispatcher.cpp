@@ -142,11 +142,12 @@ Candidate Dispatcher::candidate(const Ranked& r, const Problem& problem) const {
           .squared_distance = r.squared_distance,
           .expected = modelled ? std::optional(std::exp(r.expected)) : std::nullopt,
           .promised = promised,
-          .reason = fmt::format("{}{} on {} for {}: {:.3g} us per sample{}{}{}", profile.imported ? "imported, " : "",
-                                r.entry->tie ? "as fast as the best" : "measured", where, sizes, profile.time,
-                                profile.imported && r.entry->remoteness == 0 ? ", not measured here yet" : "",
-                                r.tier == Tier::stale ? ", with a kernel source that has changed since" : "",
-                                modelled ? fmt::format("; {:.3g} expected here", std::exp(r.expected)) : "")};
+          .reason =
+              fmt::format("{}{} on {} for {}: {:.3g} us per {}{}{}{}", profile.imported ? "imported, " : "",
+                          r.entry->tie ? "as fast as the best" : "measured", where, sizes, profile.time, family_.unit(),
+                          profile.imported && r.entry->remoteness == 0 ? ", not measured here yet" : "",
+                          r.tier == Tier::stale ? ", with a kernel source that has changed since" : "",
+                          modelled ? fmt::format("; {:.3g} expected here", std::exp(r.expected)) : "")};
 }
 
 Candidate Dispatcher::fallback(const Problem& problem) const {

@@ -42,11 +42,11 @@ TunedPlan TunedPlan::choose(Device& device, std::shared_ptr<const Dispatcher> di
 
 void TunedPlan::compile(std::span<TunedPlan> plans, const Stop& stop) {
   for (;;) {
-    std::map<std::vector<std::string>, std::vector<TunedPlan*>> wanted;  // by the kernels they need
+    std::map<Kernels, std::vector<TunedPlan*>> wanted;  // by the kernels they need
     for (TunedPlan& plan : plans) {
       if (plan.binary_) continue;
       const KernelFamily& family = plan.dispatcher_->family();
-      wanted[family.plan(plan.configuration(), plan.problem_, plan.device_->identity(), 1).kernels].push_back(&plan);
+      wanted[family.kernels(plan.configuration(), plan.problem_, plan.device_->identity())].push_back(&plan);
     }
     if (wanted.empty()) return;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/runtime/device/cuda/driver.hpp"
+#include "runtime/device/argument_kernel.hpp"
 
 namespace heddle {
 namespace {
@@ -94,6 +95,11 @@ TEST_CASE("cuda device: launches run in order, captured or not, and the state ca
     CHECK(values(*execution) == std::vector<int>(kCount, 8));
     CHECK_FALSE(execution->overrun().has_value());
   }
+}
+
+TEST_CASE("cuda device: a kernel gets arguments of every kind, bit for bit") {
+  CudaDevice device(0);
+  test::check_arguments(device);
 }
 
 TEST_CASE("cuda device: shared memory beyond 48 KiB") {

@@ -244,12 +244,11 @@ class Verifiers {
  public:
   Verifiers(Device& device, std::uint64_t seed) : device_(device), seed_(seed) {}
 
-  Verifier& of(const KernelFamily& family, const std::vector<std::string>& kernels,
-               std::shared_ptr<const Binary> binary) {
+  Verifier& of(const KernelFamily& family, const Kernels& kernels, std::shared_ptr<const Binary> binary) {
     Entry& entry = entries_[family.name()];
     entry.binaries[kernels] = std::move(binary);
     if (!entry.verifier) {
-      const auto find = [this, &family, &entry](const std::vector<std::string>& wanted) {
+      const auto find = [this, &family, &entry](const Kernels& wanted) {
         std::shared_ptr<const Binary>& found = entry.binaries[wanted];
         if (!found) found = compile_one(device_, {&family.source(device_.identity().backend), wanted}).binary;
         return found;
@@ -261,7 +260,7 @@ class Verifiers {
 
  private:
   struct Entry {
-    std::map<std::vector<std::string>, std::shared_ptr<const Binary>> binaries;
+    std::map<Kernels, std::shared_ptr<const Binary>> binaries;
     std::unique_ptr<Verifier> verifier;
   };
   Device& device_;
@@ -301,7 +300,7 @@ void check_bindings(Device& device, const KernelFamily& family) {
 }
 
 void check_bad_instantiation(Device& device, const KernelFamily& family) {
-  const std::vector<std::string> unknown{"heddle::there_is_no_such_kernel<1>"};
+  const Kernels unknown{"heddle::there_is_no_such_kernel<1>"};
   try {
     static_cast<void>(compile_one(device, {&family.source(device.identity().backend), unknown}));
     FAIL_CHECK("compiled what does not exist");
@@ -335,7 +334,7 @@ void run_device_contract(Device& device, const ContractSample& sample) {
   requests.reserve(all.size());
   for (const Case& what : all)
     requests.push_back({&what.family->source(device.identity().backend),
-                        what.family->plan(what.configuration, what.problem, device.identity(), kSamples).kernels});
+                        what.family->kernels(what.configuration, what.problem, device.identity())});
   Verifiers verifiers(device, sample.seed);
   const auto batch = device.compile(requests);
   std::size_t tried = 0;

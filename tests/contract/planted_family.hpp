@@ -43,12 +43,16 @@ class PlantedFamily final : public KernelFamily {
       }
       REQUIRE_MESSAGE(replaced, "no file " << replacement.file);
     }
-    source_ = std::make_unique<TemplateSource>(std::move(files));
+    source_ = std::make_unique<TemplateSource>(std::move(files), family.source(backend).options());
   }
 
   std::string_view name() const override { return family_.name(); }
   std::string_view meaning() const override { return family_.meaning(); }
   const std::vector<Axis>& axes() const override { return family_.axes(); }
+  std::string_view unit() const override { return family_.unit(); }
+  WorkRange timed_work(const Problem& problem, const DeviceIdentity& device) const override {
+    return family_.timed_work(problem, device);
+  }
   std::vector<Problem> default_problems(const DeviceIdentity& device) const override {
     return family_.default_problems(device);
   }
@@ -61,6 +65,10 @@ class PlantedFamily final : public KernelFamily {
   }
   std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
     return family_.named_configurations(device);
+  }
+  Kernels kernels(const Configuration& configuration, const Problem& problem,
+                  const DeviceIdentity& device) const override {
+    return family_.kernels(configuration, problem, device);
   }
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {

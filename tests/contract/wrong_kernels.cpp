@@ -288,8 +288,7 @@ void find_wrong_kernels(Device& device) {
         continue;
       }
       cases.push_back({&fault, &scheme, &sound, planted.back().get(), problem, *configuration});
-      requests.push_back(
-          {&planted.back()->source(identity.backend), sound.plan(*configuration, problem, identity, 1).kernels});
+      requests.push_back({&planted.back()->source(identity.backend), sound.kernels(*configuration, problem, identity)});
     }
   }
 
@@ -299,7 +298,7 @@ void find_wrong_kernels(Device& device) {
     INFO(device.label() << ": " << one.fault->name << ", " << one.scheme->name << ": " << one.configuration.text());
     REQUIRE_MESSAGE(done->second.binary != nullptr, done->second.log);
     const auto& compiled = requests[done->first].kernels;
-    Verifier verifier(device, *one.planted, seed, [&](const std::vector<std::string>& kernels) {
+    Verifier verifier(device, *one.planted, seed, [&](const Kernels& kernels) {
       if (kernels == compiled) return done->second.binary;
       return compile_one(device, {&one.planted->source(identity.backend), kernels}).binary;
     });

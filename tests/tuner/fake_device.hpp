@@ -106,7 +106,7 @@ class FakeBatch final : public CompileBatch {
     if (requests_.empty()) return std::nullopt;
     const std::size_t index = requests_.size() - 1;  // last one first: any order is allowed
     auto binary = std::make_shared<FakeBinary>();
-    binary->kernel = requests_.back().kernels.front();
+    binary->kernel = requests_.back().kernels.front().name;
     requests_.pop_back();
     ++state_.compiled;
     CompileOutcome outcome;

@@ -33,6 +33,45 @@ TEST_CASE("a repetition takes about a millisecond or two, whatever the speed") {
   CHECK(choose_samples(evaluator, configuration, fake::problem(8)) == 64);
 }
 
+TEST_CASE("a family says how much work a repetition may do, and what its unit is called") {
+  class Counted final : public fake::Family {
+   public:
+    explicit Counted(WorkRange range) : range_(range) {}
+    std::string_view unit() const override { return "launch"; }
+    WorkRange timed_work(const Problem& problem, const DeviceIdentity&) const override {
+      return {range_.least, problem.at("size") > 100 ? range_.least : range_.most};
+    }
+
+   private:
+    WorkRange range_;
+  };
+  const Configuration configuration = fake::Family::configuration("good", 1, 1);
+  const std::vector<WorkRange> ranges{{1, 1}, {1, 64}, {3, 100}, {std::int64_t{1} << 20, std::int64_t{1} << 36}};
+  for (const WorkRange& range : ranges) {
+    const Counted family(range);
+    fake::FakeEvaluator evaluator(family);
+    for (const double cost : {1e-8, 1e-6, 1e-3, 1.0, 40.0, 1e6}) {
+      evaluator.cost = [&](const Configuration&, const Problem&) { return cost; };
+      const std::int64_t chosen = choose_samples(evaluator, configuration, fake::problem(8));
+      CAPTURE(range.most);
+      CAPTURE(cost);
+      CHECK(chosen >= range.least);
+      CHECK(chosen <= range.most);
+      const double repetition = static_cast<double>(chosen) * cost;
+      CHECK((repetition > 1000.0 || chosen == range.most));
+      CHECK((repetition < 4000.0 || chosen <= 2 * range.least));
+      CHECK(choose_samples(evaluator, configuration, fake::problem(101)) == range.least);
+    }
+    evaluator.fate = [](const Configuration&) { return Status::launch; };
+    CHECK(choose_samples(evaluator, configuration, fake::problem(8)) == std::min(4 * range.least, range.most));
+  }
+  const Counted family({1, 64});
+  fake::FakeEvaluator evaluator(family);
+  evaluator.cost = [](const Configuration&, const Problem&) { return 10.0; };
+  const Screened late = screen(evaluator, configuration, blank(), {.repetitions = 5, .prune_above = 1.0});
+  CHECK(late.measurement.message.find("us per launch") != std::string::npos);
+}
+
 TEST_CASE("what cannot win is not measured to the end and has no times") {
   fake::Family family;
   fake::FakeEvaluator evaluator(family);

@@ -216,8 +216,8 @@ TEST_CASE("a problem that has an odd size needs no awkward one with other kernel
     Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
               std::int64_t samples) const override {
       Plan plan = Family::plan(configuration, problem, device, samples);
-      plan.kernels.front() += std::to_string(problem.at("outputs"));
-      if (fixed_) plan.kernels.front() += " " + std::to_string(problem.at("size"));
+      plan.kernels.front().name += std::to_string(problem.at("outputs"));
+      if (fixed_) plan.kernels.front().name += " " + std::to_string(problem.at("size"));
       return plan;
     }
 

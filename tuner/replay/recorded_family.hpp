@@ -31,6 +31,7 @@ class RecordedFamily final : public KernelFamily {
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view meaning() const override { return "a recorded search space"; }
   [[nodiscard]] const std::vector<Axis>& axes() const override;
+  [[nodiscard]] std::string_view unit() const override { return "launch"; }
   [[nodiscard]] std::vector<Problem> default_problems(const DeviceIdentity&) const override { return {problem()}; }
   [[nodiscard]] Problem awkward_problem() const override { return problem(); }
   [[nodiscard]] bool supports(std::string_view backend) const override { return backend == "replay"; }

@@ -79,18 +79,18 @@ std::string words(const Json& object, const char* key) {
   return value->is_string() ? value->get<std::string>() : value->dump();
 }
 
-/// Whole numbers stay numbers; whatever else there is is compared as text.
+/// A whole number is an integer, however it is written: the tools spell them both ways.
 Value value_of(const std::string& parameter, const Json& value) {
   constexpr double kExact = 9007199254740992.0;  // 2^53
-  if (value.is_boolean()) return std::int64_t{value.get<bool>()};
-  if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_number_float()) {
     const double number = value.get<double>();
     if (number == std::floor(number) && std::abs(number) < kExact) return static_cast<std::int64_t>(number);
-    return value.dump();
   }
-  if (value.is_string()) return value.get<std::string>();
-  fail(fmt::format("parameter {}: found {}, expected a number or a word", parameter, value.dump().substr(0, 80)));
+  try {
+    return value_from(value);
+  } catch (const Error& error) {
+    fail(fmt::format("parameter {}: {}", parameter, error.what()));
+  }
 }
 
 /// Microseconds in one unit of time; the files spell them in several ways. Milliseconds if nothing is said.
@@ -386,7 +386,7 @@ void write_recorded_space(const std::filesystem::path& file, const RecordedSpace
     const RecordedOutcome& outcome = space.outcomes[i];
     nlohmann::ordered_json configuration = nlohmann::ordered_json::object();
     for (const auto& [name, value] : space.configurations[i].entries()) {
-      std::visit([&, &key = name](const auto& each) { configuration[key] = each; }, value);
+      configuration[name] = json_of(value);
     }
     constexpr double kMilliseconds = 1e-3;
     nlohmann::ordered_json time = {{"name", "time"}};

@@ -21,7 +21,7 @@ constexpr float kNoOrder = -1.0F;
 constexpr int kMostHalvings = 5;  // beyond the width of a warp nothing is gained by another factor of two
 
 std::optional<double> number(const Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto known = as_number(value)) return known;
   const std::string& word = std::get<std::string>(value);
   double result = 0.0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), result);

@@ -17,6 +17,7 @@
 
 #include "heddle/kernels/documents.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
+#include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/worker/channel.hpp"
 
 namespace heddle {
@@ -126,7 +127,7 @@ class Server {
       Measured& family = measured(q);
       const Problem problem = problem_of(q, family);
       const Configuration configuration = configuration_of(q.at("configuration"), problem, family);
-      runners_[integer(q, "number")] = family.evaluator.prepare(configuration, problem, samples_of(q));
+      runners_[integer(q, "number")] = family.evaluator.prepare(configuration, problem, samples_of(q, family, problem));
       return json::object();
     }
     if (ask == "time") return {{"time", known(runners_, q).time()}};
@@ -149,7 +150,7 @@ class Server {
       Measured& family = measured(q);
       const Problem problem = problem_of(q, family);
       return to_json(family.evaluator.verify_timed_run(configuration_of(q.at("configuration"), problem, family),
-                                                       problem, samples_of(q),
+                                                       problem, samples_of(q, family, problem),
                                                        configuration_of(q.at("untuned"), problem, family)));
     }
     if (ask == "check") {
@@ -190,11 +191,12 @@ class Server {
     return value.get<std::int64_t>();
   }
 
-  static std::int64_t samples_of(const json& q) {
-    constexpr std::int64_t kMostSamplesOfProfile = 1 << 20;  // as many as a profile may have
+  static std::int64_t samples_of(const json& q, const Measured& family, const Problem& problem) {
+    constexpr std::int64_t kAnyFamily = 1 << 20;  // few enough for any, and benchmarks may want more than a search
     const std::int64_t samples = integer(q, "samples");
-    if (samples < 1 || samples > kMostSamplesOfProfile) {
-      throw Error(ErrorKind::input, fmt::format("samples is {}, expected 1 to {}", samples, kMostSamplesOfProfile));
+    const std::int64_t most = std::max(kAnyFamily, timed_work(family.evaluator, problem).most);
+    if (samples < 1 || samples > most) {
+      throw Error(ErrorKind::input, fmt::format("samples is {}, expected 1 to {}", samples, most));
     }
     return samples;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cpu/mapping_tools.hpp"
 #include "heddle/kernels/sonfin/cpu/sizes.hpp"
@@ -14,7 +15,7 @@ namespace {
 class PredictMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/sonfin/cpu/predict.hpp");
+    static const TemplateSource source("heddle/kernels/sonfin/cpu/predict.hpp", cpu_builtin_options());
     return source;
   }
 
@@ -49,6 +50,11 @@ class PredictMapping final : public Mapping {
     return configuration.number("coarsen_rows") * configuration.number("threads");
   }
 
+  Kernels kernels(const Configuration& configuration, const Problem&) const override {
+    return {fmt::format("heddle::sonfin::cpu::predict<{}, {}>", configuration.number("block_size"),
+                        configuration.number("coarsen_rows"))};
+  }
+
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {
     const Layout where = layout(configuration, problem, device);
@@ -59,7 +65,7 @@ class PredictMapping final : public Mapping {
     constexpr std::int64_t kFloat = sizeof(float);
     Plan plan;
     plan.samples = samples;
-    plan.kernels = {fmt::format("heddle::sonfin::cpu::predict<{}, {}>", configuration.number("block_size"), rows)};
+    plan.kernels = kernels(configuration, problem);
     plan.buffers = {{"centres", kFloat * where.antecedents(), Role::input},
                     {"widths", kFloat * where.antecedents(), Role::input},
                     {"consequents", kFloat * where.consequents(), Role::input},

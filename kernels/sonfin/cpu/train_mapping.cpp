@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cpu/mapping_tools.hpp"
 #include "heddle/kernels/sonfin/cpu/sizes.hpp"
@@ -67,7 +68,7 @@ std::vector<Constraint> constraints() {
 class TrainMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/sonfin/cpu/train.hpp");
+    static const TemplateSource source("heddle/kernels/sonfin/cpu/train.hpp", cpu_builtin_options());
     return source;
   }
 
@@ -104,6 +105,12 @@ class TrainMapping final : public Mapping {
             .dealt = shape.width};
   }
 
+  Kernels kernels(const Configuration& configuration, const Problem&) const override {
+    const Shape shape(configuration);
+    return {
+        fmt::format("heddle::sonfin::cpu::train_{}<{}, {}>", shape.dims ? "dims" : "rules", shape.width, shape.count)};
+  }
+
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {
     const Shape shape(configuration);
@@ -113,8 +120,7 @@ class TrainMapping final : public Mapping {
     constexpr std::int64_t kFloat = sizeof(float);
     Plan plan;
     plan.samples = samples;
-    plan.kernels = {
-        fmt::format("heddle::sonfin::cpu::train_{}<{}, {}>", shape.dims ? "dims" : "rules", shape.width, shape.count)};
+    plan.kernels = kernels(configuration, problem);
     plan.buffers = {{"centres", kFloat * where.antecedents(), Role::parameter},
                     {"widths", kFloat * where.antecedents(), Role::parameter},
                     {"consequents", kFloat * where.consequents(), Role::parameter},

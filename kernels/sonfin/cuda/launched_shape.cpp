@@ -68,9 +68,18 @@ std::int64_t LaunchedShape::combine_bytes(const Problem& p) const {
   return kWord * (2 * outputs + outputs * parts + 3 * warps);
 }
 
+Kernels LaunchedShape::kernels_of_plan() const {
+  if (kernels == 1) {
+    return {"heddle::sonfin::stage_rows",
+            fmt::format("heddle::sonfin::step<{}, {}, {}, {}, {}>", block, lanes, inputs, rules, vector)};
+  }
+  return {"heddle::sonfin::stage_rows",
+          fmt::format("heddle::sonfin::sweep<{}, {}, {}, {}, {}, {}>", block, lanes, inputs, rules, vector, tree),
+          fmt::format("heddle::sonfin::combine<{}>", combine)};
+}
+
 void LaunchedShape::write(Plan& plan, const Layout& where, const Problem& problem, std::int64_t samples) const {
   plan.captured = graph;
-  plan.kernels.emplace_back("heddle::sonfin::stage_rows");
   plan.buffers.push_back({"staged_rows", kWord * samples * where.stride, Role::scratch});
   plan.buffers.push_back({"staged_targets", kWord * samples * where.target_stride, Role::scratch});
   plan.buffers.push_back({"steps", 2 * static_cast<std::int64_t>(sizeof(Progress)), Role::scratch});
@@ -84,7 +93,6 @@ void LaunchedShape::write(Plan& plan, const Layout& where, const Problem& proble
 
 void LaunchedShape::write_fused(Plan& plan, const Layout& where, const Problem& problem, std::int64_t samples) const {
   const std::int64_t record_bytes = kWord * record_words(problem);
-  plan.kernels.push_back(fmt::format("heddle::sonfin::step<{}, {}, {}, {}, {}>", block, lanes, inputs, rules, vector));
   plan.buffers.push_back({"records", 2 * record_bytes, Role::scratch});
   PlanWriter writer(plan);
   write_stage(writer, where, samples);
@@ -108,9 +116,6 @@ void LaunchedShape::write_fused(Plan& plan, const Layout& where, const Problem& 
 
 void LaunchedShape::write_separate(Plan& plan, const Layout& where, const Problem& problem,
                                    std::int64_t samples) const {
-  plan.kernels.push_back(
-      fmt::format("heddle::sonfin::sweep<{}, {}, {}, {}, {}, {}>", block, lanes, inputs, rules, vector, tree));
-  plan.kernels.push_back(fmt::format("heddle::sonfin::combine<{}>", combine));
   plan.buffers.push_back({"gradient", kWord * (where.capacity + 1), Role::scratch});
   plan.buffers.push_back({"decision", kDecisionBytes, Role::scratch});
   PlanWriter writer(plan);

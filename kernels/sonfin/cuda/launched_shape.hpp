@@ -27,7 +27,8 @@ struct LaunchedShape : Tiling {
   explicit LaunchedShape(const Configuration& configuration);
   /// Of the kernel that needs most.
   [[nodiscard]] std::int64_t shared_bytes(const Problem& problem) const;
-  /// Adds kernels, scratch and launches to a plan that has the buffers of all schemes.
+  [[nodiscard]] Kernels kernels_of_plan() const;
+  /// Adds scratch and launches to a plan that has these kernels and the buffers of all schemes.
   void write(Plan& plan, const Layout& where, const Problem& problem, std::int64_t samples) const;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
 #include "heddle/kernels/sonfin/mapping.hpp"
@@ -32,7 +33,7 @@ struct PredictShape {
 class PredictMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/sonfin/cuda/predict.cuh");
+    static const TemplateSource source("heddle/kernels/sonfin/cuda/predict.cuh", cuda_network_options());
     return source;
   }
 
@@ -80,6 +81,15 @@ class PredictMapping final : public Mapping {
     return PredictShape(configuration).block_rows;
   }
 
+  Kernels kernels(const Configuration& configuration, const Problem& problem) const override {
+    const PredictShape shape(configuration);
+    return {fmt::format("heddle::sonfin::prepare_rules<{}>", kPrepareBlock),
+            fmt::format("heddle::sonfin::fire_rows<{}, {}, {}, {}, {}>", shape.block_rows, shape.block_rules,
+                        shape.thread_rows, shape.thread_rules, shape.depth),
+            fmt::format("heddle::sonfin::combine_rows<{}, {}>", shape.combine_block,
+                        std::min<std::int64_t>(16, power_of_two_from(problem.at("outputs"))))};
+  }
+
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {
     const PredictShape shape(configuration);
@@ -88,11 +98,7 @@ class PredictMapping final : public Mapping {
     plan.samples = samples;
     const std::int64_t depth = ceil_div(where.stride, shape.depth) * shape.depth;
     const std::int64_t pitch = ceil_div(where.capacity, shape.block_rules) * shape.block_rules;
-    plan.kernels = {fmt::format("heddle::sonfin::prepare_rules<{}>", kPrepareBlock),
-                    fmt::format("heddle::sonfin::fire_rows<{}, {}, {}, {}, {}>", shape.block_rows, shape.block_rules,
-                                shape.thread_rows, shape.thread_rules, shape.depth),
-                    fmt::format("heddle::sonfin::combine_rows<{}, {}>", shape.combine_block,
-                                std::min<std::int64_t>(16, power_of_two_from(where.outputs)))};
+    plan.kernels = kernels(configuration, problem);
     plan.buffers = {{"centres", 4 * where.antecedents(), Role::input},
                     {"widths", 4 * where.antecedents(), Role::input},
                     {"consequents", 4 * where.consequents(), Role::input},

@@ -108,15 +108,19 @@ std::int64_t ResidentShape::shared_bytes() const {
   return kWord * (words + rows + kept * block * vector * packs * rules);
 }
 
+Kernels ResidentShape::kernels() const {
+  Kernels all{fmt::format("heddle::sonfin::resident<{}, {}, {}, {}, {}, {}, {}, {}>", block, lanes, packs, rules,
+                          vector, outputs, static_cast<int>(storage), static_cast<int>(link))};
+  if (link == Link::grid) all.emplace_back("heddle::sonfin::begin");
+  return all;
+}
+
 void ResidentShape::write(Plan& plan, const Layout& where, std::int64_t samples) const {
   // Two rounds of packets, one for every three values of a record, and that several times.
   const std::int64_t packets = link == Link::grid ? 2 * kReplicas * ceil_div(2 + where.outputs, 3) * blocks : 1;
-  plan.kernels.push_back(fmt::format("heddle::sonfin::resident<{}, {}, {}, {}, {}, {}, {}, {}>", block, lanes, packs,
-                                     rules, vector, where.outputs, static_cast<int>(storage), static_cast<int>(link)));
   plan.buffers.push_back({"packets", kPacketBytes * packets, Role::scratch});
   PlanWriter writer(plan);
   if (link == Link::grid) {
-    plan.kernels.emplace_back("heddle::sonfin::begin");
     plan.buffers.push_back({"before", static_cast<std::int64_t>(sizeof(Progress)), Role::scratch});
     writer.launch(1, ceil_div(packets, 256), 256, 0,
                   {writer.at("packets"), int32(packets), writer.at("progress"), writer.at("before")});

@@ -42,7 +42,8 @@ struct ResidentShape {
   /// Those of parameters and rows.
   [[nodiscard]] std::int64_t kept_registers() const;
   [[nodiscard]] std::int64_t shared_bytes() const;
-  /// Adds kernels, scratch and launches to a plan that has the buffers of all schemes.
+  [[nodiscard]] Kernels kernels() const;
+  /// Adds scratch and launches to a plan that has these kernels and the buffers of all schemes.
   void write(Plan& plan, const Layout& where, std::int64_t samples) const;
 };
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <string>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
@@ -244,7 +245,7 @@ std::vector<std::string> launched_candidates(const DeviceIdentity& device, const
 class TrainMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/sonfin/cuda/train.cuh");
+    static const TemplateSource source("heddle/kernels/sonfin/cuda/train.cuh", cuda_network_options());
     return source;
   }
 
@@ -289,11 +290,17 @@ class TrainMapping final : public Mapping {
     return [shape](const Problem& problem) { return resident_estimate(shape.at(problem)); };
   }
 
+  Kernels kernels(const Configuration& configuration, const Problem& problem) const override {
+    return is_resident(configuration) ? ResidentShape(configuration, problem).kernels()
+                                      : LaunchedShape(configuration).kernels_of_plan();
+  }
+
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             std::int64_t samples) const override {
     const Layout where = layout(configuration, problem, device);
     Plan plan;
     plan.samples = samples;
+    plan.kernels = kernels(configuration, problem);
     plan.buffers = {{"centres", kWord * where.antecedents(), Role::parameter},
                     {"widths", kWord * where.antecedents(), Role::parameter},
                     {"consequents", kWord * where.consequents(), Role::parameter},

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/tsk/cpu/sizes.hpp"
 
 namespace heddle::tsk {
@@ -19,12 +20,15 @@ std::int64_t widest(std::string_view architecture) {
   return architecture == "x86-64-v4" ? 16 : architecture == "x86-64-v3" ? 8 : 4;
 }
 
+bool is_kept(const Configuration& configuration) { return configuration.word("storage") == "kept"; }
+bool is_exact(const Problem& problem) { return problem.at("rows") <= kFewRows; }
+
 std::int64_t cores(const DeviceIdentity& device) { return std::max<std::int64_t>(device.units, 1); }
 
 class CpuMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/tsk/cpu/batch.hpp");
+    static const TemplateSource source("heddle/kernels/tsk/cpu/batch.hpp", cpu_builtin_options());
     return source;
   }
 
@@ -58,24 +62,31 @@ class CpuMapping final : public Mapping {
                            cores(device)));
   }
 
-  Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity&, int order,
+  Kernels kernels(const Configuration& configuration, const Problem& problem, const DeviceIdentity&,
+                  int) const override {
+    const std::int64_t tile = configuration.number("tile_rows"), width = configuration.number("block_size");
+    const int kept = is_kept(configuration) ? 1 : 0;
+    const char* type = is_exact(problem) ? "double" : "float";
+    return {fmt::format("heddle::tsk::cpu::accumulate<{}, {}, {}, {}, {}>", width, tile, configuration.number("side"),
+                        kept, type),
+            fmt::format("heddle::tsk::cpu::descend<{}, {}, {}, {}>", width, tile, kept, type)};
+  }
+
+  Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device, int order,
             std::int64_t iterations) const override {
     const auto int32 = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-    const std::int64_t tile = configuration.number("tile_rows"), width = configuration.number("block_size");
+    const std::int64_t tile = configuration.number("tile_rows");
     const std::int64_t threads = configuration.number("threads");
-    const bool kept = configuration.word("storage") == "kept";
+    const bool kept = is_kept(configuration);
     const std::int64_t rules = problem.at("rules"), dim = problem.at("dim"), outputs = problem.at("outputs");
     const std::int64_t unknowns = tsk::unknowns(problem, order), pitch = unknowns + outputs;
     const std::int64_t tiles = (problem.at("rows") + tile - 1) / tile;
-    const bool exact = problem.at("rows") <= kFewRows;
+    const bool exact = is_exact(problem);
     const std::int64_t real = exact ? sizeof(double) : sizeof(float);
     const cpu::BatchSizes sizes{int32(rules), int32(dim), int32(outputs), int32(unknowns / rules),
                                 int32(tile),  int32(real)};
     Plan plan;
-    const char* type = exact ? "double" : "float";
-    plan.kernels = {fmt::format("heddle::tsk::cpu::accumulate<{}, {}, {}, {}, {}>", width, tile,
-                                configuration.number("side"), kept ? 1 : 0, type),
-                    fmt::format("heddle::tsk::cpu::descend<{}, {}, {}, {}>", width, tile, kept ? 1 : 0, type)};
+    plan.kernels = kernels(configuration, problem, device, order);
     plan.buffers = common_buffers(problem, order, iterations);
     for (Buffer& buffer : std::vector<Buffer>{{"antecedents", 2 * real * rules * dim, Role::scratch},
                                               {"gram", 8 * pitch * pitch, Role::scratch},

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "heddle/kernels/common/options.hpp"
+
 namespace heddle::tsk {
 
 namespace {
@@ -404,7 +406,7 @@ class Builder {
 class CudaMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
-    static const TemplateSource source("heddle/kernels/tsk/cuda/iterate.cuh");
+    static const TemplateSource source("heddle/kernels/tsk/cuda/iterate.cuh", cuda_network_options());
     return source;
   }
 
@@ -570,6 +572,12 @@ class CudaMapping final : public Mapping {
                if (all.violated(configuration, problem)) return std::nullopt;
                return configuration;
              }}};
+  }
+
+  /// The launches of one iteration name them all.
+  Kernels kernels(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+                  int order) const override {
+    return Builder(configuration, problem, device, order, 1).build().kernels;
   }
 
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device, int order,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "heddle/kernels/common/cpu_builtin.hpp"
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/runtime/device/compile_cache.hpp"
 #include "heddle/runtime/device/cpu/cpu_execution.hpp"
 #include "heddle/runtime/device/cpu/processor.hpp"
@@ -31,8 +32,8 @@ constexpr const char* kNative = "-mcpu=native";
 
 Dialect dialect() {
   return {
-      .options = {"-std=c++20", "-O3", kNative, "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-w",
-                  "-ffp-contract=fast", "-fvisibility=hidden", "-x", "c++"},
+      .options = {"-O3", kNative, "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-w",
+                  "-fvisibility=hidden", "-x", "c++"},
       .files = {},
       .prologue = {},
       .function =
@@ -78,16 +79,16 @@ class CpuDevice final : public Device {
 
   std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) override {
     // The batch may outlive this object: it holds all it needs.
-    const auto compile_program = [compiler = compiler_](const TemplateSource& source,
-                                                        const std::vector<std::string>& expressions,
-                                                        const std::stop_token& stop) {
-      return compiler ? compiler->compile(source, expressions, stop) : failed(no_compiler());
+    const auto compile_program = [compiler = compiler_](const ProgramInput& input, const std::stop_token& stop) {
+      return compiler ? compiler->compile(input, stop) : failed(no_compiler());
     };
     return start_batch(
         {.compile = compile_program,
+         .words = host_words,
          .built_in =
-             [architecture = identity_.architecture](const TemplateSource& source, const std::string& expression) {
-               return source.embedded() && cpu::builtin_kernel(expression, architecture) != nullptr;
+             [architecture = identity_.architecture](const TemplateSource& source, const KernelInstance& kernel) {
+               return source.embedded() && source.options() == cpu_builtin_options() && kernel.definitions.empty() &&
+                      cpu::builtin_kernel(kernel.name, architecture) != nullptr;
              },
          .binary =
              [](std::vector<CompiledKernel> kernels) { return std::make_shared<const CpuBinary>(std::move(kernels)); },

@@ -142,14 +142,11 @@ CpuExecution::CpuExecution(ThreadTeam& team, CpuLibraries& libraries, const std:
       call.routine = cpu_routine(launch.routine);
     }
     call.parts = static_cast<int>(launch.grid.x);
-    call.values = launch.arguments;
-    for (Argument& value : call.values) {
-      if (const auto* buffer = std::get_if<BufferArgument>(&value)) {
-        call.arguments.push_back(memory_.at(static_cast<std::size_t>(buffer->buffer))->address() + buffer->offset);
-      } else if (auto* number = std::get_if<std::int32_t>(&value)) {
-        call.arguments.push_back(number);
-      } else {
-        call.arguments.push_back(&std::get<float>(value));
+    call.arguments = ArgumentValues(launch.arguments);
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      // A kernel on the CPU is given the address of the buffer itself, not a place that holds it.
+      if (const auto* buffer = std::get_if<BufferArgument>(&launch.arguments[i])) {
+        call.arguments.places()[i] = memory_.at(static_cast<std::size_t>(buffer->buffer))->address() + buffer->offset;
       }
     }
   }
@@ -162,9 +159,9 @@ Memory& CpuExecution::memory(std::string_view buffer) {
 void CpuExecution::run(void (ThreadTeam::*how)(cpu::Kernel, void* const*, int)) {
   for (Call& call : calls_) {
     if (call.routine != nullptr) {
-      call.routine(call.arguments.data());
+      call.routine(call.arguments.places().data());
     } else {
-      (team_.*how)(call.kernel, call.arguments.data(), call.parts);
+      (team_.*how)(call.kernel, call.arguments.places().data(), call.parts);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/kernels/common/cpu_launch.hpp"
+#include "heddle/runtime/device/argument_values.hpp"
 #include "heddle/runtime/device/cpu/cpu_routine.hpp"
 #include "heddle/runtime/device/cpu/thread_team.hpp"
 #include "heddle/runtime/device/device.hpp"
@@ -89,8 +90,7 @@ class CpuExecution final : public Execution {
     cpu::Kernel kernel = nullptr;
     CpuRoutine routine = nullptr;  ///< instead of a kernel
     int parts = 1;
-    std::vector<Argument> values;  ///< numbers that `arguments` points to
-    std::vector<void*> arguments;
+    ArgumentValues arguments;
   };
 
   void run(void (ThreadTeam::*how)(cpu::Kernel, void* const*, int));

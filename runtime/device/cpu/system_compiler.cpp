@@ -58,6 +58,18 @@ std::optional<fs::path> find_program(const std::string& name) {
   return {};
 }
 
+std::vector<std::string> host_words(const CompileOptions& options) {
+  // What every template is compiled with on the host, the device's own header too, is C++20.
+  std::vector<std::string> words{"-std=c++20", options.contraction ? "-ffp-contract=fast" : "-ffp-contract=off"};
+  // Not -ffast-math: NaN and infinity would have no meaning, and GCC before 13 links code into the object that changes
+  // the arithmetic of the thread that loads it.
+  if (options.fast_math) {
+    words.insert(words.end(), {"-fno-trapping-math", "-fno-signed-zeros", "-fassociative-math", "-freciprocal-math"});
+  }
+  words.insert(words.end(), options.extra.begin(), options.extra.end());
+  return words;
+}
+
 std::optional<fs::path> SystemCompiler::find() {
   if (const char* chosen = std::getenv("CXX"); chosen != nullptr && *chosen != '\0') return find_program(chosen);
   for (const char* name : {"c++", "g++", "clang++"}) {
@@ -93,16 +105,17 @@ std::string SystemCompiler::fingerprint(CompileCache& cache, const std::stop_tok
   return text + '\n' + dialect_.prologue + dialect_.function;
 }
 
-ProgramResult SystemCompiler::compile(const TemplateSource& source, const std::vector<std::string>& expressions,
-                                      const std::stop_token& stop) {
+ProgramResult SystemCompiler::compile(const ProgramInput& input, const std::stop_token& stop) {
+  const TemplateSource& source = *input.source;
   const ScratchFolder folder;
   for (const SourceFile& file : source.files()) write(folder.path() / file.name, file.text);
   for (const SourceFile& file : dialect_.files) write(folder.path() / file.name, file.text);
   ProgramResult result;
   std::string text = fmt::format("{}#include \"{}\"\n", dialect_.prologue, source.main().name);
-  for (const std::string& expression : expressions) {
+  for (const std::string& expression : input.expressions) {
     // Unique among all objects of the process, whichever of them is asked for it.
-    result.symbols.push_back("heddle_" + digest(source.hash() + expression));
+    result.symbols.push_back(fmt::format(
+        "heddle_{}", digest(fmt::format("{}{}{}", source.hash(), fmt::join(input.words, "\n"), expression))));
     text += fmt::format(fmt::runtime(dialect_.function), result.symbols.back(), expression);
   }
   const fs::path unit = folder.path() / "unit.cpp";
@@ -110,6 +123,7 @@ ProgramResult SystemCompiler::compile(const TemplateSource& source, const std::v
   write(unit, text);
   std::vector<std::string> words = {program_.string()};
   words.insert(words.end(), dialect_.options.begin(), dialect_.options.end());
+  words.insert(words.end(), input.words.begin(), input.words.end());
   // Names of files are those of the source tree, whatever the folder is called.
   words.push_back(fmt::format("-ffile-prefix-map={}/=", folder.path().string()));
   words.insert(words.end(), {"-I", folder.path().string(), unit.string(), "-o", object.string()});

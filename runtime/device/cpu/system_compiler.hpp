@@ -18,15 +18,18 @@ namespace heddle {
 
 /// How a device has its templates compiled.
 struct Dialect {
-  std::vector<std::string> options;
-  std::vector<SourceFile> files;  ///< beside the template's own; one of the same name takes the place of its file
-  std::string prologue;           ///< before the template
+  std::vector<std::string> options;  ///< beside those of the template
+  std::vector<SourceFile> files;     ///< beside the template's own; one of the same name takes the place of its file
+  std::string prologue;              ///< before the template
   /// One function: {0} is its symbol, {1} the expression.
   std::string function;
 };
 
 /// A program of that name on the path.
 [[nodiscard]] std::optional<std::filesystem::path> find_program(const std::string& name);
+
+/// The options of a template for GCC and Clang, which know the same words.
+[[nodiscard]] std::vector<std::string> host_words(const CompileOptions& options);
 
 /// Makes shared objects from templates. Thread-safe.
 class SystemCompiler {
@@ -44,8 +47,7 @@ class SystemCompiler {
   /// Version, dialect, and what "native" means on this CPU.
   [[nodiscard]] std::string fingerprint(CompileCache& cache, const std::stop_token& stop = {});
   /// One shared object that exports a function per expression.
-  [[nodiscard]] ProgramResult compile(const TemplateSource& source, const std::vector<std::string>& expressions,
-                                      const std::stop_token& stop = {});
+  [[nodiscard]] ProgramResult compile(const ProgramInput& input, const std::stop_token& stop = {});
   /// Processes started so far.
   [[nodiscard]] std::int64_t calls() const noexcept { return calls_; }
 

@@ -16,16 +16,23 @@ std::vector<std::string> options_for(const Nvrtc& nvrtc, const std::string& arch
   identity.backend = "cuda";
   identity.architecture = architecture;
   std::vector<std::string> options{fmt::format("--gpu-architecture=sm_{}", identity.compute_capability()),
-                                   "--std=c++17", "--device-as-default-execution-space",
-                                   // Nothing as small as a denormal counts, and honouring it costs every division and
-                                   // exponential a few instructions.
-                                   "--ftz=true"};
+                                   "--device-as-default-execution-space"};
   // Leaves textures and the runtime API out of what every program begins with. Known since 13.0 at the latest.
   if (nvrtc.major() >= 13) options.emplace_back("--minimal");
   return options;
 }
 
 }  // namespace
+
+std::vector<std::string> nvrtc_words(const CompileOptions& options) {
+  std::vector<std::string> words{fmt::format("--std={}", text(options.standard))};
+  // Not --use_fast_math, which flushes denormals and contracts as well.
+  if (options.fast_math) words.insert(words.end(), {"--prec-div=false", "--prec-sqrt=false"});
+  if (options.flush_denormals) words.emplace_back("--ftz=true");
+  if (!options.contraction) words.emplace_back("--fmad=false");
+  words.insert(words.end(), options.extra.begin(), options.extra.end());
+  return words;
+}
 
 CudaCompiler::CudaCompiler(std::shared_ptr<const Nvrtc> nvrtc, const std::string& architecture,
                            std::shared_ptr<CompileCache> cache, unsigned threads)
@@ -39,12 +46,14 @@ CudaCompiler::CudaCompiler(std::shared_ptr<const Nvrtc> nvrtc, const std::string
 std::unique_ptr<CompileBatch> CudaCompiler::compile(const std::vector<CompileRequest>& requests) const {
   ProgramCompiler compiler;
   compiler.compile = [nvrtc = nvrtc_, calls = calls_, options = options_](
-                         const TemplateSource& source, const std::vector<std::string>& expressions,
-                         const std::stop_token&) {  // NVRTC cannot be stopped
+                         const ProgramInput& input, const std::stop_token&) {  // NVRTC cannot be stopped
     ++*calls;
-    return nvrtc->compile(source, expressions, options);
+    std::vector<std::string> words = options;
+    words.insert(words.end(), input.words.begin(), input.words.end());
+    return nvrtc->compile(*input.source, input.expressions, words);
   };
-  compiler.built_in = [](const TemplateSource&, const std::string&) { return false; };
+  compiler.words = nvrtc_words;
+  compiler.built_in = [](const TemplateSource&, const KernelInstance&) { return false; };
   compiler.binary = [](std::vector<CompiledKernel> kernels) {
     return std::make_shared<const CudaBinary>(std::move(kernels));
   };

@@ -25,6 +25,9 @@ class CudaBinary : public Binary {
   std::vector<CompiledKernel> kernels_;
 };
 
+/// The options of a template for NVRTC.
+[[nodiscard]] std::vector<std::string> nvrtc_words(const CompileOptions& options);
+
 /// Thread-safe.
 class CudaCompiler {
  public:
@@ -37,6 +40,8 @@ class CudaCompiler {
   [[nodiscard]] std::unique_ptr<CompileBatch> compile(const std::vector<CompileRequest>& requests) const;
   /// Programs given to NVRTC so far.
   [[nodiscard]] std::int64_t calls() const noexcept { return *calls_; }
+  /// What NVRTC is told beside the options of a template.
+  [[nodiscard]] const std::vector<std::string>& options() const noexcept { return options_; }
   [[nodiscard]] const Nvrtc& nvrtc() const noexcept { return *nvrtc_; }
   [[nodiscard]] const CompileCache& cache() const noexcept { return *cache_; }
 

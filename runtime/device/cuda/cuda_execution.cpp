@@ -124,7 +124,7 @@ void CudaExecution::load(CudaModules& modules, const CudaBinary& binary) {
     if (wanted > static_cast<std::uint64_t>(threads))
       throw DeviceFailure(Status::launch,
                           fmt::format("{}: {} threads in a block, expected at most {}",
-                                      plan_.kernels[static_cast<std::size_t>(launch.kernel)], wanted, threads));
+                                      plan_.kernels[static_cast<std::size_t>(launch.kernel)].text(), wanted, threads));
     // Only ever raised: other executions may use the same function.
     context_->check(driver.cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function),
                     "cannot load a kernel");
@@ -157,21 +157,15 @@ void CudaExecution::pack() {
     call.config.attrs = call.attributes.data();
     call.config.numAttrs = static_cast<unsigned>(call.attributes.size());
     if (launch.resident || launch.cluster > 1) require_residence(call, launch);
-    call.values.resize(launch.arguments.size());
+    call.arguments = ArgumentValues(launch.arguments);
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       const auto* address = std::get_if<BufferArgument>(&launch.arguments[i]);
-      const auto moving =
-          address == nullptr ? in_pieces_.end() : in_pieces_.find(static_cast<std::size_t>(address->buffer));
-      if (moving != in_pieces_.end())
-        call.moving.push_back({.value = i, .buffer = moving->second.second, .offset = address->offset});
-      else if (address != nullptr)
-        call.values[i] = memory_.at(static_cast<std::size_t>(address->buffer))->address() +
-                         static_cast<CUdeviceptr>(address->offset);
-      else if (const auto* number = std::get_if<std::int32_t>(&launch.arguments[i]))
-        std::memcpy(&call.values[i], number, sizeof *number);
+      if (address == nullptr) continue;
+      const auto buffer = static_cast<std::size_t>(address->buffer);
+      if (const auto moving = in_pieces_.find(buffer); moving != in_pieces_.end())
+        call.moving.push_back({.argument = i, .buffer = moving->second.second, .offset = address->offset});
       else
-        std::memcpy(&call.values[i], &std::get<float>(launch.arguments[i]), sizeof(float));
-      call.arguments.push_back(&call.values[i]);
+        call.arguments.set_address(i, memory_.at(buffer)->address() + static_cast<CUdeviceptr>(address->offset));
     }
     call.piece = launch.piece;
   }
@@ -187,7 +181,7 @@ void CudaExecution::pack() {
 void CudaExecution::require_residence(const Call& call, const Launch& launch) const {
   const Driver& driver = context_->driver();
   const CudaContext::Scope scope(*context_);
-  const std::string& kernel = plan_.kernels[static_cast<std::size_t>(launch.kernel)];
+  const std::string kernel = plan_.kernels[static_cast<std::size_t>(launch.kernel)].text();
   if (launch.cluster > 1) {
     int clusters = 0;
     const CUresult result = driver.cuOccupancyMaxActiveClusters(&clusters, call.function, &call.config);
@@ -225,14 +219,16 @@ void CudaExecution::submit(CUstream stream) {
   for (Call& call : calls_) {
     if (!call.moving.empty()) pieces_->want(call.piece, call.next_piece, stream);
     for (const Call::Moving& moving : call.moving)
-      call.values[moving.value] = pieces_->address(moving.buffer) + static_cast<CUdeviceptr>(moving.offset);
+      call.arguments.set_address(moving.argument,
+                                 pieces_->address(moving.buffer) + static_cast<CUdeviceptr>(moving.offset));
     if (!call.routine.empty()) {
-      routines_->run(call.routine, call.arguments);
+      routines_->run(call.routine, call.arguments.places());
       continue;
     }
     call.config.hStream = stream;
-    context_->check(context_->driver().cuLaunchKernelEx(&call.config, call.function, call.arguments.data(), nullptr),
-                    "cannot launch a kernel");
+    context_->check(
+        context_->driver().cuLaunchKernelEx(&call.config, call.function, call.arguments.places().data(), nullptr),
+        "cannot launch a kernel");
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/runtime/device/argument_values.hpp"
 #include "heddle/runtime/device/cuda/cuda_compiler.hpp"
 #include "heddle/runtime/device/cuda/cuda_context.hpp"
 #include "heddle/runtime/device/cuda/cuda_pieces.hpp"
@@ -42,12 +43,12 @@ class CudaExecution : public Execution {
     CUlaunchConfig config{};
     std::vector<CUlaunchAttribute> attributes;
     CUfunction function = nullptr;
-    std::string routine;                ///< instead of the function
-    std::vector<std::uint64_t> values;  ///< one argument each, in its first bytes
-    std::vector<void*> arguments;       ///< into `values`
-    /// Arguments of buffers that come in pieces: which of the values, which buffer of `pieces_`, and how far behind it.
+    std::string routine;  ///< instead of the function
+    ArgumentValues arguments;
+    /// Arguments of buffers that come in pieces: which of the arguments, which buffer of `pieces_`, and how far behind
+    /// it.
     struct Moving {
-      std::size_t value, buffer;
+      std::size_t argument, buffer;
       std::int64_t offset;
     };
     std::vector<Moving> moving;

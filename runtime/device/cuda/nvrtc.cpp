@@ -24,6 +24,8 @@ struct Nvrtc::Functions {
   decltype(&::nvrtcGetLoweredName) lowered_name = nullptr;
   decltype(&::nvrtcGetCUBINSize) cubin_size = nullptr;
   decltype(&::nvrtcGetCUBIN) cubin = nullptr;
+  decltype(&::nvrtcGetPTXSize) ptx_size = nullptr;
+  decltype(&::nvrtcGetPTX) ptx = nullptr;
   decltype(&::nvrtcGetProgramLogSize) log_size = nullptr;
   decltype(&::nvrtcGetProgramLog) log = nullptr;
 };
@@ -112,6 +114,7 @@ bool Nvrtc::load(const std::string& file) {
       !library_.find("nvrtcDestroyProgram", f.destroy) || !library_.find("nvrtcAddNameExpression", f.add_name) ||
       !library_.find("nvrtcCompileProgram", f.compile) || !library_.find("nvrtcGetLoweredName", f.lowered_name) ||
       !library_.find("nvrtcGetCUBINSize", f.cubin_size) || !library_.find("nvrtcGetCUBIN", f.cubin) ||
+      !library_.find("nvrtcGetPTXSize", f.ptx_size) || !library_.find("nvrtcGetPTX", f.ptx) ||
       !library_.find("nvrtcGetProgramLogSize", f.log_size) || !library_.find("nvrtcGetProgramLog", f.log))
     return false;
   int count = 0;
@@ -153,6 +156,16 @@ bool Nvrtc::supports(int compute_capability) const {
 
 ProgramResult Nvrtc::compile(const TemplateSource& source, const std::vector<std::string>& expressions,
                              const std::vector<std::string>& options) const {
+  return build(source, expressions, options, false);
+}
+
+ProgramResult Nvrtc::ptx(const TemplateSource& source, const std::vector<std::string>& expressions,
+                         const std::vector<std::string>& options) const {
+  return build(source, expressions, options, true);
+}
+
+ProgramResult Nvrtc::build(const TemplateSource& source, const std::vector<std::string>& expressions,
+                           const std::vector<std::string>& options, bool ptx) const {
   const Functions& f = *functions_;
   Program program(f, source);
   for (const std::string& expression : expressions)
@@ -169,9 +182,10 @@ ProgramResult Nvrtc::compile(const TemplateSource& source, const std::vector<std
     result.symbols.emplace_back(symbol);
   }
   std::size_t size = 0;
-  program.then([&](nvrtcProgram handle) { return f.cubin_size(handle, &size); });
+  program.then([&](nvrtcProgram handle) { return (ptx ? f.ptx_size : f.cubin_size)(handle, &size); });
   result.bytes.resize(size);
-  result.compiled = program.then([&](nvrtcProgram handle) { return f.cubin(handle, result.bytes.data()); });
+  result.compiled =
+      program.then([&](nvrtcProgram handle) { return (ptx ? f.ptx : f.cubin)(handle, result.bytes.data()); });
   if (!result.compiled) result.log = program.log();
   return result;
 }

@@ -31,11 +31,16 @@ class Nvrtc {
   /// A cubin with an instantiation of every expression. Code that does not compile is a result, not an exception.
   [[nodiscard]] ProgramResult compile(const TemplateSource& source, const std::vector<std::string>& expressions,
                                       const std::vector<std::string>& options) const;
+  /// The same, but `bytes` are PTX: for people who want to see what became of a kernel.
+  [[nodiscard]] ProgramResult ptx(const TemplateSource& source, const std::vector<std::string>& expressions,
+                                  const std::vector<std::string>& options) const;
 
  private:
   struct Functions;
   class Program;
   Nvrtc();
+  [[nodiscard]] ProgramResult build(const TemplateSource& source, const std::vector<std::string>& expressions,
+                                    const std::vector<std::string>& options, bool ptx) const;
   bool load(const std::string& file);
 
   SharedLibrary library_;

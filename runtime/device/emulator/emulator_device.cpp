@@ -27,9 +27,17 @@ std::shared_ptr<SystemCompiler> compiler_for(int capability) {
   const auto program = SystemCompiler::find();
   if (!program) throw Error(ErrorKind::device, "emulator: c++, g++ or clang++ not found, and CXX names no program");
   Dialect dialect;
-  dialect.options = {"-std=c++20",     "-O1",   "-g1", "-fsanitize=thread,undefined",
-                     "-shared",        "-fPIC", "-w",  "-fvisibility=hidden",
-                     "-nodefaultlibs", "-x",    "c++", fmt::format("-D__CUDA_ARCH__={}", 10 * capability)};
+  dialect.options = {"-O1",
+                     "-g1",
+                     "-fsanitize=thread,undefined",
+                     "-shared",
+                     "-fPIC",
+                     "-w",
+                     "-fvisibility=hidden",
+                     "-nodefaultlibs",
+                     "-x",
+                     "c++",
+                     fmt::format("-D__CUDA_ARCH__={}", 10 * capability)};
   // For those who debug a kernel: "-O0 -g".
   if (const char* more = std::getenv("HEDDLE_EMULATOR_FLAGS")) {
     std::istringstream words(more);
@@ -72,10 +80,10 @@ class EmulatorDevice final : public Device {
   std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) override {
     // The batch may outlive this object: it holds all it needs.
     return start_batch(
-        {.compile = [compiler = compiler_](
-                        const TemplateSource& source, const std::vector<std::string>& expressions,
-                        const std::stop_token& stop) { return compiler->compile(source, expressions, stop); },
-         .built_in = [](const TemplateSource&, const std::string&) { return false; },
+        {.compile = [compiler = compiler_](const ProgramInput& input,
+                                           const std::stop_token& stop) { return compiler->compile(input, stop); },
+         .words = host_words,
+         .built_in = [](const TemplateSource&, const KernelInstance&) { return false; },
          .binary =
              [](std::vector<CompiledKernel> kernels) {
                return std::make_shared<const EmulatorBinary>(std::move(kernels));

@@ -123,19 +123,38 @@ std::string_view EmulatorCode::parameters(const std::string& name) const {
 
 namespace {
 
+/// What an argument is to the kernel that takes it, as parameters() of hooks.hpp says.
+struct KindOf {
+  std::string operator()(const BufferArgument&) const { return "p"; }
+  std::string operator()(std::int32_t) const { return "i"; }
+  std::string operator()(std::uint32_t) const { return "u"; }
+  std::string operator()(std::int64_t) const { return "l"; }
+  std::string operator()(std::uint64_t) const { return "m"; }
+  std::string operator()(float) const { return "f"; }
+  std::string operator()(double) const { return "d"; }
+  std::string operator()(const StructArgument& value) const {
+    return fmt::format("<{}/{}>", value.bytes.size(), value.alignment);
+  }
+};
+
 /// A GPU takes whatever lies behind the arguments it was given.
 void require_arguments(const Launch& launch, std::string_view expected, const std::string& kernel) {
   std::string found;
-  for (const Argument& argument : launch.arguments) {
-    found += std::holds_alternative<BufferArgument>(argument) ? 'p'
-             : std::holds_alternative<float>(argument)        ? 'f'
-                                                              : 'i';
-  }
+  for (const Argument& argument : launch.arguments) found += std::visit(KindOf(), argument);
   if (found == expected) return;
+  const auto count = [](std::string_view kinds) {
+    std::size_t arguments = 0;
+    bool within = false;
+    for (const char kind : kinds) {
+      arguments += within ? 0 : 1;
+      if (kind == '<' || kind == '>') within = kind == '<';
+    }
+    return arguments;
+  };
   throw DeviceFailure(Status::launch,
-                      fmt::format("emulator: {} takes {} arguments ({}), a launch gives {} ({}); p: buffer, i: int, "
-                                  "f: float",
-                                  kernel, expected.size(), expected, found.size(), found));
+                      fmt::format("emulator: {} takes {} arguments ({}), a launch gives {} ({}); p: buffer, i, u: int, "
+                                  "unsigned, l, m: the same of 64 bits, f: float, d: double, <bytes/alignment>: other",
+                                  kernel, count(expected), expected, launch.arguments.size(), found));
 }
 
 }  // namespace
@@ -153,7 +172,7 @@ EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine,
       static_cast<void>(cpu_routine(launch.routine));
       continue;
     }
-    emulator::require(capability, launch, plan_.kernels.at(static_cast<std::size_t>(launch.kernel)));
+    emulator::require(capability, launch, plan_.kernels.at(static_cast<std::size_t>(launch.kernel)).text());
   }
   std::vector<std::string_view> parameters;
   for (const CompiledKernel& kernel : compiled->kernels()) {
@@ -170,7 +189,7 @@ EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine,
   for (const Launch& launch : plan_.launches) {
     if (!launch.routine.empty()) continue;
     const auto kernel = static_cast<std::size_t>(launch.kernel);
-    require_arguments(launch, parameters[kernel], plan_.kernels[kernel]);
+    require_arguments(launch, parameters[kernel], plan_.kernels[kernel].text());
   }
   for (const Buffer& buffer : plan_.buffers) {
     const auto bound = bindings.find(buffer.name);
@@ -185,21 +204,17 @@ EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine,
     }
   }
   for (const Launch& launch : plan_.launches) {
-    std::vector<Value>& values = values_.emplace_back(launch.arguments.size());
-    std::vector<void*>& arguments = arguments_.emplace_back();
-    for (std::size_t i = 0; i < values.size(); ++i) {
+    ArgumentValues& values = arguments_.emplace_back(launch.arguments);
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       if (const auto* buffer = std::get_if<BufferArgument>(&launch.arguments[i])) {
-        values[i].address = memory_.at(static_cast<std::size_t>(buffer->buffer))->address() + buffer->offset;
-        arguments.push_back(&values[i].address);
-      } else if (const auto* number = std::get_if<std::int32_t>(&launch.arguments[i])) {
-        values[i].number = *number;
-        arguments.push_back(&values[i].number);
-      } else {
-        values[i].real = std::get<float>(launch.arguments[i]);
-        arguments.push_back(&values[i].real);
+        values.set_address(i, reinterpret_cast<std::uintptr_t>(address_of(*buffer)));
       }
     }
   }
+}
+
+std::byte* EmulatorExecution::address_of(const BufferArgument& argument) const {
+  return memory_.at(static_cast<std::size_t>(argument.buffer))->address() + argument.offset;
 }
 
 Memory& EmulatorExecution::memory(std::string_view buffer) {
@@ -246,7 +261,7 @@ void EmulatorExecution::launch() {
     show_piece(shape);
     const emulator::GridLaunch launch{
         .kernel = kernels_[static_cast<std::size_t>(shape.kernel)],
-        .arguments = arguments_[i].data(),
+        .arguments = arguments_[i].places().data(),
         .shape = &shape,
         .describe = [this](const void* address) { return describe(address); },
         .constant =
@@ -259,7 +274,7 @@ void EmulatorExecution::launch() {
     if (finding) {
       machine_->settle();
       throw DeviceFailure(finding->status,
-                          text(*finding, plan_.kernels[static_cast<std::size_t>(shape.kernel)], i, loaded_));
+                          text(*finding, plan_.kernels[static_cast<std::size_t>(shape.kernel)].text(), i, loaded_));
     }
   }
 }
@@ -267,10 +282,9 @@ void EmulatorExecution::launch() {
 /// Routines are not watched: those of the CPU, on the memory of the emulator.
 void EmulatorExecution::call(std::size_t launch) {
   const std::vector<Argument>& arguments = plan_.launches[launch].arguments;
-  std::vector<void*> places;
+  std::vector<void*> places = arguments_[launch].places();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const bool buffer = std::holds_alternative<BufferArgument>(arguments[i]);
-    places.push_back(buffer ? values_[launch][i].address : arguments_[launch][i]);
+    if (const auto* buffer = std::get_if<BufferArgument>(&arguments[i])) places[i] = address_of(*buffer);
   }
   cpu_routine(plan_.launches[launch].routine)(places.data());
   for (const Argument& argument : arguments) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/runtime/device/argument_values.hpp"
 #include "heddle/runtime/device/cpu/scratch_folder.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/device/emulator/capability.hpp"
@@ -95,6 +96,7 @@ class EmulatorExecution final : public Execution {
   void begin_run();
   void show_piece(const Launch& launch);
   void call(std::size_t launch);
+  [[nodiscard]] std::byte* address_of(const BufferArgument& argument) const;
   [[nodiscard]] std::string describe(const void* address) const;
 
   std::shared_ptr<emulator::Machine> machine_;
@@ -104,13 +106,7 @@ class EmulatorExecution final : public Execution {
   std::vector<emulator::LoadedCode> loaded_;
   std::vector<emulator::Kernel> kernels_;
   std::vector<std::shared_ptr<EmulatorMemory>> memory_;  ///< one per buffer
-  struct Value {
-    void* address;
-    std::int32_t number;
-    float real;
-  };
-  std::vector<std::vector<Value>> values_;     ///< one list per launch
-  std::vector<std::vector<void*>> arguments_;  ///< what points to them
+  std::vector<ArgumentValues> arguments_;                ///< of each launch
   HostSnapshot snapshot_;
 };
 

@@ -40,7 +40,8 @@ TEST_CASE("rows that do not fit the device's memory come in pieces by default, a
     std::int64_t covered = 0;
     std::set<int> pieces;
     for (const Launch& launch : plan.launches) {
-      if (launch.kernel < 0 || plan.kernels[static_cast<std::size_t>(launch.kernel)].find(pass) == std::string::npos) {
+      if (launch.kernel < 0 ||
+          plan.kernels[static_cast<std::size_t>(launch.kernel)].name.find(pass) == std::string::npos) {
         continue;
       }
       if (!pieces.insert(launch.piece).second) break;  // the next iteration

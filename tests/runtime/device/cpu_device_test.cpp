@@ -164,8 +164,10 @@ TEST_CASE("default configurations are built in for every instruction set") {
       for (identity.units = 1; identity.units < 9; ++identity.units) {
         for (const std::int64_t dim : {1, 16, 617}) {
           const Problem problem = family->awkward_problem().with("rules", 500).with("dim", dim);
-          const Plan plan = family->plan(family->default_configuration(identity, problem), problem, identity, 8);
-          for (const std::string& kernel : plan.kernels) CHECK((cpu::builtin_kernel(kernel, architecture) != nullptr));
+          const Configuration standard = family->default_configuration(identity, problem);
+          for (const KernelInstance& kernel : family->kernels(standard, problem, identity)) {
+            CHECK((cpu::builtin_kernel(kernel.name, architecture) != nullptr));
+          }
         }
       }
     }

@@ -146,11 +146,106 @@ TEST_CASE("cuda compiler: results come while others are compiled, and a dropped 
   CHECK_FALSE(compiler.compile({})->next().has_value());
 }
 
+TEST_CASE("cuda compiler: a template's options decide how NVRTC rounds, and keys of the cache tell them apart") {
+  const auto nvrtc = test::nvrtc_or_skip();
+  if (!nvrtc) return;
+  constexpr const char* kText = R"(
+extern "C" __global__ void round_off(const float* in, float* out) {
+  out[0] = in[0] * in[1] + in[2];
+  out[1] = in[0] / in[1];
+}
+)";
+  const auto source = [&](const CompileOptions& options) {
+    return TemplateSource(std::vector<SourceFile>{{"test/rounding.cuh", kText}}, options);
+  };
+  const TemporaryFolder temporary;
+  const CudaCompiler compiler(nvrtc, "8.0", std::make_shared<CompileCache>(temporary.path() / "cuda"), 1);
+  struct Expected {
+    CompileOptions options;
+    bool contracted, flushed, exact;
+  };
+  const std::vector<Expected> all{
+      {{}, true, false, true},
+      {{.contraction = false}, false, false, true},
+      {{.flush_denormals = true}, true, true, true},
+      {{.flush_denormals = true, .contraction = false}, false, true, true},
+      {{.fast_math = true, .flush_denormals = true}, true, true, false},
+      {{.fast_math = true}, true, false, false},
+      {{.fast_math = true, .contraction = false}, false, false, false},
+      {{.extra = {"--fmad=false", "--ftz=true"}}, false, true, true},
+      {{.standard = LanguageLevel::cpp20}, true, false, true},
+  };
+  for (const Expected& expected : all) {
+    INFO(expected.options.text());
+    const TemplateSource own = source(expected.options);
+    std::vector<std::string> words = compiler.options();
+    const std::vector<std::string> own_words = nvrtc_words(expected.options);
+    words.insert(words.end(), own_words.begin(), own_words.end());
+    const ProgramResult ptx = nvrtc->ptx(own, {"round_off"}, words);
+    REQUIRE_MESSAGE(ptx.compiled, ptx.log);
+    const auto has = [&](const char* text) { return ptx.bytes.find(text) != std::string::npos; };
+    CHECK(has(expected.flushed ? ".ftz.f32" : "st.global.f32"));
+    CHECK(has(".ftz") == expected.flushed);
+    CHECK(has("fma.rn") == expected.contracted);
+    CHECK(has("mul.rn") == !expected.contracted);
+    CHECK(has("div.rn") == expected.exact);
+    const std::int64_t calls = compiler.calls();
+    const auto outcome = compile(compiler, {{&own, {"round_off"}}}).at(0);
+    CHECK_MESSAGE(outcome.binary != nullptr, outcome.log);
+    CHECK(compiler.calls() == calls + 1);
+    CHECK(compile(compiler, {{&own, {"round_off"}}}).at(0).cached);
+  }
+  // One batch, one text, two ways to round.
+  const TemplateSource strict = source({.contraction = false, .extra = {"-lineinfo"}});
+  const TemplateSource usual = source({.extra = {"-lineinfo"}});
+  const auto outcomes = compile(compiler, {{&strict, {"round_off"}}, {&usual, {"round_off"}}});
+  CHECK(kernels(outcomes[0]).at(0).blob->bytes != kernels(outcomes[1]).at(0).blob->bytes);
+}
+
+TEST_CASE("cuda compiler: an entry point with definitions") {
+  const auto nvrtc = test::nvrtc_or_skip();
+  if (!nvrtc) return;
+  const TemplateSource source(std::vector<SourceFile>{{"test/entry.cuh", R"(
+#ifndef COUNT
+#error "how many?"
+#endif
+extern "C" __global__ void entry(TYPE* values) {
+  __shared__ TYPE kept[COUNT];
+  kept[threadIdx.x] = values[threadIdx.x];
+  __syncthreads();
+  values[threadIdx.x] = kept[COUNT - 1 - threadIdx.x];
+}
+)"}});
+  const CudaCompiler compiler(nvrtc, "8.0", no_cache(), 1);
+  const auto entry = [&](const char* count, const char* type) {
+    return CompileRequest{&source, {KernelInstance("entry", {{"COUNT", count}, {"TYPE", type}})}};
+  };
+  const auto outcomes = compile(compiler, {entry("32", "float"),
+                                           entry("64", "double"),
+                                           entry("8", "unsigned char"),
+                                           entry("0 - 1", "float"),
+                                           {&source, {"entry"}}});
+  for (const std::size_t i : {0, 1, 2}) {
+    CHECK_MESSAGE(outcomes[i].binary != nullptr, outcomes[i].log);
+    CHECK(kernels(outcomes[i]).at(0).symbol == "entry");
+  }
+  CHECK(kernels(outcomes[0]).at(0).blob->bytes != kernels(outcomes[1]).at(0).blob->bytes);
+  CHECK(outcomes[3].binary == nullptr);
+  CHECK(outcomes[4].log.find("how many?") != std::string::npos);
+}
+
+TEST_CASE("cuda compiler: the families' own kernels are compiled as they were when profiles were measured") {
+  for (const auto& family : builtin_families().all()) {
+    if (!family->supports("cuda")) continue;
+    CHECK(nvrtc_words(family->source("cuda").options()) == std::vector<std::string>{"--std=c++17", "--ftz=true"});
+  }
+}
+
 /// The default and named configurations and a few of the others, for two of the family's problems. Few: kernels take a
 /// good part of a second each; the seeds of the architectures add up to more.
-std::set<std::string> sampled_kernels(const KernelFamily& family, const DeviceIdentity& device, unsigned seed) {
+std::set<KernelInstance> sampled_kernels(const KernelFamily& family, const DeviceIdentity& device, unsigned seed) {
   std::mt19937 generator(seed);
-  std::set<std::string> kernels;
+  std::set<KernelInstance> kernels;
   auto problems = family.default_problems(device);
   std::shuffle(problems.begin(), problems.end(), generator);
   problems.resize(std::min<std::size_t>(problems.size(), 1));
@@ -164,8 +259,7 @@ std::set<std::string> sampled_kernels(const KernelFamily& family, const DeviceId
     others.resize(std::min<std::size_t>(others.size(), 1));
     configurations.insert(configurations.end(), others.begin(), others.end());
     for (const Configuration& configuration : configurations)
-      for (std::string& kernel : family.plan(configuration, problem, device, 4).kernels)
-        kernels.insert(std::move(kernel));
+      for (KernelInstance& kernel : family.kernels(configuration, problem, device)) kernels.insert(std::move(kernel));
   }
   return kernels;
 }
@@ -186,13 +280,13 @@ TEST_CASE("every CUDA template compiles for every architecture") {
     std::vector<CompileRequest> requests;
     for (const auto& family : builtin_families().all()) {
       if (!family->supports("cuda")) continue;
-      for (const std::string& kernel : sampled_kernels(*family, device, ++seed))
+      for (const KernelInstance& kernel : sampled_kernels(*family, device, ++seed))
         requests.push_back({&family->source("cuda"), {kernel}});
     }
     CHECK_FALSE(requests.empty());
     const auto outcomes = compile(compiler, requests);
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      INFO(architecture << ": " << requests[i].kernels.front() << "\n" << outcomes[i].log);
+      INFO(architecture << ": " << requests[i].kernels.front().text() << "\n" << outcomes[i].log);
       CHECK(outcomes[i].binary != nullptr);
     }
   }

@@ -39,7 +39,7 @@ class ManyCores final : public Device {
 
 [[nodiscard]] inline bool same_but_for_threads(const Configuration& a, const Configuration& b) {
   for (const auto& [name, value] : a.entries()) {
-    if (name != "threads" && text(value) != (value.index() == 0 ? std::to_string(b.number(name)) : b.word(name))) {
+    if (name != "threads" && value != b.value(name)) {
       return false;
     }
   }

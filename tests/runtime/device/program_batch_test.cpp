@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -51,10 +52,10 @@ struct FakeCompiler {
       if (stop.stop_requested()) throw Interrupted();
     };
     ProgramCompiler compiler;
-    compiler.compile = [hang](const TemplateSource&, const std::vector<std::string>& kernels_of_program,
-                              const std::stop_token& stop) {
+    compiler.words = [](const CompileOptions& options) { return options.extra; };
+    compiler.compile = [hang](const ProgramInput& input, const std::stop_token& stop) {
       ProgramResult result;
-      for (const std::string& kernel : kernels_of_program) {
+      for (const std::string& kernel : input.expressions) {
         if (kernel.starts_with("hangs")) hang(stop);
         if (kernel.starts_with("bad")) result.log = "error: bad";
         result.bytes += kernel;
@@ -63,7 +64,9 @@ struct FakeCompiler {
       result.compiled = result.log.empty();
       return result;
     };
-    compiler.built_in = [](const TemplateSource&, const std::string& kernel) { return kernel.starts_with("built"); };
+    compiler.built_in = [](const TemplateSource&, const KernelInstance& kernel) {
+      return kernel.name.starts_with("built");
+    };
     compiler.binary = [](const std::vector<CompiledKernel>&) { return std::make_shared<const Compiled>(); };
     compiler.fingerprint = [has_version](const std::stop_token&) -> std::string {
       if (!has_version) throw Error(ErrorKind::device, "the compiler does not say its version");
@@ -147,6 +150,46 @@ TEST_CASE("with a compiler that does not work, what is built in is there and the
   }
   CHECK(count == 3);
   CHECK(failed == std::set<std::size_t>{0, 2});
+}
+
+TEST_CASE("a program has kernels of one source with the same options and definitions alone") {
+  const TemplateSource usual(std::vector<SourceFile>{{"test/any.hpp", "any"}}, {.extra = {"-usual"}});
+  const TemplateSource other(std::vector<SourceFile>{{"test/any.hpp", "any"}}, {.extra = {"-other"}});
+  const auto entry = [](const char* width) { return KernelInstance("entry", {{"WIDTH", width}, {"TYPE", "float"}}); };
+  const std::vector<CompileRequest> wanted{{.source = &usual, .kernels = {entry("1"), "plain"}},
+                                           {.source = &usual, .kernels = {entry("2")}},
+                                           {.source = &other, .kernels = {entry("1"), "plain"}},
+                                           {.source = &usual, .kernels = {entry("1"), "built in"}}};
+  const TemporaryFolder temporary;
+  const auto cache = std::make_shared<CompileCache>(temporary.path() / "cache");
+  std::mutex mutex;
+  std::map<std::vector<std::string>, std::vector<std::string>> programs;  // kernels by words
+  const auto start = [&] {
+    ProgramCompiler compiler;
+    compiler.words = [](const CompileOptions& options) { return options.extra; };
+    compiler.compile = [&](const ProgramInput& input, const std::stop_token&) {
+      const std::lock_guard lock(mutex);
+      std::vector<std::string>& kernels = programs[input.words];
+      kernels.insert(kernels.end(), input.expressions.begin(), input.expressions.end());
+      return ProgramResult{.compiled = true, .bytes = "code", .symbols = input.expressions, .log = {}};
+    };
+    compiler.built_in = [](const TemplateSource&, const KernelInstance& kernel) { return kernel.name == "built in"; };
+    compiler.binary = [](const std::vector<CompiledKernel>&) { return std::make_shared<const Compiled>(); };
+    compiler.fingerprint = [](const std::stop_token&) { return std::string("1.0"); };
+    compiler.program_size = 16;
+    return start_batch(std::move(compiler), cache, wanted);
+  };
+  CHECK(rest(*start()).size() == wanted.size());
+  const std::vector<std::string> entries{"entry"}, plain{"plain"};
+  CHECK(programs == std::map<std::vector<std::string>, std::vector<std::string>>{
+                        {{"-usual"}, plain},
+                        {{"-other"}, plain},
+                        {{"-usual", "-DWIDTH=1", "-DTYPE=float"}, entries},
+                        {{"-usual", "-DWIDTH=2", "-DTYPE=float"}, entries},
+                        {{"-other", "-DWIDTH=1", "-DTYPE=float"}, entries}});
+  programs.clear();
+  CHECK(rest(*start()).size() == wanted.size());
+  CHECK(programs.empty());  // all of them in the cache
 }
 
 TEST_CASE("bad kernels fail alone, in any number of threads") {

@@ -31,7 +31,7 @@ class HostMemory final : public Memory {
 };
 
 struct FakeBinary final : Binary {
-  std::vector<std::string> kernels;
+  Kernels kernels;
 };
 
 class FakeExecution final : public Execution {
@@ -75,7 +75,6 @@ class FakeDevice final : public Device {
     return std::make_unique<FakeExecution>(std::move(plan), std::move(bindings));
   }
 
-  using Kernels = std::vector<std::string>;
   std::set<Kernels> refuses_to_compile, refuses_to_load;
   std::vector<std::vector<Kernels>> batches;
 

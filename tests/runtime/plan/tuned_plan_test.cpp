@@ -50,12 +50,11 @@ Profile profile(const Problem& problem, const Configuration& configuration, cons
 std::vector<Configuration> configurations(const std::vector<Problem>& rungs, std::size_t count) {
   const SearchSpace space = family().space(kDevice);
   std::vector<Configuration> found;
-  std::vector<std::vector<std::string>> kernels{
-      family().plan(family().default_configuration(kDevice, rungs[0]), rungs[0], kDevice, 1).kernels};
+  std::vector<Kernels> kernels{family().kernels(family().default_configuration(kDevice, rungs[0]), rungs[0], kDevice)};
   for (const Configuration& c : space.enumerate(rungs.front())) {
     if (found.size() == count) break;
     if (std::ranges::any_of(rungs, [&](const Problem& p) { return space.violated(c, p).has_value(); })) continue;
-    auto own = family().plan(c, rungs.front(), kDevice, 1).kernels;
+    auto own = family().kernels(c, rungs.front(), kDevice);
     if (std::ranges::find(kernels, own) != kernels.end()) continue;
     kernels.push_back(std::move(own));
     found.push_back(c);
@@ -77,7 +76,7 @@ TEST_CASE("everything is compiled in one batch, each kernel once, and rules find
   test::FakeDevice device(kDevice);
   const TunedLadder ladder = ladder_to(device, 500, {});
   REQUIRE(device.batches.size() == 1);
-  std::set<std::vector<std::string>> different(device.batches[0].begin(), device.batches[0].end());
+  std::set<Kernels> different(device.batches[0].begin(), device.batches[0].end());
   CHECK(different.size() == device.batches[0].size());
   CHECK(ladder.at(0) == 0);
   CHECK(ladder.at(32) == 0);
@@ -106,7 +105,7 @@ TEST_CASE("where a candidate does not compile or load, the next one runs, with a
   const auto rungs = problems(48);
   const auto c = configurations(rungs, 3);
   const auto kernels = [&](const Configuration& configuration) {
-    return family().plan(configuration, rungs[0], kDevice, 1).kernels;
+    return family().kernels(configuration, rungs[0], kDevice);
   };
   device.refuses_to_compile.insert(kernels(c[0]));
   device.refuses_to_load.insert(kernels(c[1]));

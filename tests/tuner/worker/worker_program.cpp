@@ -23,8 +23,8 @@ class CrashingCompiler final : public Device {
   const Provenance& provenance() const override { return cpu_->provenance(); }
   std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) override {
     for (const CompileRequest& request : requests) {
-      for (const std::string& kernel : request.kernels) {
-        if (kernel.find("::even<") != std::string::npos) std::abort();
+      for (const KernelInstance& kernel : request.kernels) {
+        if (kernel.name.find("::even<") != std::string::npos) std::abort();
       }
     }
     return cpu_->compile(std::move(requests));

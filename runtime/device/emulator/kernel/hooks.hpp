@@ -67,18 +67,52 @@ HEDDLE_UNDEFINED(alignment_assumption, "pointer less aligned than assumed")
 namespace heddle::emulator {
 
 template <class T>
-inline constexpr char kKind = '?';
+inline constexpr char kKind = '<';
 template <class T>
 inline constexpr char kKind<T*> = 'p';
 template <>
 inline constexpr char kKind<int> = 'i';
 template <>
+inline constexpr char kKind<unsigned> = 'u';
+template <>
+inline constexpr char kKind<long> = 'l';
+template <>
+inline constexpr char kKind<long long> = 'l';
+template <>
+inline constexpr char kKind<unsigned long> = 'm';
+template <>
+inline constexpr char kKind<unsigned long long> = 'm';
+template <>
 inline constexpr char kKind<float> = 'f';
+template <>
+inline constexpr char kKind<double> = 'd';
 
-/// What a kernel takes: 'p' a pointer, 'i' an int, 'f' a float, '?' anything else.
+HEDDLE_PLAIN inline char* write_number(char* end, unsigned long number) {
+  if (number >= 10) end = write_number(end, number / 10);
+  *end = static_cast<char>('0' + number % 10);
+  return end + 1;
+}
+
+template <class T>
+HEDDLE_PLAIN inline char* write_kind(char* end) {
+  *end++ = kKind<T>;
+  if (kKind<T> != '<') return end;
+  end = write_number(end, sizeof(T));
+  *end++ = '/';
+  end = write_number(end, alignof(T));
+  *end++ = '>';
+  return end;
+}
+
+/// What a kernel takes: 'p' a pointer, 'i' an int, 'u' an unsigned int, 'l' and 'm' the same of 64 bits, 'f' a float,
+/// 'd' a double, and for anything else its bytes and alignment, "<24/8>".
 template <class... Parameter>
 HEDDLE_PLAIN inline const char* parameters(void (*)(Parameter...)) {
-  static const char kinds[] = {kKind<Parameter>..., '\0'};
+  constexpr unsigned long kLongest = 44;  // two numbers of 64 bits, and three signs
+  static char kinds[sizeof...(Parameter) * kLongest + 1];
+  char* end = kinds;
+  ((end = write_kind<Parameter>(end)), ...);
+  *end = '\0';
   return kinds;
 }
 
