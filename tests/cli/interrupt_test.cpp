@@ -152,11 +152,15 @@ TEST_CASE("problems that are done are in the document of a search that is interr
   const Workplace place;
   const std::string file = place.path("p.sqlite").string();
   const Process process = place.start(tuning_of(file, "5,6"));
-  wait_until_it_listens(process.id);
+  const auto profiles = [&] {
+    try {
+      return SQLite::Database(file, SQLite::OPEN_READONLY, 1000).execAndGet("SELECT count(*) FROM profiles").getInt();
+    } catch (const SQLite::Exception&) {
+      return 0;  // it is only just being made
+    }
+  };
+  for (int i = 0; i < 6000 && profiles() == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   SQLite::Database database(file, SQLite::OPEN_READWRITE);
-  for (int i = 0; i < 6000 && database.execAndGet("SELECT count(*) FROM profiles").getInt() == 0; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
   lock(database);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   const auto start = Clock::now();
