@@ -132,7 +132,7 @@ const KernelFamily& known_family(const std::string& name, const std::string& bac
   return **found;
 }
 
-/// What a record says beyond its form. Brings its configurations into their canonical order.
+/// Checks the contents of a record whose form is right. Brings its configurations into their canonical order.
 void check(Profile& profile) {
   const DeviceIdentity& device = profile.key.device;
   const KernelFamily& kernels = known_family(profile.key.family, device.backend);

@@ -12,7 +12,7 @@ namespace heddle {
 /// the runs took one turn each. The first round is left out: the network grows in it, and caches are cold.
 struct TrainingGain {
   std::vector<double> tuned, untuned;
-  /// What ran last: configuration and tier of the kernel that took most samples of the last epoch.
+  /// Configuration and tier of the kernel that took most samples of the last epoch.
   MappingUse tuned_mapping, untuned_mapping;
 
   enum class Verdict {

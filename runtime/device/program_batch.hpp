@@ -20,7 +20,7 @@ struct CompiledKernel {
   std::string symbol;
 };
 
-/// What became of one program.
+/// The outcome of one program.
 struct ProgramResult {
   bool compiled = false;
   std::string bytes;                 ///< what the compiler made

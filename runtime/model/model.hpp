@@ -60,8 +60,8 @@ struct Model {
   [[nodiscard]] Expectation expectation() const;
 };
 
-/// What float32 can hold: with widths and centres beyond these, squares and products of them are infinite or 0, and so
-/// are sums of larger consequents over rules.
+/// The range that float32 can hold: with widths and centres beyond these, squares and products of them are infinite or
+/// 0, and so are sums of larger consequents over rules.
 inline constexpr double kLeastWidth = 1e-19, kLargestAntecedent = 1e19, kLargestConsequent = 1e30;
 /// The largest size of inputs and centres, in scaled units, for which the log firing of a rule stays finite in float32:
 /// D ((x - m) / sigma)^2 is at most 1e37 where no width is below `least_width`.

@@ -41,7 +41,7 @@ tsk::System system(const sonfin::Network& of) {
   return result;
 }
 
-/// What --resume needs beside the systems.
+/// The numbers that --resume needs beside the systems.
 std::map<std::string, double> numbers(const tsk::Progress& progress) {
   std::map<std::string, double> all{
       {"step", progress.step}, {"grown", progress.grown}, {"shrunk", progress.shrunk}, {"ridges", progress.ridges}};

@@ -1,5 +1,5 @@
-// What a compiler's sanitizer code generation calls, passed on to the emulator: -fsanitize=thread reports every load
-// and store, -fsanitize=undefined what C++ leaves undefined. Neither runtime library is linked.
+// The functions that a compiler's sanitizer code generation calls, passed on to the emulator: -fsanitize=thread reports
+// every load and store, -fsanitize=undefined what C++ leaves undefined. Neither runtime library is linked.
 #pragma once
 
 #include "heddle/runtime/device/emulator/kernel/interface.hpp"
@@ -75,7 +75,7 @@ inline constexpr char kKind<int> = 'i';
 template <>
 inline constexpr char kKind<float> = 'f';
 
-/// What a kernel takes: 'p' a pointer, 'i' an int, 'f' a float, '?' anything else.
+/// The parameters of a kernel: 'p' a pointer, 'i' an int, 'f' a float, '?' anything else.
 template <class... Parameter>
 HEDDLE_PLAIN inline const char* parameters(void (*)(Parameter...)) {
   static const char kinds[] = {kKind<Parameter>..., '\0'};
