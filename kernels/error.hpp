@@ -6,7 +6,7 @@
 
 namespace heddle {
 
-/// What went wrong, in the words of the command line's exit codes.
+/// The kind of an error, in the words of the command line's exit codes.
 enum class ErrorKind {
   bug = 1,       ///< a broken promise inside heddle
   usage = 2,     ///< an option or argument that makes no sense

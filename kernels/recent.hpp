@@ -1,4 +1,4 @@
-// What was made last and may be wanted again.
+// A cache of the values that were used last.
 #pragma once
 
 #include <algorithm>

@@ -55,6 +55,15 @@ struct TimedRun {
   HostImage overwrites;
   /// How far the buffers are from the float64 reference, in units of the distance that rounding to float32 explains.
   std::function<double(const HostImage& after)> distance;
+  /// How far from the reference a second float64 run ends that differs from it by as much as rounding to float32 does;
+  /// in the same units. About 1 or less; much more where training is chaotic. Empty if errors do not grow.
+  std::function<double()> rounding;
+};
+
+/// The parameters, states and outputs that the whole timed run of a configuration left.
+struct TimedEnd {
+  const Configuration& configuration;
+  const HostImage& after;
 };
 
 /// Kernels of one plan.
@@ -79,17 +88,27 @@ class Verification {
     /// ones, different problems do different runs.
     std::size_t thorough = SIZE_MAX;
   };
-  /// What a configuration that is allowed for `problem` has to pass there. Contents are made when they are asked for.
+  /// The runs that a configuration has to pass for `problem`, where it is allowed. Contents are made when they are
+  /// asked for.
   [[nodiscard]] virtual Runs runs(const Configuration& configuration, const Problem& problem) = 0;
 
-  /// What the device is going to run for a reference that takes a host too long. It is compiled ahead, since a compiler
-  /// that has a whole search to work at answers after seconds.
+  /// The programs that the device is going to run for a reference that takes a host too long. They are compiled ahead,
+  /// since a compiler that has a whole search to work at answers after seconds.
   [[nodiscard]] virtual std::vector<DeviceProgram> programs() const { return {}; }
 
   /// The timed run of `samples` samples, ended after `end` of them, at most `samples`. Nothing if the reference takes
-  /// too long for so many.
+  /// more than a second or so for so many.
   [[nodiscard]] virtual std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem& problem,
                                                           std::int64_t samples, std::int64_t end) = 0;
+  /// After how many of its `samples` samples a timed run is compared with the reference as long as nothing is
+  /// suspicious: as many as the reference does in a small part of a second.
+  [[nodiscard]] virtual std::int64_t compared_samples(const Problem&, std::int64_t samples) { return samples; }
+  /// How far `found` is from `expected`, another configuration's end of the same timed run, in the units of
+  /// TimedRun::distance. Nothing if the two cannot be compared.
+  [[nodiscard]] virtual std::optional<double> difference(const Problem&, std::int64_t /*samples*/,
+                                                         const TimedEnd& /*found*/, const TimedEnd& /*expected*/) {
+    return std::nullopt;
+  }
 };
 
 /// Runs a plan with kernels of `source` on the device whose kernels are verified, so many times, and returns

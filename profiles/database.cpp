@@ -177,7 +177,7 @@ SQLite::Database open_for_writing(const fs::path& file, Patience patience) {
     if (schema_of(database, file) < present_schema()) migrate_in_transaction(database, file);
     // Where the file system has no shared memory, or another process is at it just now, the old journal does as well.
     database.tryExec("PRAGMA journal_mode = WAL");
-    // What is written survives the process at once; waiting for the disk each time would take longer than measuring.
+    // A commit survives the process at once; waiting for the disk each time would take longer than measuring.
     // A power failure takes the last transactions away, whole ones.
     database.exec("PRAGMA synchronous = NORMAL");
     return database;
@@ -215,7 +215,7 @@ bool cannot_be_read(const SQLite::Exception& exception) {
 
 void abandon(SQLite::Database database, const fs::path& file, Loss loss) {
   if (loss == Loss::moved) {
-    // What is in the log belongs to the file that is open; by its name it would be taken for that of the new one.
+    // The log belongs to the file that is open; by its name it would be taken for that of the new one.
     database.tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
     return;
   }

@@ -23,7 +23,7 @@ inline constexpr const char* kInMemory = ":memory:";
 /// Changes nothing on disk; a missing file is an empty database. Throws Error(profiles).
 [[nodiscard]] SQLite::Database open_for_reading(const std::filesystem::path& file, Patience patience);
 
-/// What an exception of SQLite means for `file`, in one line.
+/// The meaning of an exception of SQLite for `file`, in one line.
 [[nodiscard]] Error explained(const SQLite::Exception& exception, const std::filesystem::path& file, Patience patience);
 
 /// Whether an exception says that what is in the file makes no sense, or cannot be got at.

@@ -11,7 +11,7 @@ class Database;
 
 namespace heddle {
 
-/// What can happen to the file of an open database.
+/// The damage that the file of an open database can suffer.
 enum class Loss {
   moved,        ///< deleted, renamed or replaced by another file: the open one is whole, but not at its place any more
   truncated,    ///< the file ends too early
@@ -27,7 +27,7 @@ enum class Loss {
 /// overwritten.
 class FileWatch {
  public:
-  /// What has happened to the file since the last call; nothing if all is well. Between transactions only. Apparent
+  /// The damage to the file since the last call; nothing if all is well. Between transactions only. Apparent
   /// damage is checked again for a second: another process may just be moving its log into the file.
   [[nodiscard]] std::optional<Loss> loss(SQLite::Database& database);
 

@@ -41,7 +41,7 @@ struct ProfileStore::Implementation {
   SQLite::Database database;
   std::optional<FileWatch> watch;  ///< of a file that is written
 
-  /// What this object wrote: rescued if the file is lost.
+  /// Everything that this object wrote: rescued if the file is lost.
   struct Written {
     std::vector<Measurement> measurements;
     std::vector<Profile> profiles;  ///< a later one replaces an earlier one of the same key
@@ -82,7 +82,7 @@ struct ProfileStore::Implementation {
     }
   }
 
-  /// What has happened to a file that is written.
+  /// The damage to a file that is written.
   std::optional<Loss> loss() { return watch ? watch->loss(database) : std::nullopt; }
   std::optional<Loss> loss_behind(const SQLite::Exception& exception) {
     if (!watch) return std::nullopt;

@@ -101,7 +101,7 @@ void check_record(const char* what, const ProfileKey& key, const Check& check) {
 /// SQLite takes NaN for NULL.
 double storable_error(double error) { return std::isnan(error) ? std::numeric_limits<double>::infinity() : error; }
 
-/// What is written has to be believed when it is read.
+/// A row that is written has to be accepted when it is read.
 template <class Record>
 void promise(Record record) {
   record.worst_error = storable_error(record.worst_error);

@@ -157,8 +157,8 @@ bool ProblemSearch::do_screen(Strategy& strategy, StopCondition& stop, std::size
   return !batches_.empty() && !drops_batches(stop);
 }
 
-/// Where compiling and measuring share the processor, a batch in flight
-/// still costs as much as a new one, so it is dropped as soon as the share of time is used up.
+/// Where compiling and measuring share the processor, a batch in flight still costs as much as a new one, so it is
+/// dropped as soon as the share of time is used up.
 bool ProblemSearch::drops_batches(const StopCondition& stop) const {
   return evaluator_.shares_processor() ? stop.reached() : stop.must_abandon();
 }
@@ -381,7 +381,7 @@ bool ProblemSearch::may_become_reference(const Observation& observation) const {
 }
 
 /// Verifies a configuration before others are pruned against it: a kernel that computes too little is often the
-/// fastest. One run on each shape finds most faults; a winner has to pass all runs.
+/// fastest. One run on the problem's own shape finds most faults; a winner has to pass all runs.
 void ProblemSearch::verify_as_reference(std::size_t configuration, Screened& screened) {
   const Stopwatch stopwatch(effort_.verifying, stop_);
   const Verdict verdict = evaluator_.verify(configurations_[configuration], problem_, VerificationExtent::one_run);

@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-/// What a search may use; nothing means no limit.
+/// The limits of a search; nothing means no limit.
 struct Budget {
   std::optional<double> seconds;
   std::optional<std::int64_t> evaluations;

@@ -33,7 +33,7 @@ class Strategy {
   virtual void observe(std::size_t configuration, const Observation& observation) = 0;
 };
 
-/// What a strategy is made for.
+/// The task that a strategy is made for.
 struct SearchTask {
   /// All valid ones of a problem, in the order of the space; must outlive the strategy.
   const std::vector<Configuration>& configurations;

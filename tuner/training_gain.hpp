@@ -13,7 +13,7 @@ namespace heddle {
 /// the runs took one turn each. The first round is left out: the network grows in it, and caches are cold.
 struct TrainingGain {
   std::vector<double> tuned, untuned;
-  /// What ran last: configuration and tier of the kernel that took most samples of the last epoch.
+  /// Configuration and tier of the kernel that took most samples of the last epoch.
   MappingUse tuned_mapping, untuned_mapping;
   std::string failure = {};  ///< why the training without profiles ended early, one line; empty if it did not
 

@@ -50,8 +50,8 @@ class Transfer {
   [[nodiscard]] std::vector<const Lesson*> nearest(const Problem& problem) const;
   /// Median of log(cost / modelled cost) over all lessons: the model may have been fitted to another device.
   [[nodiscard]] double bias(const std::vector<const Lesson*>& lessons) const;
-  /// What the Gaussian process predicts: log(cost / modelled cost) less the bias, or log(cost / cost of the fastest).
-  /// Empty while too little is measured.
+  /// The value that the Gaussian process predicts: log(cost / modelled cost) less the bias, or log(cost / cost of the
+  /// fastest). Empty while too little is measured.
   [[nodiscard]] std::vector<double> residuals_of(const Problem& problem,
                                                  const std::vector<Configuration>& configurations,
                                                  const std::vector<const Lesson*>& nearest, double bias) const;

@@ -15,11 +15,12 @@ constexpr std::byte kPoison{0xff};  // every float of it is NaN
 
 /// The distance of a timed run from the reference may be this many times that of the untuned configuration.
 constexpr double kFartherThanUntuned = 4.0;
-/// Distances in units of what rounding explains. Below kNegligible every run passes. Above kExplained, rounding is no
-/// explanation.
+/// Distances in units of what rounding explains. Below kNegligible every run passes. Above kExplained, rounding is an
+/// explanation only if training amplifies it.
 constexpr double kNegligible = 1.0, kExplained = 16.0;
-/// If the untuned run is farther away than kExplained, the comparison takes place after 1 / kShorter of the samples,
-/// repeatedly, down to kFewestOfTimed samples.
+/// Training that amplifies rounding by more is chaotic: its end says little about a kernel. It is then compared after
+/// 1 / kShorter of the samples, repeatedly, down to kFewestOfTimed samples.
+constexpr double kChaotic = 16.0;
 constexpr std::int64_t kShorter = 4, kFewestOfTimed = 16;
 
 bool poisoned(Role role) { return role == Role::output || role == Role::scratch; }
@@ -277,21 +278,35 @@ class Verifier::Timed {
     execution_->save();
   }
 
+  [[nodiscard]] const Configuration& configuration() const { return configuration_; }
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+  [[nodiscard]] std::int64_t samples() const { return samples_; }
+
   HostImage run() {
     execution_->restore();
     execution_->launch();
     execution_->synchronize();
     return results_of(*execution_);
   }
+  /// The result of the first whole run.
+  const HostImage& end() {
+    if (!end_) end_ = run();
+    return *end_;
+  }
   Verdict trespassed() { return trespass(*execution_, trial_.initial); }
 
-  /// After `end` samples. `after`: what run() left, if it is known. Nothing if the reference takes too long.
-  std::optional<double> rounding_distance(std::int64_t end, const HostImage* after = nullptr) {
+  /// After `end` samples, which shortens later runs too. Nothing if the reference takes too long.
+  std::optional<double> rounding_distance(std::int64_t end) {
     const auto timed = owner_.verification_->timed_run(configuration_, problem_, samples_, end);
     if (!timed) return std::nullopt;
-    if (after != nullptr && end == samples_) return timed->distance(*after);
+    if (end_ && end == samples_) return timed->distance(*end_);
     for (const auto& [name, bytes] : timed->overwrites) execution_->memory(name).write(bytes);
     return timed->distance(run());
+  }
+  /// How many times farther from float64 training leads within `end` samples than rounding does by itself; at least 1.
+  double amplification(std::int64_t end) {
+    const auto timed = owner_.verification_->timed_run(configuration_, problem_, samples_, end);
+    return timed && timed->rounding ? std::max(1.0, timed->rounding()) : 1.0;
   }
 
  private:
@@ -301,6 +316,7 @@ class Verifier::Timed {
   std::int64_t samples_;
   Trial trial_;
   std::unique_ptr<Execution> execution_;
+  std::optional<HostImage> end_;
 };
 
 std::optional<double> Verifier::rounding_distance(const Configuration& configuration, const Problem& problem,
@@ -321,36 +337,83 @@ std::optional<double> Verifier::untuned_distance(const Configuration& untuned, c
   return found;
 }
 
+/// Compares after `end` samples, or after fewer: as far into the run as the reference gets, and as it is not chaotic.
+/// The reference alone says whether it is chaotic; a wrong kernel would say so too readily.
+Verifier::Compared Verifier::compare_with_reference(Timed& timed, const Configuration& untuned, std::int64_t end) {
+  auto own = timed.rounding_distance(end);
+  while (!own && end / 2 >= kFewestOfTimed) own = timed.rounding_distance(end /= 2);
+  if (!own) return {};
+  Compared compared;
+  std::optional<double> other;
+  double explained = kExplained;
+  while (true) {
+    other.reset();
+    if (*own > kNegligible && timed.configuration() != untuned) {
+      other = untuned_distance(untuned, timed.problem(), timed.samples(), end);
+    }
+    explained = kExplained;
+    if (std::max(*own, other.value_or(0.0)) <= kExplained) break;
+    const double amplification = timed.amplification(end);
+    explained *= std::min(amplification, kChaotic);
+    if (amplification <= kChaotic || end / kShorter < kFewestOfTimed) break;
+    const auto earlier = timed.rounding_distance(end / kShorter);
+    if (!earlier) break;
+    own = earlier;
+    end /= kShorter;
+    compared.chaotic = true;
+  }
+  compared.end = end;
+  const double allowed = other && *other <= explained ? std::max(kNegligible, kFartherThanUntuned * *other) : explained;
+  if (*own <= allowed) return compared;
+  compared.verdict =
+      failed(Status::wrong_result, 0.0,
+             fmt::format("after {} of {} {}s of the timed run: {:.3g} times as far from float64 as rounding explains, "
+                         "allowed {:.3g}",
+                         end, timed.samples(), family_.unit(), *own, allowed));
+  return compared;
+}
+
+/// After the whole timed run. Nothing if the untuned configuration fails, or if the two cannot be compared.
+std::optional<double> Verifier::difference_from_untuned(Timed& timed, const Configuration& untuned) {
+  const Problem& problem = timed.problem();
+  auto& [known, end] = untuned_end_;
+  const std::string key = fmt::format("{}, {}, {}", untuned.text(), problem.text(), timed.samples());
+  if (known != key) {
+    known = key;
+    end.reset();
+    try {
+      end = timed.configuration() == untuned ? timed.end() : Timed(*this, untuned, problem, timed.samples()).end();
+    } catch (const DeviceFailure&) {  // its own measurement records the failure
+    }
+  }
+  if (!end) return std::nullopt;
+  return verification_->difference(problem, timed.samples(), {timed.configuration(), timed.end()}, {untuned, *end});
+}
+
 Verdict Verifier::verify_timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
                                    const Configuration& untuned) {
   try {
     Timed timed(*this, configuration, problem, samples);
-    const HostImage after = timed.run();
+    const HostImage& end = timed.end();
     if (Verdict verdict = timed.trespassed(); verdict.status != Status::correct) return verdict;
-    if (timed.run() != after) {
+    if (timed.run() != end) {
       return failed(Status::wrong_result, 0.0,
                     fmt::format("the timed run of {} {}s differs from one time to the next", samples, family_.unit()));
     }
+    Compared usual = compare_with_reference(timed, untuned, verification_->compared_samples(problem, samples));
+    if (usual.verdict.status != Status::correct || usual.end == samples) return usual.verdict;
 
-    // As far into the run as the reference gets in reasonable time.
-    std::int64_t end = samples;
-    auto own = timed.rounding_distance(end, &after);
-    while (!own && end / 2 >= kFewestOfTimed) own = timed.rounding_distance(end /= 2);
-    if (!own) return {};
-    const bool is_untuned = configuration == untuned;
-    auto other = is_untuned ? std::nullopt : untuned_distance(untuned, problem, samples, end);
-    while (other.value_or(*own) > kExplained && end / kShorter >= kFewestOfTimed) {
-      end /= kShorter;
-      own = timed.rounding_distance(end).value_or(0.0);
-      if (!is_untuned) other = untuned_distance(untuned, problem, samples, end);
-    }
-    const double allowed =
-        other && *other <= kExplained ? std::max(kNegligible, kFartherThanUntuned * *other) : kExplained;
-    if (*own <= allowed) return {};
-    return failed(Status::wrong_result, 0.0,
-                  fmt::format("after {} of {} {}s of the timed run: {:.3g} times as far from float64 as rounding "
-                              "explains, allowed {:.3g}",
-                              end, samples, family_.unit(), *own, allowed));
+    const auto difference = difference_from_untuned(timed, untuned);
+    if (difference.value_or(0.0) <= kExplained) return {};
+    // One of the two is wrong, or training is chaotic.
+    Compared whole = compare_with_reference(timed, untuned, samples);
+    if (whole.verdict.status != Status::correct) return whole.verdict;
+    if (whole.end == samples || whole.chaotic || *difference <= kExplained * kChaotic) return {};
+    return failed(
+        Status::wrong_result, 0.0,
+        fmt::format("after {} {}s of the timed run: {:.3g} times as far from the untuned configuration as rounding "
+                    "explains, allowed {:.3g}",
+                    samples, family_.unit(), *difference, kExplained * kChaotic));
   } catch (const DeviceFailure& failure) {
     return failed(failure.status(), 0.0, failure.what());
   }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/kernels/kernel_family.hpp"
@@ -40,10 +41,14 @@ class Verifier {
   /// does it twice and requires the same bits.
   [[nodiscard]] Verdict verify_run(const Configuration& configuration, const Problem& problem, std::size_t check_index,
                                    bool repeat);
-  /// Checks a run as long as a timed repetition. Repeated, it must leave the same bits. It may end at most four times
-  /// as far from the reference as the untuned configuration. If the untuned configuration fails, or is the one to be
-  /// verified, it may end at most as far as rounding explains. An earlier point of the run is compared where the
-  /// reference takes too long, and where training is chaotic and the untuned configuration has lost the reference.
+  /// Checks a run as long as a timed repetition:
+  ///
+  /// - Repeated, it must leave the same bits.
+  /// - It may be at most four times as far from the reference as the untuned configuration. If the untuned
+  /// configuration
+  ///   fails, or is the one to be verified, it may be at most as far as rounding explains. An earlier point of the run
+  ///   is compared where the reference takes long, and where the reference itself says that training is chaotic.
+  /// - It must end where the untuned configuration ends. If it does not, the reference decides, however long it takes.
   [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, const Configuration& untuned);
   /// The distance from the reference that verify_timed_run() compares, after `end` of `samples` samples. Its unit is
@@ -55,11 +60,20 @@ class Verifier {
   class Executions;
   class Timed;
 
+  /// The outcome of a comparison of a timed run with the reference.
+  struct Compared {
+    Verdict verdict;
+    std::int64_t end = 0;  ///< samples after which they were compared; 0: not at all, the reference takes too long
+    bool chaotic = false;  ///< whether training was chaotic after more samples
+  };
+
   [[nodiscard]] Verdict verdict_of(const Configuration& configuration, const Problem& problem, bool thorough);
   [[nodiscard]] Verdict judge(Executions& executions, const Configuration& configuration, const VerificationRun& run,
                               bool repeat);
   [[nodiscard]] std::optional<double> untuned_distance(const Configuration& untuned, const Problem& problem,
                                                        std::int64_t samples, std::int64_t end);
+  [[nodiscard]] Compared compare_with_reference(Timed& timed, const Configuration& untuned, std::int64_t end);
+  [[nodiscard]] std::optional<double> difference_from_untuned(Timed& timed, const Configuration& untuned);
 
   Device& device_;
   const KernelFamily& family_;
@@ -68,6 +82,8 @@ class Verifier {
   std::unique_ptr<Verification> verification_;
   std::map<std::string, Verdict> verdicts_;                 ///< by configuration and run
   std::map<std::string, std::optional<double>> distances_;  ///< of untuned configurations
+  /// The end of the last untuned configuration's whole timed run; nothing if it failed.
+  std::pair<std::string, std::optional<HostImage>> untuned_end_;
 };
 
 /// Fills the buffers with `contents`, and outputs and scratch with NaN patterns; launches the plan `launches` times;

@@ -27,16 +27,16 @@ struct LaunchContext {
   void (*wake)(Arrival& own);  ///< wakes the sleepers
 };
 
-/// What a kernel is. `arguments[i]`: where the i-th argument of the launch lies; a buffer's own address, or that of a
-/// value of the type that the launch gives. Its results do not depend on `threads`: the work is divided into
+/// The signature of all kernels. `arguments[i]`: where the i-th argument of the launch lies; a buffer's own address, or
+/// that of a value of the type that the launch gives. Its results do not depend on `threads`: the work is divided into
 /// Launch::grid.x parts, and thread t does the parts t, t + threads, t + 2 threads, ...
 using Kernel = void (*)(const LaunchContext& context, void* const* arguments);
 
 // Unnamed, so that objects compiled for different instruction sets keep their own code.
 namespace {
 
-/// Waits until every thread of the launch has called meet() for round `round`: 1, 2, 3, ... What a thread wrote before
-/// is then visible to all. A thread may be one round ahead of another, never two.
+/// Waits until every thread of the launch has called meet() for round `round`: 1, 2, 3, ... The writes of a thread
+/// before it are then visible to all. A thread may be one round ahead of another, never two.
 [[maybe_unused]] void meet(const LaunchContext& context, unsigned round) {
   if (context.threads == 1) return;
   Arrival& mine = context.arrivals[context.thread];

@@ -97,7 +97,7 @@ Expectation expectation(const Workload& work, std::int64_t samples) {
     const Reference::Outcome outcome = reference.learn(x, target);
     expected.loss += outcome.loss;
     if (!outcome.added) continue;
-    // What a new rule has to change from is what it was made with. Its first sample moves neither centre (x = m) nor
+    // A new rule changes from the values that it was made with. Its first sample moves neither centre (x = m) nor
     // widths.
     before.centres.insert(before.centres.end(), x.begin(), x.end());
     before.widths.insert(before.widths.end(), reference.widths().end() - dim, reference.widths().end());
@@ -173,6 +173,43 @@ double distance_of_training(const Expectation& expected, const Network& after, c
   add(expected.widths, after.widths);
   add(expected.consequents, after.consequents);
   return largest;
+}
+
+double distance_of_training(const Network& expected, const Progress& expected_progress, const Network& after,
+                            const Progress& progress) {
+  return distance_of_training({.dim = expected.dim,
+                               .outputs = expected.outputs,
+                               .rules = expected_progress.rules,
+                               .samples = expected_progress.position,
+                               .loss = expected_progress.loss,
+                               .before = {},
+                               .centres = {expected.centres.begin(), expected.centres.end()},
+                               .widths = {expected.widths.begin(), expected.widths.end()},
+                               .consequents = {expected.consequents.begin(), expected.consequents.end()}},
+                              after, progress);
+}
+
+double distance_of_training(const Expectation& expected, const Expectation& found) {
+  const Network after{.dim = found.dim,
+                      .outputs = found.outputs,
+                      .centres = {found.centres.begin(), found.centres.end()},
+                      .widths = {found.widths.begin(), found.widths.end()},
+                      .consequents = {found.consequents.begin(), found.consequents.end()}};
+  return distance_of_training(expected, after,
+                              {.rules = static_cast<int>(found.rules),
+                               .position = static_cast<int>(found.samples),
+                               .halted = 0,
+                               .reserved = 0,
+                               .loss = found.loss});
+}
+
+Workload disturbed(Workload work, std::int64_t samples, std::uint64_t seed) {
+  Random random(seed);
+  const double unit = 0x1p-24 * std::sqrt(static_cast<double>(samples));
+  for (std::vector<float>* values : {&work.network.centres, &work.network.widths, &work.network.consequents}) {
+    for (float& value : *values) value = static_cast<float>(value * (1.0 + unit * random.sign()));
+  }
+  return work;
 }
 
 std::vector<double> predictions(const Network& network, const std::vector<float>& rows) {

@@ -10,7 +10,7 @@
 
 namespace heddle::sonfin {
 
-/// What the reference makes of a workload, sample after sample.
+/// The result of the reference on a workload, sample after sample.
 struct Expectation {
   std::int64_t dim = 0, outputs = 0, rules = 0, samples = 0;
   double loss = 0.0;                                 ///< sum of E
@@ -31,6 +31,14 @@ struct Expectation {
 /// after each of n samples walks sqrt(n) 2^-24 of its value away. The largest of the norms over all centres, all widths
 /// and all consequents. Infinite for NaN, and for other counts.
 [[nodiscard]] double distance_of_training(const Expectation& expected, const Network& after, const Progress& progress);
+/// Likewise from where another run ended.
+[[nodiscard]] double distance_of_training(const Network& expected, const Progress& expected_progress,
+                                          const Network& after, const Progress& progress);
+/// Likewise for another run of the reference.
+[[nodiscard]] double distance_of_training(const Expectation& expected, const Expectation& found);
+/// The workload with every parameter larger or smaller by as much as rounding may move it within `samples` samples: a
+/// network that begins one unit of distance_of_training() away. Same arguments, same bytes.
+[[nodiscard]] Workload disturbed(Workload work, std::int64_t samples, std::uint64_t seed);
 
 /// y of many rows, N x L.
 [[nodiscard]] std::vector<double> predictions(const Network& network, const std::vector<float>& rows);

@@ -1,4 +1,4 @@
-// What host and kernels of the SONFIN families tell each other. Plain data: compiled by the C++ compiler, by NVRTC and
+// Data that the host and the kernels of the SONFIN families exchange: compiled by the C++ compiler, by NVRTC and
 // by the run-time C++ compiler alike, so no other header is included.
 #pragma once
 
@@ -32,7 +32,7 @@ struct Progress {
   double loss;  ///< sum of E over the samples learnt so far
 };
 
-/// What the batch prediction reads.
+/// The input of the batch prediction.
 struct PredictControl {
   int rules;  ///< live rules, at least 1
   int rows;   ///< rows to predict

@@ -14,7 +14,7 @@
 
 namespace heddle::sonfin {
 
-/// What expectation() of the same arguments returns, but for the last bits.
+/// The same result as expectation() of the same arguments, but for the last bits.
 [[nodiscard]] Expectation expectation_on_device(const RunOnDevice& run, const Workload& work, std::int64_t samples);
 /// Likewise for predictions().
 [[nodiscard]] std::vector<double> predictions_on_device(const RunOnDevice& run, const Network& network,
@@ -33,13 +33,13 @@ class References {
 
   [[nodiscard]] Expectation expectation(const Workload& work, std::int64_t samples);
   [[nodiscard]] std::vector<double> predictions(const Network& network, const std::vector<float>& rows);
-  /// What the device runs; nothing without a device.
+  /// The programs that the device runs; none without a device.
   [[nodiscard]] std::vector<DeviceProgram> programs() const;
   /// Whether the device computes what the host computes; false without a device.
   [[nodiscard]] bool device_agrees();
 
  private:
-  /// What `device()` computes where that pays and the device can do it, else what `host()` computes.
+  /// The result of `device()` where that pays and the device can do it, else that of `host()`.
   template <class OnDevice, class OnHost>
   [[nodiscard]] auto cheaper(double operations, const OnDevice& device, const OnHost& host) -> decltype(host());
   /// A core does so many in a few milliseconds.

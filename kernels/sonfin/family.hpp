@@ -1,4 +1,5 @@
-// What the families over one SONFIN problem share: sizes, and that the mapping of the backend answers for the rest.
+// The common part of the families over one SONFIN problem: sizes, and that the mapping of the backend answers for the
+// rest.
 #pragma once
 
 #include <string_view>

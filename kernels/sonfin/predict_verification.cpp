@@ -87,8 +87,9 @@ class PredictVerification final : public Verification {
 
   std::optional<TimedRun> timed_run(const Configuration&, const Problem& problem, std::int64_t samples,
                                     std::int64_t end) override {
-    const double operations = static_cast<double>(problem.at("rules") * problem.at("dim") * end);
-    if (operations > (references_.device_agrees() ? kMostDeviceOperations : kMostHostOperations)) return std::nullopt;
+    if (operations(problem, end) > (references_.device_agrees() ? kMostDeviceOperations : kMostHostOperations)) {
+      return std::nullopt;
+    }
     const auto work = shared_timing_workload(problem, samples, seed_);
     const std::int64_t dim = problem.at("dim"), outputs = problem.at("outputs");
     TimedRun timed;
@@ -104,7 +105,25 @@ class PredictVerification final : public Verification {
     return timed;
   }
 
+  std::int64_t compared_samples(const Problem& problem, std::int64_t samples) override {
+    const double most = references_.device_agrees() ? kUsualDeviceOperations : kMostHostOperations;
+    std::int64_t end = samples;
+    while (end > 1 && operations(problem, end) > most) end /= 2;
+    return end;
+  }
+
+  std::optional<double> difference(const Problem& problem, std::int64_t samples, const TimedEnd& found,
+                                   const TimedEnd& expected) override {
+    const auto count = static_cast<std::size_t>(samples * problem.at("outputs"));
+    const std::vector<float> right = outputs_in(expected.after, count);
+    return error_of_prediction({right.begin(), right.end()}, outputs_in(found.after, count)) / kRounding;
+  }
+
  private:
+  static double operations(const Problem& problem, std::int64_t samples) {
+    return static_cast<double>(problem.at("rules") * problem.at("dim") * samples);
+  }
+
   VerificationRun run_of(const Layout& layout, const Problem& problem, Firing firing, std::int64_t rows) {
     const std::string name = problem.text() + ", " + text(firing);
     const auto known = [this, name, problem, firing] {

@@ -1,4 +1,4 @@
-// What the SONFIN families share: axes, the default grid of problems, and small helpers for buffers.
+// Common to the SONFIN families: axes, the default grid of problems, and small helpers for buffers.
 #pragma once
 
 #include <cstddef>

@@ -24,8 +24,9 @@ constexpr int kLaunchesToHalt = 3, kLaunchesToEnd = 2;
 /// A network of more centres than that passes some of the option sets, others pass the rest.
 constexpr std::int64_t kManyCells = 1 << 15;
 
-/// The reference takes 10 us a sample on a GPU even for small networks. Of longer runs the beginning is compared.
-constexpr std::int64_t kComparedSamples = 512;
+/// The reference takes 10 us a sample on a GPU even for small networks. Of longer runs the beginning is compared,
+/// unless something is suspicious.
+constexpr std::int64_t kComparedSamples = 512, kFewestCompared = 16;
 
 /// A workload and its reference result, which is computed when it is first needed.
 struct KnownTraining {
@@ -87,25 +88,53 @@ class TrainVerification final : public Verification {
 
   std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
                                     std::int64_t end) override {
-    const double operations = static_cast<double>(problem.at("rules") * problem.at("dim") * end);
-    if (end > kComparedSamples) return std::nullopt;
-    if (operations > (references_.device_agrees() ? kMostDeviceOperations : kMostHostOperations)) return std::nullopt;
+    if (operations(problem, end) > (references_.device_agrees() ? kMostDeviceOperations : kMostHostOperations)) {
+      return std::nullopt;
+    }
     const auto work = shared_timing_workload(problem, samples, seed_);
     const Layout layout = train_layout(configuration, problem, device_);
     TimedRun timed;
     timed.overwrites["control"] = bytes_of(control(work->options, end));
-    timed.distance = [this, work, layout, problem, samples, end](const HostImage& after) {
-      const auto name = problem.text() + " " + std::to_string(samples) + " " + std::to_string(end);
-      const auto expected =
-          timed_.get(name, size_of(work->network), [&] { return references_.expectation(*work, end); });
+    const auto name = problem.text() + " " + std::to_string(samples) + " " + std::to_string(end);
+    const auto expected = [this, work, name, end] {
+      return timed_.get(name, size_of(work->network), [&] { return references_.expectation(*work, end); });
+    };
+    timed.distance = [expected, layout](const HostImage& after) {
       const auto progress = progress_in(after, layout);
       if (!progress) return HUGE_VAL;
-      return distance_of_training(*expected, unpack(after, layout, progress->rules), *progress);
+      return distance_of_training(*expected(), unpack(after, layout, progress->rules), *progress);
+    };
+    timed.rounding = [this, work, expected, name, end] {
+      const auto other = timed_.get(name + " disturbed", size_of(work->network),
+                                    [&] { return references_.expectation(disturbed(*work, end, seed_), end); });
+      return distance_of_training(*expected(), *other);
     };
     return timed;
   }
 
+  std::int64_t compared_samples(const Problem& problem, std::int64_t samples) override {
+    const double most = references_.device_agrees() ? kUsualDeviceOperations : kMostHostOperations;
+    std::int64_t end = samples;
+    while (end / 2 >= kFewestCompared && (end > kComparedSamples || operations(problem, end) > most)) end /= 2;
+    return end;
+  }
+
+  std::optional<double> difference(const Problem& problem, std::int64_t, const TimedEnd& found,
+                                   const TimedEnd& expected) override {
+    const Layout own = train_layout(found.configuration, problem, device_);
+    const Layout other = train_layout(expected.configuration, problem, device_);
+    const auto progress = progress_in(found.after, own), right = progress_in(expected.after, other);
+    if (!right) return std::nullopt;
+    if (!progress) return HUGE_VAL;
+    return distance_of_training(unpack(expected.after, other, right->rules), *right,
+                                unpack(found.after, own, progress->rules), *progress);
+  }
+
  private:
+  static double operations(const Problem& problem, std::int64_t samples) {
+    return static_cast<double>(problem.at("rules") * problem.at("dim") * samples);
+  }
+
   /// A run in two plans of one configuration: for `problem`, where it halts, and for `next`, where it goes on.
   struct Legs {
     Problem problem, next;
@@ -122,9 +151,9 @@ class TrainVerification final : public Verification {
     return plan;
   }
 
-  /// Every set; the first two differ in every option, and the first finds most: it is what training does, where work
-  /// without logarithms cannot follow. Problems take turns with the width, and with
-  /// the order of the others.
+  /// Every set. The first one finds most faults: it has training's own step, and firing so deep that a kernel which
+  /// does not subtract the largest log firing fails. The second one differs from it in every option. Problems take
+  /// turns with the width of the first two, and with the order of the others.
   static std::vector<OptionSet> ordered_sets(const Problem& problem) {
     int turn = 0;
     for (const Problem::Size& size : problem.sizes()) turn += std::bit_width(static_cast<std::uint64_t>(size.value));
@@ -194,7 +223,7 @@ class TrainVerification final : public Verification {
     });
   }
 
-  /// Of what the reference makes of it.
+  /// Bytes of the reference's result for it.
   static std::size_t size_of(const Network& network) { return network.centres.size() * (8 + 16); }
 
   const KernelFamily& family_;

@@ -9,17 +9,19 @@
 
 namespace heddle::sonfin {
 
-/// Of workloads and of what the reference makes of them, in host memory.
+/// Host memory for workloads and the reference's results on them.
 inline constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
-/// What a host may take for the reference of a timed run: seconds.
+/// A host's most operations for the reference of a timed run: they take seconds.
 inline constexpr double kMostHostOperations = 5e8;
-/// Likewise for a GPU: some hundredths of a second, copies included.
-inline constexpr double kMostDeviceOperations = 2.7e8;
+/// A GPU's most operations: they take half a second, copies included.
+inline constexpr double kMostDeviceOperations = 4.3e9;
+/// A GPU's most operations as long as nothing is suspicious: they take some hundredths of a second.
+inline constexpr double kUsualDeviceOperations = 2.7e8;
 
-/// Every option set on every shape: a network that grows by one rule within a plan, halts where there is no room for
-/// the next, is read and moved to a plan with room for it (to the same plan, where the configuration allows no larger
-/// one, and the cap forbids the rule), and goes on. 44 samples in plans of 21; both legs end with a launch that has to
-/// leave everything as it is. What it ends with is compared with the reference.
+/// Every option set on every shape. The network grows by one rule within a plan and halts where there is no room for
+/// the next one. The host moves it to a plan with room for that rule, and training goes on. If the configuration allows
+/// no larger plan, it goes on in the same one, and the cap forbids the rule. A run has 44 samples, in plans of 21; both
+/// legs end with a launch that has to leave everything as it is. The network at the end is compared with the reference.
 [[nodiscard]] std::unique_ptr<Verification> train_verification(const KernelFamily& family, const DeviceIdentity& device,
                                                                std::uint64_t seed, RunOnDevice run);
 

@@ -197,7 +197,7 @@ VerificationWorkload verification_workload(const Problem& problem, const OptionS
     const std::int64_t row = work.order[at(position)];
     const std::int64_t group =
         kind == RowKind::near_group ? visited[at(random.below(static_cast<std::int64_t>(visited.size())))] : 0;
-    // What far rows teach their rules, the rows after them contradict.
+    // The rows after them contradict the lessons of far rows.
     const bool far_row = kind == RowKind::first_far || kind == RowKind::second_far;
     topics[at(row)] = kind == RowKind::near_group ? group : far_row ? 0 : 1;
     const std::vector<double> place = geometry.anchor(group);

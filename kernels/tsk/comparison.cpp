@@ -76,14 +76,15 @@ std::vector<Deviation> deviations(const Workload& work, const Outcome& outcome, 
     note(std::abs(found - right) / std::max(right, floor), std::move(what));
   };
   const bool held_back = work.control.held_back > 0;
-  for (int i = 0; i < work.control.end; ++i) {  // newest first
+  const int iterations = expected.progress.iteration;
+  for (int i = 0; i < iterations; ++i) {  // newest first
     against(outcome.progress.recent[i], expected.progress.recent[i],
-            fmt::format("error of iteration {}", work.control.end - i));
+            fmt::format("error of iteration {}", iterations - i));
   }
   if (held_back) against(outcome.held_back, expected.held_back, "error held back of the last iteration");
 
   const Norms norm = norms(work.system, expected, outcome.system);
-  const double rounding = 0x1p-24 * work.control.end * norm.size;  // of float32 parameters
+  const double rounding = 0x1p-24 * iterations * norm.size;  // of float32 parameters
   note(std::max(0.0, norm.difference - rounding) /
            std::max({norm.change, kOfUnexplained * expected.unexplained_change, rounding}),
        "change of centres and widths");
@@ -111,11 +112,16 @@ Outcome outcome_of(const Workload& work, const Expectation& run) {
 Expectation expectation(const Workload& work, int iterations, Rounding rounding) {
   Reference reference(work.system, rounding);
   Expectation run{.centres = {}, .widths = {}, .best = work.system, .progress = work.progress};
-  for (int i = 0; i < iterations; ++i) {
+  Batch batch{.rows = work.rows, .targets = work.targets};
+  Control control = work.control;
+  if (const DistinctRows& distinct = work.distinct; !distinct.counts.empty()) {
+    batch = {.rows = distinct.rows, .targets = distinct.targets, .counts = distinct.counts};
+    control.rows = static_cast<int>(distinct.counts.size());
+  }
+  for (int i = 0; i < iterations && run.progress.halted == kGoesOn; ++i) {
     run.centres = reference.centres();
     run.widths = reference.widths();
-    run.held_back =
-        reference.iterate({.rows = work.rows, .targets = work.targets}, work.control, run.progress).held_back;
+    run.held_back = reference.iterate(batch, control, run.progress).held_back;
     if (work.control.plain_step != 0) {
       run.unexplained_change += static_cast<double>(work.control.rate) * unexplained_gradient(work, reference);
     }
@@ -132,12 +138,14 @@ Expectation expectation(const Workload& work, int iterations, Rounding rounding)
 
 Accuracy Comparison::compare(const Outcome& outcome) {
   const int iterations = work_.control.end;
-  if (outcome.progress.iteration != iterations || outcome.progress.halted != kGoesOn) {
+  if (!exact_) exact_ = expectation(work_, iterations);
+  const Progress &found_progress = outcome.progress, &expected = exact_->progress;
+  if (found_progress.iteration != expected.iteration || found_progress.halted != expected.halted) {
     return {.accepted = false,
             .worst_error = std::numeric_limits<double>::infinity(),
-            .message = fmt::format("{} iterations, expected {}", outcome.progress.iteration, iterations)};
+            .message = fmt::format("{} iterations, expected {}; halted {}, expected {}", found_progress.iteration,
+                                   expected.iteration, found_progress.halted, expected.halted)};
   }
-  if (!exact_) exact_ = expectation(work_, iterations);
   const std::vector<Deviation> found = deviations(work_, outcome, *exact_);
   // How far rounding leads is asked only where it matters: it takes as long again.
   std::vector<Deviation> rounding;

@@ -1,4 +1,4 @@
-// What kernels leave, against the float64 reference.
+// Results of kernels against the float64 reference.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace heddle::tsk {
 
-/// What a run left.
+/// The result of a run.
 struct Outcome {
   System system, best;
   Progress progress{};     ///< its recent errors are those of all iterations
   double held_back = 0.0;  ///< error of the last iteration on the rows held back
 };
 
-/// What the reference makes of a workload.
+/// The result of the reference on a workload.
 struct Expectation {
   std::vector<double> centres, widths;  ///< after the last iteration
   System best;

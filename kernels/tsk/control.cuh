@@ -1,4 +1,4 @@
-// What host and kernels of the Takagi-Sugeno-Kang families tell each other. Plain data and the rule for the step size:
+// Data that the host and the kernels of the Takagi-Sugeno-Kang families exchange, and the rule for the step size:
 // compiled by the C++ compiler, by NVRTC and by the run-time C++ compiler alike, so only headers of that kind are
 // included.
 #pragma once
@@ -28,7 +28,7 @@ struct Control {
   float target_error;          ///< halt at this error; 0: never
 };
 
-/// What the solution of the least squares says about itself, an int in the buffer "info".
+/// The outcome of the least squares, an int in the buffer "info".
 enum Info { kSolved = 0, kOwnRidgeTaken = 1, kNoSolution = 2 };
 
 /// kLostBlock: a block waited in vain for another.

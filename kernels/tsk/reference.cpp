@@ -21,6 +21,8 @@ std::span<const float> row(std::span<const float> values, std::int64_t index, st
   return values.subspan(at(index * width), at(width));
 }
 
+double count_of(const Batch& batch, std::int64_t row) { return batch.counts.empty() ? 1.0 : batch.counts[at(row)]; }
+
 void check_lapack(lapack_int info) {
   if (info != 0) throw std::runtime_error("LAPACK failed");
 }
@@ -140,17 +142,22 @@ std::vector<double> Reference::outputs(std::span<const float> rows, std::span<co
 
 std::vector<double> Reference::predict(std::span<const float> x) const { return outputs(x, activations(x)); }
 
-double Reference::error(std::span<const double> outputs, std::span<const float> targets) const {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    const double e = outputs[i] - static_cast<double>(targets[i]);
-    sum += e * e;
+double Reference::error(std::span<const double> outputs, const Batch& batch) const {
+  double sum = 0.0, rows = 0.0;
+  for (std::int64_t i = 0; i < count(batch.rows); ++i) {
+    double of_row = 0.0;
+    for (std::int64_t l = i * outputs_; l < (i + 1) * outputs_; ++l) {
+      const double e = outputs[at(l)] - static_cast<double>(batch.targets[at(l)]);
+      of_row += e * e;
+    }
+    sum += count_of(batch, i) * of_row;
+    rows += count_of(batch, i);
   }
-  return targets.empty() ? 0.0 : sum / static_cast<double>(targets.size()) * static_cast<double>(outputs_);
+  return rows == 0.0 ? 0.0 : sum / rows;
 }
 
 double Reference::error(std::span<const float> rows, std::span<const float> targets) const {
-  return error(outputs(rows, activations(rows)), targets);
+  return error(outputs(rows, activations(rows)), {.rows = rows, .targets = targets});
 }
 
 bool Reference::solve(const Batch& batch, double ridge) { return solve(batch, activations(batch.rows), ridge); }
@@ -164,15 +171,18 @@ bool Reference::solve(const Batch& batch, std::span<const double> activation, do
   for (std::int64_t k = 0; k < rules(); ++k) {
     for (std::int64_t t = 0; t < terms(); ++t) {
       for (std::int64_t i = 0; i < n; ++i) {
-        const double value =
-            activation[at(i * rules() + k)] * (t == 0 ? 1.0 : static_cast<double>(batch.rows[at(i * dim_ + t - 1)]));
+        // A row that occurs n times counts as one that is sqrt(n) times as large, and its target too.
+        const double value = std::sqrt(count_of(batch, i)) * activation[at(i * rules() + k)] *
+                             (t == 0 ? 1.0 : static_cast<double>(batch.rows[at(i * dim_ + t - 1)]));
         phi(i, k * terms() + t) = value;
         squares[at(k * terms() + t)] += value * value;
       }
     }
   }
   for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t l = 0; l < outputs_; ++l) y(i, l) = static_cast<double>(batch.targets[at(i * outputs_ + l)]);
+    for (std::int64_t l = 0; l < outputs_; ++l) {
+      y(i, l) = std::sqrt(count_of(batch, i)) * static_cast<double>(batch.targets[at(i * outputs_ + l)]);
+    }
   }
   const double largest = *std::max_element(squares.begin(), squares.end());
   const auto factorised = [&](double asked) {
@@ -212,15 +222,18 @@ Reference::Gradient Reference::gradient(const Batch& batch, std::span<const doub
   const std::int64_t n = count(batch.rows);
   Gradient result{.centres = std::vector<double>(centres_.size()), .widths = std::vector<double>(widths_.size())};
   std::vector<double> p(at(outputs_));
+  double rows = 0.0;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::span<const float> x = row(batch.rows, i, dim_);
+    const double times = count_of(batch, i);
+    rows += times;
     for (std::int64_t k = 0; k < rules(); ++k) {
       consequent(k, x, p);
       double g = 0.0;  // of the squared error, by the log of the activation
       for (std::int64_t l = 0; l < outputs_; ++l) {
         const double output = y[at(i * outputs_ + l)];
         const double e = output - static_cast<double>(batch.targets[at(i * outputs_ + l)]);
-        g += 2.0 * phi[at(i * rules() + k)] * e * (p[at(l)] - output);
+        g += times * 2.0 * phi[at(i * rules() + k)] * e * (p[at(l)] - output);
       }
       const double* centre = centres_.data() + k * dim_;
       const double* width = widths_.data() + k * dim_;
@@ -235,7 +248,7 @@ Reference::Gradient Reference::gradient(const Batch& batch, std::span<const doub
     }
   }
   for (std::vector<double>* values : {&result.centres, &result.widths}) {
-    for (double& value : *values) value /= static_cast<double>(n);
+    for (double& value : *values) value /= rows;
   }
   return result;
 }
@@ -244,13 +257,15 @@ Reference::Errors Reference::iterate(const Batch& batch, const Control& control,
   if (progress.halted != kGoesOn || progress.iteration >= control.end) return {};
   const auto part = [&](std::int64_t first, std::int64_t rows) {
     return Batch{.rows = batch.rows.subspan(at(first * dim_), at(rows * dim_)),
-                 .targets = batch.targets.subspan(at(first * outputs_), at(rows * outputs_))};
+                 .targets = batch.targets.subspan(at(first * outputs_), at(rows * outputs_)),
+                 .counts = batch.counts.empty() ? batch.counts : batch.counts.subspan(at(first), at(rows))};
   };
   const Batch learnt = part(0, control.rows), held_back = part(control.rows, control.held_back);
   const std::vector<double> phi = activations(learnt.rows);
   const bool own_ridge = solve(learnt, phi, static_cast<double>(control.ridge));
   const std::vector<double> y = outputs(learnt.rows, phi);
-  const Errors errors{.learnt = error(y, learnt.targets), .held_back = error(held_back.rows, held_back.targets)};
+  const Errors errors{.learnt = error(y, learnt),
+                      .held_back = error(outputs(held_back.rows, activations(held_back.rows)), held_back)};
   const double step = progress.step;
   count_iteration(control, progress, errors.learnt, errors.held_back, own_ridge);
   if (progress.halted == kDiverged) return errors;

@@ -12,8 +12,9 @@ namespace heddle::tsk {
 
 /// Rows and targets of one batch; views.
 struct Batch {
-  std::span<const float> rows;     ///< N x D, the rows held back last
-  std::span<const float> targets;  ///< N x L
+  std::span<const float> rows;          ///< N x D, the rows held back last
+  std::span<const float> targets;       ///< N x L
+  std::span<const double> counts = {};  ///< N: how often each row occurs; empty: once
 };
 
 /// `kernels`: consequents, centres and widths are rounded as float32 is, and logarithms of activations, activations and
@@ -63,7 +64,7 @@ class Reference {
   [[nodiscard]] std::int64_t count(std::span<const float> rows) const;
   /// y of every row, N x L.
   [[nodiscard]] std::vector<double> outputs(std::span<const float> rows, std::span<const double> phi) const;
-  [[nodiscard]] double error(std::span<const double> outputs, std::span<const float> targets) const;
+  [[nodiscard]] double error(std::span<const double> outputs, const Batch& batch) const;
   bool solve(const Batch& batch, std::span<const double> phi, double ridge);
   [[nodiscard]] Gradient gradient(const Batch& batch, std::span<const double> phi, std::span<const double> y) const;
   /// theta_k (1, x) for every output, L values.

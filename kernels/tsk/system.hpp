@@ -33,7 +33,7 @@ inline constexpr std::int64_t kMostUnknowns = 8192;
 /// P of a problem for consequents of an order.
 [[nodiscard]] std::int64_t unknowns(const Problem& problem, int order);
 
-/// What a run starts with; `step`: the length of the first step.
+/// The progress that a run starts with; `step`: the length of the first step.
 [[nodiscard]] Progress first_progress(double step);
 
 }  // namespace heddle::tsk

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <tuple>
 #include <utility>
@@ -78,10 +79,36 @@ Workload endless_workload(const Problem& problem, int order, std::int64_t rows, 
   return work;
 }
 
+/// Row `i` of `values` becomes row `of[i]` of before.
+std::vector<float> gathered(const std::vector<float>& values, std::int64_t width, const std::vector<std::int64_t>& of) {
+  std::vector<float> all(of.size() * at(width));
+  auto to = all.begin();
+  for (const std::int64_t row : of) to = std::copy_n(values.begin() + row * width, width, to);
+  return all;
+}
+
 }  // namespace
 
+std::int64_t distinct_rows(const Problem& problem, int order) {
+  constexpr std::int64_t kFewest = 4093, kOfUnknown = 4;
+  return std::min(problem.at("rows"), std::max(kFewest, kOfUnknown * unknowns(problem, order)));
+}
+
 Workload timing_workload(const Problem& problem, int order, std::uint64_t seed) {
-  return endless_workload(problem, order, problem.at("rows"), false, seed);
+  const std::int64_t rows = problem.at("rows"), distinct = distinct_rows(problem, order);
+  Workload work = endless_workload(problem, order, distinct, false, seed);
+  if (distinct == rows) return work;
+  Random random(seed + 1);
+  std::vector<std::int64_t> of(at(rows));
+  work.distinct.counts.resize(at(distinct));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    of[at(i)] = (i * distinct / rows + random.below(distinct / 4)) % distinct;
+    work.distinct.counts[at(of[at(i)])] += 1.0;
+  }
+  work.distinct.rows = std::exchange(work.rows, gathered(work.rows, work.system.dim, of));
+  work.distinct.targets = std::exchange(work.targets, gathered(work.targets, work.system.outputs, of));
+  work.control.rows = work.control.all.rows = static_cast<int>(rows);
+  return work;
 }
 
 std::shared_ptr<const Workload> shared_timing_workload(const Problem& problem, int order, std::uint64_t seed) {
@@ -100,7 +127,8 @@ std::shared_ptr<const Workload> shared_timing_workload(const Problem& problem, i
 
 std::string OptionSet::text() const {
   return std::string(plain_step ? "plain steps" : "steps of one length") +
-         (holds_rows_back ? ", rows held back" : ", all rows learnt") + (far_rows ? ", far rows" : ", near rows");
+         (holds_rows_back ? ", rows held back" : ", all rows learnt") + (far_rows ? ", far rows" : ", near rows") +
+         (halts ? ", halts" : "");
 }
 
 const std::array<OptionSet, 8>& option_sets() {
@@ -128,6 +156,7 @@ Workload verification_workload(const Problem& problem, int order, const OptionSe
   control.held_back = set.holds_rows_back ? static_cast<int>(rows / 9) : 0;
   control.rows -= control.held_back;
   control.end = kVerifiedIterations;
+  if (set.halts) control.target_error = std::numeric_limits<float>::max();
   control.plain_step = set.plain_step || problem.at("rules") == 1 ? 1 : 0;
   const bool could_fit = rows < 2 * unknowns;
   const bool as_it_is = set.plain_step && !set.holds_rows_back && !set.far_rows;

@@ -11,32 +11,48 @@
 
 namespace heddle::tsk {
 
+/// The rows of a workload in which rows occur several times.
+struct DistinctRows {
+  std::vector<float> rows;     ///< M x D
+  std::vector<float> targets;  ///< M x L
+  std::vector<double> counts;  ///< M: how often each occurs
+};
+
 struct Workload {
   System system;  ///< before the run
   Control control{};
   Progress progress{};
   std::vector<float> rows;     ///< N x D, the rows held back last
   std::vector<float> targets;  ///< N x L
+  DistinctRows distinct = {};  ///< of the rows, none of which is held back; empty if all differ
 };
 
 /// `rules` rules that overlap as an even grid of sets does, rows among them, targets that no such system fits. All N
 /// rows of the problem; training does not end. Same arguments, same bytes.
+///
+/// Beyond distinct_rows() rows they repeat each other, so that the reference, which needs each of them once, knows the
+/// result for all N. Each place draws from a quarter of the distinct rows, and later places draw from other quarters:
+/// a kernel that leaves rows out, or takes others for them, learns the distinct rows with other weights.
 [[nodiscard]] Workload timing_workload(const Problem& problem, int order, std::uint64_t seed);
-/// The same, kept until other arguments come. Thread-safe.
+/// Rows of timing_workload() that differ: so many that what rounding does to them averages out, and no system fits
+/// them.
+[[nodiscard]] std::int64_t distinct_rows(const Problem& problem, int order);
+/// The same workload, kept until other arguments come. Thread-safe.
 [[nodiscard]] std::shared_ptr<const Workload> shared_timing_workload(const Problem& problem, int order,
                                                                      std::uint64_t seed);
 
-/// What chooses a path through the kernels.
+/// Options that choose a path through the kernels.
 struct OptionSet {
   bool plain_step = false;  ///< not of one length
   bool holds_rows_back = false;
   bool far_rows = false;  ///< so far from every rule that each activation underflows if it is not normalised before it
                           ///< is exponentiated
+  bool halts = false;     ///< after the first iteration, whose error is small enough
 
   [[nodiscard]] std::string text() const;  ///< "steps of one length, rows held back, far rows"
   bool operator==(const OptionSet&) const = default;
 };
-/// Every combination.
+/// Every combination of those that do not halt.
 [[nodiscard]] const std::array<OptionSet, 8>& option_sets();
 
 /// Iterations of a verification.

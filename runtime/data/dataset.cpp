@@ -18,7 +18,7 @@ namespace {
 /// More classes than this are a target column read as classes, not a classification.
 constexpr std::size_t kMostClasses = 1024;
 
-/// What is to be learnt of each row, as it stands in the file.
+/// The fields to be learnt of each row, as they stand in the file.
 struct Labels {
   std::vector<std::string_view> fields;  ///< N x per_row
   std::int64_t per_row = 1;

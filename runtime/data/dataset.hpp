@@ -39,7 +39,7 @@ struct Dataset {
   }
 };
 
-/// What data read later must agree with: the training data, or the model made from it.
+/// The properties that data read later must agree with: the training data, or the model made from it.
 struct Expectation {
   std::int64_t dim = 0;
   std::vector<std::string> classes;  ///< classify

@@ -1,4 +1,4 @@
-// What the option --label says: which columns are to be learnt, or which file has them.
+// The choice that the option --label makes: which columns are to be learnt, or which file has them.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ class CompileCache {
     std::filesystem::path file;  ///< holds blob->bytes, for those who load from files
     std::string metadata;        ///< as it was stored
   };
-  /// What store() writes beside the blob for one configuration.
+  /// The files that store() writes beside the blob for one configuration.
   struct Record {
     std::string key;  ///< hex digits: digest() over all that decides what the compiler makes
     std::string metadata;

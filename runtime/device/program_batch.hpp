@@ -20,14 +20,14 @@ struct CompiledKernel {
   std::string symbol;
 };
 
-/// What a compiler is called with: kernels of one template that become one program.
+/// The input of one call of a compiler: kernels of one template that become one program.
 struct ProgramInput {
   const TemplateSource* source = nullptr;
   std::vector<std::string> words;        ///< for the compiler: the template's options, and definitions
   std::vector<std::string> expressions;  ///< one per kernel
 };
 
-/// What became of one program.
+/// The outcome of one program.
 struct ProgramResult {
   bool compiled = false;
   std::string bytes;                 ///< what the compiler made

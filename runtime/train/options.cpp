@@ -28,7 +28,7 @@ bool in_range(const Option& option, double value) {
          (option.exclusive_minimum ? value > option.minimum : value >= option.minimum);
 }
 
-/// What stands between the commas; nothing of an empty text.
+/// The texts between the commas; none of an empty text.
 std::vector<std::string_view> parts(std::string_view text) {
   std::vector<std::string_view> found;
   while (!text.empty()) {

@@ -24,7 +24,7 @@ struct Option {
   [[nodiscard]] std::string expected() const;
 };
 
-/// What the options that every trainer has say for one of them.
+/// How one trainer describes the options that every trainer has.
 struct CommonOptions {
   std::string epochs, epochs_meaning;  ///< default, and what an epoch is
   std::string seed_meaning;            ///< "of the order of the rows"

@@ -211,7 +211,7 @@ class SonfinSession final : public TrainingSession {
     best_ = own().network;
   }
 
-  /// What training gives if it ends with `model`, which has the network of the moment.
+  /// The result of training if it ends with `model`, which has the network of the moment.
   [[nodiscard]] TrainingResult ended(Model model, std::vector<EpochReport> reports, Ending ending,
                                      std::string message) const {
     const TrainingState& state = model.training;

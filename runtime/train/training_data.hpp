@@ -1,4 +1,4 @@
-// What a trainer does with its data whatever the network: check it, and keep a part of it back.
+// A trainer checks its data and keeps a part of it back, whatever the network.
 #pragma once
 
 #include <cstdint>

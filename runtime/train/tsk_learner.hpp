@@ -29,7 +29,7 @@ class TskLearner {
   struct Errors {
     double learnt = 0.0, held_back = 0.0;
   };
-  /// One run, up to iteration `end`. What it did.
+  /// Does one run, up to iteration `end`. Returns the errors of its iterations.
   std::vector<Errors> advance(std::int64_t end);
 
   [[nodiscard]] const tsk::Progress& progress() const noexcept { return progress_; }

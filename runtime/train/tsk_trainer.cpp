@@ -25,7 +25,7 @@ namespace heddle {
 
 namespace {
 
-/// What --resume needs beside the systems.
+/// The numbers that --resume needs beside the systems.
 TskModel::Adaptation adaptation(const tsk::Progress& progress) {
   TskModel::Adaptation result{.step = progress.step,
                               .grown = static_cast<double>(progress.grown),

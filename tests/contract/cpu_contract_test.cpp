@@ -1,9 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 
 #include "contract/device_contract.hpp"
+#include "contract/planted_family.hpp"
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
 #include "heddle/tuner/verifier.hpp"
 #include "runtime/device/environment_variable.hpp"
@@ -15,7 +18,30 @@ namespace {
 
 TEST_CASE("the CPU device keeps the contract of devices") {
   const auto device = open_cpu_device();
-  run_device_contract(*device, {.drawn = 8});
+  run_device_contract(*device, {.drawn = 8, .least = 300});  // 504 on two cores
+}
+
+TEST_CASE("the contract finds a wrong path of a scheme of which it tries one configuration") {
+  const auto device = open_cpu_device();
+  const KernelFamily& sound = sonfin::train_family();
+  const auto complaints = [&](const KernelFamily& family) {
+    const std::shared_ptr<const KernelFamily> unowned(std::shared_ptr<void>(), &family);
+    const ContractResult result =
+        try_configurations(*device, {.large = false, .repeat = false, .most = 1, .families = {unowned}});
+    CHECK(result.tried.at("sonfin-train") == 1);
+    return result.complaints;
+  };
+  CHECK(complaints(sound).empty());
+  for (const bool always_plain : {true, false}) {
+    const std::string run = always_plain ? "scaled step" : "plain step";
+    CAPTURE(run);
+    const test::PlantedFamily planted(sound, "cpu",
+                                      {{"cpu/train_bank.hpp", "control_.plain_step != 0 ? kPlain",
+                                        always_plain ? "true ? kPlain" : "false ? kPlain"}});
+    const auto found = complaints(planted);
+    REQUIRE(found.size() == 1);
+    CHECK_MESSAGE(found.front().find(run) != std::string::npos, found.front());
+  }
 }
 
 TEST_CASE("without a compiler, and with more threads than cores, default configurations compute what is right") {

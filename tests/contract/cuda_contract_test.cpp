@@ -2,12 +2,14 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "contract/device_contract.hpp"
 #include "contract/device_reference.hpp"
 #include "contract/wrong_kernels.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
+#include "heddle/kernels/tsk/system.hpp"
 #include "heddle/runtime/device/cuda/cuda_device.hpp"
 
 namespace heddle {
@@ -16,7 +18,7 @@ namespace {
 /// HEDDLE_CONTRACT_CASES: configurations to try at most, HEDDLE_CONTRACT_EXCEPT: a word (scheme=cluster) of those to
 /// leave out; for tools under which kernels are slow, or that do not know what they use.
 ContractSample sample() {
-  ContractSample sample{.drawn = 12, .thorough = true};
+  ContractSample sample{.drawn = 12, .thorough = true, .least = 500};  // 783 on an H200
   if (const char* most = std::getenv("HEDDLE_CONTRACT_CASES")) {
     sample = {.drawn = 1, .every_value = true, .large = false, .most = std::stoul(most)};
   }
@@ -42,8 +44,13 @@ TEST_CASE("timed runs on a GPU end as near to float64 as rounding explains, wher
       for (const std::int64_t outputs : {1, 10, 26}) problems.push_back(sonfin::problem(rules, dim, outputs));
     }
   }
-  check_timed_runs(device, problems, 2048);
-  check_timed_runs(device, {sonfin::problem(32, 16, 1)}, 4096);
+  const std::vector<std::string_view> sonfin{"sonfin-train", "sonfin-predict"};
+  check_timed_runs(device, sonfin, problems, 2048);
+  check_timed_runs(device, sonfin, {sonfin::problem(32, 16, 1)}, 4096);
+  check_timed_runs(device, {"tsk-constant"},
+                   {tsk::problem(16, 2, 1, 1024), tsk::problem(35, 8, 1, 65536), tsk::problem(128, 8, 1, 1048576)},
+                   16384);
+  check_timed_runs(device, {"tsk-linear"}, {tsk::problem(4, 8, 1, 65536), tsk::problem(16, 8, 1, 1048576)}, 16384);
 }
 
 TEST_CASE("wrong kernels are found on a GPU, for every scheme") {

@@ -3,10 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 #include "heddle/runtime/device/device.hpp"
 
 namespace heddle {
@@ -22,12 +26,25 @@ struct ContractSample {
   std::string except = {};   ///< leaves out configurations with this in their text; empty: none
   std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
   std::size_t least = 1;  ///< all together: with fewer tried, the contract has not been looked at
+  /// As the registry has them, or those of a test.
+  std::vector<std::shared_ptr<const KernelFamily>> families = builtin_families().all();
 };
 
-/// For every family that has templates for `device`, and for sizes that divide nothing: the configurations of the
-/// sample are compiled as one batch, and each goes through one run of its verification (tuner/verifier.hpp), one after
-/// the other, from poisoned memory, checked for overruns and repeated bit for bit. Reports through doctest.
+/// Reports through doctest on the memory of `device`, on its compiler, and on try_configurations(). At least one
+/// configuration of every family that the device supports has to be tried.
 void run_device_contract(Device& device, const ContractSample& sample);
+
+struct ContractResult {
+  std::vector<std::string> complaints;                    ///< a line for every configuration that is wrong
+  std::map<std::string, std::size_t, std::less<>> tried;  ///< by family: configurations
+  std::size_t drawn = 0;
+};
+
+/// For every family of the sample that has templates for `device`, and for sizes that divide nothing: the
+/// configurations of the sample are compiled as one batch. The first one of each scheme goes through the essential runs
+/// of its verification (tuner/verifier.hpp), each other one through one run, in turn: from poisoned memory, checked for
+/// overruns and repeated bit for bit.
+[[nodiscard]] ContractResult try_configurations(Device& device, const ContractSample& sample);
 
 /// What a timed run of the default configuration of the family's awkward problem leaves in all buffers but scratch,
 /// from poisoned memory.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "heddle/kernels/problem.hpp"
@@ -9,14 +10,14 @@
 
 namespace heddle {
 
-/// Compares what the kernels of kernels/sonfin/cuda/reference.cuh make of every option set, of a timed run and of
-/// predictions with kernels/sonfin/reference.cpp. `rules`, `dim`: of the largest network; `outputs`: of the one with
+/// Compares the results of kernels/sonfin/cuda/reference.cuh with those of kernels/sonfin/reference.cpp: for every
+/// option set, for a timed run and for predictions. `rules`, `dim`: of the largest network; `outputs`: of the one with
 /// the most. Reports through doctest.
 void check_device_reference(Device& device, int rules, int dim, int outputs);
 
-/// Compares what timed runs of `samples` samples leave with the reference (tuner/verifier.hpp) for some configurations
-/// of the families with a distance, at these problems of the SONFIN families, and says how far they are away. Reports
-/// through doctest.
-void check_timed_runs(Device& device, const std::vector<Problem>& problems, std::int64_t samples);
+/// Compares the results of timed runs of `samples` samples with the reference (tuner/verifier.hpp), for some
+/// configurations of these families at these problems, and says how far they are away. Reports through doctest.
+void check_timed_runs(Device& device, const std::vector<std::string_view>& families,
+                      const std::vector<Problem>& problems, std::int64_t samples);
 
 }  // namespace heddle

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
@@ -99,33 +101,58 @@ TEST_CASE("a verification is as wide as it says: essential runs on the own shape
   CHECK(names == Names{"size=9, run 0", "size=9, run 1", "size=9, run 2"});
 }
 
-/// Timed runs are as far from the reference as a test says.
+/// Timed runs are as far from the reference, and from each other, as a test says.
 class Timed final : public fake::Family {
  public:
   using Distance = std::function<std::optional<double>(const Configuration&, std::int64_t end)>;
-  explicit Timed(Distance distance) : fake::Family(kinds), distance_(std::move(distance)) {}
+  struct Behaviour {
+    Distance distance;
+    std::function<double(std::int64_t end)> rounding = {};   ///< how far rounding leads the reference itself
+    std::int64_t compared = 1 << 20;                         ///< samples after which a run is compared at first
+    std::function<std::optional<double>()> difference = {};  ///< of two configurations
+    std::vector<std::int64_t>* ends = nullptr;               ///< gets the samples after which the reference was asked
+  };
+  explicit Timed(Behaviour behaviour) : fake::Family(kinds), behaviour_(std::move(behaviour)) {}
+  explicit Timed(Distance distance) : Timed(Behaviour{.distance = std::move(distance)}) {}
   std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
                                              RunOnDevice) const override {
     class Distances final : public test::AddingVerification {
      public:
       Distances(const Timed& family, const DeviceIdentity& device, std::uint64_t seed)
-          : AddingVerification(family, device, seed), family_(family) {}
+          : AddingVerification(family, device, seed), what_(family.behaviour_) {}
       std::optional<TimedRun> timed_run(const Configuration& configuration, const Problem&, std::int64_t,
                                         std::int64_t end) override {
-        const auto distance = family_.distance_(configuration, end);
+        const auto distance = what_.distance(configuration, end);
         if (!distance) return std::nullopt;
-        return TimedRun{.overwrites = {}, .distance = [distance](const HostImage&) { return *distance; }};
+        if (what_.ends != nullptr) what_.ends->push_back(end);
+        TimedRun run{.overwrites = {}, .distance = [distance](const HostImage&) { return *distance; }, .rounding = {}};
+        if (what_.rounding) run.rounding = [this, end] { return what_.rounding(end); };
+        return run;
+      }
+      std::int64_t compared_samples(const Problem&, std::int64_t samples) override {
+        return std::min(samples, what_.compared);
+      }
+      std::optional<double> difference(const Problem&, std::int64_t, const TimedEnd& found,
+                                       const TimedEnd& expected) override {
+        return what_.difference && found.configuration != expected.configuration ? what_.difference() : std::nullopt;
       }
 
      private:
-      const Timed& family_;
+      const Behaviour& what_;
     };
     return std::make_unique<Distances>(*this, device, seed);
   }
 
  private:
-  Distance distance_;
+  Behaviour behaviour_;
 };
+
+/// Of timed runs of 1024 samples.
+Verdict verdict_of_timed(const Configuration& configuration, const Configuration& untuned, Timed::Behaviour behaviour) {
+  fake::FakeDevice device;
+  const Timed family(std::move(behaviour));
+  return Verifier(device, family, 1).verify_timed_run(configuration, fake::problem(8), 1024, untuned);
+}
 
 TEST_CASE("a timed run may end four times as far from the reference as that of the untuned configuration") {
   const Configuration untuned = fake::Family::configuration("good", 1, 1);
@@ -173,8 +200,13 @@ TEST_CASE("a timed run may end four times as far from the reference as that of t
         return std::optional(end > 64 ? 1e6 : c == untuned ? 2.0 : of_tuned);
       };
     };
-    CHECK(verdict_of(tuned, chaotic(7.0)).status == Status::correct);
-    const Verdict wrong = verdict_of(tuned, chaotic(9.0));
+    const auto chaotic_verdict = [&](double of_tuned) {
+      return verdict_of_timed(tuned, untuned, {.distance = chaotic(of_tuned), .rounding = [](std::int64_t end) {
+                                                 return end > 64 ? 1e6 : 1.0;
+                                               }});
+    };
+    CHECK(chaotic_verdict(7.0).status == Status::correct);
+    const Verdict wrong = chaotic_verdict(9.0);
     CHECK(wrong.status == Status::wrong_result);
     CHECK(wrong.message.find("after 64 of 1024 samples") != std::string::npos);
     // A configuration that never agrees with the reference is wrong, not chaotic.
@@ -189,6 +221,82 @@ TEST_CASE("a timed run may end four times as far from the reference as that of t
     CHECK(verdict_of(fake::Family::configuration("overrun", 1, 1), none).status == Status::overrun);
     CHECK(verdict_of(fake::Family::configuration("crash", 1, 1), none).status == Status::illegal_access);
   }
+}
+
+TEST_CASE("the reference alone says whether training is chaotic, never the configuration to be judged") {
+  const Configuration untuned = fake::Family::configuration("good", 1, 1);
+  const Configuration tuned = fake::Family::configuration("good", 2, 1);
+  const Configuration failing = fake::Family::configuration("launch", 1, 1);
+  const auto wrong_from_sample_100_on = [](const Configuration&, std::int64_t end) {
+    return std::optional(end >= 100 ? HUGE_VAL : 0.5);
+  };
+  const std::function<double(std::int64_t)> steady = [](std::int64_t) { return 1.0; };
+  const std::function<double(std::int64_t)> chaotic = [](std::int64_t end) { return end > 256 ? 1e6 : 2.0; };
+  for (const auto& rounding : {std::function<double(std::int64_t)>(), steady, chaotic}) {
+    const Timed::Behaviour behaviour{.distance = wrong_from_sample_100_on, .rounding = rounding};
+    CHECK(verdict_of_timed(untuned, untuned, behaviour).status == Status::wrong_result);
+    CHECK(verdict_of_timed(tuned, untuned, behaviour).status == Status::wrong_result);
+    CHECK(verdict_of_timed(tuned, failing, behaviour).status == Status::wrong_result);
+  }
+  // Where training amplifies rounding, and is not yet chaotic, so much more is explained.
+  const auto at = [&](double distance, double amplification) {
+    return verdict_of_timed(untuned, untuned,
+                            {.distance = [=](const Configuration&, std::int64_t) { return std::optional(distance); },
+                             .rounding = [=](std::int64_t) { return amplification; }})
+        .status;
+  };
+  CHECK(at(79.0, 5.0) == Status::correct);
+  CHECK(at(81.0, 5.0) == Status::wrong_result);
+  CHECK(at(17.0, 0.1) == Status::wrong_result);
+  CHECK(at(1e6, 1e6) == Status::wrong_result);  // after few samples too
+
+  // A reference without a result for fewer samples does not make a kernel right.
+  const auto none_below = [&](double distance) {
+    return verdict_of_timed(
+               untuned, untuned,
+               {.distance = [=](const Configuration&,
+                                std::int64_t end) { return end < 1024 ? std::nullopt : std::optional(distance); },
+                .rounding = [](std::int64_t) { return 1e6; }})
+        .status;
+  };
+  CHECK(none_below(255.0) == Status::correct);
+  CHECK(none_below(257.0) == Status::wrong_result);
+}
+
+TEST_CASE("a timed run ends where that of the untuned configuration ends, or the reference says which is wrong") {
+  const Configuration untuned = fake::Family::configuration("good", 1, 1);
+  const Configuration tuned = fake::Family::configuration("good", 2, 1);
+  std::vector<std::int64_t> ends;
+  /// Right up to 512 samples, as far as the reference goes at first.
+  const auto behaviour = [&](double difference, std::optional<double> in_the_end) {
+    ends.clear();
+    return Timed::Behaviour{
+        .distance = [=](const Configuration& c,
+                        std::int64_t end) { return end > 512 && c == tuned ? in_the_end : std::optional(0.5); },
+        .compared = 512,
+        .difference = [=] { return std::optional(difference); },
+        .ends = &ends};
+  };
+  const auto verdict = [&](const Timed::Behaviour& what) { return verdict_of_timed(tuned, untuned, what); };
+  CHECK(verdict(behaviour(15.0, 0.5)).status == Status::correct);
+  CHECK(ends == std::vector<std::int64_t>{512});                   // the reference is not asked again
+  CHECK(verdict(behaviour(17.0, 0.5)).status == Status::correct);  // the untuned one is wrong
+  CHECK(ends == std::vector<std::int64_t>{512, 1024});
+  const Verdict wrong = verdict(behaviour(HUGE_VAL, 100.0));
+  CHECK(wrong.status == Status::wrong_result);
+  CHECK(wrong.message.find("after 1024 of 1024 samples") != std::string::npos);
+  // The reference takes too long for the whole run.
+  CHECK(verdict(behaviour(255.0, std::nullopt)).status == Status::correct);
+  CHECK(verdict(behaviour(257.0, std::nullopt)).status == Status::wrong_result);
+  CHECK(verdict(behaviour(257.0, std::nullopt)).message.find("from the untuned configuration") != std::string::npos);
+  // Two sound kernels part where training is chaotic.
+  Timed::Behaviour chaotic = behaviour(1e6, 1e6);
+  chaotic.rounding = [](std::int64_t end) { return end > 512 ? 1e6 : 1.0; };
+  CHECK(verdict(chaotic).status == Status::correct);
+  // Nothing to compare with.
+  CHECK(verdict_of_timed(untuned, untuned, behaviour(HUGE_VAL, 0.5)).status == Status::correct);
+  CHECK(verdict_of_timed(tuned, fake::Family::configuration("launch", 1, 1), behaviour(HUGE_VAL, 0.5)).status ==
+        Status::correct);
 }
 
 TEST_CASE(

@@ -1,4 +1,4 @@
-// What was measured for one problem, as a recorded search space.
+// The measurements of one problem, as a recorded search space.
 #pragma once
 
 #include "heddle/kernels/kernel_family.hpp"

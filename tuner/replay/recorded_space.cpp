@@ -162,7 +162,7 @@ std::string_view invalidity(Status status) {
   return "runtime";
 }
 
-/// What Kernel Tuner writes in the place of a time.
+/// The words that Kernel Tuner writes in the place of a time.
 std::optional<Status> failure(std::string_view word) {
   if (word == "InvalidConfig") return Status::constraint;
   if (word == "CompilationFailedConfig") return Status::compilation;

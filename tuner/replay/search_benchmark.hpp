@@ -11,8 +11,8 @@
 
 namespace heddle {
 
-/// What a number of evaluations, failing ones counted, came to over many seeds. A fraction is the space's shortest time
-/// by the shortest found so far, 0 if nothing worked yet.
+/// The results of a number of evaluations, failing ones counted, over many seeds. A fraction is the space's shortest
+/// time by the shortest found so far, 0 if nothing worked yet.
 struct SearchScore {
   std::int64_t evaluations = 0;
   double median_fraction = 0.0;

@@ -1,4 +1,4 @@
-// What strategies have in common that decide on their order before anything is measured.
+// The common part of strategies that decide on their order before anything is measured.
 #pragma once
 
 #include <utility>

@@ -36,7 +36,7 @@ class GaussianProcess {
   /// point in memory, times points in time for those that are new.
   void condition(const std::vector<std::size_t>& points);
 
-  /// What to predict for; nothing at first. Afterwards the process knows no points.
+  /// The points to predict for; none at first. Afterwards the process knows no points.
   void replace_candidates(const std::vector<std::size_t>& candidates);
   /// Adds candidates that are not there yet. O(points^2) each.
   void consider(const std::vector<std::size_t>& candidates);
@@ -78,7 +78,7 @@ class GaussianProcess {
 
   void tabulate(const Hyperparameters& hyperparameters);
   void tabulate(const Hyperparameters& hyperparameters, std::size_t parameter);
-  /// What products and quotients have in common: k of w4, the same whatever the hyperparameters.
+  /// The part of the kernel that products and quotients share: k of w4, the same whatever the hyperparameters.
   [[nodiscard]] float likeness(std::size_t a, std::size_t b) const;
   [[nodiscard]] float covariance(std::size_t a, std::size_t b, float likeness) const;
   [[nodiscard]] float covariance(std::size_t a, std::size_t b) const { return covariance(a, b, likeness(a, b)); }

@@ -20,7 +20,7 @@ std::vector<std::size_t> Knowledge::fastest(std::size_t count) const {
 }
 
 std::optional<std::size_t> Knowledge::untouched() const {
-  // What is open may become taken, never the other way round.
+  // An open configuration may become taken, never the other way round.
   while (first_open_ < order_.size() && !open_[order_[first_open_]]) ++first_open_;
   if (first_open_ == order_.size()) return std::nullopt;
   return order_[first_open_];

@@ -148,7 +148,7 @@ ProcessEnd ChildProcess::end(double seconds_to_wait) {
   // Its compilers end with it, but not what these have started. Nobody else gets its number before it was waited for.
   ::kill(id_, SIGKILL);
   kill_session(id_);
-  // What does not even end then (in a driver that does not answer) is left.
+  // A process that does not even end then (it waits in a driver that does not answer) is left alone.
   const auto gone = Clock::now() + kTimeToEnd;
   int status = 0;
   pid_t ended = 0;

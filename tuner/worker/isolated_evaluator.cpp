@@ -239,7 +239,7 @@ class IsolatedEvaluator::RemoteCompilation final : public Compilation {
                              owner_.deadlines_.compiler);
   }
 
-  /// What was submitted is no longer under way.
+  /// The submitted kernels are no longer being compiled.
   void finished() {
     if (submitted_ && owner_.compiling_in_ == generation_) --owner_.compiling_;
     submitted_ = false;

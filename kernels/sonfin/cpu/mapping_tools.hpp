@@ -1,4 +1,4 @@
-// What the CPU mappings share.
+// Tools of the CPU mappings.
 #pragma once
 
 #include <algorithm>

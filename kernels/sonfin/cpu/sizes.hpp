@@ -14,10 +14,10 @@ struct TrainSizes {
 
   constexpr int bank_tiles() const { return capacity / width / banks; }
   constexpr int padded_outputs() const { return round_up(outputs, width); }
-  /// What a bank says about one sample: 4 words, then a sum per output; whole pairs of cache lines.
+  /// The record of a bank about one sample: 4 words, then a sum per output; whole pairs of cache lines.
   constexpr int record() const { return round_up(4 + padded_outputs(), 32); }
   constexpr int records() const { return 2 * banks * record(); }
-  /// What is remembered of a bank from one phase of a sample to the next.
+  /// Numbers that a bank keeps from one phase of a sample to the next.
   constexpr int notes() const { return round_up(bank_tiles() * (3 * width + 3) + 1, 32); }
   /// Output and error of a sample, as one thread found them.
   constexpr int answer() const { return round_up(2 * padded_outputs(), 32); }

@@ -14,7 +14,7 @@ namespace {
 
 using cpu::padded;
 
-/// What a configuration means in numbers; names as in train.hpp.
+/// A configuration in numbers; names as in train.hpp.
 struct Shape {
   bool dims;
   std::int64_t width, count, threads, prune;

@@ -72,7 +72,7 @@ class Cells {
     }
   }
 
-  /// What is not there looks like padding (m = 0, sigma = 1), so that nothing else has to ask.
+  /// A cell that is not there looks like padding (m = 0, sigma = 1), so that nothing else has to ask.
   __device__ __forceinline__ void fetch(const float* centres, const float* widths, int stride, int capacity) {
     each_cell([&](int r, int i) {
       const bool there = input(i) < stride && first_rule() + r < capacity;

@@ -315,7 +315,7 @@ __device__ __forceinline__ void pass_on(int own, int outputs, bool learnt, bool 
 
 /// Learns sample `sample` - 1 and fires sample `sample` of a run of `samples`. Sample 0 only fires, `samples` only
 /// learns. Blocks meet in the launch boundary alone: each combines the records of all for itself, in the same order.
-/// What a launch needs from memory is requested at once, up front: its time is that of one access after another.
+/// A launch requests all that it needs from memory at once, up front: its time is that of one access after another.
 template <int Block, int Lanes, int Inputs, int Rules, int Vector>
 __global__ void __launch_bounds__(Block)
     step(float* centres, float* widths, float* consequents, const Control* control_at, const Progress* before,

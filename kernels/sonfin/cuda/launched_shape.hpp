@@ -19,7 +19,7 @@ struct Tiling {
   [[nodiscard]] std::int64_t blocks(std::int64_t total_rules) const;
 };
 
-/// What a configuration of these schemes means in numbers.
+/// A configuration of these schemes in numbers.
 struct LaunchedShape : Tiling {
   std::int64_t kernels, combine;
   bool tree, graph, overlap;

@@ -26,7 +26,7 @@ struct PredictShape {
         combine_block(c.number("combine_size")) {}
 
   std::int64_t threads() const { return block_rows / thread_rows * (block_rules / thread_rules); }
-  /// What fire_rows takes of shared memory: two stages.
+  /// Shared memory of fire_rows: two stages.
   std::int64_t shared_bytes() const { return 2 * 4 * (block_rows * (depth + 4) + 2 * depth * block_rules); }
 };
 

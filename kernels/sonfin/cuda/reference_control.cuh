@@ -1,4 +1,4 @@
-// What host and kernels of reference.cuh tell each other: Control and Progress in float64. Plain data.
+// Data that the host and the kernels of reference.cuh exchange: Control and Progress in float64. Plain data.
 #pragma once
 
 namespace heddle::sonfin {

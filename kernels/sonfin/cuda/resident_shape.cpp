@@ -87,7 +87,7 @@ PacketTurns ResidentShape::packet_turns() const {
                        static_cast<int>(most - kept_registers() - 2 * rules));
 }
 
-/// What `resident` takes from its SharedMemory.
+/// The pieces that `resident` takes from its SharedMemory.
 std::int64_t ResidentShape::shared_bytes() const {
   const std::int64_t whole = padded(2 + outputs);
   const std::int64_t columns = ceil_div(2 + outputs, 3);

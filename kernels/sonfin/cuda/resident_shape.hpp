@@ -12,7 +12,7 @@ namespace heddle::sonfin {
 
 [[nodiscard]] bool is_resident(const Configuration& configuration);
 
-/// What a configuration of these schemes means in numbers; names as in cells.cuh.
+/// A configuration of these schemes in numbers; names as in cells.cuh.
 struct ResidentShape {
   enum class Link { block, cluster, grid };
   enum class Storage { registers, shared, split };
@@ -33,7 +33,7 @@ struct ResidentShape {
   [[nodiscard]] std::int64_t value_lanes() const;
   /// How a warp adds up the records of a round; not of a grid, whose packets are added up otherwise.
   [[nodiscard]] RecordTurns turns() const;
-  /// What is added up in a round, in whole turns.
+  /// The number of sums that a round adds up, in whole turns.
   [[nodiscard]] std::int64_t records() const;
   /// How the blocks of a grid wait for the packets of a round.
   [[nodiscard]] PacketTurns packet_turns() const;

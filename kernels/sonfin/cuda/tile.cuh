@@ -22,7 +22,7 @@
 
 namespace heddle::sonfin {
 
-/// What the sample just combined decided; the same in every thread.
+/// The decision for the sample just combined; the same in every thread.
 struct Decision {
   bool learn;   ///< whether the sample is learnt at all
   int rules;    ///< live rules, a new one included
@@ -147,7 +147,7 @@ struct Tile {
           if (lane() < half) scratch[threadIdx.x] += scratch[threadIdx.x + half];
           __syncthreads();
         }
-        // What is left fits one warp, which needs no barrier.
+        // The rest fits one warp, which needs no barrier.
         const float sum = sum_over_lanes<(Lanes < kWarp ? Lanes : kWarp)>(scratch[threadIdx.x]);
         if (lane() == 0) own[group() * Rules + r] = sign * sum;
       }

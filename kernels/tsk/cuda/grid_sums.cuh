@@ -90,7 +90,7 @@ class GridSums {
   }
 
  private:
-  /// What packets lane, lane + 32, ... of `count` say, once all have this round's stamp; 0 for those that are not
+  /// The values of the packets lane, lane + 32, ... of `count`, once all have this round's stamp; 0 for those that are not
   /// there.
   __device__ __forceinline__ bool await(const Packet* from, int count, double (&value)[kPolls]) const {
     Packet arrived[kPolls];

@@ -47,8 +47,8 @@ std::vector<std::string> environment(const std::filesystem::path& temporary) {
   return all;
 }
 
-/// What a new process does until it is another program. Another thread of the old process may have held any lock, so
-/// only what a signal handler may call is called here. Returns why it failed.
+/// A new process calls this to become another program. Another thread of the old process may have held any lock, so
+/// only functions that a signal handler may call are called here. Returns why it failed.
 int become(char* const* arguments, char* const* variables, const char* capture, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

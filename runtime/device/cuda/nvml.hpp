@@ -1,4 +1,4 @@
-// What NVIDIA's management library says about a card, for provenance.
+// The state of a card according to NVIDIA's management library, for provenance.
 #pragma once
 
 #include <string>

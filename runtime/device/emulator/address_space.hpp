@@ -7,7 +7,7 @@
 
 namespace heddle::emulator {
 
-/// What is known about one word (4 bytes). Masks have a bit per byte. A word is untouchable until it is allocated.
+/// The knowledge about one word (4 bytes). Masks have a bit per byte. A word is untouchable until it is allocated.
 struct Cell {
   std::uint32_t writer = 0;    ///< segment of the last write, see Segments; 0: the host, or nobody
   std::uint32_t reader = 0;    ///< of the reads since; with kSeveral set: the number of a ReadSet

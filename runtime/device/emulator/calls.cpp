@@ -23,7 +23,7 @@ auto guarded(Action action) {
   grid().abandon();
 }
 
-/// What the compiler writes before the data of most checks: the place in the source.
+/// The compiler writes this before the data of most checks: the place in the source.
 struct SourceLocation {
   const char* file;
   std::uint32_t line, column;

@@ -221,7 +221,7 @@ Memory& EmulatorExecution::memory(std::string_view buffer) {
   return *memory_[static_cast<std::size_t>(plan_.buffer(buffer))];
 }
 
-/// What a role promises holds from here on: scratch and outputs mean nothing, inputs are only read.
+/// The promises of a role hold from here on: scratch and outputs mean nothing, inputs are only read.
 void EmulatorExecution::begin_run() {
   emulator::AddressSpace& space = machine_->space;
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {

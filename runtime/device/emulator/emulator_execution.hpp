@@ -59,7 +59,7 @@ class EmulatorCode {
   EmulatorCode(const EmulatorCode&) = delete;
   EmulatorCode& operator=(const EmulatorCode&) = delete;
   [[nodiscard]] emulator::Kernel kernel(const std::string& symbol) const;  ///< throws DeviceFailure(launch)
-  /// What it takes, as parameters() of hooks.hpp says.
+  /// Its parameters, as parameters() of hooks.hpp gives them.
   [[nodiscard]] std::string_view parameters(const std::string& symbol) const;
   [[nodiscard]] const emulator::LoadedCode& loaded() const noexcept { return loaded_; }
 

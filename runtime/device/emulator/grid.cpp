@@ -149,7 +149,7 @@ void Grid::begin(std::uint32_t cluster_number) {
 }
 
 void Grid::end(Cluster& cluster) {
-  // What is still on its way to it is a fault.
+  // A message that is still on its way to it is a fault.
   while (std::any_of(deliveries_.begin(), deliveries_.end(),
                      [&](const Delivery& d) { return d.block != nullptr && d.block->cluster == &cluster; })) {
     deliver_one();

@@ -37,7 +37,7 @@ class Order {
   std::uint64_t state_;
 };
 
-/// What outlives a launch.
+/// State that outlives a launch.
 struct Machine {
   AddressSpace space;
   FibrePool fibres;
@@ -64,7 +64,7 @@ struct Piece {
 struct Block;
 struct Cluster;
 
-/// What a thread is waiting for.
+/// The event that a thread is waiting for.
 enum class Wait { nothing, barrier, warp, cluster, mailbox, packet };
 
 /// One GPU thread.
@@ -179,7 +179,7 @@ class Grid {
   /// Runs to the end, or to the first finding.
   [[nodiscard]] std::optional<Finding> run();
 
-  /// What runs on the calling thread now; its current fibre calls what follows.
+  /// The grid that runs on the calling thread now; its current fibre calls the functions below.
   [[nodiscard]] static Grid& current() noexcept { return *running_; }
   [[nodiscard]] Thread& thread() noexcept { return *thread_; }
 
@@ -207,7 +207,7 @@ class Grid {
   /// Throws a finding about the current thread.
   [[noreturn]] void stop(Status status, std::string what, const void* at);
   [[noreturn]] void stop(Finding finding);
-  /// What ends the launch; the current fibre is not resumed after that.
+  /// The fault that ends the launch; the current fibre is not resumed after that.
   void keep(Finding finding);
   [[noreturn]] void abandon();
 

@@ -1,4 +1,4 @@
-// What templates are compiled with on the emulator.
+// Headers that templates are compiled with on the emulator.
 #pragma once
 
 #include <vector>

@@ -37,7 +37,7 @@ using SharedKnowledge = std::shared_ptr<const Knowledge>;
 /// Both together; may be one of the two.
 [[nodiscard]] SharedKnowledge joined(const SharedKnowledge& a, const SharedKnowledge& b);
 
-/// What a thread knows of other threads. A value that came without an order of memory (a packet, a shuffle) still
+/// A thread's knowledge of other threads. A value that came without an order of memory (a packet, a shuffle) still
 /// proves that its sender has read the inputs of the value. The reads of other threads may therefore be known up to a
 /// later time than their writes.
 struct Known {

@@ -1,4 +1,4 @@
-// What the lanes of a warp do together: shuffles, votes, reductions, and their synchronisation.
+// Operations that the lanes of a warp do together: shuffles, votes, reductions, and their synchronisation.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -151,6 +151,25 @@ TEST_CASE("after thousands of samples float32 is about as far from float64 as ro
   }
 }
 
+TEST_CASE("a disturbed network begins one unit away, and ends far away where training is chaotic") {
+  const Workload work = timing_workload(problem(32, 16, 1), 4096, 1);
+  for (const std::int64_t samples : {64, 512, 4096}) {
+    CAPTURE(samples);
+    const Workload other = disturbed(work, samples, 7);
+    CHECK(disturbed(work, samples, 7).network.centres == other.network.centres);
+    CHECK(disturbed(work, samples, 8).network.centres != other.network.centres);
+    Expectation start = expectation(work, 0);
+    start.samples = samples;
+    const Progress progress{
+        .rules = 32, .position = static_cast<int>(samples), .halted = 0, .reserved = 0, .loss = 0.0};
+    CHECK(distance_of_training(start, other.network, progress) == doctest::Approx(1.0).epsilon(0.1));
+    const double end = distance_of_training(expectation(work, samples), expectation(other, samples));
+    MESSAGE("after " << samples << " samples: " << end);
+    CHECK((end > 1000.0) == (samples == 4096));
+    CHECK((end < 16.0) == (samples <= 512));
+  }
+}
+
 TEST_CASE("predictions are compared as a whole") {
   const Workload work = timing_workload(problem(40, 11, 6), 50, 4);
   const std::vector<double> expected = predictions(work.network, work.rows);

@@ -29,6 +29,56 @@ Outcome moved(const Workload& work, Outcome outcome, float factor) {
   return outcome;
 }
 
+TEST_CASE("rows that repeat each other: the reference of the distinct ones is that of all") {
+  for (const int order : {0, 1}) {
+    CAPTURE(order);
+    const Problem sizes = problem(5, 3, 2, 9001);
+    const Workload work = timing_workload(sizes, order, 3);
+    CHECK(work.rows.size() == 9001 * 3);
+    CHECK(work.targets.size() == 9001 * 2);
+    REQUIRE(work.distinct.counts.size() == static_cast<std::size_t>(distinct_rows(sizes, order)));
+    double rows = 0.0;
+    for (const double count : work.distinct.counts) rows += count;
+    CHECK(rows == 9001.0);
+    Workload plain = work;
+    plain.distinct = {};
+    const Expectation fast = expectation(work, 3), all = expectation(plain, 3);
+    for (int i = 0; i < 3; ++i)
+      CHECK(fast.progress.recent[i] == doctest::Approx(all.progress.recent[i]).epsilon(1e-10));
+    System found = work.system;
+    found.centres.assign(fast.centres.begin(), fast.centres.end());
+    found.widths.assign(fast.widths.begin(), fast.widths.end());
+    CHECK(error_of_change(work.system, all, found) < 1e-5);  // rounded to float32
+
+    // Whatever part of the rows is left out, the result is another.
+    for (const std::int64_t count : {8000, 4500, 1000}) {
+      Workload part = plain;
+      part.control.rows = static_cast<int>(count);
+      const Expectation other = expectation(part, 3);
+      found.centres.assign(other.centres.begin(), other.centres.end());
+      found.widths.assign(other.widths.begin(), other.widths.end());
+      CHECK(error_of_change(work.system, all, found) > 0.02);
+    }
+  }
+  CHECK(timing_workload(problem(5, 3, 2, 4000), 0, 3).distinct.counts.empty());
+}
+
+TEST_CASE("a workload that halts does so after its first iteration") {
+  const Workload work = verification_workload(
+      problem(5, 3, 2, 90), 0, {.plain_step = false, .holds_rows_back = true, .far_rows = false, .halts = true}, 3);
+  const Outcome outcome = outcome_of(work);
+  CHECK(outcome.progress.iteration == 1);
+  CHECK(outcome.progress.halted == kTargetReached);
+  CHECK(accepted(work, outcome));
+  CHECK(accepted(work, outcome_of(work, Rounding::kernels)));
+  Outcome other = outcome;
+  other.progress.halted = kGoesOn;
+  CHECK_FALSE(accepted(work, other));
+  Workload endless = work;
+  endless.control.target_error = 0.0F;
+  CHECK_FALSE(accepted(work, outcome_of(endless)));
+}
+
 TEST_CASE("comparison: what the reference does is accepted, and a wrong step, consequent or error is not") {
   for (const int order : {0, 1}) {
     for (const OptionSet& set : option_sets()) {

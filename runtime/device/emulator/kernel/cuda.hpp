@@ -136,7 +136,7 @@ HEDDLE_CALL int __syncthreads_or(int predicate, HEDDLE_CALLER) {
   return heddle_emulator_calls->barrier(heddle::emulator::Vote::any, predicate, HEDDLE_LINE);
 }
 
-// What the lanes of a warp do together.
+// Operations that the lanes of a warp do together.
 namespace heddle::emulator {
 
 template <class T>

@@ -1,5 +1,5 @@
-// What a compiler's sanitizer code generation calls, passed on to the emulator: -fsanitize=thread reports every load
-// and store, -fsanitize=undefined what C++ leaves undefined. Neither runtime library is linked.
+// The functions that a compiler's sanitizer code generation calls, passed on to the emulator: -fsanitize=thread reports
+// every load and store, -fsanitize=undefined what C++ leaves undefined. Neither runtime library is linked.
 #pragma once
 
 #include "heddle/runtime/device/emulator/kernel/interface.hpp"
@@ -104,8 +104,8 @@ HEDDLE_PLAIN inline char* write_kind(char* end) {
   return end;
 }
 
-/// What a kernel takes: 'p' a pointer, 'i' an int, 'u' an unsigned int, 'l' and 'm' the same of 64 bits, 'f' a float,
-/// 'd' a double, and for anything else its bytes and alignment, "<24/8>".
+/// The parameters of a kernel: 'p' a pointer, 'i' an int, 'u' an unsigned int, 'l' and 'm' the same of 64 bits, 'f' a
+/// float, 'd' a double, and for anything else its bytes and alignment, "<24/8>".
 template <class... Parameter>
 HEDDLE_PLAIN inline const char* parameters(void (*)(Parameter...)) {
   constexpr unsigned long kLongest = 44;  // two numbers of 64 bits, and three signs

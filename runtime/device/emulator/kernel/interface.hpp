@@ -1,4 +1,4 @@
-// What compiled kernels and the emulator tell each other. Plain types: compiled with the emulator and, at run time,
+// The interface between compiled kernels and the emulator. Plain types: compiled with the emulator and, at run time,
 // with every template, so no other header is included.
 #pragma once
 
@@ -20,7 +20,7 @@ enum Touch : unsigned {
   kAtomic = 4,  ///< one access that cannot be torn; two of them are no race
 };
 
-/// What the lanes of a mask do together.
+/// Operations that the lanes of a mask do together.
 enum class WarpOperation : unsigned {
   sync,  ///< the only one that orders memory
   shuffle_index,
@@ -42,7 +42,7 @@ enum class WarpOperation : unsigned {
   bit_xor,
 };
 
-/// What the threads of a block find out at a barrier.
+/// The question that the threads of a block decide at a barrier.
 enum class Vote : unsigned { none, count, all, any };
 
 /// Where in the source of a kernel a call stands. `file` and `line` tell one call from another whatever the compiler
