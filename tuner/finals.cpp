@@ -5,7 +5,6 @@
 
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/statistics.hpp"
-#include "heddle/tuner/tuning_result.hpp"
 
 namespace heddle {
 
