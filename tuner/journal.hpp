@@ -60,7 +60,7 @@ class Journal {
   ProfileStore& store_;
   const Evaluator& evaluator_;
   TuningRun run_;
-  Measurement current_;  ///< present source and environment
+  Measurement current_;                    ///< present source and environment
   mutable std::map<Problem, Page> pages_;  ///< read from the store when they are first needed
 };
 

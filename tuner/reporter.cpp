@@ -13,7 +13,7 @@ void Reporter::progress(std::size_t index, double fraction_before, double share,
   progress.problem = &search.problem().problem();
   progress.stage = stage;
   progress.evaluations = search.attempts().evaluations();
-  progress.valid = search.problem().configurations().size();
+  progress.valid = search.problem().count();
   under_way_[index] = search.attempts().evaluations();
   progress.all_evaluations = evaluations_;
   for (const auto& [problem, evaluations] : under_way_) progress.all_evaluations += evaluations;

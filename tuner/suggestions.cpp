@@ -23,8 +23,8 @@ void add_fastest(const SearchedProblem& problem, const std::vector<float>& expec
     return std::pair(expected[a], a) < std::pair(expected[b], b);
   });
   for (auto next = order.begin(); next != end; ++next) {
-    const Configuration& fast = problem.configurations()[*next];
-    if (std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(fast);
+    Configuration fast = problem.at(*next);
+    if (std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(std::move(fast));
   }
 }
 
@@ -42,7 +42,11 @@ Suggestions::Suggestions(const Evaluator& evaluator, const KnownProfiles& known)
     : known_(known), transfer_(evaluator.family().axes(), model_of(evaluator)) {}
 
 std::vector<float> Suggestions::expected(const SearchedProblem& problem) const {
-  return transfer_.expected(problem.problem(), problem.configurations());
+  if (!problem.space().listed()) return {};
+  std::vector<Configuration> all;
+  all.reserve(problem.space().numbered());
+  for (std::size_t i = 0; i < problem.space().numbered(); ++i) all.push_back(problem.at(i));
+  return transfer_.expected(problem.problem(), all);
 }
 
 std::vector<Configuration> Suggestions::first(const SearchedProblem& problem,

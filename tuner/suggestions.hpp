@@ -21,7 +21,8 @@ class Suggestions {
   void learn(const Problem& problem, const Transfer::Costs& costs) { transfer_.learn(problem, costs); }
 
   /// The expected log(cost / cost of the fastest) of each configuration of a problem, from the family's model and the
-  /// measurements at other problems. Empty if the family has no model and too little was measured.
+  /// measurements at other problems. Empty if the family has no model and too little was measured, or if the space is
+  /// too large to be listed.
   [[nodiscard]] std::vector<float> expected(const SearchedProblem& problem) const;
   /// The configurations to try first: the winners of the nearest problems, and those with the lowest expected cost.
   [[nodiscard]] std::vector<Configuration> first(const SearchedProblem& problem,

@@ -20,33 +20,33 @@ std::int64_t evaluations_left(const std::vector<Visit>& visits) {
 }
 
 Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time) {
-  SearchedProblem problem(evaluator_, planned.problem);
+  const SearchedProblem& problem = searched(planned.problem);
   SearchPlan plan;
   plan.expected = lessons_.suggestions().expected(problem);
   plan.first = lessons_.suggestions().first(problem, plan.expected);
-  return begin(place, planned, phase, std::move(time), std::move(problem), std::move(plan));
+  return begin(place, planned, phase, std::move(time), problem, std::move(plan));
 }
 
 Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
                     std::vector<Configuration> first) {
-  SearchedProblem problem(evaluator_, planned.problem);
+  const SearchedProblem& problem = searched(planned.problem);
   SearchPlan plan;
   plan.first = std::move(first);
-  return begin(place, planned, phase, std::move(time), std::move(problem), std::move(plan));
+  return begin(place, planned, phase, std::move(time), problem, std::move(plan));
 }
 
 std::optional<Visit> Visits::begin_again(std::size_t place, const Phase& phase, StopCondition time) {
   const TuningResult& before = *results_[place];
   const PlannedVisit again{.problem = before.problem, .search = false, .profile = before.profile, .change = {}};
-  SearchedProblem problem(evaluator_, before.problem);
+  const SearchedProblem& problem = searched(before.problem);
   SearchPlan plan;
   plan.first = lessons_.suggestions().later(problem, tried_[place], *before.profile);
   if (plan.first.empty()) return std::nullopt;
-  return begin(place, again, phase, std::move(time), std::move(problem), std::move(plan));
+  return begin(place, again, phase, std::move(time), problem, std::move(plan));
 }
 
 Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
-                    SearchedProblem problem, SearchPlan plan) {
+                    const SearchedProblem& problem, SearchPlan plan) {
   if (planned.search) {
     plan.strategy = &strategy_;
     plan.good_enough = good_enough(planned.problem);
@@ -59,8 +59,13 @@ Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase&
   };
   return {.place = place,
           .planned = planned,
-          .search = std::make_unique<ProblemSearch>(evaluator_, journal_, options_, std::move(problem), std::move(plan),
+          .search = std::make_unique<ProblemSearch>(evaluator_, journal_, options_, problem, std::move(plan),
                                                     std::move(time), pace_, report)};
+}
+
+/// The problem with its space, which is listed when the problem is visited for the first time.
+const SearchedProblem& Visits::searched(const Problem& problem) {
+  return problems_.try_emplace(problem, evaluator_, problem).first->second;
 }
 
 /// The cost at which a search may end: the roofline bound divided by TunerOptions::target; microseconds per sample.

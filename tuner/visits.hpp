@@ -85,7 +85,8 @@ class Visits {
 
  private:
   [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
-                            SearchedProblem problem, SearchPlan plan);
+                            const SearchedProblem& problem, SearchPlan plan);
+  const SearchedProblem& searched(const Problem& problem);
   [[nodiscard]] std::optional<double> good_enough(const Problem& problem) const;
 
   Evaluator& evaluator_;
@@ -98,7 +99,8 @@ class Visits {
   const std::size_t places_;  ///< on the agenda
   Reporter reporter_;
   Pace pace_;
-  std::map<Problem, std::int64_t> numbers_;  ///< of visits of each problem so far
+  std::map<Problem, SearchedProblem> problems_;  ///< all that were visited
+  std::map<Problem, std::int64_t> numbers_;      ///< of visits of each problem so far
   std::vector<std::set<std::string>> tried_;
   std::vector<std::optional<TuningResult>> results_;
 };

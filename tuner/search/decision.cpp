@@ -223,10 +223,11 @@ std::optional<std::size_t> Decision::twin_with_fewer_threads(std::size_t configu
   const std::int64_t threads = problem.host_threads(configuration);
   std::optional<std::size_t> twin;
   if (threads <= 1) return twin;
+  const Configuration own = problem.at(configuration);
   const auto rank_of = [&](std::size_t other) {
-    return std::pair(problem.differing_parameters(other, problem.at(configuration)), -problem.host_threads(other));
+    return std::pair(problem.differing_parameters(other, own), -problem.host_threads(other));
   };
-  for (std::size_t other = 0; other < problem.configurations().size(); ++other) {
+  for (std::size_t other = 0; other < problem.space().numbered(); ++other) {
     const Observation* const tried = attempts_.find(other);
     const bool failed = tried != nullptr && !tried->cost;
     if (failed || problem.host_threads(other) >= threads) continue;

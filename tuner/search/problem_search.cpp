@@ -18,10 +18,11 @@ constexpr double kScreeningShare = 0.75;  // of a visit's time: for screening; t
 }  // namespace
 
 ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options,
-                             SearchedProblem problem, SearchPlan plan, StopCondition time, Pace& pace, Report report)
+                             const SearchedProblem& problem, SearchPlan plan, StopCondition time, Pace& pace,
+                             Report report)
     : evaluator_(evaluator),
       options_(options),
-      problem_(std::move(problem)),
+      problem_(problem),
       plan_(std::move(plan)),
       stop_(std::move(time)),
       pace_(pace),
@@ -77,11 +78,11 @@ void ProblemSearch::until_interrupted(const Step& step) {
 
 void ProblemSearch::begin(const std::vector<Configuration>& first) {
   for (const auto& [name, configuration] : problem_.named()) {
-    if (!problem_.find(configuration.text())) journal_.add_forbidden(configuration);
+    if (!problem_.find(configuration)) journal_.add_forbidden(configuration);
   }
   std::vector<std::size_t> list = problem_.protected_configurations();
   for (const Configuration& configuration : first) {
-    const auto index = problem_.find(configuration.text());
+    const auto index = problem_.find(configuration);
     if (index && std::find(list.begin(), list.end(), *index) == list.end()) list.push_back(*index);
   }
   if (list.empty()) return;
@@ -121,8 +122,8 @@ void ProblemSearch::measure_first() {
 void ProblemSearch::start_strategy() {
   screening_ = stop_.slice(kScreeningShare, 1.0);
   screening_->end_early({.without_gain = options_.patience, .good_enough = plan_.good_enough});
-  strategy_ = plan_.strategy->make(
-      {.configurations = problem_.configurations(), .seed = options_.seed, .expected = std::move(plan_.expected)});
+  strategy_ =
+      plan_.strategy->make({.space = problem_.space(), .seed = options_.seed, .expected = std::move(plan_.expected)});
 }
 
 void ProblemSearch::tell_strategy() {
@@ -196,7 +197,7 @@ std::optional<double> ProblemSearch::untuned() const { return named_time("defaul
 NamedTime ProblemSearch::named_time(const std::string& name, const Configuration& configuration) const {
   NamedTime named{
       .name = name, .configuration = configuration.text(), .time = std::nullopt, .status = Status::constraint};
-  const auto index = problem_.find(named.configuration);
+  const auto index = problem_.find(configuration);
   if (!index) return named;
   if (const Observation* const tried = attempts_.find(*index)) {
     named.status = tried->status;
@@ -219,7 +220,7 @@ TuningResult ProblemSearch::result() const {
   result.out_of_time = screener_.out_of_time();
   result.compiler_out_of_time = queue_.out_of_time();
   result.samples = screener_.samples();
-  result.valid = problem_.configurations().size();
+  result.valid = problem_.count();
   std::map<std::size_t, Status> fates;
   for (const auto& [configuration, tried] : attempts_.outcomes()) fates[configuration] = tried.status;
   for (const auto& [configuration, finalist] : decision_.finalists()) fates[configuration] = finalist.status;

@@ -42,7 +42,7 @@ class ProblemSearch {
 
   /// Starts to compile the first configurations and returns at once. The arguments must outlive the search. `time`: the
   /// budget of the visit.
-  ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options, SearchedProblem problem,
+  ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options, const SearchedProblem& problem,
                 SearchPlan plan, StopCondition time, Pace& pace, Report report);
   ProblemSearch(const ProblemSearch&) = delete;  // its parts refer to each other
   ProblemSearch& operator=(const ProblemSearch&) = delete;
@@ -80,7 +80,7 @@ class ProblemSearch {
 
   Evaluator& evaluator_;
   const TunerOptions& options_;
-  SearchedProblem problem_;
+  const SearchedProblem& problem_;
   SearchPlan plan_;
   StopCondition stop_;
   Pace& pace_;

@@ -1,21 +1,25 @@
 #include "heddle/tuner/search/searched_problem.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+
+#include "heddle/kernels/error.hpp"
 
 namespace heddle {
 
 SearchedProblem::SearchedProblem(const Evaluator& evaluator, Problem problem)
     : evaluator_(evaluator),
       problem_(std::move(problem)),
-      configurations_(evaluator.family().space(evaluator.device()).enumerate(problem_)),
-      untuned_(evaluator.family().default_configuration(evaluator.device(), problem_)) {
-  for (std::size_t i = 0; i < configurations_.size(); ++i) indices_.emplace(configurations_[i].text(), i);
+      space_(evaluator.family().space(evaluator.device())),
+      candidates_(candidate_space(space_, problem_)),
+      untuned_(evaluator.family().default_configuration(evaluator.device(), problem_)),
+      untuned_number_(find(untuned_)) {
   for (const NamedConfiguration& each : evaluator.family().named_configurations(evaluator.device())) {
     if (auto configuration = each.configuration(problem_)) named_.emplace_back(each.name, std::move(*configuration));
   }
   const auto protect = [&](const Configuration& configuration) {
-    const auto index = find(configuration.text());
+    const auto index = find(configuration);
     if (index && !is_protected(*index)) protected_.push_back(*index);
   };
   protect(untuned_);
@@ -23,9 +27,16 @@ SearchedProblem::SearchedProblem(const Evaluator& evaluator, Problem problem)
 }
 
 std::optional<std::size_t> SearchedProblem::find(const std::string& text) const {
-  const auto found = indices_.find(text);
-  if (found == indices_.end()) return std::nullopt;
-  return found->second;
+  try {
+    return find(space_.parse(text));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::size_t SearchedProblem::count() const {
+  constexpr double kMost = 1e18;
+  return static_cast<std::size_t>(std::llround(std::min(kMost, candidates_->count().configurations)));
 }
 
 bool SearchedProblem::is_protected(std::size_t configuration) const {
@@ -37,7 +48,8 @@ std::int64_t SearchedProblem::host_threads(std::size_t configuration) const {
 }
 
 std::size_t SearchedProblem::differing_parameters(std::size_t configuration, const Configuration& from) const {
-  const auto& entries = at(configuration).entries();
+  const Configuration own = at(configuration);
+  const auto& entries = own.entries();
   const auto shared = [&](const Configuration::Entry& entry) {
     return std::find(from.entries().begin(), from.entries().end(), entry) != from.entries().end();
   };
