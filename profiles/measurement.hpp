@@ -28,7 +28,6 @@ struct Measurement {
   Status status = Status::launch;
   std::vector<double> times;  ///< microseconds per sample, one per repetition, in the order taken
   std::int64_t samples = 0;   ///< S: consecutive samples per repetition
-  bool cold_cache = false;    ///< whether the L2 was flushed before each repetition
   double compile_seconds = 0.0;
   double worst_error = 0.0;
   std::string message;

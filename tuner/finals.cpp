@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/statistics.hpp"
 
 namespace heddle {

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/kernels/error.hpp"
 #include "heddle/tuner/finals.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
 

@@ -15,7 +15,7 @@ RecordedSpace recorded(const ProfileStore& store, const KernelFamily& family, co
   const std::string& source_hash = family.source(key.device.backend).hash();
   std::unordered_map<std::string, RecordedOutcome> outcomes;
   for (const Measurement& measurement : store.measurements(key)) {  // newest first
-    if (measurement.source_hash != source_hash || measurement.cold_cache) continue;
+    if (measurement.source_hash != source_hash) continue;
     if (measurement.status == Status::pruned || measurement.status == Status::constraint) continue;
     const bool timed = !measurement.times.empty();
     const auto [place, newest] = outcomes.try_emplace(measurement.configuration);

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/statistics.hpp"
 
 namespace heddle {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 
 namespace heddle {
 

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 
 namespace heddle {
 
