@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 
 namespace heddle::bench {
 

@@ -10,6 +10,8 @@
 #include <span>
 #include <string_view>
 
+#include "heddle/kernels/common/cuda_limits.hpp"
+
 namespace heddle {
 
 const std::vector<SourceFile>& bench_sources();  // made by heddle_embed
@@ -18,10 +20,10 @@ namespace bench {
 
 namespace {
 
-constexpr std::int64_t kWarp = 32;
+using cuda::kWarp;
 constexpr std::int64_t kChains = 16, kSteps = 32, kReplicas = 8;  // limits.cuh
 constexpr std::int64_t kMostBlocks = kWarp * 6;                   // of exchange_in_grid
-constexpr std::int64_t kRegisterBytes = 65536 * 4;                // of a multiprocessor
+constexpr std::int64_t kRegisterBytes = cuda::kRegistersOfMultiprocessor * 4;
 constexpr int kRepetitions = 5;
 
 constexpr const char* kNothing = "heddle::bench::nothing";

@@ -19,7 +19,7 @@
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/screening.hpp"
-#include "heddle/tuner/tuning_result.hpp"
+#include "heddle/tuner/tuner_options.hpp"
 #include "problem_text.hpp"
 
 namespace heddle {

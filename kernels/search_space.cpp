@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <random>
 #include <stdexcept>
+#include <utility>
 
 #include "heddle/kernels/error.hpp"
 
@@ -62,6 +65,9 @@ std::string Configuration::text() const {
 SearchSpace::SearchSpace(DeviceIdentity device, std::vector<Parameter> parameters, std::vector<Constraint> constraints)
     : device_(std::move(device)), parameters_(std::move(parameters)), constraints_(std::move(constraints)) {
   for (const Parameter& parameter : parameters_) {
+    if (parameter.values.size() >= kNoMeaning) {
+      throw Error(ErrorKind::input, fmt::format("parameter {} has more than 65534 values", parameter.name));
+    }
     for (const Value& value : parameter.values) {
       if (const auto* real = std::get_if<double>(&value); real != nullptr && !std::isfinite(*real)) {
         throw std::invalid_argument(fmt::format("parameter {} has the value {}", parameter.name, *real));
@@ -80,32 +86,124 @@ SearchSpace::SearchSpace(DeviceIdentity device, std::vector<Parameter> parameter
   }
 }
 
+/// What a walk through the space needs at every step.
+struct SearchSpace::Walk {
+  const Problem& problem;
+  const Order& order;
+  const Visit& visit;
+  std::size_t steps_left;
+  std::vector<Level> levels;  ///< of the prefix
+};
+
+void SearchSpace::walk(const Problem& problem, const Order& order, const Visit& visit, std::size_t most_steps) const {
+  Walk walk{.problem = problem, .order = order, .visit = visit, .steps_left = most_steps, .levels = {}};
+  walk.levels.reserve(parameters_.size());
+  Configuration prefix;
+  extend(walk, prefix, 0);
+}
+
+bool SearchSpace::holds(const Configuration& prefix, std::size_t parameters, const Problem& problem) const {
+  for (std::size_t i = 0; i < constraints_.size(); ++i) {
+    if (known_after_[i] == parameters && !constraints_[i].holds(prefix, problem, device_)) return false;
+  }
+  return true;
+}
+
+/// Returns whether the walk goes on.
+bool SearchSpace::extend(Walk& walk, Configuration& prefix, std::size_t parameter) const {
+  if (!holds(prefix, parameter, walk.problem)) return true;
+  if (parameter == parameters_.size()) return walk.visit(prefix, walk.levels);
+  const Parameter& next = parameters_[parameter];
+  if (!has_meaning(next, prefix)) {
+    walk.levels.push_back(kNoMeaning);
+    const bool on = extend(walk, prefix, parameter + 1);
+    walk.levels.pop_back();
+    return on;
+  }
+  std::vector<Level> levels(next.values.size());
+  std::iota(levels.begin(), levels.end(), Level{0});
+  if (walk.order) walk.order(parameter, levels);
+  for (const Level level : levels) {
+    if (walk.steps_left == 0) return false;
+    --walk.steps_left;
+    prefix.entries_.emplace_back(next.name, next.values[level]);
+    walk.levels.push_back(level);
+    const bool on = extend(walk, prefix, parameter + 1);
+    walk.levels.pop_back();
+    prefix.entries_.pop_back();
+    if (!on) return false;
+  }
+  return true;
+}
+
 std::vector<Configuration> SearchSpace::enumerate(const Problem& problem) const {
   std::vector<Configuration> found;
-  Configuration prefix;
-  extend(prefix, 0, problem, found);
+  walk(problem, {}, [&](const Configuration& configuration, const std::vector<Level>&) {
+    found.push_back(configuration);
+    return true;
+  });
   return found;
 }
 
-void SearchSpace::extend(Configuration& prefix, std::size_t parameter, const Problem& problem,
-                         std::vector<Configuration>& found) const {
-  for (std::size_t i = 0; i < constraints_.size(); ++i) {
-    if (known_after_[i] == parameter && !constraints_[i].holds(prefix, problem, device_)) return;
+/// One random way from the first parameter to the last, each value drawn from those that are allowed after the values
+/// before it. The mean of the weights over many descents is the number of configurations.
+SearchSpace::Descent SearchSpace::descend(const Problem& problem, const Uniform& uniform) const {
+  Descent descent{.configuration = {}, .weight = holds({}, 0, problem) ? 1.0 : 0.0};
+  std::vector<Configuration::Entry>& entries = descent.configuration.entries_;
+  for (std::size_t p = 0; p < parameters_.size() && descent.weight > 0.0; ++p) {
+    const Parameter& parameter = parameters_[p];
+    if (!has_meaning(parameter, descent.configuration)) {
+      if (!holds(descent.configuration, p + 1, problem)) descent.weight = 0.0;
+      continue;
+    }
+    std::vector<std::size_t> allowed;
+    for (std::size_t level = 0; level < parameter.values.size(); ++level) {
+      entries.emplace_back(parameter.name, parameter.values[level]);
+      if (holds(descent.configuration, p + 1, problem)) allowed.push_back(level);
+      entries.pop_back();
+    }
+    descent.weight *= static_cast<double>(allowed.size());
+    if (allowed.empty()) break;
+    const auto chosen = static_cast<std::size_t>(uniform() * static_cast<double>(allowed.size()));
+    entries.emplace_back(parameter.name, parameter.values[allowed[chosen]]);
   }
-  if (parameter == parameters_.size()) {
-    found.push_back(prefix);
-    return;
+  return descent;
+}
+
+double SearchSpace::estimate(const Problem& problem, std::size_t descents) const {
+  std::mt19937_64 random(1);
+  const Uniform uniform = [&] { return static_cast<double>(random() >> 11U) * 0x1p-53; };
+  double sum = 0.0;
+  for (std::size_t i = 0; i < descents; ++i) sum += descend(problem, uniform).weight;
+  return sum / static_cast<double>(descents);
+}
+
+std::optional<Configuration> SearchSpace::draw(const Problem& problem, const Uniform& uniform) const {
+  // A descent prefers configurations with few others beside them. One of several descents is therefore drawn by weight.
+  constexpr int kDescents = 4, kAttempts = 256;
+  std::optional<Configuration> drawn;
+  double weights = 0.0;
+  for (int attempt = 0, found = 0; attempt < kAttempts && found < kDescents; ++attempt) {
+    Descent descent = descend(problem, uniform);
+    if (descent.weight == 0.0) continue;
+    ++found;
+    weights += descent.weight;
+    if (uniform() * weights < descent.weight) drawn = std::move(descent.configuration);
   }
-  const Parameter& next = parameters_[parameter];
-  if (!has_meaning(next, prefix)) {
-    extend(prefix, parameter + 1, problem, found);
-    return;
+  return drawn;
+}
+
+std::vector<SearchSpace::Level> SearchSpace::levels(const Configuration& configuration) const {
+  std::vector<Level> levels;
+  levels.reserve(parameters_.size());
+  for (const Parameter& parameter : parameters_) {
+    const Value* const value = find(configuration.entries(), parameter.name);
+    const auto place =
+        value == nullptr ? parameter.values.end() : std::find(parameter.values.begin(), parameter.values.end(), *value);
+    levels.push_back(place == parameter.values.end() ? kNoMeaning
+                                                     : static_cast<Level>(place - parameter.values.begin()));
   }
-  for (const Value& value : next.values) {
-    prefix.entries_.emplace_back(next.name, value);
-    extend(prefix, parameter + 1, problem, found);
-    prefix.entries_.pop_back();
-  }
+  return levels;
 }
 
 std::optional<std::string> SearchSpace::violated(const Configuration& configuration, const Problem& problem) const {
@@ -113,27 +211,6 @@ std::optional<std::string> SearchSpace::violated(const Configuration& configurat
     if (!constraint.holds(configuration, problem, device_)) return constraint.name;
   }
   return std::nullopt;
-}
-
-std::vector<Configuration> SearchSpace::neighbours(const Configuration& configuration, const Problem& problem) const {
-  std::vector<Configuration> found;
-  for (const Parameter& changed : parameters_) {
-    const Value* present = find(configuration.entries(), changed.name);
-    if (present == nullptr) continue;
-    for (const Value& value : changed.values) {
-      if (value == *present) continue;
-      Configuration neighbour;
-      for (const Parameter& parameter : parameters_) {
-        if (!has_meaning(parameter, neighbour)) continue;
-        const Value* kept = find(configuration.entries(), parameter.name);
-        neighbour.entries_.emplace_back(parameter.name, parameter.name == changed.name ? value
-                                                        : kept != nullptr              ? *kept
-                                                                                       : parameter.values.front());
-      }
-      if (!violated(neighbour, problem)) found.push_back(std::move(neighbour));
-    }
-  }
-  return found;
 }
 
 Configuration SearchSpace::parse(std::string_view all) const {

@@ -1,8 +1,10 @@
 // Parameters, configurations, constraints and the space they span, in the words of Kernel Tuner, KTT and CLTune.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,29 +60,65 @@ struct Constraint {
   std::function<bool(const Configuration&, const Problem&, const DeviceIdentity&)> holds;
 };
 
-/// All configurations of a kernel family on one device.
+/// All configurations of a kernel family on one device. There may be far more than can be listed.
 class SearchSpace {
  public:
+  /// The place of a value in Parameter::values.
+  using Level = std::uint16_t;
+  /// The level of a parameter without a meaning.
+  static constexpr Level kNoMeaning = 0xffff;
+
   /// Throws std::out_of_range if a constraint names a parameter that is not there, std::invalid_argument for a real
-  /// that is not finite.
+  /// that is not finite, and Error(input) if a parameter has more than 65534 values.
   SearchSpace(DeviceIdentity device, std::vector<Parameter> parameters, std::vector<Constraint> constraints);
 
   [[nodiscard]] const std::vector<Parameter>& parameters() const noexcept { return parameters_; }
 
-  /// Every configuration that satisfies the constraints for `problem`, in lexicographic order of the parameters.
+  /// A number of configurations.
+  struct Count {
+    double configurations = 0.0;
+    bool exact = true;  ///< false: an estimate
+  };
+  /// An estimate of how many configurations satisfy the constraints for `problem`: the mean over random descents
+  /// through the tree of values (Knuth 1975). The same calls give the same estimate.
+  [[nodiscard]] double estimate(const Problem& problem, std::size_t descents) const;
+
+  /// A random number in [0, 1).
+  using Uniform = std::function<double()>;
+  /// A random configuration that satisfies the constraints for `problem`; all are about equally likely. Nothing if
+  /// many attempts found none.
+  [[nodiscard]] std::optional<Configuration> draw(const Problem& problem, const Uniform& uniform) const;
+
+  /// Puts the levels of a parameter (its index is the first argument) into the order in which they are tried; those
+  /// that it removes are not tried.
+  using Order = std::function<void(std::size_t parameter, std::vector<Level>& levels)>;
+  /// Called with a configuration and its levels, one per parameter. Returns whether to go on.
+  using Visit = std::function<bool(const Configuration& configuration, const std::vector<Level>& levels)>;
+  /// Visits the configurations that satisfy the constraints for `problem`, one value after the other, until `visit`
+  /// returns false or `most_steps` values were tried. Without an order, that of Parameter::values: lexicographic.
+  void walk(const Problem& problem, const Order& order, const Visit& visit,
+            std::size_t most_steps = std::numeric_limits<std::size_t>::max()) const;
+  /// All configurations that walk() visits, in lexicographic order. Only for spaces that are known to be small.
   [[nodiscard]] std::vector<Configuration> enumerate(const Problem& problem) const;
+
   /// The name of the first constraint that `configuration` violates, or nothing.
   [[nodiscard]] std::optional<std::string> violated(const Configuration& configuration, const Problem& problem) const;
-  /// Valid configurations that differ in one parameter (parameters that gain or lose their meaning follow with
-  /// their first value).
-  [[nodiscard]] std::vector<Configuration> neighbours(const Configuration& configuration, const Problem& problem) const;
   /// Reads Configuration::text(). Throws Error(input) for a name or value outside the space, a missing or repeated
   /// parameter, or one that has no meaning there. Constraints are not checked.
   [[nodiscard]] Configuration parse(std::string_view text) const;
+  /// The levels of a configuration of this space, one per parameter. They order configurations as enumerate() does.
+  [[nodiscard]] std::vector<Level> levels(const Configuration& configuration) const;
 
  private:
-  void extend(Configuration& prefix, std::size_t parameter, const Problem& problem,
-              std::vector<Configuration>& found) const;
+  struct Walk;
+  struct Descent {
+    Configuration configuration;
+    double weight = 0.0;  ///< product of the numbers of values to choose from; 0: a dead end
+  };
+  bool extend(Walk& walk, Configuration& prefix, std::size_t parameter) const;
+  [[nodiscard]] Descent descend(const Problem& problem, const Uniform& uniform) const;
+  /// Whether the constraints hold that wait for the first `parameters` parameters.
+  [[nodiscard]] bool holds(const Configuration& prefix, std::size_t parameters, const Problem& problem) const;
 
   DeviceIdentity device_;
   std::vector<Parameter> parameters_;

@@ -4,44 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "heddle/kernels/device_identity.hpp"
 #include "heddle/kernels/problem.hpp"
+#include "heddle/profiles/provenance.hpp"
+#include "heddle/profiles/status.hpp"
 
 namespace heddle {
-
-/// How an attempt ended. Only `correct` and `unverified` have times.
-enum class Status {
-  correct,         ///< timed, and verified against the reference
-  unverified,      ///< timed; lost before verification was worth while
-  pruned,          ///< timing stopped early: it could not win
-  constraint,      ///< not allowed for this problem
-  compilation,     ///< the compiler refused it
-  launch,          ///< could not be loaded or launched, or lacked resources
-  wrong_result,    ///< too far from the reference
-  overrun,         ///< wrote behind a buffer
-  illegal_access,  ///< the device reported a bad address
-  hang,            ///< did not end in time
-  out_of_memory,   ///< took all memory there was
-  crash,           ///< ended the process it ran in
-};
-[[nodiscard]] std::string_view text(Status status);
-[[nodiscard]] std::optional<Status> parse_status(std::string_view text);
-
-/// Recorded beside what was measured, never part of identity. Empty: unknown.
-struct Provenance {
-  std::string driver;    ///< "580.159.04 (CUDA 13.0)"
-  std::string compiler;  ///< "NVRTC 13.0", "g++ 12.2.0"
-  std::string tool;      ///< "heddle 0.1.0"
-  std::string host;
-  std::string clocks;  ///< seen, not set: "SM 1980 MHz, memory 3201 MHz"
-  std::string date;    ///< UTC, "2026-01-31T12:00:00Z"
-  std::int64_t seed = 0;
-  std::string strategy;
-  bool operator==(const Provenance&) const = default;
-};
 
 /// Where something was measured or holds: the key of a profile.
 struct ProfileKey {
@@ -58,7 +28,6 @@ struct Measurement {
   Status status = Status::launch;
   std::vector<double> times;  ///< microseconds per sample, one per repetition, in the order taken
   std::int64_t samples = 0;   ///< S: consecutive samples per repetition
-  bool cold_cache = false;    ///< whether the L2 was flushed before each repetition
   double compile_seconds = 0.0;
   double worst_error = 0.0;
   std::string message;

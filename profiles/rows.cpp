@@ -133,13 +133,14 @@ std::int64_t provenance(SQLite::Database& database, const Provenance& p) {
 }  // namespace
 
 void insert(SQLite::Database& database, const Measurement& m) {
+  constexpr int kUnused = 0;  // the column cold_cache: nothing was ever measured with a cold cache
   promise(m);
   SQLite::Statement row(database,
                         "INSERT INTO measurements (device, family, problem, source_hash, configuration, status, "
                         "times, samples, cold_cache, compile_seconds, worst_error, message, provenance, date, run, "
                         "visit, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   bind_all(row, device(database, m.key.device), m.key.family, m.key.problem.text(), m.source_hash, m.configuration,
-           std::string(text(m.status)), json_array(m.times), m.samples, m.cold_cache ? 1 : 0, m.compile_seconds,
+           std::string(text(m.status)), json_array(m.times), m.samples, kUnused, m.compile_seconds,
            storable_error(m.worst_error), m.message, provenance(database, m.provenance), m.provenance.date, m.run,
            m.visit);
   if (m.cost) row.bind(row.getBindParameterCount(), *m.cost);
@@ -166,9 +167,8 @@ constexpr const char* kJoins = "JOIN devices d ON d.id = r.device JOIN provenanc
 
 template <>
 std::string select_from<Measurement>(const char* table) {
-  return fmt::format(
-      "SELECT r.status, r.times, r.cold_cache, r.compile_seconds, r.message, r.cost, r.run, r.visit, {} FROM {} r {}",
-      kCommonColumns, table, kJoins);
+  return fmt::format("SELECT r.status, r.times, r.compile_seconds, r.message, r.cost, r.run, r.visit, {} FROM {} r {}",
+                     kCommonColumns, table, kJoins);
 }
 
 template <>
@@ -190,7 +190,6 @@ std::optional<Measurement> read<Measurement>(SQLite::Statement& row, const Famil
                           .status = *parsed,
                           .times = {},
                           .samples = row.getColumn("samples").getInt64(),
-                          .cold_cache = row.getColumn("cold_cache").getInt() != 0,
                           .compile_seconds = row.getColumn("compile_seconds").getDouble(),
                           .worst_error = row.getColumn("worst_error").getDouble(),
                           .message = row.getColumn("message").getString(),

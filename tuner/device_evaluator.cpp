@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
-#include <set>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -16,12 +15,6 @@ namespace {
 
 constexpr double kMicroseconds = 1e6;
 constexpr double kBusyCoreSeconds = 0.05;  // much longer than a time slice of the scheduler
-
-std::string key_of(const Kernels& kernels) {
-  std::string key;
-  for (const KernelInstance& kernel : kernels) key.append(kernel.text()).append("\n");
-  return key;
-}
 
 class DeviceRunner final : public Runner {
  public:
@@ -68,115 +61,24 @@ class DeviceRunner final : public Runner {
 
 }  // namespace
 
-/// Kernels that are compiled or being compiled, by the expressions that name them. From one thread at a time.
-class DeviceEvaluator::KernelCache {
- public:
-  KernelCache(Device& device, const TemplateSource& source) : device_(device), source_(source) {}
-
-  struct Entry {
-    CompileOutcome outcome;
-    double unreported_seconds = 0.0;  ///< seconds of the compiler that no caller was told of
-  };
-
-  /// A batch in flight. Lives as long as a compilation waits for one of its kernels.
-  struct CompilingBatch {
-    explicit CompilingBatch(KernelCache& owner) : cache(owner) {}
-    ~CompilingBatch() { cache.drop(std::move(batch)); }
-    CompilingBatch(const CompilingBatch&) = delete;
-    CompilingBatch& operator=(const CompilingBatch&) = delete;
-    KernelCache& cache;
-    std::vector<std::string> keys;
-    std::unique_ptr<CompileBatch> batch;
-    std::set<std::string> under_way;
-  };
-
-  /// Starts to compile the kernels that are neither compiled nor in flight.
-  std::shared_ptr<CompilingBatch> start(const std::map<std::string, Kernels>& wanted) {
-    std::vector<CompileRequest> requests;
-    auto compiling = std::make_shared<CompilingBatch>(*this);
-    for (const auto& [key, kernels] : wanted) {
-      if (find(key) != nullptr || batch_with(key)) continue;
-      requests.push_back({.source = &source_, .kernels = kernels});
-      compiling->keys.push_back(key);
-      compiling->under_way.insert(key);
-    }
-    if (requests.empty()) return nullptr;
-    compiling->batch = device_.compile(std::move(requests));
-    std::erase_if(in_flight_, [](const auto& other) { return other.expired(); });
-    in_flight_.push_back(compiling);
-    return compiling;
-  }
-
-  Entry* find(const std::string& key) {
-    const auto found = entries_.find(key);
-    return found == entries_.end() ? nullptr : &found->second;
-  }
-  std::shared_ptr<CompilingBatch> batch_with(const std::string& key) const {
-    for (const auto& some : in_flight_) {
-      if (auto compiling = some.lock(); compiling && compiling->under_way.contains(key)) return compiling;
-    }
-    return nullptr;
-  }
-
-  /// Waits for one more kernel of the batch.
-  void wait_for_one(CompilingBatch& compiling, const Stop& stop) {
-    auto outcome = compiling.batch->next(stop);
-    if (!outcome) {
-      compiling.under_way.clear();
-      return;
-    }
-    const std::string& key = compiling.keys[outcome->first];
-    compiling.under_way.erase(key);
-    Entry& entry = entries_[key];
-    entry.unreported_seconds = outcome->second.cached ? 0.0 : outcome->second.seconds;
-    entry.outcome = std::move(outcome->second);
-  }
-
-  /// Waits for this kernel, whichever compilation asked for it first.
-  Entry& await(const std::string& key, const Kernels& kernels) {
-    while (find(key) == nullptr) {
-      const auto compiling = batch_with(key);
-      if (compiling) {
-        wait_for_one(*compiling, {});
-      } else {
-        entries_[key].outcome = compile_one(device_, {.source = &source_, .kernels = kernels});
-      }
-    }
-    return *find(key);
-  }
-
- private:
-  /// Destroying a batch waits for the compiler. On a CPU that happens here, because the compiler would disturb the
-  /// measurements; on a GPU it happens on a thread of its own.
-  void drop(std::unique_ptr<CompileBatch> batch) {
-    if (device_.identity().backend != "cuda") return;
-    std::erase_if(dropped_,
-                  [](const auto& end) { return end.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
-    dropped_.push_back(std::async(std::launch::async, [last = std::move(batch)]() mutable { last.reset(); }));
-  }
-
-  Device& device_;
-  const TemplateSource& source_;
-  std::map<std::string, Entry> entries_;
-  std::vector<std::weak_ptr<CompilingBatch>> in_flight_;
-  std::vector<std::future<void>> dropped_;
-};
-
 /// Returns the configurations that are compiled already first, then waits for the device.
 class DeviceEvaluator::PendingCompilation final : public Compilation {
  public:
-  PendingCompilation(std::shared_ptr<KernelCache> kernel_cache, const std::vector<Kernels>& kernels)
-      : kernels_(std::move(kernel_cache)) {
-    std::map<std::string, Kernels> wanted;
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      const std::string key = key_of(kernels[i]);
-      wanted.emplace(key, kernels[i]);
+  /// `requests`: one per configuration.
+  PendingCompilation(std::shared_ptr<KernelCache> kernels, const std::vector<CompileRequest>& requests)
+      : kernels_(std::move(kernels)) {
+    std::map<std::string, CompileRequest> wanted;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const std::string key = KernelCache::key_of(requests[i]);
+      wanted.emplace(key, requests[i]);
       waiting_[key].push_back(i);
     }
-    own_ = kernels_->start(wanted);
-    for (const auto& [key, kernel] : wanted) {
-      if (auto compiling = kernels_->batch_with(key); compiling && compiling != own_)
-        others_.push_back(std::move(compiling));
+    std::vector<CompileRequest> list;
+    list.reserve(wanted.size());
+    for (const auto& [key, request] : wanted) list.push_back(request);
+    own_ = kernels_->start(list);
+    for (const auto& [key, request] : wanted) {
+      if (auto batch = kernels_->batch_with(key); batch && batch != own_) others_.push_back(std::move(batch));
     }
   }
 
@@ -194,8 +96,8 @@ class DeviceEvaluator::PendingCompilation final : public Compilation {
         if (indices.empty()) waiting_.erase(key);
         return done;
       }
-      if (const auto compiling = first_batch()) {
-        kernels_->wait_for_one(*compiling, stop);
+      if (const auto batch = first_batch()) {
+        kernels_->wait_for_one(*batch, stop);
       } else if (winding_up_) {
         break;
       } else {
@@ -207,14 +109,14 @@ class DeviceEvaluator::PendingCompilation final : public Compilation {
 
   void wind_up() override {
     winding_up_ = true;
-    if (own_) own_->batch->wind_up();
+    if (own_) own_->wind_up();
   }
 
  private:
   /// A batch in flight that compiles a kernel this compilation waits for.
-  [[nodiscard]] std::shared_ptr<KernelCache::CompilingBatch> first_batch() const {
+  [[nodiscard]] std::shared_ptr<KernelCache::Batch> first_batch() const {
     for (const auto& [key, indices] : waiting_) {
-      if (auto compiling = kernels_->batch_with(key)) return compiling;
+      if (auto batch = kernels_->batch_with(key)) return batch;
     }
     return nullptr;
   }
@@ -222,21 +124,22 @@ class DeviceEvaluator::PendingCompilation final : public Compilation {
   std::shared_ptr<KernelCache> kernels_;
   std::map<std::string, std::vector<std::size_t>> waiting_;  ///< configurations by what they need
   bool winding_up_ = false;
-  std::shared_ptr<KernelCache::CompilingBatch> own_;
+  std::shared_ptr<KernelCache::Batch> own_;
   /// Keeps alive batches of other compilations that compile our kernels.
-  std::vector<std::shared_ptr<KernelCache::CompilingBatch>> others_;
+  std::vector<std::shared_ptr<KernelCache::Batch>> others_;
 };
 
 DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed)
     : device_(device),
       family_(family),
       seed_(seed),
-      verifier_(device, family, seed, [this](const Kernels& kernels) { return binary(kernels); }) {
+      kernels_(std::make_shared<KernelCache>(device)),
+      verifier_(
+          device, family, seed, [this](const Kernels& kernels) { return binary(kernels); }, kernels_) {
   if (!family.supports(device.identity().backend)) {
     throw Error(ErrorKind::usage, fmt::format("kernel family '{}' has no kernels for device '{}' (backend {})",
                                               family.name(), device.label(), device.identity().backend));
   }
-  kernels_ = std::make_shared<KernelCache>(device, family.source(device.identity().backend));
 }
 
 DeviceEvaluator::~DeviceEvaluator() = default;
@@ -249,12 +152,12 @@ Provenance DeviceEvaluator::provenance() const {
 
 std::unique_ptr<Compilation> DeviceEvaluator::compile(const std::vector<Configuration>& configurations,
                                                       const Problem& problem) {
-  std::vector<Kernels> kernels;
-  kernels.reserve(configurations.size());
+  std::vector<CompileRequest> requests;
+  requests.reserve(configurations.size());
   for (const Configuration& configuration : configurations) {
-    kernels.push_back(family_.kernels(configuration, problem, device()));
+    requests.push_back(request(family_.kernels(configuration, problem, device())));
   }
-  return std::make_unique<PendingCompilation>(kernels_, kernels);
+  return std::make_unique<PendingCompilation>(kernels_, requests);
 }
 
 std::unique_ptr<Runner> DeviceEvaluator::prepare(const Configuration& configuration, const Problem& problem,
@@ -287,9 +190,13 @@ Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, co
   return verifier_.verify_timed_run(configuration, problem, samples, untuned);
 }
 
+CompileRequest DeviceEvaluator::request(std::vector<std::string> kernels) const {
+  return {.source = &family_.source(device().backend), .kernels = std::move(kernels)};
+}
+
 /// Kernels that depend on the sizes may not have been compiled for an awkward problem before.
 std::shared_ptr<const Binary> DeviceEvaluator::binary(const Kernels& kernels) {
-  const CompileOutcome& outcome = kernels_->await(key_of(kernels), kernels).outcome;
+  const CompileOutcome& outcome = kernels_->await(request(kernels)).outcome;
   if (!outcome.binary) throw DeviceFailure(Status::compilation, first_complaint(outcome.log));
   return outcome.binary;
 }

@@ -7,12 +7,12 @@
 
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/kernel_cache.hpp"
 #include "heddle/tuner/verifier.hpp"
 
 namespace heddle {
 
-/// Keeps compiled kernels by the expressions that name them, so that the problems of a grid share them, also while they
-/// are being compiled.
+/// The problems of a grid share compiled kernels, also while these are being compiled.
 class DeviceEvaluator final : public Evaluator {
  public:
   /// Throws Error(usage) if the family has no templates for the device. Device and family must outlive it.
@@ -35,14 +35,14 @@ class DeviceEvaluator final : public Evaluator {
 
  private:
   class PendingCompilation;
-  class KernelCache;
 
+  [[nodiscard]] CompileRequest request(Kernels kernels) const;
   [[nodiscard]] std::shared_ptr<const Binary> binary(const Kernels& kernels);
 
   Device& device_;
   const KernelFamily& family_;
   std::uint64_t seed_;
-  std::shared_ptr<KernelCache> kernels_;  ///< shared with batches under way
+  std::shared_ptr<KernelCache> kernels_;  ///< shared with compilations and verification
   Verifier verifier_;
 };
 

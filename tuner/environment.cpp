@@ -1,6 +1,6 @@
 #include "heddle/tuner/environment.hpp"
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/stop_condition.hpp"
 

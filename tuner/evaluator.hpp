@@ -12,7 +12,8 @@
 
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/stop.hpp"
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/provenance.hpp"
+#include "heddle/profiles/status.hpp"
 
 namespace heddle {
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <random>
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/statistics.hpp"
-#include "heddle/tuner/tuning_result.hpp"
 
 namespace heddle {
 

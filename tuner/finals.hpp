@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/status.hpp"
 #include "heddle/tuner/evaluator.hpp"
 
 namespace heddle {

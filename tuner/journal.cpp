@@ -35,18 +35,17 @@ Journal::Journal(ProfileStore& store, const Evaluator& evaluator, TuningRun run)
   current_.provenance = evaluator.provenance();
 }
 
-Journal::Page& Journal::load(const Problem& problem) {
+Journal::Page& Journal::page(const Problem& problem) const {
   const auto [found, unread] = pages_.try_emplace(problem);
   if (!unread) return found->second;
   const ProfileKey key{
       .device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem};
   for (Measurement& known : store_.known(key, current_, run_)) {
     if (!is_usable(known)) continue;
-    Page& page = found->second;
     if (known.run == run_.id && known.visit > 0) {
-      page.finals.push_back(std::move(known));
+      found->second.finals.push_back(std::move(known));
     } else {
-      auto& place = known.run == run_.id ? page.own : page.earlier;
+      auto& place = known.run == run_.id ? found->second.own : found->second.earlier;
       place.insert_or_assign(known.configuration, known);
     }
   }
@@ -54,8 +53,8 @@ Journal::Page& Journal::load(const Problem& problem) {
 }
 
 std::optional<Recollection> Journal::recall(const Problem& problem, const std::string& configuration,
-                                            std::int64_t visit_number) {
-  const Page& known = load(problem);
+                                            std::int64_t visit_number) const {
+  const Page& known = page(problem);
   for (const Measurement& final : known.finals) {
     if (final.configuration == configuration && final.visit < visit_number && !timed(final.status)) {
       return recollection(final, true);
@@ -67,8 +66,8 @@ std::optional<Recollection> Journal::recall(const Problem& problem, const std::s
   return recollection(earlier->second, false);
 }
 
-std::optional<std::int64_t> Journal::samples(const Problem& problem) {
-  const Page& known = load(problem);
+std::optional<std::int64_t> Journal::samples(const Problem& problem) const {
+  const Page& known = page(problem);
   for (const auto* measurements : {&known.own, &known.earlier}) {
     for (const auto& [configuration, measurement] : *measurements) {
       if (timed(measurement.status) && measurement.samples > 0) return measurement.samples;
@@ -77,19 +76,19 @@ std::optional<std::int64_t> Journal::samples(const Problem& problem) {
   return std::nullopt;
 }
 
-std::vector<Measurement> Journal::finals(const Problem& problem, std::int64_t visit_number) {
-  std::vector<Measurement> found = load(problem).finals;
+std::vector<Measurement> Journal::finals(const Problem& problem, std::int64_t visit_number) const {
+  std::vector<Measurement> found = page(problem).finals;
   std::erase_if(found, [&](const Measurement& final) { return final.visit != visit_number; });
   return found;
 }
 
 bool Journal::count_once(const Problem& problem, const std::string& configuration) {
-  return load(problem).counted.insert(configuration).second;
+  return page(problem).counted.insert(configuration).second;
 }
 
-std::map<std::string, double> Journal::earlier_costs(const Problem& problem) {
+std::map<std::string, double> Journal::earlier_costs(const Problem& problem) const {
   std::map<std::string, double> costs;
-  for (const auto& [configuration, measurement] : load(problem).earlier) {
+  for (const auto& [configuration, measurement] : page(problem).earlier) {
     if (const auto cost = recollection(measurement, false).observation.cost) costs.emplace(configuration, *cost);
   }
   return costs;
@@ -99,7 +98,7 @@ void Journal::add(Measurement measurement) {
   measurement.run = run_.id;
   store_.record(measurement);
   if (!is_usable(measurement)) return;
-  Page& known = load(measurement.key.problem);
+  Page& known = page(measurement.key.problem);
   if (measurement.visit > 0) {
     known.finals.push_back(std::move(measurement));
   } else {

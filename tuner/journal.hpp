@@ -33,17 +33,17 @@ class Journal {
 
   /// The known outcome of a configuration, as seen by visit `visit_number` of the run.
   [[nodiscard]] std::optional<Recollection> recall(const Problem& problem, const std::string& configuration,
-                                                   std::int64_t visit_number);
+                                                   std::int64_t visit_number) const;
   /// The samples per repetition of known measurements; nothing if there are none.
-  [[nodiscard]] std::optional<std::int64_t> samples(const Problem& problem);
+  [[nodiscard]] std::optional<std::int64_t> samples(const Problem& problem) const;
   /// Measurements of the finals of visit `visit_number`: all of them if the finals were finished, otherwise only the
   /// failures.
-  [[nodiscard]] std::vector<Measurement> finals(const Problem& problem, std::int64_t visit_number);
+  [[nodiscard]] std::vector<Measurement> finals(const Problem& problem, std::int64_t visit_number) const;
   /// Counts an evaluation. Returns false if this run has counted it before.
-  [[nodiscard]] bool count_once(const Problem& problem, const std::string& configuration);
+  bool count_once(const Problem& problem, const std::string& configuration);
 
   /// Costs of the configurations that worked in earlier runs, microseconds per sample.
-  [[nodiscard]] std::map<std::string, double> earlier_costs(const Problem& problem);
+  [[nodiscard]] std::map<std::string, double> earlier_costs(const Problem& problem) const;
 
   /// Writes the measurement to the store at once, so that it survives the end of this process. Throws Error(profiles).
   void add(Measurement measurement);
@@ -55,13 +55,13 @@ class Journal {
     std::vector<Measurement> finals;             ///< of this run
     std::set<std::string> counted;
   };
-  Page& load(const Problem& problem);
+  Page& page(const Problem& problem) const;
 
   ProfileStore& store_;
   const Evaluator& evaluator_;
   TuningRun run_;
-  Measurement current_;  ///< present source and environment
-  std::map<Problem, Page> pages_;
+  Measurement current_;                    ///< present source and environment
+  mutable std::map<Problem, Page> pages_;  ///< read from the store when they are first needed
 };
 
 }  // namespace heddle

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "heddle/kernels/error.hpp"
 #include "heddle/kernels/size_box.hpp"
-#include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/finals.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"

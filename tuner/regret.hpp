@@ -11,6 +11,7 @@
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/stop_condition.hpp"
+#include "heddle/tuner/tuner_options.hpp"
 #include "heddle/tuner/tuning_result.hpp"
 
 namespace heddle {

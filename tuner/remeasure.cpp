@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
-#include "heddle/tuner/tuning_result.hpp"
 
 namespace heddle {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "heddle/tuner/problem_search.hpp"
+#include "heddle/tuner/search/problem_search.hpp"
 #include "heddle/tuner/stop_condition.hpp"
 #include "heddle/tuner/tuner.hpp"
 

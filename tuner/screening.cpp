@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 
 namespace heddle {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/kernels/search_space.hpp"
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/status.hpp"
+#include "heddle/tuner/space/candidate_space.hpp"
 
 namespace heddle {
 
@@ -21,8 +21,8 @@ struct Observation {
   std::optional<double> cost;
 };
 
-/// Configurations are named by their index in the list the strategy was made with. A strategy never proposes one that
-/// it proposed or observed before. The same list, seed and observations give the same proposals.
+/// Configurations are named by their number in the space the strategy was made with. A strategy never proposes one that
+/// it proposed or observed before. The same space, seed and observations give the same proposals.
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -35,17 +35,18 @@ class Strategy {
 
 /// The task that a strategy is made for.
 struct SearchTask {
-  /// All valid ones of a problem, in the order of the space; must outlive the strategy.
-  const std::vector<Configuration>& configurations;
+  /// Must outlive the strategy.
+  CandidateSpace& space;
   std::uint64_t seed = 1;
-  /// Expected log(cost / cost of the fastest) of each configuration, learnt from other problems; empty if nothing is
-  /// known.
+  /// Expected log(cost / cost of the fastest) of each configuration of a listed space, learnt from other problems;
+  /// empty if nothing is known.
   std::vector<float> expected = {};
 };
 
 struct StrategyEntry {
   std::string_view name;     ///< what --strategy takes
   std::string_view meaning;  ///< one line
+  /// Throws Error(usage) if the strategy cannot search a space that is not listed.
   std::unique_ptr<Strategy> (*make)(const SearchTask& task);
 };
 

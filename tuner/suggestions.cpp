@@ -14,7 +14,7 @@ constexpr std::size_t kFirst = 8;  // configurations to try before the strategy 
 constexpr std::size_t kWinners = 3;
 
 /// Adds those of the `count` configurations with the lowest expected cost that are not in the list yet.
-void add_fastest(const ProblemSearch& search, const std::vector<float>& expected, std::size_t count,
+void add_fastest(const SearchedProblem& problem, const std::vector<float>& expected, std::size_t count,
                  std::vector<Configuration>& list) {
   std::vector<std::size_t> order(expected.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -23,8 +23,8 @@ void add_fastest(const ProblemSearch& search, const std::vector<float>& expected
     return std::pair(expected[a], a) < std::pair(expected[b], b);
   });
   for (auto next = order.begin(); next != end; ++next) {
-    const Configuration& fast = search.configurations()[*next];
-    if (std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(fast);
+    Configuration fast = problem.at(*next);
+    if (std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(std::move(fast));
   }
 }
 
@@ -41,21 +41,26 @@ Transfer::Model model_of(const Evaluator& evaluator) {
 Suggestions::Suggestions(const Evaluator& evaluator, const KnownProfiles& known)
     : known_(known), transfer_(evaluator.family().axes(), model_of(evaluator)) {}
 
-std::vector<float> Suggestions::expected(const ProblemSearch& search) const {
-  return transfer_.expected(search.problem(), search.configurations());
+std::vector<float> Suggestions::expected(const SearchedProblem& problem) const {
+  if (!problem.space().listed()) return {};
+  std::vector<Configuration> all;
+  all.reserve(problem.space().numbered());
+  for (std::size_t i = 0; i < problem.space().numbered(); ++i) all.push_back(problem.at(i));
+  return transfer_.expected(problem.problem(), all);
 }
 
-std::vector<Configuration> Suggestions::first(const ProblemSearch& search, const std::vector<float>& expected) const {
-  std::vector<Configuration> list = known_.hints(search.problem(), expected.empty() ? kFirst : kWinners);
-  add_fastest(search, expected, kFirst, list);
+std::vector<Configuration> Suggestions::first(const SearchedProblem& problem,
+                                              const std::vector<float>& expected) const {
+  std::vector<Configuration> list = known_.hints(problem.problem(), expected.empty() ? kFirst : kWinners);
+  add_fastest(problem, expected, kFirst, list);
   list.resize(std::min(list.size(), kFirst));
   return list;
 }
 
-std::vector<Configuration> Suggestions::later(const ProblemSearch& search, const std::set<std::string>& tried,
+std::vector<Configuration> Suggestions::later(const SearchedProblem& problem, const std::set<std::string>& tried,
                                               const Profile& winner) const {
-  std::vector<Configuration> list = known_.hints(search.problem(), kFirst);
-  add_fastest(search, expected(search), kFirst, list);
+  std::vector<Configuration> list = known_.hints(problem.problem(), kFirst);
+  add_fastest(problem, expected(problem), kFirst, list);
   std::erase_if(list, [&](const Configuration& c) {
     const std::string text = c.text();
     return text != winner.configuration && tried.contains(text);

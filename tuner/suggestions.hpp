@@ -8,7 +8,7 @@
 
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/known_profiles.hpp"
-#include "heddle/tuner/problem_search.hpp"
+#include "heddle/tuner/search/searched_problem.hpp"
 #include "heddle/tuner/transfer.hpp"
 
 namespace heddle {
@@ -20,14 +20,16 @@ class Suggestions {
 
   void learn(const Problem& problem, const Transfer::Costs& costs) { transfer_.learn(problem, costs); }
 
-  /// The expected log(cost / cost of the fastest) of each configuration of a search, from the family's model and the
-  /// measurements at other problems. Empty if the family has no model and too little was measured.
-  [[nodiscard]] std::vector<float> expected(const ProblemSearch& search) const;
+  /// The expected log(cost / cost of the fastest) of each configuration of a problem, from the family's model and the
+  /// measurements at other problems. Empty if the family has no model and too little was measured, or if the space is
+  /// too large to be listed.
+  [[nodiscard]] std::vector<float> expected(const SearchedProblem& problem) const;
   /// The configurations to try first: the winners of the nearest problems, and those with the lowest expected cost.
-  [[nodiscard]] std::vector<Configuration> first(const ProblemSearch& search, const std::vector<float>& expected) const;
+  [[nodiscard]] std::vector<Configuration> first(const SearchedProblem& problem,
+                                                 const std::vector<float>& expected) const;
   /// For a revisit: the winner, then the configurations of first() that were not tried at this problem yet. Empty if
   /// there are none.
-  [[nodiscard]] std::vector<Configuration> later(const ProblemSearch& search, const std::set<std::string>& tried,
+  [[nodiscard]] std::vector<Configuration> later(const SearchedProblem& problem, const std::set<std::string>& tried,
                                                  const Profile& winner) const;
 
  private:

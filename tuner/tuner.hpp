@@ -8,6 +8,8 @@
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/stop_condition.hpp"
+#include "heddle/tuner/tuner_options.hpp"
+#include "heddle/tuner/tuning_progress.hpp"
 #include "heddle/tuner/tuning_result.hpp"
 
 namespace heddle {

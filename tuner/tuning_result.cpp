@@ -2,20 +2,6 @@
 
 namespace heddle {
 
-Effort& Effort::operator+=(const Effort& other) {
-  waiting += other.waiting;
-  measuring += other.measuring;
-  verifying += other.verifying;
-  total += other.total;
-  compiling += other.compiling;
-  return *this;
-}
-
-bool takes_device_down(Status status) {
-  return status == Status::illegal_access || status == Status::hang || status == Status::out_of_memory ||
-         status == Status::crash;
-}
-
 std::int64_t TuningResult::evaluations() const {
   std::int64_t count = 0;
   for (const auto& [status, number] : statuses) count += number;
@@ -35,18 +21,6 @@ bool TuningResult::improve(const TuningResult& later) {
   named = later.named;
   samples = later.samples;
   return changed;
-}
-
-std::string_view text(Stage stage) {
-  switch (stage) {
-    case Stage::screening:
-      return "screening";
-    case Stage::finals:
-      return "finals";
-    case Stage::verification:
-      return "verification";
-  }
-  return "";
 }
 
 }  // namespace heddle

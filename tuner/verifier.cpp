@@ -114,60 +114,17 @@ HostImage outcome_of(Execution& execution, const HostImage& contents, int launch
 
 namespace {
 
-/// Compiled kernels of several sources. From one thread at a time.
-class Programs {
- public:
-  explicit Programs(Device& device) : device_(device) {}
-
-  void compile_ahead(const std::vector<DeviceProgram>& programs) {
-    if (programs.empty()) return;
-    std::vector<CompileRequest> requests;
-    for (const auto& [source, kernels] : programs) {
-      requests.push_back({.source = source, .kernels = kernels});
-      ahead_.push_back(key_of(*source, kernels));
-    }
-    batch_ = device_.compile(std::move(requests));
-  }
-
-  /// Nothing if it does not compile.
-  std::shared_ptr<const Binary> binary(const TemplateSource& source, const Kernels& kernels) {
-    const std::string key = key_of(source, kernels);
-    while (batch_ && !binaries_.contains(key)) {
-      auto done = batch_->next();
-      if (!done) {
-        batch_.reset();
-      } else {
-        binaries_[ahead_[done->first]] = std::move(done->second.binary);
-      }
-    }
-    const auto found = binaries_.find(key);
-    if (found != binaries_.end()) return found->second;
-    return binaries_[key] = compile_one(device_, {.source = &source, .kernels = kernels}).binary;
-  }
-
- private:
-  static std::string key_of(const TemplateSource& source, const Kernels& kernels) {
-    std::string key = fmt::format("{}\n{}", source.hash(), source.options().text());
-    for (const KernelInstance& kernel : kernels) key.append("\n").append(kernel.text());
-    return key;
-  }
-
-  Device& device_;
-  std::map<std::string, std::shared_ptr<const Binary>> binaries_;
-  std::vector<std::string> ahead_;  ///< keys of the batch
-  std::unique_ptr<CompileBatch> batch_;
-};
-
-RunOnDevice run_with(Device& device, std::shared_ptr<Programs> programs) {
-  return [&device, programs = std::move(programs)](const TemplateSource& source, const Plan& plan,
-                                                   const HostImage& contents, int launches) {
-    return outcome_of(*device.prepare(plan, programs->binary(source, plan.kernels)), contents, launches);
+RunOnDevice run_with(Device& device, std::shared_ptr<KernelCache> kernels) {
+  return [&device, kernels = std::move(kernels)](const TemplateSource& source, const Plan& plan,
+                                                 const HostImage& contents, int launches) {
+    const auto binary = kernels->await({.source = &source, .kernels = plan.kernels}).outcome.binary;
+    return outcome_of(*device.prepare(plan, binary), contents, launches);
   };
 }
 
 }  // namespace
 
-RunOnDevice run_on(Device& device) { return run_with(device, std::make_shared<Programs>(device)); }
+RunOnDevice run_on(Device& device) { return run_with(device, std::make_shared<KernelCache>(device)); }
 
 /// The plans of one list of runs, prepared when they are first needed.
 class Verifier::Executions {
@@ -205,16 +162,23 @@ class Verifier::Executions {
   double worst_error_ = 0.0;
 };
 
-Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, FindBinary find_binary)
-    : device_(device), family_(family), seed_(seed), find_binary_(std::move(find_binary)) {
+Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, FindBinary find_binary,
+                   std::shared_ptr<KernelCache> kernels)
+    : device_(device),
+      family_(family),
+      seed_(seed),
+      find_binary_(std::move(find_binary)),
+      kernels_(kernels ? std::move(kernels) : std::make_shared<KernelCache>(device)) {
   if (!find_binary_) {
     find_binary_ = [this](const Kernels& kernels) {
       return compile_one(device_, {.source = &family_.source(device_.identity().backend), .kernels = kernels}).binary;
     };
   }
-  const auto programs = std::make_shared<Programs>(device_);
-  verification_ = family_.verification(device_.identity(), seed_, run_with(device_, programs));
-  programs->compile_ahead(verification_->programs());
+  verification_ = family_.verification(device_.identity(), seed_, run_with(device_, kernels_));
+  std::vector<CompileRequest> requests;
+  for (const auto& [source, names] : verification_->programs())
+    requests.push_back({.source = source, .kernels = names});
+  reference_kernels_ = kernels_->start(requests);
 }
 
 Verifier::~Verifier() = default;

@@ -13,6 +13,7 @@
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/kernel_cache.hpp"
 
 namespace heddle {
 
@@ -24,8 +25,10 @@ class Verifier {
  public:
   /// Finds compiled kernels of the family's source, or compiles them. Throws DeviceFailure.
   using FindBinary = std::function<std::shared_ptr<const Binary>(const Kernels& kernels)>;
-  /// Without `find_binary`, every plan is compiled by itself. Device and family must outlive it.
-  Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, FindBinary find_binary = {});
+  /// Without `find_binary`, every plan is compiled by itself. `kernels`: where the kernels of references on the device
+  /// go; a cache of its own if there is none. Device and family must outlive it.
+  Verifier(Device& device, const KernelFamily& family, std::uint64_t seed, FindBinary find_binary = {},
+           std::shared_ptr<KernelCache> kernels = nullptr);
   ~Verifier();
   Verifier(const Verifier&) = delete;
   Verifier& operator=(const Verifier&) = delete;
@@ -79,7 +82,9 @@ class Verifier {
   const KernelFamily& family_;
   std::uint64_t seed_;
   FindBinary find_binary_;
+  std::shared_ptr<KernelCache> kernels_;
   std::unique_ptr<Verification> verification_;
+  std::shared_ptr<KernelCache::Batch> reference_kernels_;   ///< compiled first of all
   std::map<std::string, Verdict> verdicts_;                 ///< by configuration and run
   std::map<std::string, std::optional<double>> distances_;  ///< of untuned configurations
   /// The end of the last untuned configuration's whole timed run; nothing if it failed.

@@ -20,7 +20,7 @@ namespace heddle::sonfin {
 namespace {
 
 constexpr std::int64_t kDouble = sizeof(double);
-constexpr std::int64_t kWarp = 32, kMostThreads = 1024;
+constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kSweepThreads = 64;
 /// Samples of one plan: its launches are captured once and submitted again and again.
 constexpr std::int64_t kSamplesOfPlan = 64;

@@ -12,26 +12,13 @@
 #include <vector>
 
 #include "heddle/kernels/device_identity.hpp"
-#include "heddle/kernels/error.hpp"
 #include "heddle/kernels/plan.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/kernels/template_source.hpp"
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/provenance.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 
 namespace heddle {
-
-/// Thrown when a configuration fails on a device; the status says how.
-class DeviceFailure : public Error {
- public:
-  DeviceFailure(Status status, const std::string& line) : Error(ErrorKind::device, line), status_(status) {}
-  [[nodiscard]] Status status() const noexcept { return status_; }
-
- private:
-  Status status_;
-};
-
-/// For a kernel whose blocks wait for each other, when one waited in vain.
-[[nodiscard]] DeviceFailure lost_block(std::string_view device);
 
 /// Device memory. Owned by whoever holds the pointer; must not outlive its device. Calls from one thread at a time.
 class Memory {
@@ -132,8 +119,6 @@ class Device {
                                                            Bindings bindings = {}) = 0;
 };
 
-/// The line of a compiler's log that says what is wrong first; its notes and warnings may come before.
-[[nodiscard]] std::string first_complaint(const std::string& log);
 /// Compiles one configuration; throws DeviceFailure(compilation) with the first line of the log.
 [[nodiscard]] CompileOutcome compile_one(Device& device, CompileRequest request);
 

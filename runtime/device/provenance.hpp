@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/provenance.hpp"
 
 namespace heddle {
 

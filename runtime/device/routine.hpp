@@ -14,12 +14,14 @@
 //                         routine
 #pragma once
 
+#include "heddle/kernels/tsk/control.cuh"
+
 namespace heddle {
 
 /// Where A is rank deficient, a ridge of at least kOwnRidge is taken unasked: where the square of a diagonal element of
 /// the triangular factor is no more than kRankTolerance times the largest diagonal element of A^T A.
 enum class Info : int { solved = 0, own_ridge = 1, failed = 2 };
-inline constexpr double kRankTolerance = 1e-12;
-inline constexpr double kOwnRidge = 1e-9;
+using tsk::kOwnRidge;
+using tsk::kRankTolerance;
 
 }  // namespace heddle

@@ -12,7 +12,7 @@
 #include "contract/planted_family.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/sonfin/predict.hpp"
-#include "heddle/tuner/tuning_result.hpp"
+#include "heddle/tuner/tuner_options.hpp"
 #include "heddle/tuner/verifier.hpp"
 #include "sample.hpp"
 #include "skip.hpp"

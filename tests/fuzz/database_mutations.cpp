@@ -48,7 +48,6 @@ Measurement measurement(const Profile& of) {
           .status = Status::correct,
           .times = {of.time, 2 * of.time, 0.1},
           .samples = of.samples,
-          .cold_cache = false,
           .compile_seconds = 0.25,
           .worst_error = 1e-5,
           .message = "",

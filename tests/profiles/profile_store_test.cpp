@@ -27,7 +27,6 @@ TEST_CASE("measurements come back whole, newest first") {
   second.status = Status::wrong_result;
   second.message = "w'eft; DROP TABLE measurements; -- \xff\n\"two\" lines";
   second.worst_error = std::numeric_limits<double>::quiet_NaN();
-  second.cold_cache = false;
   second.times.push_back(0.0);
   second.provenance.seed = std::numeric_limits<std::int64_t>::min();
   store.record({first, second});
@@ -50,7 +49,6 @@ TEST_CASE("measurements come back whole, newest first") {
   CHECK(all[2].configuration == first.configuration);
   CHECK(all[2].times == first.times);
   CHECK(all[2].samples == first.samples);
-  CHECK(all[2].cold_cache);
   CHECK(all[2].compile_seconds == first.compile_seconds);
   CHECK(all[2].worst_error == first.worst_error);
   CHECK(all[2].provenance == first.provenance);

@@ -124,7 +124,6 @@ inline Measurement measurement(const ProfileKey& where = key()) {
           .status = Status::correct,
           .times = {2.125, 0.1, 1e-7},
           .samples = 512,
-          .cold_cache = true,
           .compile_seconds = 0.25,
           .worst_error = 1e-5,
           .message = "",

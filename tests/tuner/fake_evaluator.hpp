@@ -12,7 +12,7 @@
 
 #include "fake_family.hpp"
 #include "heddle/kernels/stop.hpp"
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/evaluator.hpp"
 
 namespace heddle::fake {

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "fake_evaluator.hpp"
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "tuner/temporary_store.hpp"
 
 using namespace heddle;

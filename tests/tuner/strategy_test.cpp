@@ -8,6 +8,7 @@
 
 #include "fake_family.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/tuner/space/listed_space.hpp"
 
 using namespace heddle;
 
@@ -24,7 +25,8 @@ double cost(std::size_t configuration) { return static_cast<double>((configurati
 /// Everything a strategy proposes, observing now and then.
 std::vector<std::size_t> path(const StrategyEntry& entry, const std::vector<Configuration>& list, std::uint64_t seed,
                               const std::set<std::size_t>& known) {
-  const auto strategy = entry.make({.configurations = list, .seed = seed});
+  ListedSpace space(list);
+  const auto strategy = entry.make({.space = space, .seed = seed});
   for (const std::size_t index : known) strategy->observe(index, {.status = Status::unverified, .cost = cost(index)});
   std::mt19937_64 random(seed);
   std::vector<std::size_t> proposed;
@@ -78,21 +80,21 @@ TEST_CASE("the same seed gives the same path") {
 }
 
 TEST_CASE("a strategy that is told what was observed goes on where that search was") {
-  const auto list = some(200);
+  ListedSpace space(some(200));
   const auto outcome = [](std::size_t index) {
     if (index % 7 == 0) return Observation{.status = Status::launch, .cost = std::nullopt};
     return Observation{.status = Status::unverified, .cost = cost(index)};
   };
   for (const StrategyEntry& entry : strategies()) {
     CAPTURE(entry.name);
-    const auto first = entry.make({.configurations = list, .seed = 3});
+    const auto first = entry.make({.space = space, .seed = 3});
     std::vector<std::size_t> whole;
     for (int i = 0; i < 80; ++i) {
       whole.push_back(first->next(1).at(0));
       first->observe(whole.back(), outcome(whole.back()));
     }
     for (const std::size_t known : {1U, 4U, 11U, 50U}) {
-      const auto second = entry.make({.configurations = list, .seed = 3});
+      const auto second = entry.make({.space = space, .seed = 3});
       for (std::size_t i = 0; i < known; ++i) second->observe(whole[i], outcome(whole[i]));
       std::vector<std::size_t> rest(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(known));
       while (rest.size() < whole.size()) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "heddle/tuner/known_profiles.hpp"
 #include "heddle/tuner/statistics.hpp"
 
 namespace heddle {
@@ -12,7 +15,7 @@ RecordedSpace recorded(const ProfileStore& store, const KernelFamily& family, co
   const std::string& source_hash = family.source(key.device.backend).hash();
   std::unordered_map<std::string, RecordedOutcome> outcomes;
   for (const Measurement& measurement : store.measurements(key)) {  // newest first
-    if (measurement.source_hash != source_hash || measurement.cold_cache) continue;
+    if (measurement.source_hash != source_hash) continue;
     if (measurement.status == Status::pruned || measurement.status == Status::constraint) continue;
     const bool timed = !measurement.times.empty();
     const auto [place, newest] = outcomes.try_emplace(measurement.configuration);
@@ -36,11 +39,22 @@ RecordedSpace recorded(const ProfileStore& store, const KernelFamily& family, co
   recording.kernel = std::string(family.name());
   recording.problem = key.problem.text();
   for (const Parameter& parameter : space.parameters()) recording.parameters.push_back(parameter.name);
-  for (const Configuration& configuration : space.enumerate(key.problem)) {
-    const auto found = outcomes.find(configuration.text());
-    if (found == outcomes.end()) continue;
-    recording.configurations.push_back(configuration);
-    recording.outcomes.push_back(found->second);
+  struct Measured {
+    std::vector<SearchSpace::Level> levels;
+    Configuration configuration;
+    const RecordedOutcome* outcome;
+  };
+  std::vector<Measured> all;
+  for (const auto& [text, outcome] : outcomes) {
+    auto configuration = parse_if_present(space, text);
+    if (!configuration || space.violated(*configuration, key.problem)) continue;
+    std::vector<SearchSpace::Level> levels = space.levels(*configuration);
+    all.push_back({.levels = std::move(levels), .configuration = std::move(*configuration), .outcome = &outcome});
+  }
+  std::ranges::sort(all, {}, &Measured::levels);
+  for (Measured& each : all) {
+    recording.configurations.push_back(std::move(each.configuration));
+    recording.outcomes.push_back(*each.outcome);
   }
   return recording;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heddle/kernels/search_space.hpp"
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/status.hpp"
 
 namespace heddle {
 

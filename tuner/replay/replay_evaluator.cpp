@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 
 namespace heddle {
 

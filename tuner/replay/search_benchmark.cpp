@@ -12,6 +12,8 @@
 #include <optional>
 #include <thread>
 
+#include "heddle/tuner/space/listed_space.hpp"
+
 namespace heddle {
 
 namespace {
@@ -30,11 +32,11 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-Search search(const RecordedSpace& space, double optimum, const StrategyEntry& entry,
+Search search(const RecordedSpace& space, CandidateSpace& candidates, double optimum, const StrategyEntry& entry,
               const std::vector<std::int64_t>& marks, std::uint64_t seed) {
   const double start = processor_seconds();
   Search result;
-  const auto strategy = entry.make({.configurations = space.configurations, .seed = seed});
+  const auto strategy = entry.make({.space = candidates, .seed = seed});
   double best = std::numeric_limits<double>::infinity();
   std::int64_t evaluations = 0;
   for (const std::int64_t mark : marks) {
@@ -61,6 +63,7 @@ double median(std::vector<double> values) {
 std::vector<SearchScore> benchmark(const RecordedSpace& space, const StrategyEntry& strategy,
                                    const SearchBenchmark& options, double* seconds) {
   const double optimum = space.best();
+  ListedSpace candidates(space.configurations);
   std::vector<Search> searches(options.seeds);
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stopped{false};
@@ -69,7 +72,7 @@ std::vector<SearchScore> benchmark(const RecordedSpace& space, const StrategyEnt
   const auto work = [&] {
     try {
       for (std::size_t i = next++; i < searches.size() && !stopped; i = next++) {
-        searches[i] = search(space, optimum, strategy, options.marks, i + 1);
+        searches[i] = search(space, candidates, optimum, strategy, options.marks, i + 1);
         if (options.interrupted && options.interrupted()) stopped = true;
       }
     } catch (...) {

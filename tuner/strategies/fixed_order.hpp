@@ -8,9 +8,8 @@
 
 namespace heddle {
 
-/// Every index once, in an order that depends on the seed and on each configuration's text.
-[[nodiscard]] std::vector<std::size_t> random_order(const std::vector<Configuration>& configurations,
-                                                    std::uint64_t seed);
+/// Every configuration of a listed space once, in an order that depends on the seed and on each configuration's text.
+[[nodiscard]] std::vector<std::size_t> random_order(const CandidateSpace& space, std::uint64_t seed);
 
 /// Proposes the configurations in the given order and skips those that were observed meanwhile.
 class FixedOrder final : public Strategy {

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "heddle/tuner/strategies/draw.hpp"
+#include "heddle/tuner/draw.hpp"
 
 namespace heddle {
 
@@ -64,20 +64,20 @@ std::size_t walk_length(std::size_t points) {
 
 }  // namespace
 
-GaussianProcess::GaussianProcess(const EncodedSpace& space) : space_(space) {
+GaussianProcess::GaussianProcess(const CandidateSpace& space) : space_(space) {
   const std::size_t count = space.parameters().size();
-  std::vector<std::vector<Bin>> bin_of(count);
+  bin_of_.resize(count);
   for (std::size_t p = 0; p < count; ++p) {
-    const EncodedSpace::Parameter& from = space.parameters()[p];
+    const CandidateSpace::Parameter& from = space.parameters()[p];
     Parameter& to = parameters_.emplace_back();
     to.bins = std::min(from.levels, kMostBins);
     std::vector<std::size_t> first(to.bins, 0);  // a level that stands for the bin
     for (std::size_t level = from.levels; level-- > 0;) {
       const std::size_t bin = from.levels <= kMostBins ? level : level * to.bins / from.levels;
       first[bin] = level;
-      bin_of[p].push_back(static_cast<Bin>(bin));
+      bin_of_[p].push_back(static_cast<Bin>(bin));
     }
-    std::reverse(bin_of[p].begin(), bin_of[p].end());
+    std::reverse(bin_of_[p].begin(), bin_of_[p].end());
     for (std::size_t a = 0; a < to.bins; ++a) {
       for (std::size_t b = 0; b < to.bins; ++b) {
         const float x = from.position[first[a]];
@@ -99,7 +99,7 @@ GaussianProcess::GaussianProcess(const EncodedSpace& space) : space_(space) {
   for (std::size_t p = 0; p < count; ++p) {
     for (std::size_t q = p + 1; q < count; ++q) {
       const auto takes_part = [&](std::size_t i) {
-        const EncodedSpace::Parameter& parameter = space.parameters()[i];
+        const CandidateSpace::Parameter& parameter = space.parameters()[i];
         return parameter.levels > 2 && parameter.octaves > 0.0F;
       };
       if (takes_part(p) && takes_part(q)) products_of_.emplace_back(p, q);
@@ -108,13 +108,20 @@ GaussianProcess::GaussianProcess(const EncodedSpace& space) : space_(space) {
   for (int step = 0; step <= kMostSteps; ++step) {
     falloff_.push_back(static_cast<float>(matern(kProductScale * step / kStepsPerOctave)));
   }
-  bins_.resize(space.size() * count);
-  for (std::size_t i = 0; i < space.size(); ++i) {
-    for (std::size_t p = 0; p < count; ++p) bins_[i * count + p] = bin_of[p][space.levels(i)[p]];
-  }
+  bin_configurations();
   hyperparameters_.position_scale.assign(count, kUsualScale);
   hyperparameters_.evenness_scale.assign(count, kUsualEvennessScale);
   tabulate(hyperparameters_);
+}
+
+void GaussianProcess::bin_configurations() {
+  const std::size_t count = parameters_.size();
+  if (count == 0) return;
+  const std::size_t known = bins_.size() / count;
+  bins_.resize(space_.numbered() * count);
+  for (std::size_t i = known; i < space_.numbered(); ++i) {
+    for (std::size_t p = 0; p < count; ++p) bins_[i * count + p] = bin_of_[p][space_.levels(i)[p]];
+  }
 }
 
 void GaussianProcess::tabulate(const Hyperparameters& hyperparameters, std::size_t p) {
@@ -234,6 +241,7 @@ double GaussianProcess::log_posterior(const Hyperparameters& h, const std::vecto
 
 void GaussianProcess::fit(const std::vector<std::size_t>& points, const std::vector<double>& values,
                           std::uint64_t seed) {
+  bin_configurations();
   const std::size_t count = parameters_.size();
   Draw draw(seed, kProcessPurpose, points.size());
   const std::size_t n = points.size();
@@ -301,6 +309,7 @@ void GaussianProcess::replace_candidates(const std::vector<std::size_t>& candida
 }
 
 void GaussianProcess::consider(const std::vector<std::size_t>& candidates) {
+  bin_configurations();
   const std::size_t first = candidates_.size();
   const std::size_t count = parameters_.size();
   candidates_.insert(candidates_.end(), candidates.begin(), candidates.end());
@@ -313,6 +322,7 @@ void GaussianProcess::consider(const std::vector<std::size_t>& candidates) {
 }
 
 void GaussianProcess::condition(const std::vector<std::size_t>& points) {
+  bin_configurations();
   const auto [kept, wanted] = std::mismatch(points_.begin(), points_.end(), points.begin(), points.end());
   if (kept != points_.end()) {
     const auto rows = static_cast<std::size_t>(kept - points_.begin());

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/tuner/strategies/encoded_space.hpp"
+#include "heddle/tuner/space/candidate_space.hpp"
 
 namespace heddle {
 
@@ -26,7 +26,7 @@ namespace heddle {
 /// is integrated out.
 class GaussianProcess {
  public:
-  explicit GaussianProcess(const EncodedSpace& space);
+  explicit GaussianProcess(const CandidateSpace& space);
 
   /// Chooses the hyperparameters by `values` (any unit, mean 0) of `points`; starts from those found before. Afterwards
   /// the process knows no points.
@@ -94,9 +94,13 @@ class GaussianProcess {
   void project(std::size_t row, std::size_t first);
   void forget_points();
 
-  const EncodedSpace& space_;
+  /// Bins the configurations that have been numbered since the last call.
+  void bin_configurations();
+
+  const CandidateSpace& space_;
   std::vector<Parameter> parameters_;
-  std::vector<Bin> bins_;  // [configuration][parameter]
+  std::vector<std::vector<Bin>> bin_of_;  // [parameter][level]
+  std::vector<Bin> bins_;                 // [configuration][parameter]
   Hyperparameters hyperparameters_;
   float alone_ = 0.0F, pairs_ = 0.0F, together_ = 1.0F, products_ = 0.0F;  // weights of the present tables
   std::vector<std::pair<std::size_t, std::size_t>> products_of_;           // pairs of parameters

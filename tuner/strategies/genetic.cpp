@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "heddle/tuner/strategies/draw.hpp"
+#include "heddle/tuner/draw.hpp"
 #include "heddle/tuner/strategies/searcher.hpp"
 #include "heddle/tuner/strategies/strategies.hpp"
 
@@ -26,25 +26,23 @@ class Genetic final : public Searcher {
       for (std::size_t i = 1; i < kTournament; ++i) best = std::min(best, draw.below(population.size()));
       return known.space().levels(population[best]);
     };
-    const EncodedSpace::Level* mother = parent();
-    const EncodedSpace::Level* father = parent();
+    const CandidateSpace::Level* mother = parent();
+    const CandidateSpace::Level* father = parent();
     const auto& parameters = known.space().parameters();
-    std::vector<EncodedSpace::Level> child(parameters.size());
+    std::vector<CandidateSpace::Level> child(parameters.size());
     for (std::size_t p = 0; p < parameters.size(); ++p) {
       child[p] = draw.uniform() < 0.5 ? mother[p] : father[p];
       const bool mutates = draw.uniform() < 1.0 / static_cast<double>(parameters.size());
-      if (mutates) child[p] = static_cast<EncodedSpace::Level>(draw.below(parameters[p].levels));
+      if (mutates) child[p] = static_cast<CandidateSpace::Level>(draw.below(parameters[p].levels));
     }
-    const std::size_t nearest = known.space().nearest(child, known.open());
-    if (nearest == known.size()) return std::nullopt;
-    return nearest;
+    return known.space().cheapest(known.space().distances(child.data()), known.open());
   }
   void learn(const Knowledge&, std::size_t) override {}
 };
 
 }  // namespace
 
-std::unique_ptr<Searcher> genetic_searcher(const EncodedSpace&) { return std::make_unique<Genetic>(); }
+std::unique_ptr<Searcher> genetic_searcher(const CandidateSpace&) { return std::make_unique<Genetic>(); }
 
 std::unique_ptr<Strategy> make_genetic(const SearchTask& task) { return search_with(task, genetic_searcher); }
 

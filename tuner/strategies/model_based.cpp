@@ -8,10 +8,11 @@
 #include <numeric>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "heddle/tuner/strategies/draw.hpp"
+#include "heddle/tuner/draw.hpp"
 #include "heddle/tuner/strategies/gaussian_process.hpp"
 #include "heddle/tuner/strategies/searcher.hpp"
 #include "heddle/tuner/strategies/strategies.hpp"
@@ -42,7 +43,7 @@ double expected_improvement(double u) {
 
 class ModelBased final : public Searcher {
  public:
-  explicit ModelBased(const EncodedSpace& space) : model_(space), near_best_(space.size(), false) {}
+  explicit ModelBased(const CandidateSpace& space) : model_(space) {}
 
   std::optional<std::size_t> propose(const Knowledge& known) override {
     if (known.history().size() < kDesign) return known.step() == 0 ? central(known) : spread(known);
@@ -68,6 +69,7 @@ class ModelBased final : public Searcher {
       best_ = known.cost(configuration);
       for (const std::size_t each : best_neighbours_) near_best_[each] = false;
       best_neighbours_ = neighbours(known, configuration);
+      near_best_.resize(known.space().numbered(), false);
       for (const std::size_t each : best_neighbours_) near_best_[each] = true;
     }
     if (count < next_fit_) {
@@ -82,7 +84,7 @@ class ModelBased final : public Searcher {
     for (const double cost : costs.at) values.push_back((cost - costs.mean) / costs.deviation);
     model_.fit(points_, values, known.seed());
     if (count >= next_draw_) {
-      next_draw_ = known.size() > kAllCandidates ? 2 * count : known.size() + 1;
+      next_draw_ = all_are_candidates(known) ? std::numeric_limits<std::size_t>::max() : 2 * count;
       model_.replace_candidates(candidates(known));
     } else {
       model_.consider(missing(known));
@@ -93,20 +95,11 @@ class ModelBased final : public Searcher {
   /// The most central configuration, on a linear scale: values at the end of their range are seldom best, and the
   /// author of a range of 1 to 128 rather expects 64 than 8.
   static std::optional<std::size_t> central(const Knowledge& known) {
-    std::optional<std::size_t> chosen;
-    float least = std::numeric_limits<float>::infinity();
-    const std::vector<EncodedSpace::Parameter>& parameters = known.space().parameters();
-    for (std::size_t candidate = 0; candidate < known.size(); ++candidate) {
-      if (!known.open(candidate)) continue;
-      float off = 0.0F;
-      const EncodedSpace::Level* levels = known.space().levels(candidate);
-      for (std::size_t p = 0; p < parameters.size(); ++p) off += parameters[p].off_middle[levels[p]];
-      if (off < least) {
-        least = off;
-        chosen = candidate;
-      }
+    CandidateSpace::Costs off_middle;
+    for (const CandidateSpace::Parameter& parameter : known.space().parameters()) {
+      off_middle.push_back(parameter.off_middle);
     }
-    return chosen;
+    return known.space().cheapest(off_middle, known.open());
   }
 
   /// Far from everything tried.
@@ -116,8 +109,9 @@ class ModelBased final : public Searcher {
     Draw draw(known.seed(), kModelPurpose, known.step());
     float most = -1.0F;
     for (std::size_t i = 0; i < kDesignDraws; ++i) {
-      const std::size_t candidate = i == 0 ? *farthest : draw.below(known.size());
-      if (!known.open(candidate)) continue;
+      const auto drawn = i == 0 ? farthest : known.space().draw(draw);
+      if (!drawn || !known.open(*drawn)) continue;
+      const std::size_t candidate = *drawn;
       float nearest = std::numeric_limits<float>::infinity();
       for (const auto* list : {&known.history(), &known.under_way()}) {
         for (const std::size_t other : *list) nearest = std::min(nearest, known.space().distance(candidate, other));
@@ -225,7 +219,7 @@ class ModelBased final : public Searcher {
     std::optional<std::size_t> chosen;
     for (std::size_t c = 0; c < variances.size(); ++c) {
       const std::size_t candidate = model_.candidates()[c];
-      if (!known.open(candidate) || (nearby && !near_best_[candidate])) continue;
+      if (!known.open(candidate) || (nearby && !is_near_best(candidate))) continue;
       const double spread = deviation(variances[c]);
       const double u = (forecast.goal - forecast.cost[c]) / spread;
       if (u < least_u) continue;
@@ -258,35 +252,47 @@ class ModelBased final : public Searcher {
     return list;
   }
 
+  static bool all_are_candidates(const Knowledge& known) {
+    return known.space().listed() && known.space().numbered() <= kAllCandidates;
+  }
+
+  [[nodiscard]] bool is_near_best(std::size_t configuration) const {
+    return configuration < near_best_.size() && near_best_[configuration];
+  }
+
   /// Everything, or around the fastest and at random.
   [[nodiscard]] std::vector<std::size_t> candidates(const Knowledge& known) {
-    const std::size_t most = known.size() > kAllCandidates ? kDrawnCandidates : known.size();
+    CandidateSpace& space = known.space();
+    const bool all = all_are_candidates(known);
+    const std::size_t most = all ? space.numbered() : kDrawnCandidates;
     std::vector<std::size_t> list;
-    std::vector<bool> taken(known.size(), false);
+    std::unordered_set<std::size_t> taken;
     const auto take = [&](std::size_t each) {
-      if (list.size() == most || taken[each] || known.observed(each)) return;
-      taken[each] = true;
-      list.push_back(each);
+      if (list.size() < most && !known.observed(each) && taken.insert(each).second) list.push_back(each);
     };
-    if (known.size() > kAllCandidates) {
+    if (!all) {
       for (const std::size_t fast : known.fastest(kAroundFastest)) {
         for (const std::size_t each : neighbours(known, fast)) take(each);
       }
       Draw draw(known.seed(), kModelPurpose + 1, known.history().size());
-      // One of each stretch of the list: none twice and all equally likely.
-      const double stretch = static_cast<double>(known.size()) / static_cast<double>(most);
+      // Of a list one of each stretch: none twice and all equally likely.
+      const double stretch = static_cast<double>(space.numbered()) / static_cast<double>(most);
       for (std::size_t i = 0; i < most; ++i) {
-        take(static_cast<std::size_t>((static_cast<double>(i) + draw.uniform()) * stretch));
+        if (space.listed()) {
+          take(static_cast<std::size_t>((static_cast<double>(i) + draw.uniform()) * stretch));
+        } else if (const auto drawn = space.draw(draw)) {
+          take(*drawn);
+        }
       }
     } else {
-      for (std::size_t each = 0; each < known.size(); ++each) take(each);
+      for (std::size_t each = 0; each < space.numbered(); ++each) take(each);
     }
     return list;
   }
 
   /// Keeps the fastest, and of the rest an even selection.
   void thin_out(const Knowledge& known) {
-    std::vector<bool> keep(known.size(), false);
+    std::vector<bool> keep(known.space().numbered(), false);
     for (const std::size_t fast : known.fastest(kMostPoints / 2)) keep[fast] = true;
     points_.clear();
     const std::vector<std::size_t>& history = known.history();
@@ -310,7 +316,7 @@ class ModelBased final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> model_searcher(const EncodedSpace& space) { return std::make_unique<ModelBased>(space); }
+std::unique_ptr<Searcher> model_searcher(const CandidateSpace& space) { return std::make_unique<ModelBased>(space); }
 
 std::unique_ptr<Strategy> make_model_based(const SearchTask& task) { return search_with(task, model_searcher); }
 

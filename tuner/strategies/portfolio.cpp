@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "heddle/tuner/strategies/draw.hpp"
+#include "heddle/tuner/draw.hpp"
 #include "heddle/tuner/strategies/searcher.hpp"
 #include "heddle/tuner/strategies/strategies.hpp"
 
@@ -20,7 +20,7 @@ constexpr double kStake = 4.0;    // evaluations that the first shares are worth
 
 class Portfolio final : public Searcher {
  public:
-  explicit Portfolio(const EncodedSpace& space)
+  explicit Portfolio(const CandidateSpace& space)
       : members_{{{.searcher = model_searcher(space), .share = 0.94},
                   {.searcher = local_searcher(space), .share = 0.04},
                   {.searcher = genetic_searcher(space), .share = 0.01},
@@ -72,7 +72,7 @@ class Portfolio final : public Searcher {
   double best_ = Knowledge::kFailed;
 };
 
-std::unique_ptr<Searcher> portfolio_searcher(const EncodedSpace& space) { return std::make_unique<Portfolio>(space); }
+std::unique_ptr<Searcher> portfolio_searcher(const CandidateSpace& space) { return std::make_unique<Portfolio>(space); }
 
 }  // namespace
 

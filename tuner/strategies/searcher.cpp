@@ -2,36 +2,57 @@
 
 #include <algorithm>
 
+#include "heddle/tuner/draw.hpp"
 #include "heddle/tuner/strategies/fixed_order.hpp"
 
 namespace heddle {
 
-Knowledge::Knowledge(const SearchTask& task)
-    : space_(task.configurations),
-      seed_(task.seed),
-      expected_(task.expected),
-      order_(random_order(task.configurations, task.seed)),
-      open_(task.configurations.size(), true),
-      observed_(task.configurations.size(), false),
-      costs_(task.configurations.size(), kFailed) {}
+namespace {
+
+constexpr std::uint64_t kUntouchedPurpose = 128;
+
+}  // namespace
+
+Knowledge::Knowledge(const SearchTask& task) : space_(task.space), seed_(task.seed), expected_(task.expected) {
+  if (space_.listed()) order_ = random_order(space_, seed_);
+}
 
 std::vector<std::size_t> Knowledge::fastest(std::size_t count) const {
   return {ranking_.begin(), ranking_.begin() + static_cast<std::ptrdiff_t>(std::min(count, ranking_.size()))};
 }
 
 std::optional<std::size_t> Knowledge::untouched() const {
+  if (!space_.listed()) {
+    constexpr std::size_t kAttempts = 64;
+    Draw draw(seed_, kUntouchedPurpose, step());
+    for (std::size_t attempt = 0; attempt < kAttempts; ++attempt) {
+      const auto drawn = space_.draw(draw);
+      if (drawn && open(*drawn)) return drawn;
+    }
+    return std::nullopt;
+  }
   // An open configuration may become taken, never the other way round.
-  while (first_open_ < order_.size() && !open_[order_[first_open_]]) ++first_open_;
+  while (first_open_ < order_.size() && !open(order_[first_open_])) ++first_open_;
   if (first_open_ == order_.size()) return std::nullopt;
   return order_[first_open_];
 }
 
+void Knowledge::make_room(std::size_t configuration) {
+  if (configuration < open_.size()) return;
+  const std::size_t size = std::max(configuration + 1, space_.numbered());
+  open_.resize(size, true);
+  observed_.resize(size, false);
+  costs_.resize(size, kFailed);
+}
+
 void Knowledge::propose(std::size_t configuration) {
+  make_room(configuration);
   open_[configuration] = false;
   under_way_.push_back(configuration);
 }
 
 void Knowledge::observe(std::size_t configuration, const Observation& observation) {
+  make_room(configuration);
   std::erase(under_way_, configuration);
   std::erase(ranking_, configuration);
   open_[configuration] = false;

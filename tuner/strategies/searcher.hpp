@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "heddle/tuner/strategies/encoded_space.hpp"
+#include "heddle/tuner/space/candidate_space.hpp"
 #include "heddle/tuner/strategy.hpp"
 
 namespace heddle {
@@ -20,12 +20,11 @@ class Knowledge {
 
   explicit Knowledge(const SearchTask& task);
 
-  [[nodiscard]] const EncodedSpace& space() const noexcept { return space_; }
+  [[nodiscard]] CandidateSpace& space() const noexcept { return space_; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
-  [[nodiscard]] std::size_t size() const noexcept { return space_.size(); }
   /// As SearchTask::expected; 0 if nothing is.
   [[nodiscard]] double expected(std::size_t configuration) const {
-    return expected_.empty() ? 0.0 : static_cast<double>(expected_[configuration]);
+    return configuration < expected_.size() ? static_cast<double>(expected_[configuration]) : 0.0;
   }
 
   /// The observed configurations in their order, each once.
@@ -35,25 +34,33 @@ class Knowledge {
   /// The number of the next proposal: observed configurations plus those in flight.
   [[nodiscard]] std::size_t step() const noexcept { return history_.size() + under_way_.size(); }
   /// Neither observed nor under way.
-  [[nodiscard]] bool open(std::size_t configuration) const { return open_[configuration]; }
+  [[nodiscard]] bool open(std::size_t configuration) const {
+    return configuration >= open_.size() || open_[configuration];
+  }
+  /// The same by number. Configurations beyond its end are open.
   [[nodiscard]] const std::vector<bool>& open() const noexcept { return open_; }
-  [[nodiscard]] bool observed(std::size_t configuration) const { return observed_[configuration]; }
+  [[nodiscard]] bool observed(std::size_t configuration) const {
+    return configuration < observed_.size() && observed_[configuration];
+  }
   /// Of an observed configuration; kFailed if it failed.
   [[nodiscard]] double cost(std::size_t configuration) const { return costs_[configuration]; }
   /// The fastest, fastest first, at most `count`; none that failed.
   [[nodiscard]] std::vector<std::size_t> fastest(std::size_t count) const;
-  /// The first open configuration in a random order; nothing if none is open. Problems that share configurations have
-  /// them in the same order.
+  /// The first open configuration in a random order; nothing if none is open. Listed spaces that share configurations
+  /// have them in the same order. In a space that is not listed, an open configuration is drawn; nothing if many
+  /// attempts found none.
   [[nodiscard]] std::optional<std::size_t> untouched() const;
 
   void propose(std::size_t configuration);
   void observe(std::size_t configuration, const Observation& observation);
 
  private:
-  EncodedSpace space_;
+  void make_room(std::size_t configuration);
+
+  CandidateSpace& space_;
   std::uint64_t seed_;
   std::vector<float> expected_;
-  std::vector<std::size_t> order_;      // random
+  std::vector<std::size_t> order_;      // random; empty if the space is not listed
   mutable std::size_t first_open_ = 0;  // in order_
   std::vector<bool> open_, observed_;
   std::vector<double> costs_;
@@ -73,11 +80,11 @@ class Searcher {
 };
 
 /// `space` outlives the searcher.
-using MakeSearcher = std::unique_ptr<Searcher> (*)(const EncodedSpace& space);
-[[nodiscard]] std::unique_ptr<Searcher> local_searcher(const EncodedSpace& space);
-[[nodiscard]] std::unique_ptr<Searcher> annealing_searcher(const EncodedSpace& space);
-[[nodiscard]] std::unique_ptr<Searcher> genetic_searcher(const EncodedSpace& space);
-[[nodiscard]] std::unique_ptr<Searcher> model_searcher(const EncodedSpace& space);
+using MakeSearcher = std::unique_ptr<Searcher> (*)(const CandidateSpace& space);
+[[nodiscard]] std::unique_ptr<Searcher> local_searcher(const CandidateSpace& space);
+[[nodiscard]] std::unique_ptr<Searcher> annealing_searcher(const CandidateSpace& space);
+[[nodiscard]] std::unique_ptr<Searcher> genetic_searcher(const CandidateSpace& space);
+[[nodiscard]] std::unique_ptr<Searcher> model_searcher(const CandidateSpace& space);
 
 /// The strategy that one searcher makes.
 [[nodiscard]] std::unique_ptr<Strategy> search_with(const SearchTask& task, MakeSearcher make);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "heddle/tuner/strategies/draw.hpp"
+#include "heddle/tuner/draw.hpp"
 #include "heddle/tuner/strategies/searcher.hpp"
 #include "heddle/tuner/strategies/strategies.hpp"
 
@@ -52,7 +52,7 @@ class SimulatedAnnealing final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> annealing_searcher(const EncodedSpace&) { return std::make_unique<SimulatedAnnealing>(); }
+std::unique_ptr<Searcher> annealing_searcher(const CandidateSpace&) { return std::make_unique<SimulatedAnnealing>(); }
 
 std::unique_ptr<Strategy> make_simulated_annealing(const SearchTask& task) {
   return search_with(task, annealing_searcher);

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 
 namespace heddle {
 
@@ -53,7 +53,7 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
       operations_ = family.work(problem_).operations * static_cast<double>(plan.samples);
       for (const Buffer& buffer : plan.buffers) bytes_ += static_cast<double>(buffer.bytes);
     }
-    owner_.attempt([this] { ready(); });
+    owner_.attempt([this] { make_ready(); });
   }
   ~RemoteRunner() override {
     if (generation_ == owner_.worker_.generation()) owner_.worker_.tell({{"forget", number_}});
@@ -62,14 +62,14 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
   using Runner::time;
   double time(const Stop& stop) override {
     return owner_.attempt([&] {
-      if (ready()) (void)run(stop);  // as warm as the one that was lost
+      if (make_ready()) (void)run(stop);  // as warm as the one that was lost
       return run(stop);
     });
   }
 
   std::optional<double> busy_core_time() override {
     return owner_.attempt([this]() -> std::optional<double> {
-      if (ready()) (void)run({});
+      if (make_ready()) (void)run({});
       const json answer = owner_.worker_.ask({{"ask", "busy core time"}, {"number", number_}}, kQuick);
       const json& time = answer.at("time");
       return time.is_null() ? std::nullopt : std::optional(time.get<double>());
@@ -90,8 +90,8 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
   }
 
  private:
-  /// Returns whether it had to be made.
-  bool ready() {
+  /// Makes the runner of the present process, unless there is one. Returns whether it had to be made.
+  bool make_ready() {
     Worker& worker = owner_.worker_;
     worker.ensure();
     if (generation_ == worker.generation()) return false;

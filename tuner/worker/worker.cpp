@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "heddle/runtime/device/cpu/scratch_folder.hpp"
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 
 namespace heddle {
 

@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "heddle/kernels/device_identity.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/stop.hpp"
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/status.hpp"
 #include "heddle/tuner/worker/channel.hpp"
 #include "heddle/tuner/worker/child_process.hpp"
 

@@ -4,12 +4,13 @@
 #include <bit>
 #include <cstdint>
 
+#include "heddle/kernels/common/cuda_limits.hpp"
 #include "heddle/kernels/problem.hpp"
 #include "heddle/kernels/sonfin/network.hpp"
 
 namespace heddle::sonfin {
 
-constexpr std::int64_t kWarp = 32;  ///< lanes
+using cuda::kWarp;
 
 [[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 /// Inputs of a row with padding: four floats are one access.

@@ -13,7 +13,6 @@ namespace heddle::sonfin {
 namespace {
 
 constexpr std::int64_t kPacketBytes = 16;
-constexpr std::int64_t kReplicas = 8;  // exchange_sums.cuh
 
 ResidentShape::Link link_of(const Configuration& c) {
   const std::string& scheme = c.word("scheme");
@@ -82,7 +81,7 @@ std::int64_t ResidentShape::registers() const {
 }
 
 PacketTurns ResidentShape::packet_turns() const {
-  const std::int64_t most = block <= 256 ? 255 : 65536 / block, columns = ceil_div(2 + outputs, 3);
+  const std::int64_t most = cuda::registers_of_thread(block), columns = ceil_div(2 + outputs, 3);
   return turns_of_grid(static_cast<int>(columns), static_cast<int>(block),
                        static_cast<int>(most - kept_registers() - 2 * rules));
 }

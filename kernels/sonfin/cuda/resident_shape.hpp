@@ -10,6 +10,9 @@
 
 namespace heddle::sonfin {
 
+/// Copies of a packet that a block sends, as in exchange_sums.cuh.
+inline constexpr std::int64_t kReplicas = 8;
+
 [[nodiscard]] bool is_resident(const Configuration& configuration);
 
 /// A configuration of these schemes in numbers; names as in cells.cuh.

@@ -18,8 +18,6 @@ namespace heddle::sonfin {
 
 namespace {
 
-constexpr std::int64_t kRegistersOfMultiprocessor = 65536;
-constexpr std::int64_t kRegistersOfThread = 255;
 constexpr std::int64_t kBlocksOfCluster = 16;
 
 std::vector<Value> numbers(std::initializer_list<std::int64_t> values) { return {values.begin(), values.end()}; }
@@ -148,7 +146,7 @@ std::vector<Constraint> constraints() {
                }),
       resident("registers of a thread and a block", "storage",
                [](const Shape& shape, const Problem&, const Identity&) {
-                 return shape.registers() <= std::min(kRegistersOfThread, kRegistersOfMultiprocessor / shape.block);
+                 return shape.registers() <= cuda::registers_of_thread(shape.block);
                }),
       resident("shared memory of a block of a resident scheme", "storage",
                [](const Shape& shape, const Problem&, const Identity& device) {

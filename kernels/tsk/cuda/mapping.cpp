@@ -7,13 +7,14 @@
 #include <cstddef>
 #include <utility>
 
+#include "heddle/kernels/common/cuda_limits.hpp"
 #include "heddle/kernels/common/options.hpp"
 
 namespace heddle::tsk {
 
 namespace {
 
-constexpr std::int64_t kWarp = 32;
+using cuda::kWarp;
 constexpr std::int64_t kGatherBlock = 1024;
 constexpr std::int64_t kStepBlock = 256;
 constexpr std::int64_t kKeptBlock = 256;  // of the kernels of kept.cuh
@@ -495,7 +496,7 @@ class CudaMapping final : public Mapping {
                 const Sizes sizes(problem, order);
                 const Resident shape(c, sizes);
                 return sizes.columns <= 64 && sizes.dim <= 8 &&
-                       shape.registers(sizes.dim) <= std::min<std::int64_t>(255, 65536 / shape.threads) &&
+                       shape.registers(sizes.dim) <= cuda::registers_of_thread(shape.threads) &&
                        shape.shared_bytes <= on.local_bytes;
               }},
          {.name = "rows for every resident block",

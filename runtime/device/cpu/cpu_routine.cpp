@@ -10,7 +10,7 @@
 
 #include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/lapack.hpp"
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/runtime/device/routine.hpp"
 
 namespace heddle {

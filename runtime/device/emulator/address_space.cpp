@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 
 namespace heddle::emulator {
 namespace {

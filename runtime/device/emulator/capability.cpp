@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/runtime/device/emulator/address_space.hpp"
 
 namespace heddle::emulator {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/status.hpp"
 #include "heddle/runtime/device/emulator/kernel/interface.hpp"
 
 namespace heddle::emulator {

@@ -15,7 +15,7 @@
 #include "heddle/kernels/sonfin/network.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/profiles/exchange.hpp"
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/tuner/tuner.hpp"
 #include "temporary_folder.hpp"

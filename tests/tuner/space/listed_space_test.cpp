@@ -1,4 +1,4 @@
-#include "heddle/tuner/strategies/encoded_space.hpp"
+#include "heddle/tuner/space/listed_space.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,7 +15,7 @@ Configuration make(std::int64_t a, std::int64_t b, const std::string& word) {
 }  // namespace
 
 TEST_CASE("levels follow the order of numbers, and what is the same everywhere is left out") {
-  const EncodedSpace space({make(64, 1, "x"), make(16, 2, "y"), make(32, 1, "x"), make(48, 1, "z")});
+  ListedSpace space({make(64, 1, "x"), make(16, 2, "y"), make(32, 1, "x"), make(48, 1, "z")});
   REQUIRE(space.parameters().size() == 3);
   CHECK(space.levels(0)[0] == 3);
   CHECK(space.levels(1)[0] == 0);
@@ -32,8 +32,8 @@ TEST_CASE("levels follow the order of numbers, and what is the same everywhere i
 TEST_CASE("the order of parameters has no influence on distances") {
   const auto turned = [](std::int64_t a, std::int64_t b) { return Configuration({{"b", b}, {"a", a}}); };
   const auto straight = [](std::int64_t a, std::int64_t b) { return Configuration({{"a", a}, {"b", b}}); };
-  const EncodedSpace one({straight(1, 8), straight(2, 4), straight(4, 2)});
-  const EncodedSpace other({turned(1, 8), turned(2, 4), turned(4, 2)});
+  ListedSpace one({straight(1, 8), straight(2, 4), straight(4, 2)});
+  ListedSpace other({turned(1, 8), turned(2, 4), turned(4, 2)});
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = 0; j < 3; ++j) CHECK(one.distance(i, j) == other.distance(i, j));
   }
@@ -46,7 +46,7 @@ TEST_CASE(
   for (const std::string word : {"x", "y"}) {
     for (std::int64_t a = 1; a <= 64; a *= 2) list.push_back(make(a, 64 / a, word));
   }
-  const EncodedSpace space(list);
+  ListedSpace space(list);
   const auto near = space.neighbours(3);  // a=8 b=8 x
   CHECK(near.front() == 10);              // a=8 b=8 y
   CHECK(near.size() == 7);                // six other values of a, and the word
@@ -56,11 +56,29 @@ TEST_CASE(
 }
 
 TEST_CASE("a parameter without a meaning is a level of its own") {
-  const EncodedSpace space({Configuration({{"k", std::int64_t{0}}}),
-                            Configuration({{"k", std::int64_t{1}}, {"n", std::int64_t{5}}}),
-                            Configuration({{"k", std::int64_t{1}}, {"n", std::int64_t{6}}})});
+  ListedSpace space({Configuration({{"k", std::int64_t{0}}}),
+                     Configuration({{"k", std::int64_t{1}}, {"n", std::int64_t{5}}}),
+                     Configuration({{"k", std::int64_t{1}}, {"n", std::int64_t{6}}})});
   REQUIRE(space.parameters().size() == 2);
   CHECK(space.parameters()[1].levels == 3);
   CHECK(space.levels(0)[1] == 2);
   CHECK(space.neighbours(0).size() == 3 - 1);
+}
+
+TEST_CASE("a listed space gives back its configurations, knows their numbers, and refuses all others") {
+  const std::vector<Configuration> list{
+      Configuration({{"k", std::int64_t{0}}, {"same", std::string("s")}}),
+      Configuration({{"k", std::int64_t{1}}, {"n", std::int64_t{6}}, {"same", std::string("s")}}),
+      Configuration({{"k", std::int64_t{1}}, {"n", std::int64_t{5}}, {"same", std::string("s")}})};
+  ListedSpace space(list);
+  CHECK(space.count().exact);
+  CHECK(space.count().configurations == 3.0);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    CHECK(space.configuration(i) == list[i]);
+    CHECK(space.find(list[i]) == i);
+  }
+  CHECK(!space.find(Configuration({{"k", std::int64_t{0}}, {"n", std::int64_t{5}}, {"same", std::string("s")}})));
+  CHECK(!space.find(Configuration({{"k", std::int64_t{0}}})));
+  CHECK(!space.find(Configuration({{"k", std::int64_t{2}}, {"same", std::string("s")}})));
+  CHECK(!space.find(Configuration({{"k", std::int64_t{0}}, {"same", std::string("s")}, {"more", std::int64_t{1}}})));
 }

@@ -1,4 +1,4 @@
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/status.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,6 +32,11 @@ std::optional<Status> parse_status(std::string_view text) {
   const auto named = std::ranges::find(kNames, text, &Named::text);
   if (named == kNames.end()) return std::nullopt;
   return named->status;
+}
+
+bool takes_device_down(Status status) {
+  return status == Status::illegal_access || status == Status::hang || status == Status::out_of_memory ||
+         status == Status::crash;
 }
 
 }  // namespace heddle

@@ -1,0 +1,28 @@
+// How a configuration fails on a device.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "heddle/kernels/error.hpp"
+#include "heddle/profiles/status.hpp"
+
+namespace heddle {
+
+/// Thrown when a configuration fails on a device; the status says how.
+class DeviceFailure : public Error {
+ public:
+  DeviceFailure(Status status, const std::string& line) : Error(ErrorKind::device, line), status_(status) {}
+  [[nodiscard]] Status status() const noexcept { return status_; }
+
+ private:
+  Status status_;
+};
+
+/// For a kernel whose blocks wait for each other, when one waited in vain.
+[[nodiscard]] DeviceFailure lost_block(std::string_view device);
+
+/// The line of a compiler's log that says what is wrong first; its notes and warnings may come before.
+[[nodiscard]] std::string first_complaint(const std::string& log);
+
+}  // namespace heddle

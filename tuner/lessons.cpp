@@ -1,0 +1,50 @@
+#include "heddle/tuner/lessons.hpp"
+
+#include <algorithm>
+
+#include "heddle/tuner/screening.hpp"
+
+namespace heddle {
+
+Lessons::Lessons(const Evaluator& evaluator, KnownProfiles& known, const std::vector<Problem>& problems,
+                 const std::vector<PlannedVisit>& agenda, const Journal& journal)
+    : evaluator_(evaluator),
+      known_(known),
+      coverage_(evaluator.family().axes(), problems),
+      suggestions_(evaluator, known_) {
+  for (const PlannedVisit& visit : agenda) {
+    if (visit.search && visit.profile) coverage_.add_tuned(visit.problem);
+  }
+  for (const Profile& profile : known_.profiles()) {
+    suggestions_.learn(profile.key.problem, known_.parse(journal.earlier_costs(profile.key.problem)));
+  }
+}
+
+void Lessons::learn(const ProblemSearch& search, const TuningResult& result) {
+  suggestions_.learn(result.problem, search.attempts().costs());
+  if (result.out_of_time) {
+    seconds_per_operation_ = std::max(seconds_per_operation_, *result.out_of_time / pilot_operations(result.problem));
+  }
+  if (!result.profile) return;
+  for (const Profile& other : known_.profiles()) {
+    const auto cost = search.attempts().cost(other.configuration);
+    if (cost && other.key.problem != result.problem) {
+      coverage_.learn(other.key.problem, result.problem, *cost / result.profile->time - 1.0);
+    }
+  }
+  coverage_.add_tuned(result.problem);
+}
+
+double Lessons::least_pilot_seconds(const Problem& problem) const {
+  return seconds_per_operation_ == 0.0 ? 0.0 : seconds_per_operation_ * pilot_operations(problem);
+}
+
+/// Arithmetic operations of the pilot run: the untuned default's first run.
+double Lessons::pilot_operations(const Problem& problem) const {
+  const KernelFamily& family = evaluator_.family();
+  const Configuration untuned = family.default_configuration(evaluator_.device(), problem);
+  const Plan plan = family.plan(untuned, problem, evaluator_.device(), pilot_work(timed_work(evaluator_, problem)));
+  return family.work(problem).operations * static_cast<double>(plan.samples);
+}
+
+}  // namespace heddle

@@ -1,0 +1,44 @@
+// What a tuning run has learnt at the problems that it has visited, for those that it will visit.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "heddle/tuner/coverage.hpp"
+#include "heddle/tuner/journal.hpp"
+#include "heddle/tuner/known_profiles.hpp"
+#include "heddle/tuner/search/problem_search.hpp"
+#include "heddle/tuner/suggestions.hpp"
+
+namespace heddle {
+
+/// Evaluator and profiles must outlive it.
+class Lessons {
+ public:
+  /// Begins with what the profiles and earlier runs tell. `problems` bound the range of sizes.
+  Lessons(const Evaluator& evaluator, KnownProfiles& known, const std::vector<Problem>& problems,
+          const std::vector<PlannedVisit>& agenda, const Journal& journal);
+
+  /// Learns from a visit that has ended: the costs of its configurations, how much slower the winners of other problems
+  /// are here, and whether the problem was too large for the budget.
+  void learn(const ProblemSearch& search, const TuningResult& result);
+
+  [[nodiscard]] KnownProfiles& known() noexcept { return known_; }
+  [[nodiscard]] const KnownProfiles& known() const noexcept { return known_; }
+  [[nodiscard]] const Coverage& coverage() const noexcept { return coverage_; }
+  [[nodiscard]] const Suggestions& suggestions() const noexcept { return suggestions_; }
+  /// A lower bound of the seconds that the pilot run of the untuned default takes, from the slowest one that was
+  /// stopped for want of time; 0 while there was none.
+  [[nodiscard]] double least_pilot_seconds(const Problem& problem) const;
+
+ private:
+  [[nodiscard]] double pilot_operations(const Problem& problem) const;
+
+  const Evaluator& evaluator_;
+  KnownProfiles& known_;
+  Coverage coverage_;
+  Suggestions suggestions_;
+  double seconds_per_operation_ = 0.0;  ///< a lower bound
+};
+
+}  // namespace heddle

@@ -1,0 +1,59 @@
+// Which problem a tuning run visits next, and how much of the budget the visit gets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "heddle/tuner/lessons.hpp"
+
+namespace heddle {
+
+/// A phase of a run, in fractions of the whole run.
+struct Phase {
+  double begin = 0.0, length = 1.0;
+};
+
+/// How many searches a run keeps active. On a device that shares the host's processor, one.
+[[nodiscard]] std::size_t concurrent_searches(const Evaluator& evaluator);
+/// How many batches each of `active` searches has in flight, if a run keeps up to `most_active` searches active.
+[[nodiscard]] std::size_t batches_ahead(std::size_t active, std::size_t most_active);
+
+/// The agenda of a run: first the profiles that are measured again, then the problems without a profile, then the
+/// others. Lessons and condition must outlive it.
+class Schedule {
+ public:
+  /// `most_active`: as concurrent_searches().
+  Schedule(const Lessons& lessons, const StopCondition& stop, std::vector<PlannedVisit> agenda, std::size_t most_active)
+      : lessons_(lessons), stop_(stop), agenda_(std::move(agenda)), most_active_(most_active) {}
+
+  /// Number of visits on the agenda, those that were taken included. Visits are named by their place on it.
+  [[nodiscard]] std::size_t size() const noexcept { return agenda_.size(); }
+  [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+  [[nodiscard]] const PlannedVisit& at(std::size_t place) const { return agenda_[place]; }
+
+  /// Takes the next visit off the agenda if it only measures a profile again; returns its place.
+  std::optional<std::size_t> take_remeasurement();
+  /// Takes the next visit off the agenda; returns its place. Of the problems without a profile, the most valuable one
+  /// comes first, where the problems `under_way` count as tuned. Nothing if no visit is left, or if the time left is
+  /// too short for any of them.
+  std::optional<std::size_t> take(const std::vector<Problem>& under_way);
+
+  /// The part of `phase` for the visit that was taken last, if it is carried out alone.
+  [[nodiscard]] StopCondition even_share(StopCondition& phase) const;
+  /// The same while `active` other visits are under way, to which `promised` evaluations belong.
+  [[nodiscard]] StopCondition share(StopCondition& phase, std::size_t active, std::int64_t promised) const;
+
+ private:
+  bool bring_best_forward(const std::vector<Problem>& under_way);
+  [[nodiscard]] std::vector<Problem> within_time(std::vector<Problem> problems) const;
+
+  const Lessons& lessons_;
+  const StopCondition& stop_;
+  std::vector<PlannedVisit> agenda_;
+  std::size_t most_active_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace heddle

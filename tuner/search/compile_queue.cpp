@@ -1,0 +1,118 @@
+#include "heddle/tuner/search/compile_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "heddle/tuner/search/screener.hpp"
+
+namespace heddle {
+
+void CompileQueue::add(std::vector<std::size_t> configurations) {
+  Batch batch;
+  for (const std::size_t configuration : configurations) {
+    if (!context_.journal.recall(configuration)) batch.compiling.push_back(configuration);
+  }
+  batch.compilation = start(batch.compiling);
+  batch.configurations = std::move(configurations);
+  batches_.push_back(std::move(batch));
+}
+
+std::unique_ptr<Compilation> CompileQueue::start(const std::vector<std::size_t>& configurations) const {
+  if (configurations.empty()) return nullptr;
+  std::vector<Configuration> list;
+  list.reserve(configurations.size());
+  for (const std::size_t configuration : configurations) list.push_back(context_.problem.at(configuration));
+  return context_.evaluator.compile(list, context_.problem.problem());
+}
+
+CompileQueue::Batch CompileQueue::take(const StopCondition& stop) {
+  Batch batch = std::move(batches_.front());
+  batches_.pop_front();
+  if (context_.evaluator.shares_processor()) wait_for_all(batch, stop);
+  return batch;
+}
+
+/// Waits for one more configuration of the batch to be compiled. Returns false if there is none, or if `stop` ends
+/// first: a compiler may hang.
+bool CompileQueue::wait_for_one(Batch& batch, const StopCondition& stop) {
+  if (!batch.compilation) return false;
+  const Stopwatch stopwatch(context_.effort.waiting, context_.stop);
+  std::optional<Compilation::Done> done;
+  try {
+    done = batch.compilation->next([&] {
+      if (is_late()) limit_->given_up = true;
+      return is_late() || stop.must_abandon();
+    });
+  } catch (const Interrupted&) {
+    return false;
+  }
+  if (!done) return false;
+  const std::size_t configuration = batch.compiling[done->index];
+  context_.effort.compiling += done->seconds;
+  compiled_.insert(configuration);
+  batch.ready.emplace(configuration, std::move(*done));
+  return true;
+}
+
+void CompileQueue::wait_for_all(Batch& batch, const StopCondition& stop) {
+  while (!must_drop(stop) && wait_for_one(batch, stop)) {
+  }
+  // Kernels that the compiler has begun are finished: they go to the cache, where other searches find them.
+  if (batch.compilation && must_drop(stop)) batch.compilation->wind_up();
+  while (wait_for_one(batch, stop)) {
+  }
+}
+
+std::optional<Compilation::Done> CompileQueue::wait_for(Batch& batch, std::size_t configuration,
+                                                        const StopCondition& stop) {
+  while (!batch.ready.contains(configuration)) {
+    if (must_drop(stop) || !wait_for_one(batch, stop)) return std::nullopt;
+  }
+  return std::move(batch.ready.extract(configuration).mapped());
+}
+
+void CompileQueue::compile_now(const std::vector<std::size_t>& configurations) {
+  Batch batch;
+  for (const std::size_t configuration : configurations) {
+    if (compiled_.insert(configuration).second) batch.compiling.push_back(configuration);
+  }
+  batch.compilation = start(batch.compiling);
+  if (!batch.compilation) return;
+  const StopCondition always = context_.stop.without_budget();
+  limit_waiting(context_.stop.now());
+  while (wait_for_one(batch, always)) {
+  }
+  give_up_if_late();
+}
+
+void CompileQueue::give_up() {
+  clear();
+  limit_.reset();
+}
+
+void CompileQueue::limit_waiting(double start) {
+  constexpr double kLeast = 20.0;  // the slowest untuned default takes 14 s on a busy machine
+  const auto left = context_.stop.seconds_left_in_total();
+  if (left) limit_ = Limit{.seconds = std::max(kLeast, Screener::pilot_limit(*left)), .start = start};
+}
+
+bool CompileQueue::is_late() const { return limit_ && context_.stop.now() - limit_->start > limit_->seconds; }
+
+void CompileQueue::give_up_if_late() {
+  const auto limit = std::exchange(limit_, std::nullopt);
+  if (!limit || !limit->given_up) return;
+  out_of_time_ = limit->seconds;
+  throw Interrupted();
+}
+
+std::size_t CompileQueue::configurations() const {
+  std::size_t count = 0;
+  for (const Batch& batch : batches_) count += batch.configurations.size();
+  return count;
+}
+
+bool CompileQueue::must_drop(const StopCondition& stop) const {
+  return context_.evaluator.shares_processor() ? stop.reached() : stop.must_abandon();
+}
+
+}  // namespace heddle

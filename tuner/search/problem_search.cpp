@@ -1,0 +1,244 @@
+#include "heddle/tuner/search/problem_search.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "heddle/tuner/statistics.hpp"
+
+namespace heddle {
+
+namespace {
+
+// Configurations of a batch. Every run has the same number, so that a continued run asks the strategy the same
+// questions. The number is small, so that the strategy knows most outcomes when it proposes.
+constexpr std::size_t kBatch = 8;
+constexpr double kScreeningShare = 0.75;  // of a visit's time: for screening; the rest is for finals and verification
+
+}  // namespace
+
+ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options,
+                             const SearchedProblem& problem, SearchPlan plan, StopCondition time, Pace& pace,
+                             Report report)
+    : evaluator_(evaluator),
+      options_(options),
+      problem_(problem),
+      plan_(std::move(plan)),
+      stop_(std::move(time)),
+      pace_(pace),
+      report_(std::move(report)),
+      journal_(evaluator, journal, problem_, options, plan_.visit_number),
+      context_{.evaluator = evaluator,
+               .options = options,
+               .problem = problem_,
+               .journal = journal_,
+               .stop = stop_,
+               .effort = effort_},
+      queue_(context_),
+      attempts_(problem_),
+      verdicts_(context_),
+      screener_(context_, verdicts_),
+      decision_(context_, attempts_, queue_, verdicts_, screener_, [this](Stage stage) { report_(stage, *this); }) {
+  until_interrupted([&] { begin(plan_.first); });
+}
+
+bool ProblemSearch::take_turn(std::size_t ahead) {
+  bool more = false;
+  if (strategy_) {
+    until_interrupted([&] { more = measure_batch(*screening_) && propose(ahead); });
+    return more;
+  }
+  until_interrupted([&] { measure_first(); });
+  if (screener_.out_of_time() || queue_.out_of_time()) return false;
+  // A first guess: the time of the first configurations.
+  if (pace_.batch_seconds == 0.0) pace_.batch_seconds = stop_.seconds_used();
+  if (plan_.strategy == nullptr) return false;
+  start_strategy();
+  until_interrupted([&] {
+    tell_strategy();
+    more = propose(ahead);
+  });
+  return more;
+}
+
+void ProblemSearch::decide() {
+  until_interrupted([&] { decision_.reach(); });
+}
+
+/// Does `step`. If the user interrupts it, drops the batches in flight.
+template <class Step>
+void ProblemSearch::until_interrupted(const Step& step) {
+  const Stopwatch stopwatch(effort_.total, stop_);
+  try {
+    step();
+  } catch (const Interrupted&) {
+    queue_.give_up();
+  }
+}
+
+void ProblemSearch::begin(const std::vector<Configuration>& first) {
+  for (const auto& [name, configuration] : problem_.named()) {
+    if (!problem_.find(configuration)) journal_.add_forbidden(configuration);
+  }
+  std::vector<std::size_t> list = problem_.protected_configurations();
+  for (const Configuration& configuration : first) {
+    const auto index = problem_.find(configuration);
+    if (index && std::find(list.begin(), list.end(), *index) == list.end()) list.push_back(*index);
+  }
+  if (list.empty()) return;
+  begun_ = stop_.now();
+  queue_.add({list.front()});
+  list.erase(list.begin());
+  // The default has to be measured even if no time is left. Where compiling other configurations would delay it, they
+  // are compiled after it.
+  if (evaluator_.shares_processor()) {
+    uncompiled_first_ = std::move(list);
+  } else {
+    queue_.add(affordable(std::move(list), 1));
+  }
+}
+
+/// The first of `configurations`, as many as the budget of evaluations allows after `spent` further evaluations.
+std::vector<std::size_t> ProblemSearch::affordable(std::vector<std::size_t> configurations, std::int64_t spent) const {
+  if (const auto left = stop_.evaluations_left()) {
+    const auto rest = static_cast<std::size_t>(std::max<std::int64_t>(*left - spent, 0));
+    configurations.resize(std::min(configurations.size(), rest));
+  }
+  return configurations;
+}
+
+void ProblemSearch::measure_first() {
+  StopCondition always = stop_.without_budget();  // every problem that is reached ends with a profile
+  queue_.limit_waiting(begun_);
+  const bool measured = !queue_.empty() && measure_batch(always);
+  queue_.give_up_if_late();
+  if (measured && !queue_.must_drop(stop_)) {
+    if (evaluator_.shares_processor()) queue_.add(affordable(std::move(uncompiled_first_), 0));
+    measure_batch(stop_);
+  }
+  queue_.clear();
+}
+
+void ProblemSearch::start_strategy() {
+  screening_ = stop_.slice(kScreeningShare, 1.0);
+  screening_->end_early({.without_gain = options_.patience, .good_enough = plan_.good_enough});
+  strategy_ =
+      plan_.strategy->make({.space = problem_.space(), .seed = options_.seed, .expected = std::move(plan_.expected)});
+}
+
+void ProblemSearch::tell_strategy() {
+  for (const auto& [configuration, tried] : attempts_.outcomes()) {
+    strategy_->observe(configuration, tried);
+    screening_->observe(tried.cost);
+  }
+  last_batch_end_ = stop_.now();
+}
+
+/// Starts to compile proposals until `ahead` batches are in flight. Returns whether there is something to measure.
+bool ProblemSearch::propose(std::size_t ahead) {
+  while (queue_.size() < ahead && !screening_->reached() && propose_batch()) {
+  }
+  return !queue_.empty() && !queue_.must_drop(*screening_);
+}
+
+/// Returns false if there are no proposals, or if the remaining time does not cover the batches in flight and half of
+/// the new one, each as long as the last batch took.
+bool ProblemSearch::propose_batch() {
+  const double until_half_done = pace_.batch_seconds * (static_cast<double>(queue_.size()) + 0.5);
+  if (screening_->seconds_left() && *screening_->seconds_left() < until_half_done) return false;
+  const std::size_t in_flight = queue_.configurations();
+  // Never more than may still be tried.
+  const auto left = static_cast<std::size_t>(screening_->evaluations_left().value_or(kBatch + in_flight));
+  std::vector<std::size_t> proposals = strategy_->next(std::min(kBatch, left - std::min(left, in_flight)));
+  if (proposals.empty()) return false;
+  queue_.add(std::move(proposals));
+  return true;
+}
+
+/// Measures the configurations of the next batch in their order, not in the order in which the compiler finishes: a
+/// continued run then sees the same. If not all of them could be measured, drops what else is in flight and returns
+/// false.
+bool ProblemSearch::measure_batch(StopCondition& stop) {
+  CompileQueue::Batch batch = queue_.take(stop);
+  for (const std::size_t configuration : batch.configurations) {
+    if (queue_.must_drop(stop)) {
+      queue_.clear();
+      return false;
+    }
+    Observation outcome;
+    auto origin = Attempts::Origin::this_run;
+    if (const auto known = journal_.recall(configuration)) {
+      outcome = screener_.remember(configuration, *known);
+      if (!known->own) origin = Attempts::Origin::earlier_run;
+    } else {
+      const auto done = queue_.wait_for(batch, configuration, stop);
+      if (!done) {
+        queue_.clear();
+        return false;
+      }
+      outcome = screener_.measure(configuration, *done);
+    }
+    if (!journal_.count_once(configuration)) origin = Attempts::Origin::repeated;
+    if (origin == Attempts::Origin::this_run) stop.count_evaluation();
+    attempts_.add(configuration, outcome, origin);
+    stop.observe(outcome.cost);
+    if (strategy_) strategy_->observe(configuration, outcome);
+    report_(Stage::screening, *this);
+  }
+  if (strategy_) {
+    pace_.batch_seconds = stop_.now() - last_batch_end_;
+    last_batch_end_ = stop_.now();
+  }
+  return true;
+}
+
+std::optional<double> ProblemSearch::untuned() const { return named_time("default", problem_.untuned()).time; }
+
+NamedTime ProblemSearch::named_time(const std::string& name, const Configuration& configuration) const {
+  NamedTime named{
+      .name = name, .configuration = configuration.text(), .time = std::nullopt, .status = Status::constraint};
+  const auto index = problem_.find(configuration);
+  if (!index) return named;
+  if (const Observation* const tried = attempts_.find(*index)) {
+    named.status = tried->status;
+    named.time = tried->cost;
+  }
+  if (const auto last = decision_.finalists().find(*index); last != decision_.finalists().end()) {
+    named.status = last->second.status;
+    named.time.reset();
+    if (!last->second.failed()) named.time = median(last->second.times);
+  }
+  return named;
+}
+
+TuningResult ProblemSearch::result() const {
+  TuningResult result;
+  result.problem = problem_.problem();
+  result.interrupted = !decision_.winner() && stop_.interrupted();
+  result.untuned = named_time("default", problem_.untuned());
+  for (const auto& [name, configuration] : problem_.named()) result.named.push_back(named_time(name, configuration));
+  result.out_of_time = screener_.out_of_time();
+  result.compiler_out_of_time = queue_.out_of_time();
+  result.samples = screener_.samples();
+  result.valid = problem_.count();
+  std::map<std::size_t, Status> fates;
+  for (const auto& [configuration, tried] : attempts_.outcomes()) fates[configuration] = tried.status;
+  for (const auto& [configuration, finalist] : decision_.finalists()) fates[configuration] = finalist.status;
+  for (const auto& [configuration, status] : fates) {
+    if (!attempts_.is_repeated(configuration)) ++result.statuses[status];
+  }
+  result.recalled = attempts_.recalled();
+  result.effort = effort_;
+  if (decision_.winner()) {
+    const Finalist& finalist = decision_.winner()->finalist;
+    Profile profile = journal_.blank_profile(problem_.at(finalist.configuration), screener_.samples());
+    profile.time = median(finalist.times);
+    profile.spread = half_interquartile_range(finalist.times);
+    profile.worst_error = finalist.worst_error;
+    profile.ties = decision_.winner()->ties;
+    result.profile = std::move(profile);
+  }
+  return result;
+}
+
+}  // namespace heddle

@@ -1,0 +1,105 @@
+// The search for one problem: what is tried, in which order, and until when.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/tuner/search/attempts.hpp"
+#include "heddle/tuner/search/compile_queue.hpp"
+#include "heddle/tuner/search/decision.hpp"
+#include "heddle/tuner/search/screener.hpp"
+#include "heddle/tuner/strategy.hpp"
+#include "heddle/tuner/tuning_progress.hpp"
+#include "heddle/tuner/tuning_result.hpp"
+
+namespace heddle {
+
+/// What a visit of a problem tries.
+struct SearchPlan {
+  std::vector<Configuration> first;         ///< tried after the default and the named configurations
+  const StrategyEntry* strategy = nullptr;  ///< what proposes afterwards; nothing: only the first ones are tried
+  /// As SearchTask::expected.
+  std::vector<float> expected;
+  /// The search may end at this cost, microseconds per sample.
+  std::optional<double> good_enough;
+  std::int64_t visit_number = 1;  ///< of the visits of this problem within the run
+};
+
+/// How fast batches are; the searches of a run share it.
+struct Pace {
+  double batch_seconds = 0.0;  ///< that the last batch of any search took
+};
+
+/// One visit of one problem. It begins when this is made, goes on with every turn, and ends with decide(), or without a
+/// decision. Every measurement goes to the journal; a configuration that the journal knows is not measured again.
+class ProblemSearch {
+ public:
+  using Report = std::function<void(Stage, const ProblemSearch&)>;
+
+  /// Starts to compile the first configurations and returns at once. The arguments must outlive the search. `time`: the
+  /// budget of the visit.
+  ProblemSearch(Evaluator& evaluator, Journal& journal, const TunerOptions& options, const SearchedProblem& problem,
+                SearchPlan plan, StopCondition time, Pace& pace, Report report);
+  ProblemSearch(const ProblemSearch&) = delete;  // its parts refer to each other
+  ProblemSearch& operator=(const ProblemSearch&) = delete;
+
+  /// Measures what comes next and starts to compile what the strategy proposes. Returns whether there is more to
+  /// measure. The first turn measures the first configurations; the default is measured whatever the budget. Every
+  /// later turn measures one batch. `ahead`: the number of batches in flight. More batches hide the compiler's time;
+  /// with fewer, the strategy knows more when it proposes.
+  bool take_turn(std::size_t ahead);
+  /// Ends the search: finals and verification.
+  void decide();
+
+  [[nodiscard]] const SearchedProblem& problem() const noexcept { return problem_; }
+  [[nodiscard]] const StopCondition& time() const noexcept { return stop_; }
+  [[nodiscard]] const Attempts& attempts() const noexcept { return attempts_; }
+  [[nodiscard]] const Decision& decision() const noexcept { return decision_; }
+  [[nodiscard]] const Effort& effort() const noexcept { return effort_; }
+  /// The cost of the default, microseconds per sample.
+  [[nodiscard]] std::optional<double> untuned() const;
+  /// What was found so far. `profile` is the winner.
+  [[nodiscard]] TuningResult result() const;
+
+ private:
+  template <class Step>
+  void until_interrupted(const Step& step);
+  void begin(const std::vector<Configuration>& first);
+  void measure_first();
+  void start_strategy();
+  void tell_strategy();
+  bool measure_batch(StopCondition& stop);
+  bool propose(std::size_t ahead);
+  bool propose_batch();
+  [[nodiscard]] std::vector<std::size_t> affordable(std::vector<std::size_t> configurations, std::int64_t spent) const;
+  [[nodiscard]] NamedTime named_time(const std::string& name, const Configuration& configuration) const;
+
+  Evaluator& evaluator_;
+  const TunerOptions& options_;
+  const SearchedProblem& problem_;
+  SearchPlan plan_;
+  StopCondition stop_;
+  Pace& pace_;
+  Report report_;
+  Effort effort_;
+  VisitJournal journal_;
+  SearchContext context_;  ///< names the members above
+  CompileQueue queue_;
+  Attempts attempts_;
+  Verdicts verdicts_;
+  Screener screener_;
+  Decision decision_;
+  std::vector<std::size_t> uncompiled_first_;  ///< first configurations whose compilation has not begun
+  std::unique_ptr<Strategy> strategy_;         ///< from the end of the first turn on
+  /// Of the strategy's proposals. After reached(), no batch begins, but batches in flight are still measured, until
+  /// must_abandon(). Where compiling and measuring share the processor, they are dropped at once.
+  std::optional<StopCondition> screening_;
+  double begun_ = 0.0;           ///< when the compilation of the default began, on the clock of stop_
+  double last_batch_end_ = 0.0;  ///< likewise
+};
+
+}  // namespace heddle

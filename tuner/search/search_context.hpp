@@ -1,0 +1,37 @@
+// What the parts of one search share.
+#pragma once
+
+#include "heddle/tuner/effort.hpp"
+#include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/search/searched_problem.hpp"
+#include "heddle/tuner/search/visit_journal.hpp"
+#include "heddle/tuner/stop_condition.hpp"
+#include "heddle/tuner/tuner_options.hpp"
+
+namespace heddle {
+
+/// Everything that it names must outlive it.
+struct SearchContext {
+  Evaluator& evaluator;
+  const TunerOptions& options;
+  const SearchedProblem& problem;
+  VisitJournal& journal;
+  StopCondition& stop;  ///< of the whole visit
+  Effort& effort;       ///< the parts add what they spend
+};
+
+/// Adds the time that a scope takes, on the clock of the search, to one part of an Effort.
+class Stopwatch {
+ public:
+  Stopwatch(double& seconds, const StopCondition& stop) : seconds_(seconds), stop_(stop), start_(stop.now()) {}
+  ~Stopwatch() { seconds_ += stop_.now() - start_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& seconds_;
+  const StopCondition& stop_;
+  double start_;
+};
+
+}  // namespace heddle

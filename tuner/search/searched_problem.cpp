@@ -1,0 +1,59 @@
+#include "heddle/tuner/search/searched_problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "heddle/kernels/error.hpp"
+
+namespace heddle {
+
+SearchedProblem::SearchedProblem(const Evaluator& evaluator, Problem problem)
+    : evaluator_(evaluator),
+      problem_(std::move(problem)),
+      space_(evaluator.family().space(evaluator.device())),
+      candidates_(candidate_space(space_, problem_)),
+      untuned_(evaluator.family().default_configuration(evaluator.device(), problem_)),
+      untuned_number_(find(untuned_)) {
+  for (const NamedConfiguration& each : evaluator.family().named_configurations(evaluator.device())) {
+    if (auto configuration = each.configuration(problem_)) named_.emplace_back(each.name, std::move(*configuration));
+  }
+  const auto protect = [&](const Configuration& configuration) {
+    const auto index = find(configuration);
+    if (index && !is_protected(*index)) protected_.push_back(*index);
+  };
+  protect(untuned_);
+  for (const auto& [name, configuration] : named_) protect(configuration);
+}
+
+std::optional<std::size_t> SearchedProblem::find(const std::string& text) const {
+  try {
+    return find(space_.parse(text));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::size_t SearchedProblem::count() const {
+  constexpr double kMost = 1e18;
+  return static_cast<std::size_t>(std::llround(std::min(kMost, candidates_->count().configurations)));
+}
+
+bool SearchedProblem::is_protected(std::size_t configuration) const {
+  return std::find(protected_.begin(), protected_.end(), configuration) != protected_.end();
+}
+
+std::int64_t SearchedProblem::host_threads(std::size_t configuration) const {
+  return evaluator_.family().host_threads(at(configuration), evaluator_.device());
+}
+
+std::size_t SearchedProblem::differing_parameters(std::size_t configuration, const Configuration& from) const {
+  const Configuration own = at(configuration);
+  const auto& entries = own.entries();
+  const auto shared = [&](const Configuration::Entry& entry) {
+    return std::find(from.entries().begin(), from.entries().end(), entry) != from.entries().end();
+  };
+  return static_cast<std::size_t>(std::count_if(entries.begin(), entries.end(), std::not_fn(shared)));
+}
+
+}  // namespace heddle

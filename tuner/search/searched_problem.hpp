@@ -1,0 +1,60 @@
+// One problem as its searches see it: its configurations by number, and which of them play a part of their own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/space/candidate_space.hpp"
+
+namespace heddle {
+
+/// Made once for all visits of a problem in a run. The evaluator must outlive it.
+class SearchedProblem {
+ public:
+  SearchedProblem(const Evaluator& evaluator, Problem problem);
+  SearchedProblem(SearchedProblem&&) = default;
+
+  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
+  /// The configurations that the problem allows. All numbers of a search refer to this space.
+  [[nodiscard]] CandidateSpace& space() const noexcept { return *candidates_; }
+  [[nodiscard]] Configuration at(std::size_t configuration) const { return candidates_->configuration(configuration); }
+  /// The number of a configuration; nothing if the problem does not allow it.
+  [[nodiscard]] std::optional<std::size_t> find(const Configuration& configuration) const {
+    return candidates_->find(configuration);
+  }
+  /// The same by canonical text; nothing if the space no longer has it.
+  [[nodiscard]] std::optional<std::size_t> find(const std::string& text) const;
+  /// How many configurations the problem allows, rounded; an estimate if there are too many to list.
+  [[nodiscard]] std::size_t count() const;
+
+  [[nodiscard]] const Configuration& untuned() const noexcept { return untuned_; }
+  [[nodiscard]] bool is_untuned(std::size_t configuration) const { return configuration == untuned_number_; }
+  /// The named configurations that exist for these sizes, whether the problem allows them or not.
+  [[nodiscard]] const std::vector<std::pair<std::string, Configuration>>& named() const noexcept { return named_; }
+  /// The untuned default, then the named configurations, as far as the problem allows them. They are never pruned, and
+  /// finalists unless they are far slower than the fastest.
+  [[nodiscard]] const std::vector<std::size_t>& protected_configurations() const noexcept { return protected_; }
+  [[nodiscard]] bool is_protected(std::size_t configuration) const;
+
+  [[nodiscard]] std::int64_t host_threads(std::size_t configuration) const;
+  /// Number of parameters whose value differs from that in `from`.
+  [[nodiscard]] std::size_t differing_parameters(std::size_t configuration, const Configuration& from) const;
+
+ private:
+  const Evaluator& evaluator_;
+  Problem problem_;
+  SearchSpace space_;
+  std::unique_ptr<CandidateSpace> candidates_;
+  Configuration untuned_;
+  std::optional<std::size_t> untuned_number_;  ///< nothing if the problem does not allow it
+  std::vector<std::pair<std::string, Configuration>> named_;
+  std::vector<std::size_t> protected_;
+};
+
+}  // namespace heddle

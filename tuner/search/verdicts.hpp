@@ -1,0 +1,41 @@
+// What verification has found out in one visit, and the pruning reference that follows from it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "heddle/tuner/search/search_context.hpp"
+#include "heddle/tuner/strategy.hpp"
+
+namespace heddle {
+
+/// The context must outlive it.
+class Verdicts {
+ public:
+  explicit Verdicts(const SearchContext& context) : context_(context) {}
+
+  /// The lowest verified cost, against which slower configurations are pruned; nothing at first.
+  [[nodiscard]] const std::optional<double>& reference() const noexcept { return reference_; }
+  /// Whether a configuration with this outcome is worth a verification: it is so much faster than the reference.
+  [[nodiscard]] bool may_become_reference(const Observation& outcome) const;
+  /// Verifies a configuration before others are pruned against it, because a kernel that computes too little is often
+  /// the fastest. If it is correct, its cost becomes the reference. One run on each shape finds most faults; a winner
+  /// has to pass all runs.
+  [[nodiscard]] Verdict verify_as_reference(std::size_t configuration, double cost);
+  /// Makes the cost of a configuration the reference that this run has verified before.
+  void set_reference(double cost) { reference_ = cost; }
+
+  /// All that a winner has to pass, on timed runs of `samples` samples. A configuration is verified once.
+  const Verdict& verify(std::size_t configuration, std::int64_t samples);
+  /// Takes the verdict from an earlier process of this run.
+  void remember(std::size_t configuration, Verdict verdict);
+
+ private:
+  const SearchContext& context_;
+  std::optional<double> reference_;
+  std::map<std::size_t, Verdict> verdicts_;
+};
+
+}  // namespace heddle

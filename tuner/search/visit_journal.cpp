@@ -1,0 +1,71 @@
+#include "heddle/tuner/search/visit_journal.hpp"
+
+#include <utility>
+
+namespace heddle {
+
+VisitJournal::VisitJournal(Evaluator& evaluator, Journal& journal, const SearchedProblem& problem,
+                           const TunerOptions& options, std::int64_t visit_number)
+    : evaluator_(evaluator),
+      journal_(journal),
+      problem_(problem),
+      number_(visit_number),
+      provenance_(evaluator.provenance()) {
+  provenance_.seed = static_cast<std::int64_t>(options.seed);
+  provenance_.strategy = options.strategy;
+}
+
+std::optional<Recollection> VisitJournal::recall(std::size_t configuration) const {
+  return journal_.recall(problem_.problem(), problem_.at(configuration).text(), number_);
+}
+
+Measurement VisitJournal::blank(const Configuration& configuration, std::int64_t samples) const {
+  Measurement measurement;
+  measurement.key = {
+      .device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem_.problem()};
+  measurement.source_hash = evaluator_.family().source(evaluator_.device().backend).hash();
+  measurement.configuration = configuration.text();
+  measurement.samples = samples;
+  measurement.run = journal_.run().id;
+  measurement.provenance = provenance_;
+  return measurement;
+}
+
+Measurement VisitJournal::blank_of_finals(const Configuration& configuration, std::int64_t samples) const {
+  Measurement measurement = blank(configuration, samples);
+  measurement.visit = number_;
+  return measurement;
+}
+
+Profile VisitJournal::blank_profile(const Configuration& configuration, std::int64_t samples) const {
+  const Measurement measurement = blank(configuration, samples);
+  Profile profile;
+  profile.key = measurement.key;
+  profile.source_hash = measurement.source_hash;
+  profile.configuration = measurement.configuration;
+  profile.samples = samples;
+  profile.run = measurement.run;
+  profile.provenance = provenance_;
+  return profile;
+}
+
+void VisitJournal::add(Measurement measurement) {
+  const Status status = measurement.status;
+  journal_.add(std::move(measurement));
+  if (takes_device_down(status)) evaluator_.check_device();
+}
+
+void VisitJournal::add_forbidden(const Configuration& configuration) {
+  const auto constraint = evaluator_.family().space(evaluator_.device()).violated(configuration, problem_.problem());
+  if (!constraint || journal_.recall(problem_.problem(), configuration.text(), number_)) return;
+  Measurement measurement = blank(configuration, 0);
+  measurement.status = Status::constraint;
+  measurement.message = *constraint;
+  add(std::move(measurement));
+}
+
+bool VisitJournal::count_once(std::size_t configuration) {
+  return journal_.count_once(problem_.problem(), problem_.at(configuration).text());
+}
+
+}  // namespace heddle

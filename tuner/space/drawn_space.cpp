@@ -1,0 +1,100 @@
+#include "heddle/tuner/space/drawn_space.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace heddle {
+
+namespace {
+
+constexpr std::size_t kDescents = 1000;    // for the estimate of the number of configurations
+constexpr std::size_t kMostSteps = 20000;  // values tried to find one configuration
+constexpr float kForbidden = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+DrawnSpace::DrawnSpace(SearchSpace space, Problem problem)
+    : CandidateSpace(coordinates_of(space)),
+      space_(std::move(space)),
+      problem_(std::move(problem)),
+      count_{.configurations = space_.estimate(problem_, kDescents), .exact = false} {}
+
+Coordinates DrawnSpace::coordinates_of(const SearchSpace& space) {
+  std::vector<Coordinates::Column> columns;
+  columns.reserve(space.parameters().size());
+  for (const auto& parameter : space.parameters()) {
+    columns.push_back(
+        {.name = parameter.name, .values = parameter.values, .absent_somewhere = static_cast<bool>(parameter.active)});
+  }
+  return Coordinates(std::move(columns));
+}
+
+std::size_t DrawnSpace::number(std::vector<Level> levels) {
+  const auto [place, fresh] = numbers_.emplace(std::move(levels), levels_.size());
+  if (fresh) levels_.push_back(place->first);
+  return place->second;
+}
+
+std::optional<std::size_t> DrawnSpace::find(const Configuration& configuration) {
+  auto wanted = coordinates().encode(configuration);
+  if (!wanted) return std::nullopt;
+  if (const auto known = numbers_.find(*wanted); known != numbers_.end()) return known->second;
+  if (space_.violated(configuration, problem_)) return std::nullopt;
+  return number(std::move(*wanted));
+}
+
+std::optional<std::size_t> DrawnSpace::draw(Draw& draw) {
+  const auto drawn = space_.draw(problem_, [&] { return draw.uniform(); });
+  if (!drawn) return std::nullopt;
+  return number(coordinates().encode(*drawn).value());
+}
+
+std::optional<std::size_t> DrawnSpace::cheapest(const Costs& costs, const std::vector<bool>& allowed) {
+  const auto order = [&](std::size_t column, std::vector<SearchSpace::Level>& values) {
+    const auto& p = coordinates().parameter_of(column);
+    if (!p) return;
+    const auto cost = [&](SearchSpace::Level value) { return costs[*p][coordinates().level(column, value)]; };
+    std::erase_if(values, [&](SearchSpace::Level value) { return std::isinf(cost(value)); });
+    std::stable_sort(values.begin(), values.end(),
+                     [&](SearchSpace::Level a, SearchSpace::Level b) { return cost(a) < cost(b); });
+  };
+  std::optional<std::size_t> found;
+  const auto visit = [&](const Configuration& configuration, const std::vector<SearchSpace::Level>&) {
+    std::vector<Level> levels = coordinates().encode(configuration).value();
+    for (std::size_t p = 0; p < costs.size(); ++p) {  // a parameter may have lost its meaning
+      if (std::isinf(costs[p][levels[p]])) return true;
+    }
+    const auto known = numbers_.find(levels);
+    if (known != numbers_.end() && known->second < allowed.size() && !allowed[known->second]) return true;
+    found = number(std::move(levels));
+    return false;
+  };
+  space_.walk(problem_, order, visit, kMostSteps);
+  return found;
+}
+
+std::vector<std::size_t> DrawnSpace::neighbours(std::size_t configuration) {
+  const std::vector<Level> from = levels_[configuration];
+  const Costs gaps = distances(from.data());
+  std::vector<std::pair<float, std::size_t>> found;
+  for (std::size_t p = 0; p < gaps.size(); ++p) {
+    for (std::size_t level = 0; level < gaps[p].size(); ++level) {
+      if (level == from[p]) continue;
+      Costs costs = gaps;
+      std::fill(costs[p].begin(), costs[p].end(), kForbidden);
+      costs[p][level] = gaps[p][level];
+      if (const auto neighbour = cheapest(costs, {}))
+        found.emplace_back(distance(configuration, *neighbour), *neighbour);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::size_t> result;
+  for (const auto& [apart, other] : found) {
+    if (std::find(result.begin(), result.end(), other) == result.end()) result.push_back(other);
+  }
+  return result;
+}
+
+}  // namespace heddle

@@ -1,0 +1,48 @@
+// What a user of the tuner decides.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "heddle/tuner/strategy.hpp"
+
+namespace heddle {
+
+struct TunerOptions {
+  std::string strategy{strategies().front().name};
+  std::uint64_t seed = 1;
+  /// Repetitions of a configuration in the screening, unless it is pruned before.
+  int screening_repetitions = 3;
+  /// In the screening, a configuration whose cost is more than this factor times the pruning reference is pruned.
+  double prune_factor = 1.25;
+  /// Number of the fastest configurations that reach the finals, if their time is at most `finalist_factor` times the
+  /// fastest. The default takes part as well, and so do named configurations within `prune_factor`.
+  std::size_t finalists = 8;
+  double finalist_factor = 1.1;
+  /// `finalist_factor` for devices that do not share the host's processor. Their times are less noisy: in 450 finals on
+  /// an H200, the winner was never more than 1.7 % behind in the screening.
+  double quiet_finalist_factor = 1.03;
+  /// Interleaved repetitions of the finals: at least; and at most, if the medians do not separate before.
+  int minimum_repetitions = 9;
+  int maximum_repetitions = 31;
+  /// On a CPU, more host threads are preferred over fewer only if their slowdown while one core is busy is at most
+  /// their speedup on a quiet machine, and at most `max_busy_core_loss`. Each is measured `busy_core_repetitions`
+  /// times.
+  double max_busy_core_loss = 1.4;
+  int busy_core_repetitions = 6;
+  /// Whether untuned sizes between the problems are visited after the problems, in the budget that is left. The
+  /// dispatcher then also has winners at sizes that are no powers of two.
+  bool tune_sizes_between = false;
+  /// The search for one problem ends when this many configurations in a row were not faster. Nothing: no such limit.
+  std::optional<std::int64_t> patience = {};
+  /// The search also ends when it reaches this fraction of the roofline bound: the speed at which the bytes and
+  /// operations of KernelFamily::work() take place at the peak rates (a rate of 0 does not limit). Nothing: no such
+  /// limit.
+  std::optional<double> target = {};
+  double peak_bytes_per_second = 0.0;
+  double peak_operations_per_second = 0.0;
+};
+
+}  // namespace heddle

@@ -1,0 +1,138 @@
+#include "heddle/tuner/visits.hpp"
+
+#include <algorithm>
+
+#include "heddle/tuner/remeasured_profiles.hpp"
+
+namespace heddle {
+
+std::vector<Problem> problems_of(const std::vector<Visit>& visits) {
+  std::vector<Problem> problems;
+  problems.reserve(visits.size());
+  for (const Visit& visit : visits) problems.push_back(visit.planned.problem);
+  return problems;
+}
+
+std::int64_t evaluations_left(const std::vector<Visit>& visits) {
+  std::int64_t sum = 0;
+  for (const Visit& visit : visits) sum += visit.search->time().evaluations_left().value_or(0);
+  return sum;
+}
+
+Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time) {
+  const SearchedProblem& problem = searched(planned.problem);
+  SearchPlan plan;
+  plan.expected = lessons_.suggestions().expected(problem);
+  plan.first = lessons_.suggestions().first(problem, plan.expected);
+  return begin(place, planned, phase, std::move(time), problem, std::move(plan));
+}
+
+Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
+                    std::vector<Configuration> first) {
+  const SearchedProblem& problem = searched(planned.problem);
+  SearchPlan plan;
+  plan.first = std::move(first);
+  return begin(place, planned, phase, std::move(time), problem, std::move(plan));
+}
+
+std::optional<Visit> Visits::begin_again(std::size_t place, const Phase& phase, StopCondition time) {
+  const TuningResult& before = *results_[place];
+  const PlannedVisit again{.problem = before.problem, .search = false, .profile = before.profile, .change = {}};
+  const SearchedProblem& problem = searched(before.problem);
+  SearchPlan plan;
+  plan.first = lessons_.suggestions().later(problem, tried_[place], *before.profile);
+  if (plan.first.empty()) return std::nullopt;
+  return begin(place, again, phase, std::move(time), problem, std::move(plan));
+}
+
+Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
+                    const SearchedProblem& problem, SearchPlan plan) {
+  if (planned.search) {
+    plan.strategy = &strategy_;
+    plan.good_enough = good_enough(planned.problem);
+  }
+  plan.visit_number = ++numbers_[planned.problem];
+  const double share = phase.length / static_cast<double>(places_);
+  const double fraction_before = phase.begin + share * static_cast<double>(std::min(place, places_ - 1));
+  const auto report = [this, place, fraction_before, share](Stage stage, const ProblemSearch& now) {
+    reporter_.progress(place, fraction_before, share, stage, now);
+  };
+  return {.place = place,
+          .planned = planned,
+          .search = std::make_unique<ProblemSearch>(evaluator_, journal_, options_, problem, std::move(plan),
+                                                    std::move(time), pace_, report)};
+}
+
+/// The problem with its space, which is listed when the problem is visited for the first time.
+const SearchedProblem& Visits::searched(const Problem& problem) {
+  return problems_.try_emplace(problem, evaluator_, problem).first->second;
+}
+
+/// The cost at which a search may end: the roofline bound divided by TunerOptions::target; microseconds per sample.
+std::optional<double> Visits::good_enough(const Problem& problem) const {
+  if (!options_.target) return std::nullopt;
+  const Work work = evaluator_.family().work(problem);
+  const auto seconds = [](double amount, double rate) { return rate > 0.0 ? amount / rate : 0.0; };
+  const double floor = std::max(seconds(work.bytes, options_.peak_bytes_per_second),
+                                seconds(work.operations, options_.peak_operations_per_second));
+  return floor * 1e6 / *options_.target;
+}
+
+TuningResult Visits::finish(Visit& visit) {
+  ProblemSearch& search = *visit.search;
+  search.decide();
+  tried_[visit.place].merge(search.attempts().tried());
+
+  TuningResult result = search.result();
+  lessons_.learn(search, result);
+  result.searched = visit.planned.search;
+  result.change = visit.planned.change;
+  if (result.profile) {
+    store_.atomically([&] {
+      store_.record(search.decision().measurements());
+      const bool stored_was_remeasured =
+          !visit.planned.profile || tried_[visit.place].contains(visit.planned.profile->configuration);
+      result.was_stored = keep_winner(store_, visit.planned, *result.profile, stored_was_remeasured);
+      store_.spent(journal_.run(), stop_.seconds_used_in_total());
+    });
+    if (result.was_stored) lessons_.known().add(*result.profile);
+  }
+  reporter_.finished(visit.place, result);
+  return result;
+}
+
+TuningResult Visits::give_up(Visit& visit) {
+  tried_[visit.place].merge(visit.search->attempts().tried());
+  TuningResult result = visit.search->result();
+  lessons_.learn(*visit.search, result);
+  reporter_.finished(visit.place, result);
+  return result;
+}
+
+void Visits::keep(std::size_t place, TuningResult result) {
+  results_[place] = std::move(result);
+  reporter_.result(*results_[place]);
+}
+
+bool Visits::improve(std::size_t place, const TuningResult& later) {
+  TuningResult& result = *results_[place];
+  if (!result.improve(later)) return false;
+  reporter_.result(result);
+  return true;
+}
+
+std::size_t Visits::add_place() {
+  results_.emplace_back();
+  tried_.emplace_back();
+  return results_.size() - 1;
+}
+
+std::vector<TuningResult> Visits::results() const {
+  std::vector<TuningResult> reached;
+  for (const std::optional<TuningResult>& result : results_) {
+    if (result) reached.push_back(*result);
+  }
+  return reached;
+}
+
+}  // namespace heddle

@@ -1,0 +1,128 @@
+// The visits of a tuning run: how they begin, take turns and end, and what they found.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/profiles/profile_store.hpp"
+#include "heddle/tuner/lessons.hpp"
+#include "heddle/tuner/reporter.hpp"
+#include "heddle/tuner/schedule.hpp"
+#include "heddle/tuner/search/problem_search.hpp"
+
+namespace heddle {
+
+/// A visit of one problem that has begun.
+struct Visit {
+  std::size_t place = 0;  ///< of the problem: its place on the agenda, or behind it
+  PlannedVisit planned;
+  std::unique_ptr<ProblemSearch> search;
+};
+
+/// The problems of `visits`.
+[[nodiscard]] std::vector<Problem> problems_of(const std::vector<Visit>& visits);
+/// The evaluations that `visits` may still make.
+[[nodiscard]] std::int64_t evaluations_left(const std::vector<Visit>& visits);
+
+/// Its arguments must outlive it.
+class Visits {
+ public:
+  /// `places`: number of visits on the agenda.
+  Visits(Evaluator& evaluator, ProfileStore& store, const TunerOptions& options, const TunerCallbacks& callbacks,
+         const StopCondition& stop, Journal& journal, Lessons& lessons, std::size_t places)
+      : evaluator_(evaluator),
+        store_(store),
+        options_(options),
+        strategy_(strategy(options.strategy)),
+        stop_(stop),
+        journal_(journal),
+        lessons_(lessons),
+        places_(places),
+        reporter_(callbacks, stop, places),
+        tried_(places),
+        results_(places) {}
+
+  /// Begins a visit that tries the configurations to which the lessons point first. `time`: its budget.
+  [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time);
+  /// Begins a visit that tries `first` first.
+  [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
+                            std::vector<Configuration> first);
+  /// Begins a visit that tries what earlier visits of the problem have not tried and the lessons now point to. Nothing
+  /// if there is no such configuration.
+  [[nodiscard]] std::optional<Visit> begin_again(std::size_t place, const Phase& phase, StopCondition time);
+
+  /// Keeps up to `most_active` visits active. They take turns in a fixed order, so the order of all measurements does
+  /// not depend on how fast anything is. `start_next(active)` begins a visit, or returns nothing if there is no further
+  /// one. `finish_one(visit)` is called when a visit has nothing left to screen.
+  template <class StartNext, class FinishOne>
+  static void take_turns(std::size_t most_active, StartNext start_next, FinishOne finish_one);
+
+  /// Ends a visit: finals and verification, and the winner goes to the store.
+  TuningResult finish(Visit& visit);
+  /// Ends a visit without finals: the profile stays, the costs that it screened are learnt.
+  TuningResult give_up(Visit& visit);
+
+  /// Keeps a result and tells the user of it.
+  void keep(std::size_t place, TuningResult result);
+  /// Adds what a revisit found. Returns whether the winner changed; the user is told then.
+  bool improve(std::size_t place, const TuningResult& later);
+  /// Makes room for one more problem behind the agenda; returns its place.
+  std::size_t add_place();
+
+  /// Nothing if the problem was not reached.
+  [[nodiscard]] const std::optional<TuningResult>& result(std::size_t place) const { return results_[place]; }
+  /// Canonical texts of all configurations that finished visits of the problem tried.
+  [[nodiscard]] const std::set<std::string>& tried(std::size_t place) const { return tried_[place]; }
+  /// The results of all problems that were reached, by place.
+  [[nodiscard]] std::vector<TuningResult> results() const;
+
+ private:
+  [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
+                            const SearchedProblem& problem, SearchPlan plan);
+  const SearchedProblem& searched(const Problem& problem);
+  [[nodiscard]] std::optional<double> good_enough(const Problem& problem) const;
+
+  Evaluator& evaluator_;
+  ProfileStore& store_;
+  const TunerOptions& options_;
+  const StrategyEntry& strategy_;
+  const StopCondition& stop_;
+  Journal& journal_;
+  Lessons& lessons_;
+  const std::size_t places_;  ///< on the agenda
+  Reporter reporter_;
+  Pace pace_;
+  std::map<Problem, SearchedProblem> problems_;  ///< all that were visited
+  std::map<Problem, std::int64_t> numbers_;      ///< of visits of each problem so far
+  std::vector<std::set<std::string>> tried_;
+  std::vector<std::optional<TuningResult>> results_;
+};
+
+template <class StartNext, class FinishOne>
+void Visits::take_turns(std::size_t most_active, StartNext start_next, FinishOne finish_one) {
+  std::vector<Visit> active;
+  for (bool more = true; more || !active.empty();) {
+    while (more && active.size() < most_active) {
+      std::optional<Visit> next = start_next(active);
+      more = next.has_value();
+      if (next) active.push_back(std::move(*next));
+    }
+    for (auto visit = active.begin(); visit != active.end();) {
+      if (visit->search->take_turn(batches_ahead(active.size(), most_active))) {
+        ++visit;
+        continue;
+      }
+      finish_one(*visit);
+      visit = active.erase(visit);
+    }
+  }
+}
+
+}  // namespace heddle
