@@ -89,8 +89,8 @@ TEST_CASE("timed runs on the CPU end as near to float64 as rounding explains, wh
 
 /// Of a planted family: kernels of `wrong` have the fault, all others are sound.
 Verifier::FindBinary faulty(Device& device, const KernelFamily& sound, const KernelFamily& planted,
-                            const std::vector<std::string>& wrong) {
-  return [&device, &sound, &planted, wrong](const std::vector<std::string>& kernels) {
+                            const Kernels& wrong) {
+  return [&device, &sound, &planted, wrong](const Kernels& kernels) {
     const KernelFamily& family = kernels == wrong ? planted : sound;
     return compile_one(device, {.source = &family.source(device.identity().backend), .kernels = kernels}).binary;
   };
