@@ -1,7 +1,6 @@
 #include "heddle/runtime/train/predictor.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "heddle/kernels/sonfin/predict.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
@@ -18,7 +17,7 @@ std::int64_t chunk(std::int64_t dim) { return std::clamp<std::int64_t>((std::int
 
 struct Predictor::Implementation {
   Implementation(Device& device_, const std::vector<Profile>& profiles, std::int64_t dim_, std::int64_t numbers_,
-                 std::int64_t max_rules, Notice notice, const Stop& stop)
+                 std::int64_t max_rules, const Notice& notice, const Stop& stop)
       : device(device_),
         dim(dim_),
         numbers(numbers_),
@@ -86,9 +85,8 @@ struct Predictor::Implementation {
 };
 
 Predictor::Predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t numbers,
-                     std::int64_t max_rules, Notice notice, const Stop& stop)
-    : implementation_(
-          std::make_unique<Implementation>(device, profiles, dim, numbers, max_rules, std::move(notice), stop)) {}
+                     std::int64_t max_rules, const Notice& notice, const Stop& stop)
+    : implementation_(std::make_unique<Implementation>(device, profiles, dim, numbers, max_rules, notice, stop)) {}
 Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&&) noexcept = default;
 

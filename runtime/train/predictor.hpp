@@ -20,7 +20,7 @@ class Predictor {
   /// `numbers`: Network::numbers() of the networks to come, L where consequents are constants; `max_rules`: of them, at
   /// least 1. Throws Interrupted as soon as `stop` says so.
   Predictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t numbers,
-            std::int64_t max_rules, Notice notice = {}, const Stop& stop = {});
+            std::int64_t max_rules, const Notice& notice = {}, const Stop& stop = {});
   ~Predictor();
   Predictor(Predictor&&) noexcept;
 
