@@ -189,7 +189,7 @@ int explain(const Context& context, const ProfileOptions& options) {
       rejections.push_back({{"profile", cli::to_json(*rejection.profile)}, {"reason", rejection.reason}});
     }
     explanations.push_back({{"family", explanation.family},
-                            {"unit", each->unit()},
+                            {"unit", asked[i]->unit()},
                             {"device", cli::to_json(explanation.device)},
                             {"problem", cli::to_json(explanation.problem)},
                             {"candidates", candidates},

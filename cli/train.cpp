@@ -185,7 +185,7 @@ class Run {
     } catch (const std::exception& exception) {
       const Error error = as_error(exception);
       bar_.clear();
-      if (!so_far_ || so_far_->model.network.rules() == 0) throw error;
+      if (!so_far_ || !so_far_->model.unready().empty()) throw error;
       throw Error(error.kind(), fmt::format("{}; {}", error.what(), kept_so_far()));
     }
   }

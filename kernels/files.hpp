@@ -16,8 +16,8 @@ namespace heddle {
 
 /// A place for a file and room on its disk, taken before the work whose result is to be written. Nobody ever sees half
 /// of the file, and a failure leaves what was there: the bytes go into a file without a name, or with one of its own
-/// where the file system cannot do without, which is made durable and then renamed into place. The name is locked; where
-/// names are needed, those that killed processes of this user have left are removed first. A link is followed.
+/// where the file system cannot do without, which is made durable and then renamed into place. The name is locked;
+/// where names are needed, those that killed processes of this user have left are removed first. A link is followed.
 /// Something that is no plain file (a pipe, a terminal) has no room to be taken, and the bytes are just written to it;
 /// a pipe that nobody reads is an error. Every Error(input) has the file's name and the system's reason.
 class ReservedFile {

@@ -190,7 +190,7 @@ Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, co
   return verifier_.verify_timed_run(configuration, problem, samples, untuned);
 }
 
-CompileRequest DeviceEvaluator::request(std::vector<std::string> kernels) const {
+CompileRequest DeviceEvaluator::request(Kernels kernels) const {
   return {.source = &family_.source(device().backend), .kernels = std::move(kernels)};
 }
 

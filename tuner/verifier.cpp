@@ -170,8 +170,8 @@ Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t see
       find_binary_(std::move(find_binary)),
       kernels_(kernels ? std::move(kernels) : std::make_shared<KernelCache>(device)) {
   if (!find_binary_) {
-    find_binary_ = [this](const Kernels& kernels) {
-      return compile_one(device_, {.source = &family_.source(device_.identity().backend), .kernels = kernels}).binary;
+    find_binary_ = [this](const Kernels& wanted) {
+      return compile_one(device_, {.source = &family_.source(device_.identity().backend), .kernels = wanted}).binary;
     };
   }
   verification_ = family_.verification(device_.identity(), seed_, run_with(device_, kernels_));

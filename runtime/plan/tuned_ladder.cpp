@@ -1,18 +1,17 @@
 #include "heddle/runtime/plan/tuned_ladder.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace heddle {
 
-TunedLadder::TunedLadder(Device& device, std::shared_ptr<const Dispatcher> dispatcher, const Problem& largest,
+TunedLadder::TunedLadder(Device& device, const std::shared_ptr<const Dispatcher>& dispatcher, const Problem& largest,
                          std::string_view axis, const std::vector<std::int64_t>& capacities, const Notice& notice,
                          const Stop& stop)
     : capacities_(capacities) {
   std::vector<Problem> problems;
   problems.reserve(capacities.size());
   for (const std::int64_t capacity : capacities) problems.push_back(largest.with(axis, capacity));
-  rungs_ = TunedPlan::choose(device, std::move(dispatcher), problems, notice, stop);
+  rungs_ = TunedPlan::choose(device, dispatcher, problems, notice, stop);
 }
 
 std::size_t TunedLadder::at(std::int64_t needed) const noexcept {

@@ -16,7 +16,7 @@ class TunedLadder {
  public:
   /// `axis`: the size that grows; all other sizes are those of `largest`. `capacities`: ascending, at least one. All
   /// plans are compiled in one batch; see TunedPlan::choose() for what is thrown.
-  TunedLadder(Device& device, std::shared_ptr<const Dispatcher> dispatcher, const Problem& largest,
+  TunedLadder(Device& device, const std::shared_ptr<const Dispatcher>& dispatcher, const Problem& largest,
               std::string_view axis, const std::vector<std::int64_t>& capacities, const Notice& notice = {},
               const Stop& stop = {});
 

@@ -15,7 +15,7 @@ TunedPlan::TunedPlan(Device& device, std::shared_ptr<const Dispatcher> dispatche
       notice_(std::move(notice)),
       candidate_(dispatcher_->choose(problem_)) {}
 
-std::vector<TunedPlan> TunedPlan::choose(Device& device, std::shared_ptr<const Dispatcher> dispatcher,
+std::vector<TunedPlan> TunedPlan::choose(Device& device, const std::shared_ptr<const Dispatcher>& dispatcher,
                                          const std::vector<Problem>& problems, const Notice& notice, const Stop& stop) {
   std::vector<TunedPlan> plans;
   plans.reserve(problems.size());
@@ -35,9 +35,9 @@ std::vector<TunedPlan> TunedPlan::choose(Device& device, std::shared_ptr<const D
   return plans;
 }
 
-TunedPlan TunedPlan::choose(Device& device, std::shared_ptr<const Dispatcher> dispatcher, const Problem& problem,
+TunedPlan TunedPlan::choose(Device& device, const std::shared_ptr<const Dispatcher>& dispatcher, const Problem& problem,
                             const Notice& notice, const Stop& stop) {
-  return std::move(choose(device, std::move(dispatcher), std::vector{problem}, notice, stop).front());
+  return std::move(choose(device, dispatcher, std::vector{problem}, notice, stop).front());
 }
 
 void TunedPlan::compile(std::span<TunedPlan> plans, const Stop& stop) {

@@ -23,12 +23,13 @@ class TunedPlan {
   /// a choice does not compile, the problem's next candidate takes its place, with a notice; a stale choice is used
   /// with a notice. Throws the last DeviceFailure if every candidate of a problem failed, and Interrupted as soon as
   /// `stop` says so.
-  [[nodiscard]] static std::vector<TunedPlan> choose(Device& device, std::shared_ptr<const Dispatcher> dispatcher,
+  [[nodiscard]] static std::vector<TunedPlan> choose(Device& device,
+                                                     const std::shared_ptr<const Dispatcher>& dispatcher,
                                                      const std::vector<Problem>& problems, const Notice& notice = {},
                                                      const Stop& stop = {});
 
   /// For one problem.
-  [[nodiscard]] static TunedPlan choose(Device& device, std::shared_ptr<const Dispatcher> dispatcher,
+  [[nodiscard]] static TunedPlan choose(Device& device, const std::shared_ptr<const Dispatcher>& dispatcher,
                                         const Problem& problem, const Notice& notice = {}, const Stop& stop = {});
 
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }

@@ -1,7 +1,6 @@
 #include "heddle/runtime/train/rule_predictor.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "heddle/kernels/sonfin/predict.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"

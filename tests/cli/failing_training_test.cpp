@@ -15,7 +15,7 @@ namespace {
 
 /// A database with a profile of training with 32 rules, 3 inputs and 2 outputs, changed by `change`.
 std::string changed_profile(const Workplace& place, const std::string& change) {
-  const std::string file = place.path("p.sqlite").string();
+  std::string file = place.path("p.sqlite").string();
   const Outcome tuned = place.run({"tune", "--device", "cpu", "--family", "sonfin-train", "--rules", "32", "--dim", "3",
                                    "--outputs", "2", "--evaluations", "1", "--quiet", "--profiles", file});
   REQUIRE(tuned.code == 0);

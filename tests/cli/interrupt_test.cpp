@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -25,12 +26,16 @@ using nlohmann::json;
 
 using Clock = std::chrono::steady_clock;
 
-/// Waits until the program catches SIGTERM, which it does from a certain point on.
+/// Waits until the program catches SIGTERM, which it does from a certain point on. Before it has become that program,
+/// the process is still a copy of the test, which catches SIGTERM too.
 void wait_until_it_listens(pid_t process) {
+  const std::string program = std::filesystem::path(HEDDLE_PROGRAM).filename().string();
   for (int i = 0; i < 6000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
     std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    bool is_program = false;
     for (std::string line; std::getline(status, line);) {
-      if (!line.starts_with("SigCgt:")) continue;
+      if (line == "Name:\t" + program) is_program = true;
+      if (!is_program || !line.starts_with("SigCgt:")) continue;
       if ((std::stoull(line.substr(7), nullptr, 16) >> (SIGTERM - 1) & 1U) != 0) return;
     }
   }
