@@ -42,6 +42,17 @@ void wait_until_it_listens(pid_t process) {
   throw std::runtime_error("the program never caught SIGTERM");
 }
 
+/// Ends the program by a signal, which has to be heard soon.
+Outcome interrupted_by(int signal, const Workplace& place, const Process& process) {
+  const auto start = Clock::now();
+  kill(process.id, signal);
+  Outcome outcome = place.wait(process);
+  CAPTURE(outcome.err);
+  CHECK(Clock::now() - start < kHeard);
+  CHECK(outcome.code == 130);
+  return outcome;
+}
+
 void sleep_some(std::mt19937& random, int most_milliseconds) {
   std::this_thread::sleep_for(
       std::chrono::milliseconds(20 + static_cast<int>(random() % static_cast<unsigned>(most_milliseconds))));
@@ -144,12 +155,8 @@ TEST_CASE("Ctrl-C is heard while a search waits for the database before it begin
   lock(database);
   const Process process = place.start(tuning_of(file, "6"));
   wait_until_it_listens(process.id);
-  const auto start = Clock::now();
-  kill(process.id, SIGTERM);
-  const Outcome outcome = place.wait(process);
+  const Outcome outcome = interrupted_by(SIGTERM, place, process);
   CAPTURE(outcome.err);
-  CHECK(Clock::now() - start < kHeard);
-  CHECK(outcome.code == 130);
   CHECK(json::parse(outcome.out)["interrupted"] == true);
 }
 
@@ -168,12 +175,8 @@ TEST_CASE("problems that are done are in the document of a search that is interr
   SQLite::Database database(file, SQLite::OPEN_READWRITE);
   lock(database);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  const auto start = Clock::now();
-  kill(process.id, SIGTERM);
-  const Outcome outcome = place.wait(process);
+  const Outcome outcome = interrupted_by(SIGTERM, place, process);
   CAPTURE(outcome.err);
-  CHECK(Clock::now() - start < kHeard);
-  CHECK(outcome.code == 130);
   const json document = json::parse(outcome.out);
   CHECK(document["interrupted"] == true);
   REQUIRE(document["results"].size() >= 1);
@@ -231,12 +234,8 @@ TEST_CASE("Ctrl-C is heard in an iteration that takes seconds, and what was lear
   const Workplace place;
   const Process process = place.start(least_squares(place.write("data.csv", random_rows()), "300"));
   place.wait_for(process.out, "us/sample");  // the first iteration is done
-  const auto start = Clock::now();
-  kill(process.id, SIGINT);
-  const Outcome outcome = place.wait(process);
+  const Outcome outcome = interrupted_by(SIGINT, place, process);
   CAPTURE(outcome.err);
-  CHECK(Clock::now() - start < kHeard);
-  CHECK(outcome.code == 130);
   CHECK(outcome.err.find("the model so far is kept in m") != std::string::npos);
   CHECK(place.run({"inspect", "m"}).code == 0);
 }
@@ -247,12 +246,8 @@ TEST_CASE("Ctrl-C is heard in an iteration that takes far longer than 2 s") {
   const Process process = place.start(least_squares(place.write("data.csv", random_rows()), "1600"));
   wait_until_it_listens(process.id);
   std::this_thread::sleep_for(std::chrono::seconds(3));
-  const auto start = Clock::now();
-  kill(process.id, SIGINT);
-  const Outcome outcome = place.wait(process);
+  const Outcome outcome = interrupted_by(SIGINT, place, process);
   CAPTURE(outcome.err);
-  CHECK(Clock::now() - start < kHeard);
-  CHECK(outcome.code == 130);
   CHECK(outcome.out.find("us/sample") == std::string::npos);  // it was in the first one
 }
 
