@@ -31,7 +31,7 @@ struct TunerOptions {
   /// their speedup on a quiet machine, and at most `max_busy_core_loss`. Each is measured `busy_core_repetitions`
   /// times.
   double max_busy_core_loss = 1.4;
-  int busy_core_repetitions = 6;
+  int busy_core_repetitions = 9;
   /// Whether untuned sizes between the problems are visited after the problems, in the budget that is left. The
   /// dispatcher then also has winners at sizes that are no powers of two.
   bool tune_sizes_between = false;

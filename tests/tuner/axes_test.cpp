@@ -42,13 +42,6 @@ Profile carved(const Problem& problem, const Configuration& configuration) {
   return profile;
 }
 
-/// The fastest configuration that the problem allows.
-Configuration fastest_carving(const Problem& problem) {
-  const auto all = test::CarvingFamily().space(fake::identity()).enumerate(problem);
-  return *std::ranges::min_element(
-      all, {}, [&](const Configuration& configuration) { return carving_cost(configuration, problem); });
-}
-
 bool finite(const Problem& a, const Problem& b) { return std::isfinite(distance(a, b, carving_axes())); }
 
 }  // namespace
@@ -107,10 +100,6 @@ TEST_CASE("tuning what nothing else covers lowers the expected loss most") {
 
 TEST_CASE("costs carry over between sizes, and not to where nothing carries over") {
   const auto space = test::CarvingFamily().space(fake::identity()).enumerate(test::carving(64, 12, 0, 4));
-  const auto loss = [&](const Problem& problem, const std::vector<float>& expected) {
-    const auto best = static_cast<std::size_t>(std::ranges::min_element(expected) - expected.begin());
-    return carving_cost(space[best], problem) / carving_cost(fastest_carving(problem), problem) - 1.0;
-  };
   Transfer transfer(carving_axes());
   std::mt19937_64 random(3);
   for (const std::int64_t elements : {256, 4096, 65536}) {
@@ -128,7 +117,12 @@ TEST_CASE("costs carry over between sizes, and not to where nothing carries over
   const std::vector<float> expected = transfer.expected(untuned, space);
   REQUIRE(expected.size() == space.size());
   for (const float value : expected) CHECK(std::isfinite(value));
-  CHECK(loss(untuned, expected) < 0.15);
+  // What is expected to be the fastest is among the fastest tenth of the space.
+  const double best =
+      carving_cost(space[static_cast<std::size_t>(std::ranges::min_element(expected) - expected.begin())], untuned);
+  const auto faster =
+      std::ranges::count_if(space, [&](const Configuration& other) { return carving_cost(other, untuned) < best; });
+  CHECK(faster * 10 < std::ssize(space));
   CHECK(transfer.expected(test::carving(1024, 14, 4, 8), space).empty());
   CHECK(transfer.expected(test::carving(1024, 14, std::nullopt, 4), space).empty());
 }

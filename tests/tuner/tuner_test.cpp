@@ -736,6 +736,15 @@ TEST_CASE("more threads win if they gain more on a quiet machine than they lose 
   CHECK(Choice(0.8, 0.5).configuration() == kOneThread);  // nothing is gained
 }
 
+TEST_CASE("a team that meets the busy core for a few turns is judged by its usual time") {
+  Choice choice(1.4, 1.1);
+  choice.evaluator.busy_core_cost = [&](const Configuration& c) {
+    if (c.number("depth") == 1) return 20.0;
+    return choice.evaluator.busy_core_measurements % 5 == 0 ? 400.0 : 22.0;
+  };
+  CHECK(choice.configuration() == kTwoThreads);
+}
+
 TEST_CASE("of configurations that are as fast the one with fewer threads wins, without another look") {
   Choice choice(1.0, 0.5);
   CHECK(choice.configuration() == kOneThread);

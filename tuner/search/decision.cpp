@@ -190,8 +190,9 @@ bool Decision::compare_with_fewer_threads(const Finalist& candidate, const std::
   return loss && *loss > std::min(gain, context_.options.max_busy_core_loss);
 }
 
-/// Time of `configuration` divided by the time of `other` while one core is busy, measured in turns. Nothing if the
-/// device cannot be shared in this way, or if one of them fails.
+/// Time of `configuration` divided by the time of `other` while one core is busy: medians of measurements in turns,
+/// because the scheduler leaves a team on the busy core for a whole turn now and then. Nothing if the device cannot be
+/// shared in this way, or if one of them fails.
 std::optional<double> Decision::measure_busy_core_ratio(std::size_t configuration, std::size_t other) {
   const StopCondition& stop = context_.stop;
   const Stopwatch stopwatch(context_.effort.measuring, stop);
@@ -201,15 +202,15 @@ std::optional<double> Decision::measure_busy_core_ratio(std::size_t configuratio
   try {
     const auto first = prepare(configuration);
     const auto second = prepare(other);
-    double times = 0.0, other_times = 0.0;
+    std::vector<double> times, other_times;
     for (int i = 0; i < context_.options.busy_core_repetitions && !stop.interrupted(); ++i) {
       const auto time = first->busy_core_time();
       const auto other_time = time ? second->busy_core_time() : std::nullopt;
       if (!other_time) return std::nullopt;
-      times += *time;
-      other_times += *other_time;
+      times.push_back(*time);
+      other_times.push_back(*other_time);
     }
-    if (other_times > 0.0) return times / other_times;
+    if (!times.empty()) return median(times) / median(other_times);
   } catch (const DeviceFailure& failure) {
     if (takes_device_down(failure.status())) context_.evaluator.check_device();
   }
