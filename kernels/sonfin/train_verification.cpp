@@ -26,7 +26,7 @@ constexpr std::int64_t kManyCells = 1 << 15;
 
 /// The reference takes 10 us a sample on a GPU even for small networks. Of longer runs the beginning is compared,
 /// unless something is suspicious.
-constexpr std::int64_t kComparedSamples = 512, kFewestCompared = 16;
+constexpr std::int64_t kComparedSamples = 256, kFewestCompared = 16;
 
 /// A workload and its reference result, which is computed when it is first needed.
 struct KnownTraining {

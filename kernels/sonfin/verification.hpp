@@ -16,7 +16,7 @@ inline constexpr double kMostHostOperations = 5e8;
 /// A GPU's most operations: they take half a second, copies included.
 inline constexpr double kMostDeviceOperations = 4.3e9;
 /// A GPU's most operations as long as nothing is suspicious: they take some hundredths of a second.
-inline constexpr double kUsualDeviceOperations = 2.7e8;
+inline constexpr double kUsualDeviceOperations = 1.4e8;
 
 /// Every option set on every shape. The network grows by one rule within a plan and halts where there is no room for
 /// the next one. The host moves it to a plan with room for that rule, and training goes on. If the configuration allows

@@ -24,8 +24,9 @@ constexpr int kLaunches = 3;
 constexpr std::size_t kKeptBytes = std::size_t{64} << 20;
 /// A host's most operations for the reference of a timed run: they take about a second.
 constexpr double kMostOperations = 1e9;
-/// As long as nothing is suspicious: a tenth of that. Where all iterations take longer, the first ones are compared.
-constexpr double kUsualOperations = 1e8;
+/// As long as nothing is suspicious: some hundredths of a second. Where all iterations take longer, the first ones are
+/// compared.
+constexpr double kUsualOperations = 4e7;
 /// A problem of more rows than that passes some of the option sets, others pass the rest.
 constexpr std::int64_t kManyRows = 4096;
 /// Relative error of a change that rounding explains.

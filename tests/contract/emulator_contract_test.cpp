@@ -24,7 +24,7 @@ void attempt(const EmulatorOptions& options, ContractSample whole, std::size_t l
 // with every commit.
 const ContractSample kEveryValue{.drawn = 1, .every_value = true, .large = false, .repeat = false};
 const ContractSample kSome{.drawn = 1, .every_value = true, .large = false, .repeat = false, .most = 50};
-constexpr std::size_t kAtLeast = 150, kDrawn = 12;
+constexpr std::size_t kAtLeast = 150, kDrawn = 10;
 
 TEST_CASE("the emulator keeps the contract of devices, in the order of waiting") {
   attempt({.order = 0}, kEveryValue, kAtLeast, kDrawn);

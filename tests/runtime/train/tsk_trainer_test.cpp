@@ -167,9 +167,11 @@ TEST_CASE("tsk: a model without antecedents in full goes on from its last networ
 
 TEST_CASE("tsk: rows that determine too little still give a sound model, and are told of") {
   Dataset data = surface(3);
-  std::vector<std::string> notices;
+  std::vector<std::string> notices;  // without those of a busy machine
   TrainingObserver observer;
-  observer.notice = [&](const std::string& line) { notices.push_back(line); };
+  observer.notice = [&](const std::string& line) {
+    if (line.find("ridge") != std::string::npos) notices.push_back(line);
+  };
   const auto sound = [&](const TrainingResult& result) {
     for (const float value : tsk_of(result.model).system.consequents) CHECK(std::isfinite(value));
     CHECK(std::isfinite(result.model.training.history.back().train_error));
