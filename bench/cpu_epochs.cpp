@@ -56,7 +56,7 @@ Profile on_all_cores(const DeviceIdentity& device, const Problem& problem) {
   }
   Profile profile;
   profile.key = {.device = device, .family = std::string(family.name()), .problem = problem};
-  profile.source_hash = family.source(device.backend).hash();
+  profile.kernels = kernel_version(family, device);
   profile.configuration = Configuration(std::move(entries)).text();
   profile.time = 1e6;  // promises nothing
   return profile;

@@ -1,10 +1,14 @@
-// How long the dispatcher takes: a problem it was asked for before, and one it was not.
+// How long the dispatcher takes: a problem it was asked for before, and one it was not; and what a program that has
+// profiles pays when it starts, for the digest of each family's contract.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 
@@ -30,7 +34,7 @@ std::vector<Profile> profiles() {
     std::erase_if(configurations, [&](const Configuration& c) { return !family.estimate(c, kDevice); });
     Profile& profile = all.emplace_back();
     profile.key = {.device = kDevice, .family = std::string(family.name()), .problem = problem};
-    profile.source_hash = family.source(kDevice.backend).hash();
+    profile.kernels = kernel_version(family, kDevice);
     profile.configuration = configurations[all.size() * 7919 % configurations.size()].text();
     profile.time = 1.0;
   }
@@ -59,7 +63,30 @@ void cold_decision(benchmark::State& state) {
 // A fixed count, so that no size comes twice.
 BENCHMARK(cold_decision)->Iterations(100'000);
 
+void contract(benchmark::State& state, const KernelFamily* family, const DeviceIdentity& device) {
+  while (state.KeepRunning()) benchmark::DoNotOptimize(contract_digest(*family, device));
+}
+
+void register_contracts() {
+  DeviceIdentity processor = kDevice;
+  processor.backend = "cpu";
+  processor.architecture = "x86-64-v3";
+  processor.units = 16;
+  for (const auto& family : builtin_families().all()) {  // which live as long as the program
+    for (const DeviceIdentity& device : {kDevice, processor}) {
+      benchmark::RegisterBenchmark(("contract/" + std::string(family->name()) + "/" + device.backend).c_str(), contract,
+                                   family.get(), device)
+          ->Unit(benchmark::kMillisecond);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle
 
-BENCHMARK_MAIN();
+int main(int count, char** arguments) {
+  heddle::register_contracts();
+  benchmark::Initialize(&count, arguments);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

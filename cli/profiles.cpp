@@ -2,6 +2,8 @@
 
 #include "heddle/cli/profiles.hpp"
 
+#include <fmt/format.h>
+
 namespace heddle::cli {
 
 Command add_subcommand(Command& profiles, const std::string& name, const std::string& meaning,
@@ -34,18 +36,30 @@ void check_stored_family(const ProfileStore& store, const std::string& family) {
   if (!family.empty() && store.profiles(family).empty()) static_cast<void>(store.families().at(family));
 }
 
-bool is_stale(const Context& context, const Profile& profile) {
-  const KernelFamily* const family = context.families.find(profile.key.family);
-  if (family == nullptr) return false;
-  const std::string& backend = profile.key.device.backend;
-  return !family->supports(backend) || family->source(backend).hash() != profile.source_hash;
+std::optional<Currency> ProfileStates::currency(const Profile& profile) {
+  const KernelFamily* const family = families_.find(profile.key.family);
+  if (family == nullptr) return std::nullopt;
+  return present_.try_emplace(profile.key.family, *family).first->second.currency(profile);
 }
 
-std::string state(const Context& context, const Profile& profile) {
-  if (context.families.find(profile.key.family) == nullptr) return "unknown";
-  const bool stale = is_stale(context, profile);
+bool ProfileStates::is_stale(const Profile& profile) {
+  return currency(profile).value_or(Currency::current) != Currency::current;
+}
+
+std::string ProfileStates::state(const Profile& profile) {
+  if (families_.find(profile.key.family) == nullptr) return "unknown";
+  const bool stale = is_stale(profile);
   if (!profile.imported) return stale ? "stale" : "current";
   return stale ? "imported, stale" : "imported";
+}
+
+std::string ProfileStates::state_and_cause(const Profile& profile) {
+  return is_stale(profile) ? fmt::format("{} ({})", state(profile), text(*currency(profile))) : state(profile);
+}
+
+void ProfileStates::describe(const Profile& profile, Json& record) {
+  record["state"] = state(profile);
+  record["stale"] = is_stale(profile) ? Json(text(*currency(profile))) : Json();
 }
 
 void add_profiles(Command& program) {

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "heddle/cli/command.hpp"
+#include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/present_kernels.hpp"
 
 namespace heddle::cli {
 
@@ -45,9 +48,25 @@ void add_regret(Command& profiles);
 /// Throws Error(usage) for sizes of another family than the one asked for.
 void check_sizes(const Context& context, const ProfileOptions& options);
 
-/// Made from another kernel source than the one that its family has here. Never true of a family that is not known.
-[[nodiscard]] bool is_stale(const Context& context, const Profile& profile);
-/// "current", "stale", "imported", "imported, stale"; "unknown" if the family is: another program tuned it
-[[nodiscard]] std::string state(const Context& context, const Profile& profile);
+/// Says of profiles whether the program's kernels are those that they were made with.
+class ProfileStates {
+ public:
+  explicit ProfileStates(const FamilyRegistry& families) : families_(families) {}
+
+  /// Nothing for a profile of a family that is not known.
+  [[nodiscard]] std::optional<Currency> currency(const Profile& profile);
+  /// Never true of a family that is not known.
+  [[nodiscard]] bool is_stale(const Profile& profile);
+  /// "current", "stale", "imported", "imported, stale"; "unknown" if the family is: another program tuned it
+  [[nodiscard]] std::string state(const Profile& profile);
+  /// The same for people, with the digest that differs: "stale (templates)", "stale (contract)".
+  [[nodiscard]] std::string state_and_cause(const Profile& profile);
+  /// "state" and "stale", what is stale about it or null.
+  void describe(const Profile& profile, Json& record);
+
+ private:
+  const FamilyRegistry& families_;
+  std::map<std::string, PresentKernels> present_;
+};
 
 }  // namespace heddle::cli

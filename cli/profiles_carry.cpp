@@ -71,14 +71,15 @@ int import_from(const Context& context, const ProfileOptions& options) {
   for (const ImportDecision& decision : decisions) ++counts[std::string(text(decision.action))];
   if (options.common.json) {
     Json records = Json::array();
+    ProfileStates states(context.families);
     for (const ImportDecision& decision : decisions) {
       records.push_back({{"action", text(decision.action)},
                          {"reason", decision.reason},
                          {"family", decision.profile.key.family},
                          {"device", to_json(decision.profile.key.device)},
                          {"problem", to_json(decision.profile.key.problem)},
-                         {"configuration", decision.profile.configuration},
-                         {"state", state(context, decision.profile)}});
+                         {"configuration", decision.profile.configuration}});
+      states.describe(decision.profile, records.back());
     }
     print_document("profiles import",
                    {{"profiles", store.file().string()}, {"file", options.file}, {"records", records}});
@@ -133,11 +134,12 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
   Worker worker({.device = options.device, .families = context.families.descriptions(), .stop = interrupted});
   ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
   std::vector<Profile> waiting = store.profiles(options.family);
+  ProfileStates states(context.families);
   std::erase_if(waiting, [&](const Profile& profile) {
     const KernelFamily* const family = context.families.find(profile.key.family);
     return family == nullptr || !family->supports(worker.identity().backend) ||
            profile.key.device != worker.identity() || !matches(context.families, profile.key, options.sizes) ||
-           !(options.all || profile.imported || is_stale(context, profile));
+           !(options.all || profile.imported || states.is_stale(profile));
   });
 
   ProgressBar bar(options.common.quiet);
@@ -196,14 +198,13 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
 
 int prune(const Context& context, const ProfileOptions& options) {
   ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
-  std::vector<ProfileStore::Current> current;
-  for (const auto& each : context.families.all()) {
-    for (const char* const backend : {"cuda", "cpu"}) {
-      if (each->supports(backend))
-        current.push_back({std::string(each->name()), backend, each->source(backend).hash()});
-    }
-  }
-  const ProfileStore::Pruned pruned = store.prune(current);
+  std::map<std::string, PresentKernels> present;
+  const auto outdated = [&](const std::string& name, const DeviceIdentity& device, const KernelVersion& version) {
+    const KernelFamily* const family = context.families.find(name);
+    if (family == nullptr || !family->supports(device.backend)) return false;
+    return !comparable(version, present.try_emplace(name, *family).first->second.version(device));
+  };
+  const ProfileStore::Pruned pruned = store.prune(outdated);
   if (options.common.json) {
     print_document(
         "profiles prune",

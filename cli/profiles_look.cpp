@@ -34,12 +34,13 @@ int list(const Context& context, const ProfileOptions& options) {
   check_sizes(context, options);
   const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   const std::vector<Profile> profiles = matching(store, options);
+  ProfileStates states(context.families);
   if (options.common.json) {
     Json array = Json::array();
     for (const Profile& profile : profiles) {
       array.push_back(to_json(profile));
       array.back()["unit"] = unit_of(context.families, profile.key.family);
-      array.back()["state"] = state(context, profile);
+      states.describe(profile, array.back());
     }
     print_document("profiles list", {{"profiles", store.file().string()}, {"records", array}});
     return 0;
@@ -61,8 +62,8 @@ int list(const Context& context, const ProfileOptions& options) {
       table.emplace(std::vector<Table::Column>{
           {"family"}, {"problem"}, {"us", Table::Align::right}, {"state"}, {"date"}, {"configuration"}});
     }
-    table->row({profile.key.family, profile.key.problem.text(), short_number(profile.time), state(context, profile),
-                profile.provenance.date.substr(0, 10), profile.configuration});
+    table->row({profile.key.family, profile.key.problem.text(), short_number(profile.time),
+                states.state_and_cause(profile), profile.provenance.date.substr(0, 10), profile.configuration});
   }
   flush();
   print(fmt::format("{} profiles in {}\n", profiles.size(), store.file().string()));
@@ -97,13 +98,14 @@ std::map<ProfileKey, Known> known(const ProfileStore& store, const ProfileOption
   return all;
 }
 
-void print_profile(const Context& context, const Profile& profile) {
+void print_profile(const Context& context, const Profile& profile, ProfileStates& states) {
   print(fmt::format("  configuration  {}\n", profile.configuration));
   print(fmt::format("  time           {0} us per {3}, spread {1}, over {2} {3}s\n", short_number(profile.time),
                     short_number(profile.spread), profile.samples, unit_of(context.families, profile.key.family)));
   for (const std::string& tie : profile.ties) print(fmt::format("  as fast        {}\n", tie));
   print(fmt::format("  worst error    {:.2g} relative to the float64 reference\n", profile.worst_error));
-  print(fmt::format("  state          {}\n", state(context, profile)));
+  const std::string_view since = change(states.currency(profile).value_or(Currency::current));
+  print(fmt::format("  state          {}{}{}\n", states.state(profile), since.empty() ? "" : ": ", since));
   const Provenance& from = profile.provenance;
   std::string origin;
   for (const std::string& part : {from.date, from.tool, from.compiler, from.driver, from.host, from.clocks}) {
@@ -116,6 +118,7 @@ int show(const Context& context, const ProfileOptions& options) {
   check_sizes(context, options);
   const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   const auto all = known(store, options);
+  ProfileStates states(context.families);
   if (options.common.json) {
     Json records = Json::array();
     for (const auto& [key, about] : all) {
@@ -130,9 +133,11 @@ int show(const Context& context, const ProfileOptions& options) {
                          {"device", to_json(key.device)},
                          {"problem", to_json(key.problem)},
                          {"profile", about.profile ? to_json(*about.profile) : Json()},
-                         {"state", about.profile ? Json(state(context, *about.profile)) : Json()},
+                         {"state", Json()},
+                         {"stale", Json()},
                          {"measurements", statuses},
                          {"failures", failures}});
+      if (about.profile) states.describe(*about.profile, records.back());
     }
     print_document("profiles show", {{"profiles", store.file().string()}, {"records", records}});
     return 0;
@@ -141,7 +146,7 @@ int show(const Context& context, const ProfileOptions& options) {
   constexpr std::size_t most_failures = 3;
   for (const auto& [key, about] : all) {
     print(fmt::format("{} {} on {}\n", key.family, key.problem.text(), device_text(key.device)));
-    if (about.profile) print_profile(context, *about.profile);
+    if (about.profile) print_profile(context, *about.profile, states);
     print(fmt::format("  measurements   {}\n", outcomes_text(about.statuses)));
     for (std::size_t i = 0; i < std::min(about.failures.size(), most_failures); ++i) {
       const Measurement& failure = about.failures[i];
@@ -158,6 +163,7 @@ Json record_of(const Candidate& candidate) {
           {"distance", candidate.squared_distance},
           {"expected_microseconds_per_sample", candidate.expected ? Json(*candidate.expected) : Json()},
           {"reason", candidate.reason},
+          {"stale", candidate.tier == Tier::stale ? Json(text(candidate.currency)) : Json()},
           {"profile", candidate.profile != nullptr ? cli::to_json(*candidate.profile) : Json()}};
 }
 

@@ -89,10 +89,11 @@ int regret(const Context& context, const ProfileOptions& options) {
   };
   catch_interrupts();
   std::optional<LeaveInTime> leave(conclude);
+  ProfileStates states(context.families);
   for (const KernelFamily* family : asked) {
     std::vector<Problem> tuned;
     for (const Profile& profile : store.profiles(std::string(family->name()))) {
-      if (profile.key.device == worker.identity() && !is_stale(context, profile) &&
+      if (profile.key.device == worker.identity() && !states.is_stale(profile) &&
           matches(context.families, profile.key, options.sizes)) {
         tuned.push_back(profile.key.problem);
       }

@@ -73,6 +73,7 @@ class SearchSpace {
   SearchSpace(DeviceIdentity device, std::vector<Parameter> parameters, std::vector<Constraint> constraints);
 
   [[nodiscard]] const std::vector<Parameter>& parameters() const noexcept { return parameters_; }
+  [[nodiscard]] const std::vector<Constraint>& constraints() const noexcept { return constraints_; }
 
   /// A number of configurations.
   struct Count {

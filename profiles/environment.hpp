@@ -7,15 +7,14 @@
 
 namespace heddle {
 
-/// Everything that decides which configuration is the fastest, besides the device.
+/// Everything that decides which configuration is the fastest, besides the device and the kernels (PresentKernels).
 struct Environment {
-  std::string source_hash;
   std::string driver, compiler;
   std::string clocks;  ///< under load
 };
 
-/// Why `profile` has to be measured again: the kernel templates, the driver or the compiler are others than it was made
-/// with, or some clock differs by more than a tenth. Empty if nothing has changed; what is not known has not changed.
+/// Why `profile` has to be measured again: the driver or the compiler are others than it was made with, or some clock
+/// differs by more than a tenth. Empty if nothing has changed; what is not known has not changed.
 [[nodiscard]] std::string change_since(const Profile& profile, const Environment& now);
 
 }  // namespace heddle

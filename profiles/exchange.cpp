@@ -17,6 +17,7 @@
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/profiles/exchange_record.hpp"
+#include "heddle/profiles/present_kernels.hpp"
 
 namespace heddle {
 
@@ -124,7 +125,7 @@ std::vector<Arrival> load(const std::string& file, const std::string& bytes, con
 }
 
 bool same(const Profile& a, const Profile& b) {
-  return a.source_hash == b.source_hash && a.configuration == b.configuration && a.time == b.time &&
+  return comparable(a.kernels, b.kernels) && a.configuration == b.configuration && a.time == b.time &&
          a.spread == b.spread && a.worst_error == b.worst_error && a.samples == b.samples && a.ties == b.ties &&
          a.provenance == b.provenance;
 }
@@ -140,16 +141,22 @@ std::pair<Action, std::string> decide_by_date(const Profile& local, const Profil
                       later ? "earlier" : "no earlier")};
 }
 
+/// `present`: the kernels of the profiles' family; null if it is unknown here.
 std::pair<Action, std::string> decide(const std::optional<Profile>& local, const Profile& arriving,
-                                      const FamilyRegistry& families) {
+                                      PresentKernels* present) {
   if (!local) return {Action::added, "no local profile"};
   if (same(*local, arriving)) return {Action::same, "already here"};
-  if (local->source_hash != arriving.source_hash) {
-    const KernelFamily* const family = families.find(arriving.key.family);
-    if (family == nullptr) return decide_by_date(*local, arriving);
-    const bool current = family->source(arriving.key.device.backend).hash() == arriving.source_hash;
-    if (!current) return {Action::kept_local, "the imported profile was made from other kernel sources"};
-    return {Action::replaced, "the local profile was made from other kernel sources"};
+  const bool same_kernels = comparable(local->kernels, arriving.kernels);
+  if (present == nullptr) {
+    if (!same_kernels) return decide_by_date(*local, arriving);
+  } else {
+    const Currency of_local = present->currency(*local), of_arriving = present->currency(arriving);
+    if (of_arriving != Currency::current && (of_local == Currency::current || !same_kernels)) {
+      return {Action::kept_local, fmt::format("the imported profile is stale: {}", change(of_arriving))};
+    }
+    if (of_local != Currency::current && of_arriving == Currency::current) {
+      return {Action::replaced, fmt::format("the local profile is stale: {}", change(of_local))};
+    }
   }
   const std::string times = fmt::format("{:.2f} against {:.2f} us", local->time, arriving.time);
   if (arriving.time < local->time) return {Action::replaced, "the local profile is slower: " + times};
@@ -178,6 +185,11 @@ std::vector<ImportDecision> import_profiles(ProfileStore& store, const std::file
 
 std::vector<ImportDecision> import_document(ProfileStore& store, const std::string& bytes, const std::string& name) {
   std::vector<Arrival> arrivals = load(name, bytes, store.families());  // all of it is good before anything is written
+  std::map<std::string, PresentKernels> present;
+  const auto kernels_of = [&](const std::string& of) -> PresentKernels* {
+    const KernelFamily* const family = store.families().find(of);
+    return family == nullptr ? nullptr : &present.try_emplace(of, *family).first->second;
+  };
   std::vector<ImportDecision> decisions;
   store.atomically([&] {
     for (auto& [profile, refusal] : arrivals) {
@@ -185,7 +197,7 @@ std::vector<ImportDecision> import_document(ProfileStore& store, const std::stri
         decisions.push_back({.profile = std::move(profile), .action = Action::refused, .reason = std::move(refusal)});
         continue;
       }
-      const auto [action, reason] = decide(store.find(profile.key), profile, store.families());
+      const auto [action, reason] = decide(store.find(profile.key), profile, kernels_of(profile.key.family));
       if (action == Action::added || action == Action::replaced) store.keep_for_now(profile);
       decisions.push_back({.profile = std::move(profile), .action = action, .reason = reason});
     }

@@ -116,9 +116,17 @@ void check_backend(const std::string& backend, bool supported, const std::string
   }
 }
 
-void check_hash(const std::string& hash) {
+std::string digest_at(const json& record, const char* name) {
+  std::string hash = text_at(record, name);
   const bool good = hash.size() == 32 && hash.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!good) refuse("source_hash", fmt::format("'{}'", hash.substr(0, 40)), "32 hexadecimal digits");
+  if (!good) refuse(name, fmt::format("'{}'", hash.substr(0, 40)), "32 hexadecimal digits");
+  return hash;
+}
+
+/// Records of earlier versions have the first digest alone.
+KernelVersion version_of(const json& record) {
+  return {.source_hash = digest_at(record, "source_hash"),
+          .contract_digest = record.contains("contract_digest") ? digest_at(record, "contract_digest") : ""};
 }
 
 /// Whether a problem lacks a size that the axes ask for, or has one that they do not know.
@@ -183,7 +191,7 @@ nlohmann::json to_record(const Profile& profile) {
   json record = {{"device", profile.key.device.text()},
                  {"family", profile.key.family},
                  {"problem", profile.key.problem.text()},
-                 {"source_hash", profile.source_hash},
+                 {"source_hash", profile.kernels.source_hash},
                  {"configuration", profile.configuration},
                  {"time", profile.time},
                  {"spread", profile.spread},
@@ -191,6 +199,7 @@ nlohmann::json to_record(const Profile& profile) {
                  {"samples", profile.samples},
                  {"ties", profile.ties},
                  {"provenance", to_json(profile.provenance)}};
+  if (!profile.kernels.contract_digest.empty()) record["contract_digest"] = profile.kernels.contract_digest;
   record["checksum"] = checksum(record);
   return record;
 }
@@ -209,7 +218,7 @@ Arrival from_record(const json& record, const FamilyRegistry& families) {
   check_backend(device.backend, family == nullptr || family->supports(device.backend), name);
   const std::string problem = text_at(record, "problem");
   Profile profile{.key = {.device = device, .family = name, .problem = parse_any_problem(problem)},
-                  .source_hash = text_at(record, "source_hash"),
+                  .kernels = version_of(record),
                   .configuration = text_at(record, "configuration"),
                   .time = number_at(record, "time"),
                   .spread = number_at(record, "spread"),
@@ -218,7 +227,6 @@ Arrival from_record(const json& record, const FamilyRegistry& families) {
                   .ties = texts_at(record, "ties"),
                   .imported = true,
                   .provenance = provenance_of(member(record, "provenance"))};
-  check_hash(profile.source_hash);
   check_numbers(profile);
   if (family == nullptr) {
     profile.record = opaque(record);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/kernels/device_identity.hpp"
+#include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/problem.hpp"
 #include "heddle/profiles/provenance.hpp"
 #include "heddle/profiles/status.hpp"
@@ -23,7 +24,7 @@ struct ProfileKey {
 
 struct Measurement {
   ProfileKey key;
-  std::string source_hash;    ///< TemplateSource::hash() of the family on this backend
+  KernelVersion kernels;      ///< of the family on this device
   std::string configuration;  ///< canonical text
   Status status = Status::launch;
   std::vector<double> times;  ///< microseconds per sample, one per repetition, in the order taken
@@ -42,7 +43,7 @@ struct Measurement {
 /// The fastest verified configuration of a key.
 struct Profile {
   ProfileKey key;
-  std::string source_hash;
+  KernelVersion kernels;
   std::string configuration;
   double time = 0.0;    ///< median, microseconds per sample
   double spread = 0.0;  ///< half the interquartile range of the repetitions, microseconds

@@ -128,6 +128,13 @@ CREATE INDEX profile_snapshots_by_provenance ON profile_snapshots (provenance);
 ALTER TABLE profiles ADD COLUMN record TEXT NOT NULL DEFAULT '';
 ALTER TABLE profile_snapshots ADD COLUMN record TEXT NOT NULL DEFAULT '';
 )sql",
+
+    // Beside the digest of the templates, one of the terms on which the host uses them; empty: not known.
+    R"sql(
+ALTER TABLE measurements ADD COLUMN contract_digest TEXT NOT NULL DEFAULT '';
+ALTER TABLE profiles ADD COLUMN contract_digest TEXT NOT NULL DEFAULT '';
+ALTER TABLE profile_snapshots ADD COLUMN contract_digest TEXT NOT NULL DEFAULT '';
+)sql",
 };
 
 }  // namespace

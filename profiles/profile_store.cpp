@@ -24,7 +24,7 @@ namespace {
 /// All columns of the tables profiles and profile_snapshots.
 constexpr const char* kStoredColumns =
     "device, family, problem, source_hash, configuration, time, spread, worst_error, samples, ties, imported, "
-    "provenance, date, run, record";
+    "provenance, date, run, record, contract_digest";
 constexpr const char* kOfKey = "d.identity = ? AND r.family = ? AND r.problem = ?";
 
 std::string environment(const char* name) {
@@ -283,11 +283,12 @@ std::vector<Measurement> ProfileStore::known(const ProfileKey& key, const Measur
                                              const TuningRun& run) const {
   return implementation_->guarded([&] {
     return implementation_->measurements(
-        fmt::format("WHERE {} AND r.source_hash = ? AND p.driver = ? AND p.compiler = ? "
-                    "AND (r.run = ? OR r.id <= (SELECT horizon FROM runs WHERE id = ?)) ORDER BY r.id",
-                    kOfKey),
-        key.device.text(), key.family, key.problem.text(), like.source_hash, like.provenance.driver,
-        like.provenance.compiler, run.id, run.id);
+        fmt::format(
+            "WHERE {} AND r.source_hash = ? AND r.contract_digest IN ('', ?) AND p.driver = ? AND p.compiler = ? "
+            "AND (r.run = ? OR r.id <= (SELECT horizon FROM runs WHERE id = ?)) ORDER BY r.id",
+            kOfKey),
+        key.device.text(), key.family, key.problem.text(), like.kernels.source_hash, like.kernels.contract_digest,
+        like.provenance.driver, like.provenance.compiler, run.id, run.id);
   });
 }
 
@@ -364,7 +365,8 @@ void ProfileStore::keep(const Profile& profile) {
 bool ProfileStore::keep_if_better(const Profile& profile) {
   return implementation_->in_transaction([&] {
     const auto present = implementation_->find(profile.key);
-    if (present && !present->imported && present->source_hash == profile.source_hash && present->time <= profile.time) {
+    if (present && !present->imported && comparable(present->kernels, profile.kernels) &&
+        present->time <= profile.time) {
       return false;
     }
     implementation_->replace(profile);
@@ -437,22 +439,37 @@ bool ProfileStore::restore_displaced(const ProfileKey& key) {
 
 void ProfileStore::atomically(const std::function<void()>& work) { implementation_->in_transaction(work); }
 
-ProfileStore::Pruned ProfileStore::prune(const std::vector<Current>& current) {
+ProfileStore::Pruned ProfileStore::prune(const Outdated& outdated) {
   return implementation_->in_transaction([&] {
     SQLite::Database& database = implementation_->database;
-    database.exec("CREATE TEMP TABLE current (family TEXT, backend TEXT, source_hash TEXT)");
-    for (const Current& each : current) {
-      SQLite::Statement row(database, "INSERT INTO temp.current VALUES (?, ?, ?)");
-      bind_all(row, each.family, each.backend, each.source_hash);
-      row.exec();
-    }
     const auto delete_from = [&](const char* table) {
-      return std::int64_t{database.exec(
-          fmt::format("WITH listed AS (SELECT c.family, c.source_hash, d.id AS device "
-                      "FROM temp.current c JOIN devices d ON d.backend = c.backend) "
-                      "DELETE FROM {0} WHERE (family, device) IN (SELECT family, device FROM listed) "
-                      "AND (family, device, source_hash) NOT IN (SELECT family, device, source_hash FROM listed)",
-                      table))};
+      SQLite::Statement version(database, fmt::format("SELECT DISTINCT r.family, r.device, d.identity, r.source_hash, "
+                                                      "r.contract_digest FROM {} r JOIN devices d ON d.id = r.device",
+                                                      table));
+      SQLite::Statement row(database, fmt::format("DELETE FROM {} WHERE family = ? AND device = ? AND source_hash = ? "
+                                                  "AND contract_digest = ?",
+                                                  table));
+      struct Key {
+        std::string family;
+        std::int64_t device = 0;
+        KernelVersion kernels;
+      };
+      std::vector<Key> keys;  // rows are not deleted while they are being read
+      while (version.executeStep()) {
+        Key key{.family = version.getColumn(0).getString(),
+                .device = version.getColumn(1).getInt64(),
+                .kernels = {.source_hash = version.getColumn(3).getString(),
+                            .contract_digest = version.getColumn(4).getString()}};
+        const DeviceIdentity device = DeviceIdentity::parse(version.getColumn(2).getString());
+        if (outdated(key.family, device, key.kernels)) keys.push_back(std::move(key));
+      }
+      std::int64_t deleted = 0;
+      for (const Key& key : keys) {
+        bind_all(row, key.family, key.device, key.kernels.source_hash, key.kernels.contract_digest);
+        deleted += row.exec();
+        row.reset();
+      }
+      return deleted;
     };
     const Pruned pruned{.measurements = delete_from("measurements"), .profiles = delete_from("profiles")};
     for (const auto& [table, column] : {std::pair("devices", "device"), std::pair("provenances", "provenance")}) {
@@ -461,7 +478,6 @@ ProfileStore::Pruned ProfileStore::prune(const std::vector<Current>& current) {
                       "UNION SELECT {1} FROM profile_snapshots)",
                       table, column));
     }
-    database.exec("DROP TABLE temp.current");
     return pruned;
   });
 }

@@ -98,16 +98,14 @@ class ProfileStore {
   /// If the file is lost meanwhile, `work` runs once more, on what takes its place: it must find the same there.
   void atomically(const std::function<void()>& work);
 
-  /// Deletes measurements that no longer matter: of source hashes other than those listed per family and backend
-  /// (and the profiles made from them). Families and backends that are not listed stay whole. Returns how many
-  /// measurements and profiles went.
-  struct Current {
-    std::string family, backend, source_hash;
-  };
+  /// Whether what was measured with this version of a family's kernels on a device no longer matters.
+  using Outdated =
+      std::function<bool(const std::string& family, const DeviceIdentity& device, const KernelVersion& version)>;
   struct Pruned {
     std::int64_t measurements = 0, profiles = 0;
   };
-  Pruned prune(const std::vector<Current>& current);
+  /// Deletes the measurements that are outdated, and the profiles. Returns how many went.
+  Pruned prune(const Outdated& outdated);
 
  private:
   struct Implementation;

@@ -77,6 +77,11 @@ std::optional<ProfileKey> key_of(SQLite::Statement& row, const FamilyRegistry& f
   return key;
 }
 
+KernelVersion version_of(SQLite::Statement& row) {
+  return {.source_hash = row.getColumn("source_hash").getString(),
+          .contract_digest = row.getColumn("contract_digest").getString()};
+}
+
 Provenance provenance_of(SQLite::Statement& row) {
   return {.driver = row.getColumn("driver").getString(),
           .compiler = row.getColumn("compiler").getString(),
@@ -138,11 +143,11 @@ void insert(SQLite::Database& database, const Measurement& m) {
   SQLite::Statement row(database,
                         "INSERT INTO measurements (device, family, problem, source_hash, configuration, status, "
                         "times, samples, cold_cache, compile_seconds, worst_error, message, provenance, date, run, "
-                        "visit, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  bind_all(row, device(database, m.key.device), m.key.family, m.key.problem.text(), m.source_hash, m.configuration,
-           std::string(text(m.status)), json_array(m.times), m.samples, kUnused, m.compile_seconds,
+                        "visit, contract_digest, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  bind_all(row, device(database, m.key.device), m.key.family, m.key.problem.text(), m.kernels.source_hash,
+           m.configuration, std::string(text(m.status)), json_array(m.times), m.samples, kUnused, m.compile_seconds,
            storable_error(m.worst_error), m.message, provenance(database, m.provenance), m.provenance.date, m.run,
-           m.visit);
+           m.visit, m.kernels.contract_digest);
   if (m.cost) row.bind(row.getBindParameterCount(), *m.cost);
   row.exec();
 }
@@ -151,17 +156,17 @@ void replace(SQLite::Database& database, const Profile& p) {
   promise(p);
   SQLite::Statement row(database,
                         "INSERT OR REPLACE INTO profiles (device, family, problem, source_hash, configuration, time, "
-                        "spread, worst_error, samples, ties, imported, provenance, date, run, record) "
-                        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  bind_all(row, device(database, p.key.device), p.key.family, p.key.problem.text(), p.source_hash, p.configuration,
-           p.time, p.spread, p.worst_error, p.samples, joined_lines(p.ties), p.imported ? 1 : 0,
-           provenance(database, p.provenance), p.provenance.date, p.run, p.record);
+                        "spread, worst_error, samples, ties, imported, provenance, date, run, record, contract_digest) "
+                        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  bind_all(row, device(database, p.key.device), p.key.family, p.key.problem.text(), p.kernels.source_hash,
+           p.configuration, p.time, p.spread, p.worst_error, p.samples, joined_lines(p.ties), p.imported ? 1 : 0,
+           provenance(database, p.provenance), p.provenance.date, p.run, p.record, p.kernels.contract_digest);
   row.exec();
 }
 
 // Both selections end in these.
 constexpr const char* kCommonColumns =
-    "d.identity, r.family, r.problem, r.source_hash, r.configuration, r.worst_error, r.samples, "
+    "d.identity, r.family, r.problem, r.source_hash, r.contract_digest, r.configuration, r.worst_error, r.samples, "
     "p.driver, p.compiler, p.tool, p.host, p.clocks, r.date, p.seed, p.strategy";
 constexpr const char* kJoins = "JOIN devices d ON d.id = r.device JOIN provenances p ON p.id = r.provenance";
 
@@ -185,7 +190,7 @@ std::optional<Measurement> read<Measurement>(SQLite::Statement& row, const Famil
   const auto parsed = parse_status(status);
   if (!parsed) throw Error(ErrorKind::input, fmt::format("a measurement with status '{}'", status.substr(0, 60)));
   Measurement measurement{.key = *key,
-                          .source_hash = row.getColumn("source_hash").getString(),
+                          .kernels = version_of(row),
                           .configuration = row.getColumn("configuration").getString(),
                           .status = *parsed,
                           .times = {},
@@ -211,7 +216,7 @@ std::optional<Profile> read<Profile>(SQLite::Statement& row, const FamilyRegistr
   const auto key = key_of(row, families);
   if (!key) return std::nullopt;
   Profile profile{.key = *key,
-                  .source_hash = row.getColumn("source_hash").getString(),
+                  .kernels = version_of(row),
                   .configuration = row.getColumn("configuration").getString(),
                   .time = row.getColumn("time").getDouble(),
                   .spread = row.getColumn("spread").getDouble(),

@@ -29,10 +29,7 @@ void spin_up(Evaluator& evaluator, const Problem& problem) {
 Environment present_environment(Evaluator& evaluator, const Problem& problem, bool busy) {
   if (busy) spin_up(evaluator, problem);
   const Provenance now = evaluator.provenance();
-  return {.source_hash = evaluator.family().source(evaluator.device().backend).hash(),
-          .driver = now.driver,
-          .compiler = now.compiler,
-          .clocks = busy ? now.clocks : ""};
+  return {.driver = now.driver, .compiler = now.compiler, .clocks = busy ? now.clocks : ""};
 }
 
 }  // namespace heddle

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/profiles/provenance.hpp"
 #include "heddle/profiles/status.hpp"
@@ -71,6 +72,11 @@ class Evaluator {
   virtual ~Evaluator() = default;
   [[nodiscard]] virtual const KernelFamily& family() const = 0;
   [[nodiscard]] virtual const DeviceIdentity& device() const = 0;
+  /// Which version of the family's kernels is measured; worked out at the first call.
+  [[nodiscard]] const KernelVersion& kernels() const {
+    if (!kernels_) kernels_ = kernel_version(family(), device());
+    return *kernels_;
+  }
   /// Date and clocks as of now.
   [[nodiscard]] virtual Provenance provenance() const = 0;
   /// Whether compiling and measuring need the same processor, so that they must not happen at the same time.
@@ -96,6 +102,9 @@ class Evaluator {
   /// and its result must not be much farther from the reference than that of `untuned`.
   [[nodiscard]] virtual Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                                  std::int64_t samples, const Configuration& untuned) = 0;
+
+ private:
+  mutable std::optional<KernelVersion> kernels_;
 };
 
 }  // namespace heddle

@@ -31,7 +31,7 @@ bool is_usable(const Measurement& measurement) {
 
 Journal::Journal(ProfileStore& store, const Evaluator& evaluator, TuningRun run)
     : store_(store), evaluator_(evaluator), run_(run) {
-  current_.source_hash = evaluator.family().source(evaluator.device().backend).hash();
+  current_.kernels = evaluator.kernels();
   current_.provenance = evaluator.provenance();
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/profiles/present_kernels.hpp"
 
 namespace heddle {
 
@@ -52,9 +53,11 @@ bool KnownProfiles::know_clocks() const {
 }
 
 std::vector<PlannedVisit> KnownProfiles::agenda(const std::vector<Problem>& problems, const Environment& now) const {
+  PresentKernels present(family_);
   std::vector<PlannedVisit> visits;
   for (const Profile& profile : profiles_) {
-    std::string change = change_since(profile, now);
+    std::string change(heddle::change(present.currency(profile)));
+    if (change.empty()) change = change_since(profile, now);
     if (change.empty()) continue;
     visits.push_back(
         {.problem = profile.key.problem, .search = false, .profile = profile, .change = std::move(change)});

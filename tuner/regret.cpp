@@ -10,6 +10,7 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/size_box.hpp"
+#include "heddle/profiles/present_kernels.hpp"
 #include "heddle/tuner/finals.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
@@ -39,8 +40,9 @@ std::vector<Finalist> compare(Evaluator& evaluator, const std::vector<Configurat
 /// environment, so that the tuner does not measure them again first.
 ProfileStore copy_for_search(const ProfileStore& store, const Evaluator& evaluator) {
   ProfileStore copy(":memory:", ProfileStore::Access::read_write, store.families());
+  PresentKernels present(evaluator.family());
   const auto unchanged = [&](Profile profile) {
-    profile.source_hash = evaluator.family().source(evaluator.device().backend).hash();
+    profile.kernels = present.version(profile.key.device);
     profile.run = 0;
     profile.provenance = {};  // an unknown environment counts as unchanged
     return profile;
@@ -86,7 +88,7 @@ std::optional<TuningResult> RegretMeter::search(const Problem& problem, const Co
   // search. Its time does not affect the result.
   Profile start;
   start.key = {.device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem};
-  start.source_hash = evaluator_.family().source(evaluator_.device().backend).hash();
+  start.kernels = evaluator_.kernels();
   start.configuration = choice.text();
   start.time = 1.0;
   start.samples = 1;

@@ -71,7 +71,7 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
   }
   Measurement measurement;
   measurement.key = profile.key;
-  measurement.source_hash = evaluator.family().source(evaluator.device().backend).hash();
+  measurement.kernels = evaluator.kernels();
   measurement.configuration = profile.configuration;
   // An imported one may name any number.
   measurement.samples = std::min(profile.samples, timed_work(evaluator, profile.key.problem).most);
@@ -89,7 +89,7 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
   const bool correct = result.verdict.status == Status::correct;
   if (correct) {
     Profile anew = profile;
-    anew.source_hash = measurement.source_hash;
+    anew.kernels = measurement.kernels;
     anew.samples = measurement.samples;
     anew.time = median(measurement.times);
     anew.spread = half_interquartile_range(measurement.times);
@@ -101,7 +101,7 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
   store.atomically([&] {
     const auto local = store.displaced(profile.key);
     const bool faster =
-        local && local->source_hash == measurement.source_hash && correct && local->time < result.profile->time;
+        local && comparable(local->kernels, measurement.kernels) && correct && local->time < result.profile->time;
     if (correct) store.keep(*result.profile);
     if (local && (!correct || faster)) {
       result.restored = store.restore_displaced(profile.key);

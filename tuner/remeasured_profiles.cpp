@@ -63,10 +63,9 @@ bool keep_winner(ProfileStore& store, const PlannedVisit& planned, const Profile
   const std::optional<Profile> present = store.find(winner.key);
   const bool ours = present && present->run != 0 && present->run == winner.run;
   const bool unchanged =
-      ours ||
-      (present.has_value() == planned.profile.has_value() &&
-       (!present || (present->configuration == planned.profile->configuration &&
-                     present->time == planned.profile->time && present->source_hash == planned.profile->source_hash)));
+      ours || (present.has_value() == planned.profile.has_value() &&
+               (!present || (present->configuration == planned.profile->configuration &&
+                             present->time == planned.profile->time && present->kernels == planned.profile->kernels)));
   if (!unchanged || (!ours && !stored_was_remeasured)) return store.keep_if_better(winner);
   store.keep(winner);
   return true;

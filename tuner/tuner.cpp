@@ -214,14 +214,16 @@ std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, Stop
 std::string Tuner::task(const std::vector<Problem>& problems) const {
   const KernelFamily& family = evaluator_.family();
   const DeviceIdentity& device = evaluator_.device();
+  const KernelVersion& kernels = evaluator_.kernels();
   const Provenance provenance = evaluator_.provenance();
   // Stored in the database: a change of the words forgets which runs can be continued.
   std::string task = fmt::format(
-      "{} {} on {}; driver {}; compiler {}; strategy {} seed {} screening {} hopeless {} finalists {} rounds {} to {} "
+      "{} {} {} on {}; driver {}; compiler {}; strategy {} seed {} screening {} hopeless {} finalists {} rounds {} to "
+      "{} "
       "abreast {} between {}",
-      family.name(), family.source(device.backend).hash(), device.text(), provenance.driver, provenance.compiler,
-      options_.strategy, options_.seed, options_.screening_repetitions, options_.prune_factor, options_.finalists,
-      options_.minimum_repetitions, options_.maximum_repetitions, concurrent_searches(evaluator_),
+      family.name(), kernels.source_hash, kernels.contract_digest, device.text(), provenance.driver,
+      provenance.compiler, options_.strategy, options_.seed, options_.screening_repetitions, options_.prune_factor,
+      options_.finalists, options_.minimum_repetitions, options_.maximum_repetitions, concurrent_searches(evaluator_),
       options_.tune_sizes_between);
   for (const Problem& problem : problems) task += fmt::format("\n{}", problem.text());
   return task;

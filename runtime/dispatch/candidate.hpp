@@ -7,6 +7,7 @@
 
 #include "heddle/kernels/search_space.hpp"
 #include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/present_kernels.hpp"
 
 namespace heddle {
 
@@ -16,7 +17,7 @@ enum class Tier {
   nearest,       ///< a profile of this device for another problem
   architecture,  ///< a profile of another device of the same compute capability or instruction set
   backend,       ///< a profile of another device of the same backend
-  stale,         ///< a profile made from a kernel source that has changed since
+  stale,         ///< a profile made with kernels that have changed since
   fallback,      ///< the family's default
 };
 /// "exact", "nearest", "architecture", "backend", "stale", "default".
@@ -25,8 +26,9 @@ enum class Tier {
 struct Candidate {
   Configuration configuration;
   Tier tier = Tier::fallback;
-  const Profile* profile = nullptr;  ///< owned by the dispatcher; none for the default
-  double squared_distance = 0.0;     ///< between the profile's problem and the actual one
+  const Profile* profile = nullptr;       ///< owned by the dispatcher; none for the default
+  Currency currency = Currency::current;  ///< of the profile
+  double squared_distance = 0.0;          ///< between the profile's problem and the actual one
   /// Microseconds per sample here, where the family has a model and it was not measured here.
   std::optional<double> expected = {};
   /// Microseconds per sample that this device can be held to: measured here for this problem or one of nearly the same

@@ -31,16 +31,13 @@ double unit_ratio(const DeviceIdentity& a, const DeviceIdentity& b) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const DeviceIdentity& device, const KernelFamily& family, std::vector<Profile> profiles)
-    : Dispatcher(device, family, std::move(profiles), family.source(device.backend).hash()) {}
-
-Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles,
-                       const std::string& source_hash)
+Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles)
     : device_(std::move(device)), family_(family), space_(family.space(device_)), profiles_(std::move(profiles)) {
   std::erase_if(profiles_, [&](const Profile& profile) {
     return profile.key.family != family_.name() || profile.key.device.backend != device_.backend;
   });
   std::ranges::sort(profiles_, {}, &Profile::key);
+  PresentKernels present(family_);
   for (const Profile& profile : profiles_) {
     if (auto why = misfit(profile.key.problem, family_.axes())) {
       left_out_.push_back({.profile = &profile, .reason = std::move(*why)});
@@ -56,10 +53,11 @@ Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::v
     const DeviceIdentity& origin = profile.key.device;
     if (origin != device_) entry.remoteness = origin.architecture == device_.architecture ? 1 : 2;
     entry.unit_ratio = unit_ratio(origin, device_);
-    entry.tier = profile.source_hash != source_hash ? Tier::stale
-                 : entry.remoteness == 0            ? Tier::nearest
-                 : entry.remoteness == 1            ? Tier::architecture
-                                                    : Tier::backend;
+    entry.currency = present.currency(profile);
+    entry.tier = entry.currency != Currency::current ? Tier::stale
+                 : entry.remoteness == 0             ? Tier::nearest
+                 : entry.remoteness == 1             ? Tier::architecture
+                                                     : Tier::backend;
     const auto add = [&] {
       const KernelFamily::Estimate& estimate = models_[entry.model].estimate;
       entry.log_correction = estimate ? std::log(profile.time / estimate(profile.key.problem)) : 0.0;
@@ -139,6 +137,7 @@ Candidate Dispatcher::candidate(const Ranked& r, const Problem& problem) const {
   return {.configuration = configuration(*r.entry),
           .tier = r.tier,
           .profile = &profile,
+          .currency = r.entry->currency,
           .squared_distance = r.squared_distance,
           .expected = modelled ? std::optional(std::exp(r.expected)) : std::nullopt,
           .promised = promised,
@@ -146,7 +145,7 @@ Candidate Dispatcher::candidate(const Ranked& r, const Problem& problem) const {
               fmt::format("{}{} on {} for {}: {:.3g} us per {}{}{}{}", profile.imported ? "imported, " : "",
                           r.entry->tie ? "as fast as the best" : "measured", where, sizes, profile.time, family_.unit(),
                           profile.imported && r.entry->remoteness == 0 ? ", not measured here yet" : "",
-                          r.tier == Tier::stale ? ", with a kernel source that has changed since" : "",
+                          r.tier == Tier::stale ? fmt::format("; since then {}", change(r.entry->currency)) : "",
                           modelled ? fmt::format("; {:.3g} expected here", std::exp(r.expected)) : "")};
 }
 

@@ -20,9 +20,9 @@ using Notice = std::function<void(const std::string& line)>;
 
 /// A dispatcher for one kernel family on one device.
 ///
-/// Order of the candidates by tier: profiles of this device made from the present kernel source, the problem's own
-/// first; then those of devices of the same architecture; then of the same backend; then profiles made from another
-/// kernel source; last the family's default.
+/// Order of the candidates by tier: profiles of this device made with the present kernels, the problem's own first;
+/// then those of devices of the same architecture; then of the same backend; then stale profiles, made with other
+/// kernels; last the family's default.
 ///
 /// Within a tier:
 ///
@@ -41,12 +41,9 @@ using Notice = std::function<void(const std::string& line)>;
 class Dispatcher {
  public:
   /// `profiles`: any; those of other families and backends are left out, a configuration outside the space is
-  /// never a candidate, nor is one of a problem that does not fit the family's axes. `source_hash`: of the family's
-  /// present template on this backend. The family must outlive the dispatcher.
-  Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles,
-             const std::string& source_hash);
-  /// With the hash of the template that heddle was built with.
-  Dispatcher(const DeviceIdentity& device, const KernelFamily& family, std::vector<Profile> profiles);
+  /// never a candidate, nor is one of a problem that does not fit the family's axes. The family must outlive the
+  /// dispatcher.
+  Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles);
 
   [[nodiscard]] const KernelFamily& family() const noexcept { return family_; }
   [[nodiscard]] const DeviceIdentity& device() const noexcept { return device_; }
@@ -85,8 +82,9 @@ class Dispatcher {
     const Profile* profile = nullptr;
     std::size_t model = 0;  // place of the configuration in models_
     bool tie = false;
-    Tier tier = Tier::nearest;    // for a problem other than the profile's own
-    int remoteness = 0;           // 0: this device, 1: its architecture, 2: its backend
+    Tier tier = Tier::nearest;  // for a problem other than the profile's own
+    int remoteness = 0;         // 0: this device, 1: its architecture, 2: its backend
+    Currency currency = Currency::current;
     double unit_ratio = 0.0;      // |log2| of the numbers of units
     double log_correction = 0.0;  // log(measured / estimated), where there is an estimate
   };

@@ -20,11 +20,10 @@ std::vector<TunedPlan> TunedPlan::choose(Device& device, const std::shared_ptr<c
   std::vector<TunedPlan> plans;
   plans.reserve(problems.size());
   for (const Problem& problem : problems) plans.push_back(TunedPlan(device, dispatcher, problem, notice));
-  const auto stale = std::ranges::count(plans, Tier::stale, [](const TunedPlan& plan) { return plan.candidate_.tier; });
-  if (notice && stale > 0) {
-    notice(
-        fmt::format("{}: the kernel source has changed since the profiles for {} of {} sizes were measured; tune again",
-                    dispatcher->family().name(), stale, plans.size()));
+  const auto is_stale = [](const TunedPlan& plan) { return plan.candidate_.tier == Tier::stale; };
+  if (const auto stale = std::ranges::find_if(plans, is_stale); notice && stale != plans.end()) {
+    notice(fmt::format("{}: the profiles for {} of {} sizes are stale ({}); tune again", dispatcher->family().name(),
+                       std::ranges::count_if(plans, is_stale), plans.size(), change(stale->candidate_.currency)));
   }
   if (const auto& left_out = dispatcher->left_out(); notice && !left_out.empty()) {
     notice(fmt::format("{}: profiles left out, because their sizes are others in this heddle: {}{}",

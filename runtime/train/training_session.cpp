@@ -22,10 +22,7 @@ std::string change_since_tuning(const Device& device, const Candidate& mapping) 
   if (mapping.profile == nullptr) return {};
   try {
     const Provenance& now = device.provenance();
-    return change_since(*mapping.profile, {.source_hash = mapping.profile->source_hash,
-                                           .driver = now.driver,
-                                           .compiler = now.compiler,
-                                           .clocks = now.clocks});
+    return change_since(*mapping.profile, {.driver = now.driver, .compiler = now.compiler, .clocks = now.clocks});
   } catch (const Error&) {
     return {};
   }

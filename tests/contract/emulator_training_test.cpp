@@ -106,7 +106,7 @@ TEST_CASE("emulator: 200 samples from no rule through several rungs, on every re
       REQUIRE_FALSE(space.violated(configuration(capacity), problem).has_value());
       Profile& profile = profiles.emplace_back();
       profile.key = {.device = device->identity(), .family = std::string(family.name()), .problem = problem};
-      profile.source_hash = family.source("emulator").hash();
+      profile.kernels.source_hash = family.source("emulator").hash();
       profile.configuration = configuration(capacity).text();
       profile.time = 1.0;
     }

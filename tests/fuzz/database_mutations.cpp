@@ -43,7 +43,7 @@ void write(const fs::path& file, const std::string& bytes) { std::ofstream(file,
 
 Measurement measurement(const Profile& of) {
   return {.key = of.key,
-          .source_hash = of.source_hash,
+          .kernels = of.kernels,
           .configuration = of.configuration,
           .status = Status::correct,
           .times = {of.time, 2 * of.time, 0.1},
@@ -128,11 +128,11 @@ void edit(Random& random, const fs::path& file) {
       {"devices", {"identity", "backend", "name", "architecture"}},
       {"provenances", {"driver", "compiler", "seed", "strategy"}},
       {"measurements",
-       {"device", "family", "problem", "source_hash", "configuration", "status", "times", "samples", "compile_seconds",
-        "worst_error", "message", "provenance", "date", "run", "visit", "cost"}},
+       {"device", "family", "problem", "source_hash", "contract_digest", "configuration", "status", "times", "samples",
+        "compile_seconds", "worst_error", "message", "provenance", "date", "run", "visit", "cost"}},
       {"profiles",
-       {"device", "family", "problem", "source_hash", "configuration", "time", "spread", "worst_error", "samples",
-        "ties", "imported", "provenance", "date", "run", "record"}},
+       {"device", "family", "problem", "source_hash", "contract_digest", "configuration", "time", "spread",
+        "worst_error", "samples", "ties", "imported", "provenance", "date", "run", "record"}},
       {"profile_snapshots", {"kept_for", "family", "problem", "configuration", "time", "samples", "ties"}},
       {"runs", {"task", "owner", "horizon", "seconds", "ended"}}};
   SQLite::Database database(file, SQLite::OPEN_READWRITE);
@@ -200,7 +200,9 @@ bool use(const fs::path& file, const fs::path& exported, std::string& why_not) {
       store.restore_displaced(profile.key);
     }
     store.end_run(run, true);
-    (void)store.prune({{"sonfin-train", "cpu", std::string(32, 'a')}});
+    (void)store.prune([](const std::string& family, const DeviceIdentity& device, const KernelVersion& version) {
+      return family == "sonfin-train" && device.backend == "cpu" && version.source_hash != std::string(32, 'a');
+    });
   });
   return usable;
 }

@@ -42,7 +42,7 @@ std::vector<Profile> profiles(const std::string& backend, double time) {
     const Problem problem = family->awkward_problem();
     const std::string configuration = family->default_configuration(device(backend), problem).text();
     all.push_back({.key = {.device = device(backend), .family = std::string(family->name()), .problem = problem},
-                   .source_hash = family->source(backend).hash(),
+                   .kernels = kernel_version(*family, device(backend)),
                    .configuration = configuration,
                    .time = time,
                    .spread = 0.25,
@@ -74,8 +74,8 @@ std::unique_ptr<ProfileStore> stocked() {
 std::string fingerprint(const ProfileStore& store) {
   std::string text;
   for (const Profile& p : store.profiles()) {
-    text += fmt::format("{}|{}|{}|{}|{}|{}|{}\n", p.key.device.text(), p.key.family, p.key.problem.text(),
-                        p.configuration, p.time, p.imported, p.source_hash);
+    text += fmt::format("{}|{}|{}|{}|{}|{}|{}|{}\n", p.key.device.text(), p.key.family, p.key.problem.text(),
+                        p.configuration, p.time, p.imported, p.kernels.source_hash, p.kernels.contract_digest);
   }
   return text;
 }

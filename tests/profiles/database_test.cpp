@@ -274,5 +274,35 @@ TEST_CASE("a database that the third schema's heddle wrote, with a family that i
   }
 }
 
+TEST_CASE("a database that the fourth schema's heddle wrote: nothing says under which contract it was measured") {
+  const Folder folder;
+  fs::copy_file(fs::path(HEDDLE_GOLDEN) / "profiles-schema-4.sqlite", folder / "p");
+  for (const auto access : {kRead, kWrite}) {
+    ProfileStore store(folder / "p", access);
+    const auto measurements = store.measurements();
+    REQUIRE(measurements.size() == 2);
+    const auto profiles = store.profiles();
+    REQUIRE(profiles.size() == 3);
+    CHECK(profiles[1].key.problem.text() == "knots=9 colours=0");
+    CHECK(profiles[1].time == 1.75);
+    CHECK(contains(profiles[1].record, "wool"));
+    CHECK(profiles[2].key == key());
+    CHECK(profiles[2].time == 2.5);
+    REQUIRE(store.displaced(key()));
+    for (const Measurement& each : measurements) CHECK(each.kernels == measurement().kernels);
+    for (const Profile& each : profiles) CHECK(each.kernels == measurement().kernels);
+    CHECK(store.displaced(key())->kernels == measurement().kernels);
+    if (access == kRead) continue;
+    // Still what a search with the same templates may use, whatever its contract.
+    Measurement like = measurement();
+    like.kernels.contract_digest = std::string(32, 'c');
+    CHECK(store.known(key(), like, store.begin_run("another task")).size() == 2);
+    store.record(like);
+    CHECK(store.measurements().front().kernels == like.kernels);
+  }
+  SQLite::Database database(folder / "p", SQLite::OPEN_READONLY);
+  CHECK(database.execAndGet("PRAGMA user_version").getInt() == present_schema());
+}
+
 }  // namespace
 }  // namespace heddle

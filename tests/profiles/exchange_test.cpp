@@ -180,9 +180,9 @@ TEST_CASE("a record of an unknown family is kept beside known ones, and exported
   for (const ImportDecision& each : import(store, all)) CHECK(each.action == Action::same);
 
   CHECK(store
-            .prune({{.family = "sonfin-train",
-                     .backend = "cuda",
-                     .source_hash = builtin_families().at("sonfin-train").source("cuda").hash()}})
+            .prune([](const std::string& family, const DeviceIdentity&, const KernelVersion&) {
+              return family != unknown_profile().key.family && family != "sonfin-train";
+            })
             .profiles == 0);
   CHECK(store.find(unknown_profile().key));
 }
@@ -235,7 +235,7 @@ TEST_CASE("which of two profiles of an unknown family is kept") {
   CHECK(decide(local, arriving) == Action::kept_local);
   // From other kernels: only the family knows which are present. What was measured here stays, else the later one wins.
   arriving.time = 2.0;
-  arriving.source_hash = std::string(32, 'f');
+  arriving.kernels.source_hash = std::string(32, 'f');
   arriving.provenance.date = "2027-01-31T12:00:00Z";
   CHECK(decide(local, arriving) == Action::kept_local);
   Profile imported = local;
@@ -307,7 +307,7 @@ TEST_CASE("better local profiles are kept, and every decision has its reason") {
     return decisions[0].action;
   };
   Profile stale = profile(key(), 1.0);
-  stale.source_hash = "0123456789abcdef0123456789abcdef";
+  stale.kernels.source_hash = "0123456789abcdef0123456789abcdef";
   CHECK(decide({}, profile()) == Action::added);
   CHECK(decide({}, stale) == Action::added);
   CHECK(decide(profile(), profile()) == Action::same);
@@ -315,6 +315,57 @@ TEST_CASE("better local profiles are kept, and every decision has its reason") {
   CHECK(decide(profile(key(), 3.0), profile(key(), 2.0)) == Action::replaced);
   CHECK(decide(profile(key(), 3.0), stale) == Action::kept_local);
   CHECK(decide(stale, profile(key(), 3.0)) == Action::replaced);
+}
+
+/// Made with the kernels that there are.
+Profile present_profile(double time = 2.5) {
+  Profile each = profile(key(), time);
+  each.kernels = kernel_version(builtin_families().at(each.key.family), each.key.device);
+  return each;
+}
+
+TEST_CASE("the digest of the contract is carried; a document of an earlier heddle has none") {
+  ProfileStore store = empty_store();
+  const json with = document(present_profile());
+  CHECK(with["schema"] == 1);
+  CHECK(with["profiles"][0]["contract_digest"] == present_profile().kernels.contract_digest);
+  REQUIRE(import(store, with).front().action == Action::added);
+  CHECK(store.find(key())->kernels == present_profile().kernels);
+
+  const json without = document(profile());
+  CHECK(!without["profiles"][0].contains("contract_digest"));
+  ProfileStore other = empty_store();
+  REQUIRE(import(other, without).front().action == Action::added);
+  CHECK(other.find(key())->kernels == profile().kernels);
+  CHECK(import(store, without).front().action == Action::same);
+  CHECK(import(other, with).front().action == Action::same);
+  CHECK(contains(refusal_of([](json& record) { record["contract_digest"] = "loom"; }), "contract_digest is 'loom'"));
+  CHECK(contains(refusal_of([](json& record) { record["contract_digest"] = 7; }), "contract_digest is 7"));
+}
+
+TEST_CASE("a profile under another contract is stale, however fast it is") {
+  const auto decide = [](const Profile& local, const Profile& arriving) {
+    ProfileStore store = empty_store();
+    store.keep(local);
+    const auto decisions = import(store, document(arriving));
+    REQUIRE(decisions.size() == 1);
+    return std::pair(decisions[0].action, decisions[0].reason);
+  };
+  Profile stale = present_profile(1.0), old = profile(key(), 1.5);
+  stale.kernels.contract_digest = std::string(32, 'c');
+  const std::string why = "the search space, the launches or the compile options have changed";
+  CHECK(decide(present_profile(), stale) == std::pair(Action::kept_local, "the imported profile is stale: " + why));
+  CHECK(decide(stale, present_profile()) == std::pair(Action::replaced, "the local profile is stale: " + why));
+  CHECK(decide(old, stale).first == Action::kept_local);
+  CHECK(decide(stale, profile()).first == Action::replaced);
+  CHECK(decide(present_profile(), old).first == Action::replaced);
+  CHECK(decide(old, present_profile()).first == Action::kept_local);
+  // Both are stale, for the same kernels: the faster one; for others, what is here.
+  Profile faster = stale;
+  faster.time = 0.5;
+  CHECK(decide(stale, faster).first == Action::replaced);
+  faster.kernels.contract_digest = std::string(32, 'd');
+  CHECK(decide(stale, faster).first == Action::kept_local);
 }
 
 TEST_CASE("documents that are none") {
@@ -497,7 +548,7 @@ TEST_CASE("the export format, schema 1") {
   ProfileStore store = empty_store();
   REQUIRE(import_profiles(store, golden).size() == 1);
   Profile expected = profile();
-  expected.source_hash = "0123456789abcdef0123456789abcdef";
+  expected.kernels.source_hash = "0123456789abcdef0123456789abcdef";
   // The order of the parameters may change; a file keeps the one of its time.
   const std::string written = json::parse(contents(golden))["profiles"][0]["configuration"];
   expected.configuration = builtin_families().at(key().family).space(key().device).parse(written).text();

@@ -45,7 +45,7 @@ TEST_CASE("measurements come back whole, newest first") {
   CHECK(all[1].message == second.message);
   CHECK(std::isinf(all[1].worst_error));
   CHECK(all[1].provenance == second.provenance);
-  CHECK(all[2].source_hash == first.source_hash);
+  CHECK(all[2].kernels.source_hash == first.kernels.source_hash);
   CHECK(all[2].configuration == first.configuration);
   CHECK(all[2].times == first.times);
   CHECK(all[2].samples == first.samples);
@@ -96,7 +96,7 @@ TEST_CASE("keep_if_better gives way to nothing but a local, current profile that
   CHECK(!store.keep_if_better(profile(key(), 4.0)));
   CHECK(store.keep_if_better(profile(key(), 2.0)));
   Profile other_source = profile(key(), 5.0);
-  other_source.source_hash = "ffffffffffffffffffffffffffffffff";
+  other_source.kernels.source_hash = "ffffffffffffffffffffffffffffffff";
   CHECK(store.keep_if_better(other_source));
   Profile imported = profile(key(), 1.0);
   imported.imported = true;
@@ -123,34 +123,73 @@ TEST_CASE("atomically: all or nothing") {
   CHECK(store.measurements().size() == 1);
 }
 
-TEST_CASE("prune removes what other sources made, and only where it knows the present source") {
+TEST_CASE(
+    "the digest of the contract is kept, with measurements, profiles and snapshots; another one makes another past") {
   ProfileStore store(":memory:", kWrite);
-  const std::string present = measurement().source_hash, past = "ffffffffffffffffffffffffffffffff";
-  const auto add = [&](const std::string& family, const std::string& backend, const std::string& hash) {
+  Measurement m = measurement();
+  m.kernels.contract_digest = std::string(32, 'c');
+  store.record({m, measurement()});
+  CHECK(store.measurements(key()).back().kernels == m.kernels);
+  Profile p = profile();
+  p.kernels.contract_digest = m.kernels.contract_digest;
+  store.keep(p);
+  CHECK(store.find(key())->kernels == p.kernels);
+  const TuningRun run = store.begin_run("a task");
+  CHECK(store.profiles_before(run).front().kernels == p.kernels);
+  store.keep_for_now(p);
+  CHECK(store.displaced(key())->kernels == p.kernels);
+
+  CHECK(store.known(key(), m, run).size() == 2);
+  CHECK(store.known(key(), measurement(), run).size() == 1);
+  m.kernels.contract_digest = std::string(32, 'd');
+  REQUIRE(store.known(key(), m, run).size() == 1);
+  CHECK(store.known(key(), m, run).front().kernels.contract_digest.empty());
+
+  // Times under another contract are not compared.
+  Profile slower = p;
+  slower.time = 2.0 * p.time;
+  CHECK(!store.keep_if_better(slower));
+  slower.kernels.contract_digest.clear();
+  CHECK(!store.keep_if_better(slower));
+  slower.kernels.contract_digest = std::string(32, 'd');
+  CHECK(store.keep_if_better(slower));
+}
+
+TEST_CASE("prune removes what is outdated: of a family, a device and a version of the kernels") {
+  ProfileStore store(":memory:", kWrite);
+  const KernelVersion present{.source_hash = measurement().kernels.source_hash,
+                              .contract_digest = std::string(32, 'c')};
+  const KernelVersion past{.source_hash = std::string(32, 'f'), .contract_digest = {}};
+  const KernelVersion other_launch{.source_hash = present.source_hash, .contract_digest = std::string(32, 'd')};
+  const KernelVersion unknown_contract{.source_hash = present.source_hash, .contract_digest = {}};
+  const auto add = [&](const std::string& family, const std::string& backend, const KernelVersion& version) {
     Measurement m = measurement();
     m.key.family = family;
     m.key.device.backend = backend;
-    m.source_hash = hash;
+    m.kernels = version;
     store.record({m, m});
     Profile p = profile();
     p.key = m.key;
-    p.source_hash = hash;
+    p.kernels = version;
     store.keep(p);
   };
   add("sonfin-train", "cuda", past);
-  add("sonfin-train", "cpu", present);
+  add("sonfin-train", "cpu", unknown_contract);
   add("sonfin-predict", "cuda", present);
+  add("sonfin-predict", "cpu", other_launch);
   add("carpet", "cuda", past);
-  const auto pruned = store.prune({{"sonfin-train", "cuda", present},
-                                   {"sonfin-train", "cpu", present},
-                                   {"sonfin-train", "cpu", "0000000000000000"},
-                                   {"sonfin-predict", "cuda", present}});
-  CHECK(pruned.measurements == 2);
-  CHECK(pruned.profiles == 1);
+  const auto pruned =
+      store.prune([&](const std::string& family, const DeviceIdentity& device, const KernelVersion& version) {
+        CHECK(device.name == key().device.name);
+        return family != "carpet" && !comparable(version, present);
+      });
+  CHECK(pruned.measurements == 4);
+  CHECK(pruned.profiles == 2);
   CHECK(store.measurements().size() == 6);
   CHECK(store.profiles().size() == 3);
   CHECK(store.profiles("carpet").size() == 1);
-  CHECK(store.prune({}).measurements == 0);
+  const auto none = [](const std::string&, const DeviceIdentity&, const KernelVersion&) { return false; };
+  CHECK(store.prune(none).measurements == 0);
 }
 
 TEST_CASE("a file keeps what was recorded; reading a missing one creates nothing") {

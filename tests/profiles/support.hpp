@@ -119,7 +119,7 @@ inline Provenance provenance() {
 
 inline Measurement measurement(const ProfileKey& where = key()) {
   return {.key = where,
-          .source_hash = "0123456789abcdef0123456789abcdef",
+          .kernels = {.source_hash = "0123456789abcdef0123456789abcdef"},
           .configuration = "scheme=graph kernels=1",
           .status = Status::correct,
           .times = {2.125, 0.1, 1e-7},
@@ -137,7 +137,7 @@ inline Measurement measurement(const ProfileKey& where = key()) {
 inline Profile profile(const ProfileKey& where = key(), double time = 2.5) {
   const KernelFamily& kernels = builtin_families().at(where.family);
   return {.key = where,
-          .source_hash = kernels.source(where.device.backend).hash(),
+          .kernels = {.source_hash = kernels.source(where.device.backend).hash()},
           .configuration = kernels.default_configuration(where.device, where.problem).text(),
           .time = time,
           .spread = 0.05,
@@ -150,7 +150,7 @@ inline Profile profile(const ProfileKey& where = key(), double time = 2.5) {
 }
 
 inline bool same(const Profile& a, const Profile& b) {
-  return a.key == b.key && a.source_hash == b.source_hash && a.configuration == b.configuration && a.time == b.time &&
+  return a.key == b.key && a.kernels == b.kernels && a.configuration == b.configuration && a.time == b.time &&
          a.spread == b.spread && a.worst_error == b.worst_error && a.samples == b.samples && a.ties == b.ties &&
          a.imported == b.imported && a.provenance == b.provenance;
 }

@@ -35,7 +35,7 @@ double carving_cost(const Configuration& c, const Problem& p) {
 Profile carved(const Problem& problem, const Configuration& configuration) {
   Profile profile;
   profile.key = {.device = fake::identity(), .family = "carving", .problem = problem};
-  profile.source_hash = test::CarvingFamily().source("").hash();
+  profile.kernels.source_hash = test::CarvingFamily().source("").hash();
   profile.configuration = configuration.text();
   profile.time = carving_cost(configuration, problem);
   profile.samples = 64;

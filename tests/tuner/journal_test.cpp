@@ -17,7 +17,7 @@ struct Desk {
   Measurement measurement(int number, std::int64_t size = 8) const {
     Measurement measurement;
     measurement.key = {.device = fake::identity(), .family = "fake", .problem = fake::problem(size)};
-    measurement.source_hash = family.source("").hash();
+    measurement.kernels.source_hash = family.source("").hash();
     measurement.configuration = text(number);
     measurement.status = Status::unverified;
     measurement.times = {1.5, 2.5};
@@ -67,7 +67,7 @@ TEST_CASE("an earlier run's measurements are known under the same kernels, drive
   const TuningRun first = store.begin_run("task");
   Journal(store, desk.evaluator, first).add(desk.measurement(1));
   Measurement old_source = desk.measurement(2);
-  old_source.source_hash = std::string(32, '0');
+  old_source.kernels.source_hash = std::string(32, '0');
   Measurement old_driver = desk.measurement(3);
   old_driver.provenance.driver = "older";
   store.record({old_source, old_driver});

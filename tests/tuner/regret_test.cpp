@@ -15,7 +15,7 @@ namespace {
 Profile tuned(std::int64_t size, const std::string& configuration) {
   Profile profile;
   profile.key = {.device = fake::identity(), .family = "fake", .problem = fake::problem(size)};
-  profile.source_hash = fake::Family().source("").hash();
+  profile.kernels.source_hash = fake::Family().source("").hash();
   profile.configuration = configuration;
   profile.time = 1.0;
   profile.samples = 64;
@@ -29,7 +29,7 @@ std::vector<Measurement> measured(const fake::FakeEvaluator& evaluator, std::int
   for (const Configuration& configuration : family.space(evaluator.device()).enumerate(fake::problem(size))) {
     Measurement measurement;
     measurement.key = tuned(size, "").key;
-    measurement.source_hash = family.source("").hash();
+    measurement.kernels.source_hash = family.source("").hash();
     measurement.configuration = configuration.text();
     measurement.status = Status::unverified;
     measurement.samples = 64;
@@ -110,7 +110,7 @@ TEST_CASE("the search knows what the database knows, and leaves it as it is") {
     REQUIRE(after.size() == profiles.size());
     for (std::size_t i = 0; i < after.size(); ++i) {
       CHECK(after[i].configuration == profiles[i].configuration);
-      CHECK(after[i].source_hash == profiles[i].source_hash);
+      CHECK(after[i].kernels.source_hash == profiles[i].kernels.source_hash);
       CHECK(after[i].provenance == profiles[i].provenance);
     }
     CHECK(temporary.store.displaced().size() == displaced);
@@ -142,7 +142,7 @@ TEST_CASE("the search knows what the database knows, and leaves it as it is") {
   }
   SUBCASE("profiles that would have to be measured again are not") {
     Profile changed = tuned(1024, best);
-    changed.source_hash = "older";
+    changed.kernels.source_hash = "older";
     changed.provenance.driver = "older";
     changed.provenance.clocks = "SM 1 MHz";
     temporary.store.keep(changed);

@@ -13,7 +13,7 @@ namespace {
 Profile imported(const std::string& configuration) {
   Profile profile;
   profile.key = {.device = fake::identity(), .family = "fake", .problem = fake::problem(8)};
-  profile.source_hash = std::string(32, '0');
+  profile.kernels.source_hash = std::string(32, '0');
   profile.configuration = configuration;
   profile.time = 99.0;
   profile.samples = 64;
@@ -37,7 +37,7 @@ TEST_CASE("a profile that passes gets new figures and is imported no longer") {
   REQUIRE(kept);
   CHECK(kept->time == doctest::Approx(2.0).epsilon(0.05));
   CHECK(!kept->imported);
-  CHECK(kept->source_hash == family.source("").hash());
+  CHECK(kept->kernels.source_hash == family.source("").hash());
   CHECK(temporary.store.measurements().size() == 1);
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("a local profile that an import displaced comes back if it is the bett
       };
     }
     Profile local = imported("kind=good width=6 depth=4");
-    local.source_hash = family.source("").hash();
+    local.kernels.source_hash = family.source("").hash();
     local.imported = false;
     local.time = one.local;
     temporary.store.keep(local);

@@ -64,7 +64,7 @@ TEST_CASE("an unlimited search finds the best configuration of the space, whatev
       const auto kept = temporary.store.find(key(64));
       REQUIRE(kept);
       CHECK(kept->configuration == result.profile->configuration);
-      CHECK(kept->source_hash == family.source("").hash());
+      CHECK(kept->kernels.source_hash == family.source("").hash());
       std::set<std::string> measured;
       for (const Measurement& m : temporary.store.measurements(key(64))) measured.insert(m.configuration);
       CHECK(measured.size() == 200);
@@ -454,7 +454,7 @@ TEST_CASE("stale profiles are measured again first, also where nobody asked for 
   const Family family;
   fake::FakeEvaluator evaluator(family);
   Profile stale = *tune_one(evaluator, temporary.store, {}, 64).profile;
-  stale.source_hash = "0123456789abcdef0123456789abcdef";
+  stale.kernels.source_hash = "0123456789abcdef0123456789abcdef";
   stale.time *= 0.9;  // a figure nobody can reach any more
   temporary.store.keep(stale);
   Profile gone = stale;
@@ -475,7 +475,7 @@ TEST_CASE("stale profiles are measured again first, also where nobody asked for 
   CHECK(results[2].problem == fake::problem(16));
   const auto refreshed = temporary.store.find(key(64));
   CHECK(refreshed->configuration == stale.configuration);
-  CHECK(refreshed->source_hash == family.source("").hash());
+  CHECK(refreshed->kernels.source_hash == family.source("").hash());
   CHECK(refreshed->time > 1.0);
   CHECK(temporary.store.find(key(128))->configuration != gone.configuration);
 }
@@ -527,7 +527,7 @@ TEST_CASE("a better profile that another process stored meanwhile stays") {
   fake::FakeEvaluator evaluator(family);
   Profile theirs;
   theirs.key = key(64);
-  theirs.source_hash = family.source("").hash();
+  theirs.kernels.source_hash = family.source("").hash();
   theirs.configuration = "kind=good width=20 depth=10";
   theirs.time = 0.5;
   theirs.samples = 64;
@@ -552,7 +552,7 @@ TEST_CASE("the present profile takes part, and a search replaces it by what is f
   fake::FakeEvaluator evaluator(family);
   Profile lucky;
   lucky.key = key(64);
-  lucky.source_hash = family.source("").hash();
+  lucky.kernels.source_hash = family.source("").hash();
   lucky.configuration = "kind=good width=20 depth=10";
   lucky.time = 0.5;  // a figure nobody can reach any more
   lucky.samples = 64;

@@ -12,10 +12,10 @@
 namespace heddle {
 
 RecordedSpace recorded(const ProfileStore& store, const KernelFamily& family, const ProfileKey& key) {
-  const std::string& source_hash = family.source(key.device.backend).hash();
+  const KernelVersion present = kernel_version(family, key.device);
   std::unordered_map<std::string, RecordedOutcome> outcomes;
   for (const Measurement& measurement : store.measurements(key)) {  // newest first
-    if (measurement.source_hash != source_hash) continue;
+    if (!comparable(measurement.kernels, present)) continue;
     if (measurement.status == Status::pruned || measurement.status == Status::constraint) continue;
     const bool timed = !measurement.times.empty();
     const auto [place, newest] = outcomes.try_emplace(measurement.configuration);

@@ -23,7 +23,7 @@ Measurement VisitJournal::blank(const Configuration& configuration, std::int64_t
   Measurement measurement;
   measurement.key = {
       .device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem_.problem()};
-  measurement.source_hash = evaluator_.family().source(evaluator_.device().backend).hash();
+  measurement.kernels = evaluator_.kernels();
   measurement.configuration = configuration.text();
   measurement.samples = samples;
   measurement.run = journal_.run().id;
@@ -41,7 +41,7 @@ Profile VisitJournal::blank_profile(const Configuration& configuration, std::int
   const Measurement measurement = blank(configuration, samples);
   Profile profile;
   profile.key = measurement.key;
-  profile.source_hash = measurement.source_hash;
+  profile.kernels = measurement.kernels;
   profile.configuration = measurement.configuration;
   profile.samples = samples;
   profile.run = measurement.run;

@@ -39,15 +39,14 @@ Profile profile(const Problem& problem, const Configuration& configuration, cons
                 const std::string& hash = "now") {
   Profile p;
   p.key = {.device = device, .family = "sonfin-train", .problem = problem};
-  p.source_hash = hash;
+  p.kernels.source_hash = hash;
+  if (hash == "now") p.kernels = kernel_version(sonfin::train_family(), device);
   p.configuration = configuration.text();
   p.time = 2.5;
   return p;
 }
 
-Dispatcher dispatcher(std::vector<Profile> profiles) {
-  return {kHere, sonfin::train_family(), std::move(profiles), "now"};
-}
+Dispatcher dispatcher(std::vector<Profile> profiles) { return {kHere, sonfin::train_family(), std::move(profiles)}; }
 
 const Problem kProblem = sonfin::problem(640, 617, 26);
 
@@ -113,6 +112,24 @@ TEST_CASE("tiers come in their order, whatever the order of the profiles") {
     CHECK(candidates[1].squared_distance < candidates[2].squared_distance);
     CHECK(candidates[1].profile->key.problem == near);
   } while (std::ranges::next_permutation(profiles, {}, &Profile::configuration).found);
+}
+
+TEST_CASE("a profile made under another contract is stale, and says so; one from before there were contracts is not") {
+  const auto all = configurations(kProblem);
+  REQUIRE(all.size() > 3);
+  Profile other_contract = profile(kProblem, all[1]);
+  other_contract.kernels.contract_digest = std::string(32, 'c');
+  const Candidate stale = dispatcher({other_contract}).choose(kProblem);
+  CHECK(stale.tier == Tier::stale);
+  CHECK(stale.currency == Currency::other_contract);
+  CHECK(stale.reason.find("since then the search space, the launches or the compile options") != std::string::npos);
+  CHECK_FALSE(stale.promised);
+  const Candidate older = dispatcher({profile(kProblem, all[2], kHere, "before")}).choose(kProblem);
+  CHECK(older.currency == Currency::other_templates);
+  CHECK(older.reason.find("since then the kernel templates have changed") != std::string::npos);
+  Profile unknown = profile(sonfin::problem(600, 617, 26), all[3]);
+  unknown.kernels.contract_digest.clear();
+  CHECK(dispatcher({unknown, other_contract}).choose(kProblem).tier == Tier::nearest);
 }
 
 TEST_CASE("among other devices at equal distance the one with the closest number of units comes first") {

@@ -30,7 +30,7 @@ std::vector<Problem> problems(std::int64_t cap) {
 }
 
 std::shared_ptr<const Dispatcher> dispatcher(std::vector<Profile> profiles) {
-  return std::make_shared<const Dispatcher>(kDevice, family(), std::move(profiles), "now");
+  return std::make_shared<const Dispatcher>(kDevice, family(), std::move(profiles));
 }
 
 TunedLadder ladder_to(Device& device, std::int64_t cap, std::vector<Profile> profiles, const Notice& notice = {}) {
@@ -40,7 +40,7 @@ TunedLadder ladder_to(Device& device, std::int64_t cap, std::vector<Profile> pro
 Profile profile(const Problem& problem, const Configuration& configuration, const std::string& hash) {
   Profile p;
   p.key = {.device = kDevice, .family = "sonfin-train", .problem = problem};
-  p.source_hash = hash;
+  p.kernels.source_hash = hash == "now" ? family().source(kDevice.backend).hash() : hash;
   p.configuration = configuration.text();
   p.time = 1.0;
   return p;

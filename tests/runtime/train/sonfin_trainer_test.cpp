@@ -120,7 +120,7 @@ TEST_CASE("a run is repeatable bit for bit, and another seed gives another netwo
 Profile profile(const Device& device, const Problem& problem, const std::string& configuration, double time) {
   Profile result;
   result.key = {.device = device.identity(), .family = "sonfin-train", .problem = problem};
-  result.source_hash = sonfin::train_family().source("cpu").hash();
+  result.kernels.source_hash = sonfin::train_family().source("cpu").hash();
   result.configuration = configuration;
   result.time = time;
   result.samples = 64;
