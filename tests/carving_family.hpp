@@ -1,108 +1,78 @@
-// A family whose axes are of every kind: by ratio, by difference with 0 for none, optional, and one that must be equal.
+// A family that is unlike those of heddle in everything that a family says about itself: its axes are of every kind, it
+// counts launches, its kernels take doubles and 64-bit integers, its results depend on how they are rounded.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "heddle/kernels/error.hpp"
-#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/family_registry.hpp"
 
 namespace heddle::test {
 
-inline const std::vector<Axis>& carving_axes() {
-  static const std::vector<Axis> axes{
-      {.name = "elements"},
-      {.name = "cuts", .weight = 0.25, .maximum = 64, .spacing = Spacing::difference, .zero_means_none = true},
-      {.name = "halo", .weight = 0.5, .maximum = 1 << 10, .zero_means_none = true, .optional = true},
-      {.name = "bytes", .maximum = 16, .spacing = Spacing::equal}};
-  return axes;
-}
-
-inline Problem carving(std::int64_t elements, std::int64_t cuts, AxisValue halo, std::int64_t bytes) {
-  return Problem::from(carving_axes(), {elements, cuts, halo, bytes});
-}
+/// elements: by ratio. cuts: by difference, 0 for none. halo: optional, and may be 0. bytes: must be equal.
+[[nodiscard]] const std::vector<Axis>& carving_axes();
+[[nodiscard]] Problem carving(std::int64_t elements, std::int64_t cuts, AxisValue halo, std::int64_t bytes);
 
 /// A problem with a value for each axis, drawn from all that are allowed; often the smallest, the largest or none.
-inline Problem any_problem(const std::vector<Axis>& axes, std::mt19937_64& random) {
-  std::vector<AxisValue> values;
-  for (const Axis& axis : axes) {
-    const double part = static_cast<double>(random() % 1001) / 1000.0;
-    AxisValue& value = values.emplace_back(between(axis, smallest(axis), axis.maximum, part));
-    if (axis.spacing == Spacing::equal) value = 1 + static_cast<std::int64_t>(random() % 3);
-    if (random() % 8 == 0) value = random() % 2 == 0 ? smallest(axis) : axis.maximum;
-    if (axis.optional && random() % 3 == 0) value.reset();
-  }
-  return Problem::from(axes, values);
-}
+[[nodiscard]] Problem any_problem(const std::vector<Axis>& axes, std::mt19937_64& random);
 
-/// Nothing runs: width 1..20 x depth 1..10 is only searched, stored and chosen from.
+/// A launch replaces every element by the sum of itself and its neighbours up to `halo` on both sides (itself alone, if
+/// the problem has no halo), and cuts that so many times: v <- v * scale + shift, rounded twice. Odd elements end as
+/// numbers that are subnormal. The sums over all launches are added up in `totals`, which go on from run to run.
+/// `bytes`, up to 4: everything is a float; more: a double.
+///
+/// Space: width 1..20 (elements that a thread does) x depth 1..10 (cuts that are unrolled), depth <= cuts + 4. Results
+/// are the same bits for all of them, and those of the host.
 class CarvingFamily : public KernelFamily {
  public:
-  std::string_view name() const override { return "carving"; }
-  std::string_view meaning() const override { return "cuts elements"; }
-  const std::vector<Axis>& axes() const override { return carving_axes(); }
-  std::vector<Problem> default_problems(const DeviceIdentity&) const override {
-    std::vector<Problem> grid;
-    for (const std::int64_t bytes : {4, 8}) {
-      for (const AxisValue halo : {AxisValue(), AxisValue(0), AxisValue(16)}) {
-        for (const std::int64_t elements : {64, 1024, 65536}) {
-          for (const std::int64_t cuts : {0, 12}) grid.push_back(carving(elements, cuts, halo, bytes));
-        }
-      }
-    }
-    return grid;
+  explicit CarvingFamily(std::string name = "carving") : name_(std::move(name)) {}
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::string_view meaning() const override { return "cuts elements"; }
+  [[nodiscard]] const std::vector<Axis>& axes() const override { return carving_axes(); }
+  [[nodiscard]] std::string_view unit() const override { return "launch"; }
+  [[nodiscard]] WorkRange timed_work(const Problem&, const DeviceIdentity&) const override {
+    return {.least = 2, .most = 64};
   }
-  Problem awkward_problem() const override { return carving(97, 0, std::nullopt, 4); }
-  bool supports(std::string_view backend) const override { return backend == "emulator"; }
-  const TemplateSource& source(std::string_view) const override {
-    static const TemplateSource source("heddle/kernels/sonfin/control.cuh");
-    return source;
+  [[nodiscard]] std::vector<Problem> default_problems(const DeviceIdentity& device) const override;
+  [[nodiscard]] Problem awkward_problem() const override { return carving(97, 7, 3, 4); }
+  [[nodiscard]] bool supports(std::string_view backend) const override {
+    return backend == "cpu" || runs_cuda_templates(backend);
   }
-  SearchSpace space(const DeviceIdentity& device) const override {
-    const auto up_to = [](std::int64_t last) {
-      std::vector<Value> values;
-      for (std::int64_t value = 1; value <= last; ++value) values.emplace_back(value);
-      return values;
-    };
-    std::vector<Parameter> parameters{{.name = "width", .values = up_to(20), .meaning = "", .active = {}},
-                                      {.name = "depth", .values = up_to(10), .meaning = "", .active = {}}};
-    Constraint shallow;
-    shallow.name = "depth <= cuts + 4";
-    shallow.holds = [](const Configuration& c, const Problem& p, const DeviceIdentity&) {
-      return c.number("depth") <= p.at("cuts") + 4;
-    };
-    std::vector<Constraint> constraints{shallow};
-    return {device, std::move(parameters), std::move(constraints)};
-  }
-  static Configuration configuration(std::int64_t width, std::int64_t depth) {
+  [[nodiscard]] const TemplateSource& source(std::string_view backend) const override;
+  [[nodiscard]] SearchSpace space(const DeviceIdentity& device) const override;
+  [[nodiscard]] static Configuration configuration(std::int64_t width, std::int64_t depth) {
     return Configuration({{"width", width}, {"depth", depth}});
   }
-  Configuration default_configuration(const DeviceIdentity&, const Problem&) const override {
+  [[nodiscard]] Configuration default_configuration(const DeviceIdentity&, const Problem&) const override {
     return configuration(1, 1);
   }
-  std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&) const override { return {}; }
-  Plan plan(const Configuration& configuration, const Problem&, const DeviceIdentity&,
-            std::int64_t samples) const override {
-    Plan plan;
-    plan.kernels = {"carve<" + text(configuration.number("width")) + ">"};
-    plan.samples = samples;
-    return plan;
+  [[nodiscard]] std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&) const override {
+    return {};
   }
-  Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
-              std::int64_t samples, std::uint64_t) const override {
-    return {.plan = plan(configuration, problem, device, samples), .initial = {}};
+  /// `launches`: of one run.
+  [[nodiscard]] Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+                          std::int64_t launches) const override;
+  [[nodiscard]] Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+                            std::int64_t launches, std::uint64_t seed) const override;
+  [[nodiscard]] std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
+                                                           RunOnDevice run) const override;
+  [[nodiscard]] std::int64_t host_threads(const Configuration&, const DeviceIdentity& device) const override {
+    return device.backend == "cpu" ? 1 : 0;
   }
-  std::unique_ptr<Verification> verification(const DeviceIdentity&, std::uint64_t, RunOnDevice) const override {
-    throw Error(ErrorKind::bug, "nothing of this family runs");
-  }
-  Work work(const Problem& problem) const override {
-    return {.bytes = static_cast<double>(problem.at("bytes") * problem.at("elements")),
-            .operations = static_cast<double>(problem.at("elements"))};
-  }
+  [[nodiscard]] Work work(const Problem& problem) const override;
+
+ private:
+  std::string name_;
 };
+
+/// The maker of families called as the text says; "carving" is the name it is registered under.
+[[nodiscard]] std::shared_ptr<const KernelFamily> make_carving_family(const std::string& text);
+
+/// The built-in families and this one: what a test that takes every family takes.
+[[nodiscard]] FamilyRegistry families_with_carving();
 
 }  // namespace heddle::test

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "carving_family.hpp"
 #include "contract/device_contract.hpp"
 #include "contract/planted_family.hpp"
 #include "heddle/kernels/family_registry.hpp"
@@ -42,6 +43,29 @@ TEST_CASE("the contract finds a wrong path of a scheme of which it tries one con
     REQUIRE(found.size() == 1);
     CHECK_MESSAGE(found.front().find(run) != std::string::npos, found.front());
   }
+}
+
+/// The family of the tests without its compile options: products and sums may be fused.
+class FusedFamily final : public test::CarvingFamily {
+ public:
+  const TemplateSource& source(std::string_view backend) const override {
+    static const TemplateSource source(CarvingFamily::source(backend).files());
+    return source;
+  }
+};
+
+TEST_CASE("the compile options of a family reach its kernels: fused operations round otherwise, and are found") {
+  const auto device = open_cpu_device();
+  const std::string& level = device->identity().architecture;
+  const bool fuses = level == "x86-64-v3" || level == "x86-64-v4";
+  const auto problem = test::carving(1000, 11, 2, 8);
+  const auto verdict = [&](const KernelFamily& family) {
+    return Verifier(*device, family, 3).verify(test::CarvingFamily::configuration(3, 5), problem);
+  };
+  CHECK(verdict(test::CarvingFamily()).status == Status::correct);
+  const Verdict fused = verdict(FusedFamily());
+  CHECK(fused.status == (fuses ? Status::wrong_result : Status::correct));
+  CHECK((fused.message.find("rounded after every operation") != std::string::npos) == fuses);
 }
 
 TEST_CASE("without a compiler, and with more threads than cores, default configurations compute what is right") {

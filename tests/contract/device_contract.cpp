@@ -33,13 +33,18 @@ struct Case {
   Configuration configuration;
 };
 
-/// The family's awkward problem in sizes from one task to more inputs than a block has threads, or to a few warps.
-std::vector<Problem> problems(const KernelFamily& family, bool large) {
+/// The family's awkward problem and its default ones. Of the families that have rules instead of these: the awkward one
+/// in sizes from one task to more inputs than a block has threads, or to a few warps.
+std::vector<Problem> problems(const KernelFamily& family, const DeviceIdentity& device, bool large) {
   const auto has = [&](std::string_view name) {
     return std::any_of(family.axes().begin(), family.axes().end(), [&](const Axis& axis) { return axis.name == name; });
   };
   std::vector<Problem> all{family.awkward_problem()};
-  if (!has("rules") || !has("dim") || !has("outputs")) return all;
+  if (!has("rules") || !has("dim") || !has("outputs")) {
+    const std::vector<Problem> usual = family.default_problems(device);
+    all.insert(all.end(), usual.begin(), usual.end());
+    return all;
+  }
   for (const auto& [rules, dim] : {std::pair{1, 1}, {3, 5}, {33, 17}, {5, 1025}, {130, 1025}})
     for (const int outputs : {1, 3, 26})
       if (large || rules * dim < 1000 || (rules * dim < 100000 && outputs == 3))
@@ -194,7 +199,7 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
     if (!family->supports(device.backend)) continue;
     const SearchSpace space = family->space(device);
     Draw draw(*family, device);
-    for (const Problem& problem : problems(*family, sample.large)) {
+    for (const Problem& problem : problems(*family, device, sample.large)) {
       const Configuration usual = family->default_configuration(device, problem);
       if (space.violated(usual, problem)) continue;  // sizes that the family does not do
       const Plan plan = family->plan(usual, problem, device, kSamples);

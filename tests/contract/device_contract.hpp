@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "carving_family.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/runtime/device/device.hpp"
 
@@ -26,8 +27,8 @@ struct ContractSample {
   std::string except = {};   ///< leaves out configurations with this in their text; empty: none
   std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
   std::size_t least = 1;  ///< all together: with fewer tried, the contract has not been looked at
-  /// As the registry has them, or those of a test.
-  std::vector<std::shared_ptr<const KernelFamily>> families = builtin_families().all();
+  /// The built-in ones and the one of the tests, or others.
+  std::vector<std::shared_ptr<const KernelFamily>> families = test::families_with_carving().all();
 };
 
 /// Reports through doctest on the memory of `device`, on its compiler, and on try_configurations(). At least one

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "contract/device_contract.hpp"
-#include "heddle/kernels/family_registry.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
 #include "sample.hpp"
 
@@ -46,7 +45,7 @@ TEST_CASE("the emulator keeps the contract of devices, of an older architecture"
 }
 
 TEST_CASE("on the emulator no family's result depends on the order of threads and blocks") {
-  for (const auto& family : builtin_families().all()) {
+  for (const auto& family : test::families_with_carving().all()) {
     if (!family->supports("emulator")) continue;
     INFO(family->name());
     const HostImage first = outcome_of_default(*open_emulator(), *family, 3);

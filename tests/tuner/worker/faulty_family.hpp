@@ -14,7 +14,7 @@ namespace heddle::test {
 /// The maker of families called as the text says. Throws Error(input) for a text that holds no name.
 [[nodiscard]] std::shared_ptr<const KernelFamily> make_faulty_family(const std::string& text);
 
-/// Beside the built-in families the maker "faulty" and what it makes of `name`.
-[[nodiscard]] FamilyRegistry families_with_faulty(const std::string& name = "faulty");
+/// Beside the built-in families the maker "faulty" and what it makes: the family "faulty".
+[[nodiscard]] FamilyRegistry families_with_faulty();
 
 }  // namespace heddle::test

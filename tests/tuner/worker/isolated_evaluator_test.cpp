@@ -14,11 +14,8 @@
 
 #include "heddle/kernels/sonfin/network.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
-#include "heddle/profiles/exchange.hpp"
 #include "heddle/runtime/device/device_failure.hpp"
-#include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/tuner/tuner.hpp"
-#include "temporary_folder.hpp"
 #include "tuner/temporary_store.hpp"
 #include "tuner/worker/faulty_family.hpp"
 
@@ -99,31 +96,6 @@ TEST_CASE("a worker that shares its units with other programs measures beside on
   const auto time = runner->busy_core_time();
   CHECK(time.has_value() == (worker.identity().backend == "cpu"));
   if (time) CHECK(*time > 0.0);
-}
-
-TEST_CASE("a family that is made at run time is tuned in the worker, stored, carried and chosen") {
-  const FamilyRegistry known = test::families_with_faulty("made-at-run-time");
-  WorkerOptions told = options();
-  told.families = known.descriptions();
-  Worker worker(told);
-  const KernelFamily& family = known.at("made-at-run-time");
-  IsolatedEvaluator evaluator(worker, family, 3);
-  const TemporaryFolder folder;
-  ProfileStore store(folder.path() / "p", ProfileStore::Access::read_write, known);
-  StopCondition stop({.seconds = {}, .evaluations = 4});
-  const auto tune = [&] { return Tuner(evaluator, store, {.seed = 3}).tune({problem(64)}, stop); };
-  REQUIRE(::kill(worker.process(), SIGKILL) == 0);  // the next process is told as well
-  const auto results = tune();
-  REQUIRE(results.size() == 1);
-  REQUIRE(results[0].profile);
-  CHECK(results[0].profile->key.family == "made-at-run-time");
-
-  const Dispatcher dispatcher(worker.identity(), family, store.profiles());
-  CHECK(dispatcher.choose(problem(64)).configuration.text() == results[0].profile->configuration);
-  if (!can_be_timed(worker.identity().backend)) return;  // and so has no profiles that could be carried
-  CHECK(export_profiles(store, folder.path() / "p.json").left_out.empty());
-  ProfileStore other(":memory:", ProfileStore::Access::read_write, known);
-  CHECK(import_profiles(other, folder.path() / "p.json").front().action == ImportDecision::Action::added);
 }
 
 TEST_CASE("a worker that was not told of a family says so") {

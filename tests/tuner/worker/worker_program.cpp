@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "carving_family.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/tuner/worker/child_process.hpp"
 #include "heddle/tuner/worker/serve.hpp"
@@ -44,6 +45,7 @@ class CrashingCompiler final : public Device {
 int main() {
   WorkerWorld world;
   world.families.add_maker("faulty", test::make_faulty_family);
+  world.families.add_maker("carving", test::make_carving_family);
   world.open = [](const std::string& label) -> std::unique_ptr<Device> {
     if (label == "crashing compiler") return std::make_unique<CrashingCompiler>();
     return open_device(label);
