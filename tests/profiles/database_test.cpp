@@ -304,5 +304,23 @@ TEST_CASE("a database that the fourth schema's heddle wrote: nothing says under 
   CHECK(database.execAndGet("PRAGMA user_version").getInt() == present_schema());
 }
 
+TEST_CASE("a database that the fifth schema's heddle wrote") {
+  const Folder folder;
+  fs::copy_file(fs::path(HEDDLE_GOLDEN) / "profiles-schema-5.sqlite", folder / "p");
+  for (const auto access : {kRead, kWrite}) {
+    const ProfileStore store(folder / "p", access);
+    CHECK(store.measurements().size() == 2);
+    CHECK(store.profiles().size() == 4);
+    const auto kept = store.find(key(33));
+    REQUIRE(kept);
+    CHECK(kept->time == 0.75);
+    CHECK(kept->imported);
+    CHECK(kept->kernels == KernelVersion{.source_hash = measurement().kernels.source_hash,
+                                         .contract_digest = "fedcba9876543210fedcba9876543210"});
+    REQUIRE(store.find(key()));
+    CHECK(store.find(key())->kernels == measurement().kernels);
+  }
+}
+
 }  // namespace
 }  // namespace heddle

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "heddle/kernels/template_source.hpp"
+#include "heddle/profiles/present_kernels.hpp"
 #include "profiles/support.hpp"
 
 namespace heddle {
@@ -543,13 +544,19 @@ TEST_CASE("the order of parameters in a configuration does not matter") {
   CHECK(store.find(key())->configuration == profile().configuration);
 }
 
+/// The order of the parameters may change; a file keeps the one of its time.
+json without_configurations(const std::string& text) {
+  json all = json::parse(text);
+  for (const char* name : {"configuration", "ties", "checksum"}) CHECK(all["profiles"][0].erase(name) == 1);
+  return all;
+}
+
 TEST_CASE("the export format, schema 1") {
   const fs::path golden = fs::path(HEDDLE_GOLDEN) / "profiles-schema-1.json";
   ProfileStore store = empty_store();
   REQUIRE(import_profiles(store, golden).size() == 1);
   Profile expected = profile();
   expected.kernels.source_hash = "0123456789abcdef0123456789abcdef";
-  // The order of the parameters may change; a file keeps the one of its time.
   const std::string written = json::parse(contents(golden))["profiles"][0]["configuration"];
   expected.configuration = builtin_families().at(key().family).space(key().device).parse(written).text();
   expected.ties = {expected.configuration};
@@ -559,11 +566,21 @@ TEST_CASE("the export format, schema 1") {
 
   const Folder folder;
   export_profiles(store, folder / "again.json");
-  const auto without_configurations = [](const std::string& text) {
-    json all = json::parse(text);
-    for (const char* name : {"configuration", "ties", "checksum"}) CHECK(all["profiles"][0].erase(name) == 1);
-    return all;
-  };
+  CHECK(without_configurations(contents(folder / "again.json")) == without_configurations(contents(golden)));
+}
+
+TEST_CASE("a document with the digest of a contract that an earlier heddle wrote, and what is written of it now") {
+  const fs::path golden = fs::path(HEDDLE_GOLDEN) / "profiles-schema-1-contract.json";
+  ProfileStore store = empty_store();
+  REQUIRE(import_profiles(store, golden).size() == 1);
+  const auto kept = store.find(key(33));
+  REQUIRE(kept);
+  CHECK(kept->time == 0.75);
+  CHECK(kept->kernels == KernelVersion{.source_hash = "0123456789abcdef0123456789abcdef",
+                                       .contract_digest = "fedcba9876543210fedcba9876543210"});
+  CHECK(PresentKernels(builtin_families().at("sonfin-train")).currency(*kept) == Currency::other_templates);
+  const Folder folder;
+  export_profiles(store, folder / "again.json");
   CHECK(without_configurations(contents(folder / "again.json")) == without_configurations(contents(golden)));
 }
 
