@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "carving_family.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "runtime/device/nvrtc_or_skip.hpp"
 #include "sample.hpp"
@@ -267,6 +268,7 @@ std::set<KernelInstance> sampled_kernels(const KernelFamily& family, const Devic
 TEST_CASE("every CUDA template compiles for every architecture") {
   const auto nvrtc = test::nvrtc_or_skip();
   if (!nvrtc) return;
+  const FamilyRegistry families = test::families_with_carving();
   auto seed = static_cast<unsigned>(test::sample_seed());
   const std::vector<const char*> architectures{"7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0"};
   for (const char* architecture : test::sample(architectures, 2)) {
@@ -278,7 +280,7 @@ TEST_CASE("every CUDA template compiles for every architecture") {
     }
     const CudaCompiler compiler(nvrtc, architecture, no_cache());
     std::vector<CompileRequest> requests;
-    for (const auto& family : builtin_families().all()) {
+    for (const auto& family : families.all()) {
       if (!family->supports("cuda")) continue;
       for (const KernelInstance& kernel : sampled_kernels(*family, device, ++seed))
         requests.push_back({&family->source("cuda"), {kernel}});
