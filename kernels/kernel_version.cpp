@@ -17,7 +17,7 @@ namespace heddle {
 
 namespace {
 
-// Chosen so that the digest takes a millisecond or two and still finds the changes of one number in a constraint or a
+// Chosen so that the digest takes a few milliseconds and still finds the changes of one number in a constraint or a
 // launch that tests/kernels/kernel_version_test.cpp makes.
 constexpr int kDrawn = 32;               // configurations of a problem, allowed or not
 constexpr int kPlanned = 4;              // allowed configurations of a problem

@@ -20,7 +20,7 @@ struct KernelVersion {
 /// Whether times measured with both can be compared. A contract that is not known counts as the other's.
 [[nodiscard]] bool comparable(const KernelVersion& a, const KernelVersion& b);
 
-/// The version that the program has on `device`, whose backend the family supports. Takes a millisecond or two.
+/// The version that the program has on `device`, whose backend the family supports. Takes a few milliseconds.
 [[nodiscard]] KernelVersion kernel_version(const KernelFamily& family, const DeviceIdentity& device);
 
 /// A digest of all that decides how a family's kernels are used on a device, beside their text:
