@@ -24,6 +24,9 @@ class TemplateSource {
   explicit TemplateSource(std::string_view main, CompileOptions options = {});
   /// From `files`, the template first and then all that it includes; their texts must outlive this.
   explicit TemplateSource(std::vector<SourceFile> files, CompileOptions options = {});
+  /// A text of a program's own, which must outlive this, and the embedded files that it includes. Throws
+  /// std::out_of_range if an include of the form "heddle/..." is none of these.
+  [[nodiscard]] static TemplateSource own(std::string_view name, std::string_view text, CompileOptions options = {});
 
   [[nodiscard]] const SourceFile& main() const noexcept { return files_.front(); }
   [[nodiscard]] const std::vector<SourceFile>& files() const noexcept { return files_; }  ///< main first
