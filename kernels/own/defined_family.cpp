@@ -275,6 +275,7 @@ DefinedFamily::Code DefinedFamily::read(const std::string& language, const Kerne
     throw Error(ErrorKind::input,
                 fmt::format("kernel {}: an #include: {}", in_quotes(definition_.name), missing.what()));
   }
+  code.untuned = from.untuned;
   code.name_texts.emplace_back();
   for (std::size_t at = 0; at < from.kernel.size();) {
     const std::size_t end = from.kernel[at] == '{' ? from.kernel.find('}', at) : std::string::npos;
@@ -363,7 +364,7 @@ SearchSpace DefinedFamily::space(const DeviceIdentity& device) const {
 }
 
 Configuration DefinedFamily::default_configuration(const DeviceIdentity& device, const Problem&) const {
-  return space(device).parse(definition_.untuned);
+  return space(device).parse(code(device.backend).untuned);
 }
 
 Kernels DefinedFamily::kernels(const Configuration& configuration, const Problem& problem,

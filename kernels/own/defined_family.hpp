@@ -63,6 +63,7 @@ class DefinedFamily final : public KernelFamily {
     std::vector<std::string> name_texts;
     std::vector<Expression> name_values;
     bool entry_point = false;
+    std::string untuned;
     std::vector<Expression> grid, block;
     std::optional<Expression> shared_bytes;
   };

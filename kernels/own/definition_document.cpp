@@ -55,6 +55,7 @@ Axis axis_from(const json& from) {
 json document_of(const KernelCode& code) {
   return {{"text", code.text},
           {"kernel", code.kernel},
+          {"untuned", code.untuned},
           {"grid", code.grid},
           {"block", code.block},
           {"shared_bytes", code.shared_bytes},
@@ -68,6 +69,7 @@ json document_of(const KernelCode& code) {
 KernelCode code_from(const json& from) {
   return {.text = from.at("text").get<std::string>(),
           .kernel = from.at("kernel").get<std::string>(),
+          .untuned = from.at("untuned").get<std::string>(),
           .grid = from.at("grid").get<std::vector<std::string>>(),
           .block = from.at("block").get<std::vector<std::string>>(),
           .shared_bytes = from.at("shared_bytes").get<std::string>(),
@@ -126,7 +128,6 @@ std::pair<KernelDefinition, KernelExamples> definition_from(const json& from) {
   for (const auto& [language, code] : from.at("code").items()) kernel.code.emplace(language, code_from(code));
   for (const json& parameter : from.at("parameters")) kernel.parameters.push_back(tunable_from(parameter));
   kernel.constraints = from.at("constraints").get<std::vector<std::string>>();
-  kernel.untuned = from.at("untuned").get<std::string>();
   for (const json& argument : from.at("arguments")) kernel.arguments.push_back(argument_from(argument));
   kernel.bytes = from.at("bytes").get<std::string>();
   kernel.operations = from.at("operations").get<std::string>();
@@ -153,7 +154,6 @@ std::string write_definition(const KernelDefinition& kernel, const KernelExample
                       {"code", code},
                       {"parameters", list_of(kernel.parameters)},
                       {"constraints", kernel.constraints},
-                      {"untuned", kernel.untuned},
                       {"arguments", list_of(kernel.arguments)},
                       {"bytes", kernel.bytes},
                       {"operations", kernel.operations},

@@ -39,6 +39,8 @@ struct KernelCode {
   /// Either a template expression, in which {...} stands for the value of an expression: "saxpy<{block_size},
   /// {items}>". Or the name of a function that is no template. It gets the active parameters as macros of their names.
   std::string kernel;
+  /// The configuration that runs without a profile, "block_size=128 items=1". Valid for every problem.
+  std::string untuned = {};
   /// Launch geometry, one to three expressions each. On a CPU the first of `grid` is the number of parts of the work
   /// (Launch::grid), and the rest is not used.
   std::vector<std::string> grid{"1"}, block{"1"};
@@ -63,9 +65,6 @@ struct KernelDefinition {
   };
   std::vector<Tunable> parameters;
   std::vector<std::string> constraints;  ///< have to be true of a configuration and a problem
-  /// The configuration that runs without a profile, "block_size=128 items=1". Valid for every problem.
-  std::string untuned;
-
   std::vector<KernelArgument> arguments;
   /// What any implementation has to move and to do in one launch. Empty: the bytes of all buffers, an operation per
   /// element of the buffers that are written.

@@ -141,7 +141,8 @@ void CpuLoadedKernel::launch(void* const* values, std::optional<Stream>) const {
   // A kernel on the CPU is given the address of a buffer itself, not a place that holds it.
   std::array<void*, kMostArguments> places;
   for (std::size_t i = 0; i < is_buffer_.size(); ++i) {
-    places[i] = is_buffer_[i] ? *static_cast<void* const*>(values[i]) : values[i];
+    places[i] = values[i];
+    if (is_buffer_[i]) std::memcpy(&places[i], values[i], sizeof places[i]);
   }
   if (parts_ == 1) {
     team_.run(function_.kernel, places.data(), 1);

@@ -362,7 +362,9 @@ void EmulatorLoadedKernel::launch(void* const* values, std::optional<Stream>) co
   std::vector<Argument>& arguments = plan.launches.front().arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (const auto* const buffer = std::get_if<BufferArgument>(&arguments[i])) {
-      add_range(ranges, plan, static_cast<std::size_t>(buffer->buffer), *static_cast<std::byte* const*>(values[i]));
+      std::byte* begin = nullptr;
+      std::memcpy(&begin, values[i], sizeof begin);
+      add_range(ranges, plan, static_cast<std::size_t>(buffer->buffer), begin);
     }
     arguments[i] = std::visit(GivenArgument{values[i]}, plan_.launches.front().arguments[i]);
   }
