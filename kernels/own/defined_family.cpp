@@ -48,6 +48,19 @@ Expression::Names names_of(const Configuration* configuration, const Problem* pr
   };
 }
 
+/// The definition for one language, without the source itself and without what only tells how to tune.
+std::string contract_of(KernelDefinition kernel, const std::string& language) {
+  kernel.code = {{language, kernel.code.at(language)}};
+  kernel.code.begin()->second.text.clear();
+  kernel.meaning.clear();
+  for (KernelDefinition::Tunable& parameter : kernel.parameters) parameter.meaning.clear();
+  kernel.problems.clear();
+  kernel.awkward = {};
+  kernel.bytes.clear();
+  kernel.operations.clear();
+  return write_definition(kernel, {});
+}
+
 std::int64_t size_of(ElementType type) {
   switch (type) {
     case ElementType::uint8:
@@ -269,8 +282,10 @@ DefinedFamily::Code DefinedFamily::read(const std::string& language, const Kerne
   Code code;
   const auto known = known_names(definition_.parameters.size(), true, true);
   try {
-    code.source = std::make_unique<TemplateSource>(
-        TemplateSource::own(language == "cuda" ? "own_kernel.cuh" : "own_kernel.hpp", from.text, from.options));
+    code.contract = std::make_unique<const std::string>(contract_of(definition_, language));
+    code.source = std::make_unique<TemplateSource>(TemplateSource::own(
+        {{language == "cuda" ? "own_kernel.cuh" : "own_kernel.hpp", from.text}, {"own_kernel.json", *code.contract}},
+        from.options));
   } catch (const std::out_of_range& missing) {
     throw Error(ErrorKind::input,
                 fmt::format("kernel {}: an #include: {}", in_quotes(definition_.name), missing.what()));

@@ -58,6 +58,8 @@ class DefinedFamily final : public KernelFamily {
  private:
   /// KernelCode with its expressions read.
   struct Code {
+    /// All that decides what the kernel computes beside its text, so that the hash of the source covers it.
+    std::unique_ptr<const std::string> contract;
     std::unique_ptr<TemplateSource> source;
     /// The kernel's name in parts: texts, and the expressions between them.
     std::vector<std::string> name_texts;

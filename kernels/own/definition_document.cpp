@@ -123,6 +123,7 @@ std::pair<KernelDefinition, KernelExamples> definition_from(const json& from) {
   KernelDefinition kernel;
   kernel.name = from.at("name").get<std::string>();
   kernel.meaning = from.at("meaning").get<std::string>();
+  kernel.version = from.at("version").get<std::string>();
   for (const json& axis : from.at("axes")) kernel.axes.push_back(axis_from(axis));
   check_axes(kernel.axes);
   for (const auto& [language, code] : from.at("code").items()) kernel.code.emplace(language, code_from(code));
@@ -150,6 +151,7 @@ std::string write_definition(const KernelDefinition& kernel, const KernelExample
   for (const Problem& problem : kernel.problems) problems.push_back(problem.text());
   const json document{{"name", kernel.name},
                       {"meaning", kernel.meaning},
+                      {"version", kernel.version},
                       {"axes", list_of(kernel.axes)},
                       {"code", code},
                       {"parameters", list_of(kernel.parameters)},

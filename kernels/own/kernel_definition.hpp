@@ -54,6 +54,9 @@ struct KernelCode {
 struct KernelDefinition {
   std::string name;     ///< of the family, as FamilyRegistry::add() takes it
   std::string meaning;  ///< one line
+  /// Any text. A profile is stale if this, the source, the parameters, the geometry or the arguments were others when
+  /// it was measured. So change it with anything else that decides what is right or fast: the program's own check.
+  std::string version = {};
   std::vector<Axis> axes;
   std::map<std::string, KernelCode> code;  ///< by "cuda", which the emulator runs as well, and "cpu"
 
