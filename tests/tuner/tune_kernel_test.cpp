@@ -27,7 +27,7 @@ std::string own_device() {
 Problem size(std::int64_t n) { return Problem({{.name = "n", .value = n}}); }
 
 /// A database of its own, and the worker of the tests.
-struct Task {
+struct OwnKernelTask {
   TemporaryFolder folder;
   TuneKernelOptions options{.device = own_device(),
                             .profiles = folder.path() / "p.sqlite",
@@ -93,7 +93,7 @@ void add(const heddle::cpu::LaunchContext&, void* const* at) {
   return kernel;
 }
 
-std::map<std::string, Measurement> measurements(const Task& task, const KernelDefinition& kernel) {
+std::map<std::string, Measurement> measurements(const OwnKernelTask& task, const KernelDefinition& kernel) {
   FamilyRegistry families = builtin_families();
   families.add(describe(kernel));
   const ProfileStore store(task.options.profiles, ProfileStore::Access::read, families);
@@ -105,7 +105,7 @@ std::map<std::string, Measurement> measurements(const Task& task, const KernelDe
 }  // namespace
 
 TEST_CASE("tune(): a kernel of the program's own is tuned, stored and called, and its check sees awkward sizes") {
-  const Task task;
+  const OwnKernelTask task;
   const KernelDefinition kernel = test::add_kernel();
   std::set<std::string> examples, checked;
   const auto example = [&](const Problem& problem) {
@@ -153,7 +153,7 @@ TEST_CASE("tune(): a kernel of the program's own is tuned, stored and called, an
 }
 
 TEST_CASE("tune(): what the program's check refuses does not win, and a crash is the worker's") {
-  const Task task;
+  const OwnKernelTask task;
   const KernelDefinition kernel = faulty_kernel();
   const auto results = tune(kernel, {size(64)}, ramp, sums_are_right, {}, task.options);
   REQUIRE(results.size() == 1);
@@ -168,7 +168,7 @@ TEST_CASE("tune(): what the program's check refuses does not win, and a crash is
 }
 
 TEST_CASE("tune(): without a check, the outputs are compared with those of the untuned configuration") {
-  const Task task;
+  const OwnKernelTask task;
   const auto results = tune(faulty_kernel(), {size(64)}, {}, {}, {}, task.options);
   REQUIRE(results.size() == 1);
   REQUIRE(results[0].profile);
@@ -180,7 +180,7 @@ TEST_CASE("tune(): without a check, the outputs are compared with those of the u
 }
 
 TEST_CASE("tune(): the check alone decides, also about the untuned configuration") {
-  const Task task;
+  const OwnKernelTask task;
   const auto only_lazy = [](const KernelRun& run) {
     return Accuracy{.accepted = run.configuration.word("fault") == "lazy", .worst_error = 0.0, .message = "too slow"};
   };
@@ -191,7 +191,7 @@ TEST_CASE("tune(): the check alone decides, also about the untuned configuration
 }
 
 TEST_CASE("tune(): an example or a problem that does not fit, a check that throws, and a program without a worker") {
-  const Task task;
+  const OwnKernelTask task;
   const KernelDefinition kernel = test::add_kernel();
   const auto short_example = [](const Problem&) { return HostImage{{"x", std::vector<std::byte>(4)}}; };
   CHECK_THROWS_WITH_AS(tune(kernel, {size(64)}, short_example, {}, {}, task.options),
