@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kMicroseconds = 1e6;
 constexpr double kBusyCoreSeconds = 0.05;  // much longer than a time slice of the scheduler
+constexpr double kSettlingSeconds = 0.02;  // in which the scheduler and the team get used to the other program
 
 class DeviceRunner final : public Runner {
  public:
@@ -35,14 +36,18 @@ class DeviceRunner final : public Runner {
   std::optional<double> busy_core_time() override {
     const std::shared_ptr<void> other_program = device_.occupy();
     if (!other_program) return std::nullopt;
-    double taken = 0.0, samples = 0.0;
-    while (taken < kBusyCoreSeconds) {
+    const auto seconds_of_launch = [this] {
       execution_->restore();
       execution_->synchronize();
       const auto start = std::chrono::steady_clock::now();
       execution_->launch();  // not time(): the team of threads may shrink between launches, as it does in training
       execution_->synchronize();
-      taken += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    for (double settling = 0.0; settling < kSettlingSeconds;) settling += seconds_of_launch();
+    double taken = 0.0, samples = 0.0;
+    while (taken < kBusyCoreSeconds) {
+      taken += seconds_of_launch();
       samples += static_cast<double>(execution_->plan().samples);
     }
     return taken * kMicroseconds / samples;

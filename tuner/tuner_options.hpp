@@ -27,11 +27,12 @@ struct TunerOptions {
   /// Interleaved repetitions of the finals: at least; and at most, if the medians do not separate before.
   int minimum_repetitions = 9;
   int maximum_repetitions = 31;
-  /// On a CPU, more host threads are preferred over fewer only if their slowdown while one core is busy is at most
-  /// their speedup on a quiet machine, and at most `max_busy_core_loss`. Each is measured `busy_core_repetitions`
-  /// times.
+  /// On a CPU, more host threads are preferred over fewer only if their slowdown while one core is busy is at most the
+  /// square of their speedup on a quiet machine, and at most `max_busy_core_loss`. Both are measured in
+  /// `shared_core_turns` turns of `shared_core_turn` seconds.
   double max_busy_core_loss = 1.4;
-  int busy_core_repetitions = 9;
+  int shared_core_turns = 9;
+  double shared_core_turn = 0.05;
   /// Whether untuned sizes between the problems are visited after the problems, in the budget that is left. The
   /// dispatcher then also has winners at sizes that are no powers of two.
   bool tune_sizes_between = false;

@@ -1,6 +1,7 @@
 #include "contract/device_contract.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -349,8 +350,8 @@ ContractResult try_configurations(Device& device, const ContractSample& sample) 
     const Case& what = all[done->first];
     const std::string family(what.family->name());
     const auto complain = [&](const std::string& about) {
-      result.complaints.push_back(family + ", " + what.problem.text() + ": " + what.configuration.text() + ": " +
-                                  about);
+      result.complaints.push_back(
+          fmt::format("{}, {}: {}: {}", family, what.problem.text(), what.configuration.text(), about));
     };
     if (!done->second.binary) {
       complain(done->second.log);

@@ -730,6 +730,7 @@ const std::string kOneThread = "kind=good width=1 depth=1", kTwoThreads = "kind=
 TEST_CASE("more threads win if they gain more on a quiet machine than they lose on a busy one") {
   CHECK(Choice(1.6, 1.2).configuration() == kTwoThreads);
   CHECK(Choice(1.6, 0.8).configuration() == kTwoThreads);
+  CHECK(Choice(1.25, 1.35).configuration() == kTwoThreads);  // a quiet machine is more frequent
   CHECK(Choice(1.3, 1.5).configuration() == kOneThread);
   CHECK(Choice(1.05, 1.2).configuration() == kOneThread);
   CHECK(Choice(1.8, 1.7).configuration() == kOneThread);  // more than may be lost at all

@@ -173,8 +173,8 @@ void Decision::choose_winner(std::vector<Finalist>& finalists, bool known) {
 }
 
 /// Verifies and measures the fastest finalist with fewer host threads, if there is one. Returns whether it is the
-/// better choice on a machine that may be busy. More threads are preferred only if they gain more on a quiet machine
-/// than they lose while one core is busy.
+/// better choice on a machine that may be busy. More threads are preferred only if they gain on a quiet machine, and
+/// lose little enough while one core is busy (TunerOptions::max_busy_core_loss).
 bool Decision::compare_with_fewer_threads(const Finalist& candidate, const std::vector<Finalist>& finalists) {
   const SearchedProblem& problem = context_.problem;
   const Finalist* other = nullptr;
@@ -185,32 +185,47 @@ bool Decision::compare_with_fewer_threads(const Finalist& candidate, const std::
   }
   if (other == nullptr) return false;
   if (verdicts_.verify(other->configuration, screener_.samples()).status != Status::correct) return false;
-  const double gain = median(other->times) / median(candidate.times);
-  const auto loss = measure_busy_core_ratio(candidate.configuration, other->configuration);
-  return loss && *loss > std::min(gain, context_.options.max_busy_core_loss);
+  const auto ratios = compare_on_shared_cores(candidate.configuration, other->configuration);
+  if (!ratios) return false;
+  // A machine is quiet more often than it is busy: the gain counts twice.
+  const double allowed = std::min(ratios->gain * ratios->gain, context_.options.max_busy_core_loss);
+  return ratios->loss > allowed;
 }
 
-/// Time of `configuration` divided by the time of `other` while one core is busy: medians of measurements in turns,
-/// because the scheduler leaves a team on the busy core for a whole turn now and then. Nothing if the device cannot be
-/// shared in this way, or if one of them fails.
-std::optional<double> Decision::measure_busy_core_ratio(std::size_t configuration, std::size_t other) {
+/// Compares the times of two configurations on a quiet machine and while one core is busy. All are medians of turns,
+/// and the turns are much longer than a repetition in the finals: threads of a team lose whole time slices to other
+/// programs, and other guests of a virtual machine take time from its cores for seconds. Nothing if the device cannot
+/// be shared in this way, or if one of the two fails.
+std::optional<Decision::SharedCoreRatios> Decision::compare_on_shared_cores(std::size_t configuration,
+                                                                            std::size_t other) {
   const StopCondition& stop = context_.stop;
   const Stopwatch stopwatch(context_.effort.measuring, stop);
   const auto prepare = [this](std::size_t which) {
     return context_.evaluator.prepare(context_.problem.at(which), context_.problem.problem(), screener_.samples());
   };
+  const auto quiet_time = [this](Runner& runner) {
+    std::vector<double> times;
+    for (double seconds = 0.0; seconds < context_.options.shared_core_turn;) {
+      times.push_back(runner.time());
+      seconds += times.back() * 1e-6 * static_cast<double>(screener_.samples());
+    }
+    return median(times);
+  };
   try {
     const auto first = prepare(configuration);
     const auto second = prepare(other);
-    std::vector<double> times, other_times;
-    for (int i = 0; i < context_.options.busy_core_repetitions && !stop.interrupted(); ++i) {
+    std::vector<double> busy, busy_other, quiet, quiet_other;
+    for (int i = 0; i < context_.options.shared_core_turns && !stop.interrupted(); ++i) {
       const auto time = first->busy_core_time();
       const auto other_time = time ? second->busy_core_time() : std::nullopt;
       if (!other_time) return std::nullopt;
-      times.push_back(*time);
-      other_times.push_back(*other_time);
+      busy.push_back(*time);
+      busy_other.push_back(*other_time);
+      quiet.push_back(quiet_time(*first));
+      quiet_other.push_back(quiet_time(*second));
     }
-    if (!times.empty()) return median(times) / median(other_times);
+    if (busy.empty()) return std::nullopt;
+    return SharedCoreRatios{.gain = median(quiet_other) / median(quiet), .loss = median(busy) / median(busy_other)};
   } catch (const DeviceFailure& failure) {
     if (takes_device_down(failure.status())) context_.evaluator.check_device();
   }

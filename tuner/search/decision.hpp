@@ -53,7 +53,12 @@ class Decision {
   /// `known`: the finals come from the journal, which includes the comparison with a busy core.
   void choose_winner(std::vector<Finalist>& finalists, bool known);
   bool compare_with_fewer_threads(const Finalist& candidate, const std::vector<Finalist>& finalists);
-  std::optional<double> measure_busy_core_ratio(std::size_t configuration, std::size_t other);
+  /// Of a configuration with more host threads, against one with fewer.
+  struct SharedCoreRatios {
+    double gain = 1.0;  ///< on a quiet machine: how many times less it takes
+    double loss = 1.0;  ///< while one core is busy: how many times longer it takes
+  };
+  std::optional<SharedCoreRatios> compare_on_shared_cores(std::size_t configuration, std::size_t other);
   [[nodiscard]] std::optional<std::size_t> twin_with_fewer_threads(std::size_t configuration) const;
   void record(const Finalist& finalist);
 

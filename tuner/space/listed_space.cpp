@@ -112,7 +112,8 @@ Coordinates ListedSpace::coordinates_of(const Table& table) {
 }
 
 /// `table`: compacted.
-ListedSpace::ListedSpace(Table table) : CandidateSpace(coordinates_of(table)), size_(table.rows), sorted_(table.rows) {
+ListedSpace::ListedSpace(const Table& table)
+    : CandidateSpace(coordinates_of(table)), size_(table.rows), sorted_(table.rows) {
   const std::size_t count = parameters().size();
   levels_.resize(size_ * count);
   for (std::size_t c = 0; c < table.names.size(); ++c) {

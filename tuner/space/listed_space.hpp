@@ -43,7 +43,7 @@ class ListedSpace final : public CandidateSpace {
       return places[row * names.size() + column];
     }
   };
-  explicit ListedSpace(Table table);
+  explicit ListedSpace(const Table& table);
   [[nodiscard]] static Table table_of(const std::vector<Configuration>& configurations);
   /// Leaves out the values and columns that no configuration has, and puts values in the order in which they appear.
   [[nodiscard]] static Table compacted(Table table);

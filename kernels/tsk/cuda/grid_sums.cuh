@@ -90,8 +90,8 @@ class GridSums {
   }
 
  private:
-  /// The values of the packets lane, lane + 32, ... of `count`, once all have this round's stamp; 0 for those that are not
-  /// there.
+  /// The values of the packets lane, lane + 32, ... of `count`, once all have this round's stamp; 0 for those that are
+  /// not there.
   __device__ __forceinline__ bool await(const Packet* from, int count, double (&value)[kPolls]) const {
     Packet arrived[kPolls];
     const bool met = await_packets(from, count, stamp_, {0.0f, 0.0f, 0.0f, 0}, arrived);

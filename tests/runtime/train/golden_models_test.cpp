@@ -83,7 +83,7 @@ std::vector<float> outputs_of_format_1(const nlohmann::json& network, const std:
                              .centres = *unpacked<float>(network["centres"]),
                              .widths = *unpacked<float>(network["widths"]),
                              .consequents = *unpacked<float>(network["consequents"])};
-  const std::vector<float> averages = RulePredictor(cpu(), {}, dim, same.outputs, same.rules()).predict(same, rows);
+  std::vector<float> averages = RulePredictor(cpu(), {}, dim, same.outputs, same.rules()).predict(same, rows);
   if (!linear) return averages;
   std::vector<float> result;
   result.reserve(averages.size());
