@@ -128,7 +128,6 @@ Function driver_function(const char* name) {
 
 /// Median nanoseconds of a call in batches that take turns, one after the other, on a stream that is never full.
 void call_beside_launch(benchmark::State& state) {
-  if (chosen_device.rfind("cuda", 0) != 0) return state.SkipWithError("not a GPU");
   const auto init = driver_function<decltype(&cuInit)>("cuInit");
   const auto retain = driver_function<decltype(&cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
   const auto set_current = driver_function<decltype(&cuCtxSetCurrent)>("cuCtxSetCurrent");
@@ -143,9 +142,8 @@ void call_beside_launch(benchmark::State& state) {
   CUfunction function = nullptr;
   // The same arguments for a kernel that does nothing, so that the device keeps up with the host.
   constexpr const char* kPtx =
-      ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing(.param .f32 a, .param .u64 x, .param "
-      ".u64 "
-      "y, .param .u64 z, .param .u32 n) { ret; }\n";
+      ".version 7.0\n.target sm_75\n.address_size 64\n"
+      ".visible .entry nothing(.param .f32 a, .param .u64 x, .param .u64 y, .param .u64 z, .param .u32 n) { ret; }\n";
   if (init(0) != CUDA_SUCCESS || retain(&context, 0) != CUDA_SUCCESS || set_current(context) != CUDA_SUCCESS ||
       stream_create(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS || module_load(&module, kPtx) != CUDA_SUCCESS ||
       get_function(&function, module, "nothing") != CUDA_SUCCESS) {
@@ -195,7 +193,6 @@ void call_beside_launch(benchmark::State& state) {
   state.counters["cuLaunchKernel_ns"] = median(without);
   state.counters["difference_ns"] = median(difference);
 }
-BENCHMARK(call_beside_launch)->Iterations(1)->Unit(benchmark::kMillisecond);
 #endif
 
 }  // namespace
@@ -206,6 +203,13 @@ int main(int argc, char** argv) {
   try {
     heddle::chosen_device = heddle::open_device(argc > 1 ? argv[1] : "")->label();
     benchmark::AddCustomContext("heddle_device", heddle::chosen_device);
+#ifdef HEDDLE_WITH_CUDA
+    if (heddle::chosen_device.starts_with("cuda")) {
+      benchmark::RegisterBenchmark("call_beside_launch", heddle::call_beside_launch)
+          ->Iterations(1)
+          ->Unit(benchmark::kMillisecond);
+    }
+#endif
     benchmark::RunSpecifiedBenchmarks();
   } catch (const heddle::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
