@@ -158,9 +158,10 @@ double relative_difference(const std::vector<std::byte>& found, const std::vecto
   double error = 0.0, norm = 0.0;
   for (std::size_t at = 0; at + sizeof(Number) <= expected.size(); at += sizeof(Number)) {
     Number a{}, b{};
-    std::memcpy(&a, found.data() + at, sizeof a);
-    std::memcpy(&b, expected.data() + at, sizeof b);
-    if (std::memcmp(&a, &b, sizeof a) == 0) {
+    const std::byte *const one = found.data() + at, *const other = expected.data() + at;
+    std::memcpy(&a, one, sizeof a);
+    std::memcpy(&b, other, sizeof b);
+    if (std::equal(one, one + sizeof a, other)) {
       if (std::isfinite(static_cast<double>(b))) norm += static_cast<double>(b) * static_cast<double>(b);
       continue;  // the same infinity, or nothing was written there
     }

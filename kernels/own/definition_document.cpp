@@ -138,9 +138,9 @@ std::pair<KernelDefinition, KernelExamples> definition_from(const json& from) {
   const auto awkward = from.at("awkward").get<std::string>();
   if (!awkward.empty()) kernel.awkward = Problem::parse(awkward, kernel.axes);
   kernel.tolerance = from.at("tolerance").get<double>();
-  return {std::move(kernel),
-          {.folder = from.at("examples").get<std::string>(),
-           .checked_elsewhere = from.at("checked_elsewhere").get<bool>()}};
+  KernelExamples examples{.folder = from.at("examples").get<std::string>(),
+                          .checked_elsewhere = from.at("checked_elsewhere").get<bool>()};
+  return std::pair(std::move(kernel), std::move(examples));
 }
 
 }  // namespace

@@ -192,10 +192,12 @@ TEST_CASE("cuda device: a tuned kernel on the caller's memory and streams, from 
                           "block_size=64 items=4")});
     std::array<std::vector<float>, 4> found;
     std::vector<std::shared_ptr<Memory>> memory;
+    memory.reserve(found.size());
+    const std::vector<float> ones(kCount, 1.0F);
     for (std::vector<float>& z : found) {
       z.resize(kCount);
       memory.push_back(device.allocate(kCount * 4));
-      memory.back()->write(std::as_bytes(std::span(std::vector<float>(kCount, 1.0F))));
+      memory.back()->write(std::as_bytes(std::span(ones)));
     }
     const auto use = [&](std::size_t number) {
       CUcontext own_popped = nullptr;
