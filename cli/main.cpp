@@ -1,5 +1,7 @@
 // The program `heddle`: reads the command line and runs one command.
 
+#include <cstdlib>
+
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/reported.hpp"
@@ -7,9 +9,12 @@
 int main(int count, char** values) {
   using namespace heddle::cli;
   prepare_streams();
-  return reported([&] {
+  const int code = reported([&] {
     const Context context;
     const Action action = parse({values + 1, values + count}, context);
     return action ? action() : 0;
   });
+  // All is written. Under a limit on memory a library of linear algebra may have a thread that tries for ever to
+  // allocate its buffer; at an ordinary exit the library would wait for that thread.
+  std::quick_exit(code);
 }

@@ -92,7 +92,8 @@ bool output_is_terminal() { return ::isatty(STDOUT_FILENO) != 0; }
 
 void note(std::string_view line) noexcept {
   try {
-    say(fmt::format("heddle: {}\n", brief(line, kLongestNote)));
+    constexpr std::string_view kPrefix = "heddle: ";
+    say(fmt::format("{}{}\n", kPrefix, brief(line, kLongestNote - kPrefix.size())));
   } catch (const std::exception&) {
     say("heddle: out of memory\n");
   }

@@ -65,6 +65,9 @@ const Dataset& checked_data(const TrainingJob& job) {
   if (data.rows() < 1) refuse(data, "no rows", "at least one");
   if (data.rows() > (std::int64_t{1} << 31) - 1) refuse(data, "2^31 rows or more", "fewer");
   if (!data.labelled()) refuse(data, "no labels", "one for each row");
+  constexpr std::int64_t kMostInputs = 1 << 16, kMostOutputs = 1 << 14;
+  if (data.dim > kMostInputs) refuse(data, fmt::format("{} inputs", data.dim), "at most 65536");
+  if (data.outputs() > kMostOutputs) refuse(data, fmt::format("{} outputs", data.outputs()), "at most 16384");
   if (job.test != nullptr) {
     if (job.test->rows() < 1) refuse(*job.test, "no rows", "at least one");
     if (!job.test->labelled()) refuse(*job.test, "no labels", "one for each row");

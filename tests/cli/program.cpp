@@ -92,11 +92,12 @@ Process Workplace::start(const std::vector<std::string>& arguments, Limits limit
   if (out == Streams::kClosed) close(STDOUT_FILENO);
   if (err == Streams::kClosed) close(STDERR_FILENO);
   setpgid(0, 0);
-  if (limits.file_bytes >= 0) {
-    const rlimit limit{.rlim_cur = static_cast<rlim_t>(limits.file_bytes),
-                       .rlim_max = static_cast<rlim_t>(limits.file_bytes)};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
+  const auto limit = [](auto resource, long value) {
+    const rlimit both{.rlim_cur = static_cast<rlim_t>(value), .rlim_max = static_cast<rlim_t>(value)};
+    if (value >= 0) setrlimit(resource, &both);
+  };
+  limit(RLIMIT_FSIZE, limits.file_bytes);
+  limit(RLIMIT_AS, limits.address_space);
   become_program(arguments);
   _exit(127);
 }
@@ -120,6 +121,7 @@ void check_refused(const Outcome& outcome, int code, const std::vector<std::stri
   CHECK(outcome.out.empty());
   CHECK(outcome.err.starts_with("heddle: "));
   CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  CHECK(outcome.err.size() <= 1001);  // docs/formats.md, and the end of the line
   CHECK(outcome.err.ends_with('\n'));
   for (const std::string& word : words) {
     CAPTURE(word);

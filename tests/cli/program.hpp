@@ -22,7 +22,8 @@ struct Process {
 };
 
 struct Limits {
-  long file_bytes = -1;  ///< of any file it writes; beyond, a write fails
+  long file_bytes = -1;     ///< of any file it writes; beyond, a write fails
+  long address_space = -1;  ///< bytes; beyond, memory cannot be allocated
 };
 
 /// What standard output and standard error are in place of the files that an Outcome shows.

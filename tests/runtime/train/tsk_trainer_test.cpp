@@ -190,6 +190,15 @@ TEST_CASE("tsk: rows that determine too little still give a sound model, and are
   sound(train(data, {{"rules", "4"}, {"epochs", "3"}}));
 }
 
+TEST_CASE("tsk: more inputs or outputs than there may be are refused") {
+  Dataset data = surface(2);
+  const std::int64_t rows = data.rows();
+  data.dim = 65537;
+  data.inputs.assign(static_cast<std::size_t>(rows * data.dim), 1.0F);
+  data.input_names.clear();
+  CHECK_THROWS_WITH_AS(train(data, {}), doctest::Contains("65537 inputs, expected at most 65536"), Error);
+}
+
 TEST_CASE("tsk: options that make no sense are refused in one line") {
   Dataset wide = surface(5);
   wide.dim = 10;
