@@ -1,5 +1,5 @@
-// How long the dispatcher takes: a problem it was asked for before, and one it was not; and what a program that has
-// profiles pays when it starts, for the digest of each family's contract.
+// How long the dispatcher takes for one problem, and what a program that has profiles pays when it starts, for the digest
+// of each family's contract. bench/tuned_kernel.cpp has the choice of a kernel that is called.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -41,22 +41,12 @@ std::vector<Profile> profiles() {
   return all;
 }
 
-void hot_lookup(benchmark::State& state) {
-  const Dispatcher dispatcher(kDevice, sonfin::train_family(), profiles());
-  const Problem problem = sonfin::problem(640, 617, 26);
-  for (std::int64_t rules = 1; rules <= 1000; ++rules) {
-    benchmark::DoNotOptimize(dispatcher.choose(sonfin::problem(rules, 617, 26)));
-  }
-  while (state.KeepRunning()) benchmark::DoNotOptimize(&dispatcher.choose(problem));
-}
-BENCHMARK(hot_lookup);
-
 void cold_decision(benchmark::State& state) {
   const Dispatcher dispatcher(kDevice, sonfin::train_family(), profiles());
   std::int64_t unseen = 0;
   while (state.KeepRunning()) {
     ++unseen;
-    benchmark::DoNotOptimize(&dispatcher.choose(sonfin::problem(1 + unseen % 1024, 1 + unseen / 1024 % 1024, 10)));
+    benchmark::DoNotOptimize(dispatcher.choose(sonfin::problem(1 + unseen % 1024, 1 + unseen / 1024 % 1024, 10)));
   }
   state.counters["profiles"] = static_cast<double>(profiles().size());
 }

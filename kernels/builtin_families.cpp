@@ -1,4 +1,5 @@
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/own/kernel_definition.hpp"
 #include "heddle/kernels/sonfin/predict.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/kernels/tsk/train.hpp"
@@ -11,6 +12,7 @@ FamilyRegistry builtin_families() {
        {&sonfin::train_family(), &sonfin::predict_family(), &tsk::constant_family(), &tsk::linear_family()}) {
     families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), family));  // it is never deleted
   }
+  families.add_maker("defined-kernel", make_defined_family);
   return families;
 }
 

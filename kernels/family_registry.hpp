@@ -55,7 +55,8 @@ class FamilyRegistry {
   std::vector<std::pair<std::string, FamilyMaker>> makers_;
 };
 
-/// The families that heddle is built with. They themselves live as long as the program.
+/// The families that heddle is built with. They themselves live as long as the program. The registry also has the maker
+/// of defined kernels (kernels/own/kernel_definition.hpp).
 [[nodiscard]] FamilyRegistry builtin_families();
 
 }  // namespace heddle

@@ -31,9 +31,8 @@ std::vector<std::string_view> includes(std::string_view text) {
   return names;
 }
 
-/// The embedded file `main`, then all that it includes, directly or not.
-std::vector<SourceFile> with_includes(std::string_view main) {
-  std::vector<SourceFile> files{embedded(main)};
+/// `files`, then all embedded files that they include, directly or not.
+std::vector<SourceFile> with_includes(std::vector<SourceFile> files) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (const std::string_view name : includes(files[i].text)) {
       if (std::ranges::find(files, name, &SourceFile::name) == files.end()) files.push_back(embedded(name));
@@ -121,7 +120,7 @@ class Normaliser {
 }  // namespace
 
 TemplateSource::TemplateSource(std::string_view main, CompileOptions options)
-    : TemplateSource(with_includes(main), std::move(options)) {
+    : TemplateSource(with_includes({heddle::embedded(main)}), std::move(options)) {
   embedded_ = true;
 }
 
@@ -130,6 +129,10 @@ TemplateSource::TemplateSource(std::vector<SourceFile> files, CompileOptions opt
   std::string all;
   for (const SourceFile& file : files_) all += fmt::format("{}\n{}\n", file.name, without_format(file.text));
   hash_ = digest(all);
+}
+
+TemplateSource TemplateSource::own(std::vector<SourceFile> files, CompileOptions options) {
+  return TemplateSource(with_includes(std::move(files)), std::move(options));
 }
 
 std::string without_format(std::string_view text) { return Normaliser(text).run(); }

@@ -24,6 +24,9 @@ class TemplateSource {
   explicit TemplateSource(std::string_view main, CompileOptions options = {});
   /// From `files`, the template first and then all that it includes; their texts must outlive this.
   explicit TemplateSource(std::vector<SourceFile> files, CompileOptions options = {});
+  /// Files of a program's own, the template first, and the embedded files that they include. Their texts must outlive
+  /// this. Throws std::out_of_range if an include in quotes is none of all these.
+  [[nodiscard]] static TemplateSource own(std::vector<SourceFile> files, CompileOptions options = {});
 
   [[nodiscard]] const SourceFile& main() const noexcept { return files_.front(); }
   [[nodiscard]] const std::vector<SourceFile>& files() const noexcept { return files_; }  ///< main first

@@ -195,6 +195,13 @@ Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, co
   return verifier_.verify_timed_run(configuration, problem, samples, untuned);
 }
 
+HostImage DeviceEvaluator::outcome(const Configuration& configuration, const Problem& problem) {
+  Trial trial = family_.trial(configuration, problem, device(), 1, seed_);
+  auto kernels = binary(trial.plan.kernels);
+  const auto execution = device_.prepare(std::move(trial.plan), std::move(kernels));
+  return outcome_of(*execution, trial.initial, 1);
+}
+
 CompileRequest DeviceEvaluator::request(Kernels kernels) const {
   return {.source = &family_.source(device().backend), .kernels = std::move(kernels)};
 }

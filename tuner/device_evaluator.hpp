@@ -32,6 +32,7 @@ class DeviceEvaluator final : public Evaluator {
                                VerificationExtent extent) override;
   [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, const Configuration& untuned) override;
+  [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem) override;
 
  private:
   class PendingCompilation;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "heddle/kernels/error.hpp"
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/stop.hpp"
@@ -102,6 +103,11 @@ class Evaluator {
   /// and its result must not be much farther from the reference than that of `untuned`.
   [[nodiscard]] virtual Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                                  std::int64_t samples, const Configuration& untuned) = 0;
+  /// The parameters, states and outputs that a run of one sample leaves, from the contents of KernelFamily::trial() and
+  /// outputs full of NaN patterns. Throws DeviceFailure; Error(bug) where nothing runs.
+  [[nodiscard]] virtual HostImage outcome(const Configuration&, const Problem&) {
+    throw Error(ErrorKind::bug, "nothing runs here whose outcome could be looked at");
+  }
 
  private:
   mutable std::optional<KernelVersion> kernels_;

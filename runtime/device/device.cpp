@@ -67,6 +67,10 @@ std::unique_ptr<Device> open_device(const std::string& label) {
                                                              labels.empty() ? "(none can be used)" : labels));
 }
 
+std::unique_ptr<LoadedKernel> Device::load(const Plan&, std::shared_ptr<const Binary>) {
+  throw Error(ErrorKind::usage, label() + " launches no single kernels");
+}
+
 DeviceFailure lost_block(std::string_view device) {
   return {Status::hang,
           fmt::format("{}: a block of a resident kernel did not answer for seconds, found the GPU taken by "

@@ -17,6 +17,7 @@
 #include "heddle/kernels/template_source.hpp"
 #include "heddle/profiles/provenance.hpp"
 #include "heddle/runtime/device/device_failure.hpp"
+#include "heddle/runtime/device/loaded_kernel.hpp"
 
 namespace heddle {
 
@@ -30,6 +31,9 @@ class Memory {
   virtual void read(std::span<std::byte> to, std::int64_t offset = 0) const = 0;
   /// Sets every byte.
   virtual void fill(std::byte value) = 0;
+  /// Its address as kernels see it, for LoadedKernel::launch(); on a GPU no address of the host. Null if kernels do not
+  /// see all of it at once.
+  [[nodiscard]] virtual void* pointer() noexcept { return nullptr; }
 };
 
 /// Memory to use instead of what prepare() would allocate, by buffer name; at least as large as the plan says.
@@ -86,7 +90,7 @@ class Execution {
   [[nodiscard]] virtual std::optional<std::string> overrun() = 0;
 };
 
-/// Thread safety: compile() may be called from any thread; everything else from one thread at a time.
+/// Thread safety: compile() and load() may be called from any thread; everything else from one thread at a time.
 class Device {
  public:
   virtual ~Device() = default;
@@ -117,6 +121,9 @@ class Device {
   /// Throws DeviceFailure(launch) if the plan cannot run here.
   [[nodiscard]] virtual std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary,
                                                            Bindings bindings = {}) = 0;
+  /// Loads the kernel of a plan of one launch. It gets its arguments, buffers too, with every launch. Throws
+  /// DeviceFailure(launch) if it cannot run here, and what require_one_kernel() throws.
+  [[nodiscard]] virtual std::unique_ptr<LoadedKernel> load(const Plan& plan, std::shared_ptr<const Binary> binary);
 };
 
 /// Compiles one configuration; throws DeviceFailure(compilation) with the first line of the log.

@@ -156,17 +156,12 @@ Candidate Dispatcher::fallback(const Problem& problem) const {
                                      : "the default: no profile's configuration can run at these sizes"};
 }
 
-Candidate Dispatcher::decide(const Problem& problem) const {
+Candidate Dispatcher::choose(const Problem& problem) const {
   for (const Ranked& r : ranked(problem)) {
     if (std::isinf(r.squared_distance)) continue;
     if (!space_.violated(configuration(*r.entry), problem)) return candidate(r, problem);
   }
   return fallback(problem);
-}
-
-const Candidate& Dispatcher::choose(const Problem& problem) const {
-  if (const Candidate* known = decisions_.find(problem)) return *known;
-  return decisions_.insert(problem, decide(problem));
 }
 
 std::vector<Candidate> Dispatcher::candidates(const Problem& problem) const { return explain(problem).candidates; }

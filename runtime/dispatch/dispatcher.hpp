@@ -11,7 +11,7 @@
 
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/profiles/measurement.hpp"
-#include "heddle/runtime/dispatch/decision_table.hpp"
+#include "heddle/runtime/dispatch/candidate.hpp"
 
 namespace heddle {
 
@@ -36,8 +36,7 @@ using Notice = std::function<void(const std::string& line)>;
 /// one with the same sizes on the axes that must be equal. No configuration comes twice: a default that a profile names
 /// as well keeps the profile's place.
 ///
-/// choose() and explain() may be called from several threads at once. choose() takes no lock for a problem that was
-/// asked for before.
+/// Immutable: may be shared between threads.
 class Dispatcher {
  public:
   /// `profiles`: any; those of other families and backends are left out, a configuration outside the space is
@@ -48,8 +47,8 @@ class Dispatcher {
   [[nodiscard]] const KernelFamily& family() const noexcept { return family_; }
   [[nodiscard]] const DeviceIdentity& device() const noexcept { return device_; }
 
-  /// The first of candidates(). The reference holds as long as the dispatcher. `problem` has the family's axes.
-  [[nodiscard]] const Candidate& choose(const Problem& problem) const;
+  /// The first of candidates(), in less time. `problem` has the family's axes.
+  [[nodiscard]] Candidate choose(const Problem& problem) const;
   /// All of them, best first; at least one, since the family's default is always among them.
   [[nodiscard]] std::vector<Candidate> candidates(const Problem& problem) const;
 
@@ -104,7 +103,6 @@ class Dispatcher {
   [[nodiscard]] std::vector<Ranked> ranked(const Problem& problem) const;
   [[nodiscard]] Candidate candidate(const Ranked& ranked, const Problem& problem) const;
   [[nodiscard]] Candidate fallback(const Problem& problem) const;
-  [[nodiscard]] Candidate decide(const Problem& problem) const;
 
   DeviceIdentity device_;
   const KernelFamily& family_;
@@ -113,7 +111,6 @@ class Dispatcher {
   std::vector<Entry> entries_;
   std::vector<Model> models_;  // of the configurations of the entries, each once
   std::vector<Rejection> unusable_, left_out_;
-  mutable DecisionTable decisions_;
 };
 
 }  // namespace heddle

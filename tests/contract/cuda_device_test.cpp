@@ -4,9 +4,14 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <thread>
 #include <vector>
 
 #include "heddle/runtime/device/cuda/driver.hpp"
+#include "heddle/runtime/kernel/tuned_kernel.hpp"
+#include "own_kernel.hpp"
 #include "runtime/device/argument_kernel.hpp"
 
 namespace heddle {
@@ -169,6 +174,64 @@ TEST_CASE("cuda device: in the caller's context, stream and memory") {
   CHECK(driver->cuStreamDestroy(own) == CUDA_SUCCESS);
   CHECK(driver->cuMemFree(mine) == CUDA_SUCCESS);
   CHECK(driver->cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
+  CHECK(driver->cuDevicePrimaryCtxRelease(gpu) == CUDA_SUCCESS);
+}
+
+TEST_CASE("cuda device: a tuned kernel on the caller's memory and streams, from threads with and without the context") {
+  const auto driver = Driver::open();
+  CUdevice gpu = 0;
+  CUcontext context = nullptr, popped = nullptr;
+  REQUIRE(driver->cuDeviceGet(&gpu, 0) == CUDA_SUCCESS);
+  REQUIRE(driver->cuDevicePrimaryCtxRetain(&context, gpu) == CUDA_SUCCESS);
+  {
+    CudaDevice device(context, nullptr);
+    const auto family = make_defined_family(describe(test::add_kernel()).text);
+    const TunedKernel<float, const float*, const float*, float*, int> add(
+        device, *family,
+        {test::profile_of(*family, device.identity(), Problem({{.name = "n", .value = 500}}),
+                          "block_size=64 items=4")});
+    std::array<std::vector<float>, 4> found;
+    std::vector<std::shared_ptr<Memory>> memory;
+    memory.reserve(found.size());
+    const std::vector<float> ones(kCount, 1.0F);
+    for (std::vector<float>& z : found) {
+      z.resize(kCount);
+      memory.push_back(device.allocate(kCount * 4));
+      memory.back()->write(std::as_bytes(std::span(ones)));
+    }
+    const auto use = [&](std::size_t number) {
+      CUcontext own_popped = nullptr;
+      const bool current = number % 2 == 0;
+      if (driver->cuCtxPushCurrent(context) != CUDA_SUCCESS) return;
+      CUstream stream = nullptr;
+      if (driver->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) return;
+      if (!current) driver->cuCtxPopCurrent(&own_popped);
+      auto* const z = static_cast<float*>(memory[number]->pointer());
+      for (int n = kCount; n >= 1; n -= 100) add.on({stream})({n}, 1.0F, z, z, z, n);  // in place: twice as much
+      if (!current) driver->cuCtxPushCurrent(context);
+      driver->cuStreamSynchronize(stream);
+      driver->cuStreamDestroy(stream);
+      driver->cuCtxPopCurrent(&own_popped);
+    };
+    std::vector<std::thread> threads;
+    threads.reserve(found.size());
+    for (std::size_t i = 0; i < found.size(); ++i) threads.emplace_back(use, i);
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      memory[i]->read(std::as_writable_bytes(std::span(found[i])));
+      CHECK(found[i].front() == 1024.0F);
+      CHECK(found[i][550] == 32.0F);
+      CHECK(found[i].back() == 2.0F);
+    }
+    add.prepare({500});
+    CHECK(add.explain({500}).running->configuration.text() == "block_size=64 items=4");
+    auto* const z = static_cast<float*>(memory[0]->pointer());
+    add({500}, 0.0F, z, z, z, 500);
+    memory[0]->read(std::as_writable_bytes(std::span(found[0])));
+    CHECK(found[0].front() == 1024.0F);
+  }
+  CHECK(driver->cuCtxGetCurrent(&popped) == CUDA_SUCCESS);
+  CHECK(popped == nullptr);
   CHECK(driver->cuDevicePrimaryCtxRelease(gpu) == CUDA_SUCCESS);
 }
 

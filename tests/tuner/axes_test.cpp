@@ -170,7 +170,7 @@ TEST_CASE("a family with axes of every kind is tuned, and its profiles serve siz
   for (const Problem& problem : between) {
     CAPTURE(problem.text());
     groups.emplace(problem.at("bytes"), problem.find("halo").has_value());
-    const Candidate& choice = dispatcher.choose(problem);
+    const Candidate choice = dispatcher.choose(problem);
     REQUIRE(choice.profile != nullptr);
     CHECK(finite(choice.profile->key.problem, problem));
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <vector>
@@ -344,6 +346,33 @@ Verdict IsolatedEvaluator::verify_timed_run(const Configuration& configuration, 
                   {"configuration", configuration.text()},
                   {"samples", samples},
                   {"untuned", untuned.text()}});
+}
+
+/// Buffers may be larger than a message: the worker writes them to a file, one after the other in the order of names.
+HostImage IsolatedEvaluator::outcome(const Configuration& configuration, const Problem& problem) {
+  if (!outcomes_) outcomes_ = std::make_unique<const ScratchFolder>();
+  const std::filesystem::path path = outcomes_->path() / "outcome";
+  const json answer = attempt([&] {
+    const double start = seconds_now();
+    json result = worker_.ask({{"ask", "outcome"},
+                               {"family", family_.name()},
+                               {"seed", seed_},
+                               {"configuration", configuration.text()},
+                               {"problem", problem.text()},
+                               {"file", path.string()}},
+                              deadline(Job::outcome, problem, 1.0, deadlines_.verify));
+    took(Job::outcome, problem, seconds_now() - start);
+    return result;
+  });
+  HostImage image;
+  std::ifstream file(path, std::ios::binary);
+  for (const auto& [name, bytes] : answer.at("buffers").items()) {
+    std::vector<std::byte>& content = image[name];
+    content.resize(bytes.get<std::size_t>());
+    file.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(content.size()));
+  }
+  if (!file) throw DeviceFailure(Status::crash, "the worker left no outcome");
+  return image;
 }
 
 Verdict IsolatedEvaluator::verdict(Job job, const Problem& problem, nlohmann::json question) {

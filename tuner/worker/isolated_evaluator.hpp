@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "heddle/runtime/device/cpu/scratch_folder.hpp"
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/worker/worker.hpp"
 
@@ -55,11 +56,12 @@ class IsolatedEvaluator final : public Evaluator {
                                VerificationExtent extent) override;
   [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, const Configuration& untuned) override;
+  [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem) override;
 
  private:
   class RemoteRunner;
   class RemoteCompilation;
-  enum class Job { prepare, time, verify_first_run, verify, verify_timed_run };
+  enum class Job { prepare, time, verify_first_run, verify, verify_timed_run, outcome };
 
   /// Calls `ask`. Calls it again in a new process if the worker may have been lost for another reason.
   template <class Ask>
@@ -79,6 +81,7 @@ class IsolatedEvaluator final : public Evaluator {
   std::map<std::pair<Job, std::string>, double> known_seconds_;  ///< seconds per amount of work, by job and problem
   std::int64_t compiling_ = 0;                                   ///< compilations under way in the present process
   std::int64_t compiling_in_ = 0;                                ///< the generation of that process
+  std::unique_ptr<const ScratchFolder> outcomes_;                ///< where the worker leaves what is large
 };
 
 }  // namespace heddle

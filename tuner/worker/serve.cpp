@@ -7,11 +7,14 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/worker/channel.hpp"
+#include "heddle/tuner/worker/child_process.hpp"
 
 namespace heddle {
 
@@ -153,12 +157,30 @@ class Server {
                                                        problem, samples_of(q, family, problem),
                                                        configuration_of(q.at("untuned"), problem, family)));
     }
+    if (ask == "outcome") return outcome(q);
     if (ask == "check") {
       measured(q).evaluator.check_device();
       return json::object();
     }
     if (ask == "provenance") return to_json(measured(q).evaluator.provenance());
     throw Error(ErrorKind::input, fmt::format("the worker was asked for {}", excerpt(ask)));
+  }
+
+  /// Leaves the buffers in a file, in the order of their names, and says how large they are.
+  json outcome(const json& q) {
+    Measured& family = measured(q);
+    const Problem problem = problem_of(q, family);
+    const HostImage image = family.evaluator.outcome(configuration_of(q.at("configuration"), problem, family), problem);
+    const auto path = q.at("file").get<std::string>();
+    std::ofstream file(path, std::ios::binary);
+    json buffers = json::object();
+    for (const auto& [name, bytes] : image) {
+      buffers[name] = bytes.size();
+      file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    }
+    file.close();
+    if (!file) throw Error(ErrorKind::device, fmt::format("{}: cannot be written", path));
+    return {{"buffers", buffers}};
   }
 
   /// The next compiled configuration, or `waiting` after the seconds that the question gives. The caller then asks
@@ -254,6 +276,27 @@ class Server {
 };
 
 }  // namespace
+
+namespace {
+
+/// Whether main() of this program lets a process that was started as a worker be one.
+std::atomic<bool> may_be_worker = false;
+
+}  // namespace
+
+std::optional<int> run_worker(int argc, char** argv, const WorkerWorld& world) {
+  may_be_worker = true;
+  if (argc != 2 || std::string_view(argv[1]) != "worker") return std::nullopt;
+  try {
+    serve(ChildProcess::kDescriptor, world);
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return static_cast<int>(error.kind());
+  }
+}
+
+bool can_run_worker() { return may_be_worker; }
 
 void serve(int descriptor, const WorkerWorld& world) {
   int type = 0;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "heddle/kernels/family_registry.hpp"
@@ -22,5 +23,15 @@ struct WorkerWorld {
 /// Error(input) at the first bytes that are no message, since nothing after them can be understood. A question that
 /// makes no sense is answered with an error.
 void serve(int descriptor, const WorkerWorld& world = {});
+
+/// For the first line of main() of a program that tunes, so that it can be its own worker:
+///
+///     if (const auto code = heddle::run_worker(argc, argv)) return *code;
+///
+/// If this process was started as a worker (WorkerOptions::command), answers questions until they end and returns the
+/// exit code of the program. Otherwise returns nothing at once.
+[[nodiscard]] std::optional<int> run_worker(int argc, char** argv, const WorkerWorld& world = {});
+/// Whether run_worker() was called: without it, this program started as a worker would begin to tune in turn.
+[[nodiscard]] bool can_run_worker();
 
 }  // namespace heddle

@@ -110,6 +110,12 @@ class CpuDevice final : public Device {
                                           bindings);
   }
 
+  std::unique_ptr<LoadedKernel> load(const Plan& plan, std::shared_ptr<const Binary> binary) override {
+    require_one_kernel(plan);
+    return std::make_unique<CpuLoadedKernel>(*team_, plan,
+                                             load_functions(libraries_, identity_.architecture, plan, binary.get()));
+  }
+
   std::string contention() override {
     if (!team_->size().reduced() || std::exchange(told_, true)) return {};
     return "cpu: other programs use the cores: fewer threads run while that is so, with the same results";

@@ -101,25 +101,59 @@ cpu::Kernel CpuLibrary::kernel(const std::string& symbol) const {
 }
 
 std::shared_ptr<const CpuLibrary> CpuLibraries::load(const CompiledBlob& blob) {
+  const std::lock_guard lock(loading_);
   std::weak_ptr<const CpuLibrary>& known = loaded_[blob.digest];
   auto library = known.lock();
   if (!library) known = library = std::make_shared<const CpuLibrary>(blob);
   return library;
 }
 
-CpuExecution::CpuExecution(ThreadTeam& team, CpuLibraries& libraries, const std::string& architecture, Plan plan,
-                           const std::shared_ptr<const Binary>& binary, const Bindings& bindings)
-    : team_(team), plan_(std::move(plan)) {
-  const auto* compiled = dynamic_cast<const CpuBinary*>(binary.get());
-  if (compiled == nullptr || compiled->kernels().size() != plan_.kernels.size()) {
+std::vector<CpuFunction> load_functions(CpuLibraries& libraries, const std::string& architecture, const Plan& plan,
+                                        const Binary* binary) {
+  const auto* compiled = dynamic_cast<const CpuBinary*>(binary);
+  if (compiled == nullptr || compiled->kernels().size() != plan.kernels.size()) {
     throw std::invalid_argument("the binary was not compiled for this plan by the CPU device");
   }
-  std::vector<cpu::Kernel> kernels;
+  std::vector<CpuFunction> functions;
+  functions.reserve(compiled->kernels().size());
   for (const CompiledKernel& kernel : compiled->kernels()) {
-    if (kernel.blob) libraries_.push_back(libraries.load(*kernel.blob));
-    kernels.push_back(kernel.blob ? libraries_.back()->kernel(kernel.symbol)
-                                  : cpu::builtin_kernel(kernel.symbol, architecture));
+    CpuFunction& function = functions.emplace_back();
+    if (kernel.blob) {
+      function.library = libraries.load(*kernel.blob);
+      function.kernel = function.library->kernel(kernel.symbol);
+    } else {
+      function.kernel = cpu::builtin_kernel(kernel.symbol, architecture);
+    }
   }
+  return functions;
+}
+
+CpuLoadedKernel::CpuLoadedKernel(ThreadTeam& team, const Plan& plan, std::vector<CpuFunction> functions)
+    : team_(team),
+      function_(std::move(functions.at(static_cast<std::size_t>(plan.launches.front().kernel)))),
+      parts_(static_cast<int>(plan.launches.front().grid.x)) {
+  const std::vector<Argument>& arguments = plan.launches.front().arguments;
+  is_buffer_.reserve(arguments.size());
+  for (const Argument& argument : arguments) is_buffer_.push_back(std::holds_alternative<BufferArgument>(argument));
+}
+
+void CpuLoadedKernel::launch(void* const* values, std::optional<Stream>) const {
+  // A kernel on the CPU is given the address of a buffer itself, not a place that holds it.
+  std::array<void*, kMostArguments> places;
+  for (std::size_t i = 0; i < is_buffer_.size(); ++i) {
+    places[i] = values[i];
+    if (is_buffer_[i]) std::memcpy(&places[i], values[i], sizeof places[i]);
+  }
+  if (parts_ == 1) {
+    team_.run(function_.kernel, places.data(), 1);
+  } else {
+    team_.run_adapted(function_.kernel, places.data(), parts_);
+  }
+}
+
+CpuExecution::CpuExecution(ThreadTeam& team, CpuLibraries& libraries, const std::string& architecture, Plan plan,
+                           const std::shared_ptr<const Binary>& binary, const Bindings& bindings)
+    : team_(team), plan_(std::move(plan)), functions_(load_functions(libraries, architecture, plan_, binary.get())) {
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& buffer = plan_.buffers[i];
     const auto bound = bindings.find(buffer.name);
@@ -137,7 +171,7 @@ CpuExecution::CpuExecution(ThreadTeam& team, CpuLibraries& libraries, const std:
   for (const Launch& launch : plan_.launches) {
     Call& call = calls_.emplace_back();
     if (launch.routine.empty()) {
-      call.kernel = kernels.at(static_cast<std::size_t>(launch.kernel));
+      call.kernel = functions_.at(static_cast<std::size_t>(launch.kernel)).kernel;
     } else {
       call.routine = cpu_routine(launch.routine);
     }

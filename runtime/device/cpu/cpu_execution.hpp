@@ -27,6 +27,7 @@ class CpuMemory final : public Memory {
   void fill(std::byte value) override;
 
   [[nodiscard]] std::byte* address() const noexcept { return memory_.get(); }
+  [[nodiscard]] void* pointer() noexcept override { return address(); }
   [[nodiscard]] bool guard_intact() const;
 
  private:
@@ -61,13 +62,36 @@ class CpuLibrary {
   void* handle_ = nullptr;
 };
 
-/// Objects that are loaded now, by digest.
+/// Objects that are loaded now, by digest. May be used from several threads at once.
 class CpuLibraries {
  public:
   [[nodiscard]] std::shared_ptr<const CpuLibrary> load(const CompiledBlob& blob);
 
  private:
+  std::mutex loading_;
   std::map<std::string, std::weak_ptr<const CpuLibrary>> loaded_;
+};
+
+/// A kernel and what keeps it loaded.
+struct CpuFunction {
+  std::shared_ptr<const CpuLibrary> library;  ///< empty: built in
+  cpu::Kernel kernel = nullptr;
+};
+/// The kernels of a plan. Throws std::invalid_argument if the binary is not of this plan and device.
+[[nodiscard]] std::vector<CpuFunction> load_functions(CpuLibraries& libraries, const std::string& architecture,
+                                                      const Plan& plan, const Binary* binary);
+
+class CpuLoadedKernel final : public LoadedKernel {
+ public:
+  /// `plan` passed require_one_kernel(). `team` must outlive this.
+  CpuLoadedKernel(ThreadTeam& team, const Plan& plan, std::vector<CpuFunction> functions);
+  void launch(void* const* values, std::optional<Stream> stream) const override;
+
+ private:
+  ThreadTeam& team_;
+  CpuFunction function_;
+  int parts_;
+  std::vector<bool> is_buffer_;  ///< of each argument
 };
 
 class CpuExecution final : public Execution {
@@ -97,7 +121,7 @@ class CpuExecution final : public Execution {
 
   ThreadTeam& team_;
   Plan plan_;
-  std::vector<std::shared_ptr<const CpuLibrary>> libraries_;
+  std::vector<CpuFunction> functions_;              ///< of each kernel
   std::vector<std::shared_ptr<CpuMemory>> memory_;  ///< one per buffer
   std::vector<std::size_t> guarded_;                ///< buffers that were allocated here
   std::vector<Call> calls_;

@@ -217,7 +217,14 @@ double ThreadTeam::launch(cpu::Kernel kernel, void* const* arguments, int thread
   return lost;
 }
 
+void ThreadTeam::run(cpu::Kernel kernel, void* const* arguments, int threads) {
+  std::unique_lock turn(turn_, std::defer_lock);
+  if (threads > 1) turn.lock();  // one thread alone needs nothing of the team
+  launch(kernel, arguments, threads);
+}
+
 void ThreadTeam::run_adapted(cpu::Kernel kernel, void* const* arguments, int parts) {
+  const std::lock_guard turn(turn_);
   const double start = now();
   const double lost = launch(kernel, arguments, size_.of(parts));
   size_.count(now() - start, lost);

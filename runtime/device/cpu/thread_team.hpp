@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace heddle {
 
 /// Runs one kernel at a time on any number of threads; the caller's is thread 0. Threads start when first needed and
-/// stay. One launch at a time.
+/// stay. run() and run_adapted() may be called from several threads: launches on more than one thread take turns.
 class ThreadTeam {
  public:
   ThreadTeam();
@@ -20,7 +21,7 @@ class ThreadTeam {
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   /// Runs a launch on so many threads; returns when all are done.
-  void run(cpu::Kernel kernel, void* const* arguments, int threads) { launch(kernel, arguments, threads); }
+  void run(cpu::Kernel kernel, void* const* arguments, int threads);
   /// Runs the `parts` of a launch on as many threads, or on fewer while other programs take their cores.
   void run_adapted(cpu::Kernel kernel, void* const* arguments, int parts);
   [[nodiscard]] TeamSize& size() noexcept { return size_; }
@@ -34,6 +35,7 @@ class ThreadTeam {
   void take_part(int thread);
   [[nodiscard]] cpu::LaunchContext context(int thread) const;
 
+  std::mutex turn_;  ///< of everything below
   // The launch under way, written before `Worker::launch` tells of it.
   cpu::Kernel kernel_ = nullptr;
   void* const* arguments_ = nullptr;

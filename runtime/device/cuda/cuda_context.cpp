@@ -43,6 +43,20 @@ CudaContext::Scope::~Scope() {
   driver_.cuCtxPopCurrent(&popped);
 }
 
+CudaContext::Presence::Presence(const CudaContext& context) {
+  const Driver& driver = context.driver();
+  CUcontext current = nullptr;
+  context.check(driver.cuCtxGetCurrent(&current), "cannot use the context");
+  if (current == context.context_) return;
+  context.check(driver.cuCtxPushCurrent(context.context_), "cannot use the context");
+  pushed_ = &driver;
+}
+
+CudaContext::Presence::~Presence() {
+  CUcontext popped = nullptr;
+  if (pushed_ != nullptr) pushed_->cuCtxPopCurrent(&popped);
+}
+
 void CudaContext::synchronize() const { check(driver_->cuStreamSynchronize(stream_), "a kernel failed"); }
 
 CudaMemory::CudaMemory(std::shared_ptr<const CudaContext> context, std::int64_t bytes)
@@ -125,6 +139,7 @@ CUfunction CudaModule::function(const std::string& symbol) const {
 
 std::shared_ptr<const CudaModule> CudaModules::load(const std::shared_ptr<const CudaContext>& context,
                                                     const CompiledBlob& cubin) {
+  const std::lock_guard lock(loading_);
   std::shared_ptr<const CudaModule>& module = loaded_[cubin.digest];
   if (!module) module = std::make_shared<const CudaModule>(context, cubin);
   return module;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,19 @@ class CudaContext {
     const Driver& driver_;
   };
 
+  /// The same, but that nothing has to be done if the context is current already, as in most threads that launch
+  /// kernels again and again.
+  class Presence {
+   public:
+    explicit Presence(const CudaContext& context);
+    ~Presence();
+    Presence(const Presence&) = delete;
+    Presence& operator=(const Presence&) = delete;
+
+   private:
+    const Driver* pushed_ = nullptr;
+  };
+
   [[nodiscard]] const Driver& driver() const noexcept { return *driver_; }
   [[nodiscard]] CUstream stream() const noexcept { return stream_; }
   /// Throws DeviceFailure that names the device.
@@ -66,6 +80,9 @@ class CudaMemory : public Memory {
 
   [[nodiscard]] std::int64_t bytes() const override { return bytes_; }
   [[nodiscard]] CUdeviceptr address() const noexcept { return address_; }
+  [[nodiscard]] void* pointer() noexcept override {
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_));
+  }
   void write(std::span<const std::byte> from, std::int64_t offset) override;
   void read(std::span<std::byte> to, std::int64_t offset) const override;
   void fill(std::byte value) override;
@@ -97,13 +114,14 @@ class CudaModule {
 };
 
 /// Modules by digest, so that configurations that share a cubin load it once. Kept until the device is closed: cubins
-/// are small beside its memory, and unloading one waits for the GPU.
+/// are small beside its memory, and unloading one waits for the GPU. May be used from several threads at once.
 class CudaModules {
  public:
   [[nodiscard]] std::shared_ptr<const CudaModule> load(const std::shared_ptr<const CudaContext>& context,
                                                        const CompiledBlob& cubin);
 
  private:
+  std::mutex loading_;
   std::map<std::string, std::shared_ptr<const CudaModule>> loaded_;
 };
 

@@ -10,6 +10,7 @@
 #include "heddle/runtime/device/cuda/cuda_compiler.hpp"
 #include "heddle/runtime/device/cuda/cuda_context.hpp"
 #include "heddle/runtime/device/cuda/cuda_execution.hpp"
+#include "heddle/runtime/device/cuda/cuda_launch.hpp"
 #include "heddle/runtime/device/cuda/nvml.hpp"
 #include "heddle/runtime/device/provenance.hpp"
 
@@ -150,6 +151,11 @@ std::shared_ptr<Memory> CudaDevice::allocate(std::int64_t bytes) {
 std::unique_ptr<Execution> CudaDevice::prepare(Plan plan, std::shared_ptr<const Binary> binary, Bindings bindings) {
   return std::make_unique<CudaExecution>(implementation_->context, implementation_->modules, std::move(plan),
                                          std::move(binary), bindings);
+}
+
+std::unique_ptr<LoadedKernel> CudaDevice::load(const Plan& plan, std::shared_ptr<const Binary> binary) {
+  require_one_kernel(plan);
+  return std::make_unique<CudaLoadedKernel>(implementation_->context, implementation_->modules, plan, binary.get());
 }
 
 std::shared_ptr<Memory> CudaDevice::wrap(std::uint64_t address, std::int64_t bytes) {

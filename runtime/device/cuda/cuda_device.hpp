@@ -37,6 +37,8 @@ class CudaDevice : public Device {
   [[nodiscard]] std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary,
                                                    Bindings bindings = {}) override;
 
+  [[nodiscard]] std::unique_ptr<LoadedKernel> load(const Plan& plan, std::shared_ptr<const Binary> binary) override;
+
   /// Memory of the caller's in this device's context, to be used in Bindings; never freed by heddle.
   [[nodiscard]] std::shared_ptr<Memory> wrap(std::uint64_t address, std::int64_t bytes);
 

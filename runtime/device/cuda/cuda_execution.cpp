@@ -25,23 +25,6 @@ const Guard& guard_pattern() {
   return pattern;
 }
 
-std::vector<CUlaunchAttribute> attributes(const Launch& launch) {
-  std::vector<CUlaunchAttribute> list;
-  const auto add = [&](CUlaunchAttributeID id) -> CUlaunchAttributeValue& {
-    list.emplace_back().id = id;
-    return list.back().value;
-  };
-  if (launch.programmatic)
-    add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).programmaticStreamSerializationAllowed = 1;
-  if (launch.resident) add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
-  if (launch.cluster > 1) {
-    auto& dimension = add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim;
-    dimension.x = launch.cluster;
-    dimension.y = dimension.z = 1;
-  }
-  return list;
-}
-
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
@@ -104,59 +87,33 @@ void CudaExecution::bind(const Bindings& bindings) {
 
 /// Finds the kernels, and refuses what they cannot be launched with.
 void CudaExecution::load(CudaModules& modules, const CudaBinary& binary) {
+  std::vector<CUfunction> functions;
   for (const CompiledKernel& kernel : binary.kernels()) {
     modules_.push_back(modules.load(context_, *kernel.blob));
-    functions_.push_back(modules_.back()->function(kernel.symbol));
+    functions.push_back(modules_.back()->function(kernel.symbol));
   }
-  const Driver& driver = context_->driver();
+  calls_.resize(plan_.launches.size());
   const CudaContext::Scope scope(*context_);
-  for (const Launch& launch : plan_.launches) {
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    const Launch& launch = plan_.launches[i];
+    calls_[i].routine = launch.routine;
     if (!launch.routine.empty()) {
       CudaRoutines::require(launch.routine);
       if (!routines_) routines_ = std::make_unique<CudaRoutines>(context_);
       continue;
     }
-    const CUfunction function = functions_.at(static_cast<std::size_t>(launch.kernel));
-    int threads = 0, shared = 0;
-    context_->check(driver.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
-                    "cannot load a kernel");
-    const auto wanted = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
-    if (wanted > static_cast<std::uint64_t>(threads))
-      throw DeviceFailure(Status::launch,
-                          fmt::format("{}: {} threads in a block, expected at most {}",
-                                      plan_.kernels[static_cast<std::size_t>(launch.kernel)].text(), wanted, threads));
-    // Only ever raised: other executions may use the same function.
-    context_->check(driver.cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function),
-                    "cannot load a kernel");
-    if (launch.shared_bytes > shared)
-      context_->check(driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                static_cast<int>(launch.shared_bytes)),
-                      fmt::format("{} bytes of shared memory", launch.shared_bytes).c_str());
-    if (launch.cluster > 8)
-      context_->check(driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
-                      "no clusters of more than 8 blocks");
+    const auto kernel = static_cast<std::size_t>(launch.kernel);
+    calls_[i].launch =
+        std::make_unique<const CudaLaunch>(*context_, functions.at(kernel), launch, plan_.kernels[kernel]);
   }
-  context_->check(driver.cuEventCreate(&start_, CU_EVENT_DEFAULT), "cannot make an event");
-  context_->check(driver.cuEventCreate(&stop_, CU_EVENT_DEFAULT), "cannot make an event");
+  context_->check(context_->driver().cuEventCreate(&start_, CU_EVENT_DEFAULT), "cannot make an event");
+  context_->check(context_->driver().cuEventCreate(&stop_, CU_EVENT_DEFAULT), "cannot make an event");
 }
 
 void CudaExecution::pack() {
-  calls_.reserve(plan_.launches.size());
-  for (const Launch& launch : plan_.launches) {
-    Call& call = calls_.emplace_back();
-    call.routine = launch.routine;
-    if (call.routine.empty()) call.function = functions_[static_cast<std::size_t>(launch.kernel)];
-    call.config.gridDimX = launch.grid.x;
-    call.config.gridDimY = launch.grid.y;
-    call.config.gridDimZ = launch.grid.z;
-    call.config.blockDimX = launch.block.x;
-    call.config.blockDimY = launch.block.y;
-    call.config.blockDimZ = launch.block.z;
-    call.config.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
-    call.attributes = attributes(launch);
-    call.config.attrs = call.attributes.data();
-    call.config.numAttrs = static_cast<unsigned>(call.attributes.size());
-    if (launch.resident || launch.cluster > 1) require_residence(call, launch);
+  for (std::size_t number = 0; number < calls_.size(); ++number) {
+    const Launch& launch = plan_.launches[number];
+    Call& call = calls_[number];
     call.arguments = ArgumentValues(launch.arguments);
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       const auto* address = std::get_if<BufferArgument>(&launch.arguments[i]);
@@ -174,36 +131,6 @@ void CudaExecution::pack() {
     if (call->moving.empty()) continue;
     if (call->piece != wanted) after = std::exchange(wanted, call->piece);
     call->next_piece = after;
-  }
-}
-
-/// Blocks that wait for each other must all find room at once, on what the driver grants this process of the card.
-void CudaExecution::require_residence(const Call& call, const Launch& launch) const {
-  const Driver& driver = context_->driver();
-  const CudaContext::Scope scope(*context_);
-  const std::string kernel = plan_.kernels[static_cast<std::size_t>(launch.kernel)].text();
-  if (launch.cluster > 1) {
-    int clusters = 0;
-    const CUresult result = driver.cuOccupancyMaxActiveClusters(&clusters, call.function, &call.config);
-    if (result != CUDA_SUCCESS || clusters < 1)
-      throw DeviceFailure(Status::launch,
-                          fmt::format("{}: no room for a cluster of {} blocks", kernel, launch.cluster));
-  }
-  if (launch.resident) {
-    int blocks = 0, units = 0;
-    CUdevice device = 0;
-    context_->check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                        &blocks, call.function, static_cast<int>(launch.block.x * launch.block.y * launch.block.z),
-                        static_cast<std::size_t>(launch.shared_bytes)),
-                    "cannot ask for the room of a kernel");
-    context_->check(driver.cuCtxGetDevice(&device), "cannot find the device");
-    context_->check(driver.cuDeviceGetAttribute(&units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-                    "cannot count the multiprocessors");
-    const std::uint64_t wanted = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-    const std::uint64_t room = static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(units);
-    if (wanted > room)
-      throw DeviceFailure(Status::launch,
-                          fmt::format("{}: {} blocks have to run at once, there is room for {}", kernel, wanted, room));
   }
 }
 
@@ -225,10 +152,7 @@ void CudaExecution::submit(CUstream stream) {
       routines_->run(call.routine, call.arguments.places());
       continue;
     }
-    call.config.hStream = stream;
-    context_->check(
-        context_->driver().cuLaunchKernelEx(&call.config, call.function, call.arguments.places().data(), nullptr),
-        "cannot launch a kernel");
+    call.launch->submit(*context_, stream, call.arguments.places().data());
   }
 }
 

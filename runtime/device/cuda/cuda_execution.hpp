@@ -12,6 +12,7 @@
 #include "heddle/runtime/device/argument_values.hpp"
 #include "heddle/runtime/device/cuda/cuda_compiler.hpp"
 #include "heddle/runtime/device/cuda/cuda_context.hpp"
+#include "heddle/runtime/device/cuda/cuda_launch.hpp"
 #include "heddle/runtime/device/cuda/cuda_pieces.hpp"
 #include "heddle/runtime/device/cuda/cuda_routine.hpp"
 #include "heddle/runtime/device/device.hpp"
@@ -40,10 +41,8 @@ class CudaExecution : public Execution {
  private:
   /// A launch with its arguments packed once.
   struct Call {
-    CUlaunchConfig config{};
-    std::vector<CUlaunchAttribute> attributes;
-    CUfunction function = nullptr;
-    std::string routine;  ///< instead of the function
+    std::unique_ptr<const CudaLaunch> launch;
+    std::string routine;  ///< instead of a launch
     ArgumentValues arguments;
     /// Arguments of buffers that come in pieces: which of the arguments, which buffer of `pieces_`, and how far behind
     /// it.
@@ -58,7 +57,6 @@ class CudaExecution : public Execution {
   void bind(const Bindings& bindings);
   void load(CudaModules& modules, const CudaBinary& binary);
   void pack();
-  void require_residence(const Call& call, const Launch& launch) const;
   [[nodiscard]] bool kept(std::size_t buffer) const;
   void capture();
   void submit(CUstream stream);
@@ -73,7 +71,6 @@ class CudaExecution : public Execution {
   std::vector<std::size_t> guarded_;  ///< buffers that were allocated here
   std::shared_ptr<CudaMemory> saved_;
   std::vector<std::shared_ptr<const CudaModule>> modules_;
-  std::vector<CUfunction> functions_;  ///< of each kernel
   std::unique_ptr<CudaRoutines> routines_;
   std::vector<Call> calls_;
   CUgraphExec graph_ = nullptr;

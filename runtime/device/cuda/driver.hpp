@@ -25,6 +25,7 @@
   X(cuDevicePrimaryCtxRelease)                   \
   X(cuCtxPushCurrent)                            \
   X(cuCtxPopCurrent)                             \
+  X(cuCtxGetCurrent)                             \
   X(cuCtxGetDevice)                              \
   X(cuStreamCreate)                              \
   X(cuStreamDestroy)                             \

@@ -61,8 +61,7 @@ class EmulatorDevice final : public Device {
         identity_(emulator::identity(capability_)),
         provenance_(host_provenance()),
         compiler_(compiler_for(options.capability)),
-        cache_(std::make_shared<CompileCache>(CompileCache::default_folder("emulator"))),
-        machine_(std::make_shared<emulator::Machine>()) {}
+        cache_(std::make_shared<CompileCache>(CompileCache::default_folder("emulator"))) {}
 
   std::string label() const override {
     return capability_.number == kDefaultCapability ? "emulator" : fmt::format("emulator:{}", capability_.number);
@@ -98,12 +97,17 @@ class EmulatorDevice final : public Device {
   std::int64_t compiler_calls() const override { return compiler_->calls(); }
 
   std::shared_ptr<Memory> allocate(std::int64_t bytes) override {
-    return std::make_shared<EmulatorMemory>(machine_, bytes);
+    return std::make_shared<EmulatorMemory>(state_.machine, bytes);
   }
 
   std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary, Bindings bindings) override {
-    return std::make_unique<EmulatorExecution>(machine_, codes_, capability_, order_, std::move(plan), binary,
-                                               bindings);
+    return std::make_unique<EmulatorExecution>(state_.machine, state_.codes, capability_, order_, std::move(plan),
+                                               binary, bindings);
+  }
+
+  std::unique_ptr<LoadedKernel> load(const Plan& plan, std::shared_ptr<const Binary> binary) override {
+    require_one_kernel(plan);
+    return std::make_unique<EmulatorLoadedKernel>(state_, capability_, order_, plan, std::move(binary));
   }
 
  private:
@@ -113,8 +117,7 @@ class EmulatorDevice final : public Device {
   mutable Provenance provenance_;
   std::shared_ptr<SystemCompiler> compiler_;
   std::shared_ptr<CompileCache> cache_;
-  std::shared_ptr<emulator::Machine> machine_;
-  EmulatorCodes codes_;
+  EmulatorState state_;
 };
 
 }  // namespace

@@ -159,38 +159,53 @@ void require_arguments(const Launch& launch, std::string_view expected, const st
 
 }  // namespace
 
-EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine, EmulatorCodes& codes,
-                                     const emulator::Capability& capability, std::uint64_t seed, Plan plan,
-                                     const std::shared_ptr<const Binary>& binary, const Bindings& bindings)
-    : machine_(std::move(machine)), seed_(seed), plan_(std::move(plan)) {
-  const auto* compiled = dynamic_cast<const EmulatorBinary*>(binary.get());
-  if (compiled == nullptr || compiled->kernels().size() != plan_.kernels.size()) {
+std::shared_ptr<const EmulatorCode> EmulatorCodes::load(const CompiledBlob& blob) {
+  const std::lock_guard lock(loading_);
+  std::weak_ptr<const EmulatorCode>& known = loaded_[blob.digest];
+  auto code = known.lock();
+  if (!code) known = code = std::make_shared<const EmulatorCode>(blob);
+  return code;
+}
+
+EmulatorFunctions load_functions(EmulatorCodes& codes, const emulator::Capability& capability, const Plan& plan,
+                                 const Binary* binary) {
+  const auto* compiled = dynamic_cast<const EmulatorBinary*>(binary);
+  if (compiled == nullptr || compiled->kernels().size() != plan.kernels.size()) {
     throw std::invalid_argument("the binary was not compiled for this plan by the emulator");
   }
-  for (const Launch& launch : plan_.launches) {
+  for (const Launch& launch : plan.launches) {
     if (!launch.routine.empty()) {
       static_cast<void>(cpu_routine(launch.routine));
       continue;
     }
-    emulator::require(capability, launch, plan_.kernels.at(static_cast<std::size_t>(launch.kernel)).text());
+    emulator::require(capability, launch, plan.kernels.at(static_cast<std::size_t>(launch.kernel)).text());
   }
+  EmulatorFunctions functions;
   std::vector<std::string_view> parameters;
   for (const CompiledKernel& kernel : compiled->kernels()) {
-    std::weak_ptr<const EmulatorCode>& known = codes[kernel.blob->digest];
-    auto code = known.lock();
-    if (!code) known = code = std::make_shared<const EmulatorCode>(*kernel.blob);
-    kernels_.push_back(code->kernel(kernel.symbol));
+    auto code = codes.load(*kernel.blob);
+    functions.kernels.push_back(code->kernel(kernel.symbol));
     parameters.push_back(code->parameters(kernel.symbol));
-    if (std::find(codes_.begin(), codes_.end(), code) == codes_.end()) {
-      loaded_.push_back(code->loaded());
-      codes_.push_back(std::move(code));
+    if (std::find(functions.codes.begin(), functions.codes.end(), code) == functions.codes.end()) {
+      functions.loaded.push_back(code->loaded());
+      functions.codes.push_back(std::move(code));
     }
   }
-  for (const Launch& launch : plan_.launches) {
+  for (const Launch& launch : plan.launches) {
     if (!launch.routine.empty()) continue;
     const auto kernel = static_cast<std::size_t>(launch.kernel);
-    require_arguments(launch, parameters[kernel], plan_.kernels[kernel].text());
+    require_arguments(launch, parameters[kernel], plan.kernels[kernel].text());
   }
+  return functions;
+}
+
+EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine, EmulatorCodes& codes,
+                                     const emulator::Capability& capability, std::uint64_t seed, Plan plan,
+                                     const std::shared_ptr<const Binary>& binary, const Bindings& bindings)
+    : machine_(std::move(machine)),
+      seed_(seed),
+      plan_(std::move(plan)),
+      functions_(load_functions(codes, capability, plan_, binary.get())) {
   for (const Buffer& buffer : plan_.buffers) {
     const auto bound = bindings.find(buffer.name);
     if (bound == bindings.end()) {
@@ -260,22 +275,121 @@ void EmulatorExecution::launch() {
     }
     show_piece(shape);
     const emulator::GridLaunch launch{
-        .kernel = kernels_[static_cast<std::size_t>(shape.kernel)],
+        .kernel = functions_.kernels[static_cast<std::size_t>(shape.kernel)],
         .arguments = arguments_[i].places().data(),
         .shape = &shape,
         .describe = [this](const void* address) { return describe(address); },
         .constant =
             [this](const void* address) {
               const auto at = reinterpret_cast<std::uintptr_t>(address);
-              return std::any_of(loaded_.begin(), loaded_.end(),
+              return std::any_of(functions_.loaded.begin(), functions_.loaded.end(),
                                  [at](const emulator::LoadedCode& code) { return at >= code.begin && at < code.end; });
             }};
     const auto finding = emulator::Grid(*machine_, launch, seed_of_launch(seed_, i)).run();
     if (finding) {
       machine_->settle();
-      throw DeviceFailure(finding->status,
-                          text(*finding, plan_.kernels[static_cast<std::size_t>(shape.kernel)].text(), i, loaded_));
+      throw DeviceFailure(finding->status, text(*finding, plan_.kernels[static_cast<std::size_t>(shape.kernel)].text(),
+                                                i, functions_.loaded));
     }
+  }
+}
+
+namespace {
+
+/// The argument that the caller gives in place of one of the plan. A buffer stays that of the plan.
+struct GivenArgument {
+  const void* value;
+  Argument operator()(const BufferArgument& buffer) const { return buffer; }
+  template <class Number>
+  Argument operator()(Number number) const {
+    std::memcpy(&number, value, sizeof number);
+    return number;
+  }
+  Argument operator()(StructArgument given) const {
+    std::memcpy(given.bytes.data(), value, given.bytes.size());
+    return given;
+  }
+};
+
+/// A range of the caller's memory that buffers of a plan stand for.
+struct CallersRange {
+  std::byte* begin = nullptr;
+  std::int64_t bytes = 0;
+  std::vector<std::size_t> buffers;
+  bool written = false;
+};
+
+void add_range(std::vector<CallersRange>& ranges, const Plan& plan, std::size_t buffer, std::byte* begin) {
+  const Buffer& what = plan.buffers[buffer];
+  if (begin == nullptr && what.bytes > 0) {
+    throw Error(ErrorKind::usage, fmt::format("emulator: the address of buffer '{}' is null", what.name));
+  }
+  auto range = std::find_if(ranges.begin(), ranges.end(), [&](const CallersRange& r) { return r.begin == begin; });
+  if (range == ranges.end()) {
+    range = ranges.insert(ranges.end(), {.begin = begin, .bytes = 0, .buffers = {}, .written = false});
+  }
+  if (std::find(range->buffers.begin(), range->buffers.end(), buffer) == range->buffers.end()) {
+    range->buffers.push_back(buffer);
+  }
+  range->bytes = std::max(range->bytes, what.bytes);
+  range->written = range->written || what.role != Role::input;
+}
+
+void require_apart(std::vector<CallersRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const CallersRange& a, const CallersRange& b) { return std::less<>()(a.begin, b.begin); });
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].bytes > 0 && ranges[i].begin - ranges[i - 1].begin < ranges[i - 1].bytes) {
+      throw Error(ErrorKind::usage, "emulator: two buffers of the caller overlap without being the same");
+    }
+  }
+}
+
+}  // namespace
+
+EmulatorLoadedKernel::EmulatorLoadedKernel(EmulatorState& state, const emulator::Capability& capability,
+                                           std::uint64_t seed, Plan plan, std::shared_ptr<const Binary> binary)
+    : state_(state),
+      capability_(capability),
+      seed_(seed),
+      plan_(std::move(plan)),
+      binary_(std::move(binary)),
+      functions_(load_functions(state_.codes, capability_, plan_, binary_.get())) {}
+
+void EmulatorLoadedKernel::launch(void* const* values, std::optional<Stream>) const {
+  Plan plan = plan_;
+  std::vector<CallersRange> ranges;
+  std::vector<Argument>& arguments = plan.launches.front().arguments;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (const auto* const buffer = std::get_if<BufferArgument>(&arguments[i])) {
+      std::byte* begin = nullptr;
+      std::memcpy(&begin, values[i], sizeof begin);
+      add_range(ranges, plan, static_cast<std::size_t>(buffer->buffer), begin);
+    }
+    arguments[i] = std::visit(GivenArgument{values[i]}, plan_.launches.front().arguments[i]);
+  }
+  require_apart(ranges);
+
+  const std::lock_guard lock(state_.launching);
+  Bindings bindings;
+  for (const CallersRange& range : ranges) {
+    const auto copy = std::make_shared<EmulatorMemory>(state_.machine, range.bytes);
+    copy->write({range.begin, static_cast<std::size_t>(range.bytes)});
+    for (const std::size_t buffer : range.buffers) {
+      bindings[plan.buffers[buffer].name] = copy;
+      // A buffer that is written in place is neither only read nor without contents.
+      if (range.buffers.size() > 1 && range.written) plan.buffers[buffer].role = Role::state;
+    }
+  }
+  const std::vector<Buffer> buffers = plan.buffers;
+  EmulatorExecution execution(state_.machine, state_.codes, capability_, seed_, std::move(plan), binary_, bindings);
+  execution.launch();
+  for (const CallersRange& range : ranges) {
+    if (!range.written) continue;
+    const auto bytes = static_cast<std::size_t>(range.bytes);
+    bindings.at(buffers[range.buffers.front()].name)->read({range.begin, bytes});
+    emulator::AddressSpace& space = state_.machine->space;
+    if (space.contains(range.begin)) space.mark_written(range.begin, bytes, true);  // memory of this device
   }
 }
 

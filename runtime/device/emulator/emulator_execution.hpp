@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,7 @@ class EmulatorMemory final : public Memory {
   void fill(std::byte value) override;
 
   [[nodiscard]] std::byte* address() const noexcept { return address_; }
+  [[nodiscard]] void* pointer() noexcept override { return address_; }
 
  private:
   [[nodiscard]] std::byte* range(std::int64_t offset, std::size_t count) const;
@@ -71,8 +73,50 @@ class EmulatorCode {
   emulator::LoadedCode loaded_;
 };
 
-/// Objects that are loaded now, by digest.
-using EmulatorCodes = std::map<std::string, std::weak_ptr<const EmulatorCode>>;
+/// Objects that are loaded now, by digest. May be used from several threads at once.
+class EmulatorCodes {
+ public:
+  [[nodiscard]] std::shared_ptr<const EmulatorCode> load(const CompiledBlob& blob);
+
+ private:
+  std::mutex loading_;
+  std::map<std::string, std::weak_ptr<const EmulatorCode>> loaded_;
+};
+
+/// The kernels of a plan, and what keeps them loaded.
+struct EmulatorFunctions {
+  std::vector<std::shared_ptr<const EmulatorCode>> codes;
+  std::vector<emulator::LoadedCode> loaded;
+  std::vector<emulator::Kernel> kernels;
+};
+/// Throws DeviceFailure(launch) if the plan cannot run on a device of this capability, or gives a kernel other
+/// arguments than it takes; std::invalid_argument if the binary is not of this plan and device.
+[[nodiscard]] EmulatorFunctions load_functions(EmulatorCodes& codes, const emulator::Capability& capability,
+                                               const Plan& plan, const Binary* binary);
+
+/// The memory of the emulator, and which thread uses it.
+struct EmulatorState {
+  std::shared_ptr<emulator::Machine> machine = std::make_shared<emulator::Machine>();
+  EmulatorCodes codes;
+  std::mutex launching;  ///< of loaded kernels, which several threads may launch
+};
+
+/// Every launch works on copies of the caller's buffers, so that all accesses are checked.
+class EmulatorLoadedKernel final : public LoadedKernel {
+ public:
+  /// `plan` passed require_one_kernel(). `state` must outlive this. Throws as load_functions() does.
+  EmulatorLoadedKernel(EmulatorState& state, const emulator::Capability& capability, std::uint64_t seed, Plan plan,
+                       std::shared_ptr<const Binary> binary);
+  void launch(void* const* values, std::optional<Stream> stream) const override;
+
+ private:
+  EmulatorState& state_;
+  const emulator::Capability& capability_;
+  std::uint64_t seed_;
+  Plan plan_;
+  std::shared_ptr<const Binary> binary_;
+  EmulatorFunctions functions_;
+};
 
 class EmulatorExecution final : public Execution {
  public:
@@ -102,9 +146,7 @@ class EmulatorExecution final : public Execution {
   std::shared_ptr<emulator::Machine> machine_;
   std::uint64_t seed_;
   Plan plan_;
-  std::vector<std::shared_ptr<const EmulatorCode>> codes_;
-  std::vector<emulator::LoadedCode> loaded_;
-  std::vector<emulator::Kernel> kernels_;
+  EmulatorFunctions functions_;
   std::vector<std::shared_ptr<EmulatorMemory>> memory_;  ///< one per buffer
   std::vector<ArgumentValues> arguments_;                ///< of each launch
   HostSnapshot snapshot_;

@@ -1,0 +1,514 @@
+#include "heddle/kernels/own/defined_family.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/defined_verification.hpp"
+#include "heddle/kernels/own/definition_document.hpp"
+#include "heddle/kernels/text.hpp"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::int64_t kLargestBuffer = std::int64_t{1} << 40;  // bytes; a size beyond it is a mistake
+constexpr std::int64_t kMostLaunches = 1024;                    // of a timed run
+
+std::string_view language_of(std::string_view backend) { return runs_cuda_templates(backend) ? "cuda" : backend; }
+
+std::optional<Value> device_value(const DeviceIdentity& device, std::string_view name) {
+  if (name == "backend") return Value(device.backend);
+  if (name == "units") return Value(device.units);
+  if (name == "compute_capability") return Value(std::int64_t{device.compute_capability()});
+  if (name == "local_bytes") return Value(device.local_bytes);
+  return std::nullopt;
+}
+const std::vector<std::string>& device_names() {
+  static const std::vector<std::string> names{"backend", "units", "compute_capability", "local_bytes"};
+  return names;
+}
+
+/// What expressions may ask for; absent things have no value.
+Expression::Names names_of(const Configuration* configuration, const Problem* problem, const DeviceIdentity* device) {
+  return [=](std::string_view name) -> std::optional<Value> {
+    if (configuration != nullptr && configuration->has(name)) return configuration->value(name);
+    if (const AxisValue size = problem != nullptr ? problem->find(name) : std::nullopt) return Value(*size);
+    return device != nullptr ? device_value(*device, name) : std::nullopt;
+  };
+}
+
+/// The definition for one language, without the source itself and without what only tells how to tune.
+std::string contract_of(KernelDefinition kernel, const std::string& language) {
+  kernel.code = {{language, kernel.code.at(language)}};
+  kernel.code.begin()->second.text.clear();
+  kernel.meaning.clear();
+  for (KernelDefinition::Tunable& parameter : kernel.parameters) parameter.meaning.clear();
+  kernel.problems.clear();
+  kernel.awkward = {};
+  kernel.bytes.clear();
+  kernel.operations.clear();
+  return write_definition(kernel, {});
+}
+
+std::int64_t size_of(ElementType type) {
+  switch (type) {
+    case ElementType::uint8:
+      return 1;
+    case ElementType::int32:
+    case ElementType::uint32:
+    case ElementType::float32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+heddle::Argument number_of(const KernelArgument& argument, const Expression& value, const Expression::Names& names) {
+  const auto whole = [&](auto least, auto most) {
+    const std::int64_t number = value.integer(names);
+    if (number < static_cast<std::int64_t>(least) || (most != 0 && number > static_cast<std::int64_t>(most))) {
+      throw Error(ErrorKind::input, fmt::format("argument {}: {} does not fit its type", argument.name, number));
+    }
+    return number;
+  };
+  switch (argument.type) {
+    case ElementType::int32:
+      return static_cast<std::int32_t>(
+          whole(std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
+    case ElementType::uint32:
+      return static_cast<std::uint32_t>(whole(0, std::numeric_limits<std::uint32_t>::max()));
+    case ElementType::int64:
+      return value.integer(names);
+    case ElementType::uint64:
+      return static_cast<std::uint64_t>(whole(0, 0));
+    case ElementType::float32:
+      return static_cast<float>(value.real(names));
+    default:
+      return value.real(names);
+  }
+}
+
+template <class Number>
+std::vector<std::byte> seeded_numbers(std::int64_t bytes, std::mt19937_64& random) {
+  std::vector<std::byte> result(static_cast<std::size_t>(bytes));
+  for (std::size_t at = 0; at + sizeof(Number) <= result.size(); at += sizeof(Number)) {
+    Number number{};
+    if constexpr (std::is_floating_point_v<Number>) {
+      number = static_cast<Number>(static_cast<double>(random() >> 11) * 0x1p-52 - 1.0);
+    } else {
+      number = static_cast<Number>(random() % 10);
+    }
+    std::memcpy(result.data() + at, &number, sizeof number);
+  }
+  return result;
+}
+
+std::vector<std::byte> seeded(ElementType type, std::int64_t bytes, std::mt19937_64& random) {
+  switch (type) {
+    case ElementType::uint8:
+      return seeded_numbers<std::uint8_t>(bytes, random);
+    case ElementType::int32:
+    case ElementType::uint32:
+      return seeded_numbers<std::uint32_t>(bytes, random);
+    case ElementType::int64:
+    case ElementType::uint64:
+      return seeded_numbers<std::uint64_t>(bytes, random);
+    case ElementType::float32:
+      return seeded_numbers<float>(bytes, random);
+    default:
+      return seeded_numbers<double>(bytes, random);
+  }
+}
+
+bool has_contents(const Buffer& buffer) { return buffer.role != Role::output && buffer.role != Role::scratch; }
+
+std::filesystem::path example_file(const std::string& folder, const Problem& problem) {
+  return std::filesystem::path(folder) / (digest(problem.text()) + ".example");
+}
+
+HostImage saved_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers) {
+  const std::filesystem::path path = example_file(folder, problem);
+  std::ifstream file(path, std::ios::binary);
+  HostImage image;
+  for (const Buffer& buffer : buffers) {
+    if (!has_contents(buffer)) continue;
+    std::vector<std::byte>& bytes = image[buffer.name];
+    bytes.resize(static_cast<std::size_t>(buffer.bytes));
+    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  if (!file || file.peek() != std::ifstream::traits_type::eof()) {
+    throw Error(ErrorKind::input, fmt::format("{}: not the example for {}", path.string(), problem.text()));
+  }
+  return image;
+}
+
+template <class Number>
+double relative_difference(const std::vector<std::byte>& found, const std::vector<std::byte>& expected) {
+  double error = 0.0, norm = 0.0;
+  for (std::size_t at = 0; at + sizeof(Number) <= expected.size(); at += sizeof(Number)) {
+    Number a{}, b{};
+    const std::byte *const one = found.data() + at, *const other = expected.data() + at;
+    std::memcpy(&a, one, sizeof a);
+    std::memcpy(&b, other, sizeof b);
+    if (std::equal(one, one + sizeof a, other)) {
+      if (std::isfinite(static_cast<double>(b))) norm += static_cast<double>(b) * static_cast<double>(b);
+      continue;  // the same infinity, or nothing was written there
+    }
+    const double apart = static_cast<double>(a) - static_cast<double>(b);
+    error += apart * apart;
+    norm += static_cast<double>(b) * static_cast<double>(b);
+  }
+  if (error == 0.0) return 0.0;
+  const double relative = std::sqrt(error / norm);
+  return std::isnan(relative) ? std::numeric_limits<double>::infinity() : relative;
+}
+
+double buffer_difference(ElementType type, const std::vector<std::byte>& found,
+                         const std::vector<std::byte>& expected) {
+  if (found.size() != expected.size()) return std::numeric_limits<double>::infinity();
+  if (type == ElementType::float32) return relative_difference<float>(found, expected);
+  if (type == ElementType::float64) return relative_difference<double>(found, expected);
+  return found == expected ? 0.0 : std::numeric_limits<double>::infinity();
+}
+
+Extent extent_of(const std::vector<Expression>& sizes, const Expression::Names& names, const char* of) {
+  Extent extent;
+  unsigned* const to[] = {&extent.x, &extent.y, &extent.z};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::int64_t size = sizes[i].integer(names);
+    if (size < 1 || size > std::numeric_limits<std::int32_t>::max()) {
+      throw Error(ErrorKind::input, fmt::format("{} {}: {} is out of range", of, in_quotes(sizes[i].text()), size));
+    }
+    *to[i] = static_cast<unsigned>(size);
+  }
+  return extent;
+}
+
+}  // namespace
+
+DefinedFamily::DefinedFamily(KernelDefinition definition, KernelExamples examples)
+    : definition_(std::move(definition)), examples_(std::move(examples)) {
+  const auto refuse = [this](const std::string& why) {
+    throw Error(ErrorKind::input, fmt::format("kernel {}: {}", in_quotes(definition_.name), why));
+  };
+  check_axes(definition_.axes);
+  std::vector<std::string> taken = device_names();
+  const auto take = [&](const std::string& name) {
+    if (std::ranges::find(taken, name) != taken.end()) refuse(fmt::format("two things are called {}", in_quotes(name)));
+    taken.push_back(name);
+  };
+  for (const Axis& axis : definition_.axes) take(axis.name);
+  for (const KernelDefinition::Tunable& parameter : definition_.parameters) {
+    take(parameter.name);
+    if (parameter.values.empty()) refuse(fmt::format("parameter {} has no values", in_quotes(parameter.name)));
+  }
+  for (std::size_t i = 0; i < definition_.parameters.size(); ++i) {
+    const std::string& text = definition_.parameters[i].active;
+    auto& active = active_.emplace_back();
+    if (!text.empty()) active = expression(text, "active", known_names(i, false, true));
+  }
+  const std::size_t all = definition_.parameters.size();
+  for (const std::string& text : definition_.constraints) {
+    constraints_.push_back(expression(text, "constraint", known_names(all, true, true)));
+  }
+  for (const KernelArgument& argument : definition_.arguments) {
+    Argument& read = arguments_.emplace_back();
+    const bool same = std::ranges::count(definition_.arguments, argument.name, &KernelArgument::name) > 1;
+    if (same) refuse(fmt::format("two arguments are called {}", in_quotes(argument.name)));
+    if (argument.is_buffer() == !argument.value.empty()) {
+      refuse(fmt::format("argument {} needs either elements or a value", in_quotes(argument.name)));
+    }
+    if (argument.is_buffer()) {
+      read.elements = expression(argument.elements, "elements", known_names(0, true, false));
+    } else {
+      if (argument.type == ElementType::uint8) refuse("a number of type uint8 cannot be an argument");
+      read.value = expression(argument.value, "value", known_names(0, true, false));
+    }
+  }
+  if (!definition_.bytes.empty()) bytes_ = expression(definition_.bytes, "bytes", known_names(0, true, false));
+  if (!definition_.operations.empty()) {
+    operations_ = expression(definition_.operations, "operations", known_names(0, true, false));
+  }
+  for (const auto& [language, each] : definition_.code) {
+    if (language != "cuda" && language != "cpu") {
+      refuse(fmt::format("code for {}, expected cuda or cpu", in_quotes(language)));
+    }
+    code_.emplace(language, read(language, each));
+  }
+  if (code_.empty()) refuse("there is no code");
+  for (const Problem& problem : definition_.problems) {
+    if (const auto why = misfit(problem, definition_.axes)) refuse(*why);
+  }
+  if (const auto why = misfit(awkward_problem(), definition_.axes)) refuse(*why);
+}
+
+Expression DefinedFamily::expression(const std::string& text, const char* of,
+                                     const std::vector<std::string>& known) const {
+  try {
+    Expression result(text);
+    for (const std::string& name : result.names()) {
+      if (std::ranges::find(known, name) == known.end()) {
+        throw Error(ErrorKind::input, fmt::format("expression {} asks for {}, expected one of: {}", in_quotes(text),
+                                                  in_quotes(name), fmt::join(known, ", ")));
+      }
+    }
+    return result;
+  } catch (const Error& error) {
+    throw Error(ErrorKind::input, fmt::format("kernel {}, {}: {}", in_quotes(definition_.name), of, error.what()));
+  }
+}
+
+std::vector<std::string> DefinedFamily::known_names(std::size_t parameters, bool axes, bool device) const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < parameters; ++i) names.push_back(definition_.parameters[i].name);
+  if (axes) {
+    for (const Axis& axis : definition_.axes) names.push_back(axis.name);
+  }
+  if (device) names.insert(names.end(), device_names().begin(), device_names().end());
+  return names;
+}
+
+DefinedFamily::Code DefinedFamily::read(const std::string& language, const KernelCode& from) const {
+  Code code;
+  const auto known = known_names(definition_.parameters.size(), true, true);
+  try {
+    code.contract = std::make_unique<const std::string>(contract_of(definition_, language));
+    code.source = std::make_unique<TemplateSource>(TemplateSource::own(
+        {{language == "cuda" ? "own_kernel.cuh" : "own_kernel.hpp", from.text}, {"own_kernel.json", *code.contract}},
+        from.options));
+  } catch (const std::out_of_range& missing) {
+    throw Error(ErrorKind::input,
+                fmt::format("kernel {}: an #include: {}", in_quotes(definition_.name), missing.what()));
+  }
+  code.untuned = from.untuned;
+  code.name_texts.emplace_back();
+  for (std::size_t at = 0; at < from.kernel.size();) {
+    const std::size_t end = from.kernel[at] == '{' ? from.kernel.find('}', at) : std::string::npos;
+    if (end == std::string::npos) {
+      code.name_texts.back() += from.kernel[at++];
+      continue;
+    }
+    code.name_values.push_back(expression(from.kernel.substr(at + 1, end - at - 1), "kernel", known));
+    code.name_texts.emplace_back();
+    at = end + 1;
+  }
+  code.entry_point = code.name_values.empty() && from.kernel.find('<') == std::string::npos;
+  for (const auto& [texts, expressions, of] :
+       {std::tuple(&from.grid, &code.grid, "grid"), std::tuple(&from.block, &code.block, "block")}) {
+    if (texts->empty() || texts->size() > 3) {
+      throw Error(ErrorKind::input, fmt::format("kernel {}: {} has {} sizes, expected 1 to 3",
+                                                in_quotes(definition_.name), of, texts->size()));
+    }
+    for (const std::string& text : *texts) expressions->push_back(expression(text, of, known));
+  }
+  code.shared_bytes = expression(from.shared_bytes, "shared_bytes", known);
+  return code;
+}
+
+const DefinedFamily::Code& DefinedFamily::code(std::string_view backend) const {
+  const auto found = code_.find(language_of(backend));
+  if (found == code_.end()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("kernel {} has no code for {}", in_quotes(definition_.name), in_quotes(backend)));
+  }
+  return found->second;
+}
+
+WorkRange DefinedFamily::timed_work(const Problem&, const DeviceIdentity&) const {
+  return {.least = 1, .most = kMostLaunches};
+}
+
+std::vector<Problem> DefinedFamily::default_problems(const DeviceIdentity&) const {
+  if (definition_.problems.empty()) return {awkward_problem()};
+  return definition_.problems;
+}
+
+Problem DefinedFamily::awkward_problem() const {
+  if (!definition_.awkward.sizes().empty()) return definition_.awkward;
+  constexpr std::int64_t kAwkward = 97;
+  std::vector<AxisValue> values;
+  values.reserve(definition_.axes.size());
+  for (const Axis& axis : definition_.axes) {
+    values.emplace_back(axis.spacing == Spacing::equal ? smallest(axis) : std::min(kAwkward, axis.maximum));
+  }
+  return Problem::from(definition_.axes, values);
+}
+
+bool DefinedFamily::supports(std::string_view backend) const { return code_.contains(language_of(backend)); }
+
+const TemplateSource& DefinedFamily::source(std::string_view backend) const { return *code(backend).source; }
+
+SearchSpace DefinedFamily::space(const DeviceIdentity& device) const {
+  std::vector<Parameter> parameters;
+  parameters.reserve(definition_.parameters.size());
+  for (std::size_t i = 0; i < definition_.parameters.size(); ++i) {
+    const KernelDefinition::Tunable& tunable = definition_.parameters[i];
+    Parameter& parameter = parameters.emplace_back();
+    parameter = {.name = tunable.name, .values = tunable.values, .meaning = tunable.meaning, .active = {}};
+    if (!active_[i]) continue;
+    parameter.active = [active = *active_[i], device](const Configuration& before) {
+      return active.truth(names_of(&before, nullptr, &device));
+    };
+  }
+  std::vector<Constraint> constraints;
+  constraints.reserve(constraints_.size());
+  for (const Expression& holds : constraints_) {
+    Constraint& constraint = constraints.emplace_back();
+    constraint.name = holds.text();
+    // Known as soon as the last parameter is that it names.
+    for (const KernelDefinition::Tunable& tunable : definition_.parameters) {
+      const bool named = std::ranges::find(holds.names(), tunable.name) != holds.names().end();
+      if (named) constraint.last = tunable.name;
+    }
+    constraint.holds = [holds](const Configuration& configuration, const Problem& problem,
+                               const DeviceIdentity& where) {
+      return holds.truth(names_of(&configuration, &problem, &where));
+    };
+  }
+  return {device, std::move(parameters), std::move(constraints)};
+}
+
+Configuration DefinedFamily::default_configuration(const DeviceIdentity& device, const Problem&) const {
+  return space(device).parse(code(device.backend).untuned);
+}
+
+Kernels DefinedFamily::kernels(const Configuration& configuration, const Problem& problem,
+                               const DeviceIdentity& device) const {
+  const Code& own = code(device.backend);
+  const auto names = names_of(&configuration, &problem, &device);
+  std::string name = own.name_texts.front();
+  for (std::size_t i = 0; i < own.name_values.size(); ++i) {
+    name += text(own.name_values[i].value(names)) + own.name_texts[i + 1];
+  }
+  std::vector<KernelInstance::Definition> definitions;
+  if (own.entry_point) {
+    for (const auto& [parameter, value] : configuration.entries()) definitions.emplace_back(parameter, text(value));
+  }
+  return {KernelInstance(std::move(name), std::move(definitions))};
+}
+
+std::int64_t DefinedFamily::bytes_of(std::size_t argument, const Expression::Names& names) const {
+  const std::int64_t elements = arguments_[argument].elements->integer(names);
+  if (elements < 0 || elements > kLargestBuffer) {
+    throw Error(ErrorKind::input, fmt::format("kernel {}: argument {} has {} elements", in_quotes(definition_.name),
+                                              in_quotes(definition_.arguments[argument].name), elements));
+  }
+  return elements * size_of(definition_.arguments[argument].type);
+}
+
+Plan DefinedFamily::plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+                         std::int64_t samples) const {
+  const Code& own = code(device.backend);
+  const auto names = names_of(&configuration, &problem, &device);
+  Plan plan;
+  plan.kernels = kernels(configuration, problem, device);
+  Launch launch{
+      .grid = extent_of(own.grid, names, "grid"), .block = extent_of(own.block, names, "block"), .arguments = {}};
+  launch.shared_bytes = own.shared_bytes->integer(names);
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    const KernelArgument& argument = definition_.arguments[i];
+    if (!argument.is_buffer()) {
+      launch.arguments.push_back(number_of(argument, *arguments_[i].value, names));
+      continue;
+    }
+    launch.arguments.push_back(BufferArgument{.buffer = static_cast<int>(plan.buffers.size()), .offset = 0});
+    plan.buffers.push_back({.name = argument.name, .bytes = bytes_of(i, names), .role = argument.role});
+  }
+  plan.launches.assign(static_cast<std::size_t>(samples), launch);
+  plan.samples = samples;
+  return plan;
+}
+
+Trial DefinedFamily::trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+                           std::int64_t samples, std::uint64_t seed) const {
+  Trial trial{.plan = plan(configuration, problem, device, samples), .initial = {}};
+  if (!examples_.folder.empty()) {
+    trial.initial = saved_example(examples_.folder, problem, trial.plan.buffers);
+    return trial;
+  }
+  std::mt19937_64 random(seed);
+  std::size_t buffer = 0;
+  for (const KernelArgument& argument : definition_.arguments) {
+    if (!argument.is_buffer()) continue;
+    const Buffer& made = trial.plan.buffers[buffer++];
+    if (has_contents(made)) trial.initial[made.name] = seeded(argument.type, made.bytes, random);
+  }
+  return trial;
+}
+
+std::unique_ptr<Verification> DefinedFamily::verification(const DeviceIdentity& device, std::uint64_t seed,
+                                                          RunOnDevice run) const {
+  return std::make_unique<DefinedVerification>(*this, device, seed, std::move(run));
+}
+
+std::int64_t DefinedFamily::host_threads(const Configuration& configuration, const DeviceIdentity& device) const {
+  if (device.backend != "cpu") return 0;
+  // The parts of the work may depend on the problem; where they do, one that stands for all.
+  const Problem problem = default_problems(device).front();
+  return code(device.backend).grid.front().integer(names_of(&configuration, &problem, &device));
+}
+
+Work DefinedFamily::work(const Problem& problem) const {
+  const auto names = names_of(nullptr, &problem, nullptr);
+  Work work;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    const KernelArgument& argument = definition_.arguments[i];
+    if (!argument.is_buffer()) continue;
+    work.bytes += static_cast<double>(bytes_of(i, names));
+    if (argument.role != Role::input) work.operations += arguments_[i].elements->real(names);
+  }
+  if (bytes_) work.bytes = bytes_->real(names);
+  if (operations_) work.operations = operations_->real(names);
+  work.operations = std::max(work.operations, 1.0);
+  return work;
+}
+
+double DefinedFamily::difference(const HostImage& found, const HostImage& expected) const {
+  double worst = 0.0;
+  for (const KernelArgument& argument : definition_.arguments) {
+    if (!argument.is_buffer() || argument.role == Role::input || argument.role == Role::scratch) continue;
+    worst = std::max(worst, buffer_difference(argument.type, found.at(argument.name), expected.at(argument.name)));
+  }
+  return worst;
+}
+
+FamilyDescription describe(const KernelDefinition& kernel, const KernelExamples& examples) {
+  return {.maker = "defined-kernel", .text = write_definition(kernel, examples)};
+}
+
+void save_example(const std::string& folder, const KernelFamily& family, const Problem& problem,
+                  const DeviceIdentity& device, const HostImage& contents) {
+  const Plan plan = family.plan(family.default_configuration(device, problem), problem, device, 1);
+  const std::filesystem::path path = example_file(folder, problem);
+  std::ofstream file(path, std::ios::binary);
+  for (const Buffer& buffer : plan.buffers) {
+    if (!has_contents(buffer)) continue;
+    const auto found = contents.find(buffer.name);
+    const std::size_t bytes = found == contents.end() ? 0 : found->second.size();
+    if (bytes != static_cast<std::size_t>(buffer.bytes)) {
+      throw Error(ErrorKind::input, fmt::format("the example for {} has {} bytes of {}, expected {}", problem.text(),
+                                                bytes, in_quotes(buffer.name), buffer.bytes));
+    }
+    file.write(reinterpret_cast<const char*>(found->second.data()), static_cast<std::streamsize>(bytes));
+  }
+  file.close();
+  if (!file) throw Error(ErrorKind::device, fmt::format("{}: cannot be written", path.string()));
+}
+
+std::shared_ptr<const KernelFamily> make_defined_family(const std::string& text) {
+  auto [definition, examples] = read_definition(text);
+  return std::make_shared<const DefinedFamily>(std::move(definition), std::move(examples));
+}
+
+}  // namespace heddle

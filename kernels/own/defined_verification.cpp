@@ -1,0 +1,51 @@
+#include "heddle/kernels/own/defined_verification.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace heddle {
+
+DefinedVerification::DefinedVerification(const DefinedFamily& family, DeviceIdentity device, std::uint64_t seed,
+                                         RunOnDevice run)
+    : family_(family), device_(std::move(device)), seed_(seed), run_(std::move(run)) {}
+
+Verification::Runs DefinedVerification::runs(const Configuration& configuration, const Problem& problem) {
+  Runs all;
+  all.plans = {family_.plan(configuration, problem, device_, 1)};
+  VerificationRun run{.name = problem.text(), .stages = {}};
+  run.stages.push_back(
+      {.plan = 0,
+       .launches = 1,
+       .contents = [this, configuration, problem](
+                       const HostImage&) { return family_.trial(configuration, problem, device_, 1, seed_).initial; },
+       .check = [this, problem](const HostImage& after) { return judged(after, problem); }});
+  all.runs.push_back(std::move(run));
+  return all;
+}
+
+Accuracy DefinedVerification::judged(const HostImage& after, const Problem& problem) {
+  if (family_.checked_elsewhere() || !run_) return {.accepted = true, .worst_error = 0.0, .message = {}};
+  auto& [known, expected] = expected_;
+  if (expected.empty() || known != problem) {
+    const Configuration untuned = family_.default_configuration(device_, problem);
+    const Trial trial = family_.trial(untuned, problem, device_, 1, seed_);
+    expected = run_(family_.source(device_.backend), trial.plan, trial.initial, 1);
+    known = problem;
+  }
+  const double error = family_.difference(after, expected);
+  if (error <= family_.definition().tolerance) return {.accepted = true, .worst_error = error, .message = {}};
+  return {.accepted = false,
+          .worst_error = error,
+          .message = fmt::format("the outputs are not those of the untuned configuration: relative error {:.3g}, "
+                                 "allowed {:.3g}",
+                                 error, family_.definition().tolerance)};
+}
+
+std::optional<double> DefinedVerification::difference(const Problem&, std::int64_t, const TimedEnd& found,
+                                                      const TimedEnd& expected) {
+  if (family_.checked_elsewhere()) return std::nullopt;
+  return family_.difference(found.after, expected.after) / family_.definition().tolerance;
+}
+
+}  // namespace heddle

@@ -1,0 +1,38 @@
+// How a defined kernel is verified: against its untuned configuration, or by the program that defined it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "heddle/kernels/own/defined_family.hpp"
+#include "heddle/kernels/verification.hpp"
+
+namespace heddle {
+
+/// One run of one launch. Its outputs have to be those of the untuned configuration, computed on the same device,
+/// within KernelDefinition::tolerance; where the program checks them itself, only guards and inputs are looked at here.
+class DefinedVerification final : public Verification {
+ public:
+  DefinedVerification(const DefinedFamily& family, DeviceIdentity device, std::uint64_t seed, RunOnDevice run);
+
+  [[nodiscard]] Runs runs(const Configuration& configuration, const Problem& problem) override;
+  /// None: what repeated launches leave is compared with what the untuned configuration leaves.
+  [[nodiscard]] std::optional<TimedRun> timed_run(const Configuration&, const Problem&, std::int64_t,
+                                                  std::int64_t) override {
+    return std::nullopt;
+  }
+  /// In units of the tolerance.
+  [[nodiscard]] std::optional<double> difference(const Problem& problem, std::int64_t samples, const TimedEnd& found,
+                                                 const TimedEnd& expected) override;
+
+ private:
+  [[nodiscard]] Accuracy judged(const HostImage& after, const Problem& problem);
+
+  const DefinedFamily& family_;
+  DeviceIdentity device_;
+  std::uint64_t seed_;
+  RunOnDevice run_;
+  std::pair<Problem, HostImage> expected_;  ///< of the last problem
+};
+
+}  // namespace heddle

@@ -1,0 +1,184 @@
+#include "heddle/kernels/own/definition_document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "heddle/kernels/documents.hpp"
+#include "heddle/kernels/error.hpp"
+
+namespace heddle {
+
+namespace {
+
+using nlohmann::json;
+
+/// The words of an enumeration in a document, in the order of its values.
+template <class Enumeration, std::size_t N>
+Enumeration named(const std::array<std::string_view, N>& words, const json& word) {
+  const auto found = std::ranges::find(words, word.get_ref<const std::string&>());
+  if (found == words.end()) throw Error(ErrorKind::input, fmt::format("there is no {}", excerpt(word)));
+  return static_cast<Enumeration>(found - words.begin());
+}
+template <class Enumeration, std::size_t N>
+std::string word_of(const std::array<std::string_view, N>& words, Enumeration value) {
+  return std::string(words[static_cast<std::size_t>(value)]);
+}
+
+constexpr std::array<std::string_view, 7> kElementTypes{"uint8",  "int32",   "uint32", "int64",
+                                                        "uint64", "float32", "float64"};
+constexpr std::array<std::string_view, 5> kRoles{"parameter", "state", "input", "output", "scratch"};
+constexpr std::array<std::string_view, 3> kSpacings{"ratio", "difference", "equal"};
+constexpr std::array<std::string_view, 2> kLevels{"c++17", "c++20"};
+
+json document_of(const Axis& axis) {
+  return {{"name", axis.name},
+          {"weight", axis.weight},
+          {"maximum", axis.maximum},
+          {"spacing", word_of(kSpacings, axis.spacing)},
+          {"zero_means_none", axis.zero_means_none},
+          {"optional", axis.optional}};
+}
+
+Axis axis_from(const json& from) {
+  return {.name = from.at("name").get<std::string>(),
+          .weight = from.at("weight").get<double>(),
+          .maximum = from.at("maximum").get<std::int64_t>(),
+          .spacing = named<Spacing>(kSpacings, from.at("spacing")),
+          .zero_means_none = from.at("zero_means_none").get<bool>(),
+          .optional = from.at("optional").get<bool>()};
+}
+
+json document_of(const KernelCode& code) {
+  return {{"text", code.text},
+          {"kernel", code.kernel},
+          {"untuned", code.untuned},
+          {"grid", code.grid},
+          {"block", code.block},
+          {"shared_bytes", code.shared_bytes},
+          {"fast_math", code.options.fast_math},
+          {"flush_denormals", code.options.flush_denormals},
+          {"contraction", code.options.contraction},
+          {"standard", word_of(kLevels, code.options.standard)},
+          {"extra", code.options.extra}};
+}
+
+KernelCode code_from(const json& from) {
+  return {.text = from.at("text").get<std::string>(),
+          .kernel = from.at("kernel").get<std::string>(),
+          .untuned = from.at("untuned").get<std::string>(),
+          .grid = from.at("grid").get<std::vector<std::string>>(),
+          .block = from.at("block").get<std::vector<std::string>>(),
+          .shared_bytes = from.at("shared_bytes").get<std::string>(),
+          .options = {.fast_math = from.at("fast_math").get<bool>(),
+                      .flush_denormals = from.at("flush_denormals").get<bool>(),
+                      .contraction = from.at("contraction").get<bool>(),
+                      .standard = named<LanguageLevel>(kLevels, from.at("standard")),
+                      .extra = from.at("extra").get<std::vector<std::string>>()}};
+}
+
+json document_of(const KernelDefinition::Tunable& tunable) {
+  json values = json::array();
+  for (const Value& value : tunable.values) values.push_back(json_of(value));
+  return {{"name", tunable.name}, {"values", values}, {"meaning", tunable.meaning}, {"active", tunable.active}};
+}
+
+KernelDefinition::Tunable tunable_from(const json& from) {
+  KernelDefinition::Tunable tunable{.name = from.at("name").get<std::string>(),
+                                    .values = {},
+                                    .meaning = from.at("meaning").get<std::string>(),
+                                    .active = from.at("active").get<std::string>()};
+  tunable.values.reserve(from.at("values").size());
+  for (const json& value : from.at("values")) tunable.values.push_back(value_from(value));
+  return tunable;
+}
+
+json document_of(const KernelArgument& argument) {
+  return {{"name", argument.name},
+          {"type", word_of(kElementTypes, argument.type)},
+          {"elements", argument.elements},
+          {"role", word_of(kRoles, argument.role)},
+          {"value", argument.value}};
+}
+
+KernelArgument argument_from(const json& from) {
+  return {.name = from.at("name").get<std::string>(),
+          .type = named<ElementType>(kElementTypes, from.at("type")),
+          .elements = from.at("elements").get<std::string>(),
+          .role = named<Role>(kRoles, from.at("role")),
+          .value = from.at("value").get<std::string>()};
+}
+
+template <class Things>
+json list_of(const Things& things) {
+  json list = json::array();
+  for (const auto& thing : things) list.push_back(document_of(thing));
+  return list;
+}
+
+std::pair<KernelDefinition, KernelExamples> definition_from(const json& from) {
+  KernelDefinition kernel;
+  kernel.name = from.at("name").get<std::string>();
+  kernel.meaning = from.at("meaning").get<std::string>();
+  kernel.version = from.at("version").get<std::string>();
+  for (const json& axis : from.at("axes")) kernel.axes.push_back(axis_from(axis));
+  check_axes(kernel.axes);
+  for (const auto& [language, code] : from.at("code").items()) kernel.code.emplace(language, code_from(code));
+  for (const json& parameter : from.at("parameters")) kernel.parameters.push_back(tunable_from(parameter));
+  kernel.constraints = from.at("constraints").get<std::vector<std::string>>();
+  for (const json& argument : from.at("arguments")) kernel.arguments.push_back(argument_from(argument));
+  kernel.bytes = from.at("bytes").get<std::string>();
+  kernel.operations = from.at("operations").get<std::string>();
+  for (const json& problem : from.at("problems")) {
+    kernel.problems.push_back(Problem::parse(problem.get<std::string>(), kernel.axes));
+  }
+  const auto awkward = from.at("awkward").get<std::string>();
+  if (!awkward.empty()) kernel.awkward = Problem::parse(awkward, kernel.axes);
+  kernel.tolerance = from.at("tolerance").get<double>();
+  KernelExamples examples{.folder = from.at("examples").get<std::string>(),
+                          .checked_elsewhere = from.at("checked_elsewhere").get<bool>()};
+  return std::pair(std::move(kernel), std::move(examples));
+}
+
+}  // namespace
+
+std::string write_definition(const KernelDefinition& kernel, const KernelExamples& examples) {
+  json code = json::object(), problems = json::array();
+  for (const auto& [language, each] : kernel.code) code[language] = document_of(each);
+  for (const Problem& problem : kernel.problems) problems.push_back(problem.text());
+  const json document{{"name", kernel.name},
+                      {"meaning", kernel.meaning},
+                      {"version", kernel.version},
+                      {"axes", list_of(kernel.axes)},
+                      {"code", code},
+                      {"parameters", list_of(kernel.parameters)},
+                      {"constraints", kernel.constraints},
+                      {"arguments", list_of(kernel.arguments)},
+                      {"bytes", kernel.bytes},
+                      {"operations", kernel.operations},
+                      {"problems", problems},
+                      {"awkward", kernel.awkward.text()},
+                      {"tolerance", kernel.tolerance},
+                      {"examples", examples.folder},
+                      {"checked_elsewhere", examples.checked_elsewhere}};
+  try {
+    return document.dump();
+  } catch (const json::type_error&) {
+    throw Error(ErrorKind::input, fmt::format("kernel '{}': a text in it is not UTF-8", kernel.name));
+  }
+}
+
+std::pair<KernelDefinition, KernelExamples> read_definition(const std::string& text) {
+  try {
+    return definition_from(parse_json(text));
+  } catch (const BadDocument& bad) {
+    throw Error(ErrorKind::input, fmt::format("the description of a kernel: {}", bad.what()));
+  } catch (const json::exception&) {
+    throw Error(ErrorKind::input, "the description of a kernel: a member is missing, or is of another kind");
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,107 @@
+// A kernel of a program's own, as data: text, parameters, geometry and arguments. A kernel family is made from it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/compile_options.hpp"
+#include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/plan.hpp"
+#include "heddle/kernels/problem.hpp"
+#include "heddle/kernels/value.hpp"
+
+namespace heddle {
+
+/// What a buffer holds, or the type of a number.
+enum class ElementType { uint8, int32, uint32, int64, uint64, float32, float64 };
+
+/// One parameter of the kernel function, in its order.
+struct KernelArgument {
+  std::string name;
+  ElementType type = ElementType::float32;
+  /// Of a buffer: its number of elements. The kernel takes its address.
+  std::string elements = {};
+  Role role = Role::input;  ///< of a buffer
+  /// Of a number: its value while the kernel is tuned. Calls give their own.
+  std::string value = {};
+
+  [[nodiscard]] bool is_buffer() const noexcept { return !elements.empty(); }
+};
+
+/// The kernel for devices of one kind.
+struct KernelCode {
+  /// The source. For "cuda" it may include what is under heddle/kernels/common/; for "cpu" it includes
+  /// "heddle/kernels/common/cpu_launch.hpp", which says what a kernel there looks like.
+  std::string text;
+  /// Either a template expression, in which {...} stands for the value of an expression: "saxpy<{block_size},
+  /// {items}>". Or the name of a function that is no template. It gets the active parameters as macros of their names.
+  std::string kernel;
+  /// The configuration that runs without a profile, "block_size=128 items=1". Valid for every problem.
+  std::string untuned = {};
+  /// Launch geometry, one to three expressions each. On a CPU the first of `grid` is the number of parts of the work
+  /// (Launch::grid), and the rest is not used.
+  std::vector<std::string> grid{"1"}, block{"1"};
+  std::string shared_bytes = "0";  ///< dynamic shared memory of a block
+  CompileOptions options = {};
+};
+
+/// Texts of expressions may name the axes, the parameters (those that have a meaning in the configuration), and of the
+/// device `backend` ("cuda", "cpu", "emulator"), `units` (multiprocessors, cores), `compute_capability` (90 for 9.0, 0
+/// on a CPU) and `local_bytes` (shared memory of a block).
+struct KernelDefinition {
+  std::string name;     ///< of the family, as FamilyRegistry::add() takes it
+  std::string meaning;  ///< one line
+  /// Any text. A profile is stale if this, the source, the parameters, the geometry or the arguments were others when
+  /// it was measured. So change it with anything else that decides what is right or fast: the program's own check.
+  std::string version = {};
+  std::vector<Axis> axes;
+  std::map<std::string, KernelCode> code;  ///< by "cuda", which the emulator runs as well, and "cpu"
+
+  struct Tunable {
+    std::string name;
+    std::vector<Value> values;  ///< in the order in which they are tried
+    std::string meaning = {};   ///< one line
+    std::string active = {};    ///< whether it has a meaning, by the parameters before it and the device; empty: always
+  };
+  std::vector<Tunable> parameters;
+  std::vector<std::string> constraints;  ///< have to be true of a configuration and a problem
+  std::vector<KernelArgument> arguments;
+  /// What any implementation has to move and to do in one launch. Empty: the bytes of all buffers, an operation per
+  /// element of the buffers that are written.
+  std::string bytes = {}, operations = {};
+  /// The problems of a tuning run that names none; may be empty.
+  std::vector<Problem> problems = {};
+  /// Odd sizes, at which a configuration is verified beside the problem's own. Empty: 97 on each axis, or its largest
+  /// value; the smallest on axes that must be equal.
+  Problem awkward = {};
+  /// How far outputs may be from those of the untuned configuration, as a part of their norm. Whole numbers have to be
+  /// equal. Used where the program checks nothing itself.
+  double tolerance = 1e-4;
+};
+
+/// How configurations of a defined kernel are measured. Part of what a worker process is told.
+struct KernelExamples {
+  /// A folder with the contents of the buffers for each problem (save_example()). Empty: seeded random numbers, from -1
+  /// to 1, and whole numbers from 0 to 9.
+  std::string folder = {};
+  /// Somebody else looks at the outputs: they are not compared with those of the untuned configuration.
+  bool checked_elsewhere = false;
+};
+
+/// The description under which a defined kernel is added to a registry: `registry.add(describe(kernel))`.
+/// builtin_families() has its maker, so that every worker process can make it again.
+[[nodiscard]] FamilyDescription describe(const KernelDefinition& kernel, const KernelExamples& examples = {});
+
+/// Writes the contents of the buffers for `problem`, all but outputs and scratch, to where a family with `folder` reads
+/// them. Throws Error(input) if a buffer is missing or has another size.
+void save_example(const std::string& folder, const KernelFamily& family, const Problem& problem,
+                  const DeviceIdentity& device, const HostImage& contents);
+
+/// The maker of families from describe().text. Throws Error(input) for a text that describes none, with what is wrong:
+/// an expression that cannot be read, a name that nothing has.
+[[nodiscard]] std::shared_ptr<const KernelFamily> make_defined_family(const std::string& text);
+
+}  // namespace heddle

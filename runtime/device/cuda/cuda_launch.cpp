@@ -1,0 +1,120 @@
+#include "heddle/runtime/device/cuda/cuda_launch.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+namespace heddle {
+namespace {
+
+std::vector<CUlaunchAttribute> attributes(const Launch& launch) {
+  std::vector<CUlaunchAttribute> list;
+  const auto add = [&](CUlaunchAttributeID id) -> CUlaunchAttributeValue& {
+    list.emplace_back().id = id;
+    return list.back().value;
+  };
+  if (launch.programmatic)
+    add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).programmaticStreamSerializationAllowed = 1;
+  if (launch.resident) add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
+  if (launch.cluster > 1) {
+    auto& dimension = add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim;
+    dimension.x = launch.cluster;
+    dimension.y = dimension.z = 1;
+  }
+  return list;
+}
+
+}  // namespace
+
+CudaLaunch::CudaLaunch(const CudaContext& context, CUfunction function, const Launch& launch,
+                       const KernelInstance& kernel)
+    : function_(function), attributes_(attributes(launch)) {
+  const Driver& driver = context.driver();
+  const CudaContext::Presence presence(context);
+  int threads = 0, shared = 0;
+  context.check(driver.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
+                "cannot load a kernel");
+  const auto wanted = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
+  if (wanted > static_cast<std::uint64_t>(threads))
+    throw DeviceFailure(Status::launch,
+                        fmt::format("{}: {} threads in a block, expected at most {}", kernel.text(), wanted, threads));
+  // Only ever raised: other launches may use the same function.
+  context.check(driver.cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function),
+                "cannot load a kernel");
+  if (launch.shared_bytes > shared)
+    context.check(driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                            static_cast<int>(launch.shared_bytes)),
+                  fmt::format("{} bytes of shared memory", launch.shared_bytes).c_str());
+  if (launch.cluster > 8)
+    context.check(driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                  "no clusters of more than 8 blocks");
+  config_.gridDimX = launch.grid.x;
+  config_.gridDimY = launch.grid.y;
+  config_.gridDimZ = launch.grid.z;
+  config_.blockDimX = launch.block.x;
+  config_.blockDimY = launch.block.y;
+  config_.blockDimZ = launch.block.z;
+  config_.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
+  config_.attrs = attributes_.data();
+  config_.numAttrs = static_cast<unsigned>(attributes_.size());
+  require_room(context, launch, kernel);
+}
+
+/// Blocks that wait for each other must all find room at once.
+void CudaLaunch::require_room(const CudaContext& context, const Launch& launch, const KernelInstance& kernel) const {
+  const Driver& driver = context.driver();
+  if (launch.cluster > 1) {
+    int clusters = 0;
+    const CUresult result = driver.cuOccupancyMaxActiveClusters(&clusters, function_, &config_);
+    if (result != CUDA_SUCCESS || clusters < 1)
+      throw DeviceFailure(Status::launch,
+                          fmt::format("{}: no room for a cluster of {} blocks", kernel.text(), launch.cluster));
+  }
+  if (launch.resident) {
+    int blocks = 0, units = 0;
+    CUdevice device = 0;
+    context.check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                      &blocks, function_, static_cast<int>(launch.block.x * launch.block.y * launch.block.z),
+                      static_cast<std::size_t>(launch.shared_bytes)),
+                  "cannot ask for the room of a kernel");
+    context.check(driver.cuCtxGetDevice(&device), "cannot find the device");
+    context.check(driver.cuDeviceGetAttribute(&units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+                  "cannot count the multiprocessors");
+    const std::uint64_t wanted = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+    const std::uint64_t room = static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(units);
+    if (wanted > room)
+      throw DeviceFailure(Status::launch, fmt::format("{}: {} blocks have to run at once, there is room for {}",
+                                                      kernel.text(), wanted, room));
+  }
+}
+
+void CudaLaunch::submit(const CudaContext& context, CUstream stream, void* const* values) const {
+  CUlaunchConfig config = config_;
+  config.hStream = stream;
+  // The driver reads the values and writes nothing, whatever its declaration says.
+  context.check(context.driver().cuLaunchKernelEx(&config, function_, const_cast<void**>(values), nullptr),
+                "cannot launch a kernel");
+}
+
+CudaLoadedKernel::CudaLoadedKernel(std::shared_ptr<const CudaContext> context, CudaModules& modules, const Plan& plan,
+                                   const Binary* binary)
+    : context_(std::move(context)) {
+  const auto* kernels = dynamic_cast<const CudaBinary*>(binary);
+  if (kernels == nullptr || kernels->kernels().size() != plan.kernels.size())
+    throw std::invalid_argument("the binary was not compiled for this plan by a CUDA device");
+  const Launch& launch = plan.launches.front();
+  const auto index = static_cast<std::size_t>(launch.kernel);
+  const CompiledKernel& kernel = kernels->kernels().at(index);
+  module_ = modules.load(context_, *kernel.blob);
+  launch_ =
+      std::make_unique<const CudaLaunch>(*context_, module_->function(kernel.symbol), launch, plan.kernels[index]);
+}
+
+void CudaLoadedKernel::launch(void* const* values, std::optional<Stream> stream) const {
+  const CudaContext::Presence presence(*context_);
+  launch_->submit(*context_, stream ? static_cast<CUstream>(stream->handle) : context_->stream(), values);
+}
+
+}  // namespace heddle

@@ -1,0 +1,141 @@
+// The part of TunedKernel that does not depend on the types of its arguments.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "heddle/kernels/kernel_family.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+#include "heddle/runtime/kernel/kernel_explanation.hpp"
+#include "heddle/runtime/kernel/size_table.hpp"
+
+namespace heddle {
+
+struct TunedKernelOptions {
+  /// The first call at new sizes waits until the chosen configuration is compiled. Otherwise the default configuration
+  /// runs until it is, and only the default is waited for.
+  bool wait = false;
+  /// Told of choices that failed or are stale. One call at a time, from any thread.
+  Notice notice = {};
+};
+
+/// The type of an argument that a program passes.
+struct CallType {
+  std::size_t kind = 0;    ///< index in Argument
+  bool read_only = false;  ///< of a pointer
+  std::size_t bytes = 0, alignment = 1;
+};
+
+/// Chooses, compiles, loads and launches. All functions may be called from several threads at once. Device and family
+/// must outlive it.
+class CallableKernel {
+ public:
+  /// Throws Error(usage) if the family cannot be called like this; see TunedKernel.
+  CallableKernel(Device& device, const KernelFamily& family, std::vector<Profile> profiles, std::vector<CallType> types,
+                 TunedKernelOptions options);
+  ~CallableKernel();
+  CallableKernel(const CallableKernel&) = delete;
+  CallableKernel& operator=(const CallableKernel&) = delete;
+
+  /// LoadedKernel::launch() of what runs at these sizes. Takes no lock if the sizes were called before. Throws
+  /// Error(usage) for sizes that the family does not have, and the last DeviceFailure if every candidate failed.
+  void launch(Sizes sizes, void* const* values, std::optional<Stream> stream) {
+    const Choice* const known = table_.find(sizes);
+    const Running* running = known == nullptr ? nullptr : known->running.load(std::memory_order_acquire);
+    if (running == nullptr) running = first_call(sizes);
+    try {
+      running->kernel->launch(values, stream);
+    } catch (const DeviceFailure& failure) {
+      launch_another(sizes, running, failure, values, stream);
+    }
+  }
+  /// What runs at these sizes: what launch() finds out before it launches.
+  [[nodiscard]] const Candidate& choice(Sizes sizes) {
+    const Choice* const known = table_.find(sizes);
+    const Running* const running = known == nullptr ? nullptr : known->running.load(std::memory_order_acquire);
+    return running == nullptr ? first_call(sizes)->candidate : running->candidate;
+  }
+
+  /// Waits until what was chosen is compiled and loaded, or replaced.
+  void prepare(Sizes sizes);
+  [[nodiscard]] KernelExplanation explain(Sizes sizes) const;
+
+  [[nodiscard]] const KernelFamily& family() const noexcept { return dispatcher_.family(); }
+
+ private:
+  struct Running {
+    Candidate candidate;
+    std::unique_ptr<LoadedKernel> kernel;
+  };
+  /// All that is known of one problem.
+  struct Choice {
+    explicit Choice(Problem of) : problem(std::move(of)) {}
+    const Problem problem;
+    std::atomic<const Running*> running = nullptr;  ///< null: nothing yet
+    mutable std::mutex mutex;                       ///< of all below
+    bool settled = false;                           ///< no other configuration is going to run
+    std::optional<Candidate> first;                 ///< of the candidates; these take longer
+    std::vector<Candidate> candidates;              ///< empty: not asked for yet
+    std::size_t next = 0;                           ///< the first of the candidates that has not failed
+    std::vector<std::string> failures;
+    std::vector<std::unique_ptr<const Running>> all;  ///< that ever ran: a call may still be at one of them
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  [[nodiscard]] Choice& choice_of(Sizes sizes);
+  [[nodiscard]] Problem problem_of(Sizes sizes) const;
+  const Running* first_call(Sizes sizes);
+  void launch_another(Sizes sizes, const Running* failed, const DeviceFailure& failure, void* const* values,
+                      std::optional<Stream> stream);
+  void start(Choice& choice, Lock& lock);
+  void settle(Choice& choice, Lock& lock, const Stop& stop = {});
+  void fail(Choice& choice, const std::string& why);
+  [[nodiscard]] const Candidate& candidate(Choice& choice) const;
+  void publish(Choice& choice, Candidate candidate, std::unique_ptr<LoadedKernel> kernel);
+
+  [[nodiscard]] Kernels kernels_of(const Candidate& candidate, const Problem& problem) const;
+  [[nodiscard]] std::unique_ptr<LoadedKernel> load(const Candidate& candidate, const Problem& problem,
+                                                   const CompileOutcome& outcome);
+  void require_callable(const Plan& plan) const;
+
+  /// Compiled kernels, or those that somebody compiles.
+  using Compiled = std::shared_future<CompileOutcome>;
+  [[nodiscard]] std::optional<Compiled> known_binary(const Kernels& kernels);
+  [[nodiscard]] CompileOutcome compile(const Kernels& kernels, const Stop& stop = {});
+  [[nodiscard]] const TemplateSource& source() const;
+
+  void work(const std::stop_token& stop);
+  void compile_for(const std::vector<Choice*>& waiting, const Stop& stop);
+  void settle_quietly(Choice& choice, const Stop& stop);
+  void notify(const std::string& line);
+
+  Device& device_;
+  Dispatcher dispatcher_;
+  std::vector<CallType> types_;
+  TunedKernelOptions options_;
+  SizeTable<Choice> table_;
+
+  std::mutex compiling_;  ///< of compiled_
+  std::map<Kernels, Compiled> compiled_;
+
+  std::mutex notifying_;  ///< of told_stale_, and around the notice
+  bool told_stale_ = false;
+
+  std::mutex queueing_;  ///< of queue_
+  std::condition_variable_any queued_;
+  std::vector<Choice*> queue_;
+  std::jthread worker_;  ///< the last member: it ends before the others do
+};
+
+}  // namespace heddle
