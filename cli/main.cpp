@@ -14,7 +14,7 @@ int main(int count, char** values) {
     const Action action = parse({values + 1, values + count}, context);
     return action ? action() : 0;
   });
-  // All is written. Under a limit on memory a library of linear algebra may have a thread that tries for ever to
-  // allocate its buffer; at an ordinary exit the library would wait for that thread.
+  // All is written. Under a limit on memory OpenBLAS may have a thread that tries for ever to allocate its buffer, and
+  // at an ordinary exit the library waits for that thread.
   std::quick_exit(code);
 }

@@ -92,12 +92,11 @@ Process Workplace::start(const std::vector<std::string>& arguments, Limits limit
   if (out == Streams::kClosed) close(STDOUT_FILENO);
   if (err == Streams::kClosed) close(STDERR_FILENO);
   setpgid(0, 0);
-  const auto limit = [](auto resource, long value) {
-    const rlimit both{.rlim_cur = static_cast<rlim_t>(value), .rlim_max = static_cast<rlim_t>(value)};
-    if (value >= 0) setrlimit(resource, &both);
-  };
-  limit(RLIMIT_FSIZE, limits.file_bytes);
-  limit(RLIMIT_AS, limits.address_space);
+  if (limits.file_bytes >= 0) {
+    const rlimit limit{.rlim_cur = static_cast<rlim_t>(limits.file_bytes),
+                       .rlim_max = static_cast<rlim_t>(limits.file_bytes)};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
   become_program(arguments);
   _exit(127);
 }

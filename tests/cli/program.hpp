@@ -22,8 +22,7 @@ struct Process {
 };
 
 struct Limits {
-  long file_bytes = -1;     ///< of any file it writes; beyond, a write fails
-  long address_space = -1;  ///< bytes; beyond, memory cannot be allocated
+  long file_bytes = -1;  ///< of any file it writes; beyond, a write fails
 };
 
 /// What standard output and standard error are in place of the files that an Outcome shows.

@@ -27,14 +27,6 @@ TEST_CASE("version and help") {
   }
 }
 
-// A library that cannot start its threads would wait for them at the end.
-TEST_CASE("a command ends where memory is limited") {
-  const Workplace place;
-  const Outcome version = place.run({"--version"}, {.address_space = 200L << 20});
-  CHECK(version.code == 0);
-  CHECK(version.out.starts_with("heddle "));
-}
-
 TEST_CASE("a line of an error is short, whatever the name of a file") {
   const Workplace place;
   check_refused(place.run({"train", std::string(100'000, 'x')}), 3, {"xxx"});

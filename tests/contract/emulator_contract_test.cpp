@@ -23,7 +23,7 @@ void attempt(const EmulatorOptions& options, ContractSample whole, std::size_t l
 // with every commit.
 const ContractSample kEveryValue{.drawn = 1, .every_value = true, .large = false, .repeat = false};
 const ContractSample kSome{.drawn = 1, .every_value = true, .large = false, .repeat = false, .most = 50};
-constexpr std::size_t kAtLeast = 150, kDrawn = 10;
+constexpr std::size_t kAtLeast = 150, kDrawn = 10, kDrawnOfSlow = 6;
 
 TEST_CASE("the emulator keeps the contract of devices, in the order of waiting") {
   attempt({.order = 0}, kEveryValue, kAtLeast, kDrawn);
@@ -38,10 +38,10 @@ TEST_CASE("the emulator keeps the contract of devices, in a third drawn order") 
   attempt({.order = 3}, kSome, kSome.most, kDrawn);
 }
 TEST_CASE("the emulator keeps the contract of devices, with blocks of more inputs than threads") {
-  attempt({.order = 4}, {.repeat = false, .most = 30}, 30, kDrawn);
+  attempt({.order = 4}, {.repeat = false, .most = 30}, 30, kDrawnOfSlow);
 }
 TEST_CASE("the emulator keeps the contract of devices, of an older architecture") {
-  attempt({.capability = 75, .order = 5}, {.large = false, .most = 20}, 20, kDrawn);
+  attempt({.capability = 75, .order = 5}, {.large = false, .most = 20}, 20, kDrawnOfSlow);
 }
 
 TEST_CASE("on the emulator no family's result depends on the order of threads and blocks") {
