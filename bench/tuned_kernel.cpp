@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
 #include "heddle/runtime/kernel/tuned_kernel.hpp"
 #ifdef HEDDLE_WITH_CUDA
@@ -70,7 +71,7 @@ std::vector<Profile> profiles(const KernelFamily& family, const DeviceIdentity& 
     profile.key = {.device = device,
                    .family = std::string(family.name()),
                    .problem = any.with("n", static_cast<std::int64_t>(64 + 257 * i))};
-    profile.source_hash = family.source(device.backend).hash();
+    profile.kernels = kernel_version(family, device);
     profile.configuration = configurations[i % configurations.size()].text();
     profile.time = 1.0;
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
 #include "heddle/profiles/measurement.hpp"
 
@@ -81,7 +82,7 @@ void add(const heddle::cpu::LaunchContext& context, void* const* at) {
                                         const Problem& problem, const std::string& configuration) {
   Profile profile;
   profile.key = {.device = device, .family = std::string(family.name()), .problem = problem};
-  profile.source_hash = family.source(device.backend).hash();
+  profile.kernels = kernel_version(family, device);
   profile.configuration = configuration;
   profile.time = 1.0;
   profile.samples = 1;

@@ -325,7 +325,7 @@ TEST_CASE("a stale profile is used with one notice") {
   Gate device;
   const auto family = add_family();
   Profile stale = test::profile_of(*family, device.identity(), size(100), "parts=1 items=4");
-  stale.source_hash = "0123";
+  stale.kernels.source_hash = "0123";
   Notices notices;
   const Add add(device, *family, {stale}, {.wait = true, .notice = notices.receiver()});
   CHECK(adds(add, 100));
