@@ -47,10 +47,10 @@ class Verifier {
   /// Checks a run as long as a timed repetition:
   ///
   /// - Repeated, it must leave the same bits.
-  /// - It may be at most four times as far from the reference as the untuned configuration. If the untuned
-  /// configuration
-  ///   fails, or is the one to be verified, it may be at most as far as rounding explains. An earlier point of the run
-  ///   is compared where the reference takes long, and where the reference itself says that training is chaotic.
+  /// - It may be at most four times as far from the reference as the untuned configuration. If the untuned one fails,
+  /// or
+  ///   is the one to be verified, it may be at most as far as rounding explains. An earlier point of the run is
+  ///   compared where the reference takes long, and where the reference itself says that training is chaotic.
   /// - It must end where the untuned configuration ends. If it does not, the reference decides, however long it takes.
   [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, const Configuration& untuned);

@@ -4,11 +4,10 @@
 
 #include <stdexcept>
 
-#include "heddle/runtime/device/cpu/cpu_device.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
 #include "runtime/device/argument_kernel.hpp"
+#include "runtime/device/compiling_cpu.hpp"
 #include "runtime/device/environment_variable.hpp"
-#include "skip.hpp"
 #include "temporary_folder.hpp"
 
 namespace heddle {
@@ -55,13 +54,9 @@ TEST_CASE("a struct without bytes, or with an alignment that no type has, is no 
 }
 
 TEST_CASE("cpu: a kernel gets arguments of every kind, bit for bit") {
-  const TemporaryFolder folder;
-  const Variable cache("XDG_CACHE_HOME", folder.path().string());
-  const auto device = open_cpu_device();
-  if (!device->remark().empty()) {
-    test::skip(device->remark());
-    return;
-  }
+  const test::CompilingCpu cpu;
+  Device* const device = cpu.device_or_skip();
+  if (device == nullptr) return;
   test::check_arguments(*device);
 }
 

@@ -13,6 +13,7 @@
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
+#include "runtime/device/compiling_cpu.hpp"
 #include "runtime/device/environment_variable.hpp"
 #include "skip.hpp"
 #include "temporary_folder.hpp"
@@ -121,13 +122,9 @@ TEST_CASE("the text of compile options tells any two apart") {
 }
 
 TEST_CASE("cpu: contraction and fast mathematics are what the template allows") {
-  const TemporaryFolder folder;
-  const Variable cache("XDG_CACHE_HOME", folder.path().string());
-  const auto device = open_cpu_device();
-  if (!device->remark().empty()) {
-    test::skip(device->remark());
-    return;
-  }
+  const test::CompilingCpu cpu;
+  Device* const device = cpu.device_or_skip();
+  if (device == nullptr) return;
   const Rounding strict = rounding_of(*device, kRoundingOnCpu, {.contraction = false});
   CHECK(strict.rounded_twice == kNumbers);
   CHECK(strict.rounded_once < kNumbers / 2);

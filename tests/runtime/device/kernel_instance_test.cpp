@@ -9,10 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/runtime/device/cpu/cpu_device.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
+#include "runtime/device/compiling_cpu.hpp"
 #include "runtime/device/environment_variable.hpp"
-#include "skip.hpp"
 #include "temporary_folder.hpp"
 
 namespace heddle {
@@ -82,13 +81,9 @@ void check_entry_points(Device& device) {
 }
 
 TEST_CASE("cpu: entry points with definitions") {
-  const TemporaryFolder folder;
-  const Variable cache("XDG_CACHE_HOME", folder.path().string());
-  const auto device = open_cpu_device();
-  if (!device->remark().empty()) {
-    test::skip(device->remark());
-    return;
-  }
+  const test::CompilingCpu cpu;
+  Device* const device = cpu.device_or_skip();
+  if (device == nullptr) return;
   check_entry_points(*device);
 }
 
