@@ -63,6 +63,7 @@ void run_finals(std::vector<Finalist>& finalists,
     if (entrant.runner) racing.push_back(std::move(entrant));
   }
   std::mt19937_64 random(limits.seed);
+  int repeats = limits.minimum_rounds;
   for (int round = 0; round < limits.maximum_rounds && !racing.empty() && !stop(round); ++round) {
     // A rotated start rather than a library's shuffle, whose result differs between libraries.
     std::rotate(racing.begin(), racing.begin() + static_cast<std::ptrdiff_t>(random() % racing.size()), racing.end());
@@ -71,6 +72,11 @@ void run_finals(std::vector<Finalist>& finalists,
       if (device_in_doubt(finalists)) return;
     }
     drop_finished(racing);
+    if (limits.disturbed && limits.disturbed() && repeats-- > 0) {
+      for (const Entrant& entrant : racing) entrant.finalist->times.pop_back();
+      --round;
+      continue;
+    }
     if (round + 1 < limits.minimum_rounds || racing.empty()) continue;
     const Finalist* first = leader(racing);
     for (Entrant& entrant : racing) {

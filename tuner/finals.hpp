@@ -29,6 +29,8 @@ struct FinalsLimits {
   int minimum_rounds = 9;  ///< with fewer, differences cannot be told from chance
   int maximum_rounds = 31;
   std::uint64_t seed = 1;  ///< of the order within each round
+  /// Called after a round. A round for which it is true is timed again, at most `minimum_rounds` rounds in all.
+  std::function<bool()> disturbed = {};
 };
 
 /// Times all finalists once per round. The order changes from round to round, so that drifting clocks favour none.

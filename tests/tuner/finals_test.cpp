@@ -59,6 +59,23 @@ TEST_CASE("equals are ties, after all rounds") {
   CHECK(race.finalists[1].times.size() == 31);
 }
 
+TEST_CASE("a round that others disturbed is timed again, and not for ever") {
+  for (const int disturbances : {0, 2, 1000}) {
+    CAPTURE(disturbances);
+    Race race;
+    for (const std::int64_t width : {1, 1}) race.enter(width);
+    int rounds_timed = 0;
+    FinalsLimits limits;
+    limits.disturbed = [&] { return ++rounds_timed <= disturbances; };
+    race.run(limits);
+    const int timed_again = std::min(disturbances, limits.minimum_rounds);
+    CHECK(rounds_timed == limits.maximum_rounds + timed_again);
+    for (const Finalist& finalist : race.finalists) {
+      CHECK(static_cast<int>(finalist.times.size()) == limits.maximum_rounds);
+    }
+  }
+}
+
 TEST_CASE("who fails is out, with a status and no times") {
   Race race;
   race.evaluator.fate = [](const Configuration& c) {

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "heddle/runtime/device/cpu/stolen_time.hpp"
 #include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/statistics.hpp"
 
@@ -52,6 +53,8 @@ void Decision::run(std::vector<Finalist>& finalists) {
   const StopCondition& stop = context_.stop;
   const TunerOptions& options = context_.options;
   const Stopwatch stopwatch(context_.effort.measuring, stop);
+  StolenTime stolen;
+  const bool shares_processor = context_.evaluator.shares_processor();
   run_finals(
       finalists,
       [this](std::size_t configuration) {
@@ -60,9 +63,11 @@ void Decision::run(std::vector<Finalist>& finalists) {
       },
       {.minimum_rounds = options.minimum_repetitions,
        .maximum_rounds = options.maximum_repetitions,
-       .seed = options.seed},
+       .seed = options.seed,
+       .disturbed = [&] { return shares_processor && stolen.disturbed(); }},
       [&, before = stop.now()](int round) {
         // Slow rounds are not repeated after the budget is used up.
+        stolen = StolenTime();  // of this round
         const bool slow = round > 0 && (stop.now() - before) / round > kSlowRound;
         return stop.interrupted() || (round >= 2 * options.minimum_repetitions && stop.reached()) ||
                (slow && stop.must_abandon());
@@ -194,8 +199,8 @@ bool Decision::compare_with_fewer_threads(const Finalist& candidate, const std::
 
 /// Compares the times of two configurations on a quiet machine and while one core is busy. All are medians of turns,
 /// and the turns are much longer than a repetition in the finals: threads of a team lose whole time slices to other
-/// programs, and other guests of a virtual machine take time from its cores for seconds. Nothing if the device cannot
-/// be shared in this way, or if one of the two fails.
+/// programs. A turn in which the host of a virtual machine gave its cores to other guests is measured again. Nothing if
+/// the device cannot be shared in this way, or if one of the two fails.
 std::optional<Decision::SharedCoreRatios> Decision::compare_on_shared_cores(std::size_t configuration,
                                                                             std::size_t other) {
   const StopCondition& stop = context_.stop;
@@ -215,14 +220,21 @@ std::optional<Decision::SharedCoreRatios> Decision::compare_on_shared_cores(std:
     const auto first = prepare(configuration);
     const auto second = prepare(other);
     std::vector<double> busy, busy_other, quiet, quiet_other;
+    int repeats = 2 * context_.options.shared_core_turns;
     for (int i = 0; i < context_.options.shared_core_turns && !stop.interrupted(); ++i) {
+      StolenTime stolen;
       const auto time = first->busy_core_time();
       const auto other_time = time ? second->busy_core_time() : std::nullopt;
       if (!other_time) return std::nullopt;
+      const double quiet_first = quiet_time(*first), quiet_second = quiet_time(*second);
+      if (stolen.disturbed() && repeats-- > 0) {
+        --i;
+        continue;
+      }
       busy.push_back(*time);
       busy_other.push_back(*other_time);
-      quiet.push_back(quiet_time(*first));
-      quiet_other.push_back(quiet_time(*second));
+      quiet.push_back(quiet_first);
+      quiet_other.push_back(quiet_second);
     }
     if (busy.empty()) return std::nullopt;
     return SharedCoreRatios{.gain = median(quiet_other) / median(quiet), .loss = median(busy) / median(busy_other)};
