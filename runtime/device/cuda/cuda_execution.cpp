@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 namespace heddle {
@@ -23,6 +26,16 @@ const Guard& guard_pattern() {
     return bytes;
   }();
   return pattern;
+}
+
+/// All that a CudaLaunch is made from.
+using LaunchShape = std::tuple<int, std::array<unsigned, 6>, std::int64_t, bool, bool, unsigned>;
+
+LaunchShape shape_of(const Launch& launch) {
+  const auto& [grid, block] = std::tie(launch.grid, launch.block);
+  return {launch.kernel,       {grid.x, grid.y, grid.z, block.x, block.y, block.z},
+          launch.shared_bytes, launch.programmatic,
+          launch.resident,     launch.cluster};
 }
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -93,6 +106,7 @@ void CudaExecution::load(CudaModules& modules, const CudaBinary& binary) {
     functions.push_back(modules_.back()->function(kernel.symbol));
   }
   calls_.resize(plan_.launches.size());
+  std::map<LaunchShape, const CudaLaunch*> known;
   const CudaContext::Scope scope(*context_);
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     const Launch& launch = plan_.launches[i];
@@ -102,9 +116,14 @@ void CudaExecution::load(CudaModules& modules, const CudaBinary& binary) {
       if (!routines_) routines_ = std::make_unique<CudaRoutines>(context_);
       continue;
     }
-    const auto kernel = static_cast<std::size_t>(launch.kernel);
-    calls_[i].launch =
-        std::make_unique<const CudaLaunch>(*context_, functions.at(kernel), launch, plan_.kernels[kernel]);
+    const CudaLaunch*& shared = known[shape_of(launch)];
+    if (shared == nullptr) {
+      const auto kernel = static_cast<std::size_t>(launch.kernel);
+      launches_.push_back(
+          std::make_unique<const CudaLaunch>(*context_, functions.at(kernel), launch, plan_.kernels[kernel]));
+      shared = launches_.back().get();
+    }
+    calls_[i].launch = shared;
   }
   context_->check(context_->driver().cuEventCreate(&start_, CU_EVENT_DEFAULT), "cannot make an event");
   context_->check(context_->driver().cuEventCreate(&stop_, CU_EVENT_DEFAULT), "cannot make an event");

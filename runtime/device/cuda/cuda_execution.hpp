@@ -41,8 +41,8 @@ class CudaExecution : public Execution {
  private:
   /// A launch with its arguments packed once.
   struct Call {
-    std::unique_ptr<const CudaLaunch> launch;
-    std::string routine;  ///< instead of a launch
+    const CudaLaunch* launch = nullptr;  ///< into `launches_`
+    std::string routine;                 ///< instead of a launch
     ArgumentValues arguments;
     /// Arguments of buffers that come in pieces: which of the arguments, which buffer of `pieces_`, and how far behind
     /// it.
@@ -72,6 +72,8 @@ class CudaExecution : public Execution {
   std::shared_ptr<CudaMemory> saved_;
   std::vector<std::shared_ptr<const CudaModule>> modules_;
   std::unique_ptr<CudaRoutines> routines_;
+  /// One for all calls of a kernel with the same geometry: a plan has thousands of calls and few of these.
+  std::vector<std::unique_ptr<const CudaLaunch>> launches_;
   std::vector<Call> calls_;
   CUgraphExec graph_ = nullptr;
   CUevent start_ = nullptr, stop_ = nullptr;
