@@ -1,5 +1,5 @@
-// How long the dispatcher takes for one problem, and what a program that has profiles pays when it starts, for the digest
-// of each family's contract. bench/tuned_kernel.cpp has the choice of a kernel that is called.
+// How long the dispatcher takes for one problem, and what a program that has profiles pays when it starts, for the
+// digest of each family's contract. bench/tuned_kernel.cpp has the choice of a kernel that is called.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
