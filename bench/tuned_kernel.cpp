@@ -96,6 +96,7 @@ void hot_choice(benchmark::State& state) {
   CallableKernel kernel(*device, *family, known, types(), {});
   warm_up(kernel, known);
   std::vector<std::vector<AxisValue>> sizes;
+  sizes.reserve(known.size());
   for (const Profile& profile : known) sizes.push_back(axis_values(profile.key.problem, family->axes()));
   std::size_t i = 0;
   while (state.KeepRunning()) benchmark::DoNotOptimize(&kernel.choice(sizes[++i % sizes.size()]));
@@ -176,7 +177,7 @@ void call_beside_launch(benchmark::State& state) {
   };
   const auto tuned = [&] { kernel({n}, a, x, x, z, n); };
   std::vector<double> with, without, difference;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     for (int turn = 0; turn < kTurns; ++turn) {
       const bool first = turn % 2 == 0;
       const double one = first ? nanoseconds(tuned) : nanoseconds(alone);
@@ -206,6 +207,8 @@ int main(int argc, char** argv) {
     benchmark::AddCustomContext("heddle_device", heddle::chosen_device);
 #ifdef HEDDLE_WITH_CUDA
     if (heddle::chosen_device.starts_with("cuda")) {
+      // The library keeps the benchmark.
+      // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
       benchmark::RegisterBenchmark("call_beside_launch", heddle::call_beside_launch)
           ->Iterations(1)
           ->Unit(benchmark::kMillisecond);

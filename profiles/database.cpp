@@ -219,7 +219,7 @@ void abandon(SQLite::Database database, const fs::path& file, Loss loss) {
     database.tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
     return;
   }
-  if (loss == Loss::damaged || loss == Loss::incomplete) return;
+  if (loss == Loss::damaged || loss == Loss::unreadable || loss == Loss::incomplete) return;
   sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   { const SQLite::Database closed = std::move(database); }
   if (loss != Loss::overwritten) return;

@@ -167,7 +167,8 @@ struct ProfileStore::Implementation {
       }
     } catch (const SQLite::Exception& exception) {
       if (!cannot_be_read(exception)) throw;
-    } catch (const Error&) {  // it is no database of heddle any more
+    } catch (const Error&) {  // it is no database of heddle any more, or no further file can be opened
+      found = Loss::unreadable;
     }
     rescue(loss().value_or(found), [] {});
   }
