@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -14,9 +12,10 @@
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
-#include "heddle/cli/outcomes.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/tune_target.hpp"
+#include "heddle/cli/tuning_findings.hpp"
+#include "heddle/cli/tuning_table.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/stop.hpp"
@@ -36,225 +35,8 @@ struct TuneOptions {
   TunerOptions tuner;
 };
 
-/// Runs of the untuned default that take as long as one problem at least, verification included.
-constexpr double kRunsOfOne = 25.0;
-
 /// The budget if the user names none: enough for the default problems of one GPU.
 constexpr double kDefaultSeconds = 600.0;
-
-std::string time_text(const std::optional<double>& time) { return time ? short_number(*time) : "-"; }
-
-/// Prints a table whose rows appear during the search, so the widths of its columns are fixed before.
-class ResultPrinter {
- public:
-  explicit ResultPrinter(const FamilyTask& task) {
-    for (const Problem& problem : task.problems) width_ = std::max(width_, problem.text().size());
-  }
-
-  void head(const std::vector<NamedTime>& named) const {
-    std::string line = fmt::format("{:<{}}  {:>8}  {:>8}  {:>6}", "problem", width_, "us", "default", "gain");
-    for (const NamedTime& other : named) line += fmt::format("  {:>8}", other.name);
-    print(line + "  configuration\n");
-  }
-
-  void row(const TuningResult& result) {
-    if (!result.profile && result.interrupted) return;
-    if (!headed_) head(result.named);
-    headed_ = true;
-    std::string line = fmt::format("{:<{}}", result.problem.text(), width_);
-    if (result.out_of_time) {
-      print(line + fmt::format("  not tuned: one run of the untuned default takes more than {}; it may fit a --budget "
-                               "of {} or more\n",
-                               duration(*result.out_of_time), duration(kRunsOfOne * *result.out_of_time)));
-      return;
-    }
-    if (result.compiler_out_of_time) {
-      print(line +
-            fmt::format("  not tuned: the compiler did not end within {}\n", duration(*result.compiler_out_of_time)));
-      return;
-    }
-    if (!result.profile) {
-      print(line + "  not tuned: every configuration failed; 'heddle profiles show' tells how\n");
-      return;
-    }
-    const auto gain = result.untuned.time ? short_number(*result.untuned.time / result.profile->time) + "x" : "-";
-    line +=
-        fmt::format("  {:>8}  {:>8}  {:>6}", short_number(result.profile->time), time_text(result.untuned.time), gain);
-    for (const NamedTime& other : result.named) line += fmt::format("  {:>8}", time_text(other.time));
-    line += "  " + result.profile->configuration;
-    if (!result.profile->ties.empty()) line += fmt::format("  (as fast: {} more)", result.profile->ties.size());
-    if (!result.change.empty()) {
-      line += fmt::format("  ({}: {})", result.searched ? "searched again" : "measured again", result.change);
-    }
-    if (!result.was_stored) line += "  (not stored: the stored profile is faster)";
-    print(line + "\n");
-  }
-
- private:
-  std::size_t width_ = 7;
-  bool headed_ = false;
-};
-
-/// The most important part comes first: a terminal may cut the end off.
-std::string progress_text(const TuningProgress& progress) {
-  std::string text = fmt::format("{}/{}", progress.problem_index + 1, progress.problems);
-  if (progress.seconds_left) text += fmt::format("  {} left", duration(*progress.seconds_left));
-  if (progress.best) text += fmt::format("  {} us", short_number(*progress.best));
-  if (progress.problem != nullptr) text += "  " + progress.problem->text();
-  return text + fmt::format("  {}, {} tried", heddle::text(progress.stage), progress.all_evaluations);
-}
-
-Json record_of(const NamedTime& time) {
-  return {{"name", time.name},
-          {"configuration", time.configuration},
-          {"microseconds_per_sample", number_or_null(time.time)},
-          {"status", text(time.status)}};
-}
-
-Json record_of(const Effort& effort) {
-  return {{"waiting", effort.waiting},
-          {"measuring", effort.measuring},
-          {"verifying", effort.verifying},
-          {"compiling", effort.compiling},
-          {"total", effort.total}};
-}
-
-Json record_of(std::string_view family, std::string_view unit, const TuningResult& result) {
-  Json named = Json::array(), statuses = Json::object();
-  for (const NamedTime& time : result.named) named.push_back(record_of(time));
-  for (const auto& [status, count] : result.statuses) statuses[std::string(text(status))] = count;
-  return {{"family", family},
-          {"unit", unit},
-          {"problem", cli::to_json(result.problem)},
-          {"searched", result.searched},
-          {"between", result.is_between},
-          {"change", result.change},
-          {"interrupted", result.interrupted},
-          {"out_of_time", number_or_null(result.out_of_time)},
-          {"compiler_out_of_time", number_or_null(result.compiler_out_of_time)},
-          {"kept", result.was_stored},
-          {"profile", result.profile ? cli::to_json(*result.profile) : Json()},
-          {"baseline", record_of(result.untuned)},
-          {"named", named},
-          {"samples", result.samples},
-          {"valid", result.valid},
-          {"evaluations", result.evaluations()},
-          {"recalled", result.recalled},
-          {"statuses", statuses},
-          {"seconds", record_of(result.effort)}};
-}
-
-struct Summary {
-  std::size_t problems = 0, reached = 0, between = 0;
-  std::int64_t evaluations = 0, recalled = 0;
-  Outcomes statuses;
-  Effort effort;
-  double log_gain = 0.0;
-  std::size_t gains = 0;
-  bool tried_more = false;  ///< for some problem, more than the untuned default was tried
-  std::string compiler;
-
-  void add(const TuningResult& result) {
-    tried_more = tried_more || result.evaluations() + result.recalled > 1;
-    if (result.profile) compiler = result.profile->provenance.compiler;
-    if (result.profile) ++(result.is_between ? between : reached);
-    evaluations += result.evaluations();
-    recalled += result.recalled;
-    for (const auto& [status, count] : result.statuses) statuses[status] += count;
-    effort += result.effort;
-    if (result.profile && result.untuned.time) {
-      log_gain += std::log(*result.untuned.time / result.profile->time);
-      ++gains;
-    }
-  }
-
-  /// `kept`: whether the profiles are kept in a database.
-  [[nodiscard]] std::string text(bool kept) const {
-    const std::string others = between > 0 ? fmt::format(" and {} sizes between them", between) : "";
-    std::string text =
-        fmt::format("\n{} of {} problems{} tuned in {}{}\n", reached, problems, others, duration(effort.total),
-                    kept && reached > 0 ? "; 'heddle train' and 'heddle predict' use these profiles" : "");
-    const std::string before = recalled > 0 ? fmt::format(", {} of them by earlier runs", recalled) : "";
-    text += fmt::format("{} configurations tried{}{}\n{}", evaluations, before, statuses.empty() ? "" : ":",
-                        explained(statuses));
-    const double other = std::max(0.0, effort.total - effort.waiting - effort.measuring - effort.verifying);
-    text += fmt::format(
-        "time spent: {:.1f} s waiting for the compiler, {:.1f} s measuring, {:.1f} s verifying, {:.1f} s on everything "
-        "else; {:.1f} s of compiler time\n",
-        effort.waiting, effort.measuring, effort.verifying, other, effort.compiling);
-    if (gains > 0) {
-      text += fmt::format("speed against the untuned default: {}x on average (geometric mean)\n",
-                          short_number(std::exp(log_gain / static_cast<double>(gains))));
-    }
-    return text;
-  }
-
-  /// Advice after a search that was too short.
-  [[nodiscard]] std::string advice() const {
-    std::string text;
-    if (reached < problems) {
-      text += fmt::format("{} of {} problems were not tuned in this run; a longer --budget may reach them\n",
-                          problems - reached, problems);
-    }
-    if (!tried_more && effort.waiting > effort.total / 2) {
-      text += fmt::format(
-          "only untuned defaults were tried: the compiler ({}) finished nothing else in time; a longer --budget or "
-          "another compiler (CXX) may help\n",
-          compiler.empty() ? "unknown" : compiler);
-    }
-    return text;
-  }
-};
-
-/// What a run has found so far. The helper thread of LeaveInTime reads it while the search goes on.
-struct Findings {
-  std::mutex mutex;  ///< of all members
-  Summary summary;   ///< of the families that are done, as are the next three
-  Json results = Json::array(), losses = Json::object();
-  std::int64_t compiler_calls = 0;
-  std::string family, unit;           ///< that is being tuned, and what its work is counted in
-  std::vector<TuningResult> present;  ///< its problems that are done
-
-  void begin(const KernelFamily& next) {
-    const std::scoped_lock lock(mutex);
-    family = next.name();
-    unit = next.unit();
-  }
-  /// A problem is done, or an earlier result of it has been improved.
-  void add(const TuningResult& result) {
-    const std::scoped_lock lock(mutex);
-    const auto known = std::ranges::find(present, result.problem, &TuningResult::problem);
-    if (known == present.end()) {
-      present.push_back(result);
-    } else {
-      *known = result;
-    }
-  }
-  /// The family is done. `found`: its results, all of them; none if the search was interrupted between two problems.
-  void end(std::vector<TuningResult> found, std::optional<double> expected_loss, std::int64_t calls) {
-    const std::scoped_lock lock(mutex);
-    if (!found.empty()) present = std::move(found);
-    for (const TuningResult& result : std::exchange(present, {})) {
-      summary.add(result);
-      results.push_back(record_of(family, unit, result));
-    }
-    losses[family] = number_or_null(expected_loss);
-    compiler_calls = calls;
-  }
-  void took(double seconds) {
-    const std::scoped_lock lock(mutex);
-    summary.effort.total = seconds;
-  }
-  /// Summary and results with those of the family that is being tuned. With the mutex held, or once the search is over.
-  [[nodiscard]] std::pair<Summary, Json> all() const {
-    std::pair<Summary, Json> whole(summary, results);
-    for (const TuningResult& result : present) {
-      whole.first.add(result);
-      whole.second.push_back(record_of(family, unit, result));
-    }
-    return whole;
-  }
-};
 
 double read_rate(const std::string& option, const std::string& text, double most) {
   const double value = read_real(option, text);
@@ -309,7 +91,7 @@ int run(const Context& context, const TuneOptions& options) {
 
   Budget budget = options.budget;
   if (!budget.seconds && !budget.evaluations) budget.seconds = kDefaultSeconds;
-  Findings findings;
+  TuningFindings findings;
   findings.summary.problems = waiting;
   const auto report = [&](bool stopped) {
     if (options.common.json) {
@@ -323,7 +105,7 @@ int run(const Context& context, const TuneOptions& options) {
                               {"problems", summary.problems},
                               {"evaluations", summary.evaluations},
                               {"compiler_calls", findings.compiler_calls},
-                              {"seconds", record_of(summary.effort)},
+                              {"seconds", cli::to_json(summary.effort)},
                               {"expected_loss", findings.losses},
                               {"results", results}});
     }
@@ -400,7 +182,7 @@ int run(const Context& context, const TuneOptions& options) {
   }
   leave.reset();
 
-  const Summary& summary = findings.summary;
+  const TuningSummary& summary = findings.summary;
   report(stop.interrupted());
   if (!options.common.json) {
     print(summary.text(!forgotten));
