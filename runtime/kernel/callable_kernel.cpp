@@ -7,6 +7,7 @@
 #include <chrono>
 #include <exception>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -44,7 +45,6 @@ CallableKernel::CallableKernel(Device& device, const KernelFamily& family, std::
                        left_out.front().reason,
                        left_out.size() > 1 ? fmt::format(", and {} more", left_out.size() - 1) : ""));
   }
-  worker_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
 CallableKernel::~CallableKernel() = default;
@@ -130,67 +130,86 @@ const Candidate& CallableKernel::candidate(Choice& choice) const {
 
 /// Finds something that can run at once, and leaves what is to be compiled to the worker.
 void CallableKernel::start(Choice& choice, Lock& lock) {
-  const Candidate wanted = candidate(choice);
-  if (wanted.tier == Tier::fallback) return settle(choice, lock);
-  const auto compiled = known_binary(kernels_of(wanted, choice.problem));
-  if (compiled && ready(*compiled)) return settle(choice, lock);
-
+  if (candidate(choice).tier == Tier::fallback || is_compiled(choice)) return settle(choice, lock);
   Candidate untuned{.configuration = dispatcher_.family().default_configuration(device_.identity(), choice.problem),
                     .tier = Tier::fallback,
                     .reason = "runs while the chosen configuration is being compiled"};
+  const Running* const before = choice.running.load(std::memory_order_relaxed);
+  std::unique_ptr<LoadedKernel> kernel;
+  lock.unlock();  // others may look at the choice meanwhile
   try {
-    auto kernel = load(untuned, choice.problem, compile(kernels_of(untuned, choice.problem)));
-    publish(choice, std::move(untuned), std::move(kernel));
-  } catch (const DeviceFailure&) {
-    return settle(choice, lock);  // where it is the last candidate
+    kernel = load(untuned, choice.problem, compile(kernels_of(untuned, choice.problem)));
+  } catch (const DeviceFailure&) {  // the default is also the last candidate, so that settle() tells of it
+  } catch (const Error&) {
+  } catch (...) {
+    lock.lock();
+    throw;
   }
+  lock.lock();
+  if (choice.settled || choice.running.load(std::memory_order_relaxed) != before) return;  // another thread was faster
+  if (!kernel) return settle(choice, lock);
+  publish(choice, std::move(untuned), std::move(kernel));
+  if (!leave_to_worker(choice)) settle(choice, lock);
+}
+
+/// Whether there is a worker: a process may have no thread left for one.
+bool CallableKernel::leave_to_worker(Choice& choice) {
   {
     const std::lock_guard queueing(queueing_);
+    try {
+      if (!worker_.joinable()) worker_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+    } catch (const std::system_error&) {
+      return false;
+    }
     queue_.push_back(&choice);
   }
   queued_.notify_one();
+  return true;
 }
 
 /// Makes the first candidate run that can. Throws the last failure if none can, unless something runs already.
 void CallableKernel::settle(Choice& choice, Lock& lock, const Stop& stop) {
-  while (!choice.settled) {
-    const std::size_t turn = choice.next;
-    const Candidate wanted = candidate(choice);
-    std::unique_ptr<LoadedKernel> kernel;
-    std::string why;
-    Status status = Status::launch;
-    lock.unlock();  // others may look at the choice meanwhile
-    try {
-      kernel = load(wanted, choice.problem, compile(kernels_of(wanted, choice.problem), stop));
-    } catch (const DeviceFailure& failure) {
-      status = failure.status();
-      why = failure.what();
-    } catch (const Error& error) {  // this configuration cannot be called
-      why = error.what();
-    } catch (...) {
-      lock.lock();
-      throw;
-    }
+  while (!choice.settled) try_candidate(choice, lock, stop);
+}
+
+/// Makes the candidate run whose turn it is, or gives the turn to the next one.
+void CallableKernel::try_candidate(Choice& choice, Lock& lock, const Stop& stop) {
+  const std::size_t turn = choice.next;
+  const Candidate wanted = candidate(choice);
+  std::unique_ptr<LoadedKernel> kernel;
+  std::string why;
+  Status status = Status::launch;
+  lock.unlock();  // others may look at the choice meanwhile
+  try {
+    kernel = load(wanted, choice.problem, compile(kernels_of(wanted, choice.problem), stop));
+  } catch (const DeviceFailure& failure) {
+    status = failure.status();
+    why = failure.what();
+  } catch (const Error& error) {  // this configuration cannot be called
+    why = error.what();
+  } catch (...) {
     lock.lock();
-    if (choice.settled || choice.next != turn) continue;  // another thread was faster
-    if (kernel) {
-      choice.settled = true;
-      publish(choice, wanted, std::move(kernel));
-      continue;
-    }
-    fail(choice, why);
-    if (choice.next < choice.candidates.size()) continue;
-    choice.settled = choice.running.load(std::memory_order_relaxed) != nullptr;
-    if (!choice.settled) {
-      choice.next = 0;  // the next call tries again
-      throw DeviceFailure(status, why);
-    }
+    throw;
+  }
+  lock.lock();
+  if (choice.settled || choice.next != turn) return;  // another thread was faster
+  if (kernel) {
+    choice.settled = true;
+    return publish(choice, wanted, std::move(kernel));
+  }
+  fail(choice, why);
+  if (choice.next < choice.candidates.size()) return;
+  choice.settled = choice.running.load(std::memory_order_relaxed) != nullptr;
+  if (!choice.settled) {
+    choice.next = 0;  // the next call tries again
+    throw DeviceFailure(status, why);
   }
 }
 
 /// The candidate whose turn it is failed.
 void CallableKernel::fail(Choice& choice, const std::string& why) {
   const std::string failed = candidate(choice).configuration.text();
+  if (choice.next == 0) choice.failures.clear();  // those of the round before, after which nothing could run
   choice.failures.push_back(fmt::format("{} ({})", failed, why));
   if (choice.candidates.empty()) choice.candidates = dispatcher_.candidates(choice.problem);
   if (++choice.next == choice.candidates.size()) return;
@@ -253,10 +272,22 @@ std::unique_ptr<LoadedKernel> CallableKernel::load(const Candidate& candidate, c
   return device_.load(plan, outcome.binary);
 }
 
-std::optional<CallableKernel::Compiled> CallableKernel::known_binary(const Kernels& kernels) {
+/// Whether the candidate whose turn it is can be tried without waiting for a compiler.
+bool CallableKernel::is_compiled(Choice& choice) {
+  const auto kernels = kernels_if_any(choice);
+  if (!kernels) return false;
   const std::lock_guard lock(compiling_);
-  const auto known = compiled_.find(kernels);
-  return known == compiled_.end() ? std::nullopt : std::optional(known->second);
+  const auto known = compiled_.find(*kernels);
+  return known != compiled_.end() && ready(known->second);
+}
+
+/// The kernels of the candidate whose turn it is. None if the family has none for it; settle() then tells why.
+std::optional<Kernels> CallableKernel::kernels_if_any(Choice& choice) const {
+  try {
+    return kernels_of(candidate(choice), choice.problem);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 /// Compiles, or waits for whoever does.
@@ -271,16 +302,33 @@ CompileOutcome CallableKernel::compile(const Kernels& kernels, const Stop& stop)
     compiled = known->second;
     is_own = added;
   }
-  if (!is_own) return compiled.get();
+  if (!is_own) {
+    while (compiled.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+      if (stop && stop()) throw Interrupted();
+    }
+    return compiled.get();
+  }
   try {
     const auto batch = device_.compile({{.source = &source(), .kernels = kernels}});
     own.set_value(batch->next(stop).value().second);
   } catch (const Interrupted&) {
+    give_up(kernels, own, "interrupted");
     throw;
   } catch (const std::exception& error) {
-    own.set_value(not_compiled(error.what()));
+    give_up(kernels, own, error.what());
+  } catch (...) {
+    give_up(kernels, own, "unknown failure");
   }
   return compiled.get();
+}
+
+/// Nothing was found out about the kernels: whoever waits is told why, and who asks later compiles again.
+void CallableKernel::give_up(const Kernels& kernels, std::promise<CompileOutcome>& own, const std::string& why) {
+  {
+    const std::lock_guard lock(compiling_);
+    compiled_.erase(kernels);
+  }
+  own.set_value(not_compiled(why));
 }
 
 const TemplateSource& CallableKernel::source() const { return dispatcher_.family().source(device_.identity().backend); }
@@ -298,65 +346,103 @@ void CallableKernel::work(const std::stop_token& stop) {
       compile_for(waiting, stopped);
     } catch (const Interrupted&) {
       return;
+    } catch (...) {  // as little memory as leaves no room for a list
+      for (Choice* const choice : waiting) give_up(*choice, "cannot be compiled in the background");
     }
   }
 }
 
 /// Compiles what the choices wait for, all in one batch, and lets each run as soon as it can.
 void CallableKernel::compile_for(const std::vector<Choice*>& waiting, const Stop& stop) {
+  compile_batch(waiting, stop);
+  // Those that somebody else compiled for, and those whose turn went to a candidate outside the batch.
+  for (Choice* const choice : waiting) settle_quietly(*choice, stop, Wait::yes);
+}
+
+/// While the batch runs, this thread owes its results to all others, and must wait for none: not even for one of its
+/// own batch, which only this thread can deliver.
+void CallableKernel::compile_batch(const std::vector<Choice*>& waiting, const Stop& stop) {
   std::map<Kernels, std::vector<Choice*>> wanted;
   for (Choice* const choice : waiting) {
     const Lock lock(choice->mutex);
-    if (!choice->settled) wanted[kernels_of(candidate(*choice), choice->problem)].push_back(choice);
+    if (choice->settled) continue;
+    if (auto kernels = kernels_if_any(*choice)) wanted[std::move(*kernels)].push_back(choice);
   }
+  struct Owed {
+    Kernels kernels;
+    std::promise<CompileOutcome> outcome;
+    bool is_done = false;
+  };
   std::vector<CompileRequest> requests;
-  std::vector<std::promise<CompileOutcome>> own;
-  std::vector<const std::vector<Choice*>*> users;
+  std::vector<Owed> owed;
+  requests.reserve(wanted.size());
+  owed.reserve(wanted.size());
   {
     const std::lock_guard lock(compiling_);
     for (const auto& [kernels, choices] : wanted) {
       const auto [known, added] = compiled_.try_emplace(kernels);
       if (!added) continue;
-      known->second = own.emplace_back().get_future().share();
+      known->second = owed.emplace_back(Owed{.kernels = kernels, .outcome = {}}).outcome.get_future().share();
       requests.push_back({.source = &source(), .kernels = kernels});
-      users.push_back(&choices);
     }
   }
-  std::vector<bool> is_done(own.size(), false);
-  try {
-    const auto batch = requests.empty() ? nullptr : device_.compile(std::move(requests));
-    while (auto done = batch ? batch->next(stop) : std::nullopt) {
-      is_done[done->first] = true;
-      own[done->first].set_value(std::move(done->second));
-      for (Choice* const choice : *users[done->first]) settle_quietly(*choice, stop);
+  if (requests.empty()) return;
+  const auto give_up_rest = [&](const std::string& why) {
+    for (Owed& one : owed) {
+      if (!one.is_done) give_up(one.kernels, one.outcome, why);
     }
+  };
+  try {
+    const auto batch = device_.compile(std::move(requests));
+    while (auto done = batch->next(stop)) {
+      Owed& one = owed[done->first];
+      one.outcome.set_value(std::move(done->second));
+      one.is_done = true;
+      for (Choice* const choice : wanted.at(one.kernels)) settle_quietly(*choice, stop, Wait::no);
+    }
+    give_up_rest("not compiled");
   } catch (const Interrupted&) {
+    give_up_rest("interrupted");
     throw;
   } catch (const std::exception& error) {
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (!is_done[i]) own[i].set_value(not_compiled(error.what()));
-    }
+    give_up_rest(error.what());
+  } catch (...) {
+    give_up_rest("unknown failure");
   }
-  for (Choice* const choice : waiting) settle_quietly(*choice, stop);  // those that somebody else compiled for
 }
 
 /// Something runs already, so that nothing that goes wrong concerns a caller.
-void CallableKernel::settle_quietly(Choice& choice, const Stop& stop) {
+void CallableKernel::settle_quietly(Choice& choice, const Stop& stop, Wait wait) {
+  std::string why = "unknown failure";
   Lock lock(choice.mutex);
   try {
-    settle(choice, lock, stop);
+    while (!choice.settled && (wait == Wait::yes || is_compiled(choice))) try_candidate(choice, lock, stop);
+    return;
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
-    choice.settled = true;
-    choice.failures.emplace_back(error.what());
-    notify(fmt::format("{} at {}: {}", dispatcher_.family().name(), choice.problem.text(), error.what()));
+    why = error.what();
+  } catch (...) {  // of a family or device that is not ours
   }
+  lock.unlock();
+  give_up(choice, why);
+}
+
+/// What runs goes on running.
+void CallableKernel::give_up(Choice& choice, const std::string& why) {
+  const Lock lock(choice.mutex);
+  if (std::exchange(choice.settled, true)) return;
+  choice.failures.push_back(why);
+  notify(fmt::format("{} at {}: {}", dispatcher_.family().name(), choice.problem.text(), why));
 }
 
 void CallableKernel::notify(const std::string& line) {
   const std::lock_guard lock(notifying_);
-  if (options_.notice) options_.notice(line);
+  if (!options_.notice) return;
+  try {
+    options_.notice(line);
+  } catch (...) {  // a line that cannot be told must not keep a kernel from running
+  }
 }
 
 void CallableKernel::prepare(Sizes sizes) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <future>
 #include <map>
 #include <memory>
@@ -26,7 +27,8 @@ struct TunedKernelOptions {
   /// The first call at new sizes waits until the chosen configuration is compiled. Otherwise the default configuration
   /// runs until it is, and only the default is waited for.
   bool wait = false;
-  /// Told of choices that failed or are stale. One call at a time, from any thread.
+  /// Told of choices that failed or are stale. One call at a time, from any thread. It must not use the kernel that
+  /// tells it, which holds its locks meanwhile: neither call it, nor prepare() or explain(). What it throws is dropped.
   Notice notice = {};
 };
 
@@ -99,7 +101,9 @@ class CallableKernel {
   void launch_another(Sizes sizes, const Running* failed, const DeviceFailure& failure, void* const* values,
                       std::optional<Stream> stream);
   void start(Choice& choice, Lock& lock);
+  [[nodiscard]] bool leave_to_worker(Choice& choice);
   void settle(Choice& choice, Lock& lock, const Stop& stop = {});
+  void try_candidate(Choice& choice, Lock& lock, const Stop& stop);
   void fail(Choice& choice, const std::string& why);
   [[nodiscard]] const Candidate& candidate(Choice& choice) const;
   void publish(Choice& choice, Candidate candidate, std::unique_ptr<LoadedKernel> kernel);
@@ -111,13 +115,18 @@ class CallableKernel {
 
   /// Compiled kernels, or those that somebody compiles.
   using Compiled = std::shared_future<CompileOutcome>;
-  [[nodiscard]] std::optional<Compiled> known_binary(const Kernels& kernels);
+  [[nodiscard]] bool is_compiled(Choice& choice);
+  [[nodiscard]] std::optional<Kernels> kernels_if_any(Choice& choice) const;
   [[nodiscard]] CompileOutcome compile(const Kernels& kernels, const Stop& stop = {});
+  void give_up(const Kernels& kernels, std::promise<CompileOutcome>& own, const std::string& why);
   [[nodiscard]] const TemplateSource& source() const;
 
   void work(const std::stop_token& stop);
   void compile_for(const std::vector<Choice*>& waiting, const Stop& stop);
-  void settle_quietly(Choice& choice, const Stop& stop);
+  void compile_batch(const std::vector<Choice*>& waiting, const Stop& stop);
+  enum class Wait : std::uint8_t { no, yes };  ///< for a compiler
+  void settle_quietly(Choice& choice, const Stop& stop, Wait wait);
+  void give_up(Choice& choice, const std::string& why);
   void notify(const std::string& line);
 
   Device& device_;
@@ -132,10 +141,10 @@ class CallableKernel {
   std::mutex notifying_;  ///< of told_stale_, and around the notice
   bool told_stale_ = false;
 
-  std::mutex queueing_;  ///< of queue_
+  std::mutex queueing_;  ///< of queue_, and of the start of worker_
   std::condition_variable_any queued_;
   std::vector<Choice*> queue_;
-  std::jthread worker_;  ///< the last member: it ends before the others do
+  std::jthread worker_;  ///< started when needed; the last member: it ends before the others do
 };
 
 }  // namespace heddle

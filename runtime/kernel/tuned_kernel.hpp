@@ -53,8 +53,13 @@ template <CallArgument T>
 ///
 /// A call at new sizes runs the family's default configuration, which it compiles if need be, and the chosen one as
 /// soon as that has been compiled by a thread of this object; with TunedKernelOptions::wait it waits for the chosen
-/// one. A choice that does not compile, load or launch is replaced by the next candidate, with a notice. From then on a
-/// call at the same sizes takes no lock, allocates nothing on a GPU, and returns as soon as the launch is submitted.
+/// one. A choice that does not compile, load or launch, or of which the family cannot make a kernel at these sizes, is
+/// replaced by the next candidate, with a notice. From then on a call at the same sizes takes no lock, allocates
+/// nothing on a GPU, and returns as soon as the launch is submitted.
+///
+/// The thread that compiles starts when there is something to compile for the first time, and never with
+/// TunedKernelOptions::wait. Like every thread it does not go along into the child of a fork(): make kernels in the
+/// child.
 ///
 /// Works on the device's own stream, or on that of on(). A program that has a context and a stream of CUDA gives them
 /// to CudaDevice(context, stream).

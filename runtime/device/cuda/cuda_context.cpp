@@ -46,9 +46,9 @@ CudaContext::Scope::~Scope() {
 CudaContext::Presence::Presence(const CudaContext& context) {
   const Driver& driver = context.driver();
   CUcontext current = nullptr;
-  context.check(driver.cuCtxGetCurrent(&current), "cannot use the context");
+  context.check_call(driver.cuCtxGetCurrent(&current), "cannot use the context");
   if (current == context.context_) return;
-  context.check(driver.cuCtxPushCurrent(context.context_), "cannot use the context");
+  context.check_call(driver.cuCtxPushCurrent(context.context_), "cannot use the context");
   pushed_ = &driver;
 }
 

@@ -14,8 +14,9 @@
 
 namespace heddle {
 
-/// Shared by a device, its memory and its executions, so that none outlives it. Calls from one thread at a time, any
-/// thread: each makes the context current for as long as it lasts.
+/// Shared by a device, its memory, its executions and its loaded kernels, so that none outlives it. Calls from any
+/// thread: each makes the context current for as long as it lasts. Executions and memory are used by one thread at a
+/// time; kernels may be loaded and launched by several at once.
 class CudaContext {
  public:
   /// Retains the device's primary context and makes a stream of its own in it.
@@ -55,6 +56,10 @@ class CudaContext {
   [[nodiscard]] CUstream stream() const noexcept { return stream_; }
   /// Throws DeviceFailure that names the device.
   void check(CUresult result, const char* what) const { driver_->check(result, label_, what); }
+  /// The same for launches by a program; see Driver::check_call().
+  void check_call(CUresult result, const char* what) const { driver_->check_call(result, label_, what); }
+  /// Around reading and changing the attributes of a kernel function, which all its launches share.
+  [[nodiscard]] std::unique_lock<std::mutex> lock_attributes() const { return std::unique_lock(attributes_); }
   /// Waits for the stream. Needs a Scope.
   void synchronize() const;
 
@@ -64,6 +69,7 @@ class CudaContext {
   CUdevice retained_ = -1;  ///< whose primary context was retained; -1: the caller's context
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
+  mutable std::mutex attributes_;
 };
 
 /// A range of device memory: an allocation, a part of one, or what a caller owns.

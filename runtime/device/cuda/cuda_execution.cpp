@@ -171,7 +171,7 @@ void CudaExecution::submit(CUstream stream) {
       routines_->run(call.routine, call.arguments.places());
       continue;
     }
-    call.launch->submit(*context_, stream, call.arguments.places().data());
+    context_->check(call.launch->submit(*context_, stream, call.arguments.places().data()), "cannot launch a kernel");
   }
 }
 

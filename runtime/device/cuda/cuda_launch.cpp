@@ -33,23 +33,14 @@ CudaLaunch::CudaLaunch(const CudaContext& context, CUfunction function, const La
     : function_(function), attributes_(attributes(launch)) {
   const Driver& driver = context.driver();
   const CudaContext::Presence presence(context);
-  int threads = 0, shared = 0;
+  int threads = 0;
   context.check(driver.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
                 "cannot load a kernel");
   const auto wanted = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
   if (wanted > static_cast<std::uint64_t>(threads))
     throw DeviceFailure(Status::launch,
                         fmt::format("{}: {} threads in a block, expected at most {}", kernel.text(), wanted, threads));
-  // Only ever raised: other launches may use the same function.
-  context.check(driver.cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function),
-                "cannot load a kernel");
-  if (launch.shared_bytes > shared)
-    context.check(driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                            static_cast<int>(launch.shared_bytes)),
-                  fmt::format("{} bytes of shared memory", launch.shared_bytes).c_str());
-  if (launch.cluster > 8)
-    context.check(driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
-                  "no clusters of more than 8 blocks");
+  allow(context, launch);
   config_.gridDimX = launch.grid.x;
   config_.gridDimY = launch.grid.y;
   config_.gridDimZ = launch.grid.z;
@@ -60,6 +51,22 @@ CudaLaunch::CudaLaunch(const CudaContext& context, CUfunction function, const La
   config_.attrs = attributes_.data();
   config_.numAttrs = static_cast<unsigned>(attributes_.size());
   require_room(context, launch, kernel);
+}
+
+/// Limits are only ever raised, since other launches may use the same function.
+void CudaLaunch::allow(const CudaContext& context, const Launch& launch) const {
+  const Driver& driver = context.driver();
+  const auto lock = context.lock_attributes();  // or a thread could lower what another has just raised
+  int shared = 0;
+  context.check(driver.cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function_),
+                "cannot load a kernel");
+  if (launch.shared_bytes > shared)
+    context.check(driver.cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                            static_cast<int>(launch.shared_bytes)),
+                  fmt::format("{} bytes of shared memory", launch.shared_bytes).c_str());
+  if (launch.cluster > 8)
+    context.check(driver.cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                  "no clusters of more than 8 blocks");
 }
 
 /// Blocks that wait for each other must all find room at once.
@@ -90,12 +97,11 @@ void CudaLaunch::require_room(const CudaContext& context, const Launch& launch, 
   }
 }
 
-void CudaLaunch::submit(const CudaContext& context, CUstream stream, void* const* values) const {
+CUresult CudaLaunch::submit(const CudaContext& context, CUstream stream, void* const* values) const {
   CUlaunchConfig config = config_;
   config.hStream = stream;
   // The driver reads the values and writes nothing, whatever its declaration says.
-  context.check(context.driver().cuLaunchKernelEx(&config, function_, const_cast<void**>(values), nullptr),
-                "cannot launch a kernel");
+  return context.driver().cuLaunchKernelEx(&config, function_, const_cast<void**>(values), nullptr);
 }
 
 CudaLoadedKernel::CudaLoadedKernel(std::shared_ptr<const CudaContext> context, CudaModules& modules, const Plan& plan,
@@ -114,7 +120,8 @@ CudaLoadedKernel::CudaLoadedKernel(std::shared_ptr<const CudaContext> context, C
 
 void CudaLoadedKernel::launch(void* const* values, std::optional<Stream> stream) const {
   const CudaContext::Presence presence(*context_);
-  launch_->submit(*context_, stream ? static_cast<CUstream>(stream->handle) : context_->stream(), values);
+  const CUstream at = stream ? static_cast<CUstream>(stream->handle) : context_->stream();
+  context_->check_call(launch_->submit(*context_, at, values), "cannot launch a kernel");
 }
 
 }  // namespace heddle

@@ -20,10 +20,12 @@ class CudaLaunch {
   CudaLaunch(const CudaLaunch&) = delete;
   CudaLaunch& operator=(const CudaLaunch&) = delete;
 
-  /// `values`: where each argument lies. Needs the context to be current.
-  void submit(const CudaContext& context, CUstream stream, void* const* values) const;
+  /// `values`: where each argument lies. Needs the context to be current. Returns what the driver says, since what an
+  /// error means depends on whose launch it is.
+  [[nodiscard]] CUresult submit(const CudaContext& context, CUstream stream, void* const* values) const;
 
  private:
+  void allow(const CudaContext& context, const Launch& launch) const;
   void require_room(const CudaContext& context, const Launch& launch, const KernelInstance& kernel) const;
 
   CUfunction function_;

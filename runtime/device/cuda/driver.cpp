@@ -31,6 +31,22 @@ Status status_of(CUresult result) {
   return result == CUDA_ERROR_LAUNCH_TIMEOUT ? Status::hang : Status::launch;
 }
 
+/// Of the caller's context and stream, whatever configuration runs: another one would fail as well.
+bool concerns_caller(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_DEINITIALIZED:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+    case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
+    case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const Driver> Driver::open() {
@@ -61,6 +77,13 @@ std::string Driver::text(CUresult result) const {
     return fmt::format("CUDA error {}", static_cast<int>(result));
   if (cuGetErrorString(result, &meaning) != CUDA_SUCCESS || meaning == nullptr) return name;
   return fmt::format("{} ({})", name, meaning);
+}
+
+void Driver::check_call(CUresult result, const std::string& where, const char* what) const {
+  if (concerns_caller(result)) throw Error(ErrorKind::usage, fmt::format("{}: {}: {}", where, what, text(result)));
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    throw DeviceFailure(Status::out_of_memory, fmt::format("{}: {}: {}", where, what, text(result)));
+  check(result, where, what);
 }
 
 void Driver::check(CUresult result, const std::string& where, const char* what) const {

@@ -79,6 +79,9 @@ class Driver {
   [[nodiscard]] std::string text(CUresult result) const;
   /// Throws DeviceFailure with the status that `result` means, and "<where>: <what>: <error>".
   void check(CUresult result, const std::string& where, const char* what) const;
+  /// The same for launches by a program. Of errors that another configuration would meet too, those of its context or
+  /// stream are Error(usage), and lack of memory is Status::out_of_memory.
+  void check_call(CUresult result, const std::string& where, const char* what) const;
 
  private:
   Driver() = default;
