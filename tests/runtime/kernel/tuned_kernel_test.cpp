@@ -7,11 +7,17 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <future>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "heddle/kernels/sonfin/train.hpp"
@@ -94,6 +100,7 @@ class Gate final : public Device {
 
   // Kernels by their text; not changed while anything runs.
   std::set<std::string> refuses_to_compile, refuses_to_load, refuses_to_launch;
+  std::atomic<int> breakdowns = 0;  ///< so many compilations end without a verdict
 
  private:
   class Refusing final : public LoadedKernel {
@@ -109,9 +116,14 @@ class Gate final : public Device {
       batch_ = gate.device_->compile(std::move(requests));
     }
     using CompileBatch::next;
+    /// In the order of the requests, so that tests know which comes first.
     std::optional<std::pair<std::size_t, CompileOutcome>> next(const Stop& stop) override {
-      auto done = batch_->next(stop);
-      while (done) {
+      if (gate_.breakdowns > 0 && gate_.breakdowns-- > 0) throw std::runtime_error("no space left");
+      while (auto more = batch_->next(stop)) done_.insert(std::move(*more));
+      if (done_.empty()) return std::nullopt;
+      std::optional<std::pair<std::size_t, CompileOutcome>> done = *done_.begin();
+      done_.erase(done_.begin());
+      for (;;) {
         std::unique_lock lock(gate_.mutex_);
         if (gate_.held_ != names_[done->first]) break;
         gate_.opened_.wait_for(lock, std::chrono::milliseconds(2));
@@ -125,6 +137,7 @@ class Gate final : public Device {
     Gate& gate_;
     std::vector<std::string> names_;
     std::unique_ptr<CompileBatch> batch_;
+    std::map<std::size_t, CompileOutcome> done_;
   };
 
   std::unique_ptr<Device> device_;
@@ -304,6 +317,89 @@ TEST_CASE("a choice that does not compile, load or launch is replaced, with a no
       CHECK(lines[0].find("own-add at n=100: parts=1 items=4 failed (") == 0);
       CHECK(lines[0].find("using parts=1 items=2 instead") != std::string::npos);
     }
+  }
+}
+
+TEST_CASE("a choice that fails is replaced by one that the same batch still has to compile") {
+  Gate device;
+  device.refuses_to_load = {"own::add<1, 2>"};
+  device.hold("own::add<1, 8>");
+  const auto family = add_family();
+  const Add add(device, *family,
+                {test::profile_of(*family, device.identity(), size(10), "parts=1 items=8"),
+                 test::profile_of(*family, device.identity(), size(1000), "parts=1 items=2"),
+                 test::profile_of(*family, device.identity(), size(2000), "parts=1 items=4")});
+  CHECK(adds(add, 10));  // keeps the thread busy, so that it finds the next two together
+  CHECK(adds(add, 1000));
+  CHECK(adds(add, 2000));
+  device.open();
+  for (const std::int64_t n : {1000, 2000}) {
+    wait_until([&] { return !add.explain({n}).awaited; });
+    CHECK(add.explain({n}).running->configuration.text() == "parts=1 items=4");
+  }
+}
+
+TEST_CASE("a notice that throws keeps no kernel from running") {
+  for (const bool standard : {true, false}) {
+    Gate device;
+    device.refuses_to_compile = {"own::add<1, 4>"};
+    const auto family = add_family();
+    std::atomic<int> told = 0;
+    const Notice notice = [&](const std::string& line) {
+      ++told;
+      if (standard) throw std::runtime_error(line);
+      throw 1;
+    };
+    const Add add(device, *family,
+                  {test::profile_of(*family, device.identity(), size(100), "parts=1 items=4"),
+                   test::profile_of(*family, device.identity(), size(200), "parts=1 items=2")},
+                  {.wait = false, .notice = notice});
+    CHECK(adds(add, 100));
+    wait_until([&] { return !add.explain({100}).awaited; });
+    CHECK(add.explain({100}).running->configuration.text() == "parts=1 items=2");
+    CHECK(told == 1);
+  }
+}
+
+TEST_CASE("a compiler that broke down is asked again, and the list of failures does not grow") {
+  Gate device;
+  device.breakdowns = 3;
+  const auto family = add_family();
+  const Add add(device, *family, {});
+  for (int times = 0; times < 3; ++times) {
+    CHECK_THROWS_WITH_AS(adds(add, 100), doctest::Contains("no space left"), DeviceFailure);
+    CHECK(add.explain({100}).failures.size() == 1);
+  }
+  CHECK(adds(add, 100));
+}
+
+TEST_CASE("explain() does not wait for the default to be compiled") {
+  Gate device;
+  device.hold("own::add<1, 1>");
+  const auto family = add_family();
+  const Add add(device, *family, {test::profile_of(*family, device.identity(), size(100), "parts=1 items=4")});
+  const auto call = std::async(std::launch::async, [&] { return adds(add, 100); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // most likely the call is compiling by now
+  const auto explained = std::async(std::launch::async, [&] { return add.explain({100}).running.has_value(); });
+  const bool answered = explained.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  device.open();
+  CHECK(answered);
+  call.wait();
+}
+
+TEST_CASE("a choice of which the family cannot make a kernel at these sizes is replaced") {
+  for (const bool wait : {true, false}) {
+    CAPTURE(wait);
+    Gate device;
+    KernelDefinition kernel = test::add_kernel();
+    kernel.code["cpu"].kernel = "own::add<{parts}, {items + 0 / ((n - 101) * (n - 101) + (items - 4) * (items - 4))}>";
+    const auto family = add_family(kernel);
+    const Add add(device, *family, {test::profile_of(*family, device.identity(), size(100), "parts=1 items=4")},
+                  {.wait = wait});
+    CHECK(adds(add, 101));
+    wait_until([&] { return !add.explain({101}).awaited; });
+    CHECK(add.explain({101}).running->configuration.text() == "parts=1 items=1");
+    CHECK(add.explain({101}).failures.size() == 1);
   }
 }
 
