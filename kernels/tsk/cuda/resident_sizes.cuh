@@ -27,8 +27,8 @@ template <class Int>
 /// The pieces of a block of `warps` warps.
 template <class Int>
 struct ResidentPieces {
-  Int sums;         ///< doubles: the most elements of an exchange
   Int parts;        ///< doubles: the sums of every warp in either pass
+  Int sums;         ///< doubles: the most elements of an exchange
   Int pivots;       ///< doubles: two columns of the matrix
   Int inverse;      ///< doubles: of the pivots
   Int antecedents;  ///< Reals, twice, and floats, twice: centres and widths of the present system and of the best
@@ -36,8 +36,8 @@ struct ResidentPieces {
   Int phi;          ///< Reals
 
   constexpr ResidentPieces(const Sizes<Int>& sizes, Int warps, Int column_tiles)
-      : sums(larger(sizes.gram_elements(), sizes.slopes())),
-        parts(larger(warps * triangle(column_tiles) * kLanesOfRow * kLanesOfRow, warps * kRowsOfWarp * sizes.slopes())),
+      : parts(larger(warps * triangle(column_tiles) * kLanesOfRow * kLanesOfRow, warps * kRowsOfWarp * sizes.slopes())),
+        sums(larger(sizes.gram_elements(), sizes.slopes())),
         pivots(2 * resident_side(column_tiles)),
         inverse(resident_side(column_tiles)),
         antecedents(sizes.tasks()),
