@@ -137,9 +137,10 @@ TEST_CASE("a kernel that is wrong from row 9002 on is found") {
   const KernelFamily& sound = tsk::constant_family();
   const Problem problem = tsk::problem(16, 2, 1, 65536);
   const Configuration untuned = sound.default_configuration(identity, problem);
-  const test::PlantedFamily planted(sound, "cpu",
-                                    {{"tsk/cpu/batch.hpp", "rows_ + (first + (b < count ? b : count - 1)) * sizes_.dim",
-                                      "rows_ + (first + (b < count ? b : count - 1)) % 9001 * sizes_.dim"}});
+  const test::PlantedFamily planted(
+      sound, "cpu",
+      {{"tsk/cpu/activate.hpp", "rows_ + (first + (b < count ? b : count - 1)) * sizes_.dim",
+        "rows_ + (first + (b < count ? b : count - 1)) % 9001 * sizes_.dim"}});
   Verifier verifier(*device, planted, 1, faulty(*device, sound, planted, sound.kernels(untuned, problem, identity)));
   CHECK(verifier.verify(untuned, problem).status == Status::correct);
   CHECK(verifier.verify_timed_run(untuned, problem, 16384, untuned).status == Status::wrong_result);

@@ -100,28 +100,29 @@ class CpuMapping final : public Mapping {
     const auto at = [&plan](std::string_view buffer, std::size_t offset = 0) {
       return BufferArgument{plan.buffer(buffer), static_cast<std::int64_t>(offset)};
     };
-    const auto launch = [&](int kernel, std::vector<Argument> arguments) {
-      for (const std::int64_t size : {dim, outputs, rules, unknowns / rules}) arguments.emplace_back(int32(size));
+    const auto argument = [&](std::int64_t size) { return Argument(int32(size)); };
+    // As arguments.hpp reads them: what both kernels have, and then what one of them has.
+    const auto launch = [&](int kernel, std::initializer_list<Argument> own) {
+      std::vector<Argument> arguments{
+          at("rows"),       at("targets"),  at("centres"),     at("widths"),    at("low_parts"),
+          at("control"),    at("progress"), at("antecedents"), at("own"),       at("sums"),
+          at("kept"),       argument(dim),  argument(outputs), argument(rules), argument(unknowns / rules),
+          argument(threads)};
+      arguments.insert(arguments.end(), own);
       return Launch{.kernel = kernel,
                     .grid = {.x = static_cast<unsigned>(threads)},
                     .block = {},
                     .arguments = std::move(arguments)};
     };
-    Launch accumulate =
-        launch(0, {at("rows"), at("targets"), at("centres"), at("widths"), at("control"), at("progress"),
-                   at("antecedents"), at("gram"), at("own"), at("sums"), at("kept"), at("low_parts")});
-    for (const std::int64_t size : {pitch, threads}) accumulate.arguments.emplace_back(int32(size));
+    const Launch accumulate = launch(0, {at("gram"), argument(pitch)});
     const Launch solve{.kernel = -1,
                        .grid = {},
                        .block = {},
                        .arguments = {at("gram"), at("solution"), at("control", offsetof(Control, ridge)), at("info"),
                                      int32(unknowns), int32(outputs), int32(pitch)},
                        .routine = "normal_equations"};
-    Launch descend =
-        launch(1, {at("rows"), at("targets"), at("centres"), at("widths"), at("consequents"), at("best_centres"),
-                   at("best_widths"), at("best_consequents"), at("errors"), at("control"), at("progress"),
-                   at("antecedents"), at("solution"), at("info"), at("own"), at("sums"), at("kept"), at("low_parts")});
-    for (const std::int64_t size : {iterations, threads}) descend.arguments.emplace_back(int32(size));
+    const Launch descend = launch(1, {at("consequents"), at("best_centres"), at("best_widths"), at("best_consequents"),
+                                      at("errors"), at("solution"), at("info"), argument(iterations)});
     for (std::int64_t i = 0; i < iterations; ++i) {
       for (const Launch& each : {accumulate, solve, descend}) plan.launches.push_back(each);
     }

@@ -1,7 +1,22 @@
-// How the CPU templates divide their scratch buffers. Compiled at run time too: no other header is included.
+// The sizes of a problem, and how the CPU templates divide their scratch buffers. Compiled at run time too: no other
+// header is included.
 #pragma once
 
 namespace heddle::tsk::cpu {
+
+// Unnamed, so that objects compiled for different instruction sets keep their own code.
+namespace {
+
+/// The problem, the same for both kernels.
+struct Sizes {
+  long long dim, outputs, rules, terms;
+  [[nodiscard]] constexpr long long unknowns() const { return rules * terms; }
+  [[nodiscard]] constexpr long long columns() const { return unknowns() + outputs; }
+  [[nodiscard]] constexpr long long tasks() const { return rules * dim; }
+  [[nodiscard]] constexpr long long consequents() const { return unknowns() * outputs; }
+};
+
+}  // namespace
 
 struct BatchSizes {
   int rules, dim, outputs, terms;

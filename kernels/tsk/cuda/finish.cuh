@@ -6,7 +6,7 @@
 namespace heddle::tsk {
 
 /// Sums over `parts` arrays, `stride` elements apart, of one element for each lane of a warp; the warps of a block
-/// share the parts. Every thread of warp 0 leaves with its element's sum. `words`: kBlock doubles of shared memory.
+/// share the parts. Every thread of warp 0 leaves with its element's sum. `words`: see SumPieces.
 template <int Block, class T>
 __device__ __forceinline__ double sum_of_parts(const T* element, long long stride, int parts, double* words) {
   constexpr int kWarps = Block / kWarp;
@@ -38,16 +38,15 @@ __device__ __forceinline__ double sum_over_warp(double value) {
 template <int Block, int Side>
 __device__ __forceinline__ void gather_gram(const Batch& batch, const double* partial, int parts, double* gram,
                                             int pitch, Pieces pieces, Share share) {
-  double* words = pieces.doubles(Block);
-  const int sides = (batch.columns() + Side - 1) / Side;
-  const long long elements = static_cast<long long>(sides) * (sides + 1) / 2 * Side * Side;
+  double* words = pieces.doubles(SumPieces<int>(Block).parts);
+  const long long elements = elements_of_squares<long long>(batch.sides(Side), Side);
   for (long long base = static_cast<long long>(share.block) * kWarp; base < elements;
        base += static_cast<long long>(share.blocks) * kWarp) {
     const long long e = base + static_cast<int>(threadIdx.x) % kWarp;
     const double sum = sum_of_parts<Block>(e < elements ? partial + e : nullptr, elements, parts, words);
     if (static_cast<int>(threadIdx.x) < kWarp && e < elements) {
       const int pair = static_cast<int>(e / (Side * Side)), place = static_cast<int>(e % (Side * Side));
-      const int i = square_row(pair), j = pair - i * (i + 1) / 2;
+      const int i = square_row(pair), j = pair - triangle(i);
       const int row = i * Side + place / Side, column = j * Side + place % Side;
       if (row < batch.columns() && column <= row) gram[static_cast<long long>(row) * pitch + column] = sum;
     }
@@ -106,9 +105,10 @@ __device__ __forceinline__ void solve(const Batch& batch, const double* gram, in
   constexpr int kWarps = Block / kWarp;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
   const int unknowns = batch.unknowns(), columns = batch.columns();
-  const int own_pitch = unknowns | 1;
-  double* a = pieces.doubles(columns * own_pitch);
-  double* inverse = pieces.doubles(unknowns);
+  const SolvePieces<int> of(batch);
+  const int own_pitch = of.pitch;
+  double* a = pieces.doubles(of.matrix);
+  double* inverse = pieces.doubles(of.inverse);
 
   const auto fetch = [&] {
     for (int i = warp; i < columns; i += kWarps) {
@@ -143,7 +143,7 @@ __device__ __forceinline__ void solve(const Batch& batch, const double* gram, in
     if (attempts.goes_on()) fetch();
   }
   if (attempts.is_empty()) {
-    for (int i = thread; i < unknowns * batch.outputs; i += Block) solution[i] = 0.0;
+    for (int i = thread; i < batch.consequents(); i += Block) solution[i] = 0.0;
   } else if (attempts.info() != kNoSolution) {
     // L^T theta = D^-1 z, a warp for an output; z, in a row of Y, becomes theta.
     for (int l = warp; l < batch.outputs; l += kWarps) {
@@ -167,8 +167,8 @@ template <int Block, class T>
 __device__ __forceinline__ void gather_slopes(const Batch& batch, const T* partial, int parts, const float* widths,
                                               const Control& control, double* gradient, double* squares, Pieces pieces,
                                               Share share) {
-  double* words = pieces.doubles(Block);
-  const int tasks = batch.tasks(), elements = 2 * tasks + 2;
+  double* words = pieces.doubles(SumPieces<int>(Block).parts);
+  const int tasks = batch.tasks(), elements = batch.slopes();
   double own = 0.0;
   for (int base = share.block * kWarp; base < elements; base += share.blocks * kWarp) {
     const int e = base + static_cast<int>(threadIdx.x) % kWarp;
@@ -230,7 +230,7 @@ __device__ __forceinline__ void move_parameters(const Batch& batch, const Parame
                                                 const double* squares, int square_count, const Control& control,
                                                 const Progress& before, Progress* progress_at, double* errors,
                                                 int slots, Pieces pieces, Share share) {
-  double* words = pieces.doubles(Block);
+  double* words = pieces.doubles(SumPieces<int>(Block).parts);
   const int thread = static_cast<int>(threadIdx.x);
   double own = 0.0;
   for (int i = thread; i < square_count; i += Block) own += squares[i];

@@ -1,20 +1,17 @@
 // Sums of doubles over the blocks of a grid that all run at once, through packets of global memory. Each block owns
 // some of the elements: all send it their parts of those, it adds them up in the order of the blocks, and sends every
 // block the sum. So a packet is read by one block, or, in one of some copies, by about 16.
-//
-//   packets  [owner][element of the owner][block], then [replica][element]
+// How the packets lie: GridPackets in resident_sizes.cuh.
 #pragma once
 
 #include "heddle/kernels/common/await.cuh"
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/tsk/cuda/resident_sizes.cuh"
 
 namespace heddle::tsk {
 
-/// Copies of every sum, so that not all blocks poll the same lines.
-__device__ __forceinline__ int replicas(int blocks) { return blocks < 32 ? 1 : blocks < 128 ? blocks / 16 : 8; }
-/// Packets that a thread awaits together; times a warp, the most blocks of a grid.
-constexpr int kPolls = 6;
+static_assert(sizeof(Packet) == kPacketBytes, "the host makes room for them");
 
 __device__ __forceinline__ Packet packed(double value, unsigned stamp) {
   const long long bits = __double_as_longlong(value);
@@ -46,11 +43,12 @@ class GridSums {
       return true;
     }
     ++stamp_;
-    const int owned = (most_ + blocks - 1) / blocks, copies = replicas(blocks);
+    const GridPackets<int> where{blocks, most_};
+    const int owned = where.owned(), copies = where.replicas();
     for (int e = thread; e < elements; e += Block) {
       post(packets_ + (e % blocks * owned + e / blocks) * blocks + block, packed(part(e), stamp_));
     }
-    Packet* const totals = packets_ + blocks * owned * blocks;
+    Packet* const totals = packets_ + where.totals();
     // The parts of an element that this block owns are a warp's, or, of few blocks, of a group of its lanes: a block
     // that owns many awaits many together.
     const bool few = blocks <= kWarp && (blocks & (blocks - 1)) == 0;

@@ -47,9 +47,8 @@ __global__ void __launch_bounds__(Rows* Lanes)
   const Progress now = *progress;
   if (blockIdx.x == 0 && threadIdx.x == 0) *before = now;
   if (!goes_on(*control, now)) return;
-  const Batch batch{rows, targets, dim, outputs, rules, terms, first, end, adds};
-  const int sides = (batch.columns() + Side - 1) / Side;
-  const long long own = static_cast<long long>(sides) * (sides + 1) / 2 * Side * Side;
+  const Batch batch{{dim, outputs, rules, terms}, rows, targets, first, end, adds};
+  const auto own = elements_of_squares<long long>(batch.sides(Side), Side);
   accumulate<Rows, Lanes, Side>(batch, centres, widths, *control, products + blockIdx.x * own, pitch, phi_pitch,
                                 Pieces(words), whole_grid());
 }
@@ -60,8 +59,8 @@ __global__ void __launch_bounds__(Block)
                     int dim, int outputs, int rules, int terms, int gram_pitch, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
-  gather_gram<Block, Side>({nullptr, nullptr, dim, outputs, rules, terms}, products, parts, gram, gram_pitch,
-                           Pieces(words), whole_grid());
+  gather_gram<Block, Side>({{dim, outputs, rules, terms}}, products, parts, gram, gram_pitch, Pieces(words),
+                           whole_grid());
 }
 
 template <int Block>
@@ -70,8 +69,8 @@ __global__ void __launch_bounds__(Block)
                    int dim, int outputs, int rules, int terms, int gram_pitch, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
-  solve<Block>({nullptr, nullptr, dim, outputs, rules, terms}, gram, gram_pitch, static_cast<double>(control->ridge),
-               solution, info, Pieces(words));
+  solve<Block>({{dim, outputs, rules, terms}}, gram, gram_pitch, static_cast<double>(control->ridge), solution, info,
+               Pieces(words));
 }
 
 template <int Rows, int Lanes>
@@ -81,9 +80,9 @@ __global__ void __launch_bounds__(Rows* Lanes)
                  int outputs, int rules, int terms, int first, int end, int adds, int phi_pitch, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
-  const Batch batch{rows, targets, dim, outputs, rules, terms, first, end, adds};
+  const Batch batch{{dim, outputs, rules, terms}, rows, targets, first, end, adds};
   descend<Rows, Lanes>(batch, centres, widths, solution, *control,
-                       slopes + static_cast<long long>(blockIdx.x) * (2 * batch.tasks() + 2), phi_pitch, Pieces(words),
+                       slopes + static_cast<long long>(blockIdx.x) * batch.slopes(), phi_pitch, Pieces(words),
                        whole_grid());
 }
 
@@ -93,8 +92,8 @@ __global__ void __launch_bounds__(Block)
                     double* gradient, double* squares, int dim, int outputs, int rules, int terms, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
-  gather_slopes<Block>({nullptr, nullptr, dim, outputs, rules, terms}, slopes, parts, widths, *control, gradient,
-                       squares, Pieces(words), whole_grid());
+  gather_slopes<Block>({{dim, outputs, rules, terms}}, slopes, parts, widths, *control, gradient, squares,
+                       Pieces(words), whole_grid());
 }
 
 template <int Block>
@@ -105,7 +104,7 @@ __global__ void __launch_bounds__(Block)
               Progress* progress, double* errors, int slots, int dim, int outputs, int rules, int terms, int words) {
   in_turn();
   if (!goes_on(*control, *before)) return;
-  move_parameters<Block>({nullptr, nullptr, dim, outputs, rules, terms}, {centres, widths, consequents},
+  move_parameters<Block>({{dim, outputs, rules, terms}}, {centres, widths, consequents},
                          {best_centres, best_widths, best_consequents}, solution, info, gradient, squares, square_count,
                          *control, *before, progress, errors, slots, Pieces(words), whole_grid());
 }
@@ -121,7 +120,7 @@ __global__ void __launch_bounds__(Rows* Lanes)
   constexpr int kBlock = Rows * Lanes;
   in_turn();
   const Control control = *control_at;
-  const Batch batch{rows, targets, dim, outputs, rules, terms};
+  const Batch batch{{dim, outputs, rules, terms}, rows, targets};
   constexpr Share all{0, 1};
   const Pieces pieces(words);
 #pragma unroll 1

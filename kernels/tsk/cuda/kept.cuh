@@ -16,6 +16,7 @@
 #include "heddle/kernels/common/memory.cuh"
 #include "heddle/kernels/common/reduce.cuh"
 #include "heddle/kernels/sonfin/control.cuh"
+#include "heddle/kernels/tsk/cuda/kept_sizes.cuh"
 #include "heddle/kernels/tsk/cuda/tile.cuh"
 
 namespace heddle::tsk {
@@ -23,16 +24,14 @@ namespace heddle::tsk {
 /// -sum ((x - m) / sigma)^2 of all rules for all rows: a tile of rows x rules per block, of which a thread keeps a part
 /// in registers; Depth inputs are in shared memory at a time.
 template <int BlockRows, int BlockRules, int ThreadRows, int ThreadRules, int Depth>
-__global__ void __launch_bounds__((BlockRows / ThreadRows) * (BlockRules / ThreadRules))
+__global__ void __launch_bounds__(FireTile{BlockRows, BlockRules, ThreadRows, ThreadRules, Depth}.threads())
     fire_kept(const float* rows, const float* centres, const float* widths, const sonfin::PredictControl* control_at,
               float* log_firing, int stride, int capacity, int first, int end) {
-  constexpr int kAcross = BlockRules / ThreadRules;
-  constexpr int kThreads = BlockRows / ThreadRows * kAcross;
+  constexpr FireTile kFire{BlockRows, BlockRules, ThreadRows, ThreadRules, Depth};
+  constexpr int kAcross = kFire.across(), kThreads = kFire.threads();
   constexpr int kUnroll = ThreadRows * ThreadRules < 64 ? 4 : 2;  // more costs compile time and gains nothing
   static_assert(BlockRows % ThreadRows == 0 && BlockRules % ThreadRules == 0, "whole threads");
-  // A pad of one word a row keeps the transposed stores of neighbouring threads in different banks.
-  constexpr int kRowPitch = BlockRows + 1;
-  constexpr int kRulePitch = BlockRules + 1;
+  constexpr int kRowPitch = kFire.row_pitch(), kRulePitch = kFire.rule_pitch();
   SharedMemory shared;
   float* x = shared.take<float>(Depth * kRowPitch);
   float* centre = shared.take<float>(Depth * kRulePitch);
@@ -116,7 +115,7 @@ __global__ void __launch_bounds__(Block)
   if (blockIdx.x == 0 && threadIdx.x == 0) *before = now;
   if (!goes_on(control, now)) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const long long end = Batch{nullptr, nullptr, 0, 0, rules, 1, first, end_of_piece}.rows_end(control);
+  const long long end = Batch{{0, 0, rules, 1}, nullptr, nullptr, first, end_of_piece}.rows_end(control);
   for (long long row = first + static_cast<long long>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / kWarp;
        row < end; row += static_cast<long long>(gridDim.x) * kWarps) {
     float* own = kept + row * rules;
@@ -135,10 +134,6 @@ __global__ void __launch_bounds__(Block)
   }
 }
 
-constexpr int kTile = 64;     // columns x columns of a block
-constexpr int kTileSide = 4;  // of a thread
-constexpr int kTileBlock = (kTile / kTileSide) * (kTile / kTileSide);
-
 /// Column c of Phi and then Y in a row; 0 behind the last.
 __device__ __forceinline__ double column_value(const Batch& batch, const float* kept, long long row, int c) {
   if (c < batch.unknowns()) {
@@ -156,20 +151,20 @@ __global__ void __launch_bounds__(kTileBlock)
     multiply_kept(const float* rows, const float* targets, const float* kept, const Control* control_at,
                   const Progress* before, double* products, int dim, int outputs, int rules, int terms, int first_row,
                   int end_of_piece, int adds) {
-  constexpr int kPitch = kTile + 2;
+  constexpr MultiplyPieces kPieces(Depth);
   constexpr int kAcross = kTile / kTileSide;
   let_next_launch_start();
   wait_for_previous_launch();
   const Control control = *control_at;
   if (!goes_on(control, *before)) return;
-  const Batch batch{rows, targets, dim, outputs, rules, terms, first_row, end_of_piece};
+  const Batch batch{{dim, outputs, rules, terms}, rows, targets, first_row, end_of_piece};
   const long long end = batch.learnt_end(control);
-  Pieces pieces(4 * Depth * kPitch);
-  double* left = pieces.doubles(Depth * kPitch);
-  double* right = pieces.doubles(Depth * kPitch);
+  Pieces pieces(kPieces.words());
+  double* left = pieces.doubles(kPieces.side);
+  double* right = pieces.doubles(kPieces.side);
   const int thread = static_cast<int>(threadIdx.x);
   const int pair = static_cast<int>(blockIdx.x);
-  const int i = square_row(pair), j = pair - i * (i + 1) / 2;
+  const int i = square_row(pair), j = pair - triangle(i);
   double sum[kTileSide][kTileSide];
 #pragma unroll
   for (int r = 0; r < kTileSide; ++r) {
@@ -181,17 +176,17 @@ __global__ void __launch_bounds__(kTileBlock)
     for (int e = thread; e < Depth * kTile; e += kTileBlock) {
       const int r = e / kTile, c = e % kTile;
       const bool there = first + r < end;
-      left[r * kPitch + c] = there ? column_value(batch, kept, first + r, i * kTile + c) : 0.0;
-      right[r * kPitch + c] = there ? column_value(batch, kept, first + r, j * kTile + c) : 0.0;
+      left[r * kTilePitch + c] = there ? column_value(batch, kept, first + r, i * kTile + c) : 0.0;
+      right[r * kTilePitch + c] = there ? column_value(batch, kept, first + r, j * kTile + c) : 0.0;
     }
     __syncthreads();
 #pragma unroll 4
     for (int r = 0; r < Depth; ++r) {
       double a[kTileSide], b[kTileSide];
 #pragma unroll
-      for (int s = 0; s < kTileSide; ++s) a[s] = left[r * kPitch + thread / kAcross + s * kAcross];
+      for (int s = 0; s < kTileSide; ++s) a[s] = left[r * kTilePitch + thread / kAcross + s * kAcross];
 #pragma unroll
-      for (int s = 0; s < kTileSide; ++s) b[s] = right[r * kPitch + thread % kAcross + s * kAcross];
+      for (int s = 0; s < kTileSide; ++s) b[s] = right[r * kTilePitch + thread % kAcross + s * kAcross];
 #pragma unroll
       for (int s = 0; s < kTileSide; ++s) {
 #pragma unroll
@@ -220,7 +215,7 @@ __global__ void __launch_bounds__(Block)
   wait_for_previous_launch();
   const Control control = *control_at;
   if (!goes_on(control, *before)) return;
-  const Batch batch{rows, targets, dim, outputs, rules, terms};
+  const Batch batch{{dim, outputs, rules, terms}, rows, targets};
   const long long elements = static_cast<long long>(batch.columns()) * pitch;
   for (long long e = static_cast<long long>(blockIdx.x) * Block + threadIdx.x; e < elements;
        e += static_cast<long long>(gridDim.x) * Block) {
@@ -241,12 +236,13 @@ __global__ void __launch_bounds__(Block)
   wait_for_previous_launch();
   const Control control = *control_at;
   if (!goes_on(control, *before)) return;
-  const Batch batch{rows, targets, dim, outputs, rules, terms, first_row, end_of_piece};
-  Pieces pieces(kWarps * (4 + 2 * outputs));
-  double* squares = pieces.doubles(2 * kWarps);
+  const Batch batch{{dim, outputs, rules, terms}, rows, targets, first_row, end_of_piece};
+  const ComparePieces<int> of(kWarps, outputs);
+  Pieces pieces(of.words());
+  double* squares = pieces.doubles(of.squares);
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
-  float* errors = pieces.floats(kWarps * outputs) + warp * outputs;
-  float* averages = pieces.floats(kWarps * outputs) + warp * outputs;
+  float* errors = pieces.floats(of.outputs) + warp * outputs;
+  float* averages = pieces.floats(of.outputs) + warp * outputs;
   double learnt_squares = 0.0, held_back_squares = 0.0;
   const long long end = batch.rows_end(control);
   for (long long row = first_row + static_cast<long long>(blockIdx.x) * kWarps + warp; row < end;
@@ -306,9 +302,10 @@ __global__ void __launch_bounds__(Block)
   const Control control = *control_at;
   if (!goes_on(control, *before)) return;
   SharedMemory shared;
-  const int down = Block / across;  // rules of a tile
-  float* g = shared.take<float>(Depth * down);
-  float* x = shared.take<float>(Depth * across);
+  const SlopesTile of(Block, across, Depth);
+  const int down = of.down;
+  float* g = shared.take<float>(of.rules);
+  float* x = shared.take<float>(of.inputs);
   const int thread = static_cast<int>(threadIdx.x);
   const int tiles_across = (dim + across - 1) / across;
   const int first_k = static_cast<int>(blockIdx.x) / tiles_across * down;
@@ -322,12 +319,12 @@ __global__ void __launch_bounds__(Block)
   const long long end = control.rows < end_of_piece ? control.rows : end_of_piece;
   for (long long first = first_row + static_cast<long long>(blockIdx.y) * Depth; first < end;
        first += static_cast<long long>(gridDim.y) * Depth) {
-    for (int e = thread; e < Depth * down; e += Block) {
+    for (int e = thread; e < of.rules; e += Block) {
       const long long row = first + e / down;
       const int rule = first_k + e % down;
       g[e] = row < end && rule < rules ? kept[row * rules + rule] : 0.0f;
     }
-    for (int e = thread; e < Depth * across; e += Block) {
+    for (int e = thread; e < of.inputs; e += Block) {
       const long long row = first + e / across;
       const int input = first_j + e % across;
       x[e] = row < end && input < dim ? rows[row * dim + input] : 0.0f;

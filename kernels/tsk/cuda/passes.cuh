@@ -20,19 +20,20 @@ __device__ __forceinline__ void accumulate(const Batch& batch, const float* cent
                                            Pieces pieces, Share share) {
   constexpr int kBlock = Rows * Lanes;
   const int thread = static_cast<int>(threadIdx.x);
-  const int sides = (batch.columns() + Side - 1) / Side;
-  const int pairs = sides * (sides + 1) / 2;
-  double* columns = pieces.doubles(Rows * pitch > kBlock * Side * Side ? Rows * pitch : kBlock * Side * Side);
-  float* phi = pieces.floats(Rows * phi_pitch);
+  const int sides = batch.sides(Side);
+  const int pairs = triangle(sides);
+  const AccumulatePieces<int> of(batch, Rows, Lanes, Side, pitch, phi_pitch);
+  double* columns = pieces.doubles(of.columns);
+  float* phi = pieces.floats(of.phi);
   Antecedents antecedents;
-  antecedents.fetch<kBlock>(pieces, centres, widths, batch.tasks());
+  antecedents.fetch<kBlock>(pieces, centres, widths, of.antecedents);
 
   for (int pairs_first = 0; pairs_first < pairs; pairs_first += kBlock) {
     const int here = pairs - pairs_first < kBlock ? pairs - pairs_first : kBlock;
     const int groups = kBlock / here;
     const int group = thread / here;
     const int pair = pairs_first + thread % here;
-    const int i = square_row(pair), j = pair - i * (i + 1) / 2;
+    const int i = square_row(pair), j = pair - triangle(i);
     double sum[Side][Side];
 #pragma unroll
     for (int r = 0; r < Side; ++r) {
@@ -108,19 +109,19 @@ __device__ __forceinline__ void descend(const Batch& batch, const float* centres
                                         Pieces pieces, Share share) {
   constexpr int kBlock = Rows * Lanes;
   const int thread = static_cast<int>(threadIdx.x);
-  const int tasks = batch.tasks(), numbers = batch.unknowns() * batch.outputs;
-  const int span = tasks < kBlock ? tasks : kBlock;  // threads that take one row's slopes together
-  const int groups = kBlock / span;
-  double* slopes = pieces.doubles(2 * tasks * groups);
-  double* squares = pieces.doubles(2 * kBlock);
-  float* phi = pieces.floats(Rows * phi_pitch);
-  float* errors = pieces.floats(Rows * batch.outputs);
-  float* outputs = pieces.floats(Rows * batch.outputs);
-  float* weights = pieces.floats(numbers);
+  const int tasks = batch.tasks();
+  const DescendPieces<int> of(batch, Rows, Lanes, phi_pitch);
+  const int span = of.span, groups = of.groups;
+  double* slopes = pieces.doubles(of.slopes);
+  double* squares = pieces.doubles(of.squares);
+  float* phi = pieces.floats(of.phi);
+  float* errors = pieces.floats(of.outputs);
+  float* outputs = pieces.floats(of.outputs);
+  float* weights = pieces.floats(of.consequents);
   Antecedents antecedents;
-  for (int i = thread; i < numbers; i += kBlock) weights[i] = static_cast<float>(solution[i]);
-  for (int i = thread; i < 2 * tasks * groups; i += kBlock) slopes[i] = 0.0;
-  antecedents.fetch<kBlock>(pieces, centres, widths, tasks);
+  for (int i = thread; i < of.consequents; i += kBlock) weights[i] = static_cast<float>(solution[i]);
+  for (int i = thread; i < of.slopes; i += kBlock) slopes[i] = 0.0;
+  antecedents.fetch<kBlock>(pieces, centres, widths, of.antecedents);
 
   const int row = thread / Lanes, lane = thread % Lanes;
   const long long end = batch.rows_end(control);

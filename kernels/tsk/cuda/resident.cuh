@@ -31,6 +31,7 @@
 #include "heddle/kernels/common/matrix.cuh"
 #include "heddle/kernels/tsk/cuda/finish.cuh"
 #include "heddle/kernels/tsk/cuda/grid_sums.cuh"
+#include "heddle/kernels/tsk/cuda/resident_sizes.cuh"
 
 namespace heddle::tsk {
 
@@ -46,35 +47,32 @@ template <int Block, int ColumnTiles, int RuleTiles, int Dim, int Order, class R
 class ResidentIterations {
  public:
   static constexpr int kWarps = Block / kWarp;
-  static constexpr int kRows = 4;  // of a warp at a time
-  static constexpr int kGroups = kWarp / kRows;
+  static constexpr int kRows = kRowsOfWarp, kGroups = kLanesOfRow;
   static constexpr int kTerms = Order == 0 ? 1 : Dim + 1;
-  static constexpr int kPairs = ColumnTiles * (ColumnTiles + 1) / 2;
+  static constexpr int kPairs = triangle(ColumnTiles);
   static constexpr int kFlush = 8;  // rows of a lane whose slopes are summed as Real
   static constexpr bool kKeepsLowParts = sizeof(Real) > sizeof(float);
   // The matrix of the normal equations over the threads of the block.
-  static constexpr int kAcross = 16, kDown = Block / kAcross;
-  static constexpr int kOwnColumns = (kGroups * ColumnTiles + kAcross - 1) / kAcross;
-  static constexpr int kSide = kOwnColumns * kAcross;
-  static constexpr int kOwnRows = (kSide + kDown - 1) / kDown;
+  static constexpr int kAcross = kThreadsAcross, kDown = Block / kAcross;
+  static constexpr int kSide = resident_side(ColumnTiles);
+  static constexpr int kOwnColumns = kSide / kAcross, kOwnRows = ceil_div(kSide, kDown);
+  static_assert(kRows * kGroups == kWarp, "the lanes of a warp");
   static_assert(Block % kAcross == 0 && RuleTiles <= ColumnTiles, "whole rows of threads; every rule has a column");
 
   __device__ __forceinline__ ResidentIterations(const Batch& batch, const Control& control, Pieces pieces)
       : batch_(batch), control_(control) {
-    const int tasks = batch.tasks(), numbers = batch.unknowns() * batch.outputs;
-    const int of_product = kWarps * kPairs * kGroups * kGroups, of_slopes = kWarps * kRows * (2 * tasks + 2);
-    const int of_gram = gram_elements(), of_gradient = 2 * tasks + 2;
-    parts_ = pieces.doubles(of_product > of_slopes ? of_product : of_slopes);
-    sums_ = pieces.doubles(of_gram > of_gradient ? of_gram : of_gradient);
-    pivots_ = pieces.doubles(2 * kSide);
-    inverse_pivots_ = pieces.doubles(kSide);
-    centres_ = pieces.take<Real>(tasks);
-    widths_ = pieces.take<Real>(tasks);
-    consequents_ = pieces.take<Real>(numbers);
-    shared_phi_ = pieces.take<Real>(Order == 0 ? 0 : kWarps * kRows * batch.rules);
-    best_centres_ = pieces.floats(tasks);
-    best_widths_ = pieces.floats(tasks);
-    best_consequents_ = pieces.floats(numbers);
+    const ResidentPieces<int> of(batch, kWarps, ColumnTiles);
+    parts_ = pieces.doubles(of.parts);
+    sums_ = pieces.doubles(of.sums);
+    pivots_ = pieces.doubles(of.pivots);
+    inverse_pivots_ = pieces.doubles(of.inverse);
+    centres_ = pieces.take<Real>(of.antecedents);
+    widths_ = pieces.take<Real>(of.antecedents);
+    consequents_ = pieces.take<Real>(of.consequents);
+    shared_phi_ = pieces.take<Real>(of.phi);
+    best_centres_ = pieces.floats(of.antecedents);
+    best_widths_ = pieces.floats(of.antecedents);
+    best_consequents_ = pieces.floats(of.consequents);
   }
 
   /// Loads a system into shared memory. `low_parts`: see kernels/tsk/train.hpp.
@@ -89,7 +87,7 @@ class ResidentIterations {
       best_centres_[i] = best.centres[i];
       best_widths_[i] = best.widths[i];
     }
-    for (int i = thread(); i < batch_.unknowns() * batch_.outputs; i += Block) {
+    for (int i = thread(); i < batch_.consequents(); i += Block) {
       consequents_[i] = static_cast<Real>(now.consequents[i]);
       best_consequents_[i] = best.consequents[i];
     }
@@ -107,7 +105,7 @@ class ResidentIterations {
       best.centres[i] = best_centres_[i];
       best.widths[i] = best_widths_[i];
     }
-    for (int i = thread(); i < batch_.unknowns() * batch_.outputs; i += Block) {
+    for (int i = thread(); i < batch_.consequents(); i += Block) {
       now.consequents[i] = static_cast<float>(consequents_[i]);
       best.consequents[i] = best_consequents_[i];
     }
@@ -119,12 +117,12 @@ class ResidentIterations {
     load_antecedents();
     accumulate();
     if (!exchange.add(
-            gram_elements(), [this](int e) { return product(e); }, sums_))
+            batch_.gram_elements(), [this](int e) { return product(e); }, sums_))
       return false;
     const int info = solve();
     descend();
     if (!exchange.add(
-            2 * batch_.tasks() + 2, [this](int e) { return slope(e); }, sums_))
+            batch_.slopes(), [this](int e) { return slope(e); }, sums_))
       return false;
     step(info, progress, errors);
     __syncthreads();
@@ -137,14 +135,13 @@ class ResidentIterations {
   __device__ __forceinline__ static int warp() { return thread() / kWarp; }
   __device__ __forceinline__ static int row_of_lane() { return lane() % kRows; }
   __device__ __forceinline__ static int group() { return lane() / kRows; }
-  /// Of the products of columns: the lower triangle for Phi, row after row, and then a row of P for each column of Y.
-  __device__ __forceinline__ int gram_elements() const { return triangle() + batch_.outputs * batch_.unknowns(); }
-  __device__ __forceinline__ int triangle() const { return batch_.unknowns() * (batch_.unknowns() + 1) / 2; }
+  /// Products of columns of Phi, row after row; behind them those of Y.
+  __device__ __forceinline__ int products_of_phi() const { return triangle(batch_.unknowns()); }
   /// Element (high, low), low <= high < A; there is none of two columns of Y.
   __device__ __forceinline__ double gram(int high, int low) const {
     const int unknowns = batch_.unknowns();
     if (low >= unknowns) return 0.0;
-    return sums_[high < unknowns ? high * (high + 1) / 2 + low : triangle() + (high - unknowns) * unknowns + low];
+    return sums_[high < unknowns ? triangle(high) + low : products_of_phi() + (high - unknowns) * unknowns + low];
   }
 
   /// Of this lane's rules: registers, for a whole pass.
@@ -245,7 +242,7 @@ class ResidentIterations {
 #pragma unroll
       for (int i = 0; i < ColumnTiles; ++i) {
 #pragma unroll
-        for (int j = 0; j <= i; ++j) multiply_add_8x8x4(sum[i * (i + 1) / 2 + j], column[i], column[j]);
+        for (int j = 0; j <= i; ++j) multiply_add_8x8x4(sum[triangle(i) + j], column[i], column[j]);
       }
     }
     double* to = parts_ + warp() * (kPairs * kGroups * kGroups) + 2 * lane();
@@ -289,11 +286,11 @@ class ResidentIterations {
 
   /// Element e of this block's product.
   __device__ __forceinline__ double product(int e) const {
-    const int unknowns = batch_.unknowns(), beyond = e - triangle();
+    const int unknowns = batch_.unknowns(), beyond = e - products_of_phi();
     const int i = beyond < 0 ? square_row(e) : unknowns + beyond / unknowns;
-    const int j = beyond < 0 ? e - i * (i + 1) / 2 : beyond % unknowns;
+    const int j = beyond < 0 ? e - triangle(i) : beyond % unknowns;
     const int a = i / kGroups, b = j / kGroups;
-    const double* from = parts_ + (a * (a + 1) / 2 + b) * (kGroups * kGroups) + i % kGroups * kGroups + j % kGroups;
+    const double* from = parts_ + (triangle(a) + b) * (kGroups * kGroups) + i % kGroups * kGroups + j % kGroups;
     double sum = 0.0;
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) sum += from[w * (kPairs * kGroups * kGroups)];
@@ -365,7 +362,7 @@ class ResidentIterations {
       }
     }
     if (attempts.is_empty()) {
-      for (int i = thread(); i < unknowns * batch_.outputs; i += Block) consequents_[i] = 0;
+      for (int i = thread(); i < batch_.consequents(); i += Block) consequents_[i] = 0;
     }
     __syncthreads();
     return attempts.info();
@@ -454,7 +451,7 @@ class ResidentIterations {
     }
     flush();
     const int tasks = batch_.tasks();
-    double* to = parts_ + (warp() * kRows + row_of_lane()) * (2 * tasks + 2);
+    double* to = parts_ + (warp() * kRows + row_of_lane()) * batch_.slopes();
 #pragma unroll
     for (int s = 0; s < RuleTiles; ++s) {
       const int k = group() + s * kGroups;
@@ -473,7 +470,7 @@ class ResidentIterations {
   }
 
   __device__ __forceinline__ double slope(int e) const {
-    const int elements = 2 * batch_.tasks() + 2;
+    const int elements = batch_.slopes();
     double sum = 0.0;
 #pragma unroll 8
     for (int w = 0; w < kWarps * kRows; ++w) sum += parts_[w * elements + e];
@@ -511,7 +508,7 @@ class ResidentIterations {
       centres_[i] = centre;
       widths_[i] = width;
     }
-    for (int i = thread(); is_best && i < batch_.unknowns() * batch_.outputs; i += Block) {
+    for (int i = thread(); is_best && i < batch_.consequents(); i += Block) {
       best_consequents_[i] = static_cast<float>(consequents_[i]);
     }
   }
@@ -534,7 +531,7 @@ __global__ void __launch_bounds__(Block, 1)
   const Control control = *control_at;
   Progress progress = *before;
   using Iterations = ResidentIterations<Block, ColumnTiles, RuleTiles, Dim, Order, Real>;
-  const Batch batch{rows, targets, Dim, outputs, rules, Iterations::kTerms};
+  const Batch batch{{Dim, outputs, rules, Iterations::kTerms}, rows, targets};
   Iterations work(batch, control, Pieces(words));
   GridSums<Block> exchange(packets, most);
   if (!goes_on(control, progress)) return;

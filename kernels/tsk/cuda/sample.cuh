@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(Block)
   const Progress now = *progress;
   if (blockIdx.x == 0 && threadIdx.x == 0) *before = now;
   if (!goes_on(control, now)) return;
-  const Batch batch{rows, targets, dim, outputs, rules, terms};
+  const Batch batch{{dim, outputs, rules, terms}, rows, targets};
   SharedMemory shared;
   float* words = shared.take<float>(Block);
   const int row = static_cast<int>(blockIdx.x), k = static_cast<int>(threadIdx.x);
@@ -77,12 +77,12 @@ __global__ void __launch_bounds__(Block)
                     int outputs, int rules, int terms) {
   const Control control = *control_at;
   if (!goes_on(control, *before)) return;
-  const Batch batch{rows, targets, dim, outputs, rules, terms};
+  const Batch batch{{dim, outputs, rules, terms}, rows, targets};
   SharedMemory shared;
   float* words = shared.take<float>(Block);
   const long long row = blockIdx.x;
   const int k = static_cast<int>(threadIdx.x), tasks = batch.tasks();
-  float* part = slopes + row * (2 * tasks + 2);
+  float* part = slopes + row * batch.slopes();
   const bool learnt = row < control.rows, there = row < static_cast<long long>(control.rows) + control.held_back;
   const float* x = rows + row * dim;
   const float phi = there ? activation_of_thread(batch, centres, widths, x, k, words) : 0.0f;

@@ -11,22 +11,19 @@
 #include "heddle/kernels/common/memory.cuh"
 #include "heddle/kernels/common/reduce.cuh"
 #include "heddle/kernels/tsk/control.cuh"
+#include "heddle/kernels/tsk/cuda/sizes.cuh"
 
 namespace heddle::tsk {
 
 /// The problem and where it lies; the same for all kernels.
-struct Batch {
-  const float* rows;     ///< N x D
-  const float* targets;  ///< N x L
-  int dim, outputs, rules, terms;
+struct Batch : Sizes<int> {
+  const float* rows = nullptr;     ///< N x D
+  const float* targets = nullptr;  ///< N x L
   /// Of a launch that does a piece of the rows: the first, and that after the last. Rows, targets and whatever else is
   /// counted by rows are addressed by their numbers among all rows; only those of the piece are there.
   int first = 0, end = 0x7fffffff;
   int adds = 0;  ///< not 0: its sums are added to what is there
 
-  __device__ __forceinline__ int unknowns() const { return rules * terms; }
-  __device__ __forceinline__ int columns() const { return rules * terms + outputs; }
-  __device__ __forceinline__ int tasks() const { return rules * dim; }
   /// Behind the last row that is learnt, and behind the last of all.
   __device__ __forceinline__ long long learnt_end(const Control& control) const {
     return control.rows < end ? control.rows : end;
@@ -50,8 +47,8 @@ __device__ __forceinline__ bool goes_on(const Control& control, const Progress& 
 /// square `pair`.
 __device__ __forceinline__ int square_row(int pair) {
   int row = static_cast<int>(0.5f * (sqrtf(8.0f * static_cast<float>(pair) + 1.0f) - 1.0f));
-  while (row * (row + 1) / 2 > pair) --row;  // where the root was rounded
-  while ((row + 1) * (row + 2) / 2 <= pair) ++row;
+  while (triangle(row) > pair) --row;  // where the root was rounded
+  while (triangle(row + 1) <= pair) ++row;
   return row;
 }
 
