@@ -89,11 +89,24 @@ int write_all(int descriptor, std::string_view bytes, const Stop& stop) noexcept
   return 0;
 }
 
+fs::path followed(const fs::path& file) {
+  std::error_code failure;
+  if (fs::path whole = fs::canonical(file, failure); !failure) return whole;
+  // A link of /proc to an open pipe leads to no path.
+  if (fs::exists(file, failure)) return file;
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  fs::path place = file;
+  for (int links = 0; links < kMostLinks; ++links) {
+    const fs::path next = fs::read_symlink(place, failure);
+    if (failure) break;
+    place = place.parent_path() / next;
+  }
+  return place;
+}
+
 ReservedFile::ReservedFile(fs::path file, std::int64_t bytes, Stop stop)
     : file_(std::move(file)), stop_(std::move(stop)) {
-  std::error_code unknown;
-  target_ = fs::weakly_canonical(file_, unknown);
-  if (unknown) target_ = file_;
+  target_ = followed(file_);
   struct stat present = {};
   if (stat(target_.c_str(), &present) == 0) {
     if (S_ISDIR(present.st_mode)) fail(file_, EISDIR);

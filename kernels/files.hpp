@@ -14,10 +14,13 @@ namespace heddle {
 /// reader that does not read; once `stop` says so, half a second more, and then returns ECANCELED.
 [[nodiscard]] int write_all(int descriptor, std::string_view bytes, const Stop& stop = {}) noexcept;
 
+/// The file that a write to `file` reaches: links are followed, also those that lead to a file that is yet to be made.
+[[nodiscard]] std::filesystem::path followed(const std::filesystem::path& file);
+
 /// A place for a file and room on its disk, taken before the work whose result is to be written. Nobody ever sees half
 /// of the file, and a failure leaves what was there: the bytes go into a file without a name, or with one of its own
 /// where the file system cannot do without, which is made durable and then renamed into place. The name is locked;
-/// where names are needed, those that killed processes of this user have left are removed first. A link is followed.
+/// where names are needed, those that killed processes of this user have left are removed first. Links are followed().
 /// Something that is no plain file (a pipe, a terminal) has no room to be taken, and the bytes are just written to it;
 /// a pipe that nobody reads is an error. Every Error(input) has the file's name and the system's reason.
 class ReservedFile {

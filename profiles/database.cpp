@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "heddle/kernels/files.hpp"
 #include "heddle/profiles/migrations.hpp"
 
 namespace heddle {
@@ -26,8 +27,8 @@ Error error(const fs::path& file, const std::string& what) {
 
 int primary_code(const SQLite::Exception& exception) { return exception.getErrorCode() & 0xff; }
 
-/// A file that SQLite keeps beside the database.
-fs::path companion(const fs::path& file, const char* suffix) { return file.string() + suffix; }
+/// A file that SQLite keeps beside the database, which is where the last link leads to.
+fs::path companion(const fs::path& file, const char* suffix) { return followed(file).string() + suffix; }
 
 /// Whether the file is complete only together with what lies beside it.
 bool has_log(const fs::path& file) {
@@ -145,7 +146,7 @@ std::string_view kind_of(fs::file_type type) {
 /// SQLite would wait for a pipe for ever, and take a device for an empty file.
 void refuse_what_is_no_file(const fs::path& file) {
   for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
-    const fs::path each = companion(file, suffix);
+    const fs::path each = *suffix == '\0' ? file : companion(file, suffix);
     std::error_code ignored;
     const fs::file_type type = fs::status(each, ignored).type();
     if (type == fs::file_type::regular || type == fs::file_type::not_found || type == fs::file_type::none) continue;
@@ -154,7 +155,8 @@ void refuse_what_is_no_file(const fs::path& file) {
 }
 
 void make_folder(const fs::path& file) {
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const fs::path place = followed(file);
+  const fs::path folder = place.has_parent_path() ? place.parent_path() : fs::path(".");
   std::error_code failure;
   fs::create_directories(folder, failure);
   if (failure) throw error(file, fmt::format("cannot create its folder: {}", failure.message()));
@@ -219,7 +221,7 @@ void abandon(SQLite::Database database, const fs::path& file, Loss loss) {
     database.tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
     return;
   }
-  if (loss == Loss::damaged || loss == Loss::incomplete) return;
+  if (loss == Loss::damaged || loss == Loss::unreadable || loss == Loss::incomplete) return;
   sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   { const SQLite::Database closed = std::move(database); }
   if (loss != Loss::overwritten) return;

@@ -45,6 +45,8 @@ std::string_view text(Loss loss) {
       return "was overwritten";
     case Loss::damaged:
       return "was damaged";
+    case Loss::unreadable:
+      return "could not be read back";
     case Loss::incomplete:
       return "lost records";
   }

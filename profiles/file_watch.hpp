@@ -17,6 +17,7 @@ enum class Loss {
   truncated,    ///< the file ends too early
   overwritten,  ///< something else was written into it
   damaged,      ///< SQLite cannot make sense of a page
+  unreadable,   ///< it cannot be opened once more
   incomplete,   ///< something that was written to it is not there
 };
 /// "was truncated", to be said of the file.

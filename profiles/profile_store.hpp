@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -11,15 +12,11 @@
 
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/tuning_run.hpp"
 
 namespace heddle {
 
-/// One call of the tuner, which may take several processes: a killed one is continued.
-struct TuningRun {
-  std::int64_t id = 0;   ///< from 1
-  bool resumed = false;  ///< an earlier process has worked at it
-  double seconds = 0.0;  ///< what earlier processes spent
-};
+class StoreFile;
 
 /// Safe to use from several processes at once; one object from one thread at a time. Every call may throw
 /// Error(profiles) with the file's name: not a database, truncated, made by a newer heddle, read-only, disk full, or
@@ -108,8 +105,7 @@ class ProfileStore {
   Pruned prune(const Outdated& outdated);
 
  private:
-  struct Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  std::unique_ptr<StoreFile> file_;
 };
 
 }  // namespace heddle

@@ -16,6 +16,13 @@
 
 namespace heddle {
 
+/// All columns that the tables profiles and profile_snapshots have in common.
+inline constexpr const char* kProfileColumns =
+    "device, family, problem, source_hash, configuration, time, spread, worst_error, samples, ties, imported, "
+    "provenance, date, run, record, contract_digest";
+/// For select(): the rows of a key, by the texts of its device, family and problem.
+inline constexpr const char* kOfKey = "d.identity = ? AND r.family = ? AND r.problem = ?";
+
 /// Binds its arguments in order to the placeholders of a statement.
 template <class... Arguments>
 void bind_all(SQLite::Statement& statement, const Arguments&... arguments) {

@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <random>
 #include <stdexcept>
@@ -14,8 +10,10 @@
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/buffer_difference.hpp"
 #include "heddle/kernels/own/defined_verification.hpp"
 #include "heddle/kernels/own/definition_document.hpp"
+#include "heddle/kernels/own/example.hpp"
 #include "heddle/kernels/text.hpp"
 
 namespace heddle {
@@ -97,89 +95,6 @@ heddle::Argument number_of(const KernelArgument& argument, const Expression& val
     default:
       return value.real(names);
   }
-}
-
-template <class Number>
-std::vector<std::byte> seeded_numbers(std::int64_t bytes, std::mt19937_64& random) {
-  std::vector<std::byte> result(static_cast<std::size_t>(bytes));
-  for (std::size_t at = 0; at + sizeof(Number) <= result.size(); at += sizeof(Number)) {
-    Number number{};
-    if constexpr (std::is_floating_point_v<Number>) {
-      number = static_cast<Number>(static_cast<double>(random() >> 11) * 0x1p-52 - 1.0);
-    } else {
-      number = static_cast<Number>(random() % 10);
-    }
-    std::memcpy(result.data() + at, &number, sizeof number);
-  }
-  return result;
-}
-
-std::vector<std::byte> seeded(ElementType type, std::int64_t bytes, std::mt19937_64& random) {
-  switch (type) {
-    case ElementType::uint8:
-      return seeded_numbers<std::uint8_t>(bytes, random);
-    case ElementType::int32:
-    case ElementType::uint32:
-      return seeded_numbers<std::uint32_t>(bytes, random);
-    case ElementType::int64:
-    case ElementType::uint64:
-      return seeded_numbers<std::uint64_t>(bytes, random);
-    case ElementType::float32:
-      return seeded_numbers<float>(bytes, random);
-    default:
-      return seeded_numbers<double>(bytes, random);
-  }
-}
-
-bool has_contents(const Buffer& buffer) { return buffer.role != Role::output && buffer.role != Role::scratch; }
-
-std::filesystem::path example_file(const std::string& folder, const Problem& problem) {
-  return std::filesystem::path(folder) / (digest(problem.text()) + ".example");
-}
-
-HostImage saved_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers) {
-  const std::filesystem::path path = example_file(folder, problem);
-  std::ifstream file(path, std::ios::binary);
-  HostImage image;
-  for (const Buffer& buffer : buffers) {
-    if (!has_contents(buffer)) continue;
-    std::vector<std::byte>& bytes = image[buffer.name];
-    bytes.resize(static_cast<std::size_t>(buffer.bytes));
-    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  }
-  if (!file || file.peek() != std::ifstream::traits_type::eof()) {
-    throw Error(ErrorKind::input, fmt::format("{}: not the example for {}", path.string(), problem.text()));
-  }
-  return image;
-}
-
-template <class Number>
-double relative_difference(const std::vector<std::byte>& found, const std::vector<std::byte>& expected) {
-  double error = 0.0, norm = 0.0;
-  for (std::size_t at = 0; at + sizeof(Number) <= expected.size(); at += sizeof(Number)) {
-    Number a{}, b{};
-    const std::byte *const one = found.data() + at, *const other = expected.data() + at;
-    std::memcpy(&a, one, sizeof a);
-    std::memcpy(&b, other, sizeof b);
-    if (std::equal(one, one + sizeof a, other)) {
-      if (std::isfinite(static_cast<double>(b))) norm += static_cast<double>(b) * static_cast<double>(b);
-      continue;  // the same infinity, or nothing was written there
-    }
-    const double apart = static_cast<double>(a) - static_cast<double>(b);
-    error += apart * apart;
-    norm += static_cast<double>(b) * static_cast<double>(b);
-  }
-  if (error == 0.0) return 0.0;
-  const double relative = std::sqrt(error / norm);
-  return std::isnan(relative) ? std::numeric_limits<double>::infinity() : relative;
-}
-
-double buffer_difference(ElementType type, const std::vector<std::byte>& found,
-                         const std::vector<std::byte>& expected) {
-  if (found.size() != expected.size()) return std::numeric_limits<double>::infinity();
-  if (type == ElementType::float32) return relative_difference<float>(found, expected);
-  if (type == ElementType::float64) return relative_difference<double>(found, expected);
-  return found == expected ? 0.0 : std::numeric_limits<double>::infinity();
 }
 
 Extent extent_of(const std::vector<Expression>& sizes, const Expression::Names& names, const char* of) {
@@ -442,7 +357,7 @@ Trial DefinedFamily::trial(const Configuration& configuration, const Problem& pr
   for (const KernelArgument& argument : definition_.arguments) {
     if (!argument.is_buffer()) continue;
     const Buffer& made = trial.plan.buffers[buffer++];
-    if (has_contents(made)) trial.initial[made.name] = seeded(argument.type, made.bytes, random);
+    if (has_contents(made)) trial.initial[made.name] = seeded_numbers(argument.type, made.bytes, random);
   }
   return trial;
 }
@@ -485,25 +400,6 @@ double DefinedFamily::difference(const HostImage& found, const HostImage& expect
 
 FamilyDescription describe(const KernelDefinition& kernel, const KernelExamples& examples) {
   return {.maker = "defined-kernel", .text = write_definition(kernel, examples)};
-}
-
-void save_example(const std::string& folder, const KernelFamily& family, const Problem& problem,
-                  const DeviceIdentity& device, const HostImage& contents) {
-  const Plan plan = family.plan(family.default_configuration(device, problem), problem, device, 1);
-  const std::filesystem::path path = example_file(folder, problem);
-  std::ofstream file(path, std::ios::binary);
-  for (const Buffer& buffer : plan.buffers) {
-    if (!has_contents(buffer)) continue;
-    const auto found = contents.find(buffer.name);
-    const std::size_t bytes = found == contents.end() ? 0 : found->second.size();
-    if (bytes != static_cast<std::size_t>(buffer.bytes)) {
-      throw Error(ErrorKind::input, fmt::format("the example for {} has {} bytes of {}, expected {}", problem.text(),
-                                                bytes, in_quotes(buffer.name), buffer.bytes));
-    }
-    file.write(reinterpret_cast<const char*>(found->second.data()), static_cast<std::streamsize>(bytes));
-  }
-  file.close();
-  if (!file) throw Error(ErrorKind::device, fmt::format("{}: cannot be written", path.string()));
 }
 
 std::shared_ptr<const KernelFamily> make_defined_family(const std::string& text) {

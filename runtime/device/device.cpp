@@ -67,6 +67,7 @@ std::unique_ptr<Device> open_device(const std::string& label) {
                                                              labels.empty() ? "(none can be used)" : labels));
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): devices that can keep it
 std::unique_ptr<LoadedKernel> Device::load(const Plan&, std::shared_ptr<const Binary>) {
   throw Error(ErrorKind::usage, label() + " launches no single kernels");
 }

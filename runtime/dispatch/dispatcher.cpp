@@ -152,8 +152,8 @@ Candidate Dispatcher::candidate(const Ranked& r, const Problem& problem) const {
 Candidate Dispatcher::fallback(const Problem& problem) const {
   return {.configuration = family_.default_configuration(device_, problem),
           .tier = Tier::fallback,
-          .reason = entries_.empty() ? "the default: there is no profile for this kind of device"
-                                     : "the default: no profile's configuration can run at these sizes"};
+          .reason = entries_.empty() ? "there is no profile for this kind of device"
+                                     : "no profile's configuration can run at these sizes"};
 }
 
 Candidate Dispatcher::choose(const Problem& problem) const {
@@ -189,7 +189,7 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
   }
   Candidate last = fallback(problem);
   if (!chosen(last.configuration)) {
-    if (!result.candidates.empty()) last.reason = "the default: what runs when nothing above it can";
+    if (!result.candidates.empty()) last.reason = "runs when nothing above it can";
     result.candidates.push_back(std::move(last));
   }
   for (const auto* const rejections : {&unusable_, &left_out_}) {

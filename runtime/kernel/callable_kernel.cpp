@@ -137,7 +137,7 @@ void CallableKernel::start(Choice& choice, Lock& lock) {
 
   Candidate untuned{.configuration = dispatcher_.family().default_configuration(device_.identity(), choice.problem),
                     .tier = Tier::fallback,
-                    .reason = "the default, while the chosen configuration is being compiled"};
+                    .reason = "runs while the chosen configuration is being compiled"};
   try {
     auto kernel = load(untuned, choice.problem, compile(kernels_of(untuned, choice.problem)));
     publish(choice, std::move(untuned), std::move(kernel));

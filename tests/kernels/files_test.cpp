@@ -64,6 +64,17 @@ TEST_CASE("write_file follows links and leaves devices what they are") {
   write_file(folder.path / "link", "new");
   CHECK(fs::is_symlink(folder.path / "link"));
   CHECK(contents(folder.path / "a") == "new");
+  // Links to a file that is yet to be made, by a relative and by a whole path.
+  fs::create_directory(folder.path / "b");
+  fs::create_symlink("b/new", folder.path / "first");
+  fs::create_symlink(folder.path / "first", folder.path / "second");
+  write_file(folder.path / "second", "made");
+  CHECK(fs::is_symlink(folder.path / "second"));
+  CHECK(fs::is_symlink(folder.path / "first"));
+  CHECK(contents(folder.path / "b" / "new") == "made");
+  fs::create_symlink("round", folder.path / "round");
+  CHECK_THROWS_WITH_AS(write_file(folder.path / "round", "x"), doctest::Contains("symbolic links"), Error);
+  CHECK(fs::is_symlink(folder.path / "round"));
   write_file("/dev/null", "gone");
   CHECK(fs::is_character_file("/dev/null"));
 }

@@ -148,6 +148,39 @@ TEST_CASE("what may not be written can be read") {
   CHECK(contents(file) == before);
 }
 
+TEST_CASE("a link leads to the database and its log, also to a database that is yet to be made") {
+  const Folder folder;
+  const auto file = folder / "p", inside = folder / "inside", link = inside / "link";
+  fs::create_directory(inside);
+  fs::create_symlink("../p", link);
+  fs::permissions(inside, fs::perms(0555));
+  fs::permissions(folder.path(), fs::perms(0777));
+  CHECK(unprivileged([&] {
+    make_database(link, 2);
+    return true;
+  }));
+  CHECK(fs::is_symlink(link));
+  CHECK(fs::is_regular_file(file));
+  CHECK(ProfileStore(file, kRead).measurements().size() == 2);
+
+  // A process that is killed leaves a log beside the database. The file alone is not complete then.
+  for (const char* const suffix : {"-wal", "-shm"}) fs::remove(file.string() + suffix);
+  CHECK(succeeded(start([&]() -> bool {
+    ProfileStore store(link, kWrite);
+    store.record(measurement());
+    ::_exit(0);
+  })));
+  CHECK(fs::file_size(file.string() + "-wal") > 0);
+  fs::remove(file.string() + "-shm");
+  for (const char* const suffix : {"", "-wal"}) fs::permissions(file.string() + suffix, fs::perms(0444));
+  fs::permissions(folder.path(), fs::perms(0555));
+  CHECK(unprivileged([&] {
+    return contains(complaint([&] { static_cast<void>(ProfileStore(link, kRead).measurements()); }),
+                    "cannot be opened");
+  }));
+  fs::permissions(folder.path(), fs::perms(0755));
+}
+
 TEST_CASE("a lock is waited for, and given up with a line that says so") {
   const Folder folder;
   const auto file = folder / "p";

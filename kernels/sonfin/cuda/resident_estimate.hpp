@@ -46,7 +46,7 @@ struct ResidentTerm {
   double nanoseconds;  ///< that one of it takes
 };
 
-/// The parts of a step for a link, with times fitted to measurements on an H200 (bench/fit_estimate.cpp).
+/// The parts of a step for a link, with times fitted to measurements on an H200 (bench/tuning/fit_estimate.cpp).
 [[nodiscard]] std::span<const ResidentTerm> resident_terms(ResidentShape::Link link);
 
 /// Microseconds per sample.

@@ -81,7 +81,7 @@ class CudaMemory : public Memory {
   [[nodiscard]] std::int64_t bytes() const override { return bytes_; }
   [[nodiscard]] CUdeviceptr address() const noexcept { return address_; }
   [[nodiscard]] void* pointer() noexcept override {
-    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_));
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_));  // NOLINT(performance-no-int-to-ptr)
   }
   void write(std::span<const std::byte> from, std::int64_t offset) override;
   void read(std::span<std::byte> to, std::int64_t offset) const override;

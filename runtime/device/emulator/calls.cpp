@@ -46,7 +46,7 @@ void undefined(const char* what, const void* data, const void* at) {
 
 const Calls& calls() {
   static const Calls table{
-      .place = [] { return &static_cast<const Place&>(grid().thread().place); },
+      .place = [] { return &static_cast<const Place&>(grid().current_thread().place); },
       .access = [](const void* address, unsigned long bytes, unsigned touch,
                    const void* at) { guarded([&](Grid& grid) { grid.access(address, bytes, touch, at); }); },
       .load = [](const void* from, void* to, unsigned bytes,
@@ -71,8 +71,8 @@ const Calls& calls() {
       .wait_for_previous_launch = [] { guarded([&](Grid& grid) { grid.wait_for_previous_launch(); }); },
       .post = [](void* to, Quad value, const void* at) { guarded([&](Grid& grid) { grid.post(to, value, at); }); },
       .look = [](const void* from, Line line) { return guarded([&](Grid& grid) { return grid.look(from, line); }); },
-      .cluster_rank = [] { return grid().thread().block->rank; },
-      .cluster_blocks = [] { return static_cast<int>(grid().thread().block->cluster->blocks.size()); },
+      .cluster_rank = [] { return grid().current_thread().block->rank; },
+      .cluster_blocks = [] { return static_cast<int>(grid().current_thread().block->cluster->blocks.size()); },
       .cluster_barrier = [](Line line) { guarded([&](Grid& grid) { grid.cluster_barrier(line); }); },
       .mailbox_open = [](void* box, const void* at) { guarded([&](Grid& grid) { grid.mailbox_open(box, at); }); },
       .mailbox_expect = [](void* box, int bytes,

@@ -13,6 +13,7 @@
 
 #include "heddle/runtime/device/cpu/cpu_routine.hpp"
 #include "heddle/runtime/device/emulator/calls.hpp"
+#include "heddle/runtime/device/emulator/grid.hpp"
 
 namespace heddle {
 namespace {

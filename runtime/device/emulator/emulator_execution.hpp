@@ -14,7 +14,8 @@
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/device/emulator/capability.hpp"
 #include "heddle/runtime/device/emulator/finding.hpp"
-#include "heddle/runtime/device/emulator/grid.hpp"
+#include "heddle/runtime/device/emulator/kernel/interface.hpp"
+#include "heddle/runtime/device/emulator/machine.hpp"
 #include "heddle/runtime/device/host_snapshot.hpp"
 #include "heddle/runtime/device/program_batch.hpp"
 

@@ -27,19 +27,19 @@ void Grid::post(void* to, const Quad& value, const void* at) {
   access(to, sizeof(Quad), kWrite | kAtomic | kLater, at);
   deliveries_.push_back({.to = static_cast<std::byte*>(to),
                          .value = value,
-                         .sender = thread_->number,
-                         .known = {{}, all_known_to(*thread_).reads},
+                         .sender = current_thread().number,
+                         .known = {{}, all_known_to(current_thread()).reads},
                          .at = at});
-  thread_->segment = 0;
-  progress();
-  yield();
+  current_thread().segment = 0;
+  schedule_.progress();
+  schedule_.yield();
 }
 
 Quad Grid::look(const void* from, const Line& line) {
   require_alignment(*this, from, "a packet", line.at);
-  Thread& thread = *thread_;
+  Thread& thread = current_thread();
   thread.line = line;
-  ++idle_looks_;
+  schedule_.looked();
   // A thread that polls a packet again has polled everything that it waits for since the last time. Packets that it
   // polled before that are forgotten.
   const auto last = std::ranges::find(thread.polls, from, &Thread::Poll::packet);
@@ -47,10 +47,9 @@ Quad Grid::look(const void* from, const Line& line) {
   if (again) thread.polls.erase(thread.polls.begin(), last);
   const auto unchanged = [&](const Thread::Poll& poll) { return packets_[poll.packet].changes == poll.changes; };
   if (again && std::ranges::all_of(thread.polls, unchanged)) {
-    pollers_.push_back(&thread);
-    suspend(Wait::packet, line);
+    schedule_.poll(line);
   } else {
-    yield();
+    schedule_.yield();
   }
   Quad value{};
   // A thread sees its own stores at once.
@@ -78,7 +77,7 @@ bool Grid::deliver_one() {
   const Delivery delivery = std::move(*first);
   deliveries_.erase(first);
   deliver(delivery);
-  progress();
+  schedule_.progress();
   return true;
 }
 
@@ -89,12 +88,7 @@ void Grid::deliver(const Delivery& delivery) {
     Visible& packet = packets_[delivery.to];
     ++packet.changes;
     packet.reads = delivery.known.reads;
-    std::erase_if(pollers_, [&](Thread* poller) {
-      const auto polls = [&](const Thread::Poll& poll) { return poll.packet == delivery.to; };
-      if (std::ranges::none_of(poller->polls, polls)) return false;
-      ready(*poller);
-      return true;
-    });
+    schedule_.wake_pollers(delivery.to);
     return;
   }
   Block& block = *delivery.block;
@@ -135,12 +129,12 @@ void Grid::complete_round(Block& block, Mailbox& mailbox) {
   mailbox.expecting = false;
   mailbox.brought = joined(mailbox.brought, std::exchange(mailbox.arriving, {}));
   for (Thread& thread : block.threads) {
-    if (thread.wait == Wait::mailbox) ready(thread);
+    if (thread.wait == Wait::mailbox) schedule_.ready(thread);
   }
 }
 
 std::ptrdiff_t Grid::shared_offset(const void* address, std::size_t alignment, const char* what, const void* at) {
-  const auto offset = static_cast<const std::byte*>(address) - thread_->block->shared;
+  const auto offset = static_cast<const std::byte*>(address) - current_thread().block->shared;
   if (static_cast<std::size_t>(offset) >= shared_span()) {
     stop(Status::illegal_access, fmt::format("the address of {} is not in the block's shared memory", what), at);
   }
@@ -156,28 +150,28 @@ Mailbox& Grid::opened(Block& block, std::ptrdiff_t offset, const void* at) {
     stop(Status::illegal_access, fmt::format("the mailbox of block {} is not open", text(block_index(block.number))),
          at);
   }
-  check(block.shared + offset, kMailboxBytes, kRead | kWrite | kAtomic, at, viewer_of(*thread_));
+  check(block.shared + offset, kMailboxBytes, kRead | kWrite | kAtomic, at, viewer_of(current_thread()));
   return found->second;
 }
 
 void Grid::mailbox_open(void* box, const void* at) {
   const std::ptrdiff_t offset = shared_offset(box, kMailboxBytes, "a mailbox", at);
   access(box, kMailboxBytes, kWrite, at);
-  thread_->block->mailboxes[offset] = {};
+  current_thread().block->mailboxes[offset] = {};
 }
 
 void Grid::mailbox_expect(void* box, int bytes, const void* at) {
-  Block& block = *thread_->block;
+  Block& block = *current_thread().block;
   Mailbox& mailbox = opened(block, shared_offset(box, kMailboxBytes, "a mailbox", at), at);
   if (mailbox.expecting) stop(Status::wrong_result, "expects bytes twice in one round of a mailbox", at);
   mailbox.expecting = true;
   mailbox.missing += bytes;
   complete_round(block, mailbox);
-  yield();
+  schedule_.yield();
 }
 
 void Grid::mailbox_wait(void* box, int round, const Line& line) {
-  Thread& thread = *thread_;
+  Thread& thread = current_thread();
   Mailbox& mailbox = opened(*thread.block, shared_offset(box, kMailboxBytes, "a mailbox", line.at), line.at);
   if (mailbox.completed < round) {
     stop(Status::wrong_result,
@@ -185,7 +179,7 @@ void Grid::mailbox_wait(void* box, int round, const Line& line) {
                      round, round - 1),
          line.at);
   }
-  while (mailbox.completed <= round) suspend(Wait::mailbox, line);
+  while (mailbox.completed <= round) schedule_.suspend(Wait::mailbox, line);
   if (mailbox.completed > round + 1) {
     stop(Status::hang,
          fmt::format("waits for round {} of a mailbox, and round {} is over too: a GPU sees the parity of rounds alone",
@@ -198,7 +192,7 @@ void Grid::mailbox_wait(void* box, int round, const Line& line) {
 
 /// The current thread's message sets out, with what the thread knows now.
 void Grid::send(Delivery delivery) {
-  Thread& thread = *thread_;
+  Thread& thread = current_thread();
   delivery.sender = thread.number | kMessage;
   delivery.segment = new_segment(delivery.sender);
   delivery.known = all_known_to(thread);
@@ -210,7 +204,7 @@ void Grid::send(Delivery delivery) {
 }
 
 void Grid::mailbox_send(void* box, int rank, void* to, const Quad& value, const void* at) {
-  Thread& thread = *thread_;
+  Thread& thread = current_thread();
   Cluster& cluster = *thread.block->cluster;
   if (rank < 0 || static_cast<std::size_t>(rank) >= cluster.blocks.size()) {
     stop(Status::illegal_access, fmt::format("sends to block {} of a cluster of {}", rank, cluster.blocks.size()), at);
@@ -221,8 +215,8 @@ void Grid::mailbox_send(void* box, int rank, void* to, const Quad& value, const 
   static_cast<void>(opened(block, offset, at));
   // In a function of its own, since a fibre that is not resumed frees nothing.
   send({.to = block.shared + target, .value = value, .block = &block, .mailbox = offset, .at = at});
-  progress();
-  yield();
+  schedule_.progress();
+  schedule_.yield();
 }
 
 }  // namespace heddle::emulator

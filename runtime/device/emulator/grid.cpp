@@ -4,19 +4,15 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
+
+#include "heddle/runtime/device/emulator/deadlock.hpp"
 
 namespace heddle::emulator {
 namespace {
 
-constexpr std::size_t kPieceGap = 256;  // bytes between two pieces of shared memory; touching them is a fault
-constexpr std::size_t kPieces = 64;     // largest number of pieces in one block
+/// While threads are ready, every eighth turn on average begins with a delivery.
 constexpr std::size_t kDeliveryDelay = 8;
-// When all threads poll and nothing arrives, they are woken this many times before they count as a deadlock. A thread
-// that polls one packet again has not always polled all packets that it waits for: it may poll one packet in place of
-// several missing ones.
-constexpr std::size_t kMostLooks = 20;
 
 Index3 split(std::uint32_t number, const Extent& size) {
   return {number % size.x, number / size.x % size.y, number / size.x / size.y};
@@ -26,29 +22,15 @@ std::uint32_t count(const Extent& size) { return size.x * size.y * size.z; }
 
 Index3 index3(const Extent& size) { return {size.x, size.y, size.z}; }
 
-std::string text(const Line& line) { return fmt::format("{}:{}", line.file, line.line); }
-
 }  // namespace
 
-bool same(const Line& a, const Line& b) {
-  return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
-}
-
 thread_local Grid* Grid::running_ = nullptr;
-
-std::size_t Order::draw(std::size_t count) {
-  if (state_ == 0 || count <= 1) return 0;
-  // xorshift64*, Vigna.
-  state_ ^= state_ >> 12;
-  state_ ^= state_ << 25;
-  state_ ^= state_ >> 27;
-  return static_cast<std::size_t>((state_ * 0x2545f4914f6cdd1dULL >> 33) % count);
-}
 
 Grid::Grid(Machine& machine, const GridLaunch& launch, std::uint64_t seed)
     : machine_(machine),
       launch_(launch),
       order_(seed),
+      schedule_(order_),
       block_threads_(count(launch.shape->block)),
       blocks_(count(launch.shape->grid)),
       first_segment_(machine.segments + 1),
@@ -80,20 +62,16 @@ std::optional<Finding> Grid::run() {
   try {
     begin_clusters();
     while (unfinished_ > 0) {
-      const bool stuck = ready_begin_ == ready_.size();
-      const bool late = stuck || idle_looks_ > 4 * unfinished_ + 64;
+      const bool late = !schedule_.any_ready() || schedule_.idle_looks() > 4 * unfinished_ + 64;
       if (!deliveries_.empty() && (late || order_.draw(kDeliveryDelay) == kDeliveryDelay - 1)) deliver_one();
-      if (ready_begin_ == ready_.size()) {
+      if (!schedule_.any_ready()) {
         if (!deliveries_.empty()) continue;
-        if (pollers_.empty() || ++fruitless_ > kMostLooks) throw deadlock();
-        for (Thread* poller : std::exchange(pollers_, {})) ready(*poller);
+        if (!schedule_.wake_pollers_in_vain()) throw deadlock(alive_);
       }
-      if (deliveries_.empty() && idle_looks_ > 64 * unfinished_ + 10000) throw deadlock();
-      thread_ = &next();
-      const bool ended = thread_->fibre->resume();
-      Thread& thread = *std::exchange(thread_, nullptr);
+      if (deliveries_.empty() && schedule_.idle_looks() > 64 * unfinished_ + 10000) throw deadlock(alive_);
+      const Schedule::Turn turn = schedule_.run_next();
       if (finding_) break;
-      if (ended) exit_thread(thread);
+      if (turn.ended) exit_thread(*turn.thread);
     }
     while (!finding_ && !deliveries_.empty()) deliver_one();
   } catch (Finding& finding) {
@@ -142,7 +120,7 @@ void Grid::begin(std::uint32_t cluster_number) {
       thread.read_sets_before = shape.programmatic ? machine_.read_set_chain : first_read_set_;
       thread.fibre = machine_.fibres.take();
       thread.fibre->start(&run_thread, &thread);
-      ready(thread);
+      schedule_.ready(thread);
     }
   }
   unfinished_ += std::size_t{block_threads_} * shape.cluster;
@@ -163,7 +141,7 @@ void Grid::run_thread(void* thread) {
   Grid& grid = current();
   grid.launch_.kernel(grid.launch_.arguments);
   try {
-    grid.not_awaited(grid.thread(), "exits", nullptr);
+    grid.not_awaited(grid.current_thread(), "exits", nullptr);
   } catch (Finding& finding) {
     grid.keep(std::move(finding));
   }
@@ -187,39 +165,11 @@ void Grid::exit_thread(Thread& thread) {
   ++block.exited;
   ++cluster.exited;
   --unfinished_;
-  progress();
+  schedule_.progress();
   if (cluster.exited == block_threads_ * cluster.blocks.size()) {
     end(cluster);
     begin_clusters();
   }
-}
-
-void Grid::ready(Thread& thread) {
-  thread.wait = Wait::nothing;
-  ready_.push_back(&thread);
-}
-
-Thread& Grid::next() {
-  const std::size_t waiting = ready_.size() - ready_begin_;
-  std::swap(ready_[ready_begin_], ready_[ready_begin_ + order_.draw(waiting)]);
-  Thread& thread = *ready_[ready_begin_++];
-  if (ready_begin_ > 1024 && ready_begin_ > waiting) {
-    ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(ready_begin_));
-    ready_begin_ = 0;
-  }
-  return thread;
-}
-
-void Grid::suspend(Wait wait, const Line& line) {
-  Thread& thread = *thread_;
-  thread.wait = wait;
-  thread.line = line;
-  thread.fibre->suspend();
-}
-
-void Grid::yield() {
-  ready(*thread_);
-  thread_->fibre->suspend();
 }
 
 void Grid::stop(Status status, std::string what, const void* at) {
@@ -227,191 +177,28 @@ void Grid::stop(Status status, std::string what, const void* at) {
 }
 
 void Grid::stop(Finding finding) {
-  if (thread_ != nullptr) finding.place = thread_->place;
+  if (schedule_.current() != nullptr) finding.place = current_thread().place;
   throw finding;
 }
 
 void Grid::keep(Finding finding) { finding_ = std::move(finding); }
 
 void Grid::abandon() {
-  thread_->fibre->suspend();
+  current_thread().fibre->suspend();
   std::abort();  // this fibre is never resumed
-}
-
-Finding Grid::deadlock() const {
-  // "threads 0 to 31 of block (1, 0, 0) wait at a barrier, train.cuh:80"
-  std::string waits;
-  std::size_t groups = 0;
-  for (const auto& cluster : alive_) {
-    for (const auto& block : cluster->blocks) {
-      for (std::size_t i = 0; i < block->threads.size();) {
-        const Thread& first = block->threads[i];
-        std::size_t last = i;
-        while (last + 1 < block->threads.size() && block->threads[last + 1].wait == first.wait &&
-               block->threads[last + 1].line.line == first.line.line) {
-          ++last;
-        }
-        static constexpr std::array<const char*, 6> kWaits{"poll",
-                                                           "wait at a barrier",
-                                                           "wait for lanes of their warp",
-                                                           "wait at a barrier of the cluster",
-                                                           "wait for messages",
-                                                           "poll a packet"};
-        const bool exited = !first.fibre;
-        if (++groups <= 8 && !exited) {
-          waits += fmt::format("{}threads {} to {} of block {} {}{}", waits.empty() ? "" : "; ", i, last,
-                               text(first.place.block), kWaits[static_cast<std::size_t>(first.wait)],
-                               first.line.file == nullptr ? "" : " at " + text(first.line));
-        }
-        i = last + 1;
-      }
-    }
-  }
-  if (groups > 8) waits += "; and so on";
-  return {.status = Status::hang, .what = "deadlock, nobody makes progress: " + waits};
 }
 
 Index3 Grid::block_index(std::uint32_t number) const { return split(number, launch_.shape->grid); }
 Index3 Grid::thread_index(unsigned index) const { return split(index, launch_.shape->block); }
 
-std::size_t Grid::shared_span() const {
-  return static_cast<std::size_t>(launch_.shape->shared_bytes) + kPieces * kPieceGap;
-}
-
-void* Grid::shared_piece(int piece, int offset, int count, const void* at) {
-  Block& block = *thread_->block;
-  const auto known = static_cast<std::size_t>(piece);
-  if (known < block.pieces.size()) {
-    const Piece& there = block.pieces[known];
-    if (there.offset != offset || there.count != count) {
-      stop(Status::wrong_result,
-           fmt::format(
-               "piece {} of shared memory is {} words here and {} words elsewhere in the block: every thread has "
-               "to take the same pieces in the same order",
-               piece, count, there.count),
-           at);
-    }
-    return there.address;
-  }
-  const std::int64_t bytes = launch_.shape->shared_bytes;
-  if (count < 0 || (static_cast<std::int64_t>(offset) + count) * 4 > bytes || known >= kPieces) {
-    stop(Status::illegal_access,
-         fmt::format("takes words {} to {} of shared memory, and the launch has {} bytes", offset, offset + count,
-                     bytes),
-         at);
-  }
-  std::byte* address = block.shared + static_cast<std::size_t>(offset) * 4 + known * kPieceGap;
-  machine_.space.open(address, static_cast<std::size_t>(count) * 4, Cell::kShared);
-  block.pieces.push_back({offset, count, address});
-  return address;
-}
-
-int Grid::barrier(Vote vote, int predicate, const Line& line) {
-  Thread& thread = *thread_;
-  Block& block = *thread.block;
-  not_awaited(thread, "comes to a barrier", line.at);
-  if (block.exited > 0) {
-    stop(Status::hang,
-         fmt::format("comes to a barrier that {} threads of the block never reached: they exited", block.exited),
-         line.at);
-  }
-  if (block.arrived == 0) {
-    block.line = line;
-    block.vote = vote;
-    block.votes = 0;
-  } else if (!same(block.line, line)) {
-    stop(Status::hang,
-         fmt::format("comes to a barrier while other threads of its block wait at another one, {}", text(block.line)),
-         line.at);
-  }
-  if (predicate != 0) ++block.votes;
-  if (++block.arrived < block_threads_) {
-    suspend(Wait::barrier, line);
-    return static_cast<int>(thread.result);
-  }
-  meet(block);
-  yield();
-  return static_cast<int>(thread.result);
-}
-
-void Grid::meet(Block& block) {
-  block.arrived = 0;
-  const std::array<unsigned, 4> results{0, block.votes, block.votes == block_threads_ ? 1U : 0U,
-                                        block.votes > 0 ? 1U : 0U};
-  block.met = machine_.segments;
-  Known foreign;
-  Segment ordered_before = 0;
-  std::uint32_t read_sets_before = 0;
-  for (const Thread& each : block.threads) {
-    foreign = joined(foreign, each.foreign);
-    ordered_before = std::max(ordered_before, each.ordered_before);
-    read_sets_before = std::max(read_sets_before, each.read_sets_before);
-  }
-  for (Thread& each : block.threads) {
-    each.segment = 0;
-    each.synced = false;
-    each.foreign = foreign;
-    each.ordered_before = ordered_before;
-    each.read_sets_before = read_sets_before;
-    each.result = results[static_cast<std::size_t>(block.vote)];
-    if (&each != thread_) ready(each);
-  }
-  progress();
-}
-
-void Grid::cluster_barrier(const Line& line) {
-  Thread& thread = *thread_;
-  Cluster& cluster = *thread.block->cluster;
-  not_awaited(thread, "comes to a barrier of the cluster", line.at);
-  if (cluster.exited > 0) {
-    stop(Status::hang,
-         fmt::format("comes to a barrier that {} threads of the cluster never reached: they exited", cluster.exited),
-         line.at);
-  }
-  if (cluster.arrived == 0) {
-    cluster.line = line;
-  } else if (!same(cluster.line, line)) {
-    stop(Status::hang,
-         fmt::format("comes to a barrier of the cluster while others wait at another one, {}", text(cluster.line)),
-         line.at);
-  }
-  if (++cluster.arrived < block_threads_ * cluster.blocks.size()) {
-    suspend(Wait::cluster, line);
-    return;
-  }
-  meet(cluster);
-  yield();
-}
-
-void Grid::meet(Cluster& cluster) {
-  cluster.arrived = 0;
-  Known foreign;
-  auto here = std::make_shared<Knowledge>();
-  for (const auto& block : cluster.blocks) {
-    for (const Thread& each : block->threads) foreign = joined(foreign, each.foreign);
-    here->learn_block(block->number, machine_.segments);
-  }
-  foreign.all = joined(foreign.all, here);
-  for (const auto& block : cluster.blocks) {
-    block->met = machine_.segments;
-    for (Thread& each : block->threads) {
-      each.segment = 0;
-      each.synced = false;
-      each.foreign = foreign;
-      if (&each != thread_) ready(each);
-    }
-  }
-  progress();
-}
-
 void Grid::let_next_launch_start() {
-  if (launch_.shape->programmatic && thread_->ordered_before < first_segment_) let_early_ = true;
+  if (launch_.shape->programmatic && current_thread().ordered_before < first_segment_) let_early_ = true;
 }
 
 void Grid::wait_for_previous_launch() {
   any_waited_ = true;
-  thread_->ordered_before = first_segment_;
-  thread_->read_sets_before = first_read_set_;
+  current_thread().ordered_before = first_segment_;
+  current_thread().read_sets_before = first_read_set_;
 }
 
 }  // namespace heddle::emulator

@@ -2,7 +2,6 @@
 // access to memory.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,139 +12,15 @@
 #include <vector>
 
 #include "heddle/kernels/plan.hpp"
-#include "heddle/runtime/device/emulator/address_space.hpp"
-#include "heddle/runtime/device/emulator/fibre.hpp"
 #include "heddle/runtime/device/emulator/finding.hpp"
 #include "heddle/runtime/device/emulator/kernel/interface.hpp"
 #include "heddle/runtime/device/emulator/knowledge.hpp"
+#include "heddle/runtime/device/emulator/machine.hpp"
+#include "heddle/runtime/device/emulator/order.hpp"
+#include "heddle/runtime/device/emulator/schedule.hpp"
+#include "heddle/runtime/device/emulator/threads.hpp"
 
 namespace heddle::emulator {
-
-constexpr unsigned kWarpSize = 32;
-
-/// Whether both are the same place in the source; the address does not matter.
-[[nodiscard]] bool same(const Line& a, const Line& b);
-
-/// Decides what comes next: seed 0 takes what has waited longest, any other draws.
-class Order {
- public:
-  explicit Order(std::uint64_t seed) : state_(seed) {}
-  /// From 0 to count - 1; 0 if the seed is 0.
-  [[nodiscard]] std::size_t draw(std::size_t count);
-
- private:
-  std::uint64_t state_;
-};
-
-/// State that outlives a launch.
-struct Machine {
-  AddressSpace space;
-  FibrePool fibres;
-  Segment segments = 0;         ///< numbers given out so far
-  std::uint32_t read_sets = 0;  ///< likewise
-  /// The first segment of the launches that may still be running when the next one starts: of the last launch if that
-  /// was an ordinary one. And the same for read sets.
-  Segment chain = 1;
-  std::uint32_t read_set_chain = 0;
-
-  /// All launches have ended.
-  void settle() noexcept {
-    chain = segments + 1;
-    read_set_chain = read_sets;
-  }
-};
-
-/// Shared memory that a thread took in one piece. Words.
-struct Piece {
-  int offset = 0, count = 0;
-  std::byte* address = nullptr;
-};
-
-struct Block;
-struct Cluster;
-
-/// The event that a thread is waiting for.
-enum class Wait { nothing, barrier, warp, cluster, mailbox, packet };
-
-/// One GPU thread.
-struct Thread {
-  Block* block = nullptr;
-  Place place{};
-  unsigned index = 0;       ///< in its block
-  ThreadNumber number = 0;  ///< in its launch
-  std::unique_ptr<Fibre> fibre;
-
-  Wait wait = Wait::nothing;
-  Line line{};                    ///< of what it waits at
-  unsigned long long result = 0;  ///< of what it did together with others
-
-  Segment segment = 0;         ///< current; 0: none yet
-  Segment ordered_before = 0;  ///< all segments below happened before
-  std::uint32_t read_sets_before = 0;
-  bool synced = false;                                   ///< with lanes of its warp, since the last barrier
-  std::array<Segment, kWarpSize> lanes{}, lane_reads{};  ///< if so, up to when it knows them, and what they read
-  Known foreign;                                         ///< of other blocks, and what its own block has not met about
-
-  struct Copy {
-    std::byte* to;
-    const std::byte* from;
-    unsigned bytes;
-  };
-  std::vector<Copy> copies;  ///< started, not arrived
-  struct Poll {
-    const void* packet;
-    std::uint64_t changes;  ///< of the packet, when it was looked at
-  };
-  std::vector<Poll> polls;  ///< packets that the thread looks at in turns, the last one last
-};
-
-/// An operation that some lanes of a warp have reached, and others have not.
-struct WarpMeeting {
-  WarpOperation operation{};
-  unsigned mask = 0, arrived = 0;
-  Line line{};
-  std::array<unsigned long long, kWarpSize> value{};
-  std::array<int, kWarpSize> argument{};
-  int width = 0;
-};
-
-struct Warp {
-  std::vector<WarpMeeting> meetings;
-  unsigned exited = 0;
-};
-
-/// An mbarrier in a block's shared memory.
-struct Mailbox {
-  int completed = 0;         ///< rounds
-  bool expecting = false;    ///< expect() was called this round
-  std::int64_t missing = 0;  ///< bytes expected less bytes arrived
-  Known arriving, brought;   ///< this round, and in the rounds before
-};
-
-struct Block {
-  std::uint32_t number = 0;  ///< in the launch
-  int rank = 0;              ///< in the cluster
-  Cluster* cluster = nullptr;
-  std::vector<Thread> threads;
-  std::vector<Warp> warps;
-  unsigned exited = 0;
-
-  unsigned arrived = 0;  ///< at the barrier
-  Line line{};
-  Vote vote{};
-  unsigned votes = 0;
-  Segment met = 0;  ///< when the last barrier was complete: its threads know each other up to then
-
-  std::byte* shared = nullptr;
-  std::vector<Piece> pieces;
-  std::map<std::ptrdiff_t, Mailbox> mailboxes;  ///< by offset in shared memory
-};
-
-struct Cluster {
-  std::vector<std::unique_ptr<Block>> blocks;
-  unsigned arrived = 0, exited = 0;
-  Line line{};
-};
 
 /// A store to another block, on its way.
 struct Delivery {
@@ -181,7 +56,7 @@ class Grid {
 
   /// The grid that runs on the calling thread now; its current fibre calls the functions below.
   [[nodiscard]] static Grid& current() noexcept { return *running_; }
-  [[nodiscard]] Thread& thread() noexcept { return *thread_; }
+  [[nodiscard]] Thread& current_thread() noexcept { return *schedule_.current(); }
 
   void access(const void* address, std::size_t bytes, unsigned touch, const void* at);
   void load(const void* from, void* to, unsigned bytes, const void* at);
@@ -212,21 +87,21 @@ class Grid {
   [[noreturn]] void abandon();
 
  private:
-  // grid.cpp: scheduling
+  // grid.cpp: from the first cluster to the end of the last
   void begin_clusters();
   void begin(std::uint32_t cluster_number);
   void end(Cluster& cluster);
   static void run_thread(void* thread);
   void exit_thread(Thread& thread);
-  void ready(Thread& thread);
-  void suspend(Wait wait, const Line& line);
-  void yield();
-  [[nodiscard]] Thread& next();
-  [[nodiscard]] Finding deadlock() const;
   [[nodiscard]] Index3 block_index(std::uint32_t number) const;
   [[nodiscard]] Index3 thread_index(unsigned index) const;
+
+  // shared_memory.cpp
   [[nodiscard]] std::size_t shared_span() const;
-  void progress() noexcept { fruitless_ = idle_looks_ = 0; }
+
+  // barrier.cpp
+  void meet(Block& block);
+  void meet(Cluster& cluster);
 
   // memory_check.cpp
   struct Viewer;
@@ -249,8 +124,6 @@ class Grid {
   [[nodiscard]] std::string who(Segment segment) const;
   [[nodiscard]] Known all_known_to(const Thread& thread) const;
   void learn(Thread& thread, const SharedKnowledge& all, const SharedKnowledge& reads);
-  void meet(Block& block);
-  void meet(Cluster& cluster);
 
   // warp.cpp
   void not_awaited(Thread& thread, const char* instead, const void* at);
@@ -271,6 +144,7 @@ class Grid {
   Machine& machine_;
   const GridLaunch& launch_;
   Order order_;
+  Schedule schedule_;
   const unsigned block_threads_;
   const std::uint32_t blocks_;
   const Segment first_segment_;
@@ -280,12 +154,8 @@ class Grid {
 
   std::vector<std::uint32_t> waiting_clusters_;  ///< to be started, in an order of their own
   std::vector<std::unique_ptr<Cluster>> alive_;
-  std::size_t places_ = 1;  ///< clusters alive at a time
-  std::vector<Thread*> ready_;
-  std::size_t ready_begin_ = 0;
+  std::size_t places_ = 1;      ///< clusters alive at a time
   std::size_t unfinished_ = 0;  ///< threads alive
-  std::vector<Thread*> pollers_;
-  std::size_t fruitless_ = 0;  ///< times all pollers were woken since anything changed
   std::vector<Delivery> deliveries_;
   /// A packet as others see it.
   struct Visible {
@@ -293,10 +163,8 @@ class Grid {
     SharedKnowledge reads;  ///< what its sender knew to have been read
   };
   std::map<const void*, Visible> packets_;
-  Thread* thread_ = nullptr;
-  std::size_t idle_looks_ = 0;  ///< at packets, since anything changed
-  bool any_waited_ = false;     ///< for the previous launch
-  bool let_early_ = false;      ///< the next launch was let start by a thread that had not waited for the previous one
+  bool any_waited_ = false;  ///< for the previous launch
+  bool let_early_ = false;   ///< the next launch was let start by a thread that had not waited for the previous one
   struct Joined {
     SharedKnowledge a, b, both;
   };

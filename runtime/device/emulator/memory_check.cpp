@@ -194,7 +194,7 @@ void Grid::check(const void* address, std::size_t bytes, unsigned touch, const v
 }
 
 void Grid::access(const void* address, std::size_t bytes, unsigned touch, const void* at) {
-  Thread& thread = *thread_;
+  Thread& thread = current_thread();
   if (thread.fibre->holds(address)) return;
   if (!machine_.space.contains(address)) {
     if ((touch & kWrite) == 0 && launch_.constant(address)) return;
@@ -295,11 +295,11 @@ void Grid::start_copy(void* to, const void* from, unsigned bytes, const void* at
   for (unsigned i = 0; i < bytes; i += AddressSpace::kWord) {
     machine_.space.cell(static_cast<std::byte*>(to) + i).flags |= Cell::kInFlight;
   }
-  thread_->copies.push_back({static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes});
+  current_thread().copies.push_back({static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes});
 }
 
 void Grid::copies_arrived() {
-  Thread& thread = *thread_;
+  Thread& thread = current_thread();
   const Viewer viewer = viewer_of(thread);
   for (const Thread::Copy& copy : thread.copies) {
     std::memcpy(copy.to, copy.from, copy.bytes);

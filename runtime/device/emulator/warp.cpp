@@ -105,7 +105,7 @@ void Grid::not_awaited(Thread& thread, const char* instead, const void* at) {
 
 unsigned long long Grid::warp(WarpOperation operation, unsigned mask, unsigned long long value, int argument, int width,
                               const Line& line) {
-  Thread& thread = *thread_;
+  Thread& thread = current_thread();
   Block& block = *thread.block;
   const unsigned lane = thread.index % kWarpSize, first = thread.index - lane;
   Warp& warp = block.warps[thread.index / kWarpSize];
@@ -149,12 +149,12 @@ unsigned long long Grid::warp(WarpOperation operation, unsigned mask, unsigned l
   meeting->value[lane] = value;
   meeting->argument[lane] = argument;
   if (meeting->arrived != mask) {
-    suspend(Wait::warp, line);
+    schedule_.suspend(Wait::warp, line);
     return thread.result;
   }
   complete(block, first, *meeting);
   warp.meetings.erase(meeting);
-  yield();
+  schedule_.yield();
   return thread.result;
 }
 
@@ -207,14 +207,14 @@ void Grid::complete(Block& block, unsigned first, const WarpMeeting& meeting) {
     } else if (meeting.operation == WarpOperation::match_any) {
       thread.result = matching(meeting, lane);
     }
-    if (&thread != thread_) ready(thread);
+    if (&thread != schedule_.current()) schedule_.ready(thread);
   }
-  progress();
+  schedule_.progress();
 }
 
 unsigned Grid::active_mask() {
-  const Block& block = *thread_->block;
-  const unsigned first = thread_->index / kWarpSize * kWarpSize;
+  const Block& block = *current_thread().block;
+  const unsigned first = current_thread().index / kWarpSize * kWarpSize;
   unsigned mask = 0;
   for (unsigned lane = 0; lane < kWarpSize && first + lane < block_threads_; ++lane) {
     if (block.threads[first + lane].wait == Wait::nothing && block.threads[first + lane].fibre) mask |= 1U << lane;

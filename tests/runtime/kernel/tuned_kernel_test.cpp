@@ -164,7 +164,8 @@ TEST_CASE("without a profile the default runs, with the right results at any siz
     REQUIRE(explanation.running);
     CHECK(explanation.running->tier == Tier::fallback);
     CHECK_FALSE(explanation.awaited);
-    CHECK(explanation.text().find("because   default: ") != std::string::npos);
+    CHECK(explanation.text().find("because   default: there is no profile for this kind of device") !=
+          std::string::npos);
   }
 }
 
@@ -204,6 +205,7 @@ TEST_CASE("the default runs until the choice has been compiled in the background
   REQUIRE(meanwhile.awaited);
   CHECK(meanwhile.awaited->configuration.text() == "parts=1 items=4");
   CHECK(meanwhile.text().find("compiling parts=1 items=4") != std::string::npos);
+  CHECK(meanwhile.text().find("because   default: runs while the chosen") != std::string::npos);
 
   device.open();
   wait_until([&] { return add.explain({100}).running->configuration.text() == "parts=1 items=4"; });

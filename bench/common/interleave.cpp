@@ -1,0 +1,47 @@
+#include "heddle/bench/common/interleave.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "heddle/runtime/device/device_failure.hpp"
+
+namespace heddle::bench {
+
+void compile(Evaluator& evaluator, const std::vector<Configuration>& configurations, const Problem& problem) {
+  const auto compilation = evaluator.compile(configurations, problem);
+  while (compilation->next()) {
+  }
+}
+
+std::vector<std::vector<double>> interleave(Evaluator& evaluator, const std::vector<Configuration>& configurations,
+                                            const Problem& problem, std::int64_t samples, int rounds) {
+  std::vector<std::unique_ptr<Runner>> runners(configurations.size());
+  std::vector<std::vector<double>> times(configurations.size());
+  const auto attempt = [&](std::size_t i, const auto& step) {
+    try {
+      step();
+    } catch (const DeviceFailure& failure) {
+      fmt::print(stderr, "{}: {}: {}\n", problem.text(), configurations[i].text(), failure.what());
+      runners[i].reset();
+      times[i].clear();
+      evaluator.check_device();
+    }
+  };
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    attempt(i, [&] {
+      runners[i] = evaluator.prepare(configurations[i], problem, samples);
+      (void)runners[i]->time();
+    });
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t turn = 0; turn < runners.size(); ++turn) {
+      const std::size_t i = (turn + static_cast<std::size_t>(round)) % runners.size();
+      if (runners[i]) attempt(i, [&] { times[i].push_back(runners[i]->time()); });
+    }
+  }
+  return times;
+}
+
+}  // namespace heddle::bench

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Prints the JSON of mapping_table as Markdown: a table per number of outputs, ratios, the worst cells, and what had to
+be reached.
+
+    bench/evidence/mapping_table.py FILE.json [--pytorch pytorch_step.json]
+"""
+import argparse
+import json
+import math
+import pathlib
+
+ORDER = ["floor", "chosen", "default", "fixed", "atm", "gpu-fnn", "pytorch captured", "pytorch eager"]
+
+# Microseconds per sample, by rules, dim, outputs, on an H200.
+TIMES = {(128, 16, 1): 0.7, (640, 16, 1): 1.2, (256, 128, 1): 1.2, (512, 256, 1): 1.8, (1024, 1024, 1): 2.6,
+         (640, 16, 10): 1.6, (1024, 1024, 10): 3.2, (642, 16, 26): 2.4, (500, 617, 26): 2.8}
+# How many times faster than a mapping in every cell with one output; None: the geometric mean over the cells.
+RATIOS = {"gpu-fnn": (5.0, "every"), "atm": (3.0, "every"), "pytorch captured": (12.0, "every"), "fixed": (1.3, "mean")}
+# Milliseconds for a batch, by rules, dim, outputs, rows.
+BATCHES = {(500, 784, 10, 60000): 2.4}
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+
+
+def key(cell):
+    return tuple(cell["problem"][size] for size in ("rules", "dim", "outputs"))
+
+
+def digits(time):
+    return f"{time:.2f}" if time >= 1 else f"{time:.3f}"
+
+
+def name(sizes):
+    return " x ".join(map(str, sizes))
+
+
+def stands_in(document):
+    """Whether the fixed configuration is one that not all cells allow, so that the default stood in for it: that is no
+    fixed mapping. Only in older files."""
+    return document.get("fixed", {}).get("valid_cells", len(document["cells"])) < len(document["cells"])
+
+
+def load(file, pytorch=None):
+    """The document, and for each cell the median, spread and configuration by role, of what ran and was right."""
+    document = json.loads(pathlib.Path(file).read_text())
+    stood_in = stands_in(document)
+    found = {}
+    for cell in document["cells"]:
+        roles = found[key(cell)] = {}
+        for entry in cell["entries"]:
+            if "median" in entry and entry["status"] == "correct":
+                for role in entry["roles"]:
+                    if role == "fixed" and stood_in:
+                        continue
+                    roles[role] = (entry["median"], entry["spread"], entry["configuration"])
+        if "floor" in cell:
+            floor = cell["floor"]
+            roles["floor"] = (floor["median"], 0.0, f"{floor['link']} {floor['blocks']}")
+    if pytorch and pathlib.Path(pytorch).exists():
+        for cell in json.loads(pathlib.Path(pytorch).read_text())["cells"]:
+            for way in ("captured", "eager"):
+                if way in cell and key(cell) in found and cell[way]["worst_error"] < 1e-2:
+                    found[key(cell)][f"pytorch {way}"] = (cell[way]["median"], cell[way]["spread"], way)
+    return document, found
+
+
+def ratios(found, role):
+    """How many times as long as the chosen one, by cell."""
+    return {sizes: roles[role][0] / roles["chosen"][0] for sizes, roles in found.items()
+            if role in roles and "chosen" in roles}
+
+
+def table(found, roles):
+    baselines = [role for role in roles if role != "chosen"]
+    head = ["rules", "dim"] + roles + [f"{role} / chosen" for role in baselines] + ["chosen configuration"]
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "--:|" * (len(head) - 1) + "---|"
+    for sizes, cell in found.items():
+        row = [str(sizes[0]), str(sizes[1])]
+        row += [f"{digits(cell[role][0])} ± {digits(cell[role][1])}" if role in cell else "–" for role in roles]
+        for role in baselines:
+            row.append(f"{cell[role][0] / cell['chosen'][0]:.2f}" if role in cell and "chosen" in cell else "–")
+        row.append(f"`{cell['chosen'][2]}`" if "chosen" in cell else "–")
+        yield "| " + " | ".join(row) + " |"
+
+
+def summary(found, roles):
+    for role in roles:
+        values = ratios(found, role)
+        if role == "chosen" or not values:
+            continue
+        worst = min(values, key=values.get)
+        yield (f"- {role} / chosen: geometric mean {geometric_mean(list(values.values())):.2f} over {len(values)} "
+               f"cells, lowest {values[worst]:.2f} at {name(worst)}")
+
+
+def scheme(configuration):
+    words = [word for word in configuration.split() if word.startswith("scheme=")]
+    return words[0].split("=")[1] if words else configuration
+
+
+def schemes(found):
+    """Which scheme won where: a matrix of rules by dim."""
+    rules = sorted({sizes[0] for sizes in found})
+    dims = sorted({sizes[1] for sizes in found})
+    by_size = {sizes[:2]: scheme(cell["chosen"][2]) for sizes, cell in found.items() if "chosen" in cell}
+    yield "| rules \\ dim | " + " | ".join(map(str, dims)) + " |"
+    yield "|--:|" + "---|" * len(dims)
+    for r in rules:
+        yield f"| {r} | " + " | ".join(by_size.get((r, d), "") for d in dims) + " |"
+
+
+def targets(found, samples):
+    """What had to be reached, as rows: what, target, measured, whether."""
+    for sizes, limit in TIMES.items():
+        if "chosen" in found.get(sizes, {}):
+            time = found[sizes]["chosen"][0]
+            yield f"{name(sizes)}", f"at most {limit} us", f"{time:.2f} us", time <= limit
+    single = {sizes: roles for sizes, roles in found.items() if sizes[2] == 1}
+    for role, (limit, which) in RATIOS.items():
+        values = ratios(single, role)
+        if not values:
+            continue
+        if which == "mean":
+            mean = geometric_mean(list(values.values()))
+            yield f"{role} / chosen, L = 1, geometric mean", f"at least {limit:g}", f"{mean:.2f}", mean >= limit
+        else:
+            reached = sum(value >= limit for value in values.values())
+            worst = min(values, key=values.get)
+            yield (f"{role} / chosen, L = 1, every cell", f"at least {limit:g}",
+                   f"{reached} of {len(values)} cells, lowest {values[worst]:.2f} at {name(worst)}",
+                   reached == len(values))
+    for sizes, limit in BATCHES.items():
+        if "chosen" in found.get(sizes[:3], {}) and samples.get(sizes[:3]) == sizes[3]:
+            time = found[sizes[:3]]["chosen"][0] * sizes[3] / 1000
+            yield f"{sizes[3]} rows at {name(sizes[:3])}", f"at most {limit} ms", f"{time:.2f} ms", time <= limit
+
+
+def limits(document):
+    measured = document["limits"]
+    yield (f"- {measured['operations_per_microsecond'] / 1e6:.1f} TFLOP/s float32; "
+           f"{measured['cache_bytes_per_microsecond'] / 1e6:.2f} TB/s from the L2 cache, "
+           f"{measured['memory_bytes_per_microsecond'] / 1e6:.2f} from memory; a launch "
+           f"{measured['launch_microseconds']:.2f} us, a captured one {measured['node_microseconds']:.2f}")
+    rounds = [f"{e['link']} {e['blocks']}: {e['microseconds']:.3f}" for e in measured["exchanges"]]
+    yield "- one round of exchange among so many blocks, us: " + ", ".join(rounds)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
+    parser.add_argument("--pytorch")
+    options = parser.parse_args()
+    document, found = load(options.file, options.pytorch)
+    present = {role for roles in found.values() for role in roles}
+    roles = [role for role in ORDER if role in present] + sorted(present - set(ORDER))
+
+    print(f"{document['name']}, {document['driver']}, {document['compiler']}, {document['clocks']}, "
+          f"{document['date']}, commit {document['commit'] or 'unknown'}. Medians of {document['rounds']} interleaved "
+          f"repetitions ± half the interquartile range, {document['unit']}.")
+    print(f"\n    {document['command']}\n")
+    if "fixed" in document:
+        fixed = document["fixed"]
+        if stands_in(document):
+            print(f"No fixed mapping: the one compared was allowed in {fixed['valid_cells']} cells only, and the default, "
+                  "which depends on the size, stood in elsewhere.\n")
+        else:
+            print(f"Fixed: `{fixed['configuration']}`, the best geometric mean of {fixed['candidates']} candidates that "
+                  "all cells allow.\n")
+    rows = {key(cell): cell["samples"] for cell in document["cells"]}
+    reached = list(targets(found, rows)) if document["device"].startswith("cuda") else []
+    if reached:
+        print("### Targets\n\n| what | target | measured | reached |\n|---|---|---|---|")
+        for what, target, measured, yes in reached:
+            print(f"| {what} | {target} | {measured} | {'yes' if yes else '**no**'} |")
+        print()
+    if "limits" in document:
+        print("### What the device can do at best\n\n" + "\n".join(limits(document)) + "\n")
+    for outputs in sorted({sizes[2] for sizes in found}):
+        part = {sizes: cell for sizes, cell in found.items() if sizes[2] == outputs}
+        print(f"### L = {outputs}\n")
+        print("\n".join(table(part, roles)) + "\n")
+        print("\n".join(summary(part, roles)) + "\n")
+        if document["family"] == "sonfin-train" and len(part) > 2:
+            print("The scheme chosen:\n\n" + "\n".join(schemes(part)) + "\n")
+    print("### All cells\n")
+    print("\n".join(summary(found, roles)))
+    for cell in document["cells"]:
+        for entry in cell["entries"]:
+            if entry["status"] != "correct":
+                print(f"- {name(key(cell))}: `{entry['configuration']}` is not listed: {entry['status']}")
+    if not document["complete"]:
+        print("\nThe run was cut short: cells are missing.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Prints the JSON of whole_runs as Markdown, in the shape of the published table of total run times.
+
+    bench/evidence/whole_runs.py whole_runs.json
+"""
+import csv
+import json
+import pathlib
+import sys
+
+PUBLISHED = pathlib.Path(__file__).resolve().parent.parent / "published" / "total-runtime.csv"
+WAYS = ["cpu", "gpu-fnn", "atm", "heddle"]
+LETTER_RATIO = 10.0  # GPU-FNN with the decision on the host has to take so many times as long
+
+
+def per_epoch(run):
+    return sum(epoch["seconds"] for epoch in run["epochs"]) / len(run["epochs"]) if "epochs" in run else None
+
+
+def published():
+    """CPU, GPU-FNN and ATM over ATM, by inputs and rules."""
+    with open(PUBLISHED, encoding="utf-8", newline="") as file:
+        return {(int(row["dim"]), int(row["rules"])):
+                [float(row[way]) / float(row["atm"]) if row[way] else None for way in ("cpu", "gpu_fnn")]
+                for row in csv.DictReader(file)}
+
+
+def number(value, digits=2):
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def table(document):
+    old = published()
+    yield ("| data | rows | dim x outputs | rules at the end | CPU | GPU-FNN, host decides | ATM | heddle | CPU / heddle | "
+           "GPU-FNN / heddle | ATM / heddle | published: CPU / ATM | GPU-FNN / ATM |")
+    yield "|---|" + "--:|" * 12
+    for entry in document["sets"]:
+        runs = entry["runs"]
+        times = {way: per_epoch(runs[way]) if way in runs else None for way in WAYS}
+        ours = times["heddle"]
+        ends = sorted({run["epochs"][-1]["rules"] for run in runs.values() if "epochs" in run})
+        ratios = [number(times[way] / ours, 1) if ours and times[way] else "–" for way in ("cpu", "gpu-fnn", "atm")]
+        then = old.get((entry["dim"], entry["max_rules"]), [None, None])
+        yield "| " + " | ".join([entry["name"], str(entry["rows"]), f"{entry['dim']} x {entry['outputs']}",
+                                 ", ".join(map(str, ends)), *[number(times[way], 3) for way in WAYS], *ratios,
+                                 number(then[0], 1), number(then[1])]) + " |"
+
+
+def errors(document):
+    """The way to map the work must not change what is learnt."""
+    for entry in document["sets"]:
+        errors = {way: run["epochs"][-1]["train_error"] for way, run in entry["runs"].items() if "epochs" in run}
+        if errors:
+            yield f"| {entry['name']} | " + " | ".join(f"{errors[way]:.5f}" if way in errors else "–" for way in WAYS) + " |"
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: whole_runs.py FILE.json")
+    document = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    counts = {len(run["epochs"]) for entry in document["sets"] for run in entry["runs"].values() if "epochs" in run}
+    print(f"{document['name']}, {document['driver']}, {document['clocks']}; CPU: {document['cpu']}, {document['cores']} "
+          f"cores; {document['date']}, commit {document['commit'] or 'unknown'}. Seconds per epoch, mean of "
+          f"{'/'.join(map(str, sorted(counts)))} epochs, the first of which begins with no rule; from parameters on the "
+          "host to parameters on the host, compilation before the first epoch left out. Sizes and rules as in the "
+          "published table, where the epochs are not known.")
+    print(f"\n    {document['command']}\n")
+    print("\n".join(table(document)))
+    letter = next((entry["runs"] for entry in document["sets"] if entry["name"] == "letter"), {})
+    times = [per_epoch(letter[way]) if way in letter else None for way in ("gpu-fnn", "heddle")]
+    if all(times):
+        ratio = times[0] / times[1]
+        print(f"\nOn letter heddle is to be at least {LETTER_RATIO:g} times as fast as GPU-FNN with the decision on the "
+              f"host: {ratio:.1f} times, {'reached' if ratio >= LETTER_RATIO else '**not reached**'}.")
+    print("\nMean error of the last epoch's samples, each before its update:\n")
+    print("| data | CPU | GPU-FNN, host decides | ATM | heddle |\n|---|--:|--:|--:|--:|")
+    print("\n".join(errors(document)))
+    for entry in document["sets"]:
+        for way, run in entry["runs"].items():
+            if "failure" in run:
+                print(f"\n{entry['name']}, {way}: {run['failure']}")
+    if not document["complete"]:
+        print("\nThe run was cut short: sets are missing.")
+
+
+if __name__ == "__main__":
+    main()

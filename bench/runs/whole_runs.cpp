@@ -1,0 +1,213 @@
+// Whole training runs: wall time per epoch, from the first sample with no rule, on the GPU, tuned for the sizes that
+// the network passes through or with the profiles there are, on the CPU, and on the GPU with the published ways to map
+// the work: ATM, its space searched for the same sizes, and GPU-FNN with the decision about every sample on the host.
+// Writes JSON for whole_runs.py after every run.
+//
+//   whole_runs --data DIR --profiles h200.sqlite --sets letter,pendigits --epochs 2 --output whole_runs.json
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/bench/common/program.hpp"
+#include "heddle/bench/common/restricted_family.hpp"
+#include "heddle/bench/common/stopwatch.hpp"
+#include "heddle/bench/runs/host_decided.hpp"
+#include "heddle/bench/runs/training_sets.hpp"
+#include "heddle/kernels/files.hpp"
+#include "heddle/kernels/sonfin/problems.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/profiles/profile_store.hpp"
+#include "heddle/runtime/train/shuffle.hpp"
+#include "heddle/runtime/train/sonfin_learner.hpp"
+#include "heddle/tuner/device_evaluator.hpp"
+#include "heddle/tuner/tuner.hpp"
+
+using namespace heddle;
+using namespace heddle::bench;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct Options {
+  std::string device, data, profiles = ProfileStore::default_file().string(), output = "whole_runs.json", commit;
+  std::vector<std::string> sets = training_set_names(), ways{"heddle", "cpu", "atm", "gpu-fnn"};
+  std::int64_t epochs = 2, rows = 0;
+  double budget = 0.0, atm_budget = 15.0, limit = 1e9;
+  std::uint64_t seed = 1;
+};
+
+/// One epoch on some device: learns every row from `network`, leaves the network in its place, returns the sum of E.
+using Epoch = std::function<double(sonfin::Network& network, const sonfin::Control&, std::vector<std::int32_t> order)>;
+
+/// Runs the epochs, the clock around each: from the parameters on the host to the parameters on the host.
+Json run_epochs(const TrainingSet& set, const Options& options, const Epoch& epoch) {
+  constexpr double kThresholdDecay = 1.0;  // the default of training
+  sonfin::Network network{
+      .dim = set.rows.dim, .outputs = set.rows.outputs, .centres = {}, .widths = {}, .consequents = {}};
+  sonfin::Control control = sonfin::control(set.options, set.rows.count());
+  Json epochs = Json::array();
+  for (std::int64_t i = 1; i <= options.epochs; ++i) {
+    auto order = permutation(set.rows.count(), options.seed, static_cast<std::uint64_t>(i));
+    const Stopwatch watch;
+    const double loss = epoch(network, control, std::move(order));
+    epochs.push_back({{"seconds", watch.seconds()},
+                      {"rules", network.rules()},
+                      {"train_error", loss / static_cast<double>(set.rows.count())}});
+    control.log_threshold -= static_cast<float>(kThresholdDecay);
+  }
+  return epochs;
+}
+
+Epoch with_learner(SonfinLearner& learner) {
+  return [&learner](sonfin::Network& network, const sonfin::Control& control, std::vector<std::int32_t> order) {
+    learner.begin(network, control, std::move(order), 0, 0.0);
+    while (learner.advance()) {
+    }
+    network = learner.network();
+    return learner.loss();
+  };
+}
+
+/// The mapping that learnt most samples of the last epoch.
+std::string main_mapping(const SonfinLearner& learner) {
+  const auto most = std::ranges::max_element(learner.uses(), {}, &SonfinLearner::Use::samples);
+  return learner.ladder()[most->rung].configuration().text();
+}
+
+Json run_learner(Device& device, const std::vector<Profile>& profiles, const TrainingSet& set, const Options& options) {
+  const auto notice = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  const Stopwatch watch;
+  SonfinLearner learner(device, profiles, set.rows, set.rules, notice);
+  const double setup = watch.seconds();
+  Json epochs = run_epochs(set, options, with_learner(learner));
+  return {{"setup_seconds", setup}, {"configuration", main_mapping(learner)}, {"epochs", std::move(epochs)}};
+}
+
+/// Searches for every capacity that the network passes through; what is found is in `store`.
+void search(Device& device, const KernelFamily& family, ProfileStore& store, const TrainingSet& set, double seconds,
+            std::uint64_t seed) {
+  DeviceEvaluator evaluator(device, family, seed);
+  std::vector<Problem> problems;
+  for (const std::int64_t rules : sonfin::rung_capacities(set.rules)) {
+    problems.push_back(sonfin::problem(rules, set.rows.dim, set.rows.outputs));
+  }
+  StopCondition stop({.seconds = seconds, .evaluations = {}});
+  (void)Tuner(evaluator, store, {.seed = seed}).tune(problems, stop);
+}
+
+Json run_heddle(Device& device, ProfileStore& store, const TrainingSet& set, const Options& options) {
+  if (options.budget > 0.0) search(device, sonfin::train_family(), store, set, options.budget, options.seed);
+  return run_learner(device, store.profiles(), set, options);
+}
+
+Json run_atm(Device& device, const TrainingSet& set, const Options& options) {
+  ProfileStore store(":memory:", ProfileStore::Access::read_write);
+  search(device, atm_family(), store, set, options.atm_budget, options.seed);
+  return run_learner(device, store.profiles(), set, options);
+}
+
+Json run_host_decided(Device& device, const TrainingSet& set, const Options& options) {
+  const Stopwatch watch;
+  HostDecidedLearner learner(device, set.rows, set.rules);
+  const double setup = watch.seconds();
+  Json epochs =
+      run_epochs(set, options, [&](auto& network, const auto& control, const std::vector<std::int32_t>& order) {
+        learner.learn(network, control, order);
+        network = learner.network();
+        return learner.loss();
+      });
+  return {{"setup_seconds", setup}, {"configuration", "gpu-fnn"}, {"epochs", std::move(epochs)}};
+}
+
+void run(const Options& options, const std::string& command) {
+  constexpr std::int64_t kMostInputsOfGpuFnn = 1024;
+  const Stopwatch watch;
+  const auto device = open_device(options.device);
+  const auto cpu = open_device("cpu");
+  const bool gpu = device->identity().backend != "cpu";
+  ProfileStore store(options.profiles,
+                     options.budget > 0.0 ? ProfileStore::Access::read_write : ProfileStore::Access::read);
+  Json document{{"command", command},
+                {"commit", options.commit},
+                {"device", device->identity().text()},
+                {"name", device->identity().name},
+                {"cpu", cpu->identity().name},
+                {"cores", cpu->identity().units},
+                {"driver", device->provenance().driver},
+                {"clocks", device->provenance().clocks},
+                {"date", device->provenance().date},
+                {"unit", "seconds per epoch"},
+                {"complete", false},
+                {"sets", Json::array()}};
+  const auto save = [&] { write_file(options.output, document.dump(1) + "\n"); };
+  for (const std::string& name : options.sets) {
+    std::optional<TrainingSet> found;
+    try {
+      found = load_training_set(name, options.data, options.rows);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::input) throw;
+      fmt::print(stderr, "left out: {}\n", error.what());
+      continue;
+    }
+    const TrainingSet& set = *found;
+    document["sets"].push_back({{"name", name},
+                                {"rows", set.rows.count()},
+                                {"dim", set.rows.dim},
+                                {"outputs", set.rows.outputs},
+                                {"max_rules", set.rules},
+                                {"runs", Json::object()}});
+    for (const std::string& way : options.ways) {
+      if (watch.seconds() > options.limit) return save();
+      if ((way == "gpu-fnn" && set.rows.dim > kMostInputsOfGpuFnn) || (!gpu && way != "cpu")) continue;
+      Json result;
+      try {
+        if (way == "heddle") result = run_heddle(*device, store, set, options);
+        if (way == "cpu") result = run_learner(*cpu, store.profiles(), set, options);
+        if (way == "atm") result = run_atm(*device, set, options);
+        if (way == "gpu-fnn") result = run_host_decided(*device, set, options);
+      } catch (const DeviceFailure& failure) {
+        result = {{"failure", failure.what()}};
+      }
+      fmt::print(stderr, "{} {}: {}\n", name, way, result.dump());
+      document["sets"].back()["runs"][way] = std::move(result);
+      save();
+    }
+  }
+  document["complete"] = document["sets"].size() == options.sets.size();
+  save();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times whole training runs on the GPU, the CPU, and with the published mappings");
+  app.add_option("--device", options.device, "cuda:N; the best one if left out");
+  app.add_option("--data", options.data, "folder with the sets, at any depth")->required();
+  app.add_option("--profiles", options.profiles, "profile database");
+  app.add_option("--sets", options.sets, "which; all if left out")->delimiter(',');
+  app.add_option("--ways", options.ways, "heddle, cpu, atm, gpu-fnn; all if left out")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"heddle", "cpu", "atm", "gpu-fnn"}));
+  app.add_option("--rows", options.rows, "at most so many of each set; 0: all");
+  app.add_option("--epochs", options.epochs)->check(CLI::PositiveNumber);
+  app.add_option("--budget", options.budget, "seconds to tune the GPU for one set before; 0: the profiles as they are");
+  app.add_option("--atm-budget", options.atm_budget, "seconds to search ATM's space for one set");
+  app.add_option("--limit", options.limit, "seconds after which nothing new is begun");
+  app.add_option("--seed", options.seed);
+  app.add_option("--commit", options.commit, "recorded beside the results");
+  app.add_option("--output", options.output, "JSON file");
+  CLI11_PARSE(app, argc, argv);
+  return exit_code("whole_runs", [&] {
+    run(options, command_line(argc, argv));
+    return 0;
+  });
+}

@@ -1,0 +1,305 @@
+// The table of mappings: on one device, for many problems, the published mappings, one fixed configuration, the untuned
+// default and what heddle chooses, timed in turn within one run, beside the physical floor of the device. Writes JSON
+// for mapping_table.py; what is finished stays if the run is cut short.
+//
+//   mapping_table --profiles h200.sqlite --budget 300 --atm-budget 60 --limit 540 --commit "$(git rev-parse HEAD)"
+//                 --cells 640x16x10,500x617x26 --output table.json
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/bench/common/interleave.hpp"
+#include "heddle/bench/common/problem_text.hpp"
+#include "heddle/bench/common/program.hpp"
+#include "heddle/bench/common/restricted_family.hpp"
+#include "heddle/bench/step/fixed_mapping.hpp"
+#include "heddle/bench/step/floor.hpp"
+#include "heddle/bench/step/limits.hpp"
+#include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/files.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+#include "heddle/tuner/device_evaluator.hpp"
+#include "heddle/tuner/screening.hpp"
+#include "heddle/tuner/statistics.hpp"
+#include "heddle/tuner/tuner.hpp"
+
+using namespace heddle;
+using namespace heddle::bench;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct Options {
+  std::string device, profiles = ProfileStore::default_file().string(), family = "sonfin-train";
+  std::string strategy{strategies().front().name}, output = "mapping_table.json", commit;
+  std::vector<std::int64_t> rules{32, 64, 128, 256, 512, 1024}, dim{16, 32, 64, 128, 256, 512, 1024}, outputs{1};
+  std::vector<std::string> cells;
+  bool grid = true;
+  double budget = 0.0, atm_budget = 0.0, limit = 1e9;
+  std::int64_t samples = 0;
+  int rounds = 15;
+  std::size_t candidates = 48;
+  std::uint64_t seed = 1;
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+template <class... Arguments>
+void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  fmt::print(stderr, "{}\n", fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+
+/// The grid, then the cells named one by one that are not in it.
+std::vector<Problem> cells(const KernelFamily& family, const Options& options) {
+  std::vector<Problem> problems;
+  for (const std::int64_t outputs : options.outputs) {
+    for (const std::int64_t rules : options.rules) {
+      for (const std::int64_t dim : options.dim) {
+        if (options.grid) problems.push_back(Problem({{"rules", rules}, {"dim", dim}, {"outputs", outputs}}));
+      }
+    }
+  }
+  for (const std::string& text : options.cells) {
+    const Problem problem = problem_of(family, text);
+    if (std::ranges::find(problems, problem) == problems.end()) problems.push_back(problem);
+  }
+  return problems;
+}
+
+std::vector<TuningResult> tune(const std::string& what, Evaluator& evaluator, ProfileStore& store,
+                               const std::vector<Problem>& problems, const Options& options, double seconds) {
+  StopCondition stop({.seconds = seconds, .evaluations = {}}, [] { return interrupted != 0; });
+  TunerCallbacks callbacks;
+  callbacks.result = [&](const TuningResult& result) {
+    const auto microseconds = [](const std::optional<double>& time) {
+      return time ? fmt::format("{:.2f}", *time) : "-";
+    };
+    say("{} {}: {} us, default {} us, {} of {} tried in {:.1f} s (waited {:.1f}, measured {:.1f}, verified {:.1f})",
+        what, result.problem.text(), result.profile ? fmt::format("{:.2f}", result.profile->time) : "-",
+        microseconds(result.untuned.time), result.evaluations(), result.valid, result.effort.total,
+        result.effort.waiting, result.effort.measuring, result.effort.verifying);
+  };
+  return Tuner(evaluator, store, {.strategy = options.strategy, .seed = options.seed}, callbacks).tune(problems, stop);
+}
+
+/// What was found where a search deserves the name.
+std::map<Problem, std::string> winners(const std::vector<TuningResult>& results) {
+  constexpr std::int64_t kFewest = 8;  // configurations tried
+  std::map<Problem, std::string> found;
+  for (const TuningResult& result : results) {
+    if (result.profile && result.evaluations() >= std::min<std::int64_t>(kFewest, result.valid))
+      found.emplace(result.problem, result.profile->configuration);
+  }
+  return found;
+}
+
+/// One configuration in the part or parts it plays.
+struct Entry {
+  std::vector<std::string> roles;
+  Configuration configuration;
+};
+
+/// What every cell is measured with.
+struct Contest {
+  Evaluator& evaluator;
+  const Dispatcher& dispatcher;
+  const FixedMapping& fixed;
+  const std::map<Problem, std::string>& atm;  ///< by problem, where its space was searched
+  const std::optional<Limits>& limits;
+};
+
+std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, const Candidate& chosen) {
+  const DeviceIdentity& device = contest.evaluator.device();
+  const KernelFamily& family = contest.evaluator.family();
+  const SearchSpace space = family.space(device);
+  std::vector<Entry> entries;
+  const auto enter = [&](const std::string& role, const Configuration& configuration) {
+    if (space.violated(configuration, problem)) return;
+    const auto same = std::ranges::find(entries, configuration, &Entry::configuration);
+    if (same == entries.end()) {
+      entries.push_back({.roles = {role}, .configuration = configuration});
+    } else {
+      same->roles.push_back(role);
+    }
+  };
+  const Configuration usual = family.default_configuration(device, problem);
+  enter("default", usual);
+  for (const NamedConfiguration& named : family.named_configurations(device)) {
+    if (const auto configuration = named.configuration(problem)) enter(named.name, *configuration);
+  }
+  const auto atm = contest.atm.find(problem);
+  if (atm != contest.atm.end()) enter("atm", space.parse(atm->second));
+  if (const auto& fixed = contest.fixed.configuration) enter("fixed", *fixed);
+  enter("chosen", chosen.configuration);
+  return entries;
+}
+
+Json to_json(const Floor& floor) {
+  return {{"median", floor.microseconds},
+          {"link", floor.link},
+          {"blocks", floor.blocks},
+          {"arithmetic", floor.arithmetic},
+          {"exchange", floor.exchange}};
+}
+
+Json to_json(const Limits& limits) {
+  Json exchanges = Json::array();
+  for (const Exchange& exchange : limits.exchanges) {
+    exchanges.push_back(
+        {{"link", exchange.link}, {"blocks", exchange.blocks}, {"microseconds", exchange.microseconds}});
+  }
+  return {{"operations_per_microsecond", limits.operations_per_microsecond},
+          {"cache_bytes_per_microsecond", limits.cache_bytes_per_microsecond},
+          {"memory_bytes_per_microsecond", limits.memory_bytes_per_microsecond},
+          {"launch_microseconds", limits.launch_microseconds},
+          {"node_microseconds", limits.node_microseconds},
+          {"exchanges", exchanges}};
+}
+
+Json measure_cell(const Contest& contest, const Problem& problem, const Options& options) {
+  Evaluator& evaluator = contest.evaluator;
+  const Candidate& chosen = contest.dispatcher.choose(problem);
+  const std::vector<Entry> entries = entries_of(contest, problem, chosen);
+  std::vector<Configuration> configurations;
+  configurations.reserve(entries.size());
+  for (const Entry& entry : entries) configurations.push_back(entry.configuration);
+  compile(evaluator, configurations, problem);
+  const std::int64_t samples =
+      options.samples > 0 ? options.samples : choose_samples(evaluator, configurations.front(), problem);
+  const auto times = interleave(evaluator, configurations, problem, samples, options.rounds);
+
+  Json sizes = Json::object();
+  for (const Problem::Size& size : problem.sizes()) sizes[size.name] = size.value;
+  Json cell{{"problem", sizes}, {"samples", samples}, {"tier", text(chosen.tier)}, {"entries", Json::array()}};
+  std::string line = fmt::format("{}:", problem.text());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Verdict verdict = evaluator.verify(configurations[i], problem, VerificationExtent::all);
+    Json row{{"roles", entries[i].roles},
+             {"configuration", configurations[i].text()},
+             {"status", text(verdict.status)},
+             {"worst_error", verdict.worst_error}};
+    if (!times[i].empty()) {
+      row["median"] = median(times[i]);
+      row["spread"] = half_interquartile_range(times[i]);
+      row["times"] = times[i];
+      line += fmt::format("  {} {:.2f}", fmt::join(entries[i].roles, "+"), median(times[i]));
+    }
+    cell["entries"].push_back(std::move(row));
+  }
+  if (contest.limits) {
+    const KernelFamily& family = evaluator.family();
+    const Floor floor = family.name() == sonfin::train_family().name()
+                            ? training_floor(*contest.limits, family, evaluator.device(), problem)
+                            : batch_floor(*contest.limits, family, problem);
+    cell["floor"] = to_json(floor);
+    line += fmt::format("  floor {:.2f}", floor.microseconds);
+  }
+  say("{}", line);
+  return cell;
+}
+
+void run(const Options& options, const std::string& command) {
+  StopCondition stop({.seconds = options.limit, .evaluations = {}}, [] { return interrupted != 0; });
+  const auto device = open_device(options.device);
+  const KernelFamily& family = builtin_families().at(options.family);
+  DeviceEvaluator evaluator(*device, family, options.seed);
+  ProfileStore store(options.profiles, ProfileStore::Access::read_write);
+  const std::vector<Problem> problems = cells(family, options);
+  say("{}: {} on {} problems", device->label(), device->identity().name, problems.size());
+  const std::string& backend = device->identity().backend;
+  std::optional<Limits> limits;
+  if (backend == "cuda") {
+    try {
+      limits = measure_limits(*device);
+    } catch (const DeviceFailure& failure) {
+      say("no floor: {}", failure.what());
+      evaluator.check_device();
+    }
+  }
+  if (options.budget > 0.0) (void)tune("tuned", evaluator, store, problems, options, options.budget);
+  std::map<Problem, std::string> atm;
+  if (backend != "cpu" && options.atm_budget > 0.0) {
+    DeviceEvaluator restricted(*device, atm_family(), options.seed);
+    ProfileStore scratch(":memory:", ProfileStore::Access::read_write);
+    atm = winners(tune("atm", restricted, scratch, problems, options, options.atm_budget));
+  }
+
+  const FixedMapping fixed = best_fixed(evaluator, problems, options.candidates, stop);
+  const Provenance provenance = evaluator.provenance();
+  Json document{{"command", command},
+                {"commit", options.commit},
+                {"device", device->identity().text()},
+                {"name", device->identity().name},
+                {"driver", provenance.driver},
+                {"compiler", provenance.compiler},
+                {"clocks", provenance.clocks},
+                {"date", provenance.date},
+                {"tool", provenance.tool},
+                {"family", options.family},
+                {"source_hash", family.source(backend).hash()},
+                {"unit", "microseconds per sample"},
+                {"rounds", options.rounds},
+                {"complete", false},
+                {"cells", Json::array()}};
+  if (limits) document["limits"] = to_json(*limits);
+  if (fixed.configuration) {
+    document["fixed"] = {{"configuration", fixed.configuration->text()},
+                         {"candidates", fixed.candidates},
+                         {"compared_cells", fixed.problems}};
+    say("fixed: {}, the best of {} on {} cells", fixed.configuration->text(), fixed.candidates, fixed.problems);
+  }
+  const Dispatcher dispatcher(device->identity(), family, store.profiles(options.family));
+  for (const Problem& problem : problems) {
+    if (stop.reached()) break;
+    document["cells"].push_back(
+        measure_cell({.evaluator = evaluator, .dispatcher = dispatcher, .fixed = fixed, .atm = atm, .limits = limits},
+                     problem, options));
+    write_file(options.output, document.dump(1) + "\n");
+  }
+  document["complete"] = document["cells"].size() == problems.size();
+  write_file(options.output, document.dump(1) + "\n");
+  say("{} of {} cells in {}", document["cells"].size(), problems.size(), options.output);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times mappings of a grid of problems in one run");
+  app.add_option("--device", options.device, "cuda:N or cpu; the best one if left out");
+  app.add_option("--profiles", options.profiles, "profile database");
+  app.add_option("--family", options.family, "kernel family");
+  app.add_option("--strategy", options.strategy, "search strategy of the tuning before");
+  app.add_option("--rules", options.rules)->delimiter(',');
+  app.add_option("--dim", options.dim)->delimiter(',');
+  app.add_option("--outputs", options.outputs)->delimiter(',');
+  app.add_option("--cells", options.cells, "further problems: 640x16x10,500x617x26")->delimiter(',');
+  app.add_flag("--grid,!--no-grid", options.grid, "whether to measure the grid of --rules, --dim and --outputs");
+  app.add_option("--budget", options.budget, "seconds of tuning before; 0: take the profiles as they are");
+  app.add_option("--atm-budget", options.atm_budget,
+                 "seconds to search the published mapping's own space; 0: leave out");
+  app.add_option("--samples", options.samples, "samples of one run; 0: so many that it takes long enough");
+  app.add_option("--limit", options.limit, "seconds for everything; what is measured by then is kept");
+  app.add_option("--rounds", options.rounds, "interleaved repetitions per cell");
+  app.add_option("--candidates", options.candidates, "how many are compared for the one fixed configuration");
+  app.add_option("--seed", options.seed);
+  app.add_option("--commit", options.commit, "recorded beside the results");
+  app.add_option("--output", options.output, "JSON file");
+  CLI11_PARSE(app, argc, argv);
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::signal(SIGTERM, [](int) { interrupted = 1; });
+  return exit_code("mapping_table", [&] {
+    run(options, command_line(argc, argv));
+    return interrupted != 0 ? 130 : 0;
+  });
+}

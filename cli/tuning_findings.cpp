@@ -1,0 +1,178 @@
+#include "heddle/cli/tuning_findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+
+#include "heddle/cli/output.hpp"
+
+namespace heddle::cli {
+namespace {
+
+Json record_of(const NamedTime& time) {
+  return {{"name", time.name},
+          {"configuration", time.configuration},
+          {"microseconds_per_sample", number_or_null(time.time)},
+          {"status", text(time.status)}};
+}
+
+Json record_of(std::string_view device, std::string_view family, std::string_view unit, const TuningResult& result) {
+  Json named = Json::array(), statuses = Json::object();
+  for (const NamedTime& time : result.named) named.push_back(record_of(time));
+  for (const auto& [status, count] : result.statuses) statuses[std::string(text(status))] = count;
+  return {{"device", device},
+          {"family", family},
+          {"unit", unit},
+          {"problem", cli::to_json(result.problem)},
+          {"searched", result.searched},
+          {"between", result.is_between},
+          {"change", result.change},
+          {"interrupted", result.interrupted},
+          {"out_of_time", number_or_null(result.out_of_time)},
+          {"compiler_out_of_time", number_or_null(result.compiler_out_of_time)},
+          {"kept", result.was_stored},
+          {"profile", result.profile ? cli::to_json(*result.profile) : Json()},
+          {"baseline", record_of(result.untuned)},
+          {"named", named},
+          {"samples", result.samples},
+          {"valid", result.valid},
+          {"evaluations", result.evaluations()},
+          {"recalled", result.recalled},
+          {"statuses", statuses},
+          {"seconds", cli::to_json(result.effort)}};
+}
+
+}  // namespace
+
+Json to_json(const Effort& effort) {
+  return {{"waiting", effort.waiting},
+          {"measuring", effort.measuring},
+          {"verifying", effort.verifying},
+          {"compiling", effort.compiling},
+          {"total", effort.total}};
+}
+
+double mean_of(const std::vector<double>& values) {
+  if (values.empty()) return 0.0;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+void TuningSummary::add(const TuningResult& result) {
+  tried_more = tried_more || result.evaluations() + result.recalled > 1;
+  if (result.profile) compiler = result.profile->provenance.compiler;
+  if (result.profile) ++(result.is_between ? between : reached);
+  evaluations += result.evaluations();
+  recalled += result.recalled;
+  for (const auto& [status, count] : result.statuses) statuses[status] += count;
+  effort += result.effort;
+  if (result.profile && result.untuned.time) {
+    log_gain += std::log(*result.untuned.time / result.profile->time);
+    ++gains;
+  }
+}
+
+std::string TuningSummary::text(bool kept) const {
+  const std::string others = between > 0 ? fmt::format(" and {} sizes between them", between) : "";
+  std::string text = fmt::format("\n{} of {} problems{} tuned in {}{}\n", reached, problems, others, duration(seconds),
+                                 kept && reached > 0 ? "; 'heddle train' and 'heddle predict' use these profiles" : "");
+  const std::string before = recalled > 0 ? fmt::format(", {} of them by earlier runs", recalled) : "";
+  text += fmt::format("{} configurations tried{}{}\n{}", evaluations, before, statuses.empty() ? "" : ":",
+                      explained(statuses));
+  const double other = std::max(0.0, effort.total - effort.waiting - effort.measuring - effort.verifying);
+  text += fmt::format(
+      "time spent: {:.1f} s waiting for the compiler, {:.1f} s measuring, {:.1f} s verifying, {:.1f} s on everything "
+      "else; {:.1f} s of compiler time\n",
+      effort.waiting, effort.measuring, effort.verifying, other, effort.compiling);
+  if (gains > 0) {
+    text += fmt::format("speed against the untuned default: {}x on average (geometric mean)\n",
+                        short_number(std::exp(log_gain / static_cast<double>(gains))));
+  }
+  return text;
+}
+
+std::string TuningSummary::advice() const {
+  std::string text;
+  if (reached < problems) {
+    text += fmt::format("{} of {} problems were not tuned in this run; a longer --budget may reach them\n",
+                        problems - reached, problems);
+  }
+  if (!tried_more && effort.waiting > effort.total / 2) {
+    text += fmt::format(
+        "only untuned defaults were tried: the compiler ({}) finished nothing else in time; a longer --budget or "
+        "another compiler (CXX) may help\n",
+        compiler.empty() ? "unknown" : compiler);
+  }
+  return text;
+}
+
+Json TuningSummary::expected_losses() const {
+  Json mean = Json::object();
+  for (const auto& [family, of_devices] : losses) {
+    mean[family] = of_devices.empty() ? Json() : Json(mean_of(of_devices));
+  }
+  return mean;
+}
+
+void TuningFindings::begin(const KernelFamily& family) {
+  const std::scoped_lock lock(mutex_);
+  families_.push_back({.family = std::string(family.name()), .unit = std::string(family.unit())});
+}
+
+void TuningFindings::add(const TuningResult& result) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<TuningResult>& present = families_.back().results;
+  const auto known = std::ranges::find(present, result.problem, &TuningResult::problem);
+  if (known == present.end()) {
+    present.push_back(result);
+  } else {
+    *known = result;
+  }
+}
+
+void TuningFindings::end(std::vector<TuningResult> found, std::optional<double> expected_loss,
+                         std::int64_t compiler_calls) {
+  const std::scoped_lock lock(mutex_);
+  if (!found.empty()) families_.back().results = std::move(found);
+  families_.back().expected_loss = expected_loss;
+  compiler_calls_ = compiler_calls;
+}
+
+void TuningFindings::took(double seconds) {
+  const std::scoped_lock lock(mutex_);
+  seconds_ = seconds;
+}
+
+void TuningFindings::add_to(TuningSummary& summary, Json& results) const {
+  const std::scoped_lock lock(mutex_);
+  const double before = summary.effort.total;
+  for (const Found& found : families_) {
+    auto& losses = summary.losses[found.family];
+    if (found.expected_loss) losses.push_back(*found.expected_loss);
+    for (const TuningResult& result : found.results) {
+      summary.add(result);
+      results.push_back(record_of(device_, found.family, found.unit, result));
+    }
+  }
+  summary.effort.total = before + seconds_;
+  summary.seconds = std::max(summary.seconds, seconds_);
+}
+
+std::set<Problem> TuningFindings::finished() const {
+  const std::scoped_lock lock(mutex_);
+  std::set<Problem> problems;
+  if (families_.empty()) return problems;
+  for (const TuningResult& result : families_.back().results) {
+    if (result.profile) problems.insert(result.problem);
+  }
+  return problems;
+}
+
+std::int64_t TuningFindings::compiler_calls() const {
+  const std::scoped_lock lock(mutex_);
+  return compiler_calls_;
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,110 @@
+// Barriers of blocks and of clusters.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "heddle/runtime/device/emulator/grid.hpp"
+
+namespace heddle::emulator {
+
+int Grid::barrier(Vote vote, int predicate, const Line& line) {
+  Thread& thread = current_thread();
+  Block& block = *thread.block;
+  not_awaited(thread, "comes to a barrier", line.at);
+  if (block.exited > 0) {
+    stop(Status::hang,
+         fmt::format("comes to a barrier that {} threads of the block never reached: they exited", block.exited),
+         line.at);
+  }
+  if (block.arrived == 0) {
+    block.line = line;
+    block.vote = vote;
+    block.votes = 0;
+  } else if (!same(block.line, line)) {
+    stop(Status::hang,
+         fmt::format("comes to a barrier while other threads of its block wait at another one, {}", text(block.line)),
+         line.at);
+  }
+  if (predicate != 0) ++block.votes;
+  if (++block.arrived < block_threads_) {
+    schedule_.suspend(Wait::barrier, line);
+    return static_cast<int>(thread.result);
+  }
+  meet(block);
+  schedule_.yield();
+  return static_cast<int>(thread.result);
+}
+
+void Grid::meet(Block& block) {
+  block.arrived = 0;
+  const std::array<unsigned, 4> results{0, block.votes, block.votes == block_threads_ ? 1U : 0U,
+                                        block.votes > 0 ? 1U : 0U};
+  block.met = machine_.segments;
+  Known foreign;
+  Segment ordered_before = 0;
+  std::uint32_t read_sets_before = 0;
+  for (const Thread& each : block.threads) {
+    foreign = joined(foreign, each.foreign);
+    ordered_before = std::max(ordered_before, each.ordered_before);
+    read_sets_before = std::max(read_sets_before, each.read_sets_before);
+  }
+  for (Thread& each : block.threads) {
+    each.segment = 0;
+    each.synced = false;
+    each.foreign = foreign;
+    each.ordered_before = ordered_before;
+    each.read_sets_before = read_sets_before;
+    each.result = results[static_cast<std::size_t>(block.vote)];
+    if (&each != schedule_.current()) schedule_.ready(each);
+  }
+  schedule_.progress();
+}
+
+void Grid::cluster_barrier(const Line& line) {
+  Thread& thread = current_thread();
+  Cluster& cluster = *thread.block->cluster;
+  not_awaited(thread, "comes to a barrier of the cluster", line.at);
+  if (cluster.exited > 0) {
+    stop(Status::hang,
+         fmt::format("comes to a barrier that {} threads of the cluster never reached: they exited", cluster.exited),
+         line.at);
+  }
+  if (cluster.arrived == 0) {
+    cluster.line = line;
+  } else if (!same(cluster.line, line)) {
+    stop(Status::hang,
+         fmt::format("comes to a barrier of the cluster while others wait at another one, {}", text(cluster.line)),
+         line.at);
+  }
+  if (++cluster.arrived < block_threads_ * cluster.blocks.size()) {
+    schedule_.suspend(Wait::cluster, line);
+    return;
+  }
+  meet(cluster);
+  schedule_.yield();
+}
+
+void Grid::meet(Cluster& cluster) {
+  cluster.arrived = 0;
+  Known foreign;
+  auto here = std::make_shared<Knowledge>();
+  for (const auto& block : cluster.blocks) {
+    for (const Thread& each : block->threads) foreign = joined(foreign, each.foreign);
+    here->learn_block(block->number, machine_.segments);
+  }
+  foreign.all = joined(foreign.all, here);
+  for (const auto& block : cluster.blocks) {
+    block->met = machine_.segments;
+    for (Thread& each : block->threads) {
+      each.segment = 0;
+      each.synced = false;
+      each.foreign = foreign;
+      if (&each != schedule_.current()) schedule_.ready(each);
+    }
+  }
+  schedule_.progress();
+}
+
+}  // namespace heddle::emulator

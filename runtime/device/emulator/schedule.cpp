@@ -1,0 +1,69 @@
+#include "heddle/runtime/device/emulator/schedule.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace heddle::emulator {
+namespace {
+
+// When all threads poll and nothing arrives, they are woken this many times before they count as a deadlock. A thread
+// that polls one packet again has not always polled all packets that it waits for: it may poll one packet in place of
+// several missing ones.
+constexpr std::size_t kMostLooks = 20;
+
+}  // namespace
+
+void Schedule::ready(Thread& thread) {
+  thread.wait = Wait::nothing;
+  ready_.push_back(&thread);
+}
+
+Thread& Schedule::next() {
+  const std::size_t waiting = ready_.size() - ready_begin_;
+  std::swap(ready_[ready_begin_], ready_[ready_begin_ + order_.draw(waiting)]);
+  Thread& thread = *ready_[ready_begin_++];
+  if (ready_begin_ > 1024 && ready_begin_ > waiting) {
+    ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(ready_begin_));
+    ready_begin_ = 0;
+  }
+  return thread;
+}
+
+Schedule::Turn Schedule::run_next() {
+  current_ = &next();
+  const bool ended = current_->fibre->resume();
+  return {std::exchange(current_, nullptr), ended};
+}
+
+void Schedule::suspend(Wait wait, const Line& line) {
+  current_->wait = wait;
+  current_->line = line;
+  current_->fibre->suspend();
+}
+
+void Schedule::yield() {
+  ready(*current_);
+  current_->fibre->suspend();
+}
+
+void Schedule::poll(const Line& line) {
+  pollers_.push_back(current_);
+  suspend(Wait::packet, line);
+}
+
+void Schedule::wake_pollers(const void* packet) {
+  std::erase_if(pollers_, [&](Thread* poller) {
+    const auto polls = [&](const Thread::Poll& poll) { return poll.packet == packet; };
+    if (std::ranges::none_of(poller->polls, polls)) return false;
+    ready(*poller);
+    return true;
+  });
+}
+
+bool Schedule::wake_pollers_in_vain() {
+  if (pollers_.empty() || ++fruitless_ > kMostLooks) return false;
+  for (Thread* poller : std::exchange(pollers_, {})) ready(*poller);
+  return true;
+}
+
+}  // namespace heddle::emulator

@@ -1,0 +1,63 @@
+// Which thread of a launch runs next.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "heddle/runtime/device/emulator/order.hpp"
+#include "heddle/runtime/device/emulator/threads.hpp"
+
+namespace heddle::emulator {
+
+/// The threads that can go on, and those that poll a packet until it changes. One runs at a time.
+class Schedule {
+ public:
+  /// `order` must outlive this.
+  explicit Schedule(Order& order) : order_(order) {}
+
+  /// The thread that runs now; nullptr between two threads.
+  [[nodiscard]] Thread* current() const noexcept { return current_; }
+
+  void ready(Thread& thread);
+  [[nodiscard]] bool any_ready() const noexcept { return ready_begin_ < ready_.size(); }
+  struct Turn {
+    Thread* thread;
+    bool ended;
+  };
+  /// Runs a thread that is ready until it suspends itself or ends. There must be one.
+  [[nodiscard]] Turn run_next();
+
+  // Of the current thread, on its fibre.
+  /// Waits until another thread makes it ready().
+  void suspend(Wait wait, const Line& line);
+  /// Lets others go first.
+  void yield();
+  /// Waits until wake_pollers().
+  void poll(const Line& line);
+
+  /// Makes the threads ready that poll `packet`.
+  void wake_pollers(const void* packet);
+  /// Makes all of them ready, which nothing has changed for. False if there are none, or if that was done so often
+  /// without progress() that they count as a deadlock.
+  [[nodiscard]] bool wake_pollers_in_vain();
+
+  /// A thread looked at a packet.
+  void looked() noexcept { ++idle_looks_; }
+  /// Something changed that threads may wait for.
+  void progress() noexcept { fruitless_ = idle_looks_ = 0; }
+  /// Looks at packets since the last progress().
+  [[nodiscard]] std::size_t idle_looks() const noexcept { return idle_looks_; }
+
+ private:
+  [[nodiscard]] Thread& next();
+
+  Order& order_;
+  Thread* current_ = nullptr;
+  std::vector<Thread*> ready_;
+  std::size_t ready_begin_ = 0;
+  std::vector<Thread*> pollers_;
+  std::size_t fruitless_ = 0;  ///< times all pollers were woken since anything changed
+  std::size_t idle_looks_ = 0;
+};
+
+}  // namespace heddle::emulator

@@ -1,0 +1,35 @@
+// The kernels of bench/ compile; needs NVRTC and no GPU.
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/bench/sharing/occupier.hpp"
+#include "heddle/bench/step/limits.hpp"
+#include "heddle/runtime/device/cuda/cuda_compiler.hpp"
+#include "runtime/device/nvrtc_or_skip.hpp"
+
+namespace heddle::bench {
+namespace {
+
+TEST_CASE("the kernels that measure limits and hold multiprocessors compile for old and new architectures") {
+  const auto nvrtc = test::nvrtc_or_skip();
+  if (!nvrtc) return;
+  for (const char* architecture : {"7.5", "9.0"}) {
+    DeviceIdentity device{.backend = "cuda", .name = "test", .architecture = architecture};
+    const CudaCompiler compiler(nvrtc, architecture, std::make_shared<CompileCache>(std::string()), 1);
+    const std::vector<CompileRequest> requests{{&limits_source(), limits_kernels(device)},
+                                               {&occupier_source(), occupier_kernels()}};
+    const auto batch = compiler.compile(requests);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const auto done = batch->next();
+      REQUIRE(done);
+      INFO(done->second.log);
+      CHECK(done->second.binary != nullptr);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle::bench
