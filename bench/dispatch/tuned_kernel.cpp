@@ -5,12 +5,12 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "heddle/bench/common/program.hpp"
 #include "heddle/bench/common/stopwatch.hpp"
 #include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
@@ -198,7 +198,7 @@ void call_beside_launch(benchmark::State& state) {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  return heddle::bench::exit_code("bench_tuned_kernel", [&] {
+  try {
     heddle::chosen_device = heddle::open_device(argc > 1 ? argv[1] : "")->label();
     benchmark::AddCustomContext("heddle_device", heddle::chosen_device);
 #ifdef HEDDLE_WITH_CUDA
@@ -211,6 +211,8 @@ int main(int argc, char** argv) {
     }
 #endif
     benchmark::RunSpecifiedBenchmarks();
-    return 0;
-  });
+  } catch (const heddle::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return static_cast<int>(error.kind());
+  }
 }
