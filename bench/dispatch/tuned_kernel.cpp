@@ -130,6 +130,7 @@ Function driver_function(const char* name) {
 
 /// Median nanoseconds of a call in batches that take turns, one after the other, on a stream that is never full.
 void call_beside_launch(benchmark::State& state) {
+  if (!chosen_device.starts_with("cuda")) return state.SkipWithError("needs a CUDA device");
   const auto init = driver_function<decltype(&cuInit)>("cuInit");
   const auto retain = driver_function<decltype(&cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
   const auto set_current = driver_function<decltype(&cuCtxSetCurrent)>("cuCtxSetCurrent");
@@ -191,6 +192,7 @@ void call_beside_launch(benchmark::State& state) {
   state.counters["cuLaunchKernel_ns"] = median(without);
   state.counters["difference_ns"] = median(difference);
 }
+BENCHMARK(call_beside_launch)->Iterations(1)->Unit(benchmark::kMillisecond);
 #endif
 
 }  // namespace
@@ -201,15 +203,6 @@ int main(int argc, char** argv) {
   try {
     heddle::chosen_device = heddle::open_device(argc > 1 ? argv[1] : "")->label();
     benchmark::AddCustomContext("heddle_device", heddle::chosen_device);
-#ifdef HEDDLE_WITH_CUDA
-    if (heddle::chosen_device.starts_with("cuda")) {
-      // The library keeps the benchmark.
-      // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
-      benchmark::RegisterBenchmark("call_beside_launch", heddle::call_beside_launch)
-          ->Iterations(1)
-          ->Unit(benchmark::kMillisecond);
-    }
-#endif
     benchmark::RunSpecifiedBenchmarks();
   } catch (const heddle::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
