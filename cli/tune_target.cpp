@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
+#include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/replay/replay_evaluator.hpp"
 #include "heddle/tuner/worker/isolated_evaluator.hpp"
 
@@ -81,6 +85,37 @@ class ReplayTarget final : public TuneTarget {
 };
 
 }  // namespace
+
+std::vector<std::string> device_labels(const std::string& text) {
+  std::vector<std::string> labels;
+  if (text == "all") {
+    const std::vector<DeviceListing> listings = list_devices();
+    for (const DeviceListing& listing : listings) {
+      // The CPU compiles for the cards meanwhile.
+      if (listing.identity && can_be_timed(listing.identity->backend) && listing.identity->backend != "cpu") {
+        labels.push_back(listing.label);
+      }
+    }
+    if (labels.empty()) {
+      std::string why;
+      for (const DeviceListing& listing : listings) {
+        if (!listing.identity) why += fmt::format("; {}: {}", listing.label, listing.remark);
+      }
+      throw Error(ErrorKind::device, "option --device all: no card can be used here" + why);
+    }
+    return labels;
+  }
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    labels.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (labels.size() > 1 && std::ranges::any_of(labels, &std::string::empty)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("option --device: found {}, expected labels with commas between them", in_quotes(text)));
+  }
+  return labels;
+}
 
 std::unique_ptr<TuneTarget> device_target(const Context& context, const std::string& device) {
   return std::make_unique<DeviceTarget>(context.families, device);

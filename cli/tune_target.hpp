@@ -35,6 +35,9 @@ class TuneTarget {
   [[nodiscard]] virtual std::int64_t compiler_calls() const { return 0; }
 };
 
+/// The devices that `text` names: one label, several with commas between them, or "all" cards that can be used here.
+/// Throws Error(device) if there is no card, Error(usage) for an empty label.
+[[nodiscard]] std::vector<std::string> device_labels(const std::string& text);
 /// The device with the families of `context`. Throws Error(device) for a device that does not answer.
 [[nodiscard]] std::unique_ptr<TuneTarget> device_target(const Context& context, const std::string& device);
 /// Throws Error(input) for what is no recording.

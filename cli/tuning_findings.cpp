@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
-#include "heddle/kernels/text.hpp"
+#include "heddle/cli/output.hpp"
 
 namespace heddle::cli {
-
 namespace {
 
 Json record_of(const NamedTime& time) {
@@ -19,11 +19,12 @@ Json record_of(const NamedTime& time) {
           {"status", text(time.status)}};
 }
 
-Json record_of(std::string_view family, std::string_view unit, const TuningResult& result) {
+Json record_of(std::string_view device, std::string_view family, std::string_view unit, const TuningResult& result) {
   Json named = Json::array(), statuses = Json::object();
   for (const NamedTime& time : result.named) named.push_back(record_of(time));
   for (const auto& [status, count] : result.statuses) statuses[std::string(text(status))] = count;
-  return {{"family", family},
+  return {{"device", device},
+          {"family", family},
           {"unit", unit},
           {"problem", cli::to_json(result.problem)},
           {"searched", result.searched},
@@ -54,6 +55,11 @@ Json to_json(const Effort& effort) {
           {"total", effort.total}};
 }
 
+double mean_of(const std::vector<double>& values) {
+  if (values.empty()) return 0.0;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 void TuningSummary::add(const TuningResult& result) {
   tried_more = tried_more || result.evaluations() + result.recalled > 1;
   if (result.profile) compiler = result.profile->provenance.compiler;
@@ -70,9 +76,8 @@ void TuningSummary::add(const TuningResult& result) {
 
 std::string TuningSummary::text(bool kept) const {
   const std::string others = between > 0 ? fmt::format(" and {} sizes between them", between) : "";
-  std::string text =
-      fmt::format("\n{} of {} problems{} tuned in {}{}\n", reached, problems, others, duration(effort.total),
-                  kept && reached > 0 ? "; 'heddle train' and 'heddle predict' use these profiles" : "");
+  std::string text = fmt::format("\n{} of {} problems{} tuned in {}{}\n", reached, problems, others, duration(seconds),
+                                 kept && reached > 0 ? "; 'heddle train' and 'heddle predict' use these profiles" : "");
   const std::string before = recalled > 0 ? fmt::format(", {} of them by earlier runs", recalled) : "";
   text += fmt::format("{} configurations tried{}{}\n{}", evaluations, before, statuses.empty() ? "" : ":",
                       explained(statuses));
@@ -103,14 +108,22 @@ std::string TuningSummary::advice() const {
   return text;
 }
 
-void TuningFindings::begin(const KernelFamily& next) {
-  const std::scoped_lock lock(mutex);
-  family = next.name();
-  unit = next.unit();
+Json TuningSummary::expected_losses() const {
+  Json mean = Json::object();
+  for (const auto& [family, of_devices] : losses) {
+    mean[family] = of_devices.empty() ? Json() : Json(mean_of(of_devices));
+  }
+  return mean;
+}
+
+void TuningFindings::begin(const KernelFamily& family) {
+  const std::scoped_lock lock(mutex_);
+  families_.push_back({.family = std::string(family.name()), .unit = std::string(family.unit())});
 }
 
 void TuningFindings::add(const TuningResult& result) {
-  const std::scoped_lock lock(mutex);
+  const std::scoped_lock lock(mutex_);
+  std::vector<TuningResult>& present = families_.back().results;
   const auto known = std::ranges::find(present, result.problem, &TuningResult::problem);
   if (known == present.end()) {
     present.push_back(result);
@@ -119,29 +132,47 @@ void TuningFindings::add(const TuningResult& result) {
   }
 }
 
-void TuningFindings::end(std::vector<TuningResult> found, std::optional<double> expected_loss, std::int64_t calls) {
-  const std::scoped_lock lock(mutex);
-  if (!found.empty()) present = std::move(found);
-  for (const TuningResult& result : std::exchange(present, {})) {
-    summary.add(result);
-    results.push_back(record_of(family, unit, result));
-  }
-  losses[family] = number_or_null(expected_loss);
-  compiler_calls = calls;
+void TuningFindings::end(std::vector<TuningResult> found, std::optional<double> expected_loss,
+                         std::int64_t compiler_calls) {
+  const std::scoped_lock lock(mutex_);
+  if (!found.empty()) families_.back().results = std::move(found);
+  families_.back().expected_loss = expected_loss;
+  compiler_calls_ = compiler_calls;
 }
 
 void TuningFindings::took(double seconds) {
-  const std::scoped_lock lock(mutex);
-  summary.effort.total = seconds;
+  const std::scoped_lock lock(mutex_);
+  seconds_ = seconds;
 }
 
-std::pair<TuningSummary, Json> TuningFindings::all() const {
-  std::pair<TuningSummary, Json> whole(summary, results);
-  for (const TuningResult& result : present) {
-    whole.first.add(result);
-    whole.second.push_back(record_of(family, unit, result));
+void TuningFindings::add_to(TuningSummary& summary, Json& results) const {
+  const std::scoped_lock lock(mutex_);
+  const double before = summary.effort.total;
+  for (const Found& found : families_) {
+    auto& losses = summary.losses[found.family];
+    if (found.expected_loss) losses.push_back(*found.expected_loss);
+    for (const TuningResult& result : found.results) {
+      summary.add(result);
+      results.push_back(record_of(device_, found.family, found.unit, result));
+    }
   }
-  return whole;
+  summary.effort.total = before + seconds_;
+  summary.seconds = std::max(summary.seconds, seconds_);
+}
+
+std::set<Problem> TuningFindings::finished() const {
+  const std::scoped_lock lock(mutex_);
+  std::set<Problem> problems;
+  if (families_.empty()) return problems;
+  for (const TuningResult& result : families_.back().results) {
+    if (result.profile) problems.insert(result.problem);
+  }
+  return problems;
+}
+
+std::int64_t TuningFindings::compiler_calls() const {
+  const std::scoped_lock lock(mutex_);
+  return compiler_calls_;
 }
 
 }  // namespace heddle::cli

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,47 +14,65 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/outcomes.hpp"
 #include "heddle/kernels/kernel_family.hpp"
-#include "heddle/tuner/tuner.hpp"
+#include "heddle/tuner/tuning_result.hpp"
 
 namespace heddle::cli {
+
+/// 0 for none.
+[[nodiscard]] double mean_of(const std::vector<double>& values);
 
 /// The sum of the results of a tuning run.
 struct TuningSummary {
   std::size_t problems = 0, reached = 0, between = 0;
   std::int64_t evaluations = 0, recalled = 0;
   Outcomes statuses;
-  Effort effort;
+  Effort effort;         ///< of all devices together
+  double seconds = 0.0;  ///< wall time
   double log_gain = 0.0;
   std::size_t gains = 0;
   bool tried_more = false;  ///< for some problem, more than the untuned default was tried
   std::string compiler;
+  std::map<std::string, std::vector<double>> losses;  ///< expected at untuned sizes, by family: one of each device
 
   void add(const TuningResult& result);
   /// The last lines of the report. `kept`: whether the profiles are kept in a database.
   [[nodiscard]] std::string text(bool kept) const;
   /// Advice after a search that was too short.
   [[nodiscard]] std::string advice() const;
+  /// By family: the mean over the devices, or null.
+  [[nodiscard]] Json expected_losses() const;
 };
 
-/// What a run has found so far. The helper thread of LeaveInTime reads it while the search goes on.
-struct TuningFindings {
-  std::mutex mutex;       ///< of all members
-  TuningSummary summary;  ///< of the families that are done, as are the next three
-  Json results = Json::array(), losses = Json::object();
-  std::int64_t compiler_calls = 0;
-  std::string family, unit;           ///< that is being tuned, and what its work is counted in
-  std::vector<TuningResult> present;  ///< its problems that are done
+/// What one device has found so far. The helper thread of LeaveInTime reads it while the search goes on.
+class TuningFindings {
+ public:
+  explicit TuningFindings(std::string device) : device_(std::move(device)) {}
 
-  /// The family `next` is tuned from now on.
-  void begin(const KernelFamily& next);
+  void begin(const KernelFamily& family);
   /// A problem is done, or an earlier result of it has been improved.
   void add(const TuningResult& result);
   /// The family is done. `found`: its results, all of them; none if the search was interrupted between two problems.
-  void end(std::vector<TuningResult> found, std::optional<double> expected_loss, std::int64_t calls);
-  /// How long the whole run took, seconds.
+  void end(std::vector<TuningResult> found, std::optional<double> expected_loss, std::int64_t compiler_calls);
   void took(double seconds);
-  /// Summary and results with those of the family that is being tuned. With the mutex held, or once the search is over.
-  [[nodiscard]] std::pair<TuningSummary, Json> all() const;
+
+  /// Adds all that was found to a summary and to records, those of the family that is being tuned included.
+  void add_to(TuningSummary& summary, Json& results) const;
+  /// The problems of the present family that have a profile.
+  [[nodiscard]] std::set<Problem> finished() const;
+  [[nodiscard]] std::int64_t compiler_calls() const;
+
+ private:
+  struct Found {
+    std::string family, unit;
+    std::optional<double> expected_loss = {};
+    std::vector<TuningResult> results = {};
+  };
+
+  std::string device_;
+  mutable std::mutex mutex_;  ///< of the following
+  std::vector<Found> families_;
+  std::int64_t compiler_calls_ = 0;
+  double seconds_ = 0.0;
 };
 
 /// Seconds by what they were spent on.

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
-
-#include "heddle/cli/output.hpp"
-#include "heddle/kernels/text.hpp"
+#include <utility>
 
 namespace heddle::cli {
-
 namespace {
 
 /// Runs of the untuned default that take as long as one problem at least, verification included.
@@ -17,37 +15,51 @@ constexpr double kRunsOfOne = 25.0;
 
 std::string time_text(const std::optional<double>& time) { return time ? short_number(*time) : "-"; }
 
+/// The most important part comes first: a terminal may cut the end off.
+std::string progress_text(const TuningProgress& progress) {
+  std::string text = fmt::format("{}/{}", progress.problem_index + 1, progress.problems);
+  if (progress.seconds_left) text += fmt::format("  {} left", duration(*progress.seconds_left));
+  if (progress.best) text += fmt::format("  {} us", short_number(*progress.best));
+  if (progress.problem != nullptr) text += "  " + progress.problem->text();
+  return text + fmt::format("  {}, {} tried", heddle::text(progress.stage), progress.all_evaluations);
+}
+
 }  // namespace
 
-ResultPrinter::ResultPrinter(const FamilyTask& task) {
-  for (const Problem& problem : task.problems) width_ = std::max(width_, problem.text().size());
+ResultPrinter::ResultPrinter(const std::vector<Problem>& problems, const std::vector<std::string>& devices) {
+  for (const Problem& problem : problems) width_ = std::max(width_, problem.text().size());
+  if (devices.size() < 2) return;
+  for (const std::string& device : devices) device_width_ = std::max(device_width_, device.size() + 2);
 }
 
-void ResultPrinter::head(const std::vector<NamedTime>& named) const {
-  std::string line = fmt::format("{:<{}}  {:>8}  {:>8}  {:>6}", "problem", width_, "us", "default", "gain");
+std::string ResultPrinter::head(const std::vector<NamedTime>& named) const {
+  std::string line = fmt::format("{:<{}}{:<{}}  {:>8}  {:>8}  {:>6}", device_width_ > 0 ? "device" : "", device_width_,
+                                 "problem", width_, "us", "default", "gain");
   for (const NamedTime& other : named) line += fmt::format("  {:>8}", other.name);
-  print(line + "  configuration\n");
+  return line + "  configuration\n";
 }
 
-void ResultPrinter::row(const TuningResult& result) {
+void ResultPrinter::row(const std::string& device, const TuningResult& result) {
   if (!result.profile && result.interrupted) return;
-  if (!headed_) head(result.named);
-  headed_ = true;
+  const std::scoped_lock lock(mutex_);
+  if (!std::exchange(headed_, true)) print(head(result.named));
+  print(fmt::format("{:<{}}", device_width_ > 0 ? device : "", device_width_) + text(result));
+}
+
+std::string ResultPrinter::text(const TuningResult& result) const {
   std::string line = fmt::format("{:<{}}", result.problem.text(), width_);
   if (result.out_of_time) {
-    print(line + fmt::format("  not tuned: one run of the untuned default takes more than {}; it may fit a --budget "
-                             "of {} or more\n",
-                             duration(*result.out_of_time), duration(kRunsOfOne * *result.out_of_time)));
-    return;
+    return line + fmt::format(
+                      "  not tuned: one run of the untuned default takes more than {}; it may fit a --budget "
+                      "of {} or more\n",
+                      duration(*result.out_of_time), duration(kRunsOfOne * *result.out_of_time));
   }
   if (result.compiler_out_of_time) {
-    print(line +
-          fmt::format("  not tuned: the compiler did not end within {}\n", duration(*result.compiler_out_of_time)));
-    return;
+    return line +
+           fmt::format("  not tuned: the compiler did not end within {}\n", duration(*result.compiler_out_of_time));
   }
   if (!result.profile) {
-    print(line + "  not tuned: every configuration failed; 'heddle profiles show' tells how\n");
-    return;
+    return line + "  not tuned: every configuration failed; 'heddle profiles show' tells how\n";
   }
   const auto gain = result.untuned.time ? short_number(*result.untuned.time / result.profile->time) + "x" : "-";
   line +=
@@ -59,15 +71,18 @@ void ResultPrinter::row(const TuningResult& result) {
     line += fmt::format("  ({}: {})", result.searched ? "searched again" : "measured again", result.change);
   }
   if (!result.was_stored) line += "  (not stored: the stored profile is faster)";
-  print(line + "\n");
+  return line + "\n";
 }
 
-std::string progress_text(const TuningProgress& progress) {
-  std::string text = fmt::format("{}/{}", progress.problem_index + 1, progress.problems);
-  if (progress.seconds_left) text += fmt::format("  {} left", duration(*progress.seconds_left));
-  if (progress.best) text += fmt::format("  {} us", short_number(*progress.best));
-  if (progress.problem != nullptr) text += "  " + progress.problem->text();
-  return text + fmt::format("  {}, {} tried", heddle::text(progress.stage), progress.all_evaluations);
+TuneProgress::TuneProgress(bool quiet, std::vector<std::string> devices)
+    : bar_(quiet), devices_(std::move(devices)), fractions_(devices_.size()) {}
+
+void TuneProgress::show(std::size_t device, const TuningProgress& progress) {
+  const std::scoped_lock lock(mutex_);
+  fractions_[device] = progress.fraction;
+  const double mean =
+      std::accumulate(fractions_.begin(), fractions_.end(), 0.0) / static_cast<double>(fractions_.size());
+  bar_.show(mean, (devices_.size() > 1 ? devices_[device] + ": " : "") + progress_text(progress));
 }
 
 }  // namespace heddle::cli

@@ -2,32 +2,56 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "heddle/cli/tune_target.hpp"
-#include "heddle/tuner/tuner.hpp"
+#include "heddle/cli/output.hpp"
+#include "heddle/tuner/tuning_progress.hpp"
+#include "heddle/tuner/tuning_result.hpp"
 
 namespace heddle::cli {
 
-/// Prints a table whose rows appear during the search, so the widths of its columns are fixed before.
+/// A table whose rows appear during the search, so the widths of its columns are fixed before. Safe to use from the
+/// threads of several devices.
 class ResultPrinter {
  public:
-  explicit ResultPrinter(const FamilyTask& task);
+  /// `devices`: labels; with more than one, every row names its own.
+  ResultPrinter(const std::vector<Problem>& problems, const std::vector<std::string>& devices);
   /// Prints the row of a problem, and the head of the table before the first; nothing if the search was interrupted
   /// before it found anything.
-  void row(const TuningResult& result);
+  void row(const std::string& device, const TuningResult& result);
 
  private:
+  [[nodiscard]] std::string head(const std::vector<NamedTime>& named) const;
+  [[nodiscard]] std::string text(const TuningResult& result) const;
+
+  std::mutex mutex_;
   static constexpr std::size_t kLeastWidth = 7;  ///< of "problem"
 
-  void head(const std::vector<NamedTime>& named) const;
-
-  std::size_t width_ = kLeastWidth;
+  std::size_t width_ = kLeastWidth, device_width_ = 0;
   bool headed_ = false;
 };
 
-/// One line about a search that goes on. The most important part comes first: a terminal may cut the end off.
-[[nodiscard]] std::string progress_text(const TuningProgress& progress);
+/// One line of progress for all devices of a run. Safe to use from their threads.
+class TuneProgress {
+ public:
+  TuneProgress(bool quiet, std::vector<std::string> devices);
+  void show(std::size_t device, const TuningProgress& progress);
+  /// Removes the line while `print` prints others.
+  template <class Print>
+  void interrupted_by(const Print& print) {
+    const std::scoped_lock lock(mutex_);
+    bar_.clear();
+    print();
+    push_output();
+  }
+
+ private:
+  std::mutex mutex_;
+  ProgressBar bar_;
+  std::vector<std::string> devices_;
+  std::vector<double> fractions_;
+};
 
 }  // namespace heddle::cli

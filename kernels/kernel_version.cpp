@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <exception>
 #include <iterator>
 #include <random>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "heddle/kernels/error.hpp"
 
 namespace heddle {
 
@@ -57,7 +58,17 @@ Configuration any_configuration(const SearchSpace& space, std::mt19937_64& rando
   return Configuration(std::move(entries));
 }
 
-/// A configuration that the constraints allow, unless many steps found none.
+/// What the constraints say. A constraint of a program's own may have no value at sizes that nobody asks for: it
+/// divides by a size, or names one that is absent.
+std::string verdict_on(const SearchSpace& space, const Configuration& configuration, const Problem& problem) {
+  try {
+    return space.violated(configuration, problem).value_or("allowed");
+  } catch (const Error&) {
+    return "undefined";
+  }
+}
+
+/// A configuration that the constraints allow, unless many steps found none or a constraint has no value.
 std::optional<Configuration> allowed_configuration(const SearchSpace& space, const Problem& problem,
                                                    std::mt19937_64& random) {
   std::optional<Configuration> found;
@@ -68,7 +79,11 @@ std::optional<Configuration> allowed_configuration(const SearchSpace& space, con
     found = configuration;
     return false;
   };
-  space.walk(problem, shuffle, take, kMostSteps);
+  try {
+    space.walk(problem, shuffle, take, kMostSteps);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
   return found;
 }
 
@@ -148,7 +163,7 @@ std::string contract_digest(const KernelFamily& family, const DeviceIdentity& de
     contract.add("problem {}\n", problem.text());
     for (int i = 0; i < kDrawn; ++i) {
       const Configuration configuration = any_configuration(space, random);
-      contract.add("{}: {}\n", configuration.text(), space.violated(configuration, problem).value_or("allowed"));
+      contract.add("{}: {}\n", configuration.text(), verdict_on(space, configuration, problem));
     }
     for (int i = 0; i < kPlanned; ++i) {
       const auto configuration = allowed_configuration(space, problem, random);
@@ -156,7 +171,7 @@ std::string contract_digest(const KernelFamily& family, const DeviceIdentity& de
       contract.add("{}\n", configuration->text());
       try {
         contract.add(family.plan(*configuration, problem, device, kUnits));
-      } catch (const std::exception&) {  // a family that only recalls recorded times has no plans
+      } catch (const Error&) {  // a family that only recalls recorded times has no plans
         contract.add("no plan\n");
       }
     }

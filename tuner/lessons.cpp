@@ -35,6 +35,10 @@ void Lessons::learn(const ProblemSearch& search, const TuningResult& result) {
   coverage_.add_tuned(result.problem);
 }
 
+void Lessons::count_as_tuned(const std::vector<Problem>& problems) {
+  for (const Problem& problem : problems) coverage_.add_tuned(problem);
+}
+
 double Lessons::least_pilot_seconds(const Problem& problem) const {
   return seconds_per_operation_ == 0.0 ? 0.0 : seconds_per_operation_ * pilot_operations(problem);
 }

@@ -23,6 +23,9 @@ class Lessons {
   /// are here, and whether the problem was too large for the budget.
   void learn(const ProblemSearch& search, const TuningResult& result);
 
+  /// Counts problems as tuned that another run has tuned meanwhile.
+  void count_as_tuned(const std::vector<Problem>& problems);
+
   [[nodiscard]] KnownProfiles& known() noexcept { return known_; }
   [[nodiscard]] const KnownProfiles& known() const noexcept { return known_; }
   [[nodiscard]] const Coverage& coverage() const noexcept { return coverage_; }

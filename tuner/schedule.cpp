@@ -30,14 +30,27 @@ std::size_t batches_ahead(std::size_t active, std::size_t most_active) {
   return std::max<std::size_t>(1, std::min(most_active, kMaxBatchesAhead) / active);
 }
 
+/// Drops what other runs have taken. Returns whether a visit is left.
+bool Schedule::has_next() {
+  const auto first = agenda_.begin() + static_cast<std::ptrdiff_t>(taken_);
+  agenda_.erase(
+      std::remove_if(first, agenda_.end(), [&](const PlannedVisit& visit) { return pool_.has_another(visit.problem); }),
+      agenda_.end());
+  return taken_ < agenda_.size();
+}
+
 std::optional<std::size_t> Schedule::take_remeasurement() {
-  if (taken_ == agenda_.size() || agenda_[taken_].search) return std::nullopt;
-  return taken_++;
+  while (has_next() && !agenda_[taken_].search) {
+    if (pool_.take(agenda_[taken_].problem)) return taken_++;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::size_t> Schedule::take(const std::vector<Problem>& under_way) {
-  if (taken_ == agenda_.size() || !bring_best_forward(under_way)) return std::nullopt;
-  return taken_++;
+  while (has_next() && bring_best_forward(under_way)) {
+    if (pool_.take(agenda_[taken_].problem)) return taken_++;
+  }
+  return std::nullopt;
 }
 
 /// Of the next problems on the agenda that have no profile, moves the most valuable one to the front. Returns false if
@@ -71,18 +84,23 @@ std::vector<Problem> Schedule::within_time(std::vector<Problem> problems) const 
   return problems.empty() ? std::vector<Problem>{last} : problems;
 }
 
+/// The visits that this run may still carry out, the one that was taken last included: the runs of a pool share out
+/// what is left of the agenda.
+double Schedule::unstarted() const {
+  return 1.0 + static_cast<double>(agenda_.size() - taken_) / static_cast<double>(pool_.runs());
+}
+
 StopCondition Schedule::even_share(StopCondition& phase) const {
-  const double share = 1.0 / static_cast<double>(agenda_.size() - taken_ + 1);
+  const double share = 1.0 / unstarted();
   return phase.slice(share, share);
 }
 
 StopCondition Schedule::share(StopCondition& phase, std::size_t active, std::int64_t promised) const {
-  const auto unstarted = static_cast<double>(agenda_.size() - taken_ + 1);
-  const double unfinished = unstarted + static_cast<double>(active);
+  const double unfinished = unstarted() + static_cast<double>(active);
   const double of_time = std::min(1.0, static_cast<double>(most_active_) / unfinished);
   const auto left = phase.evaluations_left();
   if (!left || *left == 0) return phase.slice(of_time, 0.0);
-  const double share = std::floor(static_cast<double>(*left - promised) / unstarted);
+  const double share = std::floor(static_cast<double>(*left - promised) / unstarted());
   return phase.slice(of_time, (share + 0.5) / static_cast<double>(*left));  // half an evaluation against rounding
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/tuner/lessons.hpp"
+#include "heddle/tuner/problem_pool.hpp"
 
 namespace heddle {
 
@@ -21,15 +22,15 @@ struct Phase {
 [[nodiscard]] std::size_t batches_ahead(std::size_t active, std::size_t most_active);
 
 /// The agenda of a run: first the profiles that are measured again, then the problems without a profile, then the
-/// others. Lessons and condition must outlive it.
+/// others. Problems that another run of the pool has taken drop out. Lessons and condition must outlive it.
 class Schedule {
  public:
   /// `most_active`: as concurrent_searches().
-  Schedule(const Lessons& lessons, const StopCondition& stop, std::vector<PlannedVisit> agenda, std::size_t most_active)
-      : lessons_(lessons), stop_(stop), agenda_(std::move(agenda)), most_active_(most_active) {}
+  Schedule(const Lessons& lessons, const StopCondition& stop, std::vector<PlannedVisit> agenda, std::size_t most_active,
+           PoolShare share)
+      : lessons_(lessons), stop_(stop), agenda_(std::move(agenda)), most_active_(most_active), pool_(share) {}
 
-  /// Number of visits on the agenda, those that were taken included. Visits are named by their place on it.
-  [[nodiscard]] std::size_t size() const noexcept { return agenda_.size(); }
+  /// Number of visits that were taken. Visits are named by their place on the agenda.
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
   [[nodiscard]] const PlannedVisit& at(std::size_t place) const { return agenda_[place]; }
 
@@ -46,6 +47,8 @@ class Schedule {
   [[nodiscard]] StopCondition share(StopCondition& phase, std::size_t active, std::int64_t promised) const;
 
  private:
+  bool has_next();
+  [[nodiscard]] double unstarted() const;
   bool bring_best_forward(const std::vector<Problem>& under_way);
   [[nodiscard]] std::vector<Problem> within_time(std::vector<Problem> problems) const;
 
@@ -53,6 +56,7 @@ class Schedule {
   const StopCondition& stop_;
   std::vector<PlannedVisit> agenda_;
   std::size_t most_active_;
+  PoolShare pool_;
   std::size_t taken_ = 0;
 };
 

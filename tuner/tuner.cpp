@@ -1,6 +1,7 @@
 #include "heddle/tuner/tuner.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -34,11 +35,12 @@ constexpr std::size_t kMaxContenders = 4;
 class Tuning {
  public:
   Tuning(Evaluator& evaluator, ProfileStore& store, const TunerOptions& options, const TunerCallbacks& callbacks,
-         const std::vector<Problem>& problems, StopCondition& stop, const TuningRun& run)
+         PoolShare pool, const std::vector<Problem>& problems, StopCondition& stop, const TuningRun& run)
       : evaluator_(evaluator),
         store_(store),
         options_(options),
         callbacks_(callbacks),
+        pool_(pool),
         problems_(problems),
         stop_(stop),
         most_active_(concurrent_searches(evaluator)),
@@ -46,7 +48,7 @@ class Tuning {
         agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
         journal_(store, evaluator, run),
         lessons_(evaluator, known_, problems, agenda_, journal_),
-        schedule_(lessons_, stop, agenda_, most_active_),
+        schedule_(lessons_, stop, agenda_, most_active_, pool),
         visits_(evaluator, store, options, callbacks, stop, journal_, lessons_, agenda_.size()) {}
 
   std::vector<TuningResult> tune() {
@@ -57,7 +59,9 @@ class Tuning {
     search_each(first, time);
     if (options_.tune_sizes_between) visit_between(rest);
     while (agenda_.size() > 1 && revisit_each(rest)) {
+      if (pool_.pool != nullptr) search_each(rest, stop_);  // what a run that failed has left
     }
+    lessons_.count_as_tuned(pool_.taken_by_others());
     if (callbacks_.expected_loss) callbacks_.expected_loss(lessons_.coverage().expected_loss());
     return visits_.results();
   }
@@ -100,13 +104,20 @@ class Tuning {
   void search_each(const Phase& phase, StopCondition& time) {
     const auto start_next = [&](const std::vector<Visit>& active) -> std::optional<Visit> {
       if (schedule_.taken() > 0 && stop_.reached()) return std::nullopt;
-      const auto place = schedule_.take(problems_of(active));
+      const auto place = schedule_.take(under_way(active));
       if (!place) return std::nullopt;
       return visits_.begin(*place, schedule_.at(*place), phase,
                            schedule_.share(time, active.size(), evaluations_left(active)));
     };
     Visits::take_turns(most_active_, start_next,
                        [&](Visit& visit) { visits_.keep(visit.place, visits_.finish(visit)); });
+  }
+
+  /// Problems that count as tuned although this run has no result of them.
+  [[nodiscard]] std::vector<Problem> under_way(const std::vector<Visit>& active) const {
+    std::vector<Problem> problems = problems_of(active);
+    std::ranges::move(pool_.taken_by_others(), std::back_inserter(problems));
+    return problems;
   }
 
   /// Makes a few measurements at untuned sizes within the cells of the grid. The sizes whose tuning lowers the expected
@@ -116,11 +127,14 @@ class Tuning {
     std::vector<Problem> left = within_cells(problems_, evaluator_.family().axes());
     std::erase_if(left, [&](const Problem& problem) { return known_.find(problem) != nullptr; });
     const auto start_next = [&](const std::vector<Visit>& active) -> std::optional<Visit> {
-      if (left.empty() || time.reached()) return std::nullopt;
-      const auto chosen =
-          left.begin() + static_cast<std::ptrdiff_t>(lessons_.coverage().most_valuable(left, problems_of(active)));
-      const PlannedVisit planned{.problem = *chosen, .search = false, .profile = {}, .change = {}};
-      left.erase(chosen);
+      PlannedVisit planned{.problem = {}, .search = false, .profile = {}, .change = {}};
+      do {
+        if (left.empty() || time.reached()) return std::nullopt;
+        const auto chosen =
+            left.begin() + static_cast<std::ptrdiff_t>(lessons_.coverage().most_valuable(left, under_way(active)));
+        planned.problem = *chosen;
+        left.erase(chosen);
+      } while (!pool_.take(planned.problem));
       return visits_.begin(visits_.add_place(), planned, phase, stop_.slice(1.0, 1.0));
     };
     Visits::take_turns(most_active_, start_next, [&](Visit& visit) {
@@ -177,6 +191,7 @@ class Tuning {
   ProfileStore& store_;
   const TunerOptions& options_;
   const TunerCallbacks& callbacks_;
+  const PoolShare pool_;
   const std::vector<Problem>& problems_;
   StopCondition& stop_;
   const std::size_t most_active_;  ///< searches that may be active at a time
@@ -191,8 +206,12 @@ class Tuning {
 
 }  // namespace
 
-Tuner::Tuner(Evaluator& evaluator, ProfileStore& store, TunerOptions options, TunerCallbacks callbacks)
-    : evaluator_(evaluator), store_(store), options_(std::move(options)), callbacks_(std::move(callbacks)) {}
+Tuner::Tuner(Evaluator& evaluator, ProfileStore& store, TunerOptions options, TunerCallbacks callbacks, PoolShare pool)
+    : evaluator_(evaluator),
+      store_(store),
+      options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      pool_(pool) {}
 
 std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, StopCondition& stop) {
   const TuningRun run = store_.begin_run(task(problems));
@@ -205,7 +224,7 @@ std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, Stop
 std::vector<TuningResult> Tuner::tune(const std::vector<Problem>& problems, StopCondition& stop, const TuningRun& run) {
   if (problems.empty()) return {};
   try {
-    return Tuning(evaluator_, store_, options_, callbacks_, problems, stop, run).tune();
+    return Tuning(evaluator_, store_, options_, callbacks_, pool_, problems, stop, run).tune();
   } catch (const Interrupted&) {  // while it asked the device between two searches
     return {};
   }

@@ -7,6 +7,7 @@
 
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/problem_pool.hpp"
 #include "heddle/tuner/stop_condition.hpp"
 #include "heddle/tuner/tuner_options.hpp"
 #include "heddle/tuner/tuning_progress.hpp"
@@ -24,7 +25,9 @@ struct TunerCallbacks {
 /// Evaluator and store must outlive it.
 class Tuner {
  public:
-  Tuner(Evaluator& evaluator, ProfileStore& store, TunerOptions options = {}, TunerCallbacks callbacks = {});
+  /// `pool`: with which other runs this one shares out the problems, and the sizes between them.
+  Tuner(Evaluator& evaluator, ProfileStore& store, TunerOptions options = {}, TunerCallbacks callbacks = {},
+        PoolShare pool = {});
 
   /// Tunes in phases:
   ///
@@ -57,6 +60,7 @@ class Tuner {
   ProfileStore& store_;
   TunerOptions options_;
   TunerCallbacks callbacks_;
+  PoolShare pool_;
 };
 
 }  // namespace heddle

@@ -5,12 +5,12 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "heddle/bench/common/program.hpp"
 #include "heddle/bench/common/stopwatch.hpp"
 #include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
@@ -130,6 +130,7 @@ Function driver_function(const char* name) {
 
 /// Median nanoseconds of a call in batches that take turns, one after the other, on a stream that is never full.
 void call_beside_launch(benchmark::State& state) {
+  if (!chosen_device.starts_with("cuda")) return state.SkipWithError("needs a CUDA device");
   const auto init = driver_function<decltype(&cuInit)>("cuInit");
   const auto retain = driver_function<decltype(&cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
   const auto set_current = driver_function<decltype(&cuCtxSetCurrent)>("cuCtxSetCurrent");
@@ -191,6 +192,7 @@ void call_beside_launch(benchmark::State& state) {
   state.counters["cuLaunchKernel_ns"] = median(without);
   state.counters["difference_ns"] = median(difference);
 }
+BENCHMARK(call_beside_launch)->Iterations(1)->Unit(benchmark::kMillisecond);
 #endif
 
 }  // namespace
@@ -198,19 +200,12 @@ void call_beside_launch(benchmark::State& state) {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  return heddle::bench::exit_code("bench_tuned_kernel", [&] {
+  try {
     heddle::chosen_device = heddle::open_device(argc > 1 ? argv[1] : "")->label();
     benchmark::AddCustomContext("heddle_device", heddle::chosen_device);
-#ifdef HEDDLE_WITH_CUDA
-    if (heddle::chosen_device.starts_with("cuda")) {
-      // The library keeps the benchmark.
-      // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
-      benchmark::RegisterBenchmark("call_beside_launch", heddle::call_beside_launch)
-          ->Iterations(1)
-          ->Unit(benchmark::kMillisecond);
-    }
-#endif
     benchmark::RunSpecifiedBenchmarks();
-    return 0;
-  });
+  } catch (const heddle::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return static_cast<int>(error.kind());
+  }
 }

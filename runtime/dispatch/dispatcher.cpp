@@ -133,7 +133,7 @@ Candidate Dispatcher::candidate(const Ranked& r, const Problem& problem) const {
   }
   std::string sizes = "this problem";
   if (r.squared_distance > 0.0)
-    sizes = fmt::format("{} (distance {:.2f})", profile.key.problem.text(), r.squared_distance);
+    sizes = fmt::format("{} (distance {:.2f})", profile.key.problem.text(), std::sqrt(r.squared_distance));
   return {.configuration = configuration(*r.entry),
           .tier = r.tier,
           .profile = &profile,
@@ -141,12 +141,12 @@ Candidate Dispatcher::candidate(const Ranked& r, const Problem& problem) const {
           .squared_distance = r.squared_distance,
           .expected = modelled ? std::optional(std::exp(r.expected)) : std::nullopt,
           .promised = promised,
-          .reason =
-              fmt::format("{}{} on {} for {}: {:.3g} us per {}{}{}{}", profile.imported ? "imported, " : "",
-                          r.entry->tie ? "as fast as the best" : "measured", where, sizes, profile.time, family_.unit(),
-                          profile.imported && r.entry->remoteness == 0 ? ", not measured here yet" : "",
-                          r.tier == Tier::stale ? fmt::format("; since then {}", change(r.entry->currency)) : "",
-                          modelled ? fmt::format("; {:.3g} expected here", std::exp(r.expected)) : "")};
+          .reason = fmt::format("{}{} on {} for {}: {:.3g} us per {}{}{}{}{}", profile.imported ? "imported, " : "",
+                                r.entry->tie ? "as fast as the best" : "measured", where, sizes, profile.time,
+                                family_.unit(), r.squared_distance > 0.0 ? " there" : "",
+                                profile.imported && r.entry->remoteness == 0 ? ", not measured here yet" : "",
+                                r.tier == Tier::stale ? fmt::format("; since then {}", change(r.entry->currency)) : "",
+                                modelled ? fmt::format("; {:.3g} expected here", std::exp(r.expected)) : "")};
 }
 
 Candidate Dispatcher::fallback(const Problem& problem) const {

@@ -78,8 +78,11 @@ TEST_CASE("without a compiler, and with more threads than cores, default configu
     if (!family->supports("cpu")) continue;
     Verifier verifier(device, *family, 5);
     const SearchSpace space = family->space(device.identity());
-    for (const std::int64_t rules : {1, 3, 33, 130}) {
-      const Problem problem = family->awkward_problem().with("rules", rules);
+    std::vector<Problem> problems{family->awkward_problem()};
+    const Axis& first = family->axes().front();
+    // Fewer of the first size than a vector has floats, and more than all threads have at once.
+    for (const std::int64_t size : {1, 3, 33, 130}) problems.push_back(problems.front().with(first.name, size));
+    for (const Problem& problem : problems) {
       const Configuration standard = family->default_configuration(real->identity(), problem);
       for (const Configuration& configuration : space.enumerate(problem)) {
         if (!test::same_but_for_threads(configuration, standard)) continue;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "carving_family.hpp"
+#include "heddle/kernels/error.hpp"
 #include "heddle/kernels/family_registry.hpp"
 
 namespace heddle {
@@ -41,6 +42,7 @@ struct Knobs {
   float factor = 0.5F;
   std::byte padding{0};
   bool captured = false;
+  bool undefined = false;  ///< the constraint has no value for an odd number of cuts
 };
 
 class KnobFamily final : public test::CarvingFamily {
@@ -57,7 +59,9 @@ class KnobFamily final : public test::CarvingFamily {
     parameters.push_back({.name = "depth", .values = std::move(depths), .meaning = {}, .active = {}});
     Constraint shallow;
     shallow.name = knobs_.constraint;
-    shallow.holds = [margin = knobs_.margin](const Configuration& c, const Problem& p, const DeviceIdentity&) {
+    shallow.holds = [margin = knobs_.margin, undefined = knobs_.undefined](const Configuration& c, const Problem& p,
+                                                                           const DeviceIdentity&) {
+      if (undefined && p.at("cuts") % 2 == 1) throw Error(ErrorKind::input, "division by zero");
       return c.number("depth") <= p.at("cuts") + margin;
     };
     std::vector<Constraint> constraints{std::move(shallow)};
@@ -113,6 +117,7 @@ TEST_CASE("the digest of a contract changes with the space, with a launch and wi
       [](Knobs& k) { k.role = Role::state; },
       [](Knobs& k) { k.factor = 0.25F; },
       [](Knobs& k) { k.captured = true; },
+      [](Knobs& k) { k.undefined = true; },
   };
   std::set<std::string> digests;
   for (const auto& change : changes) digests.insert(digest_with(change));

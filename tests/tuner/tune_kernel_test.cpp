@@ -63,7 +63,7 @@ KernelDefinition faulty_kernel() {
 template <int Fault>
 __global__ void add(float a, const float* x, const float* y, float* z, int n) {
   volatile float slow = 0.0f;
-  for (int i = 0; i < (Fault == 0 ? 50 : 0); ++i) slow = slow + 1.0f;
+  for (int i = 0; i < (Fault == 0 ? 3000 : 0); ++i) slow = slow + 1.0f;
   const int i = static_cast<int>(blockIdx.x * 32 + threadIdx.x);
   if (Fault == 2) *static_cast<volatile float*>(nullptr) = a;
   if (i < (Fault == 1 ? n - 1 : n)) z[i] = a * x[i] + y[i];

@@ -77,7 +77,7 @@ class LaunchedPlan {
   void recomputed() {
     const TileShape tile(c_);
     parts_ = std::min(ceil_div(piece_rows_, tile.rows), units_ * c_.number("blocks_per_unit"));
-    writer_.scratch("products", 8 * parts_ * elements_of_squares(sizes_.sides(tile.side), tile.side));
+    writer_.scratch("products", 8 * parts_ * products(tile.side));
     writer_.scratch("slopes", 8 * parts_ * sizes_.slopes());
     for_pieces(Order::rising, [&] {
       launch_dividing(fmt::format("tsk::accumulate_rows<{}, {}, {}>", tile.rows, tile.lanes, tile.side),
@@ -158,7 +158,7 @@ class LaunchedPlan {
   void multiply_kept() {
     const std::int64_t pairs = triangle(sizes_.sides(kTile));
     const std::int64_t splits = std::clamp(ceil_div(2 * units_, pairs), std::int64_t{1}, ceil_div(piece_rows_, kDepth));
-    writer_.scratch("products", 8 * splits * elements_of_squares<std::int64_t>(sizes_.sides(kTile), kTile));
+    writer_.scratch("products", 8 * splits * products(kTile));
     for_pieces(Order::rising, [&] {
       activate_kept();
       launch(fmt::format("tsk::multiply_kept<{}>", kDepth),
@@ -191,9 +191,14 @@ class LaunchedPlan {
                  {rows_, sizes_.unknowns(), sizes_.outputs, pitch});
   }
 
+  /// Elements of a part of the products.
+  [[nodiscard]] std::int64_t products(std::int64_t side) const {
+    return elements_of_squares<std::int64_t>(sizes_.sides(side), side);
+  }
+
   /// From the parts of the products to the solution.
   void solve_products(std::int64_t parts, std::int64_t side) {
-    const std::int64_t pitch = gram_pitch(sizes_), elements = elements_of_squares(sizes_.sides(side), side);
+    const std::int64_t pitch = gram_pitch(sizes_), elements = products(side);
     writer_.scratch("gram", 8 * sizes_.columns() * pitch);
     launch_dividing(fmt::format("tsk::gather_products<{}, {}>", kGatherBlock, side),
                     {{std::min(ceil_div(elements, kWarp), std::int64_t{1} << 20), 1},

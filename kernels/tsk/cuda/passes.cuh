@@ -109,7 +109,7 @@ __device__ __forceinline__ void descend(const Batch& batch, const float* centres
                                         Pieces pieces, Share share) {
   constexpr int kBlock = Rows * Lanes;
   const int thread = static_cast<int>(threadIdx.x);
-  const int tasks = batch.tasks();
+  const int tasks = batch.tasks(), numbers = batch.consequents();
   const DescendPieces<int> of(batch, Rows, Lanes, phi_pitch);
   const int span = of.span, groups = of.groups;
   double* slopes = pieces.doubles(of.slopes);
@@ -119,8 +119,8 @@ __device__ __forceinline__ void descend(const Batch& batch, const float* centres
   float* outputs = pieces.floats(of.outputs);
   float* weights = pieces.floats(of.consequents);
   Antecedents antecedents;
-  for (int i = thread; i < of.consequents; i += kBlock) weights[i] = static_cast<float>(solution[i]);
-  for (int i = thread; i < of.slopes; i += kBlock) slopes[i] = 0.0;
+  for (int i = thread; i < numbers; i += kBlock) weights[i] = static_cast<float>(solution[i]);
+  for (int i = thread; i < 2 * tasks * groups; i += kBlock) slopes[i] = 0.0;
   antecedents.fetch<kBlock>(pieces, centres, widths, of.antecedents);
 
   const int row = thread / Lanes, lane = thread % Lanes;

@@ -19,7 +19,7 @@ Plan block_plan(const Configuration& configuration, const Problem& problem, int 
   Plan plan = plan_with_buffers(problem, order, iterations);
   PlanWriter writer(plan);
   const auto at = [&writer](std::string_view name) { return writer.at(name); };
-  writer.scratch("products", 8 * elements_of_squares(sizes.sides(tile.side), tile.side));
+  writer.scratch("products", 8 * elements_of_squares<std::int64_t>(sizes.sides(tile.side), tile.side));
   writer.scratch("gram", 8 * sizes.columns() * gram_pitch(sizes));
   writer.scratch("slopes", 8 * sizes.slopes());
   writer.scratch("squares", 8);

@@ -40,9 +40,9 @@ struct Sizes {
 };
 
 /// Elements of the squares that cover the lower triangle.
-template <class Int>
-[[nodiscard]] constexpr Int elements_of_squares(Int sides, Int side) {
-  return triangle(sides) * side * side;
+template <class Result, class Int>
+[[nodiscard]] constexpr Result elements_of_squares(Int sides, Int side) {
+  return static_cast<Result>(sides) * (sides + 1) / 2 * side * side;
 }
 
 /// The pieces of accumulate(), of a block of rows x lanes threads.

@@ -1,0 +1,27 @@
+// A run of `heddle tune`: its devices side by side, what each does, and the report.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "heddle/cli/context.hpp"
+#include "heddle/cli/options.hpp"
+#include "heddle/cli/problems.hpp"
+#include "heddle/tuner/stop_condition.hpp"
+#include "heddle/tuner/tuner_options.hpp"
+
+namespace heddle::cli {
+
+struct TuneOptions {
+  Common common;
+  std::string device, profiles, replay, record;
+  std::vector<std::string> families;
+  Sizes sizes;
+  Budget budget;
+  TunerOptions tuner;
+};
+
+/// Tunes, and reports. Returns the exit code; throws Error.
+int tune(const Context& context, const TuneOptions& options);
+
+}  // namespace heddle::cli
