@@ -349,8 +349,8 @@ int TuneRun::carry_out() {
 
   const bool stopped = std::ranges::any_of(cards_, &Card::interrupted);
   const auto [summary, results] = found();
-  report(stopped);
   if (lost_) std::rethrow_exception(lost_);
+  report(stopped);
   if (!options_.common.json) {
     for (const auto& [family, losses] : summary.losses) {
       if (losses.empty()) continue;

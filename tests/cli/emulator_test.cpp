@@ -52,7 +52,7 @@ TEST_CASE("tune on several devices: two of one model share out the problems, ano
     if (!result["profile"].is_null()) tuned[result["device"]].insert(result["problem"]["rules"].get<int>());
   }
   for (const char* device : {"emulator", "cpu"}) CHECK(tuned[device] == std::multiset<int>{5, 6, 7});
-  CHECK(json::parse(place.run({"profiles", "list", "--profiles", file, "--json"}).out)["profiles"].size() == 3);
+  CHECK(json::parse(place.run({"profiles", "list", "--profiles", file, "--json"}).out)["records"].size() == 3);
 }
 
 TEST_CASE("lists of devices that cannot be") {
