@@ -69,7 +69,7 @@ struct Model {
   std::vector<FamilyTask> work;
   std::size_t problems = 0;
   std::vector<std::string> devices;
-  std::vector<std::unique_ptr<ProblemPool>> pools;       ///< of each family; empty for a single card
+  std::vector<std::unique_ptr<ProblemPool>> pools;       ///< of each family; a single card has no use for it
   std::vector<std::unique_ptr<ResultPrinter>> printers;  ///< of each family
   std::vector<std::once_flag> begun;                     ///< of each family
 };

@@ -58,9 +58,9 @@ class Tuning {
     remeasure_changed(first, time);
     search_each(first, time);
     if (options_.tune_sizes_between) visit_between(rest);
-    while (agenda_.size() > 1 && revisit_each(rest)) {
+    do {
       if (pool_.pool != nullptr) search_each(rest, stop_);  // what a run that failed has left
-    }
+    } while (agenda_.size() > 1 && revisit_each(rest));
     lessons_.count_as_tuned(pool_.taken_by_others());
     if (callbacks_.expected_loss) callbacks_.expected_loss(lessons_.coverage().expected_loss());
     return visits_.results();
@@ -237,9 +237,8 @@ std::string Tuner::task(const std::vector<Problem>& problems) const {
   const Provenance provenance = evaluator_.provenance();
   // Stored in the database: a change of the words forgets which runs can be continued.
   std::string task = fmt::format(
-      "{} {} {} on {}; driver {}; compiler {}; strategy {} seed {} screening {} hopeless {} finalists {} rounds {} to "
-      "{} "
-      "abreast {} between {}",
+      "{} {} {} on {}; driver {}; compiler {}; strategy {} seed {} screening {} hopeless {} finalists {} "
+      "rounds {} to {} abreast {} between {}",
       family.name(), kernels.source_hash, kernels.contract_digest, device.text(), provenance.driver,
       provenance.compiler, options_.strategy, options_.seed, options_.screening_repetitions, options_.prune_factor,
       options_.finalists, options_.minimum_repetitions, options_.maximum_repetitions, concurrent_searches(evaluator_),

@@ -69,8 +69,7 @@ template <CallArgument T>
 /// - the plan of every configuration is one launch of a kernel for one sample: no second launch, no routine, no buffers
 ///   in pieces. A configuration for which that does not hold counts as one that fails;
 /// - all configurations give their kernels the same arguments, in number, order, types and meaning. Numbers that depend
-/// on
-///   the configuration belong into the kernel's template arguments or definitions, since calls give all numbers;
+///   on the configuration belong into the kernel's template arguments or definitions, since calls give all numbers;
 /// - a buffer that the kernel writes is none of role `input`. Scratch buffers are arguments as well.
 ///
 /// Families of kernel definitions (kernels/own/kernel_definition.hpp) are like that.
