@@ -40,6 +40,7 @@ std::string_view text(Loss loss) {
     case Loss::moved:
       return "was deleted, moved or replaced";
     case Loss::truncated:
+    case Loss::fewer_pages:
       return "was truncated";
     case Loss::overwritten:
       return "was overwritten";
@@ -67,19 +68,25 @@ std::optional<Loss> FileWatch::damage(SQLite::Database& database) {
   const std::uint32_t page = number(header, kPageSize, 2), page_bytes = page == 1 ? 65536 : page;
   const std::uint32_t changes = number(header, kChanges, 4);
   const bool pages_known = number(header, kPagesOfChange, 4) == changes;
-  if (pages_known && bytes < sqlite3_int64{number(header, kPages, 4)} * page_bytes) return Loss::truncated;
+  if (bytes % page_bytes != 0) return Loss::truncated;
+  if (pages_known && bytes < sqlite3_int64{number(header, kPages, 4)} * page_bytes) return Loss::fewer_pages;
   if (changes < changes_) return Loss::overwritten;  // by an older one
   changes_ = changes;
   return {};
 }
 
-std::optional<Loss> FileWatch::loss(SQLite::Database& database) {
+std::optional<Loss> FileWatch::loss(SQLite::Database& database, const std::function<bool()>& reads_back) {
   if (was_moved(database)) return Loss::moved;
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::seconds(1);
-  std::optional<Loss> found;
-  while ((found = damage(database)) && Clock::now() < until) {
+  std::optional<Loss> found = damage(database);
+  if (found == Loss::fewer_pages && reads_back()) {
+    database.tryExec("PRAGMA wal_checkpoint(PASSIVE)");
+    return {};
+  }
+  while (found && Clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    found = damage(database);
   }
   return found;
 }

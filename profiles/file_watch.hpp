@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -15,6 +16,7 @@ namespace heddle {
 enum class Loss {
   moved,        ///< deleted, renamed or replaced by another file: the open one is whole, but not at its place any more
   truncated,    ///< the file ends too early
+  fewer_pages,  ///< the file has fewer pages than it says; they may be in the log still
   overwritten,  ///< something else was written into it
   damaged,      ///< SQLite cannot make sense of a page
   unreadable,   ///< it cannot be opened once more
@@ -29,8 +31,10 @@ enum class Loss {
 class FileWatch {
  public:
   /// The damage to the file since the last call; nothing if all is well. Between transactions only. Apparent
-  /// damage is checked again for a second: another process may just be moving its log into the file.
-  [[nodiscard]] std::optional<Loss> loss(SQLite::Database& database);
+  /// damage is checked again for a second: another process may just be moving its log into the file. `reads_back`
+  /// answers whether every page can be read through a further connection. It is asked where pages are missing: a
+  /// process that was killed, or has a slow disk, leaves a log that is only partly in the file.
+  [[nodiscard]] std::optional<Loss> loss(SQLite::Database& database, const std::function<bool()>& reads_back);
 
  private:
   [[nodiscard]] std::optional<Loss> damage(SQLite::Database& database);

@@ -9,6 +9,13 @@
 #include <utility>
 
 namespace heddle {
+namespace {
+
+bool every_page_reads(SQLite::Database& database) {
+  return database.execAndGet("SELECT quick_check FROM pragma_quick_check LIMIT 1").getString() == "ok";
+}
+
+}  // namespace
 
 StoreFile::StoreFile(std::filesystem::path file, Mode mode, FamilyRegistry families, Patience patience)
     : file_(std::move(file)),
@@ -46,7 +53,19 @@ void StoreFile::remember_committed() {
   std::ranges::move(uncommitted_.profiles, std::back_inserter(written_.profiles));
 }
 
-std::optional<Loss> StoreFile::loss() { return watch_ ? watch_->loss(database_) : std::nullopt; }
+std::optional<Loss> StoreFile::loss() {
+  if (!watch_) return std::nullopt;
+  return watch_->loss(database_, [&] {
+    try {
+      SQLite::Database reader = open_for_reading(file_, patience_);
+      return every_page_reads(reader);
+    } catch (const SQLite::Exception&) {
+      return false;
+    } catch (const Error&) {
+      return false;
+    }
+  });
+}
 
 std::optional<Loss> StoreFile::loss_behind(const SQLite::Exception& exception) {
   if (!watch_) return std::nullopt;
@@ -90,15 +109,14 @@ void StoreFile::confirm(std::int64_t run) {
   Loss found = Loss::damaged;
   try {
     SQLite::Database reader = open_for_reading(file_, patience_);
-    SQLite::Statement row(reader,
-                          "SELECT (SELECT quick_check FROM pragma_quick_check LIMIT 1), "
-                          "(SELECT count(*) FROM measurements WHERE run = ?1), "
-                          "(SELECT count(*) FROM runs WHERE id = ?1)");
-    bind_all(row, run);
-    row.executeStep();
-    const auto measured = std::ranges::count(written_.measurements, run, &Measurement::run);
-    if (row.getColumn(0).getString() == "ok") {
-      if (row.getColumn(1).getInt64() >= measured && row.getColumn(2).getInt64() == 1) return;
+    if (every_page_reads(reader)) {
+      SQLite::Statement row(reader,
+                            "SELECT (SELECT count(*) FROM measurements WHERE run = ?1), "
+                            "(SELECT count(*) FROM runs WHERE id = ?1)");
+      bind_all(row, run);
+      row.executeStep();
+      const auto measured = std::ranges::count(written_.measurements, run, &Measurement::run);
+      if (row.getColumn(0).getInt64() >= measured && row.getColumn(1).getInt64() == 1) return;
       found = Loss::incomplete;
     }
   } catch (const SQLite::Exception& exception) {

@@ -89,6 +89,35 @@ TEST_CASE("a file that is truncated or overwritten while it is written") {
       "overwritten");
 }
 
+TEST_CASE("a log that is only partly in the file is no damage") {
+  // What a process leaves that is killed while it moves its log into the file: the first page says how many pages there
+  // are, and the others are in the log alone.
+  const Folder folder;
+  const fs::path file = folder / "p.sqlite", left = folder / "left.sqlite";
+  {
+    const ProfileStore created(file, kWrite);
+  }
+  const auto bytes_before = fs::file_size(file);
+  {
+    SQLite::Database holds_the_log(file, SQLite::OPEN_READWRITE);
+    holds_the_log.execAndGet("SELECT count(*) FROM runs");
+    holds_the_log.exec("PRAGMA wal_autocheckpoint = 0");
+    ProfileStore(file, kWrite).record(std::vector<Measurement>(60, measurement()));
+    REQUIRE(fs::file_size(file) == bytes_before);
+    fs::copy_file(file.string() + "-wal", left.string() + "-wal");
+    holds_the_log.exec("PRAGMA wal_checkpoint(FULL)");
+    fs::copy_file(file, left);
+  }
+  REQUIRE(fs::file_size(left) > bytes_before);
+  fs::resize_file(left, bytes_before);
+
+  ProfileStore store(left, kWrite);
+  store.record(measurement(key(33)));
+  CHECK(store.measurements().size() == 61);
+  CHECK(fs::file_size(left) > bytes_before);
+  CHECK(ProfileStore(left, ProfileStore::Access::read).measurements().size() == 61);
+}
+
 TEST_CASE("a file whose folder is gone: what was written is where temporary files are") {
   const Folder folder;
   const fs::path inside = folder / "inside";
