@@ -68,8 +68,13 @@ class VerificationGeometry {
   [[nodiscard]] double first_width() const {
     return std::sqrt((square(kFar) + 1.0) / (1.5 * depth_) * static_cast<double>(dim_)) * unit_;
   }
-  /// Deep samples in few inputs would throw the widths about; this keeps a step's effect on l below 1.
-  [[nodiscard]] double rate_factor() const { return std::min(1.0, 4.0 * static_cast<double>(dim_) / square(depth_)); }
+  /// Deep samples in few inputs would throw the widths about, and so would many outputs, whose errors add up. This keeps
+  /// a step's effect on l below 1: above it rows that return to a group multiply rounding each time.
+  [[nodiscard]] double rate_factor(std::int64_t outputs) const {
+    constexpr double kFewOutputs = 32.0;
+    return std::min(1.0, 4.0 * static_cast<double>(dim_) / square(depth_)) *
+           std::min(1.0, kFewOutputs / static_cast<double>(outputs));
+  }
 
  private:
   std::int64_t dim_;
@@ -138,7 +143,7 @@ VerificationWorkload verification_workload(const Problem& problem, const OptionS
   options.threshold = std::exp(geometry.log_threshold());
   options.overlap = geometry.overlap(options.width);
   options.first_width = geometry.first_width() / options.overlap;
-  options.antecedent_rate *= geometry.rate_factor();
+  options.antecedent_rate *= geometry.rate_factor(outputs);
   if (options.step == Step::plain) options.antecedent_rate *= square(geometry.width());
   options.max_rules = max_rules;
   // A quarter of the widths start at the floor.
