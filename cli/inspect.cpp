@@ -55,7 +55,7 @@ int run(const InspectOptions& options) {
 
 void add_inspect(Command& program) {
   Command command =
-      program.add("inspect", "Show what a model consists of in words and numbers: its rules and their sets");
+      program.add("inspect", "Show what a model consists of in words and numbers, such as its rules and their sets");
   const auto options = std::make_shared<InspectOptions>();
   command.positional("model", "MODEL", "What 'heddle train' wrote", options->model);
   add_common(command, options->common);

@@ -11,6 +11,7 @@
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/text.hpp"
+#include "heddle/runtime/dispatch/notices.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -52,9 +53,7 @@ ProfileStore open_profiles(const Context& context, const std::string& file, Prof
   if (common.quiet) return store;
   const std::vector<std::string> left_out = store.left_out();
   if (!left_out.empty()) {
-    const std::string more = left_out.size() > 1 ? fmt::format(", and {} more", left_out.size() - 1) : "";
-    note(fmt::format("profile database {}: left out, because sizes are others in this heddle: {}{}",
-                     store.file().string(), left_out.front(), more));
+    note(left_out_line(fmt::format("profile database {}", store.file().string()), left_out.front(), left_out.size()));
   }
   return store;
 }

@@ -5,29 +5,50 @@
 #include <cstring>
 #include <limits>
 
+#include "heddle/kernels/arithmetic.hpp"
+
 namespace heddle {
 
 namespace {
 
+/// So much more than all numbers together may one of them be off by.
+constexpr double kSingle = 10.0;
+
+template <class Number>
+double number_at(const std::vector<std::byte>& bytes, std::size_t at) {
+  Number number{};
+  std::memcpy(&number, bytes.data() + at, sizeof number);
+  return static_cast<double>(number);
+}
+
+/// `from` / `to`, 0 of nothing, and infinite where either is no number.
+double part(double from, double to) {
+  if (from == 0.0) return 0.0;
+  const double ratio = from / to;
+  return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+}
+
 template <class Number>
 double relative_difference(const std::vector<std::byte>& found, const std::vector<std::byte>& expected) {
+  const auto same = [&](std::size_t at) {  // the same infinity, or nothing was written there
+    return std::memcmp(found.data() + at, expected.data() + at, sizeof(Number)) == 0;
+  };
   double error = 0.0, norm = 0.0;
   for (std::size_t at = 0; at + sizeof(Number) <= expected.size(); at += sizeof(Number)) {
-    Number a{}, b{};
-    const std::byte *const one = found.data() + at, *const other = expected.data() + at;
-    std::memcpy(&a, one, sizeof a);
-    std::memcpy(&b, other, sizeof b);
-    if (std::equal(one, one + sizeof a, other)) {
-      if (std::isfinite(static_cast<double>(b))) norm += static_cast<double>(b) * static_cast<double>(b);
-      continue;  // the same infinity, or nothing was written there
-    }
-    const double apart = static_cast<double>(a) - static_cast<double>(b);
-    error += apart * apart;
-    norm += static_cast<double>(b) * static_cast<double>(b);
+    const double b = number_at<Number>(expected, at);
+    if (!same(at)) error += square(number_at<Number>(found, at) - b);
+    if (!same(at) || std::isfinite(b)) norm += square(b);
   }
   if (error == 0.0) return 0.0;
-  const double relative = std::sqrt(error / norm);
-  return std::isnan(relative) ? std::numeric_limits<double>::infinity() : relative;
+  double worst = part(std::sqrt(error), std::sqrt(norm));
+  const double usual = std::sqrt(norm / (static_cast<double>(expected.size()) / sizeof(Number)));
+  for (std::size_t at = 0; at + sizeof(Number) <= expected.size(); at += sizeof(Number)) {
+    if (same(at)) continue;
+    const double b = number_at<Number>(expected, at);
+    const double apart = std::abs(number_at<Number>(found, at) - b);
+    worst = std::max(worst, part(apart, kSingle * std::max(std::abs(b), usual)));
+  }
+  return worst;
 }
 
 }  // namespace

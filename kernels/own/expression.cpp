@@ -186,6 +186,11 @@ class Parser {
     Node node{.what = std::string(text_.substr(at_, end - at_))};
     at_ = end;
     if (node.what == "true" || node.what == "false") return Node{.what = {}, .literal = node.what == "true"};
+    if (node.what == "has" && take("(")) {
+      node.operands.push_back(name_alone());
+      require(")");
+      return node;
+    }
     if (take("(")) {
       constexpr std::array<std::string_view, 4> kFunctions{"min", "max", "ceil_div", "round_up"};
       if (std::ranges::find(kFunctions, node.what) == kFunctions.end()) {
@@ -198,9 +203,23 @@ class Parser {
       require(")");
       return node;
     }
+    return named(std::move(node));
+  }
+
+  Node named(Node node) {
     node.is_name = true;
     if (std::ranges::find(names_, node.what) == names_.end()) names_.push_back(node.what);
     return node;
+  }
+
+  Node name_alone() {
+    skip_spaces();
+    std::size_t end = at_;
+    while (end < text_.size() && (starts_name(text_[end]) || (end > at_ && is_digit(text_[end])))) ++end;
+    if (end == at_) fail("expected a name");
+    Node node{.what = std::string(text_.substr(at_, end - at_))};
+    at_ = end;
+    return named(std::move(node));
   }
 
   std::string_view text_;
@@ -221,6 +240,7 @@ class Evaluation {
     }
     const auto& operands = node.operands;
     // The operands of these are not all evaluated.
+    if (node.what == "has") return names_(operands[0].what).has_value();
     if (node.what == "?:") return of(truth(of(operands[0])) ? operands[1] : operands[2]);
     if (node.what == "&&") return truth(of(operands[0])) && truth(of(operands[1]));
     if (node.what == "||") return truth(of(operands[0])) || truth(of(operands[1]));

@@ -20,8 +20,8 @@ namespace heddle {
 /// - Values: integers of 64 bits, reals, true and false, words in double quotes, and names.
 /// - Operators, with the precedence of C: ?: || && == != < <= > >= + - * / % and unary - and !.
 /// - Functions: min(a, b), max(a, b), ceil_div(a, b) (a / b rounded up) and round_up(a, b) (a rounded up to a multiple
-/// of
-///   b); the last two take integers.
+///   of b); the last two take integers. has(name): whether the name has a value, for sizes that a problem may lack:
+///   "has(halo) ? n + 2 * halo : n".
 ///
 /// Two integers give an integer, and / drops the remainder. Where one of the two is a real, so is the result.
 class Expression {

@@ -51,6 +51,10 @@ struct KernelCode {
 /// Texts of expressions may name the axes, the parameters (those that have a meaning in the configuration), and of the
 /// device `backend` ("cuda", "cpu", "emulator"), `units` (multiprocessors, cores), `compute_capability` (90 for 9.0, 0
 /// on a CPU) and `local_bytes` (shared memory of a block).
+///
+/// A plan of it is one launch, and its cost is counted in launches. A class derived from KernelFamily can do what a
+/// definition cannot: several launches, blocks that wait for each other, clusters, structs as arguments, a model of its
+/// times, and elements that depend on the configuration.
 struct KernelDefinition {
   std::string name;     ///< of the family, as FamilyRegistry::add() takes it
   std::string meaning;  ///< one line
@@ -77,8 +81,9 @@ struct KernelDefinition {
   /// Odd sizes, at which a configuration is verified beside the problem's own. Empty: 97 on each axis, or its largest
   /// value; the smallest on axes that must be equal.
   Problem awkward = {};
-  /// How far outputs may be from those of the untuned configuration, as a part of their norm. Whole numbers have to be
-  /// equal. Used where the program checks nothing itself.
+  /// How far outputs may be from those of the untuned configuration, as a part of their norm; a single number may be
+  /// ten times as far off, see buffer_difference(). Whole numbers have to be equal. Used where the program checks
+  /// nothing itself.
   double tolerance = 1e-4;
 };
 

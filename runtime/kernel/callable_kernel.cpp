@@ -11,6 +11,8 @@
 #include <utility>
 #include <variant>
 
+#include "heddle/runtime/dispatch/notices.hpp"
+
 namespace heddle {
 
 namespace {
@@ -41,9 +43,7 @@ CallableKernel::CallableKernel(Device& device, const KernelFamily& family, std::
   require_callable(
       family.plan(family.default_configuration(device.identity(), problem), problem, device.identity(), 1));
   if (const auto& left_out = dispatcher_.left_out(); !left_out.empty()) {
-    notify(fmt::format("{}: profiles left out, because their sizes are others in this program: {}{}", family.name(),
-                       left_out.front().reason,
-                       left_out.size() > 1 ? fmt::format(", and {} more", left_out.size() - 1) : ""));
+    notify(left_out_line(family.name(), left_out.front().reason, left_out.size()));
   }
 }
 
@@ -102,7 +102,7 @@ Problem CallableKernel::problem_of(Sizes sizes) const {
 
 CallableKernel::Choice& CallableKernel::choice_of(Sizes sizes) {
   if (Choice* const known = table_.find(sizes)) return *known;
-  return table_.insert(sizes, std::make_unique<Choice>(problem_of(sizes)));
+  return table_.insert(sizes, std::make_unique<Choice>(dispatcher_, problem_of(sizes)));
 }
 
 const CallableKernel::Running* CallableKernel::first_call(Sizes sizes) {
@@ -118,27 +118,17 @@ const CallableKernel::Running* CallableKernel::first_call(Sizes sizes) {
   return choice.running.load(std::memory_order_relaxed);
 }
 
-/// What is to run next.
-const Candidate& CallableKernel::candidate(Choice& choice) const {
-  if (choice.next == 0) {  // the first one alone is much faster to have
-    if (!choice.first) choice.first = dispatcher_.choose(choice.problem);
-    return *choice.first;
-  }
-  if (choice.candidates.empty()) choice.candidates = dispatcher_.candidates(choice.problem);
-  return choice.candidates[choice.next];
-}
-
 /// Finds something that can run at once, and leaves what is to be compiled to the worker.
 void CallableKernel::start(Choice& choice, Lock& lock) {
-  if (candidate(choice).tier == Tier::fallback || is_compiled(choice)) return settle(choice, lock);
-  Candidate untuned{.configuration = dispatcher_.family().default_configuration(device_.identity(), choice.problem),
+  if (choice.row.current().tier == Tier::fallback || is_compiled(choice)) return settle(choice, lock);
+  Candidate untuned{.configuration = dispatcher_.family().default_configuration(device_.identity(), choice.problem()),
                     .tier = Tier::fallback,
                     .reason = "runs while the chosen configuration is being compiled"};
   const Running* const before = choice.running.load(std::memory_order_relaxed);
   std::unique_ptr<LoadedKernel> kernel;
   lock.unlock();  // others may look at the choice meanwhile
   try {
-    kernel = load(untuned, choice.problem, compile(kernels_of(untuned, choice.problem)));
+    kernel = load(untuned, choice.problem(), compile(kernels_of(untuned, choice.problem())));
   } catch (const DeviceFailure&) {  // the default is also the last candidate, so that settle() tells of it
   } catch (const Error&) {
   } catch (...) {
@@ -174,14 +164,14 @@ void CallableKernel::settle(Choice& choice, Lock& lock, const Stop& stop) {
 
 /// Makes the candidate run whose turn it is, or gives the turn to the next one.
 void CallableKernel::try_candidate(Choice& choice, Lock& lock, const Stop& stop) {
-  const std::size_t turn = choice.next;
-  const Candidate wanted = candidate(choice);
+  const std::size_t turn = choice.row.failed();
+  const Candidate wanted = choice.row.current();
   std::unique_ptr<LoadedKernel> kernel;
   std::string why;
   Status status = Status::launch;
   lock.unlock();  // others may look at the choice meanwhile
   try {
-    kernel = load(wanted, choice.problem, compile(kernels_of(wanted, choice.problem), stop));
+    kernel = load(wanted, choice.problem(), compile(kernels_of(wanted, choice.problem()), stop));
   } catch (const DeviceFailure& failure) {
     status = failure.status();
     why = failure.what();
@@ -192,33 +182,28 @@ void CallableKernel::try_candidate(Choice& choice, Lock& lock, const Stop& stop)
     throw;
   }
   lock.lock();
-  if (choice.settled || choice.next != turn) return;  // another thread was faster
+  if (choice.settled || choice.row.failed() != turn) return;  // another thread was faster
   if (kernel) {
     choice.settled = true;
     return publish(choice, wanted, std::move(kernel));
   }
   fail(choice, why);
-  if (choice.next < choice.candidates.size()) return;
+  if (!choice.row.exhausted()) return;
   choice.settled = choice.running.load(std::memory_order_relaxed) != nullptr;
   if (!choice.settled) {
-    choice.next = 0;  // the next call tries again
+    choice.row.start_again();  // with the next call
     throw DeviceFailure(status, why);
   }
 }
 
 /// The candidate whose turn it is failed.
 void CallableKernel::fail(Choice& choice, const std::string& why) {
-  const std::string failed = candidate(choice).configuration.text();
-  if (choice.next == 0) choice.failures.clear();  // those of the round before, after which nothing could run
-  choice.failures.push_back(fmt::format("{} ({})", failed, why));
-  if (choice.candidates.empty()) choice.candidates = dispatcher_.candidates(choice.problem);
-  if (++choice.next == choice.candidates.size()) return;
-  notify(fmt::format("{} at {}: {} failed ({}); using {} instead", dispatcher_.family().name(), choice.problem.text(),
-                     failed, why, choice.candidates[choice.next].configuration.text()));
+  if (const auto line = choice.row.fail(why)) notify(*line);
 }
 
 void CallableKernel::publish(Choice& choice, Candidate candidate, std::unique_ptr<LoadedKernel> kernel) {
   const bool stale = candidate.tier == Tier::stale;
+  const Currency currency = candidate.currency;
   choice.all.push_back(
       std::make_unique<const Running>(Running{.candidate = std::move(candidate), .kernel = std::move(kernel)}));
   choice.running.store(choice.all.back().get(), std::memory_order_release);
@@ -227,8 +212,8 @@ void CallableKernel::publish(Choice& choice, Candidate candidate, std::unique_pt
     const std::lock_guard lock(notifying_);
     if (std::exchange(told_stale_, true)) return;
   }
-  notify(fmt::format("{}: the kernel source has changed since the profiles were measured; tune again",
-                     dispatcher_.family().name()));
+  notify(
+      stale_line(dispatcher_.family().name(), fmt::format("the profile for {} is", choice.problem().text()), currency));
 }
 
 /// A kernel that was loaded and does not launch: its choice is replaced, and the launch repeated.
@@ -240,9 +225,8 @@ void CallableKernel::launch_another(Sizes sizes, const Running* failed, const De
     Lock lock(choice.mutex);
     if (choice.running.load(std::memory_order_relaxed) == failed) {
       if (choice.settled) {
-        const auto none_left = [&] { return !choice.candidates.empty() && choice.next == choice.candidates.size(); };
-        if (!none_left()) fail(choice, last.what());
-        if (none_left()) throw DeviceFailure(last);
+        if (!choice.row.exhausted()) fail(choice, last.what());
+        if (choice.row.exhausted()) throw DeviceFailure(last);
         choice.settled = false;
         start(choice, lock);
       } else {  // the default, which ran meanwhile
@@ -273,7 +257,7 @@ std::unique_ptr<LoadedKernel> CallableKernel::load(const Candidate& candidate, c
 }
 
 /// Whether the candidate whose turn it is can be tried without waiting for a compiler.
-bool CallableKernel::is_compiled(Choice& choice) {
+bool CallableKernel::is_compiled(const Choice& choice) {
   const auto kernels = kernels_if_any(choice);
   if (!kernels) return false;
   const std::lock_guard lock(compiling_);
@@ -282,9 +266,9 @@ bool CallableKernel::is_compiled(Choice& choice) {
 }
 
 /// The kernels of the candidate whose turn it is. None if the family has none for it; settle() then tells why.
-std::optional<Kernels> CallableKernel::kernels_if_any(Choice& choice) const {
+std::optional<Kernels> CallableKernel::kernels_if_any(const Choice& choice) const {
   try {
-    return kernels_of(candidate(choice), choice.problem);
+    return kernels_of(choice.row.current(), choice.problem());
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -432,8 +416,8 @@ void CallableKernel::settle_quietly(Choice& choice, const Stop& stop, Wait wait)
 void CallableKernel::give_up(Choice& choice, const std::string& why) {
   const Lock lock(choice.mutex);
   if (std::exchange(choice.settled, true)) return;
-  choice.failures.push_back(why);
-  notify(fmt::format("{} at {}: {}", dispatcher_.family().name(), choice.problem.text(), why));
+  choice.gave_up = why;
+  notify(fmt::format("{} at {}: {}", dispatcher_.family().name(), choice.problem().text(), why));
 }
 
 void CallableKernel::notify(const std::string& line) {
@@ -466,8 +450,9 @@ KernelExplanation CallableKernel::explain(Sizes sizes) const {
   const Lock lock(choice->mutex);
   if (const Running* const running = choice->running.load(std::memory_order_relaxed))
     result.running = running->candidate;
-  if (!choice->settled) result.awaited = candidate(*choice);
-  result.failures = choice->failures;
+  if (!choice->settled) result.awaited = choice->row.current();
+  result.failures = choice->row.failures();
+  if (!choice->gave_up.empty()) result.failures.push_back(choice->gave_up);
   return result;
 }
 

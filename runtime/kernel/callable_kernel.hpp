@@ -13,10 +13,12 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/dispatch/candidate_row.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/runtime/kernel/kernel_explanation.hpp"
 #include "heddle/runtime/kernel/size_table.hpp"
@@ -82,15 +84,14 @@ class CallableKernel {
   };
   /// All that is known of one problem.
   struct Choice {
-    explicit Choice(Problem of) : problem(std::move(of)) {}
-    const Problem problem;
+    Choice(const Dispatcher& dispatcher, Problem problem) : row(dispatcher, std::move(problem)) {}
+    [[nodiscard]] const Problem& problem() const noexcept { return row.problem(); }  ///< without the mutex
+
     std::atomic<const Running*> running = nullptr;  ///< null: nothing yet
     mutable std::mutex mutex;                       ///< of all below
     bool settled = false;                           ///< no other configuration is going to run
-    std::optional<Candidate> first;                 ///< of the candidates; these take longer
-    std::vector<Candidate> candidates;              ///< empty: not asked for yet
-    std::size_t next = 0;                           ///< the first of the candidates that has not failed
-    std::vector<std::string> failures;
+    CandidateRow row;
+    std::string gave_up;                              ///< why nothing else was tried, if so
     std::vector<std::unique_ptr<const Running>> all;  ///< that ever ran: a call may still be at one of them
   };
   using Lock = std::unique_lock<std::mutex>;
@@ -105,7 +106,6 @@ class CallableKernel {
   void settle(Choice& choice, Lock& lock, const Stop& stop = {});
   void try_candidate(Choice& choice, Lock& lock, const Stop& stop);
   void fail(Choice& choice, const std::string& why);
-  [[nodiscard]] const Candidate& candidate(Choice& choice) const;
   void publish(Choice& choice, Candidate candidate, std::unique_ptr<LoadedKernel> kernel);
 
   [[nodiscard]] Kernels kernels_of(const Candidate& candidate, const Problem& problem) const;
@@ -115,8 +115,8 @@ class CallableKernel {
 
   /// Compiled kernels, or those that somebody compiles.
   using Compiled = std::shared_future<CompileOutcome>;
-  [[nodiscard]] bool is_compiled(Choice& choice);
-  [[nodiscard]] std::optional<Kernels> kernels_if_any(Choice& choice) const;
+  [[nodiscard]] bool is_compiled(const Choice& choice);
+  [[nodiscard]] std::optional<Kernels> kernels_if_any(const Choice& choice) const;
   [[nodiscard]] CompileOutcome compile(const Kernels& kernels, const Stop& stop = {});
   void give_up(const Kernels& kernels, std::promise<CompileOutcome>& own, const std::string& why);
   [[nodiscard]] const TemplateSource& source() const;

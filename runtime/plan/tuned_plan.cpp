@@ -4,31 +4,31 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
+
+#include "heddle/runtime/dispatch/notices.hpp"
 
 namespace heddle {
 
-TunedPlan::TunedPlan(Device& device, std::shared_ptr<const Dispatcher> dispatcher, Problem problem, Notice notice)
-    : device_(&device),
-      dispatcher_(std::move(dispatcher)),
-      problem_(std::move(problem)),
-      notice_(std::move(notice)),
-      candidate_(dispatcher_->choose(problem_)) {}
+TunedPlan::TunedPlan(Device& device, std::shared_ptr<const Dispatcher> dispatcher, const Problem& problem,
+                     Notice notice)
+    : device_(&device), dispatcher_(std::move(dispatcher)), notice_(std::move(notice)), row_(*dispatcher_, problem) {}
 
 std::vector<TunedPlan> TunedPlan::choose(Device& device, const std::shared_ptr<const Dispatcher>& dispatcher,
                                          const std::vector<Problem>& problems, const Notice& notice, const Stop& stop) {
   std::vector<TunedPlan> plans;
   plans.reserve(problems.size());
   for (const Problem& problem : problems) plans.push_back(TunedPlan(device, dispatcher, problem, notice));
-  const auto is_stale = [](const TunedPlan& plan) { return plan.candidate_.tier == Tier::stale; };
+  const std::string_view family = dispatcher->family().name();
+  const auto is_stale = [](const TunedPlan& plan) { return plan.candidate().tier == Tier::stale; };
   if (const auto stale = std::ranges::find_if(plans, is_stale); notice && stale != plans.end()) {
-    notice(fmt::format("{}: the profiles for {} of {} sizes are stale ({}); tune again", dispatcher->family().name(),
-                       std::ranges::count_if(plans, is_stale), plans.size(), change(stale->candidate_.currency)));
+    const auto count = std::ranges::count_if(plans, is_stale);
+    notice(stale_line(family, fmt::format("the profiles for {} of {} sizes are", count, plans.size()),
+                      stale->candidate().currency));
   }
   if (const auto& left_out = dispatcher->left_out(); notice && !left_out.empty()) {
-    notice(fmt::format("{}: profiles left out, because their sizes are others in this heddle: {}{}",
-                       dispatcher->family().name(), left_out.front().reason,
-                       left_out.size() > 1 ? fmt::format(", and {} more", left_out.size() - 1) : ""));
+    notice(left_out_line(family, left_out.front().reason, left_out.size()));
   }
   compile(plans, stop);
   return plans;
@@ -45,7 +45,7 @@ void TunedPlan::compile(std::span<TunedPlan> plans, const Stop& stop) {
     for (TunedPlan& plan : plans) {
       if (plan.binary_) continue;
       const KernelFamily& family = plan.dispatcher_->family();
-      wanted[family.kernels(plan.configuration(), plan.problem_, plan.device_->identity())].push_back(&plan);
+      wanted[family.kernels(plan.configuration(), plan.problem(), plan.device_->identity())].push_back(&plan);
     }
     if (wanted.empty()) return;
 
@@ -71,27 +71,24 @@ void TunedPlan::compile(std::span<TunedPlan> plans, const Stop& stop) {
 }
 
 void TunedPlan::replace(const DeviceFailure& failure) {
-  const std::vector<Candidate> candidates = dispatcher_->candidates(problem_);
-  if (++failed_ == candidates.size()) throw DeviceFailure(failure);
-  const Candidate& next = candidates[failed_];
-  if (notice_) {
-    notice_(fmt::format("{} at {}: {} failed ({}); using {} instead", dispatcher_->family().name(), problem_.text(),
-                        configuration().text(), failure.what(), next.configuration.text()));
-  }
-  candidate_ = next;
+  const auto line = row_.fail(failure.what());
+  if (!line) throw DeviceFailure(failure);
+  if (notice_) notice_(*line);
   binary_ = nullptr;
 }
 
 Execution& TunedPlan::prepare(const Use& use) {
   for (;;) {
     try {
-      Plan plan = dispatcher_->family().plan(configuration(), problem_, device_->identity(), use.samples);
+      Plan plan = dispatcher_->family().plan(configuration(), problem(), device_->identity(), use.samples);
       Bindings bindings = use.bind ? use.bind(*this, plan) : Bindings();
       auto execution = device_->prepare(std::move(plan), binary_, std::move(bindings));
       if (use.probe) use.probe(*this, *execution);
       execution_ = std::move(execution);
       return *execution_;
     } catch (const DeviceFailure& failure) {
+      // Where memory is short, another candidate may need less.
+      if (takes_device_down(failure.status()) && failure.status() != Status::out_of_memory) throw;
       replace(failure);
       compile(std::span(this, 1), {});  // something has been learnt that shall not be lost
     }
@@ -99,7 +96,7 @@ Execution& TunedPlan::prepare(const Use& use) {
 }
 
 Execution& TunedPlan::execution() const {
-  if (!execution_) throw Error(ErrorKind::bug, fmt::format("the plan for {} was not prepared", problem_.text()));
+  if (!execution_) throw Error(ErrorKind::bug, fmt::format("the plan for {} was not prepared", problem().text()));
   return *execution_;
 }
 

@@ -1,7 +1,6 @@
 // A family's plan for one problem, ready to run: chosen from the profiles, compiled, prepared on a device.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "heddle/runtime/device/device.hpp"
+#include "heddle/runtime/dispatch/candidate_row.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 
 namespace heddle {
@@ -32,9 +32,9 @@ class TunedPlan {
   [[nodiscard]] static TunedPlan choose(Device& device, const std::shared_ptr<const Dispatcher>& dispatcher,
                                         const Problem& problem, const Notice& notice = {}, const Stop& stop = {});
 
-  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
-  [[nodiscard]] const Candidate& candidate() const noexcept { return candidate_; }
-  [[nodiscard]] const Configuration& configuration() const noexcept { return candidate_.configuration; }
+  [[nodiscard]] const Problem& problem() const noexcept { return row_.problem(); }
+  [[nodiscard]] const Candidate& candidate() const { return row_.current(); }
+  [[nodiscard]] const Configuration& configuration() const { return candidate().configuration; }
 
   /// How a program is going to run the plan.
   struct Use {
@@ -45,14 +45,15 @@ class TunedPlan {
     std::function<void(const TunedPlan&, Execution&)> probe = {};
   };
   /// Makes the execution. Where loading, `bind` or `probe` throws a DeviceFailure, the next candidate takes the place
-  /// of the present one, with a notice; after the last candidate the failure is passed on.
+  /// of the present one, with a notice. After the last candidate the failure is passed on, and so is one that may have
+  /// taken the device down, since nothing else would run there either.
   Execution& prepare(const Use& use);
   [[nodiscard]] bool prepared() const noexcept { return execution_ != nullptr; }
   /// Of the last prepare(). Throws Error(bug) if there was none.
   [[nodiscard]] Execution& execution() const;
 
  private:
-  TunedPlan(Device& device, std::shared_ptr<const Dispatcher> dispatcher, Problem problem, Notice notice);
+  TunedPlan(Device& device, std::shared_ptr<const Dispatcher> dispatcher, const Problem& problem, Notice notice);
 
   /// Compiles what has no binary yet in one batch, with the next candidates where that fails.
   static void compile(std::span<TunedPlan> plans, const Stop& stop);
@@ -61,10 +62,8 @@ class TunedPlan {
 
   Device* device_;
   std::shared_ptr<const Dispatcher> dispatcher_;
-  Problem problem_;
   Notice notice_;
-  Candidate candidate_;
-  std::size_t failed_ = 0;  // candidates that failed so far
+  CandidateRow row_;
   std::shared_ptr<const Binary> binary_;
   std::unique_ptr<Execution> execution_;
 };

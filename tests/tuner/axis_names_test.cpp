@@ -85,7 +85,8 @@ TEST_CASE("no name of an axis stands in a text of what is generic") {
   const std::set<std::string> names = axis_names();
   CHECK(names.size() >= 4);
   std::size_t files = 0;
-  for (const char* const folder : {"tuner", "profiles", "runtime/dispatch", "runtime/plan", "cli"}) {
+  for (const char* const folder :
+       {"tuner", "profiles", "runtime/device", "runtime/dispatch", "runtime/kernel", "runtime/plan", "cli"}) {
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(HEDDLE_SOURCES) / folder)) {
       const fs::path& file = entry.path();
       if (file.extension() != ".cpp" && file.extension() != ".hpp") continue;

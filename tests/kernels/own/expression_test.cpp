@@ -56,6 +56,14 @@ TEST_CASE("what is not needed is not evaluated") {
   CHECK(shown("zero == 0 ? 5 : 1 / zero") == "5");
 }
 
+TEST_CASE("an expression asks whether a name has a value") {
+  CHECK(shown("has(n)") == "true");
+  CHECK(shown("has( missing )") == "false");
+  CHECK(shown("has(missing) ? missing : n") == "1000");
+  CHECK(shown("!has(missing) && n > 1") == "true");
+  CHECK(Expression("has(halo) ? 1 : 2").names() == std::vector<std::string>{"halo"});
+}
+
 TEST_CASE("an expression knows its names") {
   CHECK(Expression("ceil_div(n, block * items) + n").names() == std::vector<std::string>{"n", "block", "items"});
   CHECK(Expression("true ? 1 : 2").names().empty());
@@ -75,6 +83,9 @@ TEST_CASE("expressions that make no sense are errors that quote them") {
   fails("1 ? 2", "expected :");
   fails("sqrt(4)", "no function 'sqrt'");
   fails("min(4)", "expected ,");
+  fails("has(4)", "expected a name");
+  fails("has(n + 1)", "expected )");
+  fails("has()", "expected a name");
   fails("1.2.3", "expected a number");
   fails("99999999999999999999", "expected a number");
   fails("missing + 1", "'missing' has no value here");

@@ -148,6 +148,53 @@ TEST_CASE("a failing probe counts like a failing launch, and the last failure is
   CHECK(tried == std::vector{c[0], family().default_configuration(kDevice, rungs[0])});
 }
 
+TEST_CASE("where the device may be lost, no other candidate is tried; where memory is short, the next one is") {
+  test::FakeDevice device(kDevice);
+  const auto rungs = problems(32);
+  const auto c = configurations(rungs, 1);
+  const auto tries_until = [&](Status status) {
+    TunedPlan plan = TunedPlan::choose(device, dispatcher({profile(rungs[0], c[0], "now")}), rungs[0]);
+    int tries = 0;
+    const auto probe = [&](const TunedPlan&, Execution&) {
+      ++tries;
+      throw DeviceFailure(status, "no");
+    };
+    CHECK_THROWS_AS(plan.prepare({.samples = 1, .bind = {}, .probe = probe}), DeviceFailure);
+    return tries;
+  };
+  CHECK(tries_until(Status::illegal_access) == 1);
+  CHECK(tries_until(Status::hang) == 1);
+  CHECK(tries_until(Status::out_of_memory) == 2);
+  CHECK(tries_until(Status::launch) == 2);
+}
+
+TEST_CASE("a row of candidates: each has its turn until all have failed, and the row can start again") {
+  const auto rungs = problems(32);
+  const auto c = configurations(rungs, 1);
+  const auto choices = dispatcher({profile(rungs[0], c[0], "now")});
+  CandidateRow row(*choices, rungs[0]);
+  CHECK(row.problem() == rungs[0]);
+  CHECK(row.current().configuration == c[0]);
+  CHECK(row.failures().empty());
+  const auto line = row.fail("no room");
+  REQUIRE(line);
+  const Configuration untuned = family().default_configuration(kDevice, rungs[0]);
+  CHECK(row.current().configuration == untuned);
+  CHECK(*line == "sonfin-train at " + rungs[0].text() + ": " + c[0].text() + " failed (no room); using " +
+                     untuned.text() + " instead");
+  CHECK_FALSE(row.exhausted());
+  CHECK_FALSE(row.fail("no room either"));
+  CHECK(row.exhausted());
+  CHECK(row.current().configuration == untuned);
+  CHECK(row.failures() == std::vector{c[0].text() + " (no room)", untuned.text() + " (no room either)"});
+  CHECK_FALSE(row.fail("still none"));
+  row.start_again();
+  CHECK(row.current().configuration == c[0]);
+  CHECK(row.failures().size() == 3);
+  CHECK(row.fail("again"));
+  CHECK(row.failures() == std::vector{c[0].text() + " (again)"});
+}
+
 TEST_CASE("stale profiles are used with one notice") {
   test::FakeDevice device(kDevice);
   const auto rungs = problems(64);
