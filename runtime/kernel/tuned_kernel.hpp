@@ -1,5 +1,7 @@
-// A tuned kernel that a program calls: TunedKernel<float, const float*, float*, std::int32_t> saxpy(device, family,
-// profiles).
+// A tuned kernel that a program calls:
+//
+//     TunedKernel<float, const float*, float*, std::int32_t> saxpy(device, family, profiles);
+//     saxpy({n}, 2.0F, x, y, n);
 #pragma once
 
 #include <array>
