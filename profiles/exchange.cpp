@@ -85,19 +85,30 @@ json parse(const std::string& file, const std::string& bytes) {
   }
 }
 
+/// What stands in a document under a name: "missing", "-3", "of type string".
+std::string described(const json& document, const char* name) {
+  const auto found = document.find(name);
+  if (found == document.end()) return "missing";
+  return found->is_number() ? found->dump() : fmt::format("of type {}", found->type_name());
+}
+
 /// The array of records of a document of a schema that we know.
 const json& records(const std::string& file, const json& document) {
   if (!document.is_object() || document.value("format", json()) != kFormat) {
     throw error(file, fmt::format("expected an object with \"format\": \"{}\"", kFormat));
   }
   const json schema = document.value("schema", json());
-  if (!schema.is_number_integer() || schema < 1) throw error(file, "schema is missing, expected a number from 1");
+  if (!schema.is_number_integer() || schema < 1) {
+    throw error(file, fmt::format("schema is {}, expected a whole number from 1", described(document, "schema")));
+  }
   if (schema > kSchema) {
     throw error(file,
                 fmt::format("made by a newer heddle: schema {}, this one knows up to {}", schema.dump(), kSchema));
   }
   const auto found = document.find("profiles");
-  if (found == document.end() || !found->is_array()) throw error(file, "profiles is missing, expected an array");
+  if (found == document.end() || !found->is_array()) {
+    throw error(file, fmt::format("profiles is {}, expected an array", described(document, "profiles")));
+  }
   if (found->size() > kMostRecords) {
     throw error(file, fmt::format("holds {} records, expected at most {}", found->size(), kMostRecords));
   }

@@ -380,7 +380,10 @@ TEST_CASE("documents that are none") {
   CHECK(contains(refusal(R"({"format": 3})"), "\"format\": \"heddle-profiles\""));
   CHECK(contains(refusal(R"({"format": "heddle-profiles", "profiles": []})"), "schema is missing"));
   CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 2, "profiles": []})"), "newer heddle: schema 2"));
+  CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 0})"), "schema is 0, expected"));
+  CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": "1"})"), "schema is of type string"));
   CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 1})"), "profiles is missing"));
+  CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 1, "profiles": 3})"), "profiles is 3, expected"));
   CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 1, "profiles": [1e999]})"), "number"));
   CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 1, "profiles": [7]})"), "record 1"));
   std::string whole = document(profile()).dump();
