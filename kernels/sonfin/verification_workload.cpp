@@ -68,8 +68,8 @@ class VerificationGeometry {
   [[nodiscard]] double first_width() const {
     return std::sqrt((square(kFar) + 1.0) / (1.5 * depth_) * static_cast<double>(dim_)) * unit_;
   }
-  /// Deep samples in few inputs would throw the widths about, and so would many outputs, whose errors add up. This keeps
-  /// a step's effect on l below 1: above it rows that return to a group multiply rounding each time.
+  /// Deep samples in few inputs would throw the widths about, and so would many outputs, whose errors add up. This
+  /// keeps a step's effect on l below 1: above it rows that return to a group multiply rounding each time.
   [[nodiscard]] double rate_factor(std::int64_t outputs) const {
     constexpr double kFewOutputs = 32.0;
     return std::min(1.0, 4.0 * static_cast<double>(dim_) / square(depth_)) *

@@ -94,9 +94,7 @@ TEST_CASE("a log that is only partly in the file is no damage") {
   // are, and the others are in the log alone.
   const Folder folder;
   const fs::path file = folder / "p.sqlite", left = folder / "left.sqlite";
-  {
-    const ProfileStore created(file, kWrite);
-  }
+  { const ProfileStore created(file, kWrite); }
   const auto bytes_before = fs::file_size(file);
   {
     SQLite::Database holds_the_log(file, SQLite::OPEN_READWRITE);
