@@ -19,10 +19,13 @@ class VerificationGeometry {
  public:
   static constexpr double kSpacing = 40.0;  // between lattice points
   static constexpr double kFar = 2.0;       // from the first far row to group 0, in every input
-  /// From group 0 to the next far rows, in units of kFar: the new rule reaches as far as it is from its neighbour, or
-  /// with squared widths twice as far. The third row must be out of its reach also after the row between them has
-  /// widened it: at 9 one seed in some hundred let it in.
-  static constexpr double kSecondFar = 3.0, kThirdFar = 10.5;
+  /// From group 0 to the second far row, in units of kFar.
+  static constexpr double kSecondFar = 3.0;
+  /// From group 0 to the third far row, in units of kFar. The rule of the second one reaches as far as it is from its
+  /// neighbour, or with squared widths twice as far. The third row must be out of its reach also after the row between
+  /// them has widened it (with squared widths and 9, one seed in some hundred let it in); and near enough for the
+  /// Gaussians of shallow firing to be larger than 0 there.
+  [[nodiscard]] static double third_far(Width width) { return width == Width::squared ? 10.5 : 9.0; }
 
   /// `depth`: -l of a row at the rules of its group.
   VerificationGeometry(std::int64_t groups, std::int64_t dim, double depth) : dim_(dim), depth_(depth) {
@@ -226,7 +229,7 @@ VerificationWorkload verification_workload(const Problem& problem, const OptionS
       const double second = origin[at(j)] - VerificationGeometry::kSecondFar * to_twin[at(j)];
       if (kind == RowKind::second_far) x = second;
       if (kind == RowKind::near_second_far) x = second + 0.5 * step;
-      if (kind == RowKind::third_far) x = origin[at(j)] - VerificationGeometry::kThirdFar * to_twin[at(j)];
+      if (kind == RowKind::third_far) x = origin[at(j)] - VerificationGeometry::third_far(set.width) * to_twin[at(j)];
       work.rows[at(row * dim + j)] = static_cast<float>(x);
     }
   }
