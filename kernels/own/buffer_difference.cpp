@@ -11,7 +11,7 @@ namespace heddle {
 
 namespace {
 
-/// So much more than all numbers together may one of them be off by.
+/// A single number may be so many times further off than all numbers together.
 constexpr double kSingle = 10.0;
 
 template <class Number>
@@ -21,10 +21,10 @@ double number_at(const std::vector<std::byte>& bytes, std::size_t at) {
   return static_cast<double>(number);
 }
 
-/// `from` / `to`, 0 of nothing, and infinite where either is no number.
-double part(double from, double to) {
-  if (from == 0.0) return 0.0;
-  const double ratio = from / to;
+/// 0 where nothing differs, and infinite where the quotient is not a number.
+double relative(double difference, double size) {
+  if (difference == 0.0) return 0.0;
+  const double ratio = difference / size;
   return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
 }
 
@@ -40,13 +40,13 @@ double relative_difference(const std::vector<std::byte>& found, const std::vecto
     if (!same(at) || std::isfinite(b)) norm += square(b);
   }
   if (error == 0.0) return 0.0;
-  double worst = part(std::sqrt(error), std::sqrt(norm));
-  const double usual = std::sqrt(norm / (static_cast<double>(expected.size()) / sizeof(Number)));
+  double worst = relative(std::sqrt(error), std::sqrt(norm));
+  const double root_mean_square = std::sqrt(norm / (static_cast<double>(expected.size()) / sizeof(Number)));
   for (std::size_t at = 0; at + sizeof(Number) <= expected.size(); at += sizeof(Number)) {
     if (same(at)) continue;
     const double b = number_at<Number>(expected, at);
     const double apart = std::abs(number_at<Number>(found, at) - b);
-    worst = std::max(worst, part(apart, kSingle * std::max(std::abs(b), usual)));
+    worst = std::max(worst, relative(apart, kSingle * std::max(std::abs(b), root_mean_square)));
   }
   return worst;
 }

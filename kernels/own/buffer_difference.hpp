@@ -8,11 +8,15 @@
 
 namespace heddle {
 
-/// The larger one of two errors: the norm of the difference as a part of the norm of `expected`; and for the worst
-/// number a tenth of its difference as a part of its size, or of the root mean square of `expected` if that is larger.
-/// So a single wrong number among many is found, and one that rounding moved is not: where sums are formed in another
-/// order, single numbers are further off than the norm. Numbers whose bytes are equal count as equal. Infinite where a
-/// number is not finite in one alone, where whole numbers differ, and for different sizes.
+/// The larger one of two errors:
+///
+/// - the norm of the difference, relative to the norm of `expected`;
+/// - of the worst number a tenth of its difference, relative to its size or to the root mean square of `expected`,
+///   whichever is larger. This finds a single wrong number among many. The tenth is for sums that are formed in another
+///   order: rounding moves some of them further than the norm.
+///
+/// Numbers whose bytes are equal count as equal. Infinite where a number is finite in only one of the two, where whole
+/// numbers differ, and for different sizes.
 [[nodiscard]] double buffer_difference(ElementType type, const std::vector<std::byte>& found,
                                        const std::vector<std::byte>& expected);
 

@@ -180,14 +180,21 @@ class Parser {
     return node;
   }
 
-  Node name() {
+  /// The name that begins here; empty if none does.
+  std::string identifier() {
     std::size_t end = at_;
-    while (end < text_.size() && (starts_name(text_[end]) || is_digit(text_[end]))) ++end;
-    Node node{.what = std::string(text_.substr(at_, end - at_))};
-    at_ = end;
+    while (end < text_.size() && (starts_name(text_[end]) || (end > at_ && is_digit(text_[end])))) ++end;
+    return std::string(text_.substr(std::exchange(at_, end), end - at_));
+  }
+
+  Node name() {
+    Node node{.what = identifier()};
     if (node.what == "true" || node.what == "false") return Node{.what = {}, .literal = node.what == "true"};
     if (node.what == "has" && take("(")) {
-      node.operands.push_back(name_alone());
+      skip_spaces();
+      Node operand{.what = identifier()};
+      if (operand.what.empty()) fail("expected a name");
+      node.operands.push_back(named(std::move(operand)));
       require(")");
       return node;
     }
@@ -210,16 +217,6 @@ class Parser {
     node.is_name = true;
     if (std::ranges::find(names_, node.what) == names_.end()) names_.push_back(node.what);
     return node;
-  }
-
-  Node name_alone() {
-    skip_spaces();
-    std::size_t end = at_;
-    while (end < text_.size() && (starts_name(text_[end]) || (end > at_ && is_digit(text_[end])))) ++end;
-    if (end == at_) fail("expected a name");
-    Node node{.what = std::string(text_.substr(at_, end - at_))};
-    at_ = end;
-    return named(std::move(node));
   }
 
   std::string_view text_;

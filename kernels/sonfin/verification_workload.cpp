@@ -22,9 +22,9 @@ class VerificationGeometry {
   /// From group 0 to the second far row, in units of kFar.
   static constexpr double kSecondFar = 3.0;
   /// From group 0 to the third far row, in units of kFar. The rule of the second one reaches as far as it is from its
-  /// neighbour, or with squared widths twice as far. The third row must be out of its reach also after the row between
-  /// them has widened it (with squared widths and 9, one seed in some hundred let it in); and near enough for the
-  /// Gaussians of shallow firing to be larger than 0 there.
+  /// neighbour, or with squared widths twice as far. The third row must be out of its reach, also after the row between
+  /// them has widened it: at 9 a few seeds in a thousand had it within reach with squared widths. And it must be so
+  /// near that float32 still holds the Gaussians of shallow firing.
   [[nodiscard]] static double third_far(Width width) { return width == Width::squared ? 10.5 : 9.0; }
 
   /// `depth`: -l of a row at the rules of its group.

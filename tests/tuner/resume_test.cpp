@@ -26,7 +26,7 @@ using namespace heddle;
 
 namespace {
 
-/// What processes count together.
+/// Counters that processes share.
 struct Shared {
   std::atomic<int> prepared{0};
   std::atomic<std::int64_t> measured{0};  ///< configurations, by runs that ended
@@ -92,6 +92,8 @@ pid_t start(const std::filesystem::path& file, const Task& task) {
     tune(file, task);
   } catch (const std::exception& error) {
     fmt::print(stderr, "a run ended: {}\n", error.what());
+    ::_exit(1);
+  } catch (...) {
     ::_exit(1);
   }
   ::_exit(0);
