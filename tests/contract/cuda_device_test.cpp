@@ -235,6 +235,59 @@ TEST_CASE("cuda device: a tuned kernel on the caller's memory and streams, from 
   CHECK(driver->cuDevicePrimaryCtxRelease(gpu) == CUDA_SUCCESS);
 }
 
+TEST_CASE("cuda device: a call on a stream that cannot take it is the caller's mistake, no configuration's") {
+  const auto driver = Driver::open();
+  CUdevice gpu = 0;
+  CUcontext context = nullptr, popped = nullptr;
+  REQUIRE(driver->cuDeviceGet(&gpu, 0) == CUDA_SUCCESS);
+  REQUIRE(driver->cuDevicePrimaryCtxRetain(&context, gpu) == CUDA_SUCCESS);
+  REQUIRE(driver->cuCtxPushCurrent(context) == CUDA_SUCCESS);
+  CUstream stream = nullptr;
+  REQUIRE(driver->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  {
+    CudaDevice device(context, nullptr);
+    const auto family = make_defined_family(describe(test::add_kernel()).text);
+    const TunedKernel<float, const float*, const float*, float*, int> add(
+        device, *family,
+        {test::profile_of(*family, device.identity(), Problem({{.name = "n", .value = kCount}}),
+                          "block_size=64 items=4")});
+    add.prepare({kCount});
+    const std::vector<float> ones(kCount, 1.0F);
+    std::vector<float> found(kCount);
+    const auto memory = device.allocate(kCount * 4);
+    memory->write(std::as_bytes(std::span(ones)));
+    auto* const z = static_cast<float*>(memory->pointer());
+
+    // To wait for a stream that is being captured is not allowed, and spoils the capture: nothing can be launched
+    // there until the capture has ended.
+    REQUIRE(driver->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
+    CHECK(driver->cuStreamSynchronize(stream) != CUDA_SUCCESS);
+    for (int call = 0; call < 5; ++call) {
+      ErrorKind kind = ErrorKind::bug;
+      std::string line;
+      try {
+        add.on({stream})({kCount}, 1.0F, z, z, z, kCount);
+      } catch (const Error& error) {
+        kind = error.kind();
+        line = error.what();
+      }
+      CHECK(kind == ErrorKind::usage);
+      CHECK(line.find("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED") != std::string::npos);
+    }
+    CUgraph graph = nullptr;
+    CHECK(driver->cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+
+    CHECK(add.explain({kCount}).running->configuration.text() == "block_size=64 items=4");
+    add.on({stream})({kCount}, 1.0F, z, z, z, kCount);
+    CHECK(driver->cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    memory->read(std::as_writable_bytes(std::span(found)));
+    CHECK(found == std::vector<float>(kCount, 2.0F));
+  }
+  CHECK(driver->cuStreamDestroy(stream) == CUDA_SUCCESS);
+  CHECK(driver->cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
+  CHECK(driver->cuDevicePrimaryCtxRelease(gpu) == CUDA_SUCCESS);
+}
+
 TEST_CASE("cuda device: compiled code and identity") {
   CudaDevice device(0);
   CHECK(device.identity().backend == "cuda");
