@@ -76,8 +76,9 @@ void TuningSummary::add(const TuningResult& result) {
 
 std::string TuningSummary::text(bool kept) const {
   const std::string others = between > 0 ? fmt::format(" and {} sizes between them", between) : "";
-  std::string text = fmt::format("\n{} of {} problems{} tuned in {}{}\n", reached, problems, others, duration(seconds),
-                                 kept && reached > 0 ? "; 'heddle train' and 'heddle predict' use these profiles" : "");
+  std::string text =
+      fmt::format("\n{} of {} problem{}{} tuned in {}{}\n", reached, problems, problems == 1 ? "" : "s", others,
+                  duration(seconds), kept && reached > 0 ? "; from now on these profiles are used on this device" : "");
   const std::string before = recalled > 0 ? fmt::format(", {} of them by earlier runs", recalled) : "";
   text += fmt::format("{} configurations tried{}{}\n{}", evaluations, before, statuses.empty() ? "" : ":",
                       explained(statuses));
@@ -95,9 +96,12 @@ std::string TuningSummary::text(bool kept) const {
 
 std::string TuningSummary::advice() const {
   std::string text;
-  if (reached < problems) {
-    text += fmt::format("{} of {} problems were not tuned in this run; a longer --budget may reach them\n",
-                        problems - reached, problems);
+  if (reached == 0 && evaluations > 0) {
+    text += "every configuration that was tried failed; the lines above say how\n";
+  } else if (reached < problems) {
+    text +=
+        fmt::format("{} of {} problem{} not tuned in this run; a longer --budget may reach {}\n", problems - reached,
+                    problems, problems == 1 ? " was" : "s were", problems - reached == 1 ? "it" : "them");
   }
   if (!tried_more && effort.waiting > effort.total / 2) {
     text += fmt::format(

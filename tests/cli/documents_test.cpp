@@ -165,14 +165,14 @@ TEST_CASE("the summary of a tuning run says what its figures mean") {
   const std::string file = place.path("p.sqlite").string();
   const Outcome kept = place.run({"tune", "--replay", recording, "--evaluations", "60", "--profiles", file});
   REQUIRE(kept.code == 0);
-  for (const char* words : {"1 of 1 problems tuned in", "'heddle train' and 'heddle predict' use these profiles",
+  for (const char* words : {"1 of 1 problem tuned in", "from now on these profiles are used on this device",
                             "48 configurations tried", "verified: timed, and their results agree",
                             "timed: not verified, because another configuration won", "time spent: "}) {
     CAPTURE(words);
     CHECK(kept.out.find(words) != std::string::npos);
   }
   const Outcome forgotten = place.run({"tune", "--replay", recording, "--evaluations", "60"});
-  CHECK(forgotten.out.find("use these profiles") == std::string::npos);
+  CHECK(forgotten.out.find("these profiles are used") == std::string::npos);
   CHECK(forgotten.out.find("profiles: not kept") != std::string::npos);
   const Outcome shown = place.run({"profiles", "show", "--profiles", file});
   CHECK(shown.out.find(" verified, ") != std::string::npos);

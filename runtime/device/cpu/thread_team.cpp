@@ -45,18 +45,24 @@ void sleep(cpu::Arrival& at, unsigned seen) {
   __atomic_fetch_sub(&at.sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
-/// LaunchContext::wake.
-void wake(cpu::Arrival& at) {
+void wake_sleepers(cpu::Arrival& at) {
   double start = now();
   __atomic_store(&at.woke, &start, __ATOMIC_RELAXED);
   ::syscall(SYS_futex, &at.round, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+/// LaunchContext::wake.
+void wake(cpu::Arrival& at) {
+  const double start = now();
+  wake_sleepers(at);
   at.lost += now() - start;
 }
 
-/// See meet() for the order of the two.
+/// See meet() for the order of the two. Whoever waits for this round goes on at once, so nothing but atomic members is
+/// touched after it: the launch may be over, and the next one begun, before the sleepers are woken.
 void reach(cpu::Arrival& at, unsigned round) {
   __atomic_store_n(&at.round, round, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&at.sleepers, __ATOMIC_SEQ_CST) != 0) wake(at);
+  if (__atomic_load_n(&at.sleepers, __ATOMIC_SEQ_CST) != 0) wake_sleepers(at);
 }
 
 /// Spins until `at.round` is no longer `seen`, or as long as a teammate may need.
@@ -151,8 +157,8 @@ ThreadTeam::~ThreadTeam() {
 
 void ThreadTeam::grow(int threads) {
   if (threads > room_) {
-    arrivals_ = std::make_unique<cpu::Arrival[]>(static_cast<std::size_t>(threads));
-    room_ = threads;
+    room_ = std::max(threads, 2 * room_);
+    arrivals_.push_back(std::make_unique<cpu::Arrival[]>(static_cast<std::size_t>(room_)));
   }
   while (static_cast<int>(workers_.size()) + 1 < threads) {
     auto worker = std::make_unique<Worker>();
@@ -163,7 +169,7 @@ void ThreadTeam::grow(int threads) {
 }
 
 cpu::LaunchContext ThreadTeam::context(int thread) const {
-  return {.thread = thread, .threads = threads_, .arrivals = arrivals_.get(), .wait = wait, .wake = wake};
+  return {.thread = thread, .threads = threads_, .arrivals = arrivals_.back().get(), .wait = wait, .wake = wake};
 }
 
 void ThreadTeam::take_part(int thread) {
@@ -199,10 +205,11 @@ double ThreadTeam::launch(cpu::Kernel kernel, void* const* arguments, int thread
   arguments_ = arguments;
   threads_ = threads;
   started_ = now();
+  cpu::Arrival* const arrivals = arrivals_.back().get();
   for (int i = 0; i < threads; ++i) {
-    cpu::Arrival& arrival = arrivals_[static_cast<std::size_t>(i)];
-    arrival.round = 0;
-    arrival.core = -1;
+    cpu::Arrival& arrival = arrivals[i];
+    __atomic_store_n(&arrival.round, 0U, __ATOMIC_RELAXED);
+    __atomic_store_n(&arrival.core, -1, __ATOMIC_RELAXED);
     arrival.slept = arrival.lost = 0.0;
   }
   for (int i = 0; i < threads - 1; ++i) {
@@ -213,7 +220,7 @@ double ThreadTeam::launch(cpu::Kernel kernel, void* const* arguments, int thread
   take_part(0);
   for (int other = 1; other < threads; ++other) wait(context(0), other, kDone);
   double lost = 0.0;
-  for (int i = 0; i < threads; ++i) lost += arrivals_[static_cast<std::size_t>(i)].lost;
+  for (int i = 0; i < threads; ++i) lost += arrivals[i].lost;
   return lost;
 }
 

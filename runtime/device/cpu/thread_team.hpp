@@ -41,8 +41,10 @@ class ThreadTeam {
   void* const* arguments_ = nullptr;
   int threads_ = 0;
   double started_ = 0.0;  ///< seconds, as thread_team.cpp counts them
-  std::unique_ptr<cpu::Arrival[]> arrivals_;
-  int room_ = 0;  ///< arrivals
+  /// Those of the last are in use. The ones before, smaller, stay: a thread that has told of its end may still be
+  /// waking those who slept until then.
+  std::vector<std::unique_ptr<cpu::Arrival[]>> arrivals_;
+  int room_ = 0;  ///< in the last
 
   std::vector<std::unique_ptr<Worker>> workers_;  ///< worker i is thread i + 1
   TeamSize size_;
