@@ -158,7 +158,7 @@ TEST_CASE("tuning without a compiler says what can be tried, and tries that") {
   if (!compiler.empty()) setenv("CXX", compiler.c_str(), 1);
   CHECK(outcome.code == 0);
   CHECK(outcome.err.find("built-in default configurations") != std::string::npos);
-  CHECK(outcome.out.find("1 of 1 problems tuned") != std::string::npos);
+  CHECK(outcome.out.find("1 of 1 problem tuned") != std::string::npos);
 }
 
 TEST_CASE("a reader that goes away does not stop training") {
