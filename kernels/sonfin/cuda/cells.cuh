@@ -3,7 +3,7 @@
 //
 // | parameter | meaning |
 // |---|---|
-// | Lanes   | threads that share one rule: a power of two up to a warp |
+// | Lanes   | threads that share one rule: a power of two up to the block |
 // | Packs   | packs of inputs of one rule that one thread keeps; Lanes * Packs * Vector is at least the padded dim |
 // | Rules   | rules that the same threads keep |
 // | Vector  | inputs in one pack |
@@ -16,6 +16,7 @@
 #include "heddle/kernels/common/memory.cuh"
 #include "heddle/kernels/common/reduce.cuh"
 #include "heddle/kernels/sonfin/control.cuh"
+#include "heddle/kernels/sonfin/cuda/group_sums.cuh"
 
 namespace heddle::sonfin {
 
@@ -24,13 +25,16 @@ constexpr int kRegisters = 0, kShared = 1, kSplit = 2;
 template <int Block, int Lanes, int Packs, int Rules, int Vector, int Storage>
 class Cells {
   static_assert(Block % kWarp == 0 && Block <= 1024, "whole warps");
-  static_assert(Lanes >= 1 && Lanes <= kWarp && (Lanes & (Lanes - 1)) == 0, "a power of two up to a warp");
+  static_assert(Lanes >= 1 && Lanes <= Block && (Lanes & (Lanes - 1)) == 0, "a power of two up to the block");
   static_assert(Vector == 1 || Vector == 2 || Vector == 4, "one access");
 
  public:
   static constexpr int kLanes = Lanes;
   static constexpr int kGroups = Block / Lanes;
   static constexpr int kOwn = kGroups * Rules;  ///< rules of a block
+  static constexpr bool kWide = Lanes > kWarp;  ///< several warps share a rule
+  /// Different sums of rules in a block: of every warp, or of every group if that is several warps.
+  static constexpr int kRecords = kWide ? kGroups : Block / kWarp;
   static constexpr bool kCentresInRegisters = Storage != kShared, kWidthsInRegisters = Storage == kRegisters;
   static constexpr int kCells = Rules * Packs;
   static constexpr int kSharedWords =
@@ -43,8 +47,9 @@ class Cells {
   /// Rows of inputs: this thread's share in registers, if the parameters are there too; else whole, in shared memory.
   static constexpr bool kRowsInRegisters = Storage == kRegisters;
   static constexpr int kSpan = Lanes * Packs * Vector;
-  /// One is learnt, one arrives, and a slower warp may still learn the one before.
-  static constexpr int kRowsInShared = 3;
+  /// One is learnt, one arrives, and a slower warp may still learn the one before, unless sums over several warps have
+  /// made it wait.
+  static constexpr int kRowsInShared = kWide ? 2 : 3;
   struct Row {
     Pack<Vector> own[kRowsInRegisters ? Packs : 1];
     const float* whole;
@@ -62,7 +67,7 @@ class Cells {
   __device__ static int first_rule() { return (static_cast<int>(blockIdx.x) * kGroups + group()) * Rules; }
   __device__ static int input(int i) { return (i * Lanes + lane()) * Vector; }
 
-  __device__ __forceinline__ explicit Cells(SharedMemory& shared) {
+  __device__ __forceinline__ explicit Cells(SharedMemory& shared) : group_sums_(shared) {
     if constexpr (!kCentresInRegisters) shared_centres_ = shared.take<float>(Block * Vector * kCells);
     if constexpr (!kWidthsInRegisters) shared_inverses_ = shared.take<float>(Block * Vector * kCells);
     if constexpr (!kRowsInRegisters) {
@@ -112,7 +117,7 @@ class Cells {
   }
 
   /// log firing of the group's rules: -sum ((x - m) / sigma)^2; every lane of the group gets it.
-  __device__ __forceinline__ void fire(const Row& row, float (&log_firing)[Rules]) const {
+  __device__ __forceinline__ void fire(const Row& row, float (&log_firing)[Rules]) {
     Pack<Vector> sums[Rules];  // added up in parallel
 #pragma unroll
     for (int r = 0; r < Rules; ++r) sums[r] = filled<Vector>(0.0f);
@@ -129,12 +134,17 @@ class Cells {
       float sum = sums[r].value[0];
       if constexpr (Vector == 2) sum += sums[r].value[1];
       if constexpr (Vector == 4) sum = (sum + sums[r].value[1]) + (sums[r].value[2] + sums[r].value[3]);
-      log_firing[r] = -sum_over_lanes<Lanes>(sum);
+      if constexpr (kWide) {
+        log_firing[r] = -sum;
+      } else {
+        log_firing[r] = -sum_over_lanes<Lanes>(sum);
+      }
     }
+    if constexpr (kWide) group_sums_.add_up(log_firing);
   }
 
   /// |x - m|^2 of rule r of the group, 0 if the group has no such rule; every lane of the group gets it.
-  __device__ __forceinline__ float squared_distance(const Row& row, int wanted) const {
+  __device__ __forceinline__ float squared_distance(const Row& row, int wanted) {
     float squared = 0.0f;
     each_cell([&](int r, int i) {
       const Pack<Vector> x = row[i], m = centre(r, i);
@@ -144,7 +154,13 @@ class Cells {
         squared += r == wanted ? offset * offset : 0.0f;
       }
     });
-    return sum_over_lanes<Lanes>(squared);
+    if constexpr (kWide) {
+      float sums[Rules] = {squared};
+      group_sums_.add_up(sums);
+      return sums[0];
+    } else {
+      return sum_over_lanes<Lanes>(squared);
+    }
   }
 
   /// Moves m and sigma of rule r of the group along its gradient g_k. With z = (x - m) / sigma the scaled step is
@@ -239,6 +255,7 @@ class Cells {
     }
   }
 
+  GroupSums<Block, Lanes, Rules> group_sums_;
   Pack<Vector> centre_[kCentresInRegisters ? Rules : 1][kCentresInRegisters ? Packs : 1];
   Pack<Vector> inverse_[kWidthsInRegisters ? Rules : 1][kWidthsInRegisters ? Packs : 1];
   float* shared_centres_ = nullptr;

@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(Block, 1)
              int stride, int target_stride, int capacity) {
   using Work = Cells<Block, Lanes, Packs, Rules, Vector, Storage>;
   constexpr int kRegistersOfThread = Block <= 256 ? 255 : 65536 / Block;
-  using Exchange = ExchangeSums<Block, Outputs, Link, kRegistersOfThread - Work::kRegisterWords - 2 * Rules>;
+  using Exchange = ExchangeSums<Block, Work::kRecords, Outputs, Link, kRegistersOfThread - Work::kRegisterWords - 2 * Rules>;
   constexpr int kValueLanes = Exchange::kValueLanes, kChunks = Exchange::kChunks;
   constexpr int kSharers = Lanes < kValueLanes ? Lanes : kValueLanes;
   constexpr int kShare = (Outputs + kSharers - 1) / kSharers;  // outputs of a thread
@@ -146,6 +146,7 @@ __global__ void __launch_bounds__(Block, 1)
       lost = !exchange.collect(sums);
       if (lost || rules == 0 || fabsf(sums.largest - shift) <= kFarthestShift || !isfinite(sums.largest)) break;
       shift = sums.largest;
+      exchange.again();
     }
     if (lost) break;
 
@@ -168,6 +169,7 @@ __global__ void __launch_bounds__(Block, 1)
         // One round finds the leading rule, the next its distance.
 #pragma unroll 1
         for (int round = 0; round < 2 && !lost; ++round) {
+          exchange.again();
           exchange.template hand_in<kSharers>(squared, leader == kNobody ? -infinity() : -static_cast<float>(leader),
                                               nothing);
           lost = !exchange.collect(found);
