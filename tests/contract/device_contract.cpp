@@ -61,10 +61,11 @@ struct Path {
   const char* family;
   std::int64_t rules, dim, outputs;
   const char* configuration;
+  const char* kind = "scheme=grid coarsen_count=1 storage=registers";
 };
 
-/// The exchange of the grid scheme, kernels/sonfin/cuda/exchange_sums.cuh. Packets of a record: 10 of 26 outputs, 14 of
-/// 40, 34 of 100.
+/// Mostly of the exchange of the grid scheme, kernels/sonfin/cuda/exchange_sums.cuh. Packets of a record: 10 of 26
+/// outputs, 14 of 40, 34 of 100.
 const std::vector<Path> kPaths{
     // 16, 8, 4 lanes take one.
     {"sonfin-train", 33, 17, 26, "block_size=256 threads_per_rule=32 vector=1"},
@@ -76,6 +77,17 @@ const std::vector<Path> kPaths{
     // Fewer lanes than warps; more packets than threads, and more blocks than one lane awaits at a time.
     {"sonfin-train", 33, 17, 100, "block_size=256 threads_per_rule=32 vector=1"},
     {"sonfin-train", 9, 17, 100, "block_size=32 threads_per_rule=32 vector=1"},
+    // Several warps share a rule (group_sums.cuh): two rules in a block, one, and none in the end of the last; on every
+    // link; sums that every lane reads, and sums that lanes share out.
+    {"sonfin-train", 3, 517, 3, "block_size=128 threads_per_rule=64 vector=4",
+     "scheme=grid coarsen_count=1 storage=split"},
+    {"sonfin-train", 3, 517, 26, "block_size=128 threads_per_rule=128 vector=4"},
+    {"sonfin-train", 5, 517, 1, "block_size=64 threads_per_rule=64 vector=4",
+     "scheme=cluster coarsen_count=2 coarsening=rules storage=shared"},
+    {"sonfin-train", 6, 517, 3, "block_size=128 threads_per_rule=64 vector=2",
+     "scheme=block coarsen_count=3 coarsening=rules storage=registers"},
+    {"sonfin-train", 6, 517, 1, "block_size=256 threads_per_rule=256 vector=2",
+     "scheme=cluster coarsen_count=5 coarsening=rules storage=split"},
 };
 
 struct Threads {
@@ -225,8 +237,7 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
       if (family->name() != path.family || device.backend == "cpu") continue;
       const Problem problem =
           family->awkward_problem().with("rules", path.rules).with("dim", path.dim).with("outputs", path.outputs);
-      Configuration configuration =
-          space.parse(std::string("scheme=grid coarsen_count=1 storage=registers ") + path.configuration);
+      Configuration configuration = space.parse(fmt::format("{} {}", path.kind, path.configuration));
       if (space.violated(configuration, problem)) {  // a GPU of few multiprocessors
         CHECK_MESSAGE(device.backend != "emulator", problem.text() << ": " << configuration.text());
         continue;

@@ -1,5 +1,5 @@
-// One round of exchange in a resident kernel: every warp, or every group of warps, hands in a record, and every warp gets
-// the sum of all.
+// One round of exchange in a resident kernel: every warp, or every group of warps, hands in a record, and every warp
+// gets the sum of all.
 //
 // A record has 2 + L values: a sum, a largest value, and L sums. Records are always added in the same order, so that
 // every thread of the grid gets the same result, bit for bit.
@@ -95,8 +95,8 @@ class ExchangeSums {
     if constexpr (Records < kWarps) __syncthreads();
   }
 
-  /// Hands in a warp's record, the same from all warps of a record. `sum` and `largest` are the same in all lanes; lane i has outputs
-  /// i % Sharers + Sharers * c in `weighted`. The whole block calls it, and then collect().
+  /// Hands in a warp's record, the same from all warps of a record. `sum` and `largest` are the same in all lanes; lane
+  /// i has outputs i % Sharers + Sharers * c in `weighted`. The whole block calls it, and then collect().
   template <int Sharers, int Count>
   __device__ __forceinline__ void hand_in(float sum, float largest, const float (&weighted)[Count]) {
     if constexpr (Link == kClusterLink && Outputs == 1) {

@@ -42,7 +42,8 @@ __global__ void __launch_bounds__(Block, 1)
              int stride, int target_stride, int capacity) {
   using Work = Cells<Block, Lanes, Packs, Rules, Vector, Storage>;
   constexpr int kRegistersOfThread = Block <= 256 ? 255 : 65536 / Block;
-  using Exchange = ExchangeSums<Block, Work::kRecords, Outputs, Link, kRegistersOfThread - Work::kRegisterWords - 2 * Rules>;
+  using Exchange =
+      ExchangeSums<Block, Work::kRecords, Outputs, Link, kRegistersOfThread - Work::kRegisterWords - 2 * Rules>;
   constexpr int kValueLanes = Exchange::kValueLanes, kChunks = Exchange::kChunks;
   constexpr int kSharers = Lanes < kValueLanes ? Lanes : kValueLanes;
   constexpr int kShare = (Outputs + kSharers - 1) / kSharers;  // outputs of a thread

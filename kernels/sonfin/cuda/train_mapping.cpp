@@ -218,7 +218,8 @@ std::vector<Preference> resident_preferences(const Problem& problem) {
 std::vector<Preference> wide_preferences(const Problem& problem) {
   constexpr std::int64_t kManyInputs = 1536, kThreads = 256;
   if (problem.at("dim") < kManyInputs) return {};
-  return {{"grid", {1, 2, 3, 4, 5, 6, 7, 8}, {kThreads, 2 * kThreads}, {kThreads}}};
+  const std::vector<std::int64_t> counts{1, 2, 3, 4, 5, 6, 7, 8};
+  return {{"grid", counts, {kThreads}, {kThreads}}, {"grid", counts, {2 * kThreads}, {kThreads}}};
 }
 
 std::vector<std::string> resident_candidates(const DeviceIdentity& device, const Problem& problem) {
