@@ -186,6 +186,14 @@ struct Preference {
   std::vector<std::int64_t> counts, blocks, lanes;
 };
 
+/// Where rules have many inputs: 256 threads a rule, and as few rules a thread as the card has room for.
+std::vector<Preference> wide_preferences(const Problem& problem) {
+  constexpr std::int64_t kManyInputs = 1536, kThreads = 256;
+  if (problem.at("dim") < kManyInputs) return {};
+  const std::vector<std::int64_t> counts{1, 2, 3, 4, 5, 6, 7, 8};
+  return {{"grid", counts, {kThreads}, {kThreads}}, {"grid", counts, {2 * kThreads}, {kThreads}}};
+}
+
 /// The scheme with the cheapest exchange that holds the parameters, with one to four packs of inputs a thread. What an
 /// exchange costs grows with the warps that take part and, if there are many outputs, with what each of them tells: a
 /// cluster of blocks of 128 threads, then a grid; with one output any cluster is better than a grid. The sizes follow
@@ -204,7 +212,7 @@ std::vector<Preference> resident_preferences(const Problem& problem) {
   const bool many = problem.at("outputs") > 1;
   const std::vector<std::int64_t> counts{1, 2, 3, 4, 6, 8}, blocks{128, 256, 64, 32}, fewer{256, 128, 64, 32};
 
-  std::vector<Preference> all;
+  std::vector<Preference> all = wide_preferences(problem);
   if (stride * rules <= kTasksOfBlock) all.push_back({"block", counts, blocks, {lanes(kOfBlock)}});
   all.push_back({"cluster", {1}, {128}, {cluster, std::max<std::int64_t>(cluster / 2, 1)}});
   const Preference any_cluster{"cluster", counts, blocks, {least}};
@@ -214,20 +222,10 @@ std::vector<Preference> resident_preferences(const Problem& problem) {
   return all;
 }
 
-/// Where rules have many inputs: 256 threads a rule, and as few rules a thread as the card has room for.
-std::vector<Preference> wide_preferences(const Problem& problem) {
-  constexpr std::int64_t kManyInputs = 1536, kThreads = 256;
-  if (problem.at("dim") < kManyInputs) return {};
-  const std::vector<std::int64_t> counts{1, 2, 3, 4, 5, 6, 7, 8};
-  return {{"grid", counts, {kThreads}, {kThreads}}, {"grid", counts, {2 * kThreads}, {kThreads}}};
-}
-
 std::vector<std::string> resident_candidates(const DeviceIdentity& device, const Problem& problem) {
   std::vector<std::string> candidates;
   for (const char* storage : {"registers", "split", "shared"}) {
-    std::vector<Preference> preferences = wide_preferences(problem);
-    for (Preference& preference : resident_preferences(problem)) preferences.push_back(std::move(preference));
-    for (const Preference& preference : preferences) {
+    for (const Preference& preference : resident_preferences(problem)) {
       if (preference.scheme == std::string_view("cluster") && device.compute_capability() < 90) continue;
       for (const std::int64_t count : preference.counts) {
         for (const std::int64_t block : preference.blocks) {
