@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "heddle/kernels/kernel_family.hpp"
-#include "heddle/kernels/own/expression.hpp"
+#include "heddle/kernels/expression/expression.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
 
 namespace heddle {
