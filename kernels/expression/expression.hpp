@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/kernels/value.hpp"
@@ -43,7 +44,8 @@ class Expression {
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   /// The names that it asks for, each once.
-  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
+  [[nodiscard]] const std::vector<std::string>& names() const& noexcept { return names_; }
+  [[nodiscard]] std::vector<std::string> names() && { return std::move(names_); }
 
   /// All throw Error(input), with the expression and the column, for a name without a value, values that an operator
   /// does not take, a division by zero, integers beyond 64 bits, and too many steps.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
@@ -36,6 +38,11 @@ Accuracy DefinedVerification::judged(const HostImage& after, const Problem& prob
     expected = run_(family_.source(device_.backend), trial.plan, trial.initial, 1);
     known = problem;
   }
+  if (const auto name = unwritten(after, expected)) {
+    return {.accepted = false,
+            .worst_error = std::numeric_limits<double>::infinity(),
+            .message = fmt::format("the output '{}' was not written", *name)};
+  }
   const double error = family_.difference(after, expected);
   if (error <= family_.definition().tolerance) return {.accepted = true, .worst_error = error, .message = {}};
   return {.accepted = false,
@@ -43,6 +50,17 @@ Accuracy DefinedVerification::judged(const HostImage& after, const Problem& prob
           .message = fmt::format("the outputs are not those of the untuned configuration: relative error {:.3g}, "
                                  "allowed {:.3g}",
                                  error, family_.definition().tolerance)};
+}
+
+std::optional<std::string> DefinedVerification::unwritten(const HostImage& after, const HostImage& expected) const {
+  for (const KernelArgument& argument : family_.definition().arguments) {
+    if (!argument.is_buffer() || argument.role != Role::output) continue;
+    const std::vector<std::byte>& bytes = after.at(argument.name);
+    const bool poisoned = !bytes.empty() && std::ranges::all_of(bytes, [](std::byte each) { return each == kPoison; });
+    // Integers may all be -1.
+    if (poisoned && (is_real(argument.type) || bytes != expected.at(argument.name))) return argument.name;
+  }
+  return std::nullopt;
 }
 
 std::optional<double> DefinedVerification::difference(const Problem&, std::int64_t, const TimedEnd& found,
