@@ -21,7 +21,7 @@ __global__ void twice(const float* x, float* y, int n) {
 )";
 
 json twice_description() {
-  return json::parse(R"({
+  return json::parse(R"json({
     "name": "tests/twice", "source": "twice.cu", "kernel": "twice", "axes": ["n"],
     "parameters": [{"name": "block_size", "values": [32, 64, 128]}],
     "constraints": ["block_size <= n or n < 1000"],
@@ -29,7 +29,7 @@ json twice_description() {
     "arguments": [{"name": "x", "type": "float", "elements": "n"},
                   {"name": "y", "type": "float", "elements": "n", "role": "output"},
                   {"name": "n", "type": "int32", "value": "n"}]
-  })");
+  })json");
 }
 
 struct WrongDescription {
@@ -250,7 +250,7 @@ const std::vector<WrongDescription>& wrong_descriptions() {
 /// All that goes wrong before anything is compiled.
 std::vector<std::string> tune_kernel(const std::string& file, const std::string& size, const std::string& database) {
   std::vector<std::string> command{"tune",   "--kernel",      file, "--device", "emulator", "--profiles",
-                                   database, "--evaluations", "2",  "--quiet"};
+                                   database, "--evaluations", "2",  "--quiet",  "--json"};
   if (!size.empty()) command.insert(command.end(), {"--size", size});
   return command;
 }

@@ -32,7 +32,7 @@ __global__ void scale(float a, const float* x, float* y, int n) {
 constexpr const char* kScaleHeader = "__device__ inline float scaled(float a, float x) { return a * x; }\n";
 
 json scale_description() {
-  return json::parse(R"({
+  return json::parse(R"json({
     "name": "tests/scale", "meaning": "y = a x", "source": "scale.cu", "headers": ["scale.cuh"],
     "kernel": "scale<{block_size}, {items}>",
     "axes": ["n", {"name": "halo", "maximum": 8, "spacing": "difference", "zero": true, "optional": true}],
@@ -60,7 +60,7 @@ json scale_description() {
     "verification": {"tolerance": 1e-5},
     "work": {
   "bytes" : "8 * n", "operations" : "n"}
-  })");
+  })json");
 }
 
 /// A folder with the kernel's files.
