@@ -25,6 +25,8 @@ class Mapping {
 
 [[nodiscard]] const Mapping& cpu_train_mapping();
 [[nodiscard]] const Mapping& cpu_predict_mapping();
+[[nodiscard]] const Mapping& cuda_train_mapping();
+[[nodiscard]] const Mapping& cuda_predict_mapping();
 
 /// The mappings of a backend: the one place that knows for which backends there are templates. Null where there are
 /// none.

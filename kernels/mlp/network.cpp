@@ -22,7 +22,7 @@ std::vector<Axis> axes_of_network() {
   return axes;
 }
 
-std::vector<AxisValue> values_of(const Layers& layers) {
+std::vector<AxisValue> sizes_of(const Layers& layers) {
   std::vector<AxisValue> values{layers.inputs()};
   for (int l = 1; l <= kMostHidden; ++l) values.emplace_back(l < layers.count ? layers.sizes[l] : 0);
   values.emplace_back(layers.outputs());
@@ -61,10 +61,10 @@ Layers layers(std::int64_t inputs, std::span<const std::int64_t> hidden, std::in
   return all;
 }
 
-Problem network_problem(const Layers& layers) { return Problem::from(network_axes(), values_of(layers)); }
+Problem network_problem(const Layers& layers) { return Problem::from(network_axes(), sizes_of(layers)); }
 
 Problem training_problem(const Layers& layers, std::int64_t rows, std::int64_t batch) {
-  std::vector<AxisValue> values = values_of(layers);
+  std::vector<AxisValue> values = sizes_of(layers);
   values.emplace_back(rows);
   values.emplace_back(std::min(rows, batch));
   return Problem::from(training_axes(), values);

@@ -12,4 +12,7 @@ namespace heddle::mlp {
 
 [[nodiscard]] const KernelFamily& predict_family();
 
+/// The control of the timing workload: hidden layers of kSigmoid, an output of kSigmoid.
+[[nodiscard]] PredictControl timing_prediction(std::int64_t rows);
+
 }  // namespace heddle::mlp

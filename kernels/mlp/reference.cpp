@@ -49,6 +49,12 @@ double slope(double y, Activation kind) {
   return 1.0;
 }
 
+double norm(const std::vector<double>& values) {
+  double squares = 0.0;
+  for (const double value : values) squares += value * value;
+  return std::sqrt(squares);
+}
+
 /// With these options a weight is changed by its gradient; the rules as published, in float64.
 class Learner {
  public:
@@ -74,23 +80,23 @@ class Learner {
 
   void adaptive(double gradient, double& weight, double& eta, double& last, double& velocity) const {
     const double descent = -gradient;
-    eta *= descent * last > 0.0 ? control_.step_up : control_.step_down;
+    eta *= static_cast<double>(descent * last > 0.0 ? control_.step_up : control_.step_down);
     eta = std::min<double>(eta, control_.largest_step);
     last = descent;
     velocity = descent + static_cast<double>(control_.momentum) * velocity;
     const double next = weight + eta * velocity - eta * decay() * weight;
-    if (std::abs(next) <= std::numeric_limits<float>::max()) {
+    if (std::abs(next) <= static_cast<double>(std::numeric_limits<float>::max())) {
       weight = next;
       return;
     }
     last = velocity = 0.0;
-    if (control_.robust != 0) eta *= control_.robust_factor;
+    if (control_.robust != 0) eta *= static_cast<double>(control_.robust_factor);
   }
 
   void rprop(double gradient, double& weight, double& eta, double& last) const {
     const double agreement = gradient * last;
-    if (agreement > 0.0) eta = std::min<double>(eta * control_.step_up, control_.largest_step);
-    if (agreement < 0.0) eta = std::max<double>(eta * control_.step_down, control_.smallest_step);
+    if (agreement > 0.0) eta = std::min<double>(eta * static_cast<double>(control_.step_up), control_.largest_step);
+    if (agreement < 0.0) eta = std::max<double>(eta * static_cast<double>(control_.step_down), control_.smallest_step);
     const double counted = agreement < 0.0 ? 0.0 : gradient;
     weight -= eta * decay() * weight;
     if (counted != 0.0) weight -= std::copysign(eta, counted);
@@ -121,29 +127,36 @@ Reference::Reference(const Layers& layers, std::span<const float> parameters, st
   state_.resize(kStateArrays * parameters_.size());
 }
 
-std::vector<std::vector<double>> Reference::forward(std::span<const float> row, Activation hidden,
-                                                    Activation output) const {
-  std::vector<std::vector<double>> values{{row.begin(), row.end()}};
-  values.reserve(at(layers_.count) + 1);
+Reference::Pass Reference::forward(std::span<const float> row, Activation hidden, Activation output) const {
+  constexpr double kClose = 2e-6;  // of the sum of sizes
+  Pass pass{.values = {{row.begin(), row.end()}}, .close_to_0 = {std::vector<bool>(row.size())}};
+  pass.values.reserve(at(layers_.count) + 1);
+  pass.close_to_0.reserve(at(layers_.count) + 1);
   for (int l = 0; l < layers_.count; ++l) {
-    const std::vector<double>& x = values.back();
+    const std::vector<double>& x = pass.values.back();
     const double* weights = parameters_.data() + layers_.weights_at(l);
     const double* biases = parameters_.data() + layers_.biases_at(l);
     std::vector<double> sums(at(layers_.sizes[l + 1]));
+    std::vector<bool> close(sums.size());
     for (std::size_t o = 0; o < sums.size(); ++o, weights += x.size()) {
-      double sum = biases[o];
-      for (std::size_t i = 0; i < x.size(); ++i) sum += weights[i] * x[i];
+      double sum = biases[o], size = std::abs(sum);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        sum += weights[i] * x[i];
+        size += std::abs(weights[i] * x[i]);
+      }
       sums[o] = sum;
+      close[o] = std::abs(sum) <= kClose * size;
     }
     activate(sums, l + 1 == layers_.count ? output : hidden);
-    values.push_back(std::move(sums));
+    pass.values.push_back(std::move(sums));
+    pass.close_to_0.push_back(std::move(close));
   }
-  return values;
+  return pass;
 }
 
 std::vector<double> Reference::layer(std::span<const float> row, int layer, Activation hidden,
                                      Activation output) const {
-  return std::move(forward(row, hidden, output)[at(layer)]);
+  return std::move(forward(row, hidden, output).values[at(layer)]);
 }
 
 std::vector<double> Reference::predict(std::span<const float> rows, Activation hidden, Activation output) const {
@@ -162,20 +175,23 @@ Gradient Reference::gradient(const Batch& batch, std::int64_t first, std::int64_
   const std::size_t inputs = at(layers_.inputs()), outputs = at(layers_.outputs());
   Gradient result;
   result.values.resize(parameters_.size());
+  result.unsure.resize(at(layers_.count));
   for (std::int64_t place = first; place < first + count; ++place) {
     const std::size_t row = at(batch.order.empty() ? place : batch.order[at(place)]);
     const std::span<const float> target = batch.targets.subspan(row * outputs, outputs);
-    const auto values = forward(batch.rows.subspan(row * inputs, inputs), hidden, output);
+    const Pass pass = forward(batch.rows.subspan(row * inputs, inputs), hidden, output);
     std::vector<double> delta(outputs);
     for (std::size_t o = 0; o < outputs; ++o) {
-      const double y = values.back()[o], error = y - static_cast<double>(target[o]);
+      const double y = pass.values.back()[o], error = y - static_cast<double>(target[o]);
       result.squares += error * error;
       if (output != kSoftmax) result.loss += 0.5 * error * error;
       if (output == kSoftmax && target[o] > 0.0F) result.loss -= static_cast<double>(target[o]) * std::log(y);
+      const bool flips = output == kRelu && pass.close_to_0.back()[o];
+      if (flips) result.unsure.back() += std::abs(error) * (1.0 + norm(pass.values[at(layers_.count) - 1]));
       delta[o] = error * slope(y, output);
     }
     for (int l = layers_.count - 1; l >= 0; --l) {
-      const std::vector<double>& x = values[at(l)];
+      const std::vector<double>& x = pass.values[at(l)];
       double* own = result.values.data() + layers_.weights_at(l);
       const double* weights = parameters_.data() + layers_.weights_at(l);
       std::vector<double> before(x.size());
@@ -184,8 +200,17 @@ Gradient Reference::gradient(const Batch& batch, std::int64_t first, std::int64_
         for (std::size_t i = 0; i < x.size(); ++i) before[i] += delta[o] * weights[i];
       }
       for (const double value : delta) *own++ += value;
+      constexpr double kRounding = 1e-6;
+      result.unsure[at(l)] += kRounding * norm(delta) * (1.0 + norm(x));
       if (l == 0) break;
-      for (std::size_t i = 0; i < x.size(); ++i) before[i] *= slope(x[i], hidden);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (hidden == kRelu && pass.close_to_0[at(l)][i]) {
+          for (int below = 0; below < l; ++below) {
+            result.unsure[at(below)] += 2.0 * std::abs(before[i]) * (1.0 + norm(pass.values[at(below)]));
+          }
+        }
+        before[i] *= slope(x[i], hidden);
+      }
       delta = std::move(before);
     }
   }
@@ -215,7 +240,7 @@ Decision Reference::learn(const Control& control, double squares, std::span<cons
   double *s0 = state_.data(), *s1 = s0 + count, *s2 = s1 + count, *best = s2 + count;
   if (decision == kRestore) {
     std::copy_n(best, count, parameters_.begin());
-    for (std::size_t i = 0; i < count; ++i) s0[i] *= control.robust_factor;
+    for (std::size_t i = 0; i < count; ++i) s0[i] *= static_cast<double>(control.robust_factor);
     std::fill_n(s1, 2 * count, 0.0);
     return decision;
   }

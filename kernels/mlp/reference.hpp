@@ -21,6 +21,9 @@ struct Gradient {
   std::vector<double> values;  ///< by the parameters, in their layout
   double squares = 0.0;        ///< of the errors, over the outputs
   double loss = 0.0;           ///< what `values` is the gradient of: half the squares, or the cross-entropy
+  /// By how much rounding to float32 may change the norm of a layer's gradient: in every row a millionth of what the
+  /// row adds, and all that a neuron of ReLU adds whose sum float32 cannot tell from 0.
+  std::vector<double> unsure;
 };
 
 class Reference {
@@ -52,9 +55,11 @@ class Reference {
   [[nodiscard]] const std::vector<double>& errors() const { return errors_; }  ///< squares of whole epochs done
 
  private:
-  /// Values of every layer, the inputs first.
-  [[nodiscard]] std::vector<std::vector<double>> forward(std::span<const float> row, Activation hidden,
-                                                         Activation output) const;
+  struct Pass {
+    std::vector<std::vector<double>> values;    ///< of every layer, the inputs first
+    std::vector<std::vector<bool>> close_to_0;  ///< of the same: sums that float32 cannot tell from 0
+  };
+  [[nodiscard]] Pass forward(std::span<const float> row, Activation hidden, Activation output) const;
 
   Layers layers_;
   std::vector<double> parameters_, state_;

@@ -1,9 +1,10 @@
 // Products of matrices in shared or global memory by a warp, float32 to rounding: each factor is a sum of two numbers
-// that the tensor cores take (TF32, 11 bits), and of their four products the smallest is left out, or two where a factor
-// is known to need one number only. The addends are summed in float32 in a fixed order.
+// that the tensor cores take (TF32, 11 bits), and of their four products the smallest is left out, or two where a
+// factor is known to need one number only. The addends are summed in float32 in a fixed order.
 //
-// A warp takes 16 addends at a time, a chunk: two instructions of 8. Which of them a lane has in an instruction is free, as
-// long as both factors agree. So a lane has four that lie next to each other in memory, or the same columns of four rows.
+// A warp takes 16 addends at a time, a chunk: two instructions of 8. Which of them a lane has in an instruction is
+// free, as long as both factors agree. So a lane has four that lie next to each other in memory, or the same columns of
+// four rows.
 //
 // In comments, g is lane / 4 and t is lane % 4.
 #pragma once
@@ -42,9 +43,7 @@ struct RowsAlong {
   }
 };
 
-__device__ __forceinline__ float byte_of(unsigned word, int i) {
-  return static_cast<float>(word >> (8 * i) & 0xffu);
-}
+__device__ __forceinline__ float byte_of(unsigned word, int i) { return static_cast<float>(word >> (8 * i) & 0xffu); }
 
 /// The same of bytes; Pitch in words.
 template <int Pitch>
@@ -69,8 +68,8 @@ struct BytesAlong {
   }
 };
 
-/// A[m][k] = at[k * Pitch + m]: a lane has Width neighbours, from Width * g on, of addends t, t + 4, t + 8, t + 12. Row g
-/// of tile i is column Width * g + 2 i, row g + 8 the one after it.
+/// A[m][k] = at[k * Pitch + m]: a lane has Width neighbours, from Width * g on, of addends t, t + 4, t + 8, t + 12. Row
+/// g of tile i is column Width * g + 2 i, row g + 8 the one after it.
 template <int Pitch, int Width>
 struct ColumnsAcross {
   static constexpr bool kOneTerm = false;
@@ -124,8 +123,8 @@ struct BytesAcross {
 
 // Right factors B[k][n].
 
-/// B[k][n] = at[n * Pitch + k], for n up to `last`; the one at `last` stands for those beyond. Goes with RowsAlong. Column
-/// g of tile i is n = 8 i + g.
+/// B[k][n] = at[n * Pitch + k], for n up to `last`; the one at `last` stands for those beyond. Goes with RowsAlong.
+/// Column g of tile i is n = 8 i + g.
 template <int Pitch>
 struct NeuronsAlong {
   const float* at;
@@ -145,9 +144,9 @@ struct NeuronsAlong {
   }
 };
 
-/// B[k][n] = at[k * Pitch + n], for k up to `last`; the row at `last` stands for those beyond. A lane has Width neighbours,
-/// from Width * g on: column g of tile i is Width * g + i. `Spread`: of addends t, t + 4, ..., with ColumnsAcross;
-/// otherwise of addends 4 t, 4 t + 1, ..., with RowsAlong.
+/// B[k][n] = at[k * Pitch + n], for k up to `last`; the row at `last` stands for those beyond. A lane has Width
+/// neighbours, from Width * g on: column g of tile i is Width * g + i. `Spread`: of addends t, t + 4, ..., with
+/// ColumnsAcross; otherwise of addends 4 t, 4 t + 1, ..., with RowsAlong.
 template <int Pitch, int Width, bool Spread>
 struct ColumnsBeside {
   const float* at;

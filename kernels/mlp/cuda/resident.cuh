@@ -5,13 +5,13 @@
 //
 // | phase | work |
 // |---|---|
-// | forward, outputs | products of values and weights; errors of the outputs, whose squares are sent to all blocks at once |
-// | backward | products of deltas and weights; of each layer's deltas and values: the block's part of the gradient |
-// | gather | every block owns some of the parameters: it gets their parts from all blocks, and adds them up in the order of the blocks |
-// | learn | the owner changes its parameters, and sends them to all |
+// | forward, outputs | products of values and weights; errors of the outputs, whose squares are sent to all blocks at
+// once | | backward | products of deltas and weights; of each layer's deltas and values: the block's part of the
+// gradient | | gather | every block owns some of the parameters: it gets their parts from all blocks, and adds them up
+// in the order of the blocks | | learn | the owner changes its parameters, and sends them to all |
 //
-// The gradient takes the place of the weights in shared memory, which nobody needs after the backward phase: owners keep
-// their own parameters and their states apart.
+// The gradient takes the place of the weights in shared memory, which nobody needs after the backward phase: owners
+// keep their own parameters and their states apart.
 //
 // | parameter | meaning |
 // |---|---|
@@ -24,6 +24,7 @@
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/reduce.cuh"
 #include "heddle/kernels/mlp/cuda/activations.cuh"
+#include "heddle/kernels/mlp/cuda/learning.cuh"
 #include "heddle/kernels/mlp/cuda/products.cuh"
 #include "heddle/kernels/mlp/cuda/resident_sizes.cuh"
 
@@ -132,7 +133,8 @@ class ResidentTraining {
     own_ = max(0, min(owned_, kPackets - first_owned_));
   }
 
-  /// Brings the rows of the block where the phases want them. Returns false if they are no bytes; every thread the same.
+  /// Brings the rows of the block where the phases want them. Returns false if they are no bytes; every thread the
+  /// same.
   __device__ __forceinline__ bool fetch_rows() {
     if constexpr (In == kRowsBytes) {
       bool whole = true, fractions = true;
@@ -188,7 +190,7 @@ class ResidentTraining {
           const int from = place<layer.value>(neuron, column + i);
 #pragma unroll
           for (int array = 0; array < kStateArrays; ++array) {
-            own(array, i, slot) = uses(array) ? buffers_.state[array * parameters() + from] : 0.0f;
+            own(array, i, slot) = has_state(control_, array) ? buffers_.state[array * parameters() + from] : 0.0f;
           }
           own(kWeight, i, slot) = buffers_.parameters[from];
         }
@@ -205,7 +207,7 @@ class ResidentTraining {
           const int to = place<layer.value>(neuron, column + i);
 #pragma unroll
           for (int array = 0; array < kStateArrays; ++array) {
-            if (uses(array)) buffers_.state[array * parameters() + to] = own(array, i, slot);
+            if (has_state(control_, array)) buffers_.state[array * parameters() + to] = own(array, i, slot);
           }
           buffers_.parameters[to] = own(kWeight, i, slot);
           buffers_.gradient[to] = own(kGradient, i, slot);
@@ -265,12 +267,6 @@ class ResidentTraining {
     }
     if constexpr (L + 1 < kLayers) at_packet<L + 1>(q, use);
   }
-  /// Whether the rule has this array of states.
-  __device__ __forceinline__ bool uses(int array) const {
-    if (array == kBestArray) return control_.rule == kAdaptive && control_.robust != 0;
-    return array < (control_.rule == kPlain ? 0 : control_.rule == kAdaptive ? 3 : 2);
-  }
-
   // Where things lie.
 
   __device__ __forceinline__ float& own(int array, int i, int slot) const {
@@ -586,33 +582,11 @@ class ResidentTraining {
 
   /// A parameter that the block owns learns from the sum of its gradients. Returns the new one.
   __device__ __forceinline__ float change(const Step& step, int decision, int i, int slot, float sum) const {
-    float weight = own(kWeight, i, slot), s[3];
     const float gradient = sum * step.gradient_factor;
     own(kGradient, i, slot) = gradient;
-    if (decision == kLeave) return weight;
-#pragma unroll
-    for (int array = 0; array < 3; ++array) s[array] = own(array, i, slot);
-    if (decision == kRestore) {
-      restore(control_, own(kBestArray, i, slot), weight, s[0], s[1], s[2]);
-    } else {
-      if (decision == kKeepAndLearn) own(kBestArray, i, slot) = weight;
-      switch (control_.rule) {
-        case kPlain:
-          learn<kPlain>(control_, step, gradient, weight, s[0], s[1], s[2]);
-          break;
-        case kAdaptive:
-          learn<kAdaptive>(control_, step, gradient, weight, s[0], s[1], s[2]);
-          break;
-        case kRprop:
-          learn<kRprop>(control_, step, gradient, weight, s[0], s[1], s[2]);
-          break;
-        default:
-          learn<kAdam>(control_, step, gradient, weight, s[0], s[1], s[2]);
-      }
-    }
-#pragma unroll
-    for (int array = 0; array < 3; ++array) own(array, i, slot) = s[array];
-    own(kWeight, i, slot) = weight;
+    float& weight = own(kWeight, i, slot);
+    change_parameter(control_, step, decision, gradient, weight,
+                     [&](int array) -> float& { return own(array, i, slot); });
     return weight;
   }
 
@@ -635,9 +609,7 @@ class ResidentTraining {
 
   // Packets: see ResidentPackets.
 
-  __device__ __forceinline__ static ResidentPackets<int> packets() {
-    return {static_cast<int>(gridDim.x), kPackets};
-  }
+  __device__ __forceinline__ static ResidentPackets<int> packets() { return {static_cast<int>(gridDim.x), kPackets}; }
   __device__ __forceinline__ Packet* error_packets(int copy) const {
     const ResidentPackets<int> of = packets();
     return buffers_.packets + of.errors_at() +
@@ -779,7 +751,8 @@ __global__ void __launch_bounds__(Block, 1)
   if (!goes_on(control, memory.verdict->progress, 0, steps)) return;
   const ResidentBuffers buffers{rows, targets, parameters, state, gradient, errors, packets, padded, slots};
   if (train_with<Block, Tile, In, Sizes...>(memory, buffers, control, after, steps)) return;
-  if constexpr (In == kRowsBytes) train_with<Block, Tile, kRowsGlobal, Sizes...>(memory, buffers, control, after, steps);
+  if constexpr (In == kRowsBytes)
+    train_with<Block, Tile, kRowsGlobal, Sizes...>(memory, buffers, control, after, steps);
 }
 
 }  // namespace heddle::mlp

@@ -21,8 +21,8 @@ std::string expression(const ResidentLayout& layout) {
 
 }  // namespace
 
-ResidentLayout::ResidentLayout(const Layers& layers, std::int64_t rows, std::int64_t of_blocks,
-                               std::int64_t of_threads, RowsIn in)
+ResidentLayout::ResidentLayout(const Layers& layers, std::int64_t rows, std::int64_t of_blocks, std::int64_t of_threads,
+                               RowsIn in)
     : blocks(of_blocks), threads(of_threads), rows_in(in) {
   shape.count = layers.count;
   std::copy(layers.sizes, layers.sizes + layers.count + 1, shape.sizes);
@@ -44,11 +44,11 @@ void add_resident(Plan& plan, const ResidentLayout& layout, const RunLength& len
   const auto at = [&plan](const char* name) { return BufferArgument{plan.buffer(name), 0}; };
   const auto begin = static_cast<int>(plan.kernels.size());
   plan.kernels.emplace_back("heddle::mlp::begin_resident");
-  plan.launches.push_back({.kernel = begin,
-                           .grid = {.x = static_cast<unsigned>(ceil_div(layout.packets, kEmpty))},
-                           .block = {.x = static_cast<unsigned>(kEmpty)},
-                           .arguments = {at("packets"), static_cast<std::int32_t>(layout.packets), at("progress"),
-                                         at("before")}});
+  plan.launches.push_back(
+      {.kernel = begin,
+       .grid = {.x = static_cast<unsigned>(ceil_div(layout.packets, kEmpty))},
+       .block = {.x = static_cast<unsigned>(kEmpty)},
+       .arguments = {at("packets"), static_cast<std::int32_t>(layout.packets), at("progress"), at("before")}});
   plan.kernels.emplace_back(expression(layout));
   plan.launches.push_back(
       {.kernel = begin + 1,

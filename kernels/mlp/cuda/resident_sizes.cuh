@@ -1,8 +1,8 @@
 // How the blocks of scheme = resident lay their part of the work out in shared memory and in packets. Compiled by the
 // C++ compiler too, so only headers of that kind are included.
 //
-// Every product is done by the tensor cores in tiles of 16 x 8 with 16 addends (products.cuh), so all matrices are padded
-// with zeros to whole tiles. The values of a layer have one more column, of ones: its weights are the biases.
+// Every product is done by the tensor cores in tiles of 16 x 8 with 16 addends (products.cuh), so all matrices are
+// padded with zeros to whole tiles. The values of a layer have one more column, of ones: its weights are the biases.
 #pragma once
 
 #include "heddle/kernels/mlp/control.cuh"
@@ -95,9 +95,7 @@ struct ResidentShape {
   [[nodiscard]] constexpr Int column_tiles(Int l) const {
     return smaller(ceil_div(out(l), Int(kTileColumns)), Int(kMostColumnTiles));
   }
-  [[nodiscard]] constexpr Int column_groups(Int l) const {
-    return ceil_div(out(l), kTileColumns * column_tiles(l));
-  }
+  [[nodiscard]] constexpr Int column_groups(Int l) const { return ceil_div(out(l), kTileColumns * column_tiles(l)); }
   [[nodiscard]] constexpr Int groups(Int l) const { return tile / kTileRows / row_tiles(l) * column_groups(l); }
   /// 1, or an even number.
   [[nodiscard]] constexpr Int sharing(Int l) const {
@@ -110,8 +108,8 @@ struct ResidentShape {
     return sharing(l) > 1 ? sharing(l) / 2 * groups(l) * group_words(l) : Int(0);
   }
 
-  /// Gradient: values (rows of the product) and deltas (columns) of a lane, items of a warp, warps that share the rows of
-  /// an item.
+  /// Gradient: values (rows of the product) and deltas (columns) of a lane, items of a warp, warps that share the rows
+  /// of an item.
   [[nodiscard]] constexpr Int value_width(Int l) const { return value_columns(in(l)) % 32 == 0 ? Int(4) : Int(2); }
   [[nodiscard]] constexpr Int delta_width(Int l) const { return out(l) <= 8 ? Int(1) : out(l) <= 16 ? Int(2) : Int(4); }
   [[nodiscard]] constexpr Int value_groups(Int l) const { return ceil_div(in(l) + 1, 8 * value_width(l)); }
