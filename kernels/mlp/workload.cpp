@@ -25,8 +25,10 @@ constexpr std::int64_t kDistinctRows = 4093;
 constexpr std::int64_t kOperationsOfReference = std::int64_t{1} << 24;
 constexpr std::int64_t kFewestRows = 37;
 
-/// `rows` rows, each with one target of 1, and weights such that neurons are neither idle nor saturated.
-Workload endless_workload(const Layers& layers, std::int64_t rows, std::int64_t epochs, Rule rule, std::uint64_t seed) {
+/// `rows` rows, each with one target of 1, and weights such that neurons are neither idle nor saturated. `bytes`: the
+/// numbers of the rows are fractions of 255.
+Workload endless_workload(const Layers& layers, std::int64_t rows, std::int64_t epochs, Rule rule, bool bytes,
+                          std::uint64_t seed) {
   Random random(seed);
   const std::int64_t inputs = layers.inputs(), outputs = layers.outputs();
   Workload work;
@@ -43,7 +45,7 @@ Workload endless_workload(const Layers& layers, std::int64_t rows, std::int64_t 
   work.rows.resize(at(rows * inputs));
   work.targets.resize(at(rows * outputs));
   for (std::int64_t i = 0; i < distinct * inputs; ++i) {
-    const double value = random.unit();
+    const double value = bytes ? static_cast<double>(random.below(256)) / 255.0 : random.unit();
     work.rows[at(i)] = random.sign() > 0.0 ? static_cast<float>(value) : 0.0F;
   }
   for (std::int64_t i = 0; i < distinct; ++i) work.targets[at(i * outputs + random.below(outputs))] = 1.0F;
@@ -130,7 +132,8 @@ Batch Workload::batch(int epoch) const {
 Workload timing_workload(const Problem& problem, std::int64_t epochs, std::uint64_t seed) {
   const std::int64_t rows = problem.at("rows"), batch = problem.at("batch");
   const bool whole = batch >= rows;
-  Workload work = endless_workload(layers_of(problem), rows, epochs, whole ? kAdaptive : kAdam, seed);
+  // Bytes, so that kernels which gain by them show it.
+  Workload work = endless_workload(layers_of(problem), rows, epochs, whole ? kAdaptive : kAdam, true, seed);
   work.control.batch = static_cast<int>(std::min(rows, batch));
   work.control.shuffled = whole ? 0 : 1;
   if (!whole) {
@@ -159,9 +162,9 @@ std::string OptionSet::text() const {
   static constexpr const char* kRules[] = {"plain", "adaptive", "rprop", "adam"};
   static constexpr const char* kActivations[] = {"sigmoid", "tanh", "relu", "linear", "softmax"};
   static constexpr const char* kEvents[] = {"", ", error grown", ", weights lost", ", target reached"};
-  return fmt::format("{}, {}, {}, {}, {}{}{}", kRules[rule], kActivations[hidden], kActivations[output],
+  return fmt::format("{}, {}, {}, {}, {}{}{}{}", kRules[rule], kActivations[hidden], kActivations[output],
                      sum ? "sums" : "means", shuffled ? "shuffled" : "in order", decays ? ", decay" : "",
-                     kEvents[static_cast<int>(event)]);
+                     bytes ? ", bytes" : "", kEvents[static_cast<int>(event)]);
 }
 
 std::vector<OptionSet> option_sets(bool mini_batches) {
@@ -169,11 +172,11 @@ std::vector<OptionSet> option_sets(bool mini_batches) {
   if (mini_batches) {
     return {
         {.rule = kAdam, .hidden = kRelu, .output = kSoftmax, .shuffled = true, .decays = true},
-        {.rule = kPlain, .hidden = kTanh, .output = kLinear, .sum = true},
+        {.rule = kPlain, .hidden = kTanh, .output = kLinear, .sum = true, .bytes = true},
         {.rule = kPlain, .hidden = kSigmoid, .output = kSigmoid, .shuffled = true, .decays = true, .event = target}};
   }
   return {{.rule = kAdaptive, .hidden = kSigmoid, .output = kSigmoid},
-          {.rule = kPlain, .hidden = kTanh, .output = kLinear, .sum = true, .decays = true},
+          {.rule = kPlain, .hidden = kTanh, .output = kLinear, .sum = true, .decays = true, .bytes = true},
           {.rule = kAdaptive, .hidden = kTanh, .output = kSigmoid, .event = grown_error},
           {.rule = kRprop, .hidden = kRelu, .output = kSoftmax, .shuffled = true, .decays = true},
           {.rule = kAdam, .hidden = kLinear, .output = kTanh, .decays = true},
@@ -190,7 +193,7 @@ Workload verification_workload(const Problem& problem, const OptionSet& set, std
     of_step = std::max<std::int64_t>(1, std::min(batch, rows / 3));
     rows = std::min(most, 2 * of_step + std::max<std::int64_t>(1, of_step / 3));
   }
-  Workload work = endless_workload(layers, rows, 2, set.rule, seed);
+  Workload work = endless_workload(layers, rows, 2, set.rule, set.bytes, seed);
   Control& control = work.control;
   control.batch = static_cast<int>(of_step);
   control.shuffled = set.shuffled ? 1 : 0;

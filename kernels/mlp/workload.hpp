@@ -42,6 +42,7 @@ struct OptionSet {
   bool sum = false;       ///< gradients are not divided by the rows
   bool shuffled = false;  ///< rows come in another order in every epoch
   bool decays = false;
+  bool bytes = false;  ///< the numbers of the rows are fractions of 255, as pixels are
   enum class Event {
     none,
     grown_error,   ///< robust training goes back to the best weights in the first step
