@@ -90,13 +90,14 @@ int run(const Context& context, const PredictOptions& options) {
                                                    .expected = model.expectation(),
                                                    .labels_optional = true});
   if (!options.output.empty()) check_writable(options.output);
-  const auto device = open_device(options.device);
-  if (!options.common.quiet) note_timing(device->identity().backend);
-  const auto profiles = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common).profiles();
   const Notice notice = [&](const std::string& line) {
     if (!options.common.quiet) note(line);
   };
-  const auto predictor = trainer(model.kind()).predictor(*device, profiles, model.network, notice);
+  const Trainer& trainer = heddle::trainer(model.kind());
+  const auto device = open_device_for(trainer, options.device, notice);
+  if (!options.common.quiet) note_timing(device->identity().backend);
+  const auto profiles = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common).profiles();
+  const auto predictor = trainer.predictor(*device, profiles, model.network, notice);
 
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<float> outputs = predict(*predictor, model, data);

@@ -158,8 +158,8 @@ class Run {
         values_(trainer_options(trainer_, options)),
         train_(load_training_data(options, resumed_)),
         test_(options.test.empty() ? std::nullopt : std::optional(load_test_data(options, train_))),
-        device_(open_device(options.device)),
         bar_(options.common.quiet),
+        device_(open_device_for(trainer_, options.device, [this](const std::string& line) { tell(line); })),
         table_(train_.task, test_.has_value(), values_.number("validation") > 0) {}
 
   int run() {
@@ -217,13 +217,7 @@ class Run {
   TrainingObserver observer() {
     return {.epoch = [this](const EpochReport& report) { say(table_.line(report)); },
             .progress = [this](const TrainingProgress& progress) { show(progress); },
-            .notice =
-                [this](const std::string& line) {
-                  bar_.clear();
-                  const std::scoped_lock lock(so_far_mutex_);
-                  notices_.push_back(line);
-                  if (!options_.common.quiet) note(line);
-                },
+            .notice = [this](const std::string& line) { tell(line); },
             .stop = interrupted,
             .room = [this](std::int64_t bytes) { place_.emplace(options_.model, bytes, interrupted); },
             .keep =
@@ -232,6 +226,13 @@ class Run {
                   const std::scoped_lock lock(so_far_mutex_);
                   so_far_ = std::move(copy);
                 }};
+  }
+
+  void tell(const std::string& notice) {
+    bar_.clear();
+    const std::scoped_lock lock(so_far_mutex_);
+    notices_.push_back(notice);
+    if (!options_.common.quiet) note(notice);
   }
 
   void say(const std::string& line) {
@@ -291,14 +292,14 @@ class Run {
   const OptionValues values_;
   const Dataset train_;
   const std::optional<Dataset> test_;
-  const std::unique_ptr<Device> device_;
   ProgressBar bar_;
+  std::mutex so_far_mutex_;
+  std::vector<std::string> notices_;
+  const std::unique_ptr<Device> device_;
   EpochTable table_;
   std::optional<ReservedFile> place_;  // of the model, from the first epoch on
   std::optional<TrainingGain> gain_;   // with --compare
-  std::mutex so_far_mutex_;
   std::optional<TrainingResult> so_far_;
-  std::vector<std::string> notices_;
 };
 
 int run(const Context& context, const TrainOptions& options) {

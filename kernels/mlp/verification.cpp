@@ -20,8 +20,6 @@
 namespace heddle::mlp {
 namespace {
 
-/// One more than an epoch of mini-batches has, so that an epoch ends among them.
-constexpr int kVerifiedSteps = 4;
 /// Multiply-adds of a reference of a timed run: about a second; and as long as nothing is suspicious.
 constexpr double kMostOperations = 5e8, kUsualOperations = 2e7;
 constexpr std::size_t kKeptBytes = std::size_t{64} << 20U;
@@ -41,7 +39,8 @@ class TrainVerification final : public Verification {
 
   Runs runs(const Configuration& configuration, const Problem& problem) override {
     Runs all;
-    all.plans.push_back(mapping_.plan(configuration, problem, device_, {.steps = kVerifiedSteps, .epochs = 2}));
+    all.plans.push_back(
+        mapping_.plan(configuration, problem, device_, {.steps = kVerifiedSteps, .epochs = kVerifiedSteps}));
     const std::vector<OptionSet> sets = option_sets(problem.at("batch") < problem.at("rows"));
     all.runs.reserve(sets.size());
     for (const OptionSet& set : sets) all.runs.push_back(run_of(all.plans.front(), problem, set));

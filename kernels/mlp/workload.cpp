@@ -193,7 +193,7 @@ Workload verification_workload(const Problem& problem, const OptionSet& set, std
     of_step = std::max<std::int64_t>(1, std::min(batch, rows / 3));
     rows = std::min(most, 2 * of_step + std::max<std::int64_t>(1, of_step / 3));
   }
-  Workload work = endless_workload(layers, rows, 2, set.rule, set.bytes, seed);
+  Workload work = endless_workload(layers, rows, kVerifiedSteps, set.rule, set.bytes, seed);
   Control& control = work.control;
   control.batch = static_cast<int>(of_step);
   control.shuffled = set.shuffled ? 1 : 0;

@@ -55,6 +55,8 @@ struct OptionSet {
 /// Each rule, activation, output and event occurs; what differs most comes first.
 [[nodiscard]] std::vector<OptionSet> option_sets(bool mini_batches);
 
+/// One more than an epoch of mini-batches has, so that an epoch ends among them. With all rows at once, epochs.
+inline constexpr int kVerifiedSteps = 4;
 /// Few rows, so that the reference takes a part of a second. Mini-batches: two as large as they may be, and a smaller
 /// one; then an epoch has three steps.
 [[nodiscard]] Workload verification_workload(const Problem& problem, const OptionSet& set, std::uint64_t seed);

@@ -89,8 +89,9 @@ inline void multiply_panels(const Left& a, Right b, Sums c, long long m, long lo
 /// Steps of k whose part of a panel of b stays in the first-level cache.
 constexpr long long kStepsOfPanel = 256;
 
+/// Not inlined: its callers would compile three times as long, for products that take much longer than a call.
 template <int W, int Rows, int Vectors>
-inline void multiply(Left a, Right b, const Sums& c, const Extents& size) {
+[[gnu::noinline]] void multiply(Left a, Right b, const Sums& c, const Extents& size) {
   for (long long k = size.k; k > 0; k -= kStepsOfPanel) {
     multiply_panels<W, Rows, Vectors>(a, b, c, size.m, size.n, k < kStepsOfPanel ? k : kStepsOfPanel);
     a.first += kStepsOfPanel * a.column;
