@@ -18,7 +18,7 @@ namespace {
 /// core, or a multiprocessor of a modest GPU, does about so many operations in that time.
 constexpr double kOperationsOfRun = 5e9;
 /// Of one run: so many steps that submitting it does not count, and so many epochs that it ends soon.
-constexpr std::int64_t kFewestSteps = 16, kMostEpochs = 1024;
+constexpr std::int64_t kFewestSteps = 4, kMostEpochs = 1024;
 /// More steps would make plans long whose steps are launches of their own.
 constexpr std::int64_t kMostSteps = 1024;
 /// Places in the orders of all epochs of one run.
@@ -52,6 +52,14 @@ class TrainFamily final : public KernelFamily {
   }
   Problem awkward_problem() const override {
     return training_problem(layers(13, std::vector<std::int64_t>{17, 5}, 3), 211, 70);
+  }
+
+  /// Many steps: a run that keeps rows and weights on chip first brings them there.
+  WorkRange timed_work(const Problem& problem, const DeviceIdentity&) const override {
+    constexpr std::int64_t kTimedSteps = 256, kMostSamples = std::int64_t{1} << 20;
+    WorkRange range;
+    while (range.most < kMostSamples && range.most < kTimedSteps * problem.at("batch")) range.most *= 2;
+    return range;
   }
 
   bool supports(std::string_view backend) const override { return train_mapping(backend) != nullptr; }

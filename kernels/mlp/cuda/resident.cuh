@@ -50,29 +50,29 @@ __device__ __forceinline__ double unpacked(const Packet& packet) {
 
 /// Waits for packets from, from + step, ..., `count` of them, and calls use(i, packet) in their order. Returns false if
 /// one does not come. Every thread for itself.
-template <class Use>
+template <int Polls = kPolls, class Use>
 __device__ __forceinline__ bool await_each(const Packet* from, int step, int count, unsigned stamp, const Use& use) {
-  for (int first = 0; first < count; first += kPolls) {
-    Packet seen[kPolls];
+  for (int first = 0; first < count; first += Polls) {
+    Packet seen[Polls];
     Patience patience;
     while (true) {
       bool waits = false;
 #pragma unroll
-      for (int i = 0; i < kPolls; ++i) seen[i] = look(from + (first + i < count ? first + i : first) * step);
+      for (int i = 0; i < Polls; ++i) seen[i] = look(from + (first + i < count ? first + i : first) * step);
 #pragma unroll
-      for (int i = 0; i < kPolls; ++i) waits = waits || seen[i].stamp != stamp;
+      for (int i = 0; i < Polls; ++i) waits = waits || seen[i].stamp != stamp;
       if (!waits) break;
       if (patience.exhausted()) return false;
     }
 #pragma unroll
-    for (int i = 0; i < kPolls; ++i) {
+    for (int i = 0; i < Polls; ++i) {
       if (first + i < count) use(first + i, seen[i]);
     }
   }
   return true;
 }
 
-/// What thread 0 finds out for its block.
+/// What one thread finds out for its block.
 struct Verdict {
   Progress progress;
   Step step;
@@ -224,9 +224,14 @@ class ResidentTraining {
     __syncthreads();
     post_squares();
     backward<kLayers - 1>();
-    find_gradient<0>();
+    bool met = true;
+    if (warp() < kShape.gradient_warps()) find_gradient<0>();
+    // The last warp counts the step meanwhile; a warp that is alone does so afterwards.
+    if (warp() == kWarps - 1) met = gather_squares();
     __syncthreads();
-    return gridDim.x == 1 ? learn_alone() : learn_together();
+    if (gridDim.x > 1) return learn_together(met);
+    learn_alone();
+    return true;
   }
 
  private:
@@ -521,8 +526,9 @@ class ResidentTraining {
     constexpr int kItems = kShape.items(L), kSharing = kShape.row_sharing(L), kPitch = kShape.value_pitch(L);
     constexpr int kFrom = kShape.delta_pitch(L), kColumns = kShape.in(L) + 1, kOut = kShape.out(L);
     constexpr int kParts = kShape.parts_at(L), kWords = kShape.weight_words(L);
+    constexpr int kTaking = kShape.gradient_warps(), kFirstWarp = kShape.first_warp(L);
 #pragma unroll 1
-    for (int unit = warp(); unit < kItems * kSharing; unit += kWarps) {
+    for (int unit = (warp() + kTaking - kFirstWarp) % kTaking; unit < kItems * kSharing; unit += kTaking) {
       const int item = unit % kItems, share = unit / kItems;
       const int first = item / kGroups * 8 * kNeurons, column = item % kGroups * 8 * kWidth + kWidth * lane_group();
       float sums[kWidth / 2][kNeurons][4];
@@ -571,7 +577,7 @@ class ResidentTraining {
 
   // Learning.
 
-  /// Thread 0: counts the step.
+  /// One thread: counts the step.
   __device__ __forceinline__ void decide(double squares) const {
     Verdict& verdict = *memory_.verdict;
     const int rows = rows_of_step(control_, verdict.progress);
@@ -590,9 +596,7 @@ class ResidentTraining {
     return weight;
   }
 
-  __device__ __forceinline__ bool learn_alone() {
-    if (thread() == 0) decide(own_squares());
-    __syncthreads();
+  __device__ __forceinline__ void learn_alone() {
     const Step step = memory_.verdict->step;
     const int decision = memory_.verdict->decision;
     for (int slot = thread(); slot < kPackets; slot += Block) {
@@ -604,7 +608,6 @@ class ResidentTraining {
       });
     }
     __syncthreads();
-    return true;
   }
 
   // Packets: see ResidentPackets.
@@ -621,9 +624,13 @@ class ResidentTraining {
     post(error_packets(thread()) + blockIdx.x, packed(own_squares(), stamp_));
   }
 
-  /// Warp 0: thread 0 counts the step with the squares of all blocks.
+  /// One warp: counts the step with the squares of all blocks.
   __device__ __forceinline__ bool gather_squares() const {
     const int blocks = static_cast<int>(gridDim.x);
+    if (blocks == 1) {
+      if (lane() == 0) decide(own_squares());
+      return true;
+    }
     double squares = 0.0;
     const int mine = lane() < blocks ? (blocks - lane() - 1) / kWarp + 1 : 0;
     const bool met = await_each(error_packets(static_cast<int>(blockIdx.x) % packets().error_copies()) + lane(), kWarp,
@@ -635,9 +642,9 @@ class ResidentTraining {
     return met;
   }
 
-  __device__ __forceinline__ bool learn_together() {
+  /// Sends every owner the block's part of the gradient.
+  __device__ __forceinline__ void post_parts() const {
     const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
-    const ResidentPackets<int> of = packets();
     for (int q = thread(); q < kPackets; q += Block) {
       float value[kPacketValues] = {};
       at_packet(q, [&](auto layer, int neuron, int column, int values) {
@@ -649,10 +656,49 @@ class ResidentTraining {
       const int owner = q / owned_, slot = q - owner * owned_;
       post(buffers_.packets + (owner * blocks + block) * owned_ + slot, {value[0], value[1], value[2], stamp_});
     }
-    __syncthreads();  // the workspace is free
+  }
+
+  /// Of an owner of few packets: a warp for each, whose lanes await the blocks' parts in one go. `changes`: the
+  /// decision is not to leave all as it is.
+  __device__ __forceinline__ bool learn_by_warps(bool changes) const {
+    const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
+    const int mine = lane() < blocks ? (blocks - lane() - 1) / kWarp + 1 : 0;
     bool met = true;
-    if (warp() == 0) met = gather_squares();
-    Packet* const totals = buffers_.packets + of.totals_at();
+    for (int slot = warp(); slot < own_; slot += kWarps) {
+      float sum[kPacketValues] = {};
+      const Packet* from = buffers_.packets + (block * blocks + lane()) * owned_ + slot;
+      met = await_each(from, kWarp * owned_, mine, stamp_,
+                       [&](int, const Packet& packet) {
+                         sum[0] += packet.a;
+                         sum[1] += packet.b;
+                         sum[2] += packet.c;
+                       }) &&
+            met;
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < kPacketValues; ++i) sum[i] = sum_over_lanes<kWarp>(sum[i]);
+      if (!changes) continue;
+      float value = 0.0f;
+      at_packet(first_owned_ + slot, [&](auto, int, int, int values) {
+        const int i = lane();
+        if (i >= values) return;
+        value = change(memory_.verdict->step, memory_.verdict->decision, i, slot,
+                       i == 0   ? sum[0]
+                       : i == 1 ? sum[1]
+                                : sum[2]);
+      });
+      __syncwarp();
+      const float a = __shfl_sync(kAllLanes, value, 0), b = __shfl_sync(kAllLanes, value, 1);
+      const float c = __shfl_sync(kAllLanes, value, 2);
+      if (lane() < packets().copies()) post(totals(lane()) + first_owned_ + slot, {a, b, c, stamp_});
+    }
+    return met;
+  }
+
+  /// Of an owner of many packets: threads next to each other have packets next to each other.
+  __device__ __forceinline__ bool learn_by_threads(bool changes) const {
+    const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
+    bool met = true;
     for (int base = 0; base < own_; base += Block) {
       // Threads that add up the parts of one packet: each those of some of the blocks.
       const int slots = min(own_ - base, Block), sharing = min(Block / slots, blocks);
@@ -660,20 +706,20 @@ class ResidentTraining {
       if (share < sharing) {
         float sum[kPacketValues] = {};
         const Packet* from = buffers_.packets + (block * blocks + share) * owned_ + base + slot;
-        met = await_each(from, sharing * owned_, (blocks - share - 1) / sharing + 1, stamp_,
-                         [&](int, const Packet& packet) {
-                           sum[0] += packet.a;
-                           sum[1] += packet.b;
-                           sum[2] += packet.c;
-                         }) &&
+        met = await_each<kManyPolls>(from, sharing * owned_, (blocks - share - 1) / sharing + 1, stamp_,
+                                     [&](int, const Packet& packet) {
+                                       sum[0] += packet.a;
+                                       sum[1] += packet.b;
+                                       sum[2] += packet.c;
+                                     }) &&
               met;
 #pragma unroll
         for (int i = 0; i < kPacketValues; ++i) memory_.workspace[(share * kPacketValues + i) * slots + slot] = sum[i];
       }
       __syncthreads();
-      const int decision = memory_.verdict->decision;
-      if (thread() < slots && decision != kLeave) {
+      if (thread() < slots && changes) {
         const Step step = memory_.verdict->step;
+        const int decision = memory_.verdict->decision;
         float value[kPacketValues] = {};
         at_packet(first_owned_ + base + slot, [&](auto, int, int, int values) {
 #pragma unroll
@@ -684,28 +730,43 @@ class ResidentTraining {
             value[i] = change(step, decision, i, base + slot, sum);
           }
         });
-        for (int copy = 0; copy < of.copies(); ++copy) {
-          post(totals + copy * kPackets + first_owned_ + base + slot, {value[0], value[1], value[2], stamp_});
+        for (int copy = 0; copy < packets().copies(); ++copy) {
+          post(totals(copy) + first_owned_ + base + slot, {value[0], value[1], value[2], stamp_});
         }
       }
       if (base + Block < own_) __syncthreads();
     }
-    if (own_ == 0) __syncthreads();
-    if (memory_.verdict->decision != kLeave) {
-      const Packet* from = totals + block % of.copies() * kPackets + thread();
-      const int mine = thread() < kPackets ? (kPackets - thread() - 1) / Block + 1 : 0;
-      met = await_each(from, Block, mine, stamp_,
-                       [&](int i, const Packet& packet) {
-                         at_packet(thread() + i * Block, [&](auto layer, int neuron, int column, int values) {
-                           const float value[kPacketValues] = {packet.a, packet.b, packet.c};
+    return met;
+  }
+
+  /// The packets of the new parameters.
+  __device__ __forceinline__ Packet* totals(int copy) const {
+    return buffers_.packets + packets().totals_at() + copy * kPackets;
+  }
+
+  /// Brings the new parameters of all owners on chip.
+  __device__ __forceinline__ bool fetch_totals() const {
+    const Packet* from = totals(static_cast<int>(blockIdx.x) % packets().copies()) + thread();
+    const int mine = thread() < kPackets ? (kPackets - thread() - 1) / Block + 1 : 0;
+    return await_each<(kPackets > kPolls * Block ? kManyPolls : kPolls)>(
+        from, Block, mine, stamp_, [&](int i, const Packet& packet) {
+          at_packet(thread() + i * Block, [&](auto layer, int neuron, int column, int values) {
+            const float value[kPacketValues] = {packet.a, packet.b, packet.c};
 #pragma unroll
-                           for (int j = 0; j < kPacketValues; ++j) {
-                             if (j < values) weight<layer.value>(neuron, column + j) = value[j];
-                           }
-                         });
-                       }) &&
-            met;
-    }
+            for (int j = 0; j < kPacketValues; ++j) {
+              if (j < values) weight<layer.value>(neuron, column + j) = value[j];
+            }
+          });
+        });
+  }
+
+  /// `met`: whether all have met so far.
+  __device__ __forceinline__ bool learn_together(bool met) {
+    const bool changes = memory_.verdict->decision != kLeave;
+    post_parts();
+    __syncthreads();  // workspace and weights are free
+    met = (owned_ <= 2 * kWarps ? learn_by_warps(changes) : learn_by_threads(changes)) && met;
+    if (changes) met = fetch_totals() && met;
     return __syncthreads_and(met ? 1 : 0) != 0;
   }
 

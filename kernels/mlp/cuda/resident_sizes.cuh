@@ -40,6 +40,7 @@ constexpr int kPacketValues = 3;  ///< of a packet
 constexpr int kPacketWords = 4;
 /// Packets that a thread awaits together. Times the lanes of a warp, it is the most blocks of a grid.
 constexpr int kPolls = 6;
+constexpr int kManyPolls = 12;  ///< where each thread awaits many
 /// Arrays of a parameter that its owner keeps: itself, its states, its gradient.
 constexpr int kOwnArrays = kStateArrays + 2;
 /// From so many chunks of addends on, warps share the addends of an output.
@@ -110,12 +111,20 @@ struct ResidentShape {
 
   /// Gradient: values (rows of the product) and deltas (columns) of a lane, items of a warp, warps that share the rows
   /// of an item.
+  /// The last warp of several has other work meanwhile.
+  [[nodiscard]] constexpr Int gradient_warps() const { return larger(warps - 1, Int(1)); }
   [[nodiscard]] constexpr Int value_width(Int l) const { return value_columns(in(l)) % 32 == 0 ? Int(4) : Int(2); }
   [[nodiscard]] constexpr Int delta_width(Int l) const { return out(l) <= 8 ? Int(1) : out(l) <= 16 ? Int(2) : Int(4); }
   [[nodiscard]] constexpr Int value_groups(Int l) const { return ceil_div(in(l) + 1, 8 * value_width(l)); }
   [[nodiscard]] constexpr Int items(Int l) const { return value_groups(l) * ceil_div(out(l), 8 * delta_width(l)); }
   [[nodiscard]] constexpr Int row_sharing(Int l) const {
-    return items(l) * 2 > warps ? Int(1) : smaller(warps / items(l), tile / kDepth);
+    return items(l) * 2 > gradient_warps() ? Int(1) : smaller(gradient_warps() / items(l), tile / kDepth);
+  }
+  /// The warp that has the first item of a layer: the next one after those that the layers before end with.
+  [[nodiscard]] constexpr Int first_warp(Int l) const {
+    Int units = 0;
+    for (Int i = 0; i < l; ++i) units += items(i) * row_sharing(i);
+    return units % gradient_warps();
   }
   /// Where the parts of a layer's gradient lie among those of all; those of one part lie over the weights.
   [[nodiscard]] constexpr Int parts_at(Int l) const {
