@@ -126,7 +126,7 @@ TEST_CASE("a training that goes on from a file ends with the same bits, whatever
   }
 }
 
-TEST_CASE("threads that do the parts do not change a bit") {
+TEST_CASE("the same training gives the same bits, with one thread and with five") {
   const Dataset data = test::clusters(300, 20, 3, 9);
   const Options options{{"epochs", "3"}, {"layers", "40"}};
   test::ManyCores one(1), five(5);
