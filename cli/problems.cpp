@@ -119,6 +119,10 @@ void Sizes::add(const FamilyRegistry& families, const std::string& option, const
   }
 }
 
+bool Sizes::all_in(const KernelFamily& family) const {
+  return std::ranges::all_of(named_, [&](const auto& entry) { return find_axis(family, entry.first) != nullptr; });
+}
+
 void Sizes::check_names(const std::vector<const KernelFamily*>& chosen) const {
   for (const auto& entry : named_) {
     const auto has = [&](const KernelFamily* family) { return find_axis(*family, entry.first) != nullptr; };

@@ -23,6 +23,8 @@ class Sizes {
   /// axis.
   void add(const FamilyRegistry& families, const std::string& option, const std::string& name, const std::string& text,
            bool list);
+  /// Whether the family has every size that is named.
+  [[nodiscard]] bool all_in(const KernelFamily& family) const;
   /// Throws Error(usage) if a size is named that none of the chosen families has.
   void check_names(const std::vector<const KernelFamily*>& chosen) const;
   /// The values named for an axis, ascending; nothing if none were. Throws Error(usage) if the axis does not allow one.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/problems.hpp"
@@ -39,6 +41,11 @@ class DeviceTarget final : public TuneTarget {
       for (const auto& each : families_.all()) {
         if (each->supports(device.backend)) tasks.push_back({each.get(), {}});
       }
+      // A family that lacks a size that is named is not meant, unless all lack one.
+      std::vector<FamilyTask> meant;
+      std::ranges::copy_if(tasks, std::back_inserter(meant),
+                           [&](const FamilyTask& task) { return sizes.all_in(*task.family); });
+      if (!meant.empty()) tasks = std::move(meant);
     }
     std::vector<const KernelFamily*> chosen;
     chosen.reserve(tasks.size());

@@ -208,7 +208,8 @@ nlohmann::ordered_json MlpModel::document(const Model&) const {
 }
 
 std::int64_t MlpModel::largest_bytes() const {
-  return static_cast<std::int64_t>(sizeof(float)) * (2 + mlp::kStateArrays) * layers.parameters();
+  constexpr std::int64_t kNames = 1024;  // and single numbers
+  return kNames + static_cast<std::int64_t>(sizeof(float)) * (2 + mlp::kStateArrays) * layers.parameters();
 }
 
 }  // namespace heddle
