@@ -71,11 +71,22 @@ TEST_CASE("what a perceptron cannot do is one line and an exit code") {
     CHECK(outcome.code == each.code);
     CHECK(outcome.err.find(each.says) != std::string::npos);
   }
-  const Outcome emulated = place.run({"train", "rings.csv", "--network", "mlp", "--device", "emulator"});
-  if (emulated.code != 0) {
-    CHECK(emulated.code == 4);
-    CHECK(emulated.err.find("has no kernels for --network mlp") != std::string::npos);
+}
+
+TEST_CASE("a perceptron learns with the kernels for GPUs as it does on the CPU") {
+  Workplace place;
+  place.write("rings.csv", rings());
+  for (const char* device : {"cpu", "emulator"}) {
+    const Outcome trained = place.run({"train", "rings.csv", "--network", "mlp", "--device", device, "--layers", "5,3",
+                                       "--rule", "rprop", "--epochs", "2", "--model", std::string(device) + ".heddle"});
+    CAPTURE(trained.err);
+    REQUIRE(trained.code == 0);
+    const Outcome predicted = place.run({"predict", std::string(device) + ".heddle", "rings.csv", "--device", "cpu",
+                                         "--output", std::string(device) + ".csv"});
+    CAPTURE(predicted.err);
+    REQUIRE(predicted.code == 0);
   }
+  CHECK(place.read("emulator.csv") == place.read("cpu.csv"));
 }
 
 }  // namespace
