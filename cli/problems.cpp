@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -119,8 +120,13 @@ void Sizes::add(const FamilyRegistry& families, const std::string& option, const
   }
 }
 
-bool Sizes::all_in(const KernelFamily& family) const {
-  return std::ranges::all_of(named_, [&](const auto& entry) { return find_axis(family, entry.first) != nullptr; });
+std::vector<const KernelFamily*> Sizes::meant(std::vector<const KernelFamily*> families) const {
+  std::vector<const KernelFamily*> fitting;
+  std::ranges::copy_if(families, std::back_inserter(fitting), [&](const KernelFamily* family) {
+    return std::ranges::all_of(named_, [&](const auto& entry) { return find_axis(*family, entry.first) != nullptr; });
+  });
+  if (fitting.empty()) return families;
+  return fitting;
 }
 
 void Sizes::check_names(const std::vector<const KernelFamily*>& chosen) const {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "heddle/cli/interrupt.hpp"
@@ -38,14 +37,12 @@ class DeviceTarget final : public TuneTarget {
       tasks.push_back({&family, {}});
     }
     if (tasks.empty()) {
+      std::vector<const KernelFamily*> able;
+      able.reserve(families_.all().size());
       for (const auto& each : families_.all()) {
-        if (each->supports(device.backend)) tasks.push_back({each.get(), {}});
+        if (each->supports(device.backend)) able.push_back(each.get());
       }
-      // A family that lacks a size that is named is not meant, unless all lack one.
-      std::vector<FamilyTask> meant;
-      std::ranges::copy_if(tasks, std::back_inserter(meant),
-                           [&](const FamilyTask& task) { return sizes.all_in(*task.family); });
-      if (!meant.empty()) tasks = std::move(meant);
+      for (const KernelFamily* family : sizes.meant(std::move(able))) tasks.push_back({family, {}});
     }
     std::vector<const KernelFamily*> chosen;
     chosen.reserve(tasks.size());

@@ -117,8 +117,12 @@ std::optional<mlp::Activation> activation_of(std::string_view word) {
   return found->first;
 }
 
-std::string fault_of_weights(const std::vector<float>& weights) {
-  return out_of_range("weight", std::span(weights), 0.0, kLargestWeightOfLayer);
+std::string fault_of_weights(const MlpModel& network) {
+  std::string fault = out_of_range("weight", std::span<const float>(network.parameters), 0.0, kLargestWeightOfLayer);
+  if (fault.empty() && !network.parameters.empty() && !holds(network, 1.0)) {
+    fault = "weights whose sums over a layer float32 cannot hold, expected smaller ones";
+  }
+  return fault;
 }
 
 MlpModel MlpModel::untaught(std::int64_t dim, std::int64_t outputs) {
@@ -141,10 +145,10 @@ double MlpModel::largest_input() const {
 void MlpModel::check(const std::string& source) const {
   if (hidden == mlp::kSoftmax) refuse_model(source, "hidden layers of softmax", "another activation");
   if (!parameters.empty()) require(source, wrong_count("weights", parameters.size(), layers.parameters()));
-  require(source, fault_of_weights(parameters));
+  require(source, fault_of_weights(*this));
   if (!last) return;
   require(source, wrong_count("weights to go on from", last->parameters.size(), layers.parameters()));
-  require(source, fault_of_weights(last->parameters));
+  require(source, out_of_range("weight", std::span<const float>(last->parameters), 0.0, kLargestWeightOfLayer));
   if (last->state.size() % last->parameters.size() != 0 ||
       last->state.size() / last->parameters.size() > mlp::kStateArrays) {
     refuse_model(source, fmt::format("{} states of the training", last->state.size()), "some for each weight");

@@ -49,8 +49,8 @@ struct MlpModel {
 /// Nothing for another word.
 [[nodiscard]] std::optional<mlp::Activation> activation_of(std::string_view word);
 
-/// Why weights cannot be used, "inf at weight 3, expected ..."; empty if all are finite and float32 holds what is
-/// computed from them.
-[[nodiscard]] std::string fault_of_weights(const std::vector<float>& weights);
+/// Why a network's weights cannot be used, "inf at weight 3, expected ..."; empty if all are finite and float32 holds
+/// what is computed from them and inputs of size 1.
+[[nodiscard]] std::string fault_of_weights(const MlpModel& network);
 
 }  // namespace heddle

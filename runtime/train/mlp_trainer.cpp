@@ -199,14 +199,15 @@ class MlpSession final : public TrainingSession {
 
   /// Brings the weights of the moment into the model. False, and the model stays as it is, if they are not usable.
   [[nodiscard]] bool take_over() {
-    std::vector<float> weights = learner_.parameters();
-    if (!fault_of_weights(weights).empty()) return false;
+    MlpModel learnt = own();
+    learnt.parameters = learner_.parameters();
+    if (!fault_of_weights(learnt).empty()) return false;
     TrainingState& state = model_.training;
     if (!state.history.empty() && state.history.back().train_error < best_train_error_) {
       best_train_error_ = state.history.back().train_error;
-      best_train_ = weights;
+      best_train_ = learnt.parameters;
     }
-    own().parameters = std::move(weights);
+    own() = std::move(learnt);
     state.position = learner_.progress().position;
     state.partial_loss = 0.5 * learner_.progress().squares;
     return true;

@@ -23,8 +23,8 @@ using test::cpu, test::job, test::Options;
 
 const Trainer& perceptrons() { return trainer("mlp"); }
 
-TrainingResult train(const Dataset& data, const Options& options, const Model* resume = nullptr,
-                     const Dataset* test = nullptr) {
+TrainingResult train_mlp(const Dataset& data, const Options& options, const Model* resume = nullptr,
+                         const Dataset* test = nullptr) {
   TrainingJob what = job(perceptrons(), data, options);
   what.resume = resume;
   what.test = test;
@@ -33,9 +33,9 @@ TrainingResult train(const Dataset& data, const Options& options, const Model* r
 
 const MlpModel& mlp_of(const Model& model) { return std::get<MlpModel>(model.network); }
 
-std::string refusal(const Dataset& data, const Options& options, ErrorKind kind, const Model* resume = nullptr) {
+std::string mlp_refusal(const Dataset& data, const Options& options, ErrorKind kind, const Model* resume = nullptr) {
   try {
-    (void)train(data, options, resume);
+    (void)train_mlp(data, options, resume);
   } catch (const Error& error) {
     CHECK(error.kind() == kind);
     return error.what();
@@ -44,7 +44,7 @@ std::string refusal(const Dataset& data, const Options& options, ErrorKind kind,
   return {};
 }
 
-const std::vector<Options>& rules() {
+const std::vector<Options>& rule_options() {
   static const std::vector<Options> all{{{"rule", "adam"}, {"batch", "16"}, {"weight-decay", "0.01"}},
                                         {{"rule", "plain"}, {"rate", "0.05"}, {"batch", "1"}, {"hidden", "tanh"}},
                                         {{"rule", "adaptive"}, {"hidden", "sigmoid"}, {"output", "sigmoid"}},
@@ -55,10 +55,10 @@ const std::vector<Options>& rules() {
 
 TEST_CASE("every rule of learning learns classes") {
   const Dataset data = test::clusters(400, 5, 3, 1), test = test::clusters(200, 5, 3, 2);
-  for (Options options : rules()) {
+  for (Options options : rule_options()) {
     CAPTURE(options[0].second);
     options.emplace_back("epochs", options[0].second == "plain" || options[0].second == "adaptive" ? "200" : "60");
-    const TrainingResult result = train(data, options, nullptr, &test);
+    const TrainingResult result = train_mlp(data, options, nullptr, &test);
     CHECK(result.ending == Ending::completed);
     REQUIRE(result.test);
     CHECK(result.test->value > 0.85);
@@ -71,7 +71,7 @@ TEST_CASE("numbers are learnt in their own units, with linear and with logistic 
   for (const char* output : {"linear", "sigmoid"}) {
     CAPTURE(output);
     const TrainingResult result =
-        train(data, {{"output", output}, {"epochs", "150"}, {"rate", "0.01"}}, nullptr, &test);
+        train_mlp(data, {{"output", output}, {"epochs", "150"}, {"rate", "0.01"}}, nullptr, &test);
     REQUIRE(result.test);
     CHECK(result.test->value < 12.0);  // the first target has a deviation of about 35
     CHECK(result.model.targets.kind == (std::string(output) == "linear" ? Scale::zscore : Scale::minmax));
@@ -82,7 +82,7 @@ TEST_CASE("training takes the steps of the reference: orders, batches, scaling a
   const Dataset data = test::clusters(50, 4, 3, 8);
   const Options options{{"rule", "plain"},  {"batch", "16"}, {"epochs", "3"},
                         {"hidden", "tanh"}, {"layers", "6"}, {"rate", "0.5"}};
-  const TrainingResult result = train(data, options);
+  const TrainingResult result = train_mlp(data, options);
   OptionValues values = job(perceptrons(), data, options).options;
   resolve_mlp_options(values, values, Task::classify);
   const MlpModel& own = mlp_of(result.model);
@@ -106,16 +106,16 @@ TEST_CASE("training takes the steps of the reference: orders, batches, scaling a
 
 TEST_CASE("a training that goes on from a file ends with the same bits, whatever the rule") {
   const Dataset data = test::clusters(90, 4, 3, 5, 0.1);
-  for (Options options : rules()) {
+  for (Options options : rule_options()) {
     CAPTURE(options[0].second);
     for (const char* validation : {"0", "0.2"}) {
       options.emplace_back("validation", validation);
       Options whole = options, half = options;
       whole.emplace_back("epochs", "12");
       half.emplace_back("epochs", "5");
-      const TrainingResult at_once = train(data, whole);
-      const Model interrupted = decode_model(encode_model(train(data, half).model), "half");
-      const TrainingResult resumed = train(data, {{"epochs", "12"}}, &interrupted);
+      const TrainingResult at_once = train_mlp(data, whole);
+      const Model interrupted = decode_model(encode_model(train_mlp(data, half).model), "half");
+      const TrainingResult resumed = train_mlp(data, {{"epochs", "12"}}, &interrupted);
       CHECK(mlp_of(resumed.model).parameters == mlp_of(at_once.model).parameters);
       REQUIRE(mlp_of(resumed.model).last.has_value());
       CHECK(mlp_of(resumed.model).last->parameters == mlp_of(at_once.model).last->parameters);
@@ -139,16 +139,16 @@ TEST_CASE("the same training gives the same bits, with one thread and with five"
 
 TEST_CASE("training ends early: at an error in either unit, or without improvement on rows held back") {
   const Dataset data = test::clusters(300, 4, 3, 6, 0.3);
-  const TrainingResult error = train(data, {{"target-error", "0.3"}});
+  const TrainingResult error = train_mlp(data, {{"target-error", "0.3"}});
   CHECK(error.ending == Ending::target_reached);
   CHECK(error.model.training.history.back().train_error <= 0.3);
   CHECK(error.model.training.epochs < 100);
-  const TrainingResult rms = train(data, {{"target-rms", "0.2"}});
+  const TrainingResult rms = train_mlp(data, {{"target-rms", "0.2"}});
   CHECK(rms.ending == Ending::target_reached);
   // E is half the sum over 3 outputs, the published one half the root of the mean.
   CHECK(rms.model.training.history.back().train_error <= 0.5 * 3.0 * 0.4 * 0.4);
-  const TrainingResult held_back =
-      train(data, {{"validation", "0.3"}, {"patience", "5"}, {"layers", "200"}, {"epochs", "400"}, {"rate", "0.01"}});
+  const TrainingResult held_back = train_mlp(
+      data, {{"validation", "0.3"}, {"patience", "5"}, {"layers", "200"}, {"epochs", "400"}, {"rate", "0.01"}});
   CHECK(held_back.ending == Ending::no_improvement);
   CHECK(held_back.model.training.epochs == held_back.model.training.best_epoch + 5);
   CHECK(mlp_of(held_back.model).parameters != mlp_of(held_back.model).last->parameters);
@@ -156,15 +156,15 @@ TEST_CASE("training ends early: at an error in either unit, or without improveme
 
 TEST_CASE("a training that diverges leaves good weights, or says what may help") {
   const Dataset data = test::curves(200, 2, 7);
-  const std::string at_once =
-      refusal(data, {{"rule", "plain"}, {"rate", "1e6"}, {"output", "linear"}, {"hidden", "linear"}}, ErrorKind::usage);
+  const std::string at_once = mlp_refusal(
+      data, {{"rule", "plain"}, {"rate", "1e6"}, {"output", "linear"}, {"hidden", "linear"}}, ErrorKind::usage);
   CHECK(at_once.find("--rate") != std::string::npos);
-  const TrainingResult later = train(data, {{"rule", "plain"},
-                                            {"rate", "3"},
-                                            {"hidden", "linear"},
-                                            {"output", "linear"},
-                                            {"report", "1"},
-                                            {"epochs", "4000"}});
+  const TrainingResult later = train_mlp(data, {{"rule", "plain"},
+                                                {"rate", "3"},
+                                                {"hidden", "linear"},
+                                                {"output", "linear"},
+                                                {"report", "1"},
+                                                {"epochs", "4000"}});
   CHECK(later.ending == Ending::diverged);
   for (const float weight : mlp_of(later.model).parameters) CHECK(std::isfinite(weight));
   CHECK_FALSE(mlp_of(later.model).last.has_value());
@@ -177,16 +177,16 @@ TEST_CASE("options that contradict each other, the data or the model are one lin
     CHECK(line.find("--" + option) != std::string::npos);
     CHECK(line.find('\n') == std::string::npos);
   };
-  names(refusal(data, {{"layers", "1,2,3,4,5,6,7,8,9"}}, ErrorKind::usage), "layers");
-  names(refusal(data, {{"layers", "65536,65536"}}, ErrorKind::usage), "layers");
-  names(refusal(data, {{"rule", "rprop"}, {"batch", "10"}}, ErrorKind::usage), "batch");
-  names(refusal(data, {{"rule", "adam"}, {"momentum", "0.5"}}, ErrorKind::usage), "momentum");
-  names(refusal(data, {{"rule", "rprop"}, {"rate", "0.5"}}, ErrorKind::usage), "rate");
-  names(refusal(numbers, {{"output", "softmax"}}, ErrorKind::usage), "output");
-  names(refusal(numbers, {{"output", "sigmoid"}, {"target-scale", "none"}}, ErrorKind::input), "target-scale");
-  const Model taught = train(data, {{"epochs", "2"}, {"layers", "4"}}).model;
-  names(refusal(data, {{"layers", "5"}}, ErrorKind::usage, &taught), "layers");
-  names(refusal(data, {{"rule", "rprop"}}, ErrorKind::usage, &taught), "rule");
+  names(mlp_refusal(data, {{"layers", "1,2,3,4,5,6,7,8,9"}}, ErrorKind::usage), "layers");
+  names(mlp_refusal(data, {{"layers", "65536,65536"}}, ErrorKind::usage), "layers");
+  names(mlp_refusal(data, {{"rule", "rprop"}, {"batch", "10"}}, ErrorKind::usage), "batch");
+  names(mlp_refusal(data, {{"rule", "adam"}, {"momentum", "0.5"}}, ErrorKind::usage), "momentum");
+  names(mlp_refusal(data, {{"rule", "rprop"}, {"rate", "0.5"}}, ErrorKind::usage), "rate");
+  names(mlp_refusal(numbers, {{"output", "softmax"}}, ErrorKind::usage), "output");
+  names(mlp_refusal(numbers, {{"output", "sigmoid"}, {"target-scale", "none"}}, ErrorKind::input), "target-scale");
+  const Model taught = train_mlp(data, {{"epochs", "2"}, {"layers", "4"}}).model;
+  names(mlp_refusal(data, {{"layers", "5"}}, ErrorKind::usage, &taught), "layers");
+  names(mlp_refusal(data, {{"rule", "rprop"}}, ErrorKind::usage, &taught), "rule");
   CHECK_THROWS_AS(OptionValues(perceptrons().options()).set("layers", "0"), Error);
   CHECK_THROWS_AS(OptionValues(perceptrons().options()).set("layers", "10000000"), Error);
 }
