@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -124,6 +125,15 @@ void Sizes::add(const FamilyRegistry& families, const std::string& option, const
   if (!named_.emplace(name, named).second) {
     throw Error(ErrorKind::usage, fmt::format("option {}: the size {} is named twice", option, in_quotes(name)));
   }
+}
+
+std::vector<const KernelFamily*> Sizes::meant(std::vector<const KernelFamily*> families) const {
+  std::vector<const KernelFamily*> fitting;
+  std::ranges::copy_if(families, std::back_inserter(fitting), [&](const KernelFamily* family) {
+    return std::ranges::all_of(named_, [&](const auto& entry) { return find_axis(*family, entry.first) != nullptr; });
+  });
+  if (fitting.empty()) return families;
+  return fitting;
 }
 
 void Sizes::check_names(const std::vector<const KernelFamily*>& chosen) const {

@@ -23,6 +23,9 @@ class Sizes {
   /// axis.
   void add(const FamilyRegistry& families, const std::string& option, const std::string& name, const std::string& text,
            bool list);
+  /// Which of some families the user means, where none is named: those that have every size that is named; all, if none
+  /// has.
+  [[nodiscard]] std::vector<const KernelFamily*> meant(std::vector<const KernelFamily*> families) const;
   /// Throws Error(usage) if a size is named that none of the chosen families has.
   void check_names(const std::vector<const KernelFamily*>& chosen) const;
   /// The values named for an axis, ascending; nothing if none were. Throws Error(usage) if the axis does not allow one.

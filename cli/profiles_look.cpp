@@ -178,6 +178,7 @@ int explain(const Context& context, const ProfileOptions& options) {
     if (each->supports(device->identity().backend)) asked.push_back(each.get());
   }
   options.sizes.check_names(asked);
+  if (options.family.empty()) asked = options.sizes.meant(std::move(asked));
   std::vector<Problem> problems;
   problems.reserve(asked.size());
   for (const KernelFamily* each : asked) problems.push_back(one_problem(*each, device->identity(), options.sizes));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/problems.hpp"
@@ -37,9 +38,12 @@ class DeviceTarget final : public TuneTarget {
       tasks.push_back({&family, {}});
     }
     if (tasks.empty()) {
+      std::vector<const KernelFamily*> able;
+      able.reserve(families_.all().size());
       for (const auto& each : families_.all()) {
-        if (each->supports(device.backend)) tasks.push_back({each.get(), {}});
+        if (each->supports(device.backend)) able.push_back(each.get());
       }
+      for (const KernelFamily* family : sizes.meant(std::move(able))) tasks.push_back({family, {}});
     }
     std::vector<const KernelFamily*> chosen;
     chosen.reserve(tasks.size());
