@@ -92,11 +92,12 @@ int run(const Context& context, const PredictOptions& options) {
   if (!options.output.empty()) check_writable(options.output);
   const auto device = open_device(options.device);
   if (!options.common.quiet) note_timing(device->identity().backend);
-  const auto profiles = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common).profiles();
+  const Knowledge known =
+      open_profiles(context, options.profiles, ProfileStore::Access::read, options.common).knowledge();
   const Notice notice = [&](const std::string& line) {
     if (!options.common.quiet) note(line);
   };
-  const auto predictor = trainer(model.kind()).predictor(*device, profiles, model.network, notice);
+  const auto predictor = trainer(model.kind()).predictor(*device, known, model.network, notice);
 
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<float> outputs = predict(*predictor, model, data);
