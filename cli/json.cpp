@@ -3,6 +3,15 @@
 #include "heddle/cli/output.hpp"
 
 namespace heddle::cli {
+namespace {
+
+Json provenance_json(const Provenance& provenance) {
+  return {{"driver", provenance.driver}, {"compiler", provenance.compiler}, {"tool", provenance.tool},
+          {"host", provenance.host},     {"clocks", provenance.clocks},     {"date", provenance.date},
+          {"seed", provenance.seed},     {"strategy", provenance.strategy}};
+}
+
+}  // namespace
 
 Json to_json(const DeviceIdentity& device) {
   return {{"backend", device.backend},           {"name", device.name},
@@ -35,15 +44,21 @@ Json to_json(const Profile& profile) {
           {"imported", profile.imported},
           {"source_hash", profile.kernels.source_hash},
           {"contract_digest", profile.kernels.contract_digest},
-          {"provenance",
-           {{"driver", profile.provenance.driver},
-            {"compiler", profile.provenance.compiler},
-            {"tool", profile.provenance.tool},
-            {"host", profile.provenance.host},
-            {"clocks", profile.provenance.clocks},
-            {"date", profile.provenance.date},
-            {"seed", profile.provenance.seed},
-            {"strategy", profile.provenance.strategy}}}};
+          {"provenance", provenance_json(profile.provenance)}};
+}
+
+Json to_json(const FittedModel& model) {
+  return {{"family", model.family},
+          {"device", to_json(model.device)},
+          {"terms", model.weights.size()},
+          {"left_out_error", model.left_out_error},
+          {"measurements", model.measurements},
+          {"problems", model.problems},
+          {"remark", model.remark},
+          {"imported", model.imported},
+          {"source_hash", model.kernels.source_hash},
+          {"contract_digest", model.kernels.contract_digest},
+          {"provenance", provenance_json(model.provenance)}};
 }
 
 Json number_or_null(const std::optional<double>& number) {

@@ -8,6 +8,7 @@
 #include "heddle/kernels/device_identity.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/problem.hpp"
+#include "heddle/profiles/fitted_model.hpp"
 #include "heddle/profiles/measurement.hpp"
 
 namespace heddle::cli {
@@ -19,6 +20,8 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json to_json(const DeviceIdentity& device);
 [[nodiscard]] Json to_json(const Problem& problem);
 [[nodiscard]] Json to_json(const Profile& profile);
+/// Without the weights, which an export has.
+[[nodiscard]] Json to_json(const FittedModel& model);
 [[nodiscard]] Json number_or_null(const std::optional<double>& number);
 
 /// Prints the one document of a command, which names its `command` first.

@@ -103,8 +103,9 @@ int run(const Context& context, const PredictOptions& options) {
   const Trainer& trainer = heddle::trainer(model.kind());
   const auto device = open_device_for(trainer, options.device, notice);
   if (!options.common.quiet) note_timing(device->identity().backend);
-  const auto profiles = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common).profiles();
-  const auto predictor = trainer.predictor(*device, profiles, model.network, notice);
+  const Knowledge known =
+      open_profiles(context, options.profiles, ProfileStore::Access::read, options.common).knowledge();
+  const auto predictor = trainer.predictor(*device, known, model.network, notice);
 
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<float> outputs = predict(*predictor, model, data);

@@ -20,6 +20,11 @@
 namespace heddle::cli {
 namespace {
 
+/// " and 2 models of times"; empty for none.
+std::string models_text(std::size_t count) {
+  return count == 0 ? "" : fmt::format(" and {} model{} of times", count, count == 1 ? "" : "s");
+}
+
 int export_to(const Context& context, const ProfileOptions& options) {
   const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   check_stored_family(store, options.family);
@@ -35,10 +40,11 @@ int export_to(const Context& context, const ProfileOptions& options) {
     print_document("profiles export", {{"profiles", store.file().string()},
                                        {"file", options.file},
                                        {"exported", exported.count},
+                                       {"models", exported.models},
                                        {"left_out", left_out}});
     return 0;
   }
-  print(fmt::format("{} profiles written to {}\n", exported.count, options.file));
+  print(fmt::format("{} profiles{} written to {}\n", exported.count, models_text(exported.models), options.file));
   if (exported.left_out.empty()) return 0;
   print(fmt::format("{} left out:\n", exported.left_out.size()));
   for (const auto& [profile, reason] : exported.left_out) {
@@ -64,9 +70,14 @@ std::string_view text(ImportDecision::Action action) {
   return "";
 }
 
+/// For people.
+std::string action_text(ImportDecision::Action action) {
+  return action == ImportDecision::Action::kept_local ? "kept local" : std::string(text(action));
+}
+
 int import_from(const Context& context, const ProfileOptions& options) {
   ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
-  const std::vector<ImportDecision> decisions = import_profiles(store, options.file);
+  const auto [decisions, models] = import_profiles(store, options.file);
   std::map<std::string, std::int64_t> counts;
   for (const ImportDecision& decision : decisions) ++counts[std::string(text(decision.action))];
   if (options.common.json) {
@@ -81,17 +92,24 @@ int import_from(const Context& context, const ProfileOptions& options) {
                          {"configuration", decision.profile.configuration}});
       states.describe(decision.profile, records.back());
     }
-    print_document("profiles import",
-                   {{"profiles", store.file().string()}, {"file", options.file}, {"records", records}});
+    Json of_models = Json::array();
+    for (const ModelDecision& decision : models) {
+      of_models.push_back(
+          {{"action", text(decision.action)}, {"reason", decision.reason}, {"model", cli::to_json(decision.model)}});
+    }
+    print_document(
+        "profiles import",
+        {{"profiles", store.file().string()}, {"file", options.file}, {"records", records}, {"models", of_models}});
     return 0;
   }
   Table table({{"family"}, {"problem"}, {"device"}, {"what"}, {"why"}});
   for (const ImportDecision& decision : decisions) {
     const ProfileKey& key = decision.profile.key;
-    table.row(
-        {key.family, key.problem.text(), key.device.name,
-         decision.action == ImportDecision::Action::kept_local ? "kept local" : std::string(text(decision.action)),
-         decision.reason});
+    table.row({key.family, key.problem.text(), key.device.name, action_text(decision.action), decision.reason});
+  }
+  for (const ModelDecision& decision : models) {
+    table.row({decision.model.family, "model of times", decision.model.device.name, action_text(decision.action),
+               decision.reason});
   }
   print(table.text());
   print(fmt::format(
@@ -206,12 +224,13 @@ int prune(const Context& context, const ProfileOptions& options) {
   };
   const ProfileStore::Pruned pruned = store.prune(outdated);
   if (options.common.json) {
-    print_document(
-        "profiles prune",
-        {{"profiles", store.file().string()}, {"measurements", pruned.measurements}, {"records", pruned.profiles}});
+    print_document("profiles prune", {{"profiles", store.file().string()},
+                                      {"measurements", pruned.measurements},
+                                      {"records", pruned.profiles},
+                                      {"models", pruned.models}});
   } else {
-    print(fmt::format("{} measurements and {} profiles of older kernels removed from {}\n", pruned.measurements,
-                      pruned.profiles, store.file().string()));
+    print(fmt::format("{} measurements, {} profiles and {} models of older kernels removed from {}\n",
+                      pruned.measurements, pruned.profiles, pruned.models, store.file().string()));
   }
   return 0;
 }

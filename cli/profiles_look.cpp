@@ -185,7 +185,7 @@ int explain(const Context& context, const ProfileOptions& options) {
   Json explanations = Json::array();
   bool first = true;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    const Dispatcher dispatcher(device->identity(), *asked[i], store.profiles());
+    const Dispatcher dispatcher(device->identity(), *asked[i], store.knowledge());
     const auto explanation = dispatcher.explain(problems[i]);
     if (!options.common.json) {
       print((first ? "" : "\n") + explanation.text() + "\n");
@@ -197,12 +197,22 @@ int explain(const Context& context, const ProfileOptions& options) {
     for (const auto& rejection : explanation.rejections) {
       rejections.push_back({{"profile", cli::to_json(*rejection.profile)}, {"reason", rejection.reason}});
     }
+    Json model, rejected_models = Json::array();
+    if (explanation.model != nullptr) {
+      model = cli::to_json(explanation.model->fitted());
+      model["source"] = text(explanation.model->source());
+    }
+    for (const auto& [fitted, reason] : explanation.rejected_models) {
+      rejected_models.push_back({{"model", cli::to_json(fitted)}, {"reason", reason}});
+    }
     explanations.push_back({{"family", explanation.family},
                             {"unit", asked[i]->unit()},
                             {"device", cli::to_json(explanation.device)},
                             {"problem", cli::to_json(explanation.problem)},
                             {"candidates", candidates},
-                            {"rejections", rejections}});
+                            {"rejections", rejections},
+                            {"model", model},
+                            {"rejected_models", rejected_models}});
   }
   if (options.common.json) {
     print_document("profiles explain", {{"profiles", store.file().string()}, {"explanations", explanations}});

@@ -166,34 +166,34 @@ class Run {
 
   int run() {
     if (!options_.common.quiet) note_timing(device_->identity().backend);
-    const auto profiles =
-        open_profiles(context_, options_.profiles, ProfileStore::Access::read, options_.common).profiles();
+    const auto known =
+        open_profiles(context_, options_.profiles, ProfileStore::Access::read, options_.common).knowledge();
     say(fmt::format("{}: {} rows, {} inputs, {} {}; on {} ({})\n", train_.source, train_.rows(), train_.dim,
                     train_.outputs(), train_.task == Task::classify ? "classes" : "outputs", device_->label(),
                     device_->identity().name));
     catch_interrupts();
-    const TrainingResult result = train_or_keep(profiles);
+    const TrainingResult result = train_or_keep(known);
     bar_.clear();
     // A training that was stopped or has diverged ends without delay.
     const bool whole = result.ending != Ending::stopped && result.ending != Ending::diverged;
-    if (options_.metrics && whole) measured_ = measure(result.model, profiles);
+    if (options_.metrics && whole) measured_ = measure(result.model, known);
     return conclude(result);
   }
 
  private:
   /// Of the test rows; of the training rows where there are none.
-  [[nodiscard]] Metrics measure(const Model& model, const std::vector<Profile>& profiles) {
+  [[nodiscard]] Metrics measure(const Model& model, const Knowledge& known) {
     const Dataset& data = measured_data();
     const auto predictor =
-        trainer_.predictor(*device_, profiles, model.network, [this](const std::string& line) { tell(line); });
+        trainer_.predictor(*device_, known, model.network, [this](const std::string& line) { tell(line); });
     return metrics(model, data, predict(*predictor, model, data));
   }
   [[nodiscard]] const Dataset& measured_data() const { return test_ ? *test_ : train_; }
 
   /// A training that fails midway leaves the model that it had last kept.
-  TrainingResult train_or_keep(const std::vector<Profile>& profiles) {
+  TrainingResult train_or_keep(const Knowledge& known) {
     try {
-      return train(profiles);
+      return train(known);
     } catch (const Interrupted&) {
       throw;
     } catch (const std::exception& exception) {
@@ -215,14 +215,14 @@ class Run {
     }
   }
 
-  TrainingResult train(const std::vector<Profile>& profiles) {
+  TrainingResult train(const Knowledge& known) {
     const LeaveInTime leave([this] { return conclude_early(); });
     const TrainingJob job{.train = &train_,
                           .test = test_ ? &*test_ : nullptr,
                           .resume = resumed_ ? &*resumed_ : nullptr,
                           .options = values_};
-    if (!options_.compare) return trainer_.train(*device_, profiles, job, observer());
-    ComparedTraining compared = train_by_turns(trainer_, *device_, profiles, job, observer());
+    if (!options_.compare) return trainer_.train(*device_, known, job, observer());
+    ComparedTraining compared = train_by_turns(trainer_, *device_, known, job, observer());
     const std::scoped_lock lock(so_far_mutex_);
     gain_ = std::move(compared.gain);
     return std::move(compared.result);

@@ -252,6 +252,8 @@ void TuneRun::tune_family(Card& card, std::size_t number, StopCondition& stop, s
   callbacks.expected_loss = [&](double loss) {
     if (task.problems.size() > 1) expected_loss = loss;
   };
+  callbacks.single_mapping = [&](const SingleMapping& mapping) { card.findings->add(mapping); };
+  callbacks.model = [&](const FittedModel& fitted) { card.findings->add(fitted); };
   const double share = static_cast<double>(task.problems.size()) / static_cast<double>(waiting);
   StopCondition part = stop.slice(share, share);
   waiting -= task.problems.size();
@@ -314,6 +316,8 @@ void TuneRun::report(bool stopped) const {
                             {"compiler_calls", compiler_calls},
                             {"seconds", cli::to_json(summary.effort)},
                             {"expected_loss", summary.expected_losses()},
+                            {"gains", summary.gains_document()},
+                            {"models", summary.models()},
                             {"results", results}});
   }
   push_output();

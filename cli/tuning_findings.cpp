@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "heddle/cli/output.hpp"
+#include "heddle/profiles/cost_model.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -48,6 +49,33 @@ Json record_of(std::string_view device, std::string_view family, std::string_vie
           {"seconds", cli::to_json(result.effort)}};
 }
 
+double over_default(const TuningSummary::Gain& gain) {
+  return std::exp(gain.log_sum / static_cast<double>(gain.problems));
+}
+
+/// "sonfin-train: 1.12 times as fast as the untuned default, ...".
+std::string gain_line(const std::string& family, const TuningSummary::Gain& gain) {
+  std::string line;
+  if (gain.problems > 0) {
+    line = fmt::format("{}: {} times as fast as the untuned default (geometric mean of {} problem{})", family,
+                       short_number(over_default(gain)), gain.problems, gain.problems == 1 ? "" : "s");
+    if (gain.single) {
+      line += fmt::format("; at least {} times as fast as the best single mapping, {} (known at {} of {})",
+                          short_number(std::exp(gain.single->mean_log_ratio)), gain.single->configuration,
+                          gain.single->tried, gain.single->problems);
+    }
+    line += "\n";
+  }
+  for (const FittedModel& model : gain.models) {
+    line += fmt::format(
+        "{}: model of times fitted to {} measurements at {} problems of {}, {:.1f} % off where they were "
+        "left out{}\n",
+        family, model.measurements, model.problems, model.device.name, 100.0 * model.left_out_error,
+        model.left_out_error > kMostLeftOutError ? ": too far off to be used" : "");
+  }
+  return line;
+}
+
 }  // namespace
 
 Json to_json(const Effort& effort) {
@@ -63,7 +91,7 @@ double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-void TuningSummary::add(const TuningResult& result) {
+void TuningSummary::add(const std::string& family, const TuningResult& result) {
   tried_more = tried_more || result.evaluations() + result.recalled > 1;
   if (result.profile) compiler = result.profile->provenance.compiler;
   if (result.profile) ++(result.is_between ? between : reached);
@@ -72,8 +100,9 @@ void TuningSummary::add(const TuningResult& result) {
   for (const auto& [status, count] : result.statuses) statuses[status] += count;
   effort += result.effort;
   if (result.profile && result.untuned.time) {
-    log_gain += std::log(*result.untuned.time / result.profile->time);
-    ++gains;
+    Gain& gain = gains[family];
+    gain.log_sum += std::log(*result.untuned.time / result.profile->time);
+    ++gain.problems;
   }
 }
 
@@ -90,10 +119,7 @@ std::string TuningSummary::text(bool kept) const {
       "time spent: {:.1f} s waiting for the compiler, {:.1f} s measuring, {:.1f} s verifying, {:.1f} s on everything "
       "else; {:.1f} s of compiler time\n",
       effort.waiting, effort.measuring, effort.verifying, other, effort.compiling);
-  if (gains > 0) {
-    text += fmt::format("speed against the untuned default: {}x on average (geometric mean)\n",
-                        short_number(std::exp(log_gain / static_cast<double>(gains))));
-  }
+  for (const auto& [family, gain] : gains) text += gain_line(family, gain);
   return text;
 }
 
@@ -113,6 +139,30 @@ std::string TuningSummary::advice() const {
         compiler.empty() ? "unknown" : compiler);
   }
   return text;
+}
+
+Json TuningSummary::gains_document() const {
+  Json document = Json::object();
+  for (const auto& [family, gain] : gains) {
+    if (gain.problems == 0) continue;
+    Json single;
+    if (gain.single) {
+      single = {{"configuration", gain.single->configuration},
+                {"factor", std::exp(gain.single->mean_log_ratio)},
+                {"tried", gain.single->tried},
+                {"problems", gain.single->problems}};
+    }
+    document[family] = {{"over_default", over_default(gain)}, {"problems", gain.problems}, {"over_single", single}};
+  }
+  return document;
+}
+
+Json TuningSummary::models() const {
+  Json all = Json::array();
+  for (const auto& [family, gain] : gains) {
+    for (const FittedModel& model : gain.models) all.push_back(cli::to_json(model));
+  }
+  return all;
 }
 
 Json TuningSummary::expected_losses() const {
@@ -149,6 +199,16 @@ void TuningFindings::end(std::vector<TuningResult> found, std::optional<double> 
   compiler_calls_ = compiler_calls;
 }
 
+void TuningFindings::add(const SingleMapping& mapping) {
+  const std::scoped_lock lock(mutex_);
+  families_.back().single = mapping;
+}
+
+void TuningFindings::add(const FittedModel& model) {
+  const std::scoped_lock lock(mutex_);
+  families_.back().model = model;
+}
+
 void TuningFindings::took(double seconds) {
   const std::scoped_lock lock(mutex_);
   seconds_ = seconds;
@@ -161,8 +221,15 @@ void TuningFindings::add_to(TuningSummary& summary, Json& results) const {
     auto& losses = summary.losses[found.family];
     if (found.expected_loss) losses.push_back(*found.expected_loss);
     summary.verified_against.insert(found.verified_against);
+    TuningSummary::Gain& gain = summary.gains[found.family];
+    if (found.single && (!gain.single || gain.single->problems < found.single->problems)) gain.single = found.single;
+    // Cards of one model share their measurements: the last fit rests on all of them.
+    if (found.model) {
+      std::erase_if(gain.models, [&](const FittedModel& known) { return known.device == found.model->device; });
+      gain.models.push_back(*found.model);
+    }
     for (const TuningResult& result : found.results) {
-      summary.add(result);
+      summary.add(found.family, result);
       results.push_back(record_of(device_, found.family, found.unit, found.verified_against, result));
     }
   }

@@ -14,6 +14,8 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/outcomes.hpp"
 #include "heddle/kernels/kernel_family.hpp"
+#include "heddle/profiles/fitted_model.hpp"
+#include "heddle/tuner/single_mapping.hpp"
 #include "heddle/tuner/tuning_result.hpp"
 
 namespace heddle::cli {
@@ -28,18 +30,28 @@ struct TuningSummary {
   Outcomes statuses;
   Effort effort;         ///< of all devices together
   double seconds = 0.0;  ///< wall time
-  double log_gain = 0.0;
-  std::size_t gains = 0;
-  bool tried_more = false;  ///< for some problem, more than the untuned default was tried
+  /// What tuning pays in a family.
+  struct Gain {
+    double log_sum = 0.0;  ///< of the untuned default's time divided by the winner's
+    std::size_t problems = 0;
+    std::optional<SingleMapping> single = {};  ///< of the device with the most problems
+    std::vector<FittedModel> models = {};      ///< of times, one of each device
+  };
+  std::map<std::string, Gain> gains;  ///< by family
+  bool tried_more = false;            ///< for some problem, more than the untuned default was tried
   std::string compiler;
   std::set<std::string> verified_against;             ///< of the families: KernelFamily::verified_against()
   std::map<std::string, std::vector<double>> losses;  ///< expected at untuned sizes, by family: one of each device
 
-  void add(const TuningResult& result);
+  void add(const std::string& family, const TuningResult& result);
   /// The last lines of the report. `kept`: whether the profiles are kept in a database.
   [[nodiscard]] std::string text(bool kept) const;
   /// Advice after a search that was too short.
   [[nodiscard]] std::string advice() const;
+  /// By family: how many times as fast the winners are as the default, and as the best single mapping.
+  [[nodiscard]] Json gains_document() const;
+  /// The models of times that the run has fitted.
+  [[nodiscard]] Json models() const;
   /// By family: the mean over the devices, or null.
   [[nodiscard]] Json expected_losses() const;
 };
@@ -54,6 +66,9 @@ class TuningFindings {
   void add(const TuningResult& result);
   /// The family is done. `found`: its results, all of them; none if the search was interrupted between two problems.
   void end(std::vector<TuningResult> found, std::optional<double> expected_loss, std::int64_t compiler_calls);
+  /// Of the present family.
+  void add(const SingleMapping& mapping);
+  void add(const FittedModel& model);
   void took(double seconds);
 
   /// Adds all that was found to a summary and to records, those of the family that is being tuned included.
@@ -67,6 +82,8 @@ class TuningFindings {
     std::string family, unit, verified_against;
     std::optional<double> expected_loss = {};
     std::vector<TuningResult> results = {};
+    std::optional<SingleMapping> single = {};
+    std::optional<FittedModel> model = {};
   };
 
   std::string device_;

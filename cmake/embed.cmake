@@ -9,6 +9,6 @@ function(heddle_embed output function)
     COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DOUTPUT=${output} -DFUNCTION=${function} -DINPUTS=${joined}
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake
     DEPENDS ${paths} ${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake
-    COMMENT "Embedding kernel templates"
+    COMMENT "Embedding files for ${function}()"
     VERBATIM)
 endfunction()

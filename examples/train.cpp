@@ -21,7 +21,7 @@ int main(int argc, char** argv) try {
     std::printf("epoch %2d: %s, accuracy %.2f %%, %.2f us per sample\n", static_cast<int>(epoch.epoch),
                 epoch.size.text.c_str(), 100 * epoch.test->value, epoch.microseconds_per_sample);
   };
-  const heddle::TrainingResult result = trainer.train(*device, store.profiles(), job, {.epoch = report});
+  const heddle::TrainingResult result = trainer.train(*device, store.knowledge(), job, {.epoch = report});
   heddle::save_model(result.model, argv[3]);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "train: %s\n", error.what());

@@ -144,7 +144,7 @@ int main(int argc, char** argv) try {
   const heddle::KernelFamily& family = families.add(heddle::describe(kernel));
   const heddle::ProfileStore store(file, heddle::ProfileStore::Access::read, families);
   const auto device = heddle::open_device(label);
-  const heddle::TunedKernel<const float*, float*, std::int32_t, std::int32_t> sum(*device, family, store.profiles());
+  const heddle::TunedKernel<const float*, float*, std::int32_t, std::int32_t> sum(*device, family, store.knowledge());
 
   int right = 0;
   const std::vector<std::pair<std::int64_t, std::int64_t>> calls{

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,14 @@ struct Work {
 struct WorkRange {
   std::int64_t least = 16;    ///< where it takes longest; at least 1
   std::int64_t most = 16384;  ///< where it takes no time; not less than `least`
+};
+
+/// How often a configuration does the parts of a unit of work (KernelFamily::cost_terms()): those from `first` on, as
+/// many as `size`; it does nothing of the others. Schemes with parts of their own each have such a range.
+struct TermCounts {
+  std::size_t first = 0, size = 0;
+  /// Writes `size` numbers, finite and at least 0.
+  std::function<void(const Problem&, std::span<double> counts)> count = {};
 };
 
 /// A configuration with a name: a published mapping, the baseline of tables.
@@ -89,11 +98,13 @@ class KernelFamily {
   /// configurations that are as fast the tuner prefers the one with fewer.
   [[nodiscard]] virtual std::int64_t host_threads(const Configuration&, const DeviceIdentity&) const { return 0; }
   [[nodiscard]] virtual Work work(const Problem& problem) const = 0;
-  /// A model of a configuration's time by problem, microseconds per unit.
-  using Estimate = std::function<double(const Problem&)>;
-  /// The model of a configuration, for comparisons at sizes that were not measured; the configuration need not be valid
-  /// there. Empty if there is no model.
-  [[nodiscard]] virtual Estimate estimate(const Configuration&, const DeviceIdentity&) const { return {}; }
+  /// The parts of a unit of work that the time of a configuration is a sum over, by name; each name once. The family
+  /// counts them, and what one of each costs on a device is fitted to measurements (heddle/profiles/cost_model.hpp).
+  /// Empty: the family has no model of times on this backend.
+  [[nodiscard]] virtual std::span<const std::string_view> cost_terms(std::string_view) const { return {}; }
+  /// How often a configuration does each of cost_terms(), at any sizes; the configuration need not be valid there.
+  /// Nothing to call: there is no model of this configuration.
+  [[nodiscard]] virtual TermCounts term_counts(const Configuration&, const DeviceIdentity&) const { return {}; }
 };
 
 }  // namespace heddle

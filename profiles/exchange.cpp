@@ -17,6 +17,7 @@
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/profiles/exchange_record.hpp"
+#include "heddle/profiles/model_record.hpp"
 #include "heddle/profiles/present_kernels.hpp"
 
 namespace heddle {
@@ -92,8 +93,8 @@ std::string described(const json& document, const char* name) {
   return found->is_number() ? found->dump() : fmt::format("of type {}", found->type_name());
 }
 
-/// The array of records of a document of a schema that we know.
-const json& records(const std::string& file, const json& document) {
+/// Throws unless the document is of a schema that we know.
+void check_schema(const std::string& file, const json& document) {
   if (!document.is_object() || document.value("format", json()) != kFormat) {
     throw error(file, fmt::format("expected an object with \"format\": \"{}\"", kFormat));
   }
@@ -105,9 +106,13 @@ const json& records(const std::string& file, const json& document) {
     throw error(file,
                 fmt::format("made by a newer heddle: schema {}, this one knows up to {}", schema.dump(), kSchema));
   }
-  const auto found = document.find("profiles");
+}
+
+/// An array of records of the document.
+const json& records(const std::string& file, const json& document, const char* name) {
+  const auto found = document.find(name);
   if (found == document.end() || !found->is_array()) {
-    throw error(file, fmt::format("profiles is {}, expected an array", described(document, "profiles")));
+    throw error(file, fmt::format("{} is {}, expected an array", name, described(document, name)));
   }
   if (found->size() > kMostRecords) {
     throw error(file, fmt::format("holds {} records, expected at most {}", found->size(), kMostRecords));
@@ -115,11 +120,10 @@ const json& records(const std::string& file, const json& document) {
   return *found;
 }
 
-std::vector<Arrival> load(const std::string& file, const std::string& bytes, const FamilyRegistry& families) {
-  const json document = parse(file, bytes);
+std::vector<Arrival> load(const std::string& file, const json& document, const FamilyRegistry& families) {
   std::vector<Arrival> arrivals;
   std::map<ProfileKey, std::size_t> seen;
-  for (const json& record : records(file, document)) {
+  for (const json& record : records(file, document, "profiles")) {
     const std::size_t number = arrivals.size() + 1;
     try {
       arrivals.push_back(from_record(record, families));
@@ -130,6 +134,27 @@ std::vector<Arrival> load(const std::string& file, const std::string& bytes, con
     if (!unseen) {
       throw error(file,
                   fmt::format("record {}: the same device, family and problem as record {}", number, first->second));
+    }
+  }
+  return arrivals;
+}
+
+/// Earlier versions wrote none.
+std::vector<ArrivedModel> load_models(const std::string& file, const json& document, const FamilyRegistry& families) {
+  std::vector<ArrivedModel> arrivals;
+  if (!document.contains("models")) return arrivals;
+  std::map<std::pair<std::string, DeviceIdentity>, std::size_t> seen;
+  for (const json& record : records(file, document, "models")) {
+    const std::size_t number = arrivals.size() + 1;
+    try {
+      arrivals.push_back(model_from_record(record, families));
+    } catch (const Error& failure) {
+      throw error(file, fmt::format("model {}: {}", number, failure.what()));
+    }
+    const FittedModel& model = arrivals.back().model;
+    const auto [first, unseen] = seen.emplace(std::pair(model.family, model.device), number);
+    if (!unseen) {
+      throw error(file, fmt::format("model {}: the same device and family as model {}", number, first->second));
     }
   }
   return arrivals;
@@ -174,6 +199,25 @@ std::pair<Action, std::string> decide(const std::optional<Profile>& local, const
   return {Action::kept_local, "the local profile is at least as fast: " + times};
 }
 
+/// `present`: the kernels of the models' family; null if it is unknown here.
+std::pair<Action, std::string> decide_model(const std::optional<FittedModel>& local, const FittedModel& arriving,
+                                            PresentKernels* present) {
+  if (!local) return {Action::added, "no local model"};
+  FittedModel imported = *local;
+  imported.imported = true;
+  if (imported == arriving) return {Action::same, "already here"};
+  if (present != nullptr) {
+    const KernelVersion& now = present->version(arriving.device);
+    const bool local_current = comparable(local->kernels, now), current = comparable(arriving.kernels, now);
+    if (local_current && !current) return {Action::kept_local, "the imported model is of other kernels"};
+    if (current && !local_current) return {Action::replaced, "the local model is of other kernels"};
+  }
+  const std::string counts = fmt::format("{} against {} measurements", local->measurements, arriving.measurements);
+  if (arriving.measurements > local->measurements)
+    return {Action::replaced, "the local model rests on less: " + counts};
+  return {Action::kept_local, "the local model rests on as much: " + counts};
+}
+
 }  // namespace
 
 Exported export_profiles(const ProfileStore& store, const std::filesystem::path& file, const std::string& family) {
@@ -185,32 +229,51 @@ Exported export_profiles(const ProfileStore& store, const std::filesystem::path&
     }
   }
   exported.count = list.size();
-  const json document = {{"format", kFormat}, {"schema", kSchema}, {"profiles", std::move(list)}};
+  json models = json::array();
+  for (const FittedModel& model : store.models(family)) models.push_back(to_record(model));
+  exported.models = models.size();
+  json document = {{"format", kFormat}, {"schema", kSchema}, {"profiles", std::move(list)}};
+  if (!models.empty()) document["models"] = std::move(models);
   write_file(file, document.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
   return exported;
 }
 
-std::vector<ImportDecision> import_profiles(ProfileStore& store, const std::filesystem::path& file) {
+Imported import_profiles(ProfileStore& store, const std::filesystem::path& file) {
   return import_document(store, read(file), file.string());
 }
 
-std::vector<ImportDecision> import_document(ProfileStore& store, const std::string& bytes, const std::string& name) {
-  std::vector<Arrival> arrivals = load(name, bytes, store.families());  // all of it is good before anything is written
+Imported import_document(ProfileStore& store, const std::string& bytes, const std::string& name) {
+  const json document = parse(name, bytes);
+  check_schema(name, document);
+  const std::vector<Arrival> arrivals =
+      load(name, document, store.families());  // all is good before anything is written
+  const std::vector<ArrivedModel> models = load_models(name, document, store.families());
   std::map<std::string, PresentKernels> present;
   const auto kernels_of = [&](const std::string& of) -> PresentKernels* {
     const KernelFamily* const family = store.families().find(of);
     return family == nullptr ? nullptr : &present.try_emplace(of, *family).first->second;
   };
-  std::vector<ImportDecision> decisions;
+  Imported decisions;
   store.atomically([&] {
-    for (auto& [profile, refusal] : arrivals) {
+    decisions = {};
+    for (const auto& [profile, refusal] : arrivals) {
       if (!refusal.empty()) {
-        decisions.push_back({.profile = std::move(profile), .action = Action::refused, .reason = std::move(refusal)});
+        decisions.profiles.push_back({.profile = profile, .action = Action::refused, .reason = refusal});
         continue;
       }
       const auto [action, reason] = decide(store.find(profile.key), profile, kernels_of(profile.key.family));
       if (action == Action::added || action == Action::replaced) store.keep_for_now(profile);
-      decisions.push_back({.profile = std::move(profile), .action = action, .reason = reason});
+      decisions.profiles.push_back({.profile = profile, .action = action, .reason = reason});
+    }
+    for (const auto& [model, refusal] : models) {
+      if (!refusal.empty()) {
+        decisions.models.push_back({.model = model, .action = Action::refused, .reason = refusal});
+        continue;
+      }
+      const auto [action, reason] =
+          decide_model(store.find_model(model.family, model.device), model, kernels_of(model.family));
+      if (action == Action::added || action == Action::replaced) store.keep(model);
+      decisions.models.push_back({.model = model, .action = action, .reason = reason});
     }
   });
   return decisions;

@@ -135,6 +135,45 @@ ALTER TABLE measurements ADD COLUMN contract_digest TEXT NOT NULL DEFAULT '';
 ALTER TABLE profiles ADD COLUMN contract_digest TEXT NOT NULL DEFAULT '';
 ALTER TABLE profile_snapshots ADD COLUMN contract_digest TEXT NOT NULL DEFAULT '';
 )sql",
+
+    // What the parts of a unit of work cost on a device, fitted to its measurements: one row for a device and a family,
+    // and those that there were when a run began, so that a run that was killed goes on with the same ones.
+    R"sql(
+CREATE TABLE models (
+  device          INTEGER NOT NULL REFERENCES devices,
+  family          TEXT NOT NULL,
+  source_hash     TEXT NOT NULL,
+  contract_digest TEXT NOT NULL,
+  weights         TEXT NOT NULL,  -- a JSON object: microseconds by term
+  left_out_error  REAL NOT NULL,
+  measurements    INTEGER NOT NULL,
+  problems        INTEGER NOT NULL,
+  remark          TEXT NOT NULL,
+  imported        INTEGER NOT NULL,
+  provenance      INTEGER NOT NULL REFERENCES provenances,
+  date            TEXT NOT NULL,
+  PRIMARY KEY (device, family)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX models_by_provenance ON models (provenance);
+
+CREATE TABLE model_snapshots (
+  kept_for        INTEGER NOT NULL,  -- the run that began with it
+  device          INTEGER NOT NULL REFERENCES devices,
+  family          TEXT NOT NULL,
+  source_hash     TEXT NOT NULL,
+  contract_digest TEXT NOT NULL,
+  weights         TEXT NOT NULL,
+  left_out_error  REAL NOT NULL,
+  measurements    INTEGER NOT NULL,
+  problems        INTEGER NOT NULL,
+  remark          TEXT NOT NULL,
+  imported        INTEGER NOT NULL,
+  provenance      INTEGER NOT NULL REFERENCES provenances,
+  date            TEXT NOT NULL,
+  PRIMARY KEY (kept_for, device, family)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX model_snapshots_by_provenance ON model_snapshots (provenance);
+)sql",
 };
 
 }  // namespace

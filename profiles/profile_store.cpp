@@ -8,6 +8,7 @@
 #include "heddle/profiles/rows.hpp"
 #include "heddle/profiles/store_file.hpp"
 #include "heddle/profiles/stored_measurements.hpp"
+#include "heddle/profiles/stored_models.hpp"
 #include "heddle/profiles/stored_profiles.hpp"
 #include "heddle/profiles/stored_runs.hpp"
 
@@ -51,6 +52,11 @@ void ProfileStore::record(const std::vector<Measurement>& measurements) {
 
 std::vector<Measurement> ProfileStore::measurements(const std::optional<ProfileKey>& key) const {
   return file_->guarded([&] { return measurements_of(*file_, key); });
+}
+
+std::vector<Measurement> ProfileStore::measurements(const std::string& family, const DeviceIdentity& device,
+                                                    const KernelVersion& kernels) const {
+  return file_->guarded([&] { return measurements_with(*file_, family, device, kernels); });
 }
 
 std::vector<Measurement> ProfileStore::known(const ProfileKey& key, const Measurement& like,
@@ -115,12 +121,31 @@ bool ProfileStore::restore_displaced(const ProfileKey& key) {
   return file_->in_transaction([&] { return restore_displaced_profile(*file_, key); });
 }
 
+void ProfileStore::keep(const FittedModel& model) {
+  file_->in_transaction([&] { file_->replace(model); });
+}
+
+std::optional<FittedModel> ProfileStore::find_model(const std::string& family, const DeviceIdentity& device) const {
+  return file_->guarded([&] { return heddle::find_model(*file_, family, device); });
+}
+
+std::vector<FittedModel> ProfileStore::models(const std::string& family) const {
+  return file_->guarded([&] { return models_of(*file_, family); });
+}
+
+std::vector<FittedModel> ProfileStore::models_before(const TuningRun& run) const {
+  return file_->guarded([&] { return models_before_run(*file_, run); });
+}
+
+Knowledge ProfileStore::knowledge(const std::string& family) const { return {profiles(family), models(family)}; }
+
 void ProfileStore::atomically(const std::function<void()>& work) { file_->in_transaction(work); }
 
 ProfileStore::Pruned ProfileStore::prune(const Outdated& outdated) {
   return file_->in_transaction([&] {
     const Pruned pruned{.measurements = delete_outdated(*file_, "measurements", outdated),
-                        .profiles = delete_outdated(*file_, "profiles", outdated)};
+                        .profiles = delete_outdated(*file_, "profiles", outdated),
+                        .models = delete_outdated(*file_, "models", outdated)};
     delete_unreferenced(*file_);
     return pruned;
   });

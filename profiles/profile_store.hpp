@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/profiles/fitted_model.hpp"
+#include "heddle/profiles/knowledge.hpp"
 #include "heddle/profiles/measurement.hpp"
 #include "heddle/profiles/tuning_run.hpp"
 
@@ -54,6 +56,9 @@ class ProfileStore {
   void record(const std::vector<Measurement>& measurements);  ///< all or none
   /// Newest first. Without a key, all.
   [[nodiscard]] std::vector<Measurement> measurements(const std::optional<ProfileKey>& key = {}) const;
+  /// All of a family on a device with these kernels, oldest first.
+  [[nodiscard]] std::vector<Measurement> measurements(const std::string& family, const DeviceIdentity& device,
+                                                      const KernelVersion& kernels) const;
 
   /// The measurements of `key` with the same kernel source, driver and compiler as `like`, from before `run` began and
   /// from the run itself. Oldest first.
@@ -91,6 +96,17 @@ class ProfileStore {
   void forget_displaced(const ProfileKey& key);
   bool restore_displaced(const ProfileKey& key);
 
+  /// Makes this the model of its device and family, in place of another one.
+  void keep(const FittedModel& model);
+  [[nodiscard]] std::optional<FittedModel> find_model(const std::string& family, const DeviceIdentity& device) const;
+  /// All models, of one family if named, in the order of families and devices.
+  [[nodiscard]] std::vector<FittedModel> models(const std::string& family = {}) const;
+  /// Models as they were when the run began.
+  [[nodiscard]] std::vector<FittedModel> models_before(const TuningRun& run) const;
+
+  /// profiles() and models(): what choices stand on.
+  [[nodiscard]] Knowledge knowledge(const std::string& family = {}) const;
+
   /// Runs `work`, which may call the functions above, in one transaction: all of it happens or, if it throws, nothing.
   /// If the file is lost meanwhile, `work` runs once more, on what takes its place: it must find the same there.
   void atomically(const std::function<void()>& work);
@@ -99,9 +115,9 @@ class ProfileStore {
   using Outdated =
       std::function<bool(const std::string& family, const DeviceIdentity& device, const KernelVersion& version)>;
   struct Pruned {
-    std::int64_t measurements = 0, profiles = 0;
+    std::int64_t measurements = 0, profiles = 0, models = 0;
   };
-  /// Deletes the measurements that are outdated, and the profiles. Returns how many went.
+  /// Deletes the measurements that are outdated, the profiles and the models. Returns how many went.
   Pruned prune(const Outdated& outdated);
 
  private:

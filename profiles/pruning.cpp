@@ -43,10 +43,10 @@ std::int64_t delete_outdated(StoreFile& store, const char* table,
 
 void delete_unreferenced(StoreFile& store) {
   for (const auto& [table, column] : {std::pair("devices", "device"), std::pair("provenances", "provenance")}) {
-    store.database().exec(
-        fmt::format("DELETE FROM {0} WHERE id NOT IN (SELECT {1} FROM measurements UNION SELECT {1} FROM profiles "
-                    "UNION SELECT {1} FROM profile_snapshots)",
-                    table, column));
+    store.database().exec(fmt::format(
+        "DELETE FROM {0} WHERE id NOT IN (SELECT {1} FROM measurements UNION SELECT {1} FROM profiles "
+        "UNION SELECT {1} FROM profile_snapshots UNION SELECT {1} FROM models UNION SELECT {1} FROM model_snapshots)",
+        table, column));
   }
 }
 

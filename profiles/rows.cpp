@@ -11,6 +11,7 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/profiles/checks.hpp"
+#include "heddle/profiles/model_record.hpp"
 
 namespace heddle {
 
@@ -109,7 +110,7 @@ double storable_error(double error) { return std::isnan(error) ? std::numeric_li
 /// A row that is written has to be accepted when it is read.
 template <class Record>
 void promise(Record record) {
-  record.worst_error = storable_error(record.worst_error);
+  if constexpr (requires { record.worst_error; }) record.worst_error = storable_error(record.worst_error);
   try {
     check_numbers(record);
   } catch (const Error& error) {
@@ -164,7 +165,18 @@ void replace(SQLite::Database& database, const Profile& p) {
   row.exec();
 }
 
-// Both selections end in these.
+void replace(SQLite::Database& database, const FittedModel& m) {
+  promise(m);
+  SQLite::Statement row(database, fmt::format("INSERT OR REPLACE INTO models ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                                              "?, ?, ?)",
+                                              kModelColumns));
+  bind_all(row, device(database, m.device), m.family, m.kernels.source_hash, m.kernels.contract_digest,
+           weights_text(m.weights), m.left_out_error, m.measurements, m.problems, m.remark, m.imported ? 1 : 0,
+           provenance(database, m.provenance), m.provenance.date);
+  row.exec();
+}
+
+// The selections of measurements and profiles end in these.
 constexpr const char* kCommonColumns =
     "d.identity, r.family, r.problem, r.source_hash, r.contract_digest, r.configuration, r.worst_error, r.samples, "
     "p.driver, p.compiler, p.tool, p.host, p.clocks, r.date, p.seed, p.strategy";
@@ -180,6 +192,15 @@ template <>
 std::string select_from<Profile>(const char* table) {
   return fmt::format("SELECT r.time, r.spread, r.ties, r.imported, r.run, r.record, {} FROM {} r {}", kCommonColumns,
                      table, kJoins);
+}
+
+template <>
+std::string select_from<FittedModel>(const char* table) {
+  return fmt::format(
+      "SELECT d.identity, r.family, r.source_hash, r.contract_digest, r.weights, r.left_out_error, r.measurements, "
+      "r.problems, r.remark, r.imported, p.driver, p.compiler, p.tool, p.host, p.clocks, r.date, p.seed, p.strategy "
+      "FROM {} r {}",
+      table, kJoins);
 }
 
 template <>
@@ -229,6 +250,27 @@ std::optional<Profile> read<Profile>(SQLite::Statement& row, const FamilyRegistr
   if (families.find(key->family) == nullptr) profile.record = row.getColumn("record").getString();
   check_record("the profile", *key, [&] { check_numbers(profile); });
   return profile;
+}
+
+template <>
+std::optional<FittedModel> read<FittedModel>(SQLite::Statement& row, const FamilyRegistry&) {
+  FittedModel model{.device = DeviceIdentity::parse(row.getColumn("identity").getString()),
+                    .family = row.getColumn("family").getString(),
+                    .kernels = version_of(row),
+                    .weights = {},
+                    .left_out_error = row.getColumn("left_out_error").getDouble(),
+                    .measurements = row.getColumn("measurements").getInt64(),
+                    .problems = row.getColumn("problems").getInt64(),
+                    .remark = row.getColumn("remark").getString(),
+                    .imported = row.getColumn("imported").getInt() != 0,
+                    .provenance = provenance_of(row)};
+  try {
+    model.weights = parse_weights(row.getColumn("weights").getString());
+    check_numbers(model);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("the model of {} on {}: {}", model.family, model.device.name, error.what()));
+  }
+  return model;
 }
 
 std::optional<std::string> why_left_out(const FamilyRegistry& families, const std::string& family,

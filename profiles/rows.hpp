@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/profiles/fitted_model.hpp"
 #include "heddle/profiles/measurement.hpp"
 
 namespace heddle {
@@ -20,6 +21,10 @@ namespace heddle {
 inline constexpr const char* kProfileColumns =
     "device, family, problem, source_hash, configuration, time, spread, worst_error, samples, ties, imported, "
     "provenance, date, run, record, contract_digest";
+/// All columns that the tables models and model_snapshots have in common.
+inline constexpr const char* kModelColumns =
+    "device, family, source_hash, contract_digest, weights, left_out_error, measurements, problems, remark, imported, "
+    "provenance, date";
 /// For select(): the rows of a key, by the texts of its device, family and problem.
 inline constexpr const char* kOfKey = "d.identity = ? AND r.family = ? AND r.problem = ?";
 
@@ -30,9 +35,10 @@ void bind_all(SQLite::Statement& statement, const Arguments&... arguments) {
   (statement.bind(++index, arguments), ...);
 }
 
-/// Both throw Error(bug) for numbers that would be refused when they are read.
+/// All throw Error(bug) for numbers that would be refused when they are read.
 void insert(SQLite::Database& database, const Measurement& measurement);
 void replace(SQLite::Database& database, const Profile& profile);
+void replace(SQLite::Database& database, const FittedModel& model);
 
 /// The beginning of a SELECT for read() from `table`, which is called r; d are devices.
 template <class Record>
@@ -48,9 +54,14 @@ std::string select_from<Measurement>(const char* table);
 template <>
 std::string select_from<Profile>(const char* table);
 template <>
+std::string select_from<FittedModel>(const char* table);
+template <>
 std::optional<Measurement> read<Measurement>(SQLite::Statement& row, const FamilyRegistry& families);
 template <>
 std::optional<Profile> read<Profile>(SQLite::Statement& row, const FamilyRegistry& families);
+/// A model has no problem: it is always there.
+template <>
+std::optional<FittedModel> read<FittedModel>(SQLite::Statement& row, const FamilyRegistry& families);
 
 /// The rows of `table` that satisfy `condition`, whose placeholders are bound to `arguments`.
 template <class Record, class... Arguments>

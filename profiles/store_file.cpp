@@ -48,9 +48,15 @@ void StoreFile::replace(const Profile& profile) {
   heddle::replace(database_, profile);
 }
 
+void StoreFile::replace(const FittedModel& model) {
+  uncommitted_.models.push_back(model);
+  heddle::replace(database_, model);
+}
+
 void StoreFile::remember_committed() {
   std::ranges::move(uncommitted_.measurements, std::back_inserter(written_.measurements));
   std::ranges::move(uncommitted_.profiles, std::back_inserter(written_.profiles));
+  std::ranges::move(uncommitted_.models, std::back_inserter(written_.models));
 }
 
 std::optional<Loss> StoreFile::loss() {
@@ -81,6 +87,7 @@ void StoreFile::rescue(Loss what, const std::function<void()>& work) {
   committed([&] {
     for (const Measurement& measurement : lost.measurements) insert(measurement);
     for (const Profile& profile : lost.profiles) replace(profile);
+    for (const FittedModel& model : lost.models) replace(model);
     return true;
   });
   try {
@@ -96,7 +103,8 @@ void StoreFile::rescue(Loss what, const std::function<void()>& work) {
 
 /// Where what was written is now.
 std::string StoreFile::rescued() {
-  if (written_.measurements.empty() && written_.profiles.empty()) return "nothing had been written yet";
+  if (written_.measurements.empty() && written_.profiles.empty() && written_.models.empty())
+    return "nothing had been written yet";
   // The numbers of runs mean something in the lost file only.
   database_.exec("UPDATE measurements SET run = 0; UPDATE profiles SET run = 0");
   const auto copy = copy_beside(database_, file_);

@@ -45,6 +45,7 @@ class StoreFile {
   /// Inside a transaction. What they write is rescued if the file is lost.
   void insert(const Measurement& measurement);
   void replace(const Profile& profile);
+  void replace(const FittedModel& model);
   /// The rows of `table` that satisfy `condition`, whose placeholders are bound to `arguments`.
   template <class Record, class... Arguments>
   [[nodiscard]] std::vector<Record> select(const char* table, const std::string& condition,
@@ -60,7 +61,8 @@ class StoreFile {
   /// Everything that this object wrote: rescued if the file is lost.
   struct Written {
     std::vector<Measurement> measurements;
-    std::vector<Profile> profiles;  ///< a later one replaces an earlier one of the same key
+    std::vector<Profile> profiles;    ///< a later one replaces an earlier one of the same key
+    std::vector<FittedModel> models;  ///< likewise
   };
 
   [[nodiscard]] bool inside_transaction();

@@ -11,6 +11,14 @@ std::vector<Measurement> measurements_of(StoreFile& store, const std::optional<P
                                    key->family, key->problem.text());
 }
 
+std::vector<Measurement> measurements_with(StoreFile& store, const std::string& family, const DeviceIdentity& device,
+                                           const KernelVersion& kernels) {
+  return store.select<Measurement>("measurements",
+                                   "WHERE d.identity = ? AND r.family = ? AND r.source_hash = ? AND r.contract_digest "
+                                   "IN ('', ?) ORDER BY r.id",
+                                   device.text(), family, kernels.source_hash, kernels.contract_digest);
+}
+
 std::vector<Measurement> measurements_known(StoreFile& store, const ProfileKey& key, const Measurement& like,
                                             const TuningRun& run) {
   return store.select<Measurement>(

@@ -12,6 +12,9 @@ namespace heddle {
 
 /// Newest first. Without a key, all.
 [[nodiscard]] std::vector<Measurement> measurements_of(StoreFile& store, const std::optional<ProfileKey>& key);
+/// Oldest first.
+[[nodiscard]] std::vector<Measurement> measurements_with(StoreFile& store, const std::string& family,
+                                                         const DeviceIdentity& device, const KernelVersion& kernels);
 /// ProfileStore::known().
 [[nodiscard]] std::vector<Measurement> measurements_known(StoreFile& store, const ProfileKey& key,
                                                           const Measurement& like, const TuningRun& run);

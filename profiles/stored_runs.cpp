@@ -53,6 +53,9 @@ TuningRun resume_or_begin_run(StoreFile& store, const std::string& task) {
   execute_with(
       store, fmt::format("INSERT INTO profile_snapshots ({0}, kept_for) SELECT {0}, ? FROM profiles", kProfileColumns),
       run.id);
+  execute_with(store,
+               fmt::format("INSERT INTO model_snapshots ({0}, kept_for) SELECT {0}, ? FROM models", kModelColumns),
+               run.id);
   return run;
 }
 
@@ -70,6 +73,7 @@ void leave_run(StoreFile& store, const TuningRun& run, bool finished) {
   execute_with(store, "UPDATE runs SET owner = '', ended = ? WHERE id = ?", finished ? 1 : 0, run.id);
   if (!finished) return;
   execute_with(store, "DELETE FROM profile_snapshots WHERE kept_for = ?", run.id);
+  execute_with(store, "DELETE FROM model_snapshots WHERE kept_for = ?", run.id);
   store.database().exec(
       "DELETE FROM profile_snapshots WHERE kept_for = 0 AND (device, family, problem) NOT IN "
       "(SELECT device, family, problem FROM profiles WHERE imported)");

@@ -7,11 +7,12 @@
 namespace heddle {
 
 Lessons::Lessons(const Evaluator& evaluator, KnownProfiles& known, const std::vector<Problem>& problems,
-                 const std::vector<PlannedVisit>& agenda, const Journal& journal)
+                 const std::vector<PlannedVisit>& agenda, const Journal& journal,
+                 const std::vector<FittedModel>& models)
     : evaluator_(evaluator),
       known_(known),
       coverage_(evaluator.family().axes(), problems),
-      suggestions_(evaluator, known_) {
+      suggestions_(evaluator, known_, models) {
   for (const PlannedVisit& visit : agenda) {
     if (visit.search && visit.profile) coverage_.add_tuned(visit.problem);
   }

@@ -15,9 +15,10 @@ namespace heddle {
 /// Evaluator and profiles must outlive it.
 class Lessons {
  public:
-  /// Begins with what the profiles and earlier runs tell. `problems` bound the range of sizes.
+  /// Begins with what the profiles and earlier runs tell. `problems` bound the range of sizes; `models`:
+  /// as they were when the run began.
   Lessons(const Evaluator& evaluator, KnownProfiles& known, const std::vector<Problem>& problems,
-          const std::vector<PlannedVisit>& agenda, const Journal& journal);
+          const std::vector<PlannedVisit>& agenda, const Journal& journal, const std::vector<FittedModel>& models);
 
   /// Learns from a visit that has ended: the costs of its configurations, how much slower the winners of other problems
   /// are here, and whether the problem was too large for the budget.

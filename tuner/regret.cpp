@@ -79,7 +79,7 @@ std::vector<Problem> problems_between(const std::vector<Problem>& tuned, const s
 RegretMeter::RegretMeter(Evaluator& evaluator, const ProfileStore& store, TunerOptions options)
     : evaluator_(evaluator),
       options_(std::move(options)),
-      dispatcher_(evaluator.device(), evaluator.family(), store.profiles(std::string(evaluator.family().name()))),
+      dispatcher_(evaluator.device(), evaluator.family(), store.knowledge(std::string(evaluator.family().name()))),
       scratch_(copy_for_search(store, evaluator)) {}
 
 std::optional<TuningResult> RegretMeter::search(const Problem& problem, const Configuration& choice,

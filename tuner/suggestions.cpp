@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t kFirst = 8;  // configurations to try before the strategy proposes
 // At most this many of them are winners of the nearest problems, if costs can be predicted.
 constexpr std::size_t kWinners = 3;
+// The model is fitted again when there are so many times as many measurements. A fit takes some hundredths of a second.
+constexpr double kWorthRefit = 1.3;
 
 /// Adds those of the `count` configurations with the lowest expected cost that are not in the list yet.
 void add_fastest(const SearchedProblem& problem, const std::vector<float>& expected, std::size_t count,
@@ -28,18 +30,38 @@ void add_fastest(const SearchedProblem& problem, const std::vector<float>& expec
   }
 }
 
-/// The family's estimate. The evaluator must outlive it.
-Transfer::Model model_of(const Evaluator& evaluator) {
-  return [&evaluator](const Configuration& configuration, const Problem& problem) -> std::optional<double> {
-    const KernelFamily::Estimate estimate = evaluator.family().estimate(configuration, evaluator.device());
-    return estimate ? std::optional(estimate(problem)) : std::nullopt;
-  };
-}
-
 }  // namespace
 
-Suggestions::Suggestions(const Evaluator& evaluator, const KnownProfiles& known)
-    : known_(known), transfer_(evaluator.family().axes(), model_of(evaluator)) {}
+Suggestions::Suggestions(const Evaluator& evaluator, const KnownProfiles& known, const std::vector<FittedModel>& models)
+    : evaluator_(evaluator),
+      known_(known),
+      prior_(choose_model(evaluator.family(), evaluator.device(), models, nullptr, false)),
+      model_(choose_model(evaluator.family(), evaluator.device(), models)),
+      points_(evaluator.family(), evaluator.device()),
+      transfer_(evaluator.family().axes(),
+                [this](const Configuration& configuration, const Problem& problem) -> std::optional<double> {
+                  const CostModel::Estimate estimate = model_ ? model_->estimate(configuration) : CostModel::Estimate();
+                  return estimate ? std::optional(estimate(problem)) : std::nullopt;
+                }) {}
+
+void Suggestions::learn(const Problem& problem, const Transfer::Costs& costs) {
+  transfer_.learn(problem, costs);
+  if (!can_be_timed(evaluator_.device().backend)) return;
+  for (const auto& [configuration, cost] : costs) points_.add(problem, configuration, cost);
+  if (static_cast<double>(points_.size()) < kWorthRefit * static_cast<double>(fitted_points_)) return;
+  refit();
+}
+
+/// A fit of this run counts unless the device's own model rests on more measurements.
+void Suggestions::refit() {
+  fitted_points_ = points_.size();
+  auto fitted = fit_model(points_, prior_ ? &*prior_ : nullptr);
+  if (!fitted || fitted->left_out_error > kMostLeftOutError) return;
+  const bool own = model_ && model_->source() == CostModel::Source::device;
+  if (own && model_->fitted().measurements > fitted->measurements) return;
+  fitted->kernels = evaluator_.kernels();
+  model_.emplace(evaluator_.family(), evaluator_.device(), std::move(*fitted), CostModel::Source::device);
+}
 
 std::vector<float> Suggestions::expected(const SearchedProblem& problem) const {
   if (!problem.space().listed()) return {};

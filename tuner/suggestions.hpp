@@ -1,6 +1,8 @@
 // Which configurations to try at a problem, given the measurements at other problems.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -8,6 +10,7 @@
 
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/known_profiles.hpp"
+#include "heddle/tuner/model_fit.hpp"
 #include "heddle/tuner/search/searched_problem.hpp"
 #include "heddle/tuner/transfer.hpp"
 
@@ -16,9 +19,13 @@ namespace heddle {
 /// Evaluator and profiles must outlive it.
 class Suggestions {
  public:
-  Suggestions(const Evaluator& evaluator, const KnownProfiles& known);
+  /// `models`: as they were when the run began.
+  Suggestions(const Evaluator& evaluator, const KnownProfiles& known, const std::vector<FittedModel>& models);
+  Suggestions(const Suggestions&) = delete;
+  Suggestions& operator=(const Suggestions&) = delete;
 
-  void learn(const Problem& problem, const Transfer::Costs& costs) { transfer_.learn(problem, costs); }
+  /// The family's model is fitted to what was learnt, again and again as more of it comes.
+  void learn(const Problem& problem, const Transfer::Costs& costs);
 
   /// The expected log(cost / cost of the fastest) of each configuration of a problem, from the family's model and the
   /// measurements at other problems. Empty if the family has no model and too little was measured, or if the space is
@@ -33,7 +40,14 @@ class Suggestions {
                                                  const Profile& winner) const;
 
  private:
+  void refit();
+
+  const Evaluator& evaluator_;
   const KnownProfiles& known_;
+  std::optional<CostModel> prior_;  ///< of another device, or shipped
+  std::optional<CostModel> model_;  ///< the best one at present
+  FitPoints points_;
+  std::size_t fitted_points_ = 0;  ///< that there were at the last fit
   Transfer transfer_;
 };
 

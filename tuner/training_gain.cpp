@@ -19,7 +19,7 @@ namespace {
 /// One of the two runs, and the times of its epochs.
 class Turns {
  public:
-  Turns(const Trainer& trainer, Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+  Turns(const Trainer& trainer, Device& device, const Knowledge& known, const TrainingJob& job,
         TrainingObserver observer)
       : observer_(std::move(observer)) {
     observer_.epoch = [this, told = observer_.epoch](const EpochReport& report) {
@@ -28,7 +28,7 @@ class Turns {
       if (most != report.mappings.end()) mapping_ = *most;
       if (told) told(report);
     };
-    run_ = trainer.begin(device, profiles, job, observer_);
+    run_ = trainer.begin(device, known, job, observer_);
   }
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
@@ -66,8 +66,8 @@ std::size_t TrainingGain::rounds_faster() const {
 
 double TrainingGain::factor() const { return tuned.empty() ? 1.0 : median(untuned) / median(tuned); }
 
-ComparedTraining train_by_turns(const Trainer& trainer, Device& device, const std::vector<Profile>& profiles,
-                                const TrainingJob& job, const TrainingObserver& observer) {
+ComparedTraining train_by_turns(const Trainer& trainer, Device& device, const Knowledge& known, const TrainingJob& job,
+                                const TrainingObserver& observer) {
   std::optional<Turns> tuned, untuned;
   std::string failure;
   // What fails here is of no concern to the training with profiles, whose model the user wants.
@@ -87,9 +87,9 @@ ComparedTraining train_by_turns(const Trainer& trainer, Device& device, const st
     }
   };
   try {
-    tuned.emplace(trainer, device, profiles, job, observer);
+    tuned.emplace(trainer, device, known, job, observer);
     unless_it_fails([&] {
-      untuned.emplace(trainer, device, std::vector<Profile>(), job, TrainingObserver{.stop = observer.stop});
+      untuned.emplace(trainer, device, Knowledge({}, known.models), job, TrainingObserver{.stop = observer.stop});
     });
   } catch (const Interrupted&) {
     return {.result = stopped_at_the_start(job), .gain = {}};

@@ -37,8 +37,7 @@ struct ComparedTraining {
 /// Trains twice in turns, epoch by epoch: with `profiles` and without. The training that begins a round alternates.
 /// `observer` is told of the training with profiles; if it stops, both end. If the training without
 /// profiles fails, `observer` is told and the other goes on alone. Throws what the training with profiles throws.
-[[nodiscard]] ComparedTraining train_by_turns(const Trainer& trainer, Device& device,
-                                              const std::vector<Profile>& profiles, const TrainingJob& job,
-                                              const TrainingObserver& observer = {});
+[[nodiscard]] ComparedTraining train_by_turns(const Trainer& trainer, Device& device, const Knowledge& known,
+                                              const TrainingJob& job, const TrainingObserver& observer = {});
 
 }  // namespace heddle

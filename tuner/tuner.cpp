@@ -13,6 +13,7 @@
 #include "heddle/tuner/journal.hpp"
 #include "heddle/tuner/known_profiles.hpp"
 #include "heddle/tuner/lessons.hpp"
+#include "heddle/tuner/model_fit.hpp"
 #include "heddle/tuner/remeasured_profiles.hpp"
 #include "heddle/tuner/schedule.hpp"
 #include "heddle/tuner/visits.hpp"
@@ -47,7 +48,8 @@ class Tuning {
         known_(store.profiles_before(run), store.displaced(), evaluator),
         agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
         journal_(store, evaluator, run),
-        lessons_(evaluator, known_, problems, agenda_, journal_),
+        models_(store.models_before(run)),
+        lessons_(evaluator, known_, problems, agenda_, journal_, models_),
         schedule_(lessons_, stop, agenda_, most_active_, pool),
         visits_(evaluator, store, options, callbacks, stop, journal_, lessons_, agenda_.size()) {}
 
@@ -63,7 +65,9 @@ class Tuning {
     } while (agenda_.size() > 1 && revisit_each(rest));
     lessons_.count_as_tuned(pool_.taken_by_others());
     if (callbacks_.expected_loss) callbacks_.expected_loss(lessons_.coverage().expected_loss());
-    return visits_.results();
+    std::vector<TuningResult> results = visits_.results();
+    conclude(results);
+    return results;
   }
 
  private:
@@ -187,6 +191,38 @@ class Tuning {
     return false;
   }
 
+  /// What all measurements together say: the model of times, and the best single mapping.
+  void conclude(const std::vector<TuningResult>& results) {
+    const KernelFamily& family = evaluator_.family();
+    const DeviceIdentity& device = evaluator_.device();
+    const std::vector<Measurement> measured =
+        store_.measurements(std::string(family.name()), device, evaluator_.kernels());
+    std::vector<Profile> winners;
+    winners.reserve(results.size());
+    for (const TuningResult& result : results) {
+      if (result.profile && !result.is_between) winners.push_back(*result.profile);
+    }
+    if (const auto single = best_single_mapping(family, device, winners, measured); single && callbacks_.single_mapping)
+      callbacks_.single_mapping(*single);
+    if (can_be_timed(device.backend)) keep_model(measured);
+  }
+
+  /// An imported model stays if it rests on more measurements with these kernels.
+  void keep_model(const std::vector<Measurement>& measured) {
+    const KernelFamily& family = evaluator_.family();
+    const DeviceIdentity& device = evaluator_.device();
+    const auto prior = choose_model(family, device, models_, nullptr, false);
+    const auto fitted = fit_model(family, device, measured, prior ? &*prior : nullptr);
+    if (!fitted) return;
+    store_.atomically([&] {
+      const auto stored = store_.find_model(fitted->family, device);
+      const bool better = stored && stored->imported && comparable(stored->kernels, fitted->kernels) &&
+                          stored->measurements > fitted->measurements;
+      if (!better) store_.keep(*fitted);
+    });
+    if (callbacks_.model) callbacks_.model(*fitted);
+  }
+
   Evaluator& evaluator_;
   ProfileStore& store_;
   const TunerOptions& options_;
@@ -199,6 +235,7 @@ class Tuning {
   KnownProfiles known_;
   const std::vector<PlannedVisit> agenda_;  ///< as it was planned; the schedule may change its order
   Journal journal_;
+  const std::vector<FittedModel> models_;  ///< as they were when the run began
   Lessons lessons_;
   Schedule schedule_;
   Visits visits_;

@@ -8,6 +8,7 @@
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/problem_pool.hpp"
+#include "heddle/tuner/single_mapping.hpp"
 #include "heddle/tuner/stop_condition.hpp"
 #include "heddle/tuner/tuner_options.hpp"
 #include "heddle/tuner/tuning_progress.hpp"
@@ -20,6 +21,10 @@ struct TunerCallbacks {
   std::function<void(const TuningResult&)> result;      ///< after every problem, and again if it was improved
   /// At the end: the expected loss at untuned sizes between the tuned ones, as a fraction of the best time.
   std::function<void(double)> expected_loss;
+  /// At the end: the model that was fitted to all that is known of this device, if the family counts anything.
+  std::function<void(const FittedModel&)> model;
+  /// At the end: the configuration that would be the best one for all problems.
+  std::function<void(const SingleMapping&)> single_mapping;
 };
 
 /// Evaluator and store must outlive it.
@@ -39,6 +44,8 @@ class Tuner {
   ///   promising; then the strategy proposes.
   /// 3. If TunerOptions::tune_sizes_between is set, untuned sizes between the problems get a few measurements each.
   /// 4. Rounds over all problems try what has become promising meanwhile, until a round improves nothing.
+  ///
+  /// At the end the family's model of times is fitted to all measurements of this device and kept.
   ///
   /// However short the budget is, every problem that is reached tries the default and ends with a verified profile,
   /// unless interrupted. Problems that are not reached have no result. Everything measured is in the store when this

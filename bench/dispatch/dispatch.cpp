@@ -31,7 +31,7 @@ std::vector<Profile> profiles() {
   std::vector<Profile> all;
   for (const Problem& problem : family.default_problems(kDevice)) {
     std::vector<Configuration> configurations = space.enumerate(problem);
-    std::erase_if(configurations, [&](const Configuration& c) { return !family.estimate(c, kDevice); });
+    std::erase_if(configurations, [&](const Configuration& c) { return !family.term_counts(c, kDevice).count; });
     Profile& profile = all.emplace_back();
     profile.key = {.device = kDevice, .family = std::string(family.name()), .problem = problem};
     profile.kernels = kernel_version(family, kDevice);

@@ -34,7 +34,7 @@ Comparison compare(heddle::Device& device, const heddle::Dataset& train, const h
   job.options.set("epochs", "1");
   job.options.set("shuffle", "false");
   job.options.set("max-rules", max_rules);
-  const heddle::TrainingResult result = trainer.train(device, store.profiles(), job);
+  const heddle::TrainingResult result = trainer.train(device, store.knowledge(), job);
   const heddle::Model& model = result.model;
   const auto& network = std::get<heddle::SonfinModel>(model.network);
 
@@ -50,7 +50,7 @@ Comparison compare(heddle::Device& device, const heddle::Dataset& train, const h
   }
 
   const std::vector<float> test_rows = model.inputs.apply(test.inputs);
-  const auto predictor = trainer.predictor(device, store.profiles(), model.network, {});
+  const auto predictor = trainer.predictor(device, store.knowledge(), model.network, {});
   const auto classes = heddle::predicted_classes(predictor->predict(model.network, test_rows), train.outputs());
   Comparison comparison{.rules = network.network.rules(),
                         .reference_rules = reference.rules(),

@@ -62,7 +62,7 @@ Profile on_all_cores(const DeviceIdentity& device, const Problem& problem) {
 
 struct Way {
   std::string name;
-  std::vector<Profile> profiles = {};
+  Knowledge known = {};
   bool one_core = false;
   /// Microseconds per sample of the first epoch, and of the median later one; by turn.
   std::vector<double> first = {}, later = {};
@@ -77,7 +77,7 @@ void train(Way& way, const Dataset& data, const Options& options) {
   job.options.set("epochs", options.epochs);
   way.notices.clear();
   const TrainingResult result = sonfin_trainer().train(
-      *device, way.profiles, job, {.notice = [&](const std::string& line) { way.notices.push_back(line); }});
+      *device, way.known, job, {.notice = [&](const std::string& line) { way.notices.push_back(line); }});
   std::vector<double> later;
   for (const EpochReport& report : result.epochs) {
     if (report.epoch > 1) later.push_back(report.microseconds_per_sample);
@@ -90,12 +90,13 @@ void train(Way& way, const Dataset& data, const Options& options) {
 Json run(const Options& options) {
   const Dataset data = load_dataset(options.data, {.label = options.label});
   const Problem problem = sonfin::problem(std::stoll(options.rules), data.dim, data.outputs());
-  std::vector<Way> ways{{.name = "untuned"},
-                        {.name = "one_thread", .one_core = true},
-                        {.name = "all_cores", .profiles = {on_all_cores(open_cpu_device()->identity(), problem)}}};
+  std::vector<Way> ways{
+      {.name = "untuned"},
+      {.name = "one_thread", .one_core = true},
+      {.name = "all_cores", .known = std::vector{on_all_cores(open_cpu_device()->identity(), problem)}}};
   if (!options.profiles.empty()) {
     const ProfileStore store(options.profiles, ProfileStore::Access::read);
-    ways.push_back({.name = "tuned", .profiles = store.profiles()});
+    ways.push_back({.name = "tuned", .known = store.knowledge()});
   }
   for (Way& way : ways) {
     train(way, data, options);

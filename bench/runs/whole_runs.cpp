@@ -82,10 +82,10 @@ std::string main_mapping(const SonfinLearner& learner) {
   return learner.ladder()[most->rung].configuration().text();
 }
 
-Json run_learner(Device& device, const std::vector<Profile>& profiles, const TrainingSet& set, const Options& options) {
+Json run_learner(Device& device, const Knowledge& known, const TrainingSet& set, const Options& options) {
   const auto notice = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   const Stopwatch watch;
-  SonfinLearner learner(device, profiles, set.rows, set.rules, notice);
+  SonfinLearner learner(device, known, set.rows, set.rules, notice);
   const double setup = watch.seconds();
   Json epochs = run_epochs(set, options, with_learner(learner));
   return {{"setup_seconds", setup}, {"configuration", main_mapping(learner)}, {"epochs", std::move(epochs)}};
@@ -105,13 +105,13 @@ void search(Device& device, const KernelFamily& family, ProfileStore& store, con
 
 Json run_heddle(Device& device, ProfileStore& store, const TrainingSet& set, const Options& options) {
   if (options.budget > 0.0) search(device, sonfin::train_family(), store, set, options.budget, options.seed);
-  return run_learner(device, store.profiles(), set, options);
+  return run_learner(device, store.knowledge(), set, options);
 }
 
 Json run_atm(Device& device, const TrainingSet& set, const Options& options) {
   ProfileStore store(":memory:", ProfileStore::Access::read_write);
   search(device, atm_family(), store, set, options.atm_budget, options.seed);
-  return run_learner(device, store.profiles(), set, options);
+  return run_learner(device, store.knowledge(), set, options);
 }
 
 Json run_host_decided(Device& device, const TrainingSet& set, const Options& options) {
@@ -170,7 +170,7 @@ void run(const Options& options, const std::string& command) {
       Json result;
       try {
         if (way == "heddle") result = run_heddle(*device, store, set, options);
-        if (way == "cpu") result = run_learner(*cpu, store.profiles(), set, options);
+        if (way == "cpu") result = run_learner(*cpu, store.knowledge(), set, options);
         if (way == "atm") result = run_atm(*device, set, options);
         if (way == "gpu-fnn") result = run_host_decided(*device, set, options);
       } catch (const DeviceFailure& failure) {

@@ -142,10 +142,9 @@ struct Options {
 int run(const Options& options) {
   const DeviceIdentity device = open_cpu_device()->identity();
   const KernelFamily& family = sonfin::train_family();
-  const auto profiles = options.profiles.empty()
-                            ? std::vector<Profile>()
-                            : ProfileStore(options.profiles, ProfileStore::Access::read).profiles();
-  const Dispatcher dispatcher(device, family, profiles);
+  const Knowledge known =
+      options.profiles.empty() ? Knowledge() : ProfileStore(options.profiles, ProfileStore::Access::read).knowledge();
+  const Dispatcher dispatcher(device, family, known);
   bool right = true;
   std::string records;
   for (const Problem& problem : bench::problems_of(family, options.problems)) {

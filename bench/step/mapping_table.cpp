@@ -258,7 +258,7 @@ void run(const Options& options, const std::string& command) {
                          {"compared_cells", fixed.problems}};
     say("fixed: {}, the best of {} on {} cells", fixed.configuration->text(), fixed.candidates, fixed.problems);
   }
-  const Dispatcher dispatcher(device->identity(), family, store.profiles(options.family));
+  const Dispatcher dispatcher(device->identity(), family, store.knowledge(options.family));
   for (const Problem& problem : problems) {
     if (stop.reached()) break;
     document["cells"].push_back(

@@ -78,7 +78,7 @@ void compare_with_chosen(Evaluator& evaluator, const Problem& problem, const std
                          const Options& options) {
   constexpr int kRounds = 15;
   const ProfileStore store(options.profiles, ProfileStore::Access::read);
-  const Dispatcher dispatcher(evaluator.device(), evaluator.family(), store.profiles(options.family));
+  const Dispatcher dispatcher(evaluator.device(), evaluator.family(), store.knowledge(options.family));
   std::vector<Configuration> finalists{dispatcher.choose(problem).configuration};
   for (std::size_t i = 0; i < outcomes.size() && i < options.best && outcomes[i].time; ++i) {
     finalists.push_back(outcomes[i].configuration);

@@ -2,6 +2,7 @@
 // rest.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,8 +34,11 @@ class Family : public KernelFamily {
             std::int64_t samples) const final {
     return mapping(device.backend).plan(configuration, sizes, device, samples);
   }
-  Estimate estimate(const Configuration& configuration, const DeviceIdentity& device) const final {
-    return mapping(device.backend).estimate(configuration);
+  std::span<const std::string_view> cost_terms(std::string_view backend) const final {
+    return mapping(backend).cost_terms();
+  }
+  TermCounts term_counts(const Configuration& configuration, const DeviceIdentity& device) const final {
+    return mapping(device.backend).term_counts(configuration);
   }
   std::int64_t host_threads(const Configuration& configuration, const DeviceIdentity& device) const final {
     return device.backend == "cpu" ? configuration.number("threads") : 0;

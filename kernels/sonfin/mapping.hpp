@@ -2,6 +2,9 @@
 // backends share: problems, workloads, the comparison with the reference.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/sonfin/network.hpp"
 
@@ -21,7 +24,8 @@ class Mapping {
   [[nodiscard]] virtual Kernels kernels(const Configuration& configuration, const Problem& problem) const = 0;
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, std::int64_t samples) const = 0;
-  [[nodiscard]] virtual KernelFamily::Estimate estimate(const Configuration&) const { return {}; }
+  [[nodiscard]] virtual std::span<const std::string_view> cost_terms() const { return {}; }
+  [[nodiscard]] virtual TermCounts term_counts(const Configuration&) const { return {}; }
   /// Of a prediction: predict_tile().
   [[nodiscard]] virtual std::int64_t rows_of_tile(const Configuration&) const { return 1; }
 };

@@ -31,8 +31,12 @@ double unit_ratio(const DeviceIdentity& a, const DeviceIdentity& b) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles)
-    : device_(std::move(device)), family_(family), space_(family.space(device_)), profiles_(std::move(profiles)) {
+Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, Knowledge known)
+    : device_(std::move(device)),
+      family_(family),
+      space_(family.space(device_)),
+      model_(choose_model(family, device_, known.models, &rejected_models_)),
+      profiles_(std::move(known.profiles)) {
   std::erase_if(profiles_, [&](const Profile& profile) {
     return profile.key.family != family_.name() || profile.key.device.backend != device_.backend;
   });
@@ -59,7 +63,7 @@ Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, std::v
                  : entry.remoteness == 1             ? Tier::architecture
                                                      : Tier::backend;
     const auto add = [&] {
-      const KernelFamily::Estimate& estimate = models_[entry.model].estimate;
+      const CostModel::Estimate& estimate = models_[entry.model].estimate;
       entry.log_correction = estimate ? std::log(profile.time / estimate(profile.key.problem)) : 0.0;
       entries_.push_back(entry);
     };
@@ -81,7 +85,7 @@ std::size_t Dispatcher::model_of(const std::string& configuration) {
   const auto known = std::ranges::find(models_, parsed, &Model::configuration);
   const auto place = static_cast<std::size_t>(known - models_.begin());
   if (known == models_.end()) {
-    KernelFamily::Estimate estimate = family_.estimate(parsed, device_);
+    CostModel::Estimate estimate = model_ ? model_->estimate(parsed) : CostModel::Estimate();
     models_.push_back({.configuration = std::move(parsed), .estimate = std::move(estimate)});
   }
   return place;
@@ -171,6 +175,8 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
   result.family = family_.name();
   result.device = device_;
   result.problem = problem;
+  result.model = model();
+  result.rejected_models = rejected_models_;
   const auto chosen = [&](const Configuration& configuration) {
     return std::ranges::find(result.candidates, configuration, &Candidate::configuration) != result.candidates.end();
   };
@@ -209,6 +215,10 @@ std::string Dispatcher::Explanation::text() const {
                          heddle::text(candidates[i].tier), candidates[i].reason);
   }
   if (candidates.size() > shown) lines += fmt::format("\n         and {} more", candidates.size() - shown);
+  if (model != nullptr) lines += fmt::format("\nexpected with weights {}", model->text());
+  for (const RejectedModel& each : rejected_models) {
+    lines += fmt::format("\nnot with weights of {}\n         {}", each.fitted.device.name, each.reason);
+  }
   for (std::size_t i = 0; i < std::min(rejections.size(), shown); ++i) {
     lines += fmt::format("\nleft out {} of {}\n         {}", rejections[i].profile->configuration,
                          rejections[i].profile->key.problem.text(), rejections[i].reason);

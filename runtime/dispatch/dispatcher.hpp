@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "heddle/kernels/kernel_family.hpp"
-#include "heddle/profiles/measurement.hpp"
+#include "heddle/profiles/cost_model.hpp"
+#include "heddle/profiles/knowledge.hpp"
 #include "heddle/runtime/dispatch/candidate.hpp"
 
 namespace heddle {
@@ -26,8 +28,9 @@ using Notice = std::function<void(const std::string& line)>;
 ///
 /// Within a tier:
 ///
-/// - Where KernelFamily::estimate() has a model, candidates are ordered by expected time at the actual sizes. This is
-///   the model's estimate, corrected by the ratio of the profile's measured time to the model's estimate for it. The
+/// - Where there is a model of times (choose_model()), candidates are ordered by expected time at the actual sizes.
+/// This
+///   is the model's estimate, corrected by the ratio of the profile's measured time to the model's estimate for it. The
 ///   correction fades with the distance. Configurations that tied with a winner are candidates too.
 /// - Candidates without a model come behind them, ordered by heddle::squared_distance().
 /// - At equal distance, of the profiles of other devices the one with the closest number of units comes first.
@@ -39,10 +42,10 @@ using Notice = std::function<void(const std::string& line)>;
 /// Immutable: may be shared between threads.
 class Dispatcher {
  public:
-  /// `profiles`: any; those of other families and backends are left out, a configuration outside the space is
-  /// never a candidate, nor is one of a problem that does not fit the family's axes. The family must outlive the
-  /// dispatcher.
-  Dispatcher(DeviceIdentity device, const KernelFamily& family, std::vector<Profile> profiles);
+  /// `known`: any profiles and models; those of other families and backends are left out, a configuration outside the
+  /// space is never a candidate, nor is one of a problem that does not fit the family's axes. The family must outlive
+  /// the dispatcher.
+  Dispatcher(DeviceIdentity device, const KernelFamily& family, Knowledge known);
 
   [[nodiscard]] const KernelFamily& family() const noexcept { return family_; }
   [[nodiscard]] const DeviceIdentity& device() const noexcept { return device_; }
@@ -60,12 +63,17 @@ class Dispatcher {
   /// The profiles whose problems do not fit the family's axes: another version of the family made them.
   [[nodiscard]] const std::vector<Rejection>& left_out() const noexcept { return left_out_; }
 
+  /// The model that expects times; null if there is none.
+  [[nodiscard]] const CostModel* model() const noexcept { return model_ ? &*model_ : nullptr; }
+
   struct Explanation {
     std::string family;
     DeviceIdentity device;
     Problem problem;
     std::vector<Candidate> candidates;  ///< the first was chosen
     std::vector<Rejection> rejections;
+    const CostModel* model = nullptr;  ///< that expected times; owned by the dispatcher
+    std::vector<RejectedModel> rejected_models;
     /// Several lines for people, no newline at the end.
     [[nodiscard]] std::string text() const;
   };
@@ -74,7 +82,7 @@ class Dispatcher {
  private:
   struct Model {
     Configuration configuration;
-    KernelFamily::Estimate estimate;  // empty: the family has none
+    CostModel::Estimate estimate;  // empty: there is none
   };
   /// A profile, or a configuration that was as fast there, with what every decision needs, worked out once.
   struct Entry {
@@ -107,6 +115,8 @@ class Dispatcher {
   DeviceIdentity device_;
   const KernelFamily& family_;
   SearchSpace space_;
+  std::vector<RejectedModel> rejected_models_;  // filled while model_ is chosen
+  std::optional<CostModel> model_;
   std::vector<Profile> profiles_;
   std::vector<Entry> entries_;
   std::vector<Model> models_;  // of the configurations of the entries, each once

@@ -33,10 +33,10 @@ CompileOutcome not_compiled(const std::string& why) {
 
 }  // namespace
 
-CallableKernel::CallableKernel(Device& device, const KernelFamily& family, std::vector<Profile> profiles,
-                               std::vector<CallType> types, TunedKernelOptions options)
+CallableKernel::CallableKernel(Device& device, const KernelFamily& family, Knowledge known, std::vector<CallType> types,
+                               TunedKernelOptions options)
     : device_(device),
-      dispatcher_(device.identity(), family, std::move(profiles)),
+      dispatcher_(device.identity(), family, std::move(known)),
       types_(std::move(types)),
       options_(std::move(options)) {
   const Problem problem = family.awkward_problem();

@@ -46,7 +46,7 @@ struct CallType {
 class CallableKernel {
  public:
   /// Throws Error(usage) if the family cannot be called like this; see TunedKernel.
-  CallableKernel(Device& device, const KernelFamily& family, std::vector<Profile> profiles, std::vector<CallType> types,
+  CallableKernel(Device& device, const KernelFamily& family, Knowledge known, std::vector<CallType> types,
                  TunedKernelOptions options);
   ~CallableKernel();
   CallableKernel(const CallableKernel&) = delete;

@@ -1,6 +1,6 @@
 // A tuned kernel that a program calls:
 //
-//     TunedKernel<float, const float*, float*, std::int32_t> saxpy(device, family, profiles);
+//     TunedKernel<float, const float*, float*, std::int32_t> saxpy(device, family, known);
 //     saxpy({n}, 2.0F, x, y, n);
 #pragma once
 
@@ -80,11 +80,9 @@ class TunedKernel {
  public:
   /// Device and family must outlive it. Throws Error(usage) if the family cannot be called like this, or takes other
   /// arguments.
-  TunedKernel(Device& device, const KernelFamily& family, std::vector<Profile> profiles,
-              TunedKernelOptions options = {})
-      : kernel_(std::make_unique<CallableKernel>(device, family, std::move(profiles),
-                                                 std::vector<CallType>{call_type<Arguments>()...},
-                                                 std::move(options))) {}
+  TunedKernel(Device& device, const KernelFamily& family, Knowledge known, TunedKernelOptions options = {})
+      : kernel_(std::make_unique<CallableKernel>(
+            device, family, std::move(known), std::vector<CallType>{call_type<Arguments>()...}, std::move(options))) {}
 
   /// `sizes`: a value for each axis of the family, in their order; std::nullopt for a size that the problem lacks.
   /// Throws Error(usage) for sizes that the family does not have, and the last DeviceFailure if no candidate can run.

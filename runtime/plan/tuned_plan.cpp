@@ -101,8 +101,8 @@ Execution& TunedPlan::execution() const {
 }
 
 std::shared_ptr<const Dispatcher> share_dispatcher(const Device& device, const KernelFamily& family,
-                                                   const std::vector<Profile>& profiles) {
-  return std::make_shared<const Dispatcher>(device.identity(), family, profiles);
+                                                   const Knowledge& known) {
+  return std::make_shared<const Dispatcher>(device.identity(), family, known);
 }
 
 }  // namespace heddle

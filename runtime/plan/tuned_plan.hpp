@@ -70,6 +70,6 @@ class TunedPlan {
 
 /// A dispatcher for `family` on `device`, to be shared by plans.
 [[nodiscard]] std::shared_ptr<const Dispatcher> share_dispatcher(const Device& device, const KernelFamily& family,
-                                                                 const std::vector<Profile>& profiles);
+                                                                 const Knowledge& known);
 
 }  // namespace heddle

@@ -20,14 +20,14 @@ std::int64_t bytes_of_buffer(const Execution& execution, std::string_view name) 
 
 }  // namespace
 
-MlpLearner::MlpLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows,
+MlpLearner::MlpLearner(Device& device, const Knowledge& known, const LearningRows& rows,
                        const mlp::Layers& layers, const mlp::Control& control, std::uint64_t seed, std::int64_t samples,
                        const Notice& notice, const Stop& stop)
     : device_(device),
       parameters_(layers.parameters()),
       control_(control),
       seed_(seed),
-      plan_(TunedPlan::choose(device, share_dispatcher(device, mlp::train_family(), profiles),
+      plan_(TunedPlan::choose(device, share_dispatcher(device, mlp::train_family(), known),
                               mlp::training_problem(layers, control.rows, control.batch), notice, stop)) {
   // A run of no step changes nothing, but shows whether its kernels can be launched.
   const auto probe = [&](const TunedPlan&, Execution& execution) {

@@ -16,7 +16,7 @@ class MlpLearner {
  public:
   /// `samples`: rows that one run shall handle. Rows are those of `control`, and in its batches; their order is that of
   /// `seed`, where it changes. Throws DeviceFailure, and Interrupted as soon as `stop` says so.
-  MlpLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows, const mlp::Layers& layers,
+  MlpLearner(Device& device, const Knowledge& known, const LearningRows& rows, const mlp::Layers& layers,
              const mlp::Control& control, std::uint64_t seed, std::int64_t samples, const Notice& notice,
              const Stop& stop);
 

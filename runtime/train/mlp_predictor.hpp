@@ -9,7 +9,7 @@ namespace heddle {
 class MlpPredictor final : public Predictor {
  public:
   /// For networks with the same layers as `network`. Throws Interrupted as soon as `stop` says so.
-  MlpPredictor(Device& device, const std::vector<Profile>& profiles, const MlpModel& network, const Notice& notice = {},
+  MlpPredictor(Device& device, const Knowledge& known, const MlpModel& network, const Notice& notice = {},
                const Stop& stop = {});
 
   [[nodiscard]] std::vector<float> predict(const AnyNetwork& network, std::span<const float> rows) override;

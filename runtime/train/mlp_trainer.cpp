@@ -74,15 +74,15 @@ void check_targets(const LearningRows& rows, const OptionValues& options, const 
 /// The model it works on has the weights of the moment; the best ones are kept beside them.
 class MlpSession final : public TrainingSession {
  public:
-  MlpSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+  MlpSession(Device& device, const Knowledge& known, const TrainingJob& job,
              const TrainingObserver& observer)
       : TrainingSession(device, job, observer, mlp_beginning(job)),
         rows_(learning_rows(model_, learn())),
-        learner_(device, profiles, rows_, own().layers, mlp_control(options_, rows_.count(), rows_.outputs), seed_,
+        learner_(device, known, rows_, own().layers, mlp_control(options_, rows_.count(), rows_.outputs), seed_,
                  interval() * rows_.count(), observer.notice, observer.stop) {
     check_targets(rows_, options_, learn().source);
     if (scoring()) {
-      predictor_ = std::make_unique<MlpPredictor>(device, profiles, own(), observer.notice, observer.stop);
+      predictor_ = std::make_unique<MlpPredictor>(device, known, own(), observer.notice, observer.stop);
     }
     begin();
     if (model_.training.best_epoch > 0) best_ = own().parameters;
@@ -90,9 +90,9 @@ class MlpSession final : public TrainingSession {
     announce(own().largest_bytes());
   }
 
-  static std::unique_ptr<Predictor> predictor(Device& device, const std::vector<Profile>& profiles,
+  static std::unique_ptr<Predictor> predictor(Device& device, const Knowledge& known,
                                               const MlpModel& network, const Notice& notice) {
-    return std::make_unique<MlpPredictor>(device, profiles, network, notice);
+    return std::make_unique<MlpPredictor>(device, known, network, notice);
   }
 
   std::optional<Ending> advance() override {

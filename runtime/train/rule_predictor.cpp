@@ -16,12 +16,12 @@ std::int64_t chunk(std::int64_t dim) { return std::clamp<std::int64_t>((std::int
 }  // namespace
 
 struct RulePredictor::Implementation {
-  Implementation(Device& device_, const std::vector<Profile>& profiles, std::int64_t dim_, std::int64_t outputs_,
+  Implementation(Device& device_, const Knowledge& known, std::int64_t dim_, std::int64_t outputs_,
                  std::int64_t max_rules, const Notice& notice, const Stop& stop)
       : device(device_),
         dim(dim_),
         outputs(outputs_),
-        ladder(device, share_dispatcher(device, sonfin::predict_family(), profiles),
+        ladder(device, share_dispatcher(device, sonfin::predict_family(), known),
                sonfin::problem(max_rules, dim, outputs), "rules", sonfin::rung_capacities(max_rules), notice, stop) {}
 
   [[nodiscard]] sonfin::Layout layout(const TunedPlan& rung) const {
@@ -59,9 +59,9 @@ struct RulePredictor::Implementation {
   TunedLadder ladder;  // a rung is prepared when it is first needed
 };
 
-RulePredictor::RulePredictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim,
-                             std::int64_t outputs, std::int64_t max_rules, const Notice& notice, const Stop& stop)
-    : implementation_(std::make_unique<Implementation>(device, profiles, dim, outputs, max_rules, notice, stop)) {}
+RulePredictor::RulePredictor(Device& device, const Knowledge& known, std::int64_t dim, std::int64_t outputs,
+                             std::int64_t max_rules, const Notice& notice, const Stop& stop)
+    : implementation_(std::make_unique<Implementation>(device, known, dim, outputs, max_rules, notice, stop)) {}
 RulePredictor::~RulePredictor() = default;
 RulePredictor::RulePredictor(RulePredictor&&) noexcept = default;
 

@@ -17,8 +17,8 @@ namespace heddle {
 class RulePredictor {
  public:
   /// `max_rules`: at least 1. Throws Interrupted as soon as `stop` says so.
-  RulePredictor(Device& device, const std::vector<Profile>& profiles, std::int64_t dim, std::int64_t outputs,
-                std::int64_t max_rules, const Notice& notice = {}, const Stop& stop = {});
+  RulePredictor(Device& device, const Knowledge& known, std::int64_t dim, std::int64_t outputs, std::int64_t max_rules,
+                const Notice& notice = {}, const Stop& stop = {});
   ~RulePredictor();
   RulePredictor(RulePredictor&&) noexcept;
 

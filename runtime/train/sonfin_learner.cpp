@@ -27,11 +27,11 @@ constexpr int kMostRunsAhead = 64;
 
 }  // namespace
 
-SonfinLearner::SonfinLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows,
-                             std::int64_t max_rules, const Notice& notice, const Stop& stop)
+SonfinLearner::SonfinLearner(Device& device, const Knowledge& known, const LearningRows& rows, std::int64_t max_rules,
+                             const Notice& notice, const Stop& stop)
     : device_(device),
       rows_(rows),
-      ladder_(device, share_dispatcher(device, sonfin::train_family(), profiles),
+      ladder_(device, share_dispatcher(device, sonfin::train_family(), known),
               sonfin::problem(max_rules, rows.dim, rows.outputs), "rules", sonfin::rung_capacities(max_rules), notice,
               stop) {
   // With nothing to learn a run changes nothing, but shows whether its kernels can be launched.

@@ -21,7 +21,7 @@ namespace heddle {
 class SonfinLearner {
  public:
   /// `max_rules`: the cap, also of networks that begin() is given.
-  SonfinLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows, std::int64_t max_rules,
+  SonfinLearner(Device& device, const Knowledge& known, const LearningRows& rows, std::int64_t max_rules,
                 const Notice& notice, const Stop& stop = {});
 
   /// Puts `network` on its rung. The rows `order[position]` and after will be learnt; `loss`: the sum of E so far.

@@ -2,9 +2,9 @@
 
 namespace heddle {
 
-SonfinPredictor::SonfinPredictor(Device& device, const std::vector<Profile>& profiles, const SonfinModel& network,
+SonfinPredictor::SonfinPredictor(Device& device, const Knowledge& known, const SonfinModel& network,
                                  std::int64_t max_rules, const Notice& notice, const Stop& stop)
-    : rules_(device, profiles, network.dim(), network.outputs(), max_rules, notice, stop) {}
+    : rules_(device, known, network.dim(), network.outputs(), max_rules, notice, stop) {}
 
 std::vector<float> SonfinPredictor::predict(const AnyNetwork& network, std::span<const float> rows) {
   return rules_.predict(std::get<SonfinModel>(network).network, rows);

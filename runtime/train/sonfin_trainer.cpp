@@ -65,13 +65,12 @@ LearningRows first_rows(Model& model, const TrainingJob& job, const Dataset& lea
 /// The model it works on has the network of the moment; the best one is kept beside it.
 class SonfinSession final : public TrainingSession {
  public:
-  SonfinSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
-                const TrainingObserver& observer)
+  SonfinSession(Device& device, const Knowledge& known, const TrainingJob& job, const TrainingObserver& observer)
       : TrainingSession(device, job, observer, sonfin_beginning(job)),
         rows_(first_rows(model_, job, learn(), options_)),
-        learner_(device, profiles, rows_, options_.integer("max-rules"), observer.notice, observer.stop) {
+        learner_(device, known, rows_, options_.integer("max-rules"), observer.notice, observer.stop) {
     if (scoring()) {
-      predictor_ = std::make_unique<SonfinPredictor>(device, profiles, own(), options_.integer("max-rules"),
+      predictor_ = std::make_unique<SonfinPredictor>(device, known, own(), options_.integer("max-rules"),
                                                      observer.notice, observer.stop);
     }
     own().hyperparameters = hyperparameters(options_, spread(rows_.rows, rows_.dim));
@@ -81,9 +80,9 @@ class SonfinSession final : public TrainingSession {
     announce(own().largest_bytes(std::min(options_.integer("max-rules"), own().network.rules() + rows_.count())));
   }
 
-  static std::unique_ptr<Predictor> predictor(Device& device, const std::vector<Profile>& profiles,
-                                              const SonfinModel& network, const Notice& notice) {
-    return std::make_unique<SonfinPredictor>(device, profiles, network, network.network.rules(), notice);
+  static std::unique_ptr<Predictor> predictor(Device& device, const Knowledge& known, const SonfinModel& network,
+                                              const Notice& notice) {
+    return std::make_unique<SonfinPredictor>(device, known, network, network.network.rules(), notice);
   }
 
   std::optional<Ending> advance() override {

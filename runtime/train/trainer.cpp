@@ -36,11 +36,11 @@ TrainingResult stopped_at_the_start(const TrainingJob& job) {
   return result;
 }
 
-TrainingResult Trainer::train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+TrainingResult Trainer::train(Device& device, const Knowledge& known, const TrainingJob& job,
                               const TrainingObserver& observer) const {
   std::unique_ptr<TrainingRun> run;
   try {
-    run = begin(device, profiles, job, observer);
+    run = begin(device, known, job, observer);
   } catch (const Interrupted&) {
     return stopped_at_the_start(job);
   }

@@ -120,15 +120,15 @@ class Trainer {
   /// Error(usage) for options that contradict each other or the resumed model, or that made the very first epoch
   /// diverge; DeviceFailure. This function alone throws Interrupted, if the observer says stop before the kernels are
   /// ready.
-  [[nodiscard]] virtual std::unique_ptr<TrainingRun> begin(Device& device, const std::vector<Profile>& profiles,
+  [[nodiscard]] virtual std::unique_ptr<TrainingRun> begin(Device& device, const Knowledge& known,
                                                            const TrainingJob& job,
                                                            const TrainingObserver& observer) const = 0;
   /// Predicts with `network`, which is of this trainer's kind, and others like it. The device must outlive it. Throws
   /// DeviceFailure.
-  [[nodiscard]] virtual std::unique_ptr<Predictor> predictor(Device& device, const std::vector<Profile>& profiles,
+  [[nodiscard]] virtual std::unique_ptr<Predictor> predictor(Device& device, const Knowledge& known,
                                                              const AnyNetwork& network, const Notice& notice) const = 0;
   /// A run from its beginning to its end, which is stopped_at_the_start() where begin() is interrupted.
-  [[nodiscard]] TrainingResult train(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+  [[nodiscard]] TrainingResult train(Device& device, const Knowledge& known, const TrainingJob& job,
                                      const TrainingObserver& observer = {}) const;
 };
 

@@ -93,8 +93,8 @@ class TrainingSession : public TrainingRun {
   bool told_slow_ = false;
 };
 
-/// A trainer of networks of one kind whose runs are of one class: Session(device, profiles, job, observer) trains, and
-/// Session::predictor(device, profiles, network, notice) makes a Predictor.
+/// A trainer of networks of one kind whose runs are of one class: Session(device, known, job, observer) trains, and
+/// Session::predictor(device, known, network, notice) makes a Predictor.
 template <NetworkKind Kind, class Session>
 class SessionTrainer final : public Trainer {
  public:
@@ -107,13 +107,13 @@ class SessionTrainer final : public Trainer {
   std::string_view meaning() const override { return meaning_; }
   const std::vector<Option>& options() const override { return options_; }
   const std::vector<const KernelFamily*>& families() const override { return families_; }
-  std::unique_ptr<TrainingRun> begin(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
+  std::unique_ptr<TrainingRun> begin(Device& device, const Knowledge& known, const TrainingJob& job,
                                      const TrainingObserver& observer) const override {
-    return std::make_unique<Session>(device, profiles, job, observer);
+    return std::make_unique<Session>(device, known, job, observer);
   }
-  std::unique_ptr<Predictor> predictor(Device& device, const std::vector<Profile>& profiles, const AnyNetwork& network,
+  std::unique_ptr<Predictor> predictor(Device& device, const Knowledge& known, const AnyNetwork& network,
                                        const Notice& notice) const override {
-    return Session::predictor(device, profiles, std::get<Kind>(network), notice);
+    return Session::predictor(device, known, std::get<Kind>(network), notice);
   }
 
  private:

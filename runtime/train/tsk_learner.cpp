@@ -7,13 +7,12 @@
 
 namespace heddle {
 
-TskLearner::TskLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows,
-                       const tsk::System& system, const tsk::Control& control, std::int64_t iterations,
-                       const Notice& notice, const Stop& stop)
+TskLearner::TskLearner(Device& device, const Knowledge& known, const LearningRows& rows, const tsk::System& system,
+                       const tsk::Control& control, std::int64_t iterations, const Notice& notice, const Stop& stop)
     : device_(device),
       like_(system),
       control_(control),
-      plan_(TunedPlan::choose(device, share_dispatcher(device, tsk::train_family(system.order), profiles),
+      plan_(TunedPlan::choose(device, share_dispatcher(device, tsk::train_family(system.order), known),
                               tsk::problem(system.rules(), rows.dim, rows.outputs, rows.count()), notice, stop)) {
   // With nothing to learn a run changes nothing, but shows whether its kernels can be launched.
   const auto probe = [&](const TunedPlan&, Execution& execution) {

@@ -18,7 +18,7 @@ class TskLearner {
  public:
   /// `rows`: the rows held back last; not needed after. `system`: what training starts from. `iterations`: that a run
   /// shall do.
-  TskLearner(Device& device, const std::vector<Profile>& profiles, const LearningRows& rows, const tsk::System& system,
+  TskLearner(Device& device, const Knowledge& known, const LearningRows& rows, const tsk::System& system,
              const tsk::Control& control, std::int64_t iterations, const Notice& notice, const Stop& stop = {});
 
   /// Goes on from `best` as the best system so far, and `progress`. `antecedents`: as below, in place of those of

@@ -40,9 +40,9 @@ std::vector<float> combined(const tsk::System& system, std::span<const float> ro
 
 }  // namespace
 
-TskPredictor::TskPredictor(Device& device, const std::vector<Profile>& profiles, const TskModel& network,
-                           const Notice& notice, const Stop& stop)
-    : rules_(device, profiles, network.dim(), averages(network.system), network.system.rules(), notice, stop) {}
+TskPredictor::TskPredictor(Device& device, const Knowledge& known, const TskModel& network, const Notice& notice,
+                           const Stop& stop)
+    : rules_(device, known, network.dim(), averages(network.system), network.system.rules(), notice, stop) {}
 
 std::vector<float> TskPredictor::predict(const AnyNetwork& network, std::span<const float> rows) {
   const tsk::System& system = std::get<TskModel>(network).system;

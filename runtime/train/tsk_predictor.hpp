@@ -12,7 +12,7 @@ class TskPredictor final : public Predictor {
  public:
   /// For systems with the same rules, inputs, outputs and order as that of `network`. Throws Interrupted as soon as
   /// `stop` says so.
-  TskPredictor(Device& device, const std::vector<Profile>& profiles, const TskModel& network, const Notice& notice = {},
+  TskPredictor(Device& device, const Knowledge& known, const TskModel& network, const Notice& notice = {},
                const Stop& stop = {});
 
   [[nodiscard]] std::vector<float> predict(const AnyNetwork& network, std::span<const float> rows) override;

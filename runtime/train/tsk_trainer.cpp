@@ -138,13 +138,12 @@ LearningRows all_rows(const Model& model, const DataParts& parts) {
 /// The model it works on has the best system so far; the one of the moment is on the device.
 class TskSession final : public TrainingSession {
  public:
-  TskSession(Device& device, const std::vector<Profile>& profiles, const TrainingJob& job,
-             const TrainingObserver& observer)
+  TskSession(Device& device, const Knowledge& known, const TrainingJob& job, const TrainingObserver& observer)
       : TrainingSession(device, job, observer, tsk_beginning(job)),
         rows_(all_rows(model_, parts_)),
         learnt_(learn().rows()),
         system_(first(job)),
-        learner_(device, profiles, rows_, system_, control(), interval(), observer.notice, observer.stop) {
+        learner_(device, known, rows_, system_, control(), interval(), observer.notice, observer.stop) {
     begin();
     if (const std::string wrong = fault(rule_base(system_)); !wrong.empty()) {
       throw Error(ErrorKind::usage, fmt::format("{}: the system to start from has {}", learn().source, wrong));
@@ -159,7 +158,7 @@ class TskSession final : public TrainingSession {
     announce(first_model().largest_bytes(system_.rules()));
     learner_.begin(system_, own().antecedents, best, progress);
     if (scoring()) {
-      predictor_ = std::make_unique<TskPredictor>(device, profiles, first_model(), observer.notice, observer.stop);
+      predictor_ = std::make_unique<TskPredictor>(device, known, first_model(), observer.notice, observer.stop);
     }
     if (system_.unknowns() > learnt_) {
       notice(
@@ -169,9 +168,9 @@ class TskSession final : public TrainingSession {
     }
   }
 
-  static std::unique_ptr<Predictor> predictor(Device& device, const std::vector<Profile>& profiles,
-                                              const TskModel& network, const Notice& notice) {
-    return std::make_unique<TskPredictor>(device, profiles, network, notice);
+  static std::unique_ptr<Predictor> predictor(Device& device, const Knowledge& known, const TskModel& network,
+                                              const Notice& notice) {
+    return std::make_unique<TskPredictor>(device, known, network, notice);
   }
 
   std::optional<Ending> advance() override {

@@ -63,6 +63,20 @@ std::vector<Profile> profiles(const std::string& backend, double time) {
   return all;
 }
 
+/// Of a family that is unknown here, so that its terms may be any.
+FittedModel model() {
+  return {.device = device("cuda"),
+          .family = "unknown-weaving",
+          .kernels = {.source_hash = std::string(32, 'a'), .contract_digest = std::string(32, 'b')},
+          .weights = {{.term = "knots", .microseconds = 0.25}, {.term = "threads", .microseconds = 1.5}},
+          .left_out_error = 0.04,
+          .measurements = 120,
+          .problems = 12,
+          .remark = "woven",
+          .imported = false,
+          .provenance = {}};
+}
+
 /// Some profiles are faster than those of the good documents, some slower.
 std::unique_ptr<ProfileStore> stocked() {
   auto store = std::make_unique<ProfileStore>(":memory:", ProfileStore::Access::read_write);
@@ -77,6 +91,9 @@ std::string fingerprint(const ProfileStore& store) {
     text += fmt::format("{}|{}|{}|{}|{}|{}|{}|{}\n", p.key.device.text(), p.key.family, p.key.problem.text(),
                         p.configuration, p.time, p.imported, p.kernels.source_hash, p.kernels.contract_digest);
   }
+  for (const FittedModel& m : store.models()) {
+    text += fmt::format("{}|{}|{}|{}|{}\n", m.device.text(), m.family, m.measurements, m.left_out_error, m.remark);
+  }
   return text;
 }
 
@@ -86,7 +103,16 @@ bool import_once(const std::string& bytes) {
   static std::unique_ptr<ProfileStore> store = stocked();
   static const std::string untouched = fingerprint(*store);
   try {
-    const auto decisions = import_document(*store, bytes, "the document");
+    const auto [decisions, models] = import_document(*store, bytes, "the document");
+    for (const ModelDecision& decision : models) {
+      using enum ImportDecision::Action;
+      if (decision.action != added && decision.action != replaced) continue;
+      const auto kept = store->find_model(decision.model.family, decision.model.device);
+      require(kept.has_value() && kept->imported, "a model that was not kept, or not marked as imported", bytes);
+      for (const TermWeight& weight : kept->weights) {
+        require(std::isfinite(weight.microseconds) && weight.microseconds >= 0.0, "a weight that is none", bytes);
+      }
+    }
     for (const ImportDecision& decision : decisions) {
       using enum ImportDecision::Action;
       if (decision.action == refused) continue;
@@ -124,6 +150,7 @@ const std::vector<std::string>& good_documents() {
         store.keep(profile);
       }
       const auto file = std::filesystem::temp_directory_path() / fmt::format("heddle-fuzz-{}.json", ::getpid());
+      if (std::string_view(backend) == "cuda") store.keep(model());
       export_profiles(store, file);
       std::ifstream stream(file, std::ios::binary);
       all.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());

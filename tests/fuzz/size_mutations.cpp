@@ -110,9 +110,12 @@ int main(int count, char** values) {
         continue;
       }
       check_plan(family.plan(configuration, problem, device, std::int64_t{1} << (random() % 11)), about);
-      if (const auto estimate = family.estimate(configuration, device)) {
-        const double microseconds = estimate(problem);
-        if (!(microseconds >= 0.0)) report(fmt::format("{}: an estimate of {}", about, microseconds));
+      if (const TermCounts terms = family.term_counts(configuration, device); terms.count) {
+        std::vector<double> counts(terms.size, -1.0);
+        terms.count(problem, counts);
+        for (const double count : counts) {
+          if (!(std::isfinite(count) && count >= 0.0)) report(fmt::format("{}: {} of a term", about, count));
+        }
       }
       ++planned;
     } catch (const Error&) {  // too large for the device

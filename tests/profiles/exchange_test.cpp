@@ -63,7 +63,7 @@ json unknown_record() {
 std::vector<ImportDecision> import(ProfileStore& store, const json& document) {
   const Folder folder;
   write(folder / "p.json", document.dump());
-  return import_profiles(store, folder / "p.json");
+  return import_profiles(store, folder / "p.json").profiles;
 }
 
 /// The line an import of `bytes` is refused with, which names the file; nothing may have been changed.
@@ -105,7 +105,7 @@ TEST_CASE("what was exported comes back, marked as imported") {
   }
   CHECK(export_profiles(from, folder / "p.json").count == 3);
   CHECK(export_profiles(from, folder / "none.json", "sonfin-predict").count == 0);
-  const auto decisions = import_profiles(to, folder / "p.json");
+  const auto decisions = import_profiles(to, folder / "p.json").profiles;
   REQUIRE(decisions.size() == 3);
   for (const ImportDecision& decision : decisions) {
     CHECK(decision.action == Action::added);
@@ -114,7 +114,8 @@ TEST_CASE("what was exported comes back, marked as imported") {
     CHECK(same(decision.profile, expected));
     CHECK(same(*to.find(expected.key), expected));
   }
-  for (const ImportDecision& decision : import_profiles(to, folder / "p.json")) CHECK(decision.action == Action::same);
+  for (const ImportDecision& decision : import_profiles(to, folder / "p.json").profiles)
+    CHECK(decision.action == Action::same);
 }
 
 TEST_CASE("text that is no UTF-8 does not stop an export") {
@@ -127,7 +128,7 @@ TEST_CASE("text that is no UTF-8 does not stop an export") {
   odd.key.device.name = "card \xff | \\x41 \"";
   from.keep(odd);
   CHECK(export_profiles(from, folder / "p.json").count == 1);  // not the one with a control character in its name
-  REQUIRE(import_profiles(to, folder / "p.json").size() == 1);
+  REQUIRE(import_profiles(to, folder / "p.json").profiles.size() == 1);
   CHECK(to.find(odd.key));
 }
 
@@ -194,7 +195,7 @@ TEST_CASE("a profile that another program tuned is carried on by one that does n
   const Folder folder;
   CHECK(export_profiles(store, folder / "p.json").left_out.empty());
   ProfileStore other = empty_store();
-  REQUIRE(import_profiles(other, folder / "p.json").size() == 1);
+  REQUIRE(import_profiles(other, folder / "p.json").profiles.size() == 1);
   Profile expected = unknown_profile();
   expected.imported = true;
   CHECK(same(*other.find(expected.key), expected));
@@ -557,7 +558,7 @@ json without_configurations(const std::string& text) {
 TEST_CASE("the export format, schema 1") {
   const fs::path golden = fs::path(HEDDLE_GOLDEN) / "profiles-schema-1.json";
   ProfileStore store = empty_store();
-  REQUIRE(import_profiles(store, golden).size() == 1);
+  REQUIRE(import_profiles(store, golden).profiles.size() == 1);
   Profile expected = profile();
   expected.kernels.source_hash = "0123456789abcdef0123456789abcdef";
   const std::string written = json::parse(contents(golden))["profiles"][0]["configuration"];
@@ -575,7 +576,7 @@ TEST_CASE("the export format, schema 1") {
 TEST_CASE("a document with the digest of a contract that an earlier heddle wrote, and what is written of it now") {
   const fs::path golden = fs::path(HEDDLE_GOLDEN) / "profiles-schema-1-contract.json";
   ProfileStore store = empty_store();
-  REQUIRE(import_profiles(store, golden).size() == 1);
+  REQUIRE(import_profiles(store, golden).profiles.size() == 1);
   const auto kept = store.find(key(33));
   REQUIRE(kept);
   CHECK(kept->time == 0.75);

@@ -43,6 +43,7 @@ class FakeEvaluator final : public Evaluator {
   /// Asked at every call that may wait; may throw Interrupted, as an evaluator does when somebody asks to stop.
   std::function<void()> waits = [] {};
   std::string driver = "fake", clocks;
+  DeviceIdentity identity = fake::identity();
   bool dead = false;
   bool dies_for_good = false;
 
@@ -57,7 +58,7 @@ class FakeEvaluator final : public Evaluator {
   std::function<Verdict(const Configuration&)> judge_timed_run = [](const Configuration&) { return Verdict{}; };
 
   const KernelFamily& family() const override { return family_; }
-  const DeviceIdentity& device() const override { return identity_; }
+  const DeviceIdentity& device() const override { return identity; }
   Provenance provenance() const override {
     waits();
     return {.driver = driver,
@@ -182,7 +183,6 @@ class FakeEvaluator final : public Evaluator {
   };
 
   const KernelFamily& family_;
-  DeviceIdentity identity_ = fake::identity();
   std::mt19937_64 random_;
   std::vector<double> free_at_;  ///< threads of the compiler
 };

@@ -61,11 +61,12 @@ class ScriptedTrainer final : public Trainer {
   std::string_view name() const override { return "scripted"; }
   std::string_view meaning() const override { return ""; }
   const std::vector<Option>& options() const override { return sonfin_options(); }
-  std::unique_ptr<TrainingRun> begin(Device&, const std::vector<Profile>& profiles, const TrainingJob&,
+  std::unique_ptr<TrainingRun> begin(Device&, const Knowledge& known, const TrainingJob&,
                                      const TrainingObserver& observer) const override {
-    if ((profiles.empty() ? untuned_ : tuned_).empty()) throw DeviceFailure(Status::compilation, "does not compile");
-    return std::make_unique<ScriptedRun>(profiles.empty() ? "U" : "T", profiles.empty() ? untuned_ : tuned_, order,
-                                         observer);
+    if ((known.profiles.empty() ? untuned_ : tuned_).empty())
+      throw DeviceFailure(Status::compilation, "does not compile");
+    return std::make_unique<ScriptedRun>(known.profiles.empty() ? "U" : "T", known.profiles.empty() ? untuned_ : tuned_,
+                                         order, observer);
   }
   std::unique_ptr<Predictor> predictor(Device&, const std::vector<Profile>&, const AnyNetwork&,
                                        const Notice&) const override {

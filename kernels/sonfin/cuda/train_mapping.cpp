@@ -10,8 +10,8 @@
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
 #include "heddle/kernels/sonfin/cuda/launched_shape.hpp"
 #include "heddle/kernels/sonfin/cuda/plan_writer.hpp"
-#include "heddle/kernels/sonfin/cuda/resident_estimate.hpp"
 #include "heddle/kernels/sonfin/cuda/resident_shape.hpp"
+#include "heddle/kernels/sonfin/cuda/resident_terms.hpp"
 #include "heddle/kernels/sonfin/mapping.hpp"
 
 namespace heddle::sonfin {
@@ -301,11 +301,13 @@ class TrainMapping final : public Mapping {
     return rows_of_four(problem);
   }
 
-  KernelFamily::Estimate estimate(const Configuration& configuration) const override {
+  std::span<const std::string_view> cost_terms() const override { return resident_term_names(); }
+
+  TermCounts term_counts(const Configuration& configuration) const override {
     if (!is_resident(configuration)) return {};
     const ResidentShape shape(configuration);
     if (shape.lanes > shape.block) return {};  // allowed nowhere
-    return [shape](const Problem& problem) { return resident_estimate(shape.at(problem)); };
+    return resident_term_counts(shape);
   }
 
   Kernels kernels(const Configuration& configuration, const Problem& problem) const override {

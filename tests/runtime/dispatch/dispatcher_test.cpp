@@ -60,8 +60,8 @@ TEST_CASE("without profiles the family's default is the answer") {
 TEST_CASE("only profiles of this device and about this size promise a time") {
   const auto all = configurations(kProblem);
   // A configuration of which the family has no model: what is promised is what was measured.
-  const auto plain =
-      std::ranges::find_if(all, [](const Configuration& c) { return !sonfin::train_family().estimate(c, kHere); });
+  const auto plain = std::ranges::find_if(
+      all, [](const Configuration& c) { return !sonfin::train_family().term_counts(c, kHere).count; });
   REQUIRE(plain != all.end());
   const auto promised = [&](const Problem& measured_at, const DeviceIdentity& device, const char* hash) {
     return dispatcher({profile(measured_at, *plain, device, hash)}).candidates(kProblem).front().promised;
@@ -75,8 +75,9 @@ TEST_CASE("only profiles of this device and about this size promise a time") {
   CHECK_FALSE(promised(kProblem, other("Card B", "9.0", 114), "now"));
   CHECK_FALSE(dispatcher({}).choose(kProblem).promised);
   // With a model: what it makes expect.
-  const auto modelled = std::ranges::find_if(
-      all, [](const Configuration& c) { return static_cast<bool>(sonfin::train_family().estimate(c, kHere)); });
+  const auto modelled = std::ranges::find_if(all, [](const Configuration& c) {
+    return static_cast<bool>(sonfin::train_family().term_counts(c, kHere).count);
+  });
   REQUIRE(modelled != all.end());
   const Candidate far = dispatcher({profile(sonfin::problem(320, 617, 26), *modelled)}).choose(kProblem);
   REQUIRE(far.promised);
@@ -176,15 +177,17 @@ TEST_CASE("between tuned sizes the configuration that is expected to be fastest 
   CHECK(!all[2].expected);
 }
 
-TEST_CASE("the model of the kernels agrees with what was measured and committed") {
+TEST_CASE("the shipped model of the kernels agrees with what was measured and committed") {
   ProfileStore store(":memory:", ProfileStore::Access::read_write);
   (void)import_profiles(store, HEDDLE_BENCH_RESULTS "/nvidia-h200/profiles.json");
   const KernelFamily& family = sonfin::train_family();
   const std::vector<Profile> profiles = store.profiles("sonfin-train");
+  const auto model = choose_model(family, profiles.front().key.device, {});
+  REQUIRE(model);
   double squares = 0.0, count = 0.0;
   for (const Profile& p : profiles) {
     CAPTURE(p.key.problem.text() + ": " + p.configuration);
-    const auto estimate = family.estimate(family.space(p.key.device).parse(p.configuration), p.key.device);
+    const auto estimate = model->estimate(family.space(p.key.device).parse(p.configuration));
     if (!estimate) continue;
     const double off = std::log(estimate(p.key.problem) / p.time);
     CHECK(std::abs(off) < 0.3);

@@ -91,7 +91,7 @@ void live_through_it(Evaluator& evaluator, const FamilyRegistry& families) {
   if (!can_be_timed(evaluator.device().backend)) return;  // and so has no profiles that could be carried
   CHECK(export_profiles(store, folder.path() / "p.json").left_out.empty());
   ProfileStore other(":memory:", ProfileStore::Access::read_write, families);
-  for (const ImportDecision& decision : import_profiles(other, folder.path() / "p.json")) {
+  for (const ImportDecision& decision : import_profiles(other, folder.path() / "p.json").profiles) {
     CHECK(decision.action == ImportDecision::Action::added);
     CHECK(decision.profile.kernels == kernel_version(family, evaluator.device()));
   }

@@ -1,5 +1,5 @@
-// A model of the time of a step of a resident scheme, as a sum over its parts. It is good enough to tell which of
-// several configurations is the fastest at sizes where none of them was measured.
+// The parts of a step of a resident scheme that its time is a sum over. With the weights of a device the sum is good
+// enough to tell which of several configurations is the fastest at sizes where none of them was measured.
 #pragma once
 
 #include <span>
@@ -39,17 +39,10 @@ struct ResidentStep {
   double looks;         ///< of a lane
 };
 
-/// One part of a step.
-struct ResidentTerm {
-  std::string_view name;
-  double (*count)(const ResidentStep&);
-  double nanoseconds;  ///< that one of it takes
-};
+/// KernelFamily::cost_terms(): those of a block, then those of a cluster, then those of a grid.
+[[nodiscard]] std::span<const std::string_view> resident_term_names();
 
-/// The parts of a step for a link, with times fitted to measurements on an H200 (bench/tuning/fit_estimate.cpp).
-[[nodiscard]] std::span<const ResidentTerm> resident_terms(ResidentShape::Link link);
-
-/// Microseconds per sample.
-[[nodiscard]] double resident_estimate(const ResidentShape& shape);
+/// KernelFamily::term_counts() of a configuration; `shape` need not have what depends on the problem.
+[[nodiscard]] TermCounts resident_term_counts(const ResidentShape& shape);
 
 }  // namespace heddle::sonfin

@@ -1,0 +1,14 @@
+// The weights that heddle brings along for devices of which nothing is known: profiles/shipped/.
+#pragma once
+
+#include <vector>
+
+#include "heddle/profiles/fitted_model.hpp"
+
+namespace heddle {
+
+/// One for a family and a backend at most. Read from the embedded files, each of which 'heddle profiles import' takes,
+/// too; their remarks and provenances say what the weights were fitted to.
+[[nodiscard]] const std::vector<FittedModel>& shipped_models();
+
+}  // namespace heddle
