@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
@@ -69,6 +71,20 @@ int open_nameless(const fs::path& target) {
 }
 
 }  // namespace
+
+std::optional<std::string> file_bytes(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return {};
+  // read() reports an error of the system in the state of the stream, where an iterator over its buffer would throw.
+  std::string bytes;
+  std::array<char, 1 << 14> piece;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by read()
+  do {
+    stream.read(piece.data(), piece.size());
+    bytes.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
+  } while (stream);
+  if (stream.bad()) return {};
+  return bytes;
+}
 
 int write_all(int descriptor, std::string_view bytes, const Stop& stop) noexcept {
   constexpr int kLook = 100, kPatience = 500;  // milliseconds

@@ -1,14 +1,18 @@
-// Files that are there whole or not at all.
+// Files that are read whole, and written whole or not at all.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "heddle/kernels/stop.hpp"
 
 namespace heddle {
+
+/// All bytes of a file; none if it cannot be opened or read, also because it went away meanwhile, as those in /proc do.
+[[nodiscard]] std::optional<std::string> file_bytes(const std::filesystem::path& file);
 
 /// Writes all of `bytes`, however many calls that takes. Returns 0, or the error. Waits as long as it takes for a
 /// reader that does not read; once `stop` says so, half a second more, and then returns ECANCELED.

@@ -5,8 +5,9 @@
 
 #include <array>
 #include <fstream>
-#include <iterator>
 #include <sstream>
+
+#include "heddle/kernels/files.hpp"
 
 namespace heddle {
 
@@ -20,8 +21,7 @@ std::string host() {
 
 /// Clock ticks since the machine started, and which start that was; empty if there is no such process.
 std::string started(const std::string& process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = file_bytes(fmt::format("/proc/{}/stat", process)).value_or("");
   const std::size_t name = text.rfind(')');  // the name before may hold anything
   if (name == std::string::npos) return {};
   std::istringstream fields(text.substr(name + 1));

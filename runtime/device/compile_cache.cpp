@@ -11,8 +11,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -27,14 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFormat = "heddle-compiled-1";
 constexpr std::size_t kDigestLength = 32;
-
-std::optional<std::string> contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return {};
-  std::string bytes{std::istreambuf_iterator<char>(stream), {}};
-  if (stream.bad()) return {};
-  return bytes;
-}
 
 /// Makes `folder` and what is missing above it, for this user alone. Returns errno, or 0.
 int make_folder(const fs::path& folder) {
@@ -115,7 +105,7 @@ fs::path CompileCache::default_folder(std::string_view backend) {
 std::optional<CompileCache::Entry> CompileCache::find(const std::string& key) {
   if (folder_.empty()) return {};
   const fs::path file = entry_file(key);
-  const auto text = contents(file);
+  const auto text = file_bytes(file);
   if (!text) return {};
   auto entry = parse_entry(*text);
   auto blob = entry ? read_blob(entry->blob_digest) : nullptr;
@@ -159,7 +149,7 @@ std::shared_ptr<const CompiledBlob> CompileCache::read_blob(const std::string& n
       if (auto blob = known->second.lock()) return blob;
   }
   const fs::path file = blob_file(name);
-  auto bytes = contents(file);
+  auto bytes = file_bytes(file);
   if (!bytes) return nullptr;
   if (digest(*bytes) != name) {
     remove_quietly(file);

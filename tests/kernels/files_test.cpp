@@ -110,6 +110,20 @@ TEST_CASE("a reserved file whose folder has gone says so") {
   CHECK_THROWS_WITH_AS(place.write("x"), doctest::Contains("inner/a"), Error);
 }
 
+TEST_CASE("a file is read whole; what cannot be read is no file, and nothing is thrown") {
+  const Folder folder;
+  std::string bytes(100003, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i % 251);
+  write_file(folder.path / "some", bytes);
+  CHECK(file_bytes(folder.path / "some") == bytes);
+  write_file(folder.path / "none", "");
+  CHECK(file_bytes(folder.path / "none") == "");
+  CHECK(file_bytes("/proc/self/stat").value_or("").size() > 10);  // the system gives no size for it
+  CHECK_FALSE(file_bytes(folder.path / "missing").has_value());
+  CHECK_FALSE(
+      file_bytes(folder.path).has_value());  // opens, but reading it is an error, as of a process that has ended
+}
+
 TEST_CASE("write_file says why it cannot and leaves what was there") {
   const Folder folder;
   CHECK_THROWS_WITH_AS(write_file(folder.path / "no" / "b", "x"), doctest::Contains("no/b"), Error);

@@ -16,7 +16,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <sstream>
 #include <string_view>
@@ -25,6 +24,7 @@
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/files.hpp"
 
 namespace heddle {
 
@@ -59,8 +59,7 @@ bool has_ended(pid_t process) {
 
 /// The session that a process is in; 0 if there is no such process any more.
 pid_t session_of(const std::string& process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = file_bytes(fmt::format("/proc/{}/stat", process)).value_or("");
   const std::size_t name = text.rfind(')');  // the name before may hold anything
   if (name == std::string::npos) return 0;
   std::istringstream fields(text.substr(name + 1));

@@ -12,12 +12,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <thread>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/files.hpp"
 #include "heddle/kernels/stop.hpp"
 
 namespace heddle {
@@ -129,9 +128,7 @@ int wait(pid_t child, const std::string& name, const ProcessLimits& limits) {
 ProcessResult run_process(const std::vector<std::string>& words, const std::filesystem::path& capture,
                           const ProcessLimits& limits) {
   const int status = wait(start(words, capture, limits.temporary), words[0], limits);
-  std::ifstream file(capture, std::ios::binary);
-  return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-          .output = std::string(std::istreambuf_iterator<char>(file), {})};
+  return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .output = file_bytes(capture).value_or("")};
 }
 
 }  // namespace heddle

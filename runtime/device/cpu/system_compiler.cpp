@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string_view>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/files.hpp"
 #include "heddle/runtime/device/cpu/process.hpp"
 #include "heddle/runtime/device/cpu/processor.hpp"
 #include "heddle/runtime/device/cpu/scratch_folder.hpp"
@@ -38,11 +38,6 @@ void write(const fs::path& file, std::string_view text) {
   std::ofstream stream(file, std::ios::binary);
   stream << text;
   if (!stream.flush()) throw Error(ErrorKind::device, fmt::format("{}: cannot be written", file.string()));
-}
-
-std::string read(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 }  // namespace
@@ -131,7 +126,7 @@ ProgramResult SystemCompiler::compile(const ProgramInput& input, const std::stop
   ProcessResult process =
       run_process(words, folder.path() / "log", {.seconds = kCompileSeconds, .stop = stop, .temporary = folder.path()});
   if (process.status == 0) {
-    result.bytes = read(object);
+    result.bytes = file_bytes(object).value_or("");
     result.compiled = !result.bytes.empty();
   }
   if (!result.compiled) result.log = std::move(process.output);
