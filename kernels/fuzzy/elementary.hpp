@@ -79,10 +79,11 @@ HEDDLE_EITHER Enclosed<double> exp_bounds(double x) {
   // Half of 2^k twice, since 2^k itself may be too large or too small.
   const int all = static_cast<int>(k), half = all / 2;
   const double first = power_of_two(half), second = power_of_two(all - half);
-  if (x == 0.0) return {1.0, 1.0, 1.0};
-  return {multiply_down(multiply_down(multiply_down(p, 1.0 - 0x1p-51), first), second),
-          multiply_near(multiply_near(p, first), second),
-          multiply_up(multiply_up(multiply_up(p, 1.0 + 0x1p-51), first), second)};
+  const double lower = multiply_down(multiply_down(multiply_down(p, 1.0 - 0x1p-51), first), second);
+  const double near = multiply_near(multiply_near(p, first), second);
+  const double upper = multiply_up(multiply_up(multiply_up(p, 1.0 + 0x1p-51), first), second);
+  // On either side of 0 the value is on one side of 1.
+  return {x >= 0.0 && lower < 1.0 ? 1.0 : lower, near, x <= 0.0 && upper > 1.0 ? 1.0 : upper};
 }
 
 /// ln x for x > 0. Also right for infinity.

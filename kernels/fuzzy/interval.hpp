@@ -15,7 +15,8 @@ struct Interval {
 /// What a function does with arguments outside its domain.
 enum class Domain {
   strict,     ///< the result is the whole line
-  restricted  ///< they are left out: the root of [-1, 4] is that of [0, 4]; the whole line if none is left
+  restricted  ///< they are left out: the root of [-1, 4] is that of [0, 4]; the whole line if none is left, or the
+              ///< result of the cut before
 };
 
 template <class T>

@@ -79,12 +79,6 @@ HEDDLE_EITHER LowerUpper<T, cuts> operator-(const LowerUpper<T, cuts>& a) {
   for (int i = 0; i < cuts; ++i) result.set(i, -a.cut(i));
   return result;
 }
-template <class T, int cuts>
-HEDDLE_EITHER LowerUpper<T, cuts> sqrt(const LowerUpper<T, cuts>& a, Domain domain = Domain::strict) {
-  LowerUpper<T, cuts> result;
-  for (int i = 0; i < cuts; ++i) result.set(i, sqrt(a.cut(i), domain));
-  return result;
-}
 namespace detail {
 
 /// What `inner` and `outer` have in common, where both contain something that lies in both.
@@ -95,8 +89,16 @@ HEDDLE_EITHER Interval<T> common(const Interval<T>& inner, const Interval<T>& ou
 
 }  // namespace detail
 
-// The bounds of exponentials and logarithms are not monotone in the last places. A cut whose bounds end up outside of
-// the cut before is made smaller, since the exact cut lies within both.
+// A cut whose bounds end up outside of the cut before is made smaller, since the exact cut lies within both. That
+// happens because the bounds of exponentials and logarithms are not monotone in the last places, and where a cut is
+// left without anything in the domain of a restricted root.
+template <class T, int cuts>
+HEDDLE_EITHER LowerUpper<T, cuts> sqrt(const LowerUpper<T, cuts>& a, Domain domain = Domain::strict) {
+  LowerUpper<T, cuts> result;
+  result.set(0, sqrt(a.cut(0), domain));
+  for (int i = 1; i < cuts; ++i) result.set(i, detail::common(sqrt(a.cut(i), domain), result.cut(i - 1)));
+  return result;
+}
 template <class T, int cuts>
 HEDDLE_EITHER LowerUpper<T, cuts> exp(const LowerUpper<T, cuts>& a) {
   LowerUpper<T, cuts> result;

@@ -55,14 +55,14 @@ struct Traits;
 
 template <>
 struct Traits<float> {
-  static constexpr float infinity = __builtin_inff();
+  static constexpr float infinity = __builtin_bit_cast(float, 0x7f800000U);
   static constexpr float largest = 3.402823466e+38f;
   static constexpr float smallest = 1.401298464e-45f;  ///< above 0; not normal
   static constexpr float half_unit = 0x1p-24f;         ///< the relative error of rounding to nearest
 };
 template <>
 struct Traits<double> {
-  static constexpr double infinity = __builtin_inf();
+  static constexpr double infinity = __builtin_bit_cast(double, 0x7ff0000000000000ULL);
   static constexpr double largest = 1.7976931348623157e+308;
   static constexpr double smallest = 4.9406564584124654e-324;
   static constexpr double half_unit = 0x1p-53;

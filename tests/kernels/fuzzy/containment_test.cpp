@@ -136,8 +136,11 @@ std::string fault_of(const LowerUpper<T, kCuts>& found, int i, const Exact& exac
     const bool both = std::isinf(cut.upper) && std::isinf(cut.lower);
     return both && (std::isinf(most) || std::isinf(least)) ? "" : "is infinite, unlike";
   }
-  // Steps between subnormal numbers are large for what comes before the last operation.
-  const bool small = std::abs(lower) < std::numeric_limits<T>::min() || std::abs(upper) < std::numeric_limits<T>::min();
+  // Steps between subnormal numbers are large for what comes before the last operation: at the end, or at the beginning
+  // of a quotient by them.
+  constexpr T normal = std::numeric_limits<T>::min();
+  const auto extreme = [](T bound) { return std::abs(bound) < normal || std::abs(bound) > T(0.25) / normal; };
+  const bool small = extreme(lower) || extreme(upper);
   return (cut.lower >= least && cut.upper <= most) || (small && units > 0.0) ? "" : "is much wider than";
 }
 template <class T>
@@ -195,13 +198,15 @@ long wrong_results(const Operation& operation, long count, const Function& funct
       exact_cut(b, y, i);
       std::string fault;
       if (!operation.exact(exact, a, b)) {
-        if (!std::isinf(found.cut(i).lower) || !std::isinf(found.cut(i).upper)) fault = "is not the whole line, unlike";
+        // Or the result of the cut before, within which it has to lie.
+        const bool whole = std::isinf(found.cut(i).lower) && std::isinf(found.cut(i).upper);
+        if (!whole && (i == 0 || !contains(found.cut(i), found.cut(i - 1)))) fault = "is not the whole line, unlike";
       } else if (mpfr_nan_p(exact.lower()) == 0 && mpfr_nan_p(exact.upper()) == 0) {
         // Functions of numbers in midpoint-radius form start from bounds that are rounded outwards.
         set_bounds(a, x.cut(i));
         set_bounds(b, y.cut(i));
         if (!operation.exact(allowed, a, b)) mpfi_set_d(allowed.get(), Traits<double>::infinity);
-        fault = fault_of(found, i, exact, allowed, operation.units, is_tiny(x) || is_tiny(y));
+        fault = fault_of(found, i, exact, allowed, operation.units, is_tiny(x) || is_tiny(y) || is_tiny(found));
       }
       if (fault.empty()) continue;
       if (++wrong <= 3) {
