@@ -138,7 +138,8 @@ TEST_CASE("the rules do what their publications say, worked out by hand") {
 
 TEST_CASE("mini-batches: the last of an epoch is shorter, and errors are those of a whole epoch") {
   const Problem problem = training_problem(layers(3, {}, 2), 11, 4);
-  Workload work = verification_workload(problem, {.rule = kPlain, .output = kLinear, .shuffled = true}, test::sample_seed());
+  Workload work =
+      verification_workload(problem, {.rule = kPlain, .output = kLinear, .shuffled = true}, test::sample_seed());
   work.control.rate = 0.0F;  // weights stay as they are
   Reference reference(work.layers, work.parameters, work.state, work.progress);
   const int rows = work.control.rows, batch = work.control.batch;
