@@ -9,6 +9,7 @@ namespace {
 
 std::vector<Axis> axes_of_network() {
   std::vector<Axis> axes{{.name = "inputs", .weight = 1.0, .maximum = kMostInputs}};
+  axes.reserve(kMostHidden + 2);
   // The first layer has most of the work in most networks, and further ones less and less.
   double weight = 1.0;
   for (int l = 1; l <= kMostHidden; ++l, weight = std::max(0.25, weight / 2.0)) {
@@ -24,6 +25,7 @@ std::vector<Axis> axes_of_network() {
 
 std::vector<AxisValue> sizes_of(const Layers& layers) {
   std::vector<AxisValue> values{layers.inputs()};
+  values.reserve(kMostHidden + 4);
   for (int l = 1; l <= kMostHidden; ++l) values.emplace_back(l < layers.count ? layers.sizes[l] : 0);
   values.emplace_back(layers.outputs());
   return values;

@@ -195,6 +195,7 @@ class PredictVerification final : public Verification {
     const std::int64_t rows = rows_of_run(problem);
     Runs all;
     all.plans.push_back(mapping_.plan(configuration, problem, device_, {.steps = rows + kToSpare, .epochs = 1}));
+    all.runs.reserve(4);
     for (const auto& [hidden, output] : {std::pair(kRelu, kSoftmax), std::pair(kSigmoid, kLinear),
                                          std::pair(kTanh, kSigmoid), std::pair(kLinear, kTanh)}) {
       all.runs.push_back(run_of(all.plans.front(), problem, rows, hidden, output));

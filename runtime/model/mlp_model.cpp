@@ -188,6 +188,7 @@ Description MlpModel::describe(const Model&) const {
                          {.title = "neurons", .number = true},         {.title = "activation"},
                          {.title = "weights", .number = true},         {.title = "largest", .number = true},
                          {.title = "root mean square", .number = true}};
+  description.cells.reserve(static_cast<std::size_t>(layers.count));
   for (int l = 0; l < layers.count && !parameters.empty(); ++l) {
     double largest = 0.0, squares = 0.0;
     for (std::int64_t i = layers.weights_at(l); i < layers.weights_at(l + 1); ++i) {

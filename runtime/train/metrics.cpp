@@ -53,6 +53,7 @@ void measure_targets(const Model& model, const Dataset& data, std::span<const fl
   const std::vector<float> values = model.targets.invert(outputs);
   const std::size_t count = at(data.targets_per_row);
   const auto rows = static_cast<double>(found.rows);
+  found.targets.reserve(count);
   for (std::size_t l = 0; l < count; ++l) {
     double mean = 0.0, squares = 0.0, deviations = 0.0;
     for (std::size_t i = l; i < values.size(); i += count) mean += static_cast<double>(data.targets[i]) / rows;
