@@ -62,46 +62,60 @@ struct AsOrdered {
   __device__ __forceinline__ int operator()(int i) const { return order != nullptr ? order[i] : first + i; }
 };
 
+/// A thread's share of a stage of one factor, on its way from global to shared memory.
+template <int Tile, bool Across>
+class StageShare {
+ public:
+  /// Lines from `line` on, addends from `base` on and below `end`.
+  template <class Lines>
+  __device__ __forceinline__ void read(const Lines& from, int line, int base, int end) {
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) {
+      const int addend = base + addend_of(j);
+      values_[j] = addend < end ? from(line + line_of(j), addend) : 0.0f;
+    }
+  }
+  __device__ __forceinline__ void write(float* to) const {
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) to[line_of(j) * kStagePitch + addend_of(j)] = values_[j];
+  }
+
+ private:
+  static constexpr int kThreads = threads_of_tile(Tile), kEach = Tile * kStage / kThreads;
+  // Neighbouring threads have what lies next to each other in global memory.
+  __device__ __forceinline__ static int place(int j) { return static_cast<int>(threadIdx.x) + j * kThreads; }
+  __device__ __forceinline__ static int line_of(int j) { return Across ? place(j) % Tile : place(j) / kStage; }
+  __device__ __forceinline__ static int addend_of(int j) { return Across ? place(j) / Tile : place(j) % kStage; }
+
+  float values_[kEach];
+};
+
 /// Sums of products of lines m0 + m of the left factor and n0 + n of the right one over addends `first` to `end`; calls
 /// finish(m0 + m, n0 + n, sum) for each. The whole block calls it.
 template <int Tile, class Left, class Right, class Finish>
 __device__ __forceinline__ void multiply_tile(const Left& left, const Right& right, int m0, int n0, int first, int end,
                                               const Finish& finish) {
-  constexpr int kThreads = threads_of_tile(Tile), kEach = Tile * kStage / kThreads, kColumnTiles = Tile / 16;
+  constexpr int kColumnTiles = Tile / 16;
   SharedMemory shared;
   float* const lefts = shared.take<float>(Tile * kStagePitch);
   float* const rights = shared.take<float>(Tile * kStagePitch);
-  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp;
-  const auto read = [&](const auto& from, int line, int base, float(&to)[kEach]) {
-#pragma unroll
-    for (int j = 0; j < kEach; ++j) {
-      const int i = thread + j * kThreads;
-      const int of_line = from.kAcross ? i % Tile : i / kStage, addend = from.kAcross ? i / Tile : i % kStage;
-      to[j] = base + addend < end ? from(line + of_line, base + addend) : 0.0f;
-    }
-  };
-  const auto write = [&](bool across, float* to, const float(&values)[kEach]) {
-#pragma unroll
-    for (int j = 0; j < kEach; ++j) {
-      const int i = thread + j * kThreads;
-      const int of_line = across ? i % Tile : i / kStage, addend = across ? i / Tile : i % kStage;
-      to[of_line * kStagePitch + addend] = values[j];
-    }
-  };
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int row = warp / 2 * 16, column = warp % 2 * (Tile / 2);
-  float sums[1][kColumnTiles][4], of_left[kEach], of_right[kEach];
+  StageShare<Tile, Left::kAcross> of_left;
+  StageShare<Tile, Right::kAcross> of_right;
+  float sums[1][kColumnTiles][4];
   clear(sums);
-  read(left, m0, first, of_left);
-  read(right, n0, first, of_right);
+  of_left.read(left, m0, first, end);
+  of_right.read(right, n0, first, end);
 #pragma unroll 1
   for (int base = first; base < end; base += kStage) {
     __syncthreads();
-    write(Left::kAcross, lefts, of_left);
-    write(Right::kAcross, rights, of_right);
+    of_left.write(lefts);
+    of_right.write(rights);
     __syncthreads();
     if (base + kStage < end) {
-      read(left, m0, base + kStage, of_left);
-      read(right, n0, base + kStage, of_right);
+      of_left.read(left, m0, base + kStage, end);
+      of_right.read(right, n0, base + kStage, end);
     }
     multiply_add(sums, RowsAlong<kStagePitch>{lefts + row * kStagePitch},
                  NeuronsAlong<kStagePitch>{rights + column * kStagePitch, Tile - 1 - column}, 0, kStage / kDepth);

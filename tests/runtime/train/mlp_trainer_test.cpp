@@ -73,7 +73,7 @@ TEST_CASE("numbers are learnt in their own units, with linear and with logistic 
     const TrainingResult result =
         train_mlp(data, {{"output", output}, {"epochs", "150"}, {"rate", "0.01"}}, nullptr, &test);
     REQUIRE(result.test);
-    CHECK(result.test->value < 12.0);  // the first target has a deviation of about 35
+    CHECK(result.test->value < 16.0);  // about 25 if nothing were learnt
     CHECK(result.model.targets.kind == (std::string(output) == "linear" ? Scale::zscore : Scale::minmax));
   }
 }
