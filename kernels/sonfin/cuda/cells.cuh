@@ -116,8 +116,9 @@ class Cells {
     }
   }
 
-  /// log firing of the group's rules: -sum ((x - m) / sigma)^2; every lane of the group gets it.
-  __device__ __forceinline__ void fire(const Row& row, float (&log_firing)[Rules]) {
+  /// log firing of the rules of a group within a warp: -sum ((x - m) / sigma)^2; every lane of the group gets it.
+  __device__ __forceinline__ void fire(const Row& row, float (&log_firing)[Rules]) const {
+    static_assert(!kWide, "fire_own() and add_up()");
     Pack<Vector> sums[Rules];  // added up in parallel
 #pragma unroll
     for (int r = 0; r < Rules; ++r) sums[r] = filled<Vector>(0.0f);
@@ -134,13 +135,34 @@ class Cells {
       float sum = sums[r].value[0];
       if constexpr (Vector == 2) sum += sums[r].value[1];
       if constexpr (Vector == 4) sum = (sum + sums[r].value[1]) + (sums[r].value[2] + sums[r].value[3]);
-      if constexpr (kWide) {
-        log_firing[r] = -sum;
-      } else {
-        log_firing[r] = -sum_over_lanes<Lanes>(sum);
-      }
+      log_firing[r] = -sum_over_lanes<Lanes>(sum);
     }
-    if constexpr (kWide) group_sums_.add_up(log_firing);
+  }
+
+  /// Of rules that several warps share: the sums of fire_own() over all of them.
+  __device__ __forceinline__ void add_up(const float (&own)[Rules], float (&log_firing)[Rules]) {
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) log_firing[r] = own[r];
+    group_sums_.add_up(log_firing);
+  }
+
+  /// This thread's part of the log firing of the group's rules.
+  __device__ __forceinline__ void fire_own(const Row& row, float (&own)[Rules]) {
+    const float still[Rules] = {};
+    pass<false>(row, row, still, 0.0f, own);
+  }
+
+  /// Scaled steps of the group's rules along these gradients, 0 for a rule that is to stay; and this thread's part of
+  /// what they then fire for the next row: one pass over the parameters.
+  __device__ __forceinline__ void move_and_fire(const Row& row, const Row& next, const float (&gradient)[Rules],
+                                                const Control& control, float (&own)[Rules]) {
+    float rate[Rules];
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+      rate[r] = rate_of(gradient[r], control);
+      if (gradient[r] != 0.0f) moved_ |= 1u << r;
+    }
+    pass<true>(row, next, rate, __fdividef(1.0f, control.minimum_width), own);
   }
 
   /// |x - m|^2 of rule r of the group, 0 if the group has no such rule; every lane of the group gets it.
@@ -166,7 +188,7 @@ class Cells {
   /// Moves m and sigma of rule r of the group along its gradient g_k. With z = (x - m) / sigma the scaled step is
   /// m - c (x - m), sigma (1 - c z^2), where c = 2 tau_a g_k; the plain one has c / sigma^2 in its place.
   __device__ __forceinline__ void move(const Row& row, int r, float gradient, const Control& control) {
-    const float rate = -2.0f * control.antecedent_rate * gradient;
+    const float rate = rate_of(gradient, control);
     const float largest_inverse = __fdividef(1.0f, control.minimum_width);
     moved_ |= 1u << r;
     if (control.plain_step != 0) {
@@ -183,6 +205,57 @@ class Cells {
   }
 
  private:
+  __device__ __forceinline__ static float rate_of(float gradient, const Control& control) {
+    return -2.0f * control.antecedent_rate * gradient;
+  }
+
+  /// u = 1 / sigma after a step of sigma by `change` of itself, at most `largest`. A step to zero or beyond makes the
+  /// reciprocal infinite or negative; as unsigned numbers, those are larger than any that is allowed.
+  __device__ __forceinline__ static float stepped(float u, float change, float largest) {
+    return __uint_as_float(min(__float_as_uint(__fdividef(u, 1.0f + change)), __float_as_uint(largest)));
+  }
+
+  /// move_and_fire(), or without Moves fire_own(). Pack by pack, so that a pack of the rows is read once for all rules.
+  template <bool Moves>
+  __device__ __forceinline__ void pass(const Row& row, const Row& next, const float (&rate)[Rules],
+                                       float largest_inverse, float (&own)[Rules]) {
+    constexpr int kChains = Rules < 4 ? Vector : 1;  // sums that are added up in parallel
+    float sums[Rules][kChains];
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+#pragma unroll
+      for (int c = 0; c < kChains; ++c) sums[r][c] = 0.0f;
+    }
+    each_pack([&](int i) {
+      const Pack<Vector> x = row[i], y = Moves ? next[i] : x;
+#pragma unroll
+      for (int r = 0; r < Rules; ++r) {
+        Pack<Vector> m = centre(r, i), u = inverse(r, i);
+        // A rule that stays may be narrower than new ones.
+        const float bound = rate[r] != 0.0f ? largest_inverse : infinity();
+#pragma unroll
+        for (int v = 0; v < Vector; ++v) {
+          if constexpr (Moves) {
+            const float offset = x.value[v] - m.value[v];
+            const float z = offset * u.value[v];
+            m.value[v] += rate[r] * offset;
+            u.value[v] = stepped(u.value[v], rate[r] * z * z, bound);
+          }
+          const float z = (y.value[v] - m.value[v]) * u.value[v];
+          sums[r][v % kChains] += z * z;
+        }
+        if constexpr (Moves) set(r, i, m, u);
+      }
+    });
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+      float sum = sums[r][0];
+#pragma unroll
+      for (int c = 1; c < kChains; ++c) sum += sums[r][c];
+      own[r] = -sum;
+    }
+  }
+
   __device__ __forceinline__ static Pack<Vector> reciprocal(Pack<Vector> of) {
 #pragma unroll
     for (int v = 0; v < Vector; ++v) of.value[v] = __frcp_rn(of.value[v]);
@@ -200,10 +273,7 @@ class Cells {
         const float z = offset * u.value[v];
         const float own_rate = Plain ? rate * u.value[v] * u.value[v] : rate;
         m.value[v] += own_rate * offset;
-        // A step to zero or beyond makes the reciprocal infinite or negative; as unsigned numbers, those are larger
-        // than any that is allowed.
-        const float wanted = __fdividef(u.value[v], 1.0f + own_rate * z * z);
-        u.value[v] = __uint_as_float(min(__float_as_uint(wanted), __float_as_uint(largest_inverse)));
+        u.value[v] = stepped(u.value[v], own_rate * z * z, largest_inverse);
       }
       set(r, i, m, u);
     });
