@@ -113,8 +113,8 @@ int main(int count, char** values) {
       if (const TermCounts terms = family.term_counts(configuration, device); terms.count) {
         std::vector<double> counts(terms.size, -1.0);
         terms.count(problem, counts);
-        for (const double count : counts) {
-          if (!(std::isfinite(count) && count >= 0.0)) report(fmt::format("{}: {} of a term", about, count));
+        for (const double each : counts) {
+          if (!(std::isfinite(each) && each >= 0.0)) report(fmt::format("{}: {} of a term", about, each));
         }
       }
       ++planned;
