@@ -110,7 +110,7 @@ const Operation kInverseCube{"pow(a, -3)", 6.0, [](Exact& r, const Exact& a, con
 
 template <class T>
 T moved(T bound, double units, T towards) {
-  for (double unit = 0.0; unit < units; ++unit) bound = std::nextafter(bound, towards);
+  for (int unit = 0; unit < static_cast<int>(units); ++unit) bound = std::nextafter(bound, towards);
   return bound;
 }
 
