@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <set>
 #include <string>
@@ -118,7 +119,9 @@ TEST_CASE("times that are no times do not count, and of two of one configuration
   const fake::CountingFamily family;
   FitPoints points(family, kCard);
   const Configuration one = fake::Family::configuration("good", 4, 4);
-  for (const double bad : {0.0, -1.0, std::nan(""), INFINITY}) points.add(fake::problem(8), one, bad);
+  for (const double bad :
+       {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    points.add(fake::problem(8), one, bad);
   CHECK(points.size() == 0);
   points.add(fake::problem(8), one, 7.0);
   points.add(fake::problem(8), one, 3.0);
@@ -202,7 +205,7 @@ TEST_CASE("a tuning run keeps the model that it fits, and says what tuning pays"
   TunerCallbacks callbacks;
   callbacks.model = [&](const FittedModel& model) { told.push_back(model); };
   callbacks.single_mapping = [&](const SingleMapping& mapping) { single.push_back(mapping); };
-  StopCondition stop(Budget{.evaluations = 400});
+  StopCondition stop(Budget{.seconds = {}, .evaluations = 400});
   REQUIRE(Tuner(evaluator, temporary.store, {}, callbacks).tune(problems, stop).size() == problems.size());
   REQUIRE(told.size() == 1);
   CHECK(temporary.store.models() == told);
@@ -220,7 +223,7 @@ TEST_CASE("a tuning run keeps the model that it fits, and says what tuning pays"
   CHECK(single[0].mean_log_ratio > 0.02);
 
   // The next run refits it to all that was measured.
-  StopCondition more(Budget{.evaluations = 400});
+  StopCondition more(Budget{.seconds = {}, .evaluations = 400});
   (void)Tuner(evaluator, temporary.store, {.seed = 2}, callbacks).tune(problems, more);
   REQUIRE(told.size() == 2);
   CHECK(told[1].measurements > told[0].measurements);
@@ -241,7 +244,7 @@ TEST_CASE("an imported model that rests on more measurements stays") {
     imported.measurements = measurements;
     imported.imported = true;
     temporary.store.keep(imported);
-    StopCondition stop(Budget{.evaluations = 400});
+    StopCondition stop(Budget{.seconds = {}, .evaluations = 400});
     (void)Tuner(evaluator, temporary.store).tune(problems, stop);
     REQUIRE(temporary.store.models().size() == 1);
     CHECK((temporary.store.models()[0] == imported) == (measurements > 1000));
