@@ -68,8 +68,7 @@ class ScriptedTrainer final : public Trainer {
     return std::make_unique<ScriptedRun>(known.profiles.empty() ? "U" : "T", known.profiles.empty() ? untuned_ : tuned_,
                                          order, observer);
   }
-  std::unique_ptr<Predictor> predictor(Device&, const std::vector<Profile>&, const AnyNetwork&,
-                                       const Notice&) const override {
+  std::unique_ptr<Predictor> predictor(Device&, const Knowledge&, const AnyNetwork&, const Notice&) const override {
     return nullptr;
   }
   mutable std::string order;
