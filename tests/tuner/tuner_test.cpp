@@ -770,8 +770,11 @@ TEST_CASE("a run that goes on knows which configuration made way, and does not m
   bool stop_now = false;
   const auto tune = [&] {
     StopCondition stop({.seconds = {}, .evaluations = 400}, [&] { return stop_now; });
-    const TunerCallbacks callbacks{
-        .progress = {}, .result = [&](const TuningResult&) { stop_now = true; }, .expected_loss = {}};
+    const TunerCallbacks callbacks{.progress = {},
+                                   .result = [&](const TuningResult&) { stop_now = true; },
+                                   .expected_loss = {},
+                                   .model = {},
+                                   .single_mapping = {}};
     return Tuner(choice.evaluator, choice.temporary.store, {}, callbacks)
         .tune({fake::problem(64), fake::problem(32)}, stop);
   };
