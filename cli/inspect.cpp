@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "heddle/cli/command.hpp"
+#include "heddle/cli/inspect_kernel.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/model/description.hpp"
 #include "heddle/runtime/model/model_file.hpp"
 
@@ -19,13 +22,19 @@ namespace {
 
 struct InspectOptions {
   Common common;
-  std::string model;
+  std::string file;
+  KernelInspection kernel;
 };
 
-int run(const InspectOptions& options) {
-  const Model model = load_model(options.model);
+int run(const Context& context, InspectOptions& options) {
+  if (is_kernel_description(options.file)) return inspect_kernel(context, options.file, options.kernel, options.common);
+  if (options.kernel.named) {
+    throw Error(ErrorKind::usage, fmt::format("{} is no description of a kernel: it has neither sizes nor a device",
+                                              in_quotes(options.file)));
+  }
+  const Model model = load_model(options.file);
   if (options.common.json) {
-    Json all{{"model", options.model},
+    Json all{{"model", options.file},
              {"network", model.kind()},
              {"size", model.size().text},
              {"task", model.task == Task::classify ? "classify" : "regress"},
@@ -35,7 +44,7 @@ int run(const InspectOptions& options) {
     return 0;
   }
   const Description description = heddle::describe(model);
-  print(fmt::format("{}: {}, {} inputs, {} outputs; {} epochs of {}\n\n", options.model, model.size().text, model.dim(),
+  print(fmt::format("{}: {}, {} inputs, {} outputs; {} epochs of {}\n\n", options.file, model.size().text, model.dim(),
                     model.outputs(), model.training.epochs, model.kind()));
   for (std::size_t i = 0; i < description.sentences.size(); ++i) {
     print(fmt::format("{:>4}  {}\n", i + 1, description.sentences[i]), std::string_view::npos);
@@ -54,12 +63,27 @@ int run(const InspectOptions& options) {
 }  // namespace
 
 void add_inspect(Command& program) {
-  Command command =
-      program.add("inspect", "Show what a model consists of in words and numbers, such as its rules and their sets");
+  Command command = program.add("inspect",
+                                "Show what a model consists of in words and numbers, such as its rules and their sets, "
+                                "or how the description of a kernel is understood");
   const auto options = std::make_shared<InspectOptions>();
-  command.positional("model", "MODEL", "What 'heddle train' wrote", options->model);
+  command.positional("file", "FILE", "What 'heddle train' wrote, or the description of a kernel", options->file);
+  command.group("Kernels");
+  command.repeated("--size", "NAME=N", "Size at which the kernel is looked at [default: the description's first]",
+                   [options](const std::string& text) {
+                     options->kernel.sizes.push_back(text);
+                     options->kernel.named = true;
+                   });
+  command.option("--device", "D", "Device to look at it for [default: the best one that can run it]",
+                 [options](const std::string& label) {
+                   options->kernel.device = label;
+                   options->kernel.named = true;
+                 });
+  command.flag("--allow-outside", "Allow the description to name sources outside its folder",
+               options->kernel.allow_outside);
+  command.group("Options");
   add_common(command, options->common);
-  command.action([options] { return run(*options); });
+  command.action([options, &context = program.context()] { return run(context, *options); });
 }
 
 }  // namespace heddle::cli

@@ -17,7 +17,7 @@ struct Kind {
 
 /// Outcomes that are no failures.
 constexpr std::array kKinds{
-    Kind{Status::correct, "verified", "timed, and their results agree with the float64 reference"},
+    Kind{Status::correct, "verified", "timed, and their results agree with "},
     Kind{Status::unverified, "timed", "not verified, because another configuration won"},
     Kind{Status::pruned, "stopped early", "too slow to win"},
     Kind{Status::constraint, "not allowed", "published configurations that do not fit these sizes"},
@@ -55,11 +55,14 @@ std::string outcomes_text(const Outcomes& outcomes) {
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string explained(const Outcomes& outcomes) {
+std::string explained(const Outcomes& outcomes, const std::string& verified_against) {
   std::string text;
   for (const Kind& kind : kKinds) {
     const auto found = outcomes.find(kind.status);
-    if (found != outcomes.end()) text += fmt::format("  {:>5} {}: {}\n", found->second, kind.name, kind.meaning);
+    if (found != outcomes.end()) {
+      text += fmt::format("  {:>5} {}: {}{}\n", found->second, kind.name, kind.meaning,
+                          kind.status == Status::correct ? verified_against : "");
+    }
   }
   std::int64_t failed = 0;
   if (const std::string failures = failures_text(outcomes, failed); failed > 0) {

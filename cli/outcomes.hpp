@@ -14,6 +14,7 @@ using Outcomes = std::map<Status, std::int64_t>;
 /// All on one line: "5 verified, 23 timed, 82 stopped early, 1 failed (launch 1)"; "none" if there are none.
 [[nodiscard]] std::string outcomes_text(const Outcomes& outcomes);
 /// One indented line for each kind of outcome, with what it means for the user. Empty if there are none.
-[[nodiscard]] std::string explained(const Outcomes& outcomes);
+/// `verified_against`: what the results of verified configurations agree with (KernelFamily::verified_against()).
+[[nodiscard]] std::string explained(const Outcomes& outcomes, const std::string& verified_against);
 
 }  // namespace heddle::cli

@@ -9,6 +9,7 @@
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/data_options.hpp"
 #include "heddle/cli/json.hpp"
+#include "heddle/cli/metrics_table.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/files.hpp"
@@ -23,6 +24,7 @@ struct PredictOptions {
   Common common;
   DataArguments data;
   std::string model, rows, output, device, profiles;
+  bool metrics = false;
 };
 
 /// A field of a CSV line as RFC 4180 wants it.
@@ -79,6 +81,11 @@ class Predictions {
 };
 
 int run(const Context& context, const PredictOptions& options) {
+  if (options.metrics && options.output.empty() && !options.common.json) {
+    throw Error(ErrorKind::usage,
+                "option --metrics: found it without --output and --json, expected one of them, as "
+                "standard output takes the predictions");
+  }
   check_not_read("--output", options.output, {options.model, options.rows, options.data.label});
   const Model model = load_model(options.model);
   if (const std::string why = model.unready(); !why.empty()) {
@@ -90,14 +97,15 @@ int run(const Context& context, const PredictOptions& options) {
                                                    .expected = model.expectation(),
                                                    .labels_optional = true});
   if (!options.output.empty()) check_writable(options.output);
-  const auto device = open_device(options.device);
-  if (!options.common.quiet) note_timing(device->identity().backend);
-  const Knowledge known =
-      open_profiles(context, options.profiles, ProfileStore::Access::read, options.common).knowledge();
   const Notice notice = [&](const std::string& line) {
     if (!options.common.quiet) note(line);
   };
-  const auto predictor = trainer(model.kind()).predictor(*device, known, model.network, notice);
+  const Trainer& trainer = heddle::trainer(model.kind());
+  const auto device = open_device_for(trainer, options.device, notice);
+  if (!options.common.quiet) note_timing(device->identity().backend);
+  const Knowledge known =
+      open_profiles(context, options.profiles, ProfileStore::Access::read, options.common).knowledge();
+  const auto predictor = trainer.predictor(*device, known, model.network, notice);
 
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<float> outputs = predict(*predictor, model, data);
@@ -105,6 +113,13 @@ int run(const Context& context, const PredictOptions& options) {
   const double per_row = 1e6 * seconds / static_cast<double>(data.rows());
   std::optional<double> quality;
   if (data.labelled()) quality = score(model, data, outputs).value;
+  std::optional<Metrics> measured;
+  if (options.metrics) {
+    if (!data.labelled()) {
+      throw Error(ErrorKind::usage, fmt::format("option --metrics: {} has no labels to compare with", data.source));
+    }
+    measured = metrics(model, data, outputs);
+  }
   const Predictions predictions(model, outputs);
 
   if (!options.output.empty()) write_file(options.output, predictions.table());
@@ -117,6 +132,7 @@ int run(const Context& context, const PredictOptions& options) {
                                {"rows", data.rows()},
                                {"task", classify ? "classify" : "regress"},
                                {classify ? "accuracy" : "rmse", number_or_null(quality)},
+                               {"metrics", measured ? metrics_document(*measured, data.source) : Json()},
                                {"microseconds_per_row", per_row},
                                {"configuration", candidate.configuration.text()},
                                {"tier", text(candidate.tier)},
@@ -137,6 +153,7 @@ int run(const Context& context, const PredictOptions& options) {
     if (!options.common.quiet) note(summary);
   } else {
     print(fmt::format("{}\npredictions: {}\n", summary, options.output));
+    if (measured) print("\n" + metrics_text(*measured, data.source));
   }
   return 0;
 }
@@ -151,6 +168,10 @@ void add_predict(Command& program) {
   add_data_options(command, options->data);
   command.option("--output", "FILE", "Write the predictions as CSV to this file [default: standard output]",
                  options->output);
+  command.flag("--metrics",
+               "With --output or --json, of rows with labels: confusion matrix, precision, recall and F1 of every "
+               "class, or RMSE and R2 of every output",
+               options->metrics);
   add_device(command, options->device);
   add_profile_file(command, options->profiles);
   add_common(command, options->common);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,13 @@ std::vector<const Axis*> axes_of(const std::vector<const KernelFamily*>& some) {
     }
   }
   return axes;
+}
+
+std::vector<const Axis*> axes_of(const FamilyRegistry& families) {
+  std::vector<const KernelFamily*> all;
+  all.reserve(families.all().size());
+  for (const auto& family : families.all()) all.push_back(family.get());
+  return axes_of(all);
 }
 
 std::string names_of(const std::vector<const Axis*>& axes) {
@@ -119,6 +127,15 @@ void Sizes::add(const FamilyRegistry& families, const std::string& option, const
   }
 }
 
+std::vector<const KernelFamily*> Sizes::meant(std::vector<const KernelFamily*> families) const {
+  std::vector<const KernelFamily*> fitting;
+  std::ranges::copy_if(families, std::back_inserter(fitting), [&](const KernelFamily* family) {
+    return std::ranges::all_of(named_, [&](const auto& entry) { return find_axis(*family, entry.first) != nullptr; });
+  });
+  if (fitting.empty()) return families;
+  return fitting;
+}
+
 void Sizes::check_names(const std::vector<const KernelFamily*>& chosen) const {
   for (const auto& entry : named_) {
     const auto has = [&](const KernelFamily* family) { return find_axis(*family, entry.first) != nullptr; };
@@ -136,26 +153,24 @@ std::optional<std::vector<AxisValue>> Sizes::values(const Axis& axis) const {
   return read(named->second, axis);
 }
 
-void add_sizes(Command& command, Sizes& sizes, bool list) {
+void read_size(Sizes& sizes, const FamilyRegistry& families, const std::string& text, bool list) {
+  const std::vector<const Axis*> axes = axes_of(families);
+  const std::size_t sign = text.find('=');
+  const std::string name = text.substr(0, sign);
+  if (sign == std::string::npos || std::ranges::find(axes, name, &Axis::name) == axes.end()) {
+    throw Error(ErrorKind::usage, fmt::format("option --size: found {}, expected NAME={} where NAME is one of {}",
+                                              in_quotes(text), list ? "LIST" : "N", names_of(axes)));
+  }
+  sizes.add(families, fmt::format("--size {}", name), name, text.substr(sign + 1), list);
+}
+
+void add_sizes(Command& command, Sizes& sizes, bool list, const FamilyRegistry& families) {
   const char* const meaning =
       list ? "Sizes of the problems, as 64 or 32,64,128 or 32..1024 (doubling)" : "Size of the problem";
-  const FamilyRegistry& families = command.context().families;
-  std::vector<const KernelFamily*> all;
-  all.reserve(families.all().size());
-  for (const auto& family : families.all()) all.push_back(family.get());
-  const std::vector<const Axis*> axes = axes_of(all);
-  const auto read_pair = [&sizes, &families, list, axes](const std::string& text) {
-    const std::size_t sign = text.find('=');
-    const std::string name = text.substr(0, sign);
-    if (sign == std::string::npos || std::ranges::find(axes, name, &Axis::name) == axes.end()) {
-      throw Error(ErrorKind::usage, fmt::format("option --size: found {}, expected NAME={} where NAME is one of {}",
-                                                in_quotes(text), list ? "LIST" : "N", names_of(axes)));
-    }
-    sizes.add(families, fmt::format("--size {}", name), name, text.substr(sign + 1), list);
-  };
+  const std::vector<const Axis*> axes = axes_of(families);
   command.repeated("--size", list ? "NAME=LIST" : "NAME=N",
                    fmt::format("{}; NAME is one of {}. May be given several times", meaning, names_of(axes)),
-                   read_pair);
+                   [&sizes, &families, list](const std::string& text) { read_size(sizes, families, text, list); });
   for (const Axis* axis : axes) {
     const std::string option = "--" + axis->name;
     command.option(option, list ? "LIST" : "N",

@@ -23,6 +23,9 @@ class Sizes {
   /// axis.
   void add(const FamilyRegistry& families, const std::string& option, const std::string& name, const std::string& text,
            bool list);
+  /// Which of some families the user means, where none is named: those that have every size that is named; all, if none
+  /// has.
+  [[nodiscard]] std::vector<const KernelFamily*> meant(std::vector<const KernelFamily*> families) const;
   /// Throws Error(usage) if a size is named that none of the chosen families has.
   void check_names(const std::vector<const KernelFamily*>& chosen) const;
   /// The values named for an axis, ascending; nothing if none were. Throws Error(usage) if the axis does not allow one.
@@ -37,9 +40,16 @@ class Sizes {
 
   std::map<std::string, Named, std::less<>> named_;
 };
+/// Reads what follows `--size`: "NAME=LIST". Throws Error(usage) for a name that no family has, and what Sizes::add()
+/// throws.
+void read_size(Sizes& sizes, const FamilyRegistry& families, const std::string& text, bool list);
 /// `--size NAME=LIST`, and `--NAME LIST` for every axis that some family has. `list`: whether an option takes more than
-/// one value.
-void add_sizes(Command& command, Sizes& sizes, bool list);
+/// one value. `families`: whose sizes are read; those of the program unless the command has more. They have to live
+/// until the action has run.
+void add_sizes(Command& command, Sizes& sizes, bool list, const FamilyRegistry& families);
+inline void add_sizes(Command& command, Sizes& sizes, bool list) {
+  add_sizes(command, sizes, list, command.context().families);
+}
 
 /// The family's default problems for the device; where sizes are named, every combination of these with the default
 /// sizes of the other axes. Sizes of axes that the family does not have are left out. Throws Error(usage) for values

@@ -103,7 +103,9 @@ void print_profile(const Context& context, const Profile& profile, ProfileStates
   print(fmt::format("  time           {0} us per {3}, spread {1}, over {2} {3}s\n", short_number(profile.time),
                     short_number(profile.spread), profile.samples, unit_of(context.families, profile.key.family)));
   for (const std::string& tie : profile.ties) print(fmt::format("  as fast        {}\n", tie));
-  print(fmt::format("  worst error    {:.2g} relative to the float64 reference\n", profile.worst_error));
+  const KernelFamily* const family = context.families.find(profile.key.family);
+  print(fmt::format("  worst error    {:.2g}{}{}\n", profile.worst_error, family != nullptr ? " relative to " : "",
+                    family != nullptr ? family->verified_against() : ""));
   const std::string_view since = change(states.currency(profile).value_or(Currency::current));
   print(fmt::format("  state          {}{}{}\n", states.state(profile), since.empty() ? "" : ": ", since));
   const Provenance& from = profile.provenance;
@@ -176,6 +178,7 @@ int explain(const Context& context, const ProfileOptions& options) {
     if (each->supports(device->identity().backend)) asked.push_back(each.get());
   }
   options.sizes.check_names(asked);
+  if (options.family.empty()) asked = options.sizes.meant(std::move(asked));
   std::vector<Problem> problems;
   problems.reserve(asked.size());
   for (const KernelFamily* each : asked) problems.push_back(one_problem(*each, device->identity(), options.sizes));

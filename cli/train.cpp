@@ -21,6 +21,7 @@
 #include "heddle/cli/gain.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
+#include "heddle/cli/metrics_table.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/reported.hpp"
@@ -40,7 +41,7 @@ struct TrainOptions {
   DataArguments data;
   std::string train, test, test_label, resume, device, profiles;
   std::string model = "model.heddle";
-  bool compare = false;
+  bool compare = false, metrics = false;
 };
 
 const Trainer& chosen_trainer(const TrainOptions& options, const std::optional<Model>& resumed) {
@@ -98,7 +99,7 @@ Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
 
 Json document(const TrainOptions& options, const Device& device, const Dataset& train,
               const std::optional<Dataset>& test, const TrainingResult& result, const std::optional<TrainingGain>& gain,
-              const std::vector<std::string>& notices) {
+              const Json& measured, const std::vector<std::string>& notices) {
   const NetworkSize size = result.model.size();
   Json all{{"device", device.label()},
            {"identity", to_json(device.identity())},
@@ -120,6 +121,7 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
   all["compiler_calls"] = device.compiler_calls();
   all["microseconds_per_sample"] = microseconds_per_sample(result.epochs);
   all["comparison"] = gain ? to_json(*gain) : Json();
+  all["metrics"] = measured;
   all["notices"] = notices;
   Json& epochs = all["epochs"] = Json::array();
   for (const EpochReport& report : result.epochs) epochs.push_back(to_json(report, train.task));
@@ -158,8 +160,8 @@ class Run {
         values_(trainer_options(trainer_, options)),
         train_(load_training_data(options, resumed_)),
         test_(options.test.empty() ? std::nullopt : std::optional(load_test_data(options, train_))),
-        device_(open_device(options.device)),
         bar_(options.common.quiet),
+        device_(open_device_for(trainer_, options.device, [this](const std::string& line) { tell(line); })),
         table_(train_.task, test_.has_value(), values_.number("validation") > 0) {}
 
   int run() {
@@ -172,10 +174,22 @@ class Run {
     catch_interrupts();
     const TrainingResult result = train_or_keep(known);
     bar_.clear();
+    // A training that was stopped or has diverged ends without delay.
+    const bool whole = result.ending != Ending::stopped && result.ending != Ending::diverged;
+    if (options_.metrics && whole) measured_ = measure(result.model, known);
     return conclude(result);
   }
 
  private:
+  /// Of the test rows; of the training rows where there are none.
+  [[nodiscard]] Metrics measure(const Model& model, const Knowledge& known) {
+    const Dataset& data = measured_data();
+    const auto predictor =
+        trainer_.predictor(*device_, known, model.network, [this](const std::string& line) { tell(line); });
+    return metrics(model, data, predict(*predictor, model, data));
+  }
+  [[nodiscard]] const Dataset& measured_data() const { return test_ ? *test_ : train_; }
+
   /// A training that fails midway leaves the model that it had last kept.
   TrainingResult train_or_keep(const Knowledge& known) {
     try {
@@ -217,13 +231,7 @@ class Run {
   TrainingObserver observer() {
     return {.epoch = [this](const EpochReport& report) { say(table_.line(report)); },
             .progress = [this](const TrainingProgress& progress) { show(progress); },
-            .notice =
-                [this](const std::string& line) {
-                  bar_.clear();
-                  const std::scoped_lock lock(so_far_mutex_);
-                  notices_.push_back(line);
-                  if (!options_.common.quiet) note(line);
-                },
+            .notice = [this](const std::string& line) { tell(line); },
             .stop = interrupted,
             .room = [this](std::int64_t bytes) { place_.emplace(options_.model, bytes, interrupted); },
             .keep =
@@ -232,6 +240,13 @@ class Run {
                   const std::scoped_lock lock(so_far_mutex_);
                   so_far_ = std::move(copy);
                 }};
+  }
+
+  void tell(const std::string& notice) {
+    bar_.clear();
+    const std::scoped_lock lock(so_far_mutex_);
+    notices_.push_back(notice);
+    if (!options_.common.quiet) note(notice);
   }
 
   void say(const std::string& line) {
@@ -263,11 +278,14 @@ class Run {
     if (!place_) place_.emplace(options_.model, 0, interrupted);
     keep_model(result.model, *place_);
     if (options_.common.json) {
-      print_document("train", document(options_, *device_, train_, test_, result, gain_, notices_));
+      print_document("train",
+                     document(options_, *device_, train_, test_, result, gain_,
+                              measured_ ? metrics_document(*measured_, measured_data().source) : Json(), notices_));
     } else {
       if (!result.message.empty()) print(result.message + "\n");
       print(table_.closing(result));
       print(fmt::format("model: {}\n", options_.model));
+      if (measured_) print("\n" + metrics_text(*measured_, measured_data().source));
       if (gain_) print("\n" + gain_text(*gain_));
     }
     if (result.ending == Ending::diverged) {
@@ -291,14 +309,15 @@ class Run {
   const OptionValues values_;
   const Dataset train_;
   const std::optional<Dataset> test_;
-  const std::unique_ptr<Device> device_;
   ProgressBar bar_;
+  std::mutex so_far_mutex_;
+  std::vector<std::string> notices_;
+  const std::unique_ptr<Device> device_;
   EpochTable table_;
   std::optional<ReservedFile> place_;  // of the model, from the first epoch on
   std::optional<TrainingGain> gain_;   // with --compare
-  std::mutex so_far_mutex_;
+  std::optional<Metrics> measured_;    // with --metrics
   std::optional<TrainingResult> so_far_;
-  std::vector<std::string> notices_;
 };
 
 int run(const Context& context, const TrainOptions& options) {
@@ -400,6 +419,10 @@ void add_train(Command& program) {
   command.option("--resume", "MODEL", "Go on training this model", options->resume);
   command.option("--model", "FILE", fmt::format("Where to keep the model [default: {}]", options->model),
                  options->model);
+  command.flag("--metrics",
+               "Confusion matrix, precision, recall and F1 of every class, or RMSE and R2 of every output; of the test "
+               "rows, or of the training rows where there are none",
+               options->metrics);
   command.flag("--compare", "Train without profiles too, by turns, and say what the profiles gain", options->compare);
   add_device(command, options->device);
   add_profile_file(command, options->profiles);

@@ -10,6 +10,7 @@
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/tune_run.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/kernel_file.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/tuner/strategy.hpp"
 
@@ -33,11 +34,21 @@ void add_tune(Command& program) {
       "What to tune, as 'heddle devices' lists it; several as cuda:0,cuda:1, or 'all' cards; those of one model "
       "share out the problems [default: the best one]",
       options->device);
-  const FamilyRegistry& families = program.context().families;
+  options->context = program.context();
+  FamilyRegistry& families = options->context.families;
   command.list(
       "--family", "F", fmt::format("Kernel families to tune: {} [default: all]", families.names()),
       [options, &families](const std::string& name) { options->families.emplace_back(families.at(name).name()); });
-  add_sizes(command, options->sizes, true);
+  // Options are read in the order in which they are declared here: a size may be one of a kernel's.
+  command.flag("--allow-outside", "Allow a description to name sources outside its folder", options->allow_outside);
+  command.repeated("--kernel", "FILE",
+                   "Tune the kernel that this file describes, in place of the families; may be given several times",
+                   [options, &families](const std::string& file) {
+                     const KernelFamily& family =
+                         families.add(describe(read_kernel_file(file, {.allow_outside = options->allow_outside})));
+                     options->kernels.emplace_back(family.name());
+                   });
+  add_sizes(command, options->sizes, true, families);
   std::string names;
   for (const StrategyEntry& each : strategies()) names += fmt::format("\n  {}: {}", each.name, each.meaning);
   command.option("--strategy", "S", fmt::format("How to search [default: {}]{}", options->tuner.strategy, names),
@@ -74,7 +85,7 @@ void add_tune(Command& program) {
                  });
   add_profile_file(command, options->profiles);
   add_common(command, options->common);
-  command.action([options, &context = program.context()] { return tune(context, *options); });
+  command.action([options] { return tune(*options); });
 }
 
 }  // namespace heddle::cli

@@ -77,9 +77,8 @@ struct Model {
 /// One command: its devices, opened and grouped by model.
 class TuneRun {
  public:
-  TuneRun(const Context& context, const TuneOptions& options)
-      : context_(context),
-        options_(options),
+  explicit TuneRun(const TuneOptions& options)
+      : options_(options),
         labels_(options.replay.empty() ? device_labels(options.device) : std::vector<std::string>{options.replay}),
         cards_(labels_.size()),
         crew_(labels_.size()) {
@@ -87,7 +86,8 @@ class TuneRun {
     tuner_.tune_sizes_between = options.sizes.empty() && options.replay.empty();  // the user named no sizes
     if (!budget_.seconds && !budget_.evaluations) budget_.seconds = kDefaultSeconds;
     rethrow_first(crew_.each([&](std::size_t i) {
-      cards_[i].target = options_.replay.empty() ? device_target(context_, labels_[i]) : replay_target(options_.replay);
+      cards_[i].target =
+          options_.replay.empty() ? device_target(options_.context, labels_[i]) : replay_target(options_.replay);
     }));
     group();
     open_stores();
@@ -115,9 +115,10 @@ class TuneRun {
   [[nodiscard]] std::string task_of(Card& card);
   [[nodiscard]] std::pair<TuningSummary, Json> found() const;
   void report(bool stopped) const;
+  /// Throws Error(input) if the default configuration of a described kernel failed at its first size.
+  void refuse_kernel() const;
   [[nodiscard]] const ProfileStore& store() const { return *keeper_->store; }
 
-  const Context& context_;
   const TuneOptions& options_;
   TunerOptions tuner_;
   Budget budget_ = options_.budget;  ///< of each card
@@ -141,7 +142,8 @@ void TuneRun::group() {
     card.model = found->second;
     if (fresh) {
       Model& model = *models_.emplace_back(std::make_unique<Model>());
-      model.work = card.target->tasks(options_.families, options_.sizes);
+      const bool named = !options_.families.empty() || options_.kernels.empty();
+      model.work = card.target->tasks(named ? options_.families : options_.kernels, options_.sizes);
       for (const FamilyTask& task : model.work) model.problems += task.problems.size();
     }
     Model& model = *models_[card.model];
@@ -181,8 +183,8 @@ void TuneRun::open_stores() {
     kept_ = kept_ || !forgotten;
     if (!common.quiet) note_timing(backend);
     if (!common.quiet && timed && !card.target->remark().empty()) note(card.target->remark());
-    card.store.emplace(
-        open_profiles(context_, forgotten ? ":memory:" : options_.profiles, ProfileStore::Access::read_write, common));
+    card.store.emplace(open_profiles(options_.context, forgotten ? ":memory:" : options_.profiles,
+                                     ProfileStore::Access::read_write, common));
     common.quiet = true;  // the others have the same to say
   }
 }
@@ -232,9 +234,9 @@ void TuneRun::tune_family(Card& card, std::size_t number, StopCondition& stop, s
   std::call_once(model.begun[number], [&] {
     if (options_.common.json) return;
     progress_->interrupted_by([&] {
-      print(fmt::format("{}tuning {} on {} ({}), {} problems\n", number == 0 && card.model == 0 ? "" : "\n",
+      print(fmt::format("{}tuning {} on {} ({}), {} problem{}\n", number == 0 && card.model == 0 ? "" : "\n",
                         task.family->name(), fmt::join(model.devices, ", "), card.target->identity().name,
-                        task.problems.size()));
+                        task.problems.size(), task.problems.size() == 1 ? "" : "s"));
     });
   });
   card.findings->begin(*task.family);
@@ -321,6 +323,20 @@ void TuneRun::report(bool stopped) const {
   push_output();
 }
 
+void TuneRun::refuse_kernel() const {
+  const FamilyTask& task = models_.front()->work.front();
+  const DeviceIdentity& device = cards_.front().target->identity();
+  const std::string untuned = task.family->default_configuration(device, task.problems.front()).text();
+  const auto measurements = cards_.front().store->measurements(
+      ProfileKey{.device = device, .family = std::string(task.family->name()), .problem = task.problems.front()});
+  const auto failure = std::ranges::find_if(
+      measurements, [&](const Measurement& each) { return each.configuration == untuned && failed(each.status); });
+  if (failure == measurements.end()) return;
+  throw Error(ErrorKind::input,
+              fmt::format("kernel {} at {}: every configuration failed; the default '{}': {}: {}", task.family->name(),
+                          task.problems.front().text(), untuned, text(failure->status), failure->message));
+}
+
 int TuneRun::carry_out() {
   catch_interrupts();
   // Every measurement was written to the store before the next one began. Whatever waits (for the database, too) from
@@ -354,6 +370,7 @@ int TuneRun::carry_out() {
   const bool stopped = std::ranges::any_of(cards_, &Card::interrupted);
   const auto [summary, results] = found();
   if (lost_) std::rethrow_exception(lost_);
+  if (!stopped && !options_.kernels.empty() && summary.reached == 0) refuse_kernel();
   report(stopped);
   if (!options_.common.json) {
     for (const auto& [family, losses] : summary.losses) {
@@ -378,7 +395,7 @@ int TuneRun::carry_out() {
 
 }  // namespace
 
-int tune(const Context& context, const TuneOptions& options) {
+int tune(const TuneOptions& options) {
   if (!options.replay.empty() && !options.device.empty()) {
     throw Error(ErrorKind::usage,
                 "option --replay: a recording takes the place of a device, so --device cannot be given");
@@ -387,7 +404,11 @@ int tune(const Context& context, const TuneOptions& options) {
   if (options.tuner.target && !peak) {
     throw Error(ErrorKind::usage, "option --target: needs --peak-bandwidth or --peak-rate, of which it is a fraction");
   }
-  return TuneRun(context, options).carry_out();
+  if (!options.kernels.empty() && !options.replay.empty()) {
+    throw Error(ErrorKind::usage,
+                "option --replay: a recording takes the place of a kernel, so --kernel cannot be given");
+  }
+  return TuneRun(options).carry_out();
 }
 
 }  // namespace heddle::cli

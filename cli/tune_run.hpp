@@ -14,6 +14,9 @@ namespace heddle::cli {
 
 struct TuneOptions {
   Common common;
+  Context context;                   ///< the program's families, and those of `kernels`
+  std::vector<std::string> kernels;  ///< names of families that are described in files; they alone are tuned
+  bool allow_outside = false;        ///< KernelFileOptions
   std::string device, profiles, replay, record;
   std::vector<std::string> families;
   Sizes sizes;
@@ -22,6 +25,6 @@ struct TuneOptions {
 };
 
 /// Tunes, and reports. Returns the exit code; throws Error.
-int tune(const Context& context, const TuneOptions& options);
+int tune(const TuneOptions& options);
 
 }  // namespace heddle::cli

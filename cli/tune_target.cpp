@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/kernel_review.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/replay/replay_evaluator.hpp"
@@ -36,15 +38,21 @@ class DeviceTarget final : public TuneTarget {
       tasks.push_back({&family, {}});
     }
     if (tasks.empty()) {
+      std::vector<const KernelFamily*> able;
+      able.reserve(families_.all().size());
       for (const auto& each : families_.all()) {
-        if (each->supports(device.backend)) tasks.push_back({each.get(), {}});
+        if (each->supports(device.backend)) able.push_back(each.get());
       }
+      for (const KernelFamily* family : sizes.meant(std::move(able))) tasks.push_back({family, {}});
     }
     std::vector<const KernelFamily*> chosen;
     chosen.reserve(tasks.size());
     for (const FamilyTask& task : tasks) chosen.push_back(task.family);
     sizes.check_names(chosen);
-    for (FamilyTask& task : tasks) task.problems = problem_grid(*task.family, device, sizes);
+    for (FamilyTask& task : tasks) {
+      task.problems = problem_grid(*task.family, device, sizes);
+      check_described(task, device, sizes);
+    }
     return tasks;
   }
   std::unique_ptr<Evaluator> evaluator(const KernelFamily& family, std::uint64_t seed) override {
@@ -53,6 +61,17 @@ class DeviceTarget final : public TuneTarget {
   std::int64_t compiler_calls() const override { return worker_.compiler_calls(); }
 
  private:
+  /// A kernel from a file has the sizes that the user or the file names, and is refused early if it cannot run.
+  static void check_described(const FamilyTask& task, const DeviceIdentity& device, const Sizes& sizes) {
+    const auto* const family = dynamic_cast<const DefinedFamily*>(task.family);
+    if (family == nullptr) return;
+    if (sizes.empty() && family->definition().problems.empty()) {
+      throw Error(ErrorKind::usage, fmt::format("option --size: {} names no sizes, expected --size {}=LIST",
+                                                family->name(), family->axes().front().name));
+    }
+    for (const Problem& problem : task.problems) check_kernel(*family, device, problem);
+  }
+
   const FamilyRegistry& families_;
   Worker worker_;
 };

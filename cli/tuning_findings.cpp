@@ -1,6 +1,7 @@
 #include "heddle/cli/tuning_findings.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,13 +21,15 @@ Json record_of(const NamedTime& time) {
           {"status", text(time.status)}};
 }
 
-Json record_of(std::string_view device, std::string_view family, std::string_view unit, const TuningResult& result) {
+Json record_of(std::string_view device, std::string_view family, std::string_view unit,
+               std::string_view verified_against, const TuningResult& result) {
   Json named = Json::array(), statuses = Json::object();
   for (const NamedTime& time : result.named) named.push_back(record_of(time));
   for (const auto& [status, count] : result.statuses) statuses[std::string(text(status))] = count;
   return {{"device", device},
           {"family", family},
           {"unit", unit},
+          {"verified_against", verified_against},
           {"problem", cli::to_json(result.problem)},
           {"searched", result.searched},
           {"between", result.is_between},
@@ -110,7 +113,7 @@ std::string TuningSummary::text(bool kept) const {
                   duration(seconds), kept && reached > 0 ? "; from now on these profiles are used on this device" : "");
   const std::string before = recalled > 0 ? fmt::format(", {} of them by earlier runs", recalled) : "";
   text += fmt::format("{} configurations tried{}{}\n{}", evaluations, before, statuses.empty() ? "" : ":",
-                      explained(statuses));
+                      explained(statuses, fmt::format("{}", fmt::join(verified_against, ", or "))));
   const double other = std::max(0.0, effort.total - effort.waiting - effort.measuring - effort.verifying);
   text += fmt::format(
       "time spent: {:.1f} s waiting for the compiler, {:.1f} s measuring, {:.1f} s verifying, {:.1f} s on everything "
@@ -172,7 +175,9 @@ Json TuningSummary::expected_losses() const {
 
 void TuningFindings::begin(const KernelFamily& family) {
   const std::scoped_lock lock(mutex_);
-  families_.push_back({.family = std::string(family.name()), .unit = std::string(family.unit())});
+  families_.push_back({.family = std::string(family.name()),
+                       .unit = std::string(family.unit()),
+                       .verified_against = std::string(family.verified_against())});
 }
 
 void TuningFindings::add(const TuningResult& result) {
@@ -215,6 +220,7 @@ void TuningFindings::add_to(TuningSummary& summary, Json& results) const {
   for (const Found& found : families_) {
     auto& losses = summary.losses[found.family];
     if (found.expected_loss) losses.push_back(*found.expected_loss);
+    summary.verified_against.insert(found.verified_against);
     TuningSummary::Gain& gain = summary.gains[found.family];
     if (found.single && (!gain.single || gain.single->problems < found.single->problems)) gain.single = found.single;
     // Cards of one model share their measurements: the last fit rests on all of them.
@@ -224,7 +230,7 @@ void TuningFindings::add_to(TuningSummary& summary, Json& results) const {
     }
     for (const TuningResult& result : found.results) {
       summary.add(found.family, result);
-      results.push_back(record_of(device_, found.family, found.unit, result));
+      results.push_back(record_of(device_, found.family, found.unit, found.verified_against, result));
     }
   }
   summary.effort.total = before + seconds_;

@@ -40,6 +40,7 @@ struct TuningSummary {
   std::map<std::string, Gain> gains;  ///< by family
   bool tried_more = false;            ///< for some problem, more than the untuned default was tried
   std::string compiler;
+  std::set<std::string> verified_against;             ///< of the families: KernelFamily::verified_against()
   std::map<std::string, std::vector<double>> losses;  ///< expected at untuned sizes, by family: one of each device
 
   void add(const std::string& family, const TuningResult& result);
@@ -78,7 +79,7 @@ class TuningFindings {
 
  private:
   struct Found {
-    std::string family, unit;
+    std::string family, unit, verified_against;
     std::optional<double> expected_loss = {};
     std::vector<TuningResult> results = {};
     std::optional<SingleMapping> single = {};

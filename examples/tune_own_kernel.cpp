@@ -76,12 +76,12 @@ heddle::KernelDefinition column_sums() {
                          .block = {"block_size"}};
   kernel.code["cpu"] = {
       .text = kForCpu, .kernel = "column_sums<{parts}, {strip}>", .untuned = "parts=1 strip=16", .grid = {"parts"}};
-  const std::string on_gpu = "backend != \"cpu\"", on_cpu = "backend == \"cpu\"";
+  const std::string on_gpu = "backend != 'cpu'", on_cpu = "backend == 'cpu'";
   kernel.parameters = {{"block_size", numbers({32, 64, 128, 256, 512}), "threads of a block", on_gpu},
                        {"unroll", numbers({1, 2, 4, 8, 16}), "rows that a thread adds at a time", on_gpu},
                        {"parts", numbers({1, 2, 4}), "threads that share the columns", on_cpu},
                        {"strip", numbers({16, 64, 256, 1024}), "columns at a time", on_cpu}};
-  kernel.constraints = {"backend != \"cpu\" || parts <= units", "backend == \"cpu\" || unroll <= rows"};
+  kernel.constraints = {"backend != 'cpu' or parts <= units", "backend == 'cpu' or unroll <= rows"};
   kernel.arguments = {{.name = "m", .elements = "rows * columns"},
                       {.name = "sums", .elements = "columns", .role = heddle::Role::output},
                       {.name = "rows", .type = heddle::ElementType::int32, .value = "rows"},

@@ -3,6 +3,8 @@
 // Nothing else here may have external linkage, or the linker would mix the instruction sets; so no standard header is
 // included.
 #include "heddle/kernels/common/cpu_builtin_table.hpp"
+#include "heddle/kernels/mlp/cpu/predict.hpp"
+#include "heddle/kernels/mlp/cpu/train.hpp"
 #include "heddle/kernels/sonfin/cpu/predict.hpp"
 #include "heddle/kernels/sonfin/cpu/train.hpp"
 #include "heddle/kernels/tsk/cpu/batch.hpp"
@@ -24,6 +26,8 @@ const BuiltinKernel HEDDLE_CPU_TABLE[kBuiltinKernels] = {
     HEDDLE_KERNEL(tsk, accumulate, 256, 4, 1, double),
     HEDDLE_KERNEL(tsk, descend, 256, 1, float),
     HEDDLE_KERNEL(tsk, descend, 256, 1, double),
+    HEDDLE_KERNEL(mlp, train, 4, 2),
+    HEDDLE_KERNEL(mlp, predict, 4, 2),
 };
 
 }  // namespace heddle::cpu

@@ -14,7 +14,7 @@ namespace {
 /// Such a name can stand in a table, in a list of the command line and in a key of the database.
 bool good_family_name(std::string_view name) {
   constexpr std::size_t kLongest = 64;
-  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./@";
   return !name.empty() && name.size() <= kLongest && name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
@@ -24,9 +24,10 @@ const KernelFamily& FamilyRegistry::add(std::shared_ptr<const KernelFamily> fami
   if (family == nullptr) throw Error(ErrorKind::bug, "a kernel family that is not there cannot be added");
   const std::string_view name = family->name();
   if (!good_family_name(name)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("a kernel family is called {}, expected 1 to 64 letters, digits, '-', '_' and '.'",
-                            in_quotes(name)));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("a kernel family is called {}, expected 1 to 64 letters, digits, and '-', '_', '.', '/', '@'",
+                    in_quotes(name)));
   }
   if (find(name) != nullptr) {
     throw Error(ErrorKind::usage, fmt::format("there is a kernel family {} already", in_quotes(name)));

@@ -28,8 +28,8 @@ using FamilyMaker = std::function<std::shared_ptr<const KernelFamily>(const std:
 class FamilyRegistry {
  public:
   /// Throws Error(usage) if there is a family of that name already, or if the name is not made of 1 to 64 letters,
-  /// digits, '-', '_' and '.', and for axes that check_axes() refuses. A family added like this is unknown to worker
-  /// processes, unless their program adds it as well.
+  /// digits, and '-', '_', '.', '/', '@', and for axes that check_axes() refuses. A family added like this is unknown
+  /// to worker processes, unless their program adds it as well.
   const KernelFamily& add(std::shared_ptr<const KernelFamily> family);
   /// Makes the family described and adds it; worker processes are told the description. Throws Error(usage) for a maker
   /// that is not registered, what the maker throws, and what the other add() throws.

@@ -17,6 +17,9 @@
 
 namespace heddle {
 
+/// The byte that outputs and scratch are filled with before every stage: every real of it is no number.
+inline constexpr std::byte kPoison{0xff};
+
 /// How far a result is from the float64 reference.
 struct Accuracy {
   bool accepted = false;

@@ -38,7 +38,7 @@ install_packages() {
 
 build_packages=(g++ cmake ninja-build libfmt-dev libsqlitecpp-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev
                 zlib1g-dev libxxhash-dev libboost-context-dev liblapacke-dev libopenblas-dev)
-test_packages=(doctest-dev libbenchmark-dev python3)
+test_packages=(doctest-dev libbenchmark-dev libmpfi-dev python3)
 
 # What CTest has found, for test_counts.
 results=$build/Testing/results.xml

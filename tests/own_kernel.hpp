@@ -61,15 +61,15 @@ void add(const heddle::cpu::LaunchContext& context, void* const* at) {
   kernel.parameters = {{.name = "block_size",
                         .values = {std::int64_t{32}, std::int64_t{64}, std::int64_t{128}},
                         .meaning = "threads of a block",
-                        .active = "backend != \"cpu\""},
+                        .active = "backend != 'cpu'"},
                        {.name = "parts",
                         .values = {std::int64_t{1}, std::int64_t{2}},
                         .meaning = "of the work",
-                        .active = "backend == \"cpu\""},
+                        .active = "backend == 'cpu'"},
                        {.name = "items",
                         .values = {std::int64_t{1}, std::int64_t{2}, std::int64_t{4}, std::int64_t{8}},
                         .meaning = "elements for a thread"}};
-  kernel.constraints = {"backend == \"cpu\" || block_size * items <= 256"};
+  kernel.constraints = {"backend == 'cpu' or block_size * items <= 256"};
   kernel.arguments = {{.name = "a", .type = ElementType::float32, .value = "2.5"},
                       {.name = "x", .elements = "n"},
                       {.name = "y", .elements = "n"},

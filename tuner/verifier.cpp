@@ -11,8 +11,6 @@ namespace heddle {
 
 namespace {
 
-constexpr std::byte kPoison{0xff};  // every float of it is NaN
-
 /// The distance of a timed run from the reference may be this many times that of the untuned configuration.
 constexpr double kFartherThanUntuned = 4.0;
 /// Distances in units of what rounding explains. Below kNegligible every run passes. Above kExplained, rounding is an

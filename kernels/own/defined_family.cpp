@@ -50,6 +50,7 @@ Expression::Names names_of(const Configuration* configuration, const Problem* pr
 std::string contract_of(KernelDefinition kernel, const std::string& language) {
   kernel.code = {{language, kernel.code.at(language)}};
   kernel.code.begin()->second.text.clear();
+  kernel.code.begin()->second.headers.clear();
   kernel.meaning.clear();
   for (KernelDefinition::Tunable& parameter : kernel.parameters) parameter.meaning.clear();
   kernel.problems.clear();
@@ -59,37 +60,33 @@ std::string contract_of(KernelDefinition kernel, const std::string& language) {
   return write_definition(kernel, {});
 }
 
-std::int64_t size_of(ElementType type) {
-  switch (type) {
-    case ElementType::uint8:
-      return 1;
-    case ElementType::int32:
-    case ElementType::uint32:
-    case ElementType::float32:
-      return 4;
-    default:
-      return 8;
-  }
-}
-
 heddle::Argument number_of(const KernelArgument& argument, const Expression& value, const Expression::Names& names) {
-  const auto whole = [&](auto least, auto most) {
+  const auto whole_of = [&](auto sample) {
+    using Number = decltype(sample);
     const std::int64_t number = value.integer(names);
-    if (number < static_cast<std::int64_t>(least) || (most != 0 && number > static_cast<std::int64_t>(most))) {
-      throw Error(ErrorKind::input, fmt::format("argument {}: {} does not fit its type", argument.name, number));
+    if (!std::in_range<Number>(number)) {
+      throw Error(ErrorKind::input,
+                  fmt::format("argument {}: {} is no {}", in_quotes(argument.name), number, name_of(argument.type)));
     }
-    return number;
+    return static_cast<Number>(number);
   };
   switch (argument.type) {
+    case ElementType::int8:  // launches have no types for numbers of less than 4 bytes, and pass their bytes
+      return StructArgument(whole_of(std::int8_t{}));
+    case ElementType::uint8:
+      return StructArgument(whole_of(std::uint8_t{}));
+    case ElementType::int16:
+      return StructArgument(whole_of(std::int16_t{}));
+    case ElementType::uint16:
+      return StructArgument(whole_of(std::uint16_t{}));
     case ElementType::int32:
-      return static_cast<std::int32_t>(
-          whole(std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
+      return whole_of(std::int32_t{});
     case ElementType::uint32:
-      return static_cast<std::uint32_t>(whole(0, std::numeric_limits<std::uint32_t>::max()));
+      return whole_of(std::uint32_t{});
     case ElementType::int64:
       return value.integer(names);
     case ElementType::uint64:
-      return static_cast<std::uint64_t>(whole(0, 0));
+      return static_cast<std::uint64_t>(whole_of(std::uint64_t{}));
     case ElementType::float32:
       return static_cast<float>(value.real(names));
     default:
@@ -103,7 +100,8 @@ Extent extent_of(const std::vector<Expression>& sizes, const Expression::Names& 
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::int64_t size = sizes[i].integer(names);
     if (size < 1 || size > std::numeric_limits<std::int32_t>::max()) {
-      throw Error(ErrorKind::input, fmt::format("{} {}: {} is out of range", of, in_quotes(sizes[i].text()), size));
+      throw Error(ErrorKind::input, fmt::format("{} {} is {}, expected 1 to {}", of, in_quotes(sizes[i].text()), size,
+                                                std::numeric_limits<std::int32_t>::max()));
     }
     *to[i] = static_cast<unsigned>(size);
   }
@@ -127,6 +125,10 @@ DefinedFamily::DefinedFamily(KernelDefinition definition, KernelExamples example
   for (const KernelDefinition::Tunable& parameter : definition_.parameters) {
     take(parameter.name);
     if (parameter.values.empty()) refuse(fmt::format("parameter {} has no values", in_quotes(parameter.name)));
+    if (parameter.untuned && std::ranges::find(parameter.values, *parameter.untuned) == parameter.values.end()) {
+      refuse(fmt::format("parameter {}: the untuned value {} is none of its values", in_quotes(parameter.name),
+                         heddle::text(*parameter.untuned)));
+    }
   }
   for (std::size_t i = 0; i < definition_.parameters.size(); ++i) {
     const std::string& text = definition_.parameters[i].active;
@@ -139,6 +141,13 @@ DefinedFamily::DefinedFamily(KernelDefinition definition, KernelExamples example
   }
   for (const KernelArgument& argument : definition_.arguments) {
     Argument& read = arguments_.emplace_back();
+    if (argument.lanes < 1 || argument.lanes > 4) {
+      refuse(fmt::format("argument {} has {} lanes, expected 1 to 4", in_quotes(argument.name), argument.lanes));
+    }
+    if (!fits(argument.fill, argument.type)) {
+      refuse(fmt::format("argument {} is filled with numbers that are no {}", in_quotes(argument.name),
+                         name_of(argument.type)));
+    }
     const bool same = std::ranges::count(definition_.arguments, argument.name, &KernelArgument::name) > 1;
     if (same) refuse(fmt::format("two arguments are called {}", in_quotes(argument.name)));
     if (argument.is_buffer() == !argument.value.empty()) {
@@ -147,7 +156,7 @@ DefinedFamily::DefinedFamily(KernelDefinition definition, KernelExamples example
     if (argument.is_buffer()) {
       read.elements = expression(argument.elements, "elements", known_names(0, true, false));
     } else {
-      if (argument.type == ElementType::uint8) refuse("a number of type uint8 cannot be an argument");
+      if (argument.lanes != 1) refuse(fmt::format("argument {} is a vector by value", in_quotes(argument.name)));
       read.value = expression(argument.value, "value", known_names(0, true, false));
     }
   }
@@ -199,9 +208,10 @@ DefinedFamily::Code DefinedFamily::read(const std::string& language, const Kerne
   const auto known = known_names(definition_.parameters.size(), true, true);
   try {
     code.contract = std::make_unique<const std::string>(contract_of(definition_, language));
-    code.source = std::make_unique<TemplateSource>(TemplateSource::own(
-        {{language == "cuda" ? "own_kernel.cuh" : "own_kernel.hpp", from.text}, {"own_kernel.json", *code.contract}},
-        from.options));
+    std::vector<SourceFile> files{{language == "cuda" ? "own_kernel.cuh" : "own_kernel.hpp", from.text},
+                                  {"own_kernel.json", *code.contract}};
+    for (const auto& [name, text] : from.headers) files.push_back({name, text});
+    code.source = std::make_unique<TemplateSource>(TemplateSource::own(std::move(files), from.options));
   } catch (const std::out_of_range& missing) {
     throw Error(ErrorKind::input,
                 fmt::format("kernel {}: an #include: {}", in_quotes(definition_.name), missing.what()));
@@ -238,6 +248,11 @@ const DefinedFamily::Code& DefinedFamily::code(std::string_view backend) const {
                 fmt::format("kernel {} has no code for {}", in_quotes(definition_.name), in_quotes(backend)));
   }
   return found->second;
+}
+
+std::string_view DefinedFamily::verified_against() const {
+  if (examples_.checked_elsewhere) return "the program's own check";
+  return "the default configuration: only agreement was checked";
 }
 
 WorkRange DefinedFamily::timed_work(const Problem&, const DeviceIdentity&) const {
@@ -291,11 +306,43 @@ SearchSpace DefinedFamily::space(const DeviceIdentity& device) const {
       return holds.truth(names_of(&configuration, &problem, &where));
     };
   }
+  if (runs_cuda_templates(device.backend)) constraints.push_back(launch_limits());
   return {device, std::move(parameters), std::move(constraints)};
 }
 
+Constraint DefinedFamily::launch_limits() const {
+  // The limits that all CUDA devices have in common; one card may have fewer registers than a block needs.
+  constexpr std::int64_t kThreads = 1024, kBlockZ = 64, kGridY = 65535;
+  Constraint limits;
+  limits.name = kLaunchLimits;
+  limits.holds = [this](const Configuration& configuration, const Problem& problem, const DeviceIdentity& device) {
+    const Code& own = code(device.backend);
+    const auto names = names_of(&configuration, &problem, &device);
+    try {
+      const Extent grid = extent_of(own.grid, names, "grid"), block = extent_of(own.block, names, "block");
+      const std::int64_t shared = own.shared_bytes->integer(names);
+      return std::int64_t{block.x} * block.y <= kThreads && std::int64_t{block.x} * block.y * block.z <= kThreads &&
+             block.z <= kBlockZ && grid.y <= kGridY && grid.z <= kGridY && shared >= 0 &&
+             (device.local_bytes == 0 || shared <= device.local_bytes);
+    } catch (const Error&) {  // no such launch
+      return false;
+    }
+  };
+  return limits;
+}
+
 Configuration DefinedFamily::default_configuration(const DeviceIdentity& device, const Problem&) const {
-  return space(device).parse(code(device.backend).untuned);
+  const std::string& untuned = code(device.backend).untuned;
+  if (!untuned.empty()) return space(device).parse(untuned);
+  std::vector<Configuration::Entry> entries;
+  entries.reserve(definition_.parameters.size());
+  for (std::size_t i = 0; i < definition_.parameters.size(); ++i) {
+    const KernelDefinition::Tunable& tunable = definition_.parameters[i];
+    const Configuration before(entries);
+    if (active_[i] && !active_[i]->truth(names_of(&before, nullptr, &device))) continue;
+    entries.emplace_back(tunable.name, tunable.untuned.value_or(tunable.values.front()));
+  }
+  return Configuration(std::move(entries));
 }
 
 Kernels DefinedFamily::kernels(const Configuration& configuration, const Problem& problem,
@@ -316,10 +363,11 @@ Kernels DefinedFamily::kernels(const Configuration& configuration, const Problem
 std::int64_t DefinedFamily::bytes_of(std::size_t argument, const Expression::Names& names) const {
   const std::int64_t elements = arguments_[argument].elements->integer(names);
   if (elements < 0 || elements > kLargestBuffer) {
-    throw Error(ErrorKind::input, fmt::format("kernel {}: argument {} has {} elements", in_quotes(definition_.name),
-                                              in_quotes(definition_.arguments[argument].name), elements));
+    throw Error(ErrorKind::input,
+                fmt::format("kernel {}: argument {} has {} elements, expected 0 to {}", in_quotes(definition_.name),
+                            in_quotes(definition_.arguments[argument].name), elements, kLargestBuffer));
   }
-  return elements * size_of(definition_.arguments[argument].type);
+  return elements * size_of(definition_.arguments[argument].type) * definition_.arguments[argument].lanes;
 }
 
 Plan DefinedFamily::plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
@@ -331,6 +379,10 @@ Plan DefinedFamily::plan(const Configuration& configuration, const Problem& prob
   Launch launch{
       .grid = extent_of(own.grid, names, "grid"), .block = extent_of(own.block, names, "block"), .arguments = {}};
   launch.shared_bytes = own.shared_bytes->integer(names);
+  if (launch.shared_bytes < 0) {
+    throw Error(ErrorKind::input, fmt::format("shared_bytes {} is {}, expected 0 or more",
+                                              in_quotes(own.shared_bytes->text()), launch.shared_bytes));
+  }
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     const KernelArgument& argument = definition_.arguments[i];
     if (!argument.is_buffer()) {
@@ -357,7 +409,7 @@ Trial DefinedFamily::trial(const Configuration& configuration, const Problem& pr
   for (const KernelArgument& argument : definition_.arguments) {
     if (!argument.is_buffer()) continue;
     const Buffer& made = trial.plan.buffers[buffer++];
-    if (has_contents(made)) trial.initial[made.name] = seeded_numbers(argument.type, made.bytes, random);
+    if (has_contents(made)) trial.initial[made.name] = filled(argument.fill, argument.type, made.bytes, random);
   }
   return trial;
 }

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/kernels/expression/expression.hpp"
 #include "heddle/kernels/kernel_family.hpp"
-#include "heddle/kernels/own/expression.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
 
 namespace heddle {
@@ -18,6 +18,9 @@ namespace heddle {
 /// Its unit is a launch. A plan of S samples is S launches of the kernel, one after the other on the same buffers.
 class DefinedFamily final : public KernelFamily {
  public:
+  /// The name of the constraint that every definition for CUDA has beside its own.
+  static constexpr const char* kLaunchLimits = "launch limits of CUDA";
+
   /// Throws Error(input) with what is wrong.
   DefinedFamily(KernelDefinition definition, KernelExamples examples);
 
@@ -27,6 +30,7 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] std::string_view meaning() const override { return definition_.meaning; }
   [[nodiscard]] const std::vector<Axis>& axes() const override { return definition_.axes; }
   [[nodiscard]] std::string_view unit() const override { return "launch"; }
+  [[nodiscard]] std::string_view verified_against() const override;
   [[nodiscard]] WorkRange timed_work(const Problem& problem, const DeviceIdentity& device) const override;
   [[nodiscard]] std::vector<Problem> default_problems(const DeviceIdentity& device) const override;
   [[nodiscard]] Problem awkward_problem() const override;
@@ -74,6 +78,8 @@ class DefinedFamily final : public KernelFamily {
   };
 
   [[nodiscard]] const Code& code(std::string_view backend) const;
+  /// That the launch geometry of a configuration has values, and ones that CUDA can launch.
+  [[nodiscard]] Constraint launch_limits() const;
   [[nodiscard]] Code read(const std::string& language, const KernelCode& code) const;
   /// Reads an expression that may ask for the names in `known`.
   [[nodiscard]] Expression expression(const std::string& text, const char* of,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
@@ -36,6 +38,12 @@ Accuracy DefinedVerification::judged(const HostImage& after, const Problem& prob
     expected = run_(family_.source(device_.backend), trial.plan, trial.initial, 1);
     known = problem;
   }
+  if (const auto name = unwritten(after)) {
+    return {.accepted = false,
+            .worst_error = std::numeric_limits<double>::infinity(),
+            .message = fmt::format("the output '{}' was not written: every byte is 0x{:02x}, as before the launch",
+                                   *name, static_cast<int>(kPoison))};
+  }
   const double error = family_.difference(after, expected);
   if (error <= family_.definition().tolerance) return {.accepted = true, .worst_error = error, .message = {}};
   return {.accepted = false,
@@ -43,6 +51,16 @@ Accuracy DefinedVerification::judged(const HostImage& after, const Problem& prob
           .message = fmt::format("the outputs are not those of the untuned configuration: relative error {:.3g}, "
                                  "allowed {:.3g}",
                                  error, family_.definition().tolerance)};
+}
+
+std::optional<std::string> DefinedVerification::unwritten(const HostImage& after) const {
+  for (const KernelArgument& argument : family_.definition().arguments) {
+    if (!argument.is_buffer() || argument.role != Role::output) continue;
+    const std::vector<std::byte>& bytes = after.at(argument.name);
+    const bool poisoned = !bytes.empty() && std::ranges::all_of(bytes, [](std::byte each) { return each == kPoison; });
+    if (poisoned) return argument.name;
+  }
+  return std::nullopt;
 }
 
 std::optional<double> DefinedVerification::difference(const Problem&, std::int64_t, const TimedEnd& found,

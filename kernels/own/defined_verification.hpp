@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "heddle/kernels/own/defined_family.hpp"
 #include "heddle/kernels/verification.hpp"
@@ -27,6 +28,9 @@ class DefinedVerification final : public Verification {
 
  private:
   [[nodiscard]] Accuracy judged(const HostImage& after, const Problem& problem);
+  /// The name of an output that is as it was filled before the launch. Integers that are all -1 look the same, and are
+  /// no test of anything.
+  [[nodiscard]] std::optional<std::string> unwritten(const HostImage& after) const;
 
   const DefinedFamily& family_;
   DeviceIdentity device_;

@@ -28,8 +28,9 @@ std::string word_of(const std::array<std::string_view, N>& words, Enumeration va
   return std::string(words[static_cast<std::size_t>(value)]);
 }
 
-constexpr std::array<std::string_view, 7> kElementTypes{"uint8",  "int32",   "uint32", "int64",
-                                                        "uint64", "float32", "float64"};
+constexpr std::array<std::string_view, 10> kElementTypes{"uint8",   "int32",   "uint32", "int64", "uint64",
+                                                         "float32", "float64", "int8",   "int16", "uint16"};
+constexpr std::array<std::string_view, 3> kFills{"random", "equal", "index"};
 constexpr std::array<std::string_view, 5> kRoles{"parameter", "state", "input", "output", "scratch"};
 constexpr std::array<std::string_view, 3> kSpacings{"ratio", "difference", "equal"};
 constexpr std::array<std::string_view, 2> kLevels{"c++17", "c++20"};
@@ -63,7 +64,8 @@ json document_of(const KernelCode& code) {
           {"flush_denormals", code.options.flush_denormals},
           {"contraction", code.options.contraction},
           {"standard", word_of(kLevels, code.options.standard)},
-          {"extra", code.options.extra}};
+          {"extra", code.options.extra},
+          {"headers", code.headers}};
 }
 
 KernelCode code_from(const json& from) {
@@ -77,13 +79,18 @@ KernelCode code_from(const json& from) {
                       .flush_denormals = from.at("flush_denormals").get<bool>(),
                       .contraction = from.at("contraction").get<bool>(),
                       .standard = named<LanguageLevel>(kLevels, from.at("standard")),
-                      .extra = from.at("extra").get<std::vector<std::string>>()}};
+                      .extra = from.at("extra").get<std::vector<std::string>>()},
+          .headers = from.at("headers").get<std::map<std::string, std::string>>()};
 }
 
 json document_of(const KernelDefinition::Tunable& tunable) {
   json values = json::array();
   for (const Value& value : tunable.values) values.push_back(json_of(value));
-  return {{"name", tunable.name}, {"values", values}, {"meaning", tunable.meaning}, {"active", tunable.active}};
+  return {{"name", tunable.name},
+          {"values", values},
+          {"meaning", tunable.meaning},
+          {"active", tunable.active},
+          {"untuned", tunable.untuned ? json_of(*tunable.untuned) : json()}};
 }
 
 KernelDefinition::Tunable tunable_from(const json& from) {
@@ -93,7 +100,19 @@ KernelDefinition::Tunable tunable_from(const json& from) {
                                     .active = from.at("active").get<std::string>()};
   tunable.values.reserve(from.at("values").size());
   for (const json& value : from.at("values")) tunable.values.push_back(value_from(value));
+  if (const json& untuned = from.at("untuned"); !untuned.is_null()) tunable.untuned = value_from(untuned);
   return tunable;
+}
+
+json document_of(const Fill& fill) {
+  return {{"kind", word_of(kFills, fill.kind)}, {"from", fill.from}, {"to", fill.to}, {"usual", fill.usual}};
+}
+
+Fill fill_from(const json& from) {
+  return {.kind = named<Fill::Kind>(kFills, from.at("kind")),
+          .from = from.at("from").get<double>(),
+          .to = from.at("to").get<double>(),
+          .usual = from.at("usual").get<bool>()};
 }
 
 json document_of(const KernelArgument& argument) {
@@ -101,7 +120,9 @@ json document_of(const KernelArgument& argument) {
           {"type", word_of(kElementTypes, argument.type)},
           {"elements", argument.elements},
           {"role", word_of(kRoles, argument.role)},
-          {"value", argument.value}};
+          {"value", argument.value},
+          {"lanes", argument.lanes},
+          {"fill", document_of(argument.fill)}};
 }
 
 KernelArgument argument_from(const json& from) {
@@ -109,7 +130,9 @@ KernelArgument argument_from(const json& from) {
           .type = named<ElementType>(kElementTypes, from.at("type")),
           .elements = from.at("elements").get<std::string>(),
           .role = named<Role>(kRoles, from.at("role")),
-          .value = from.at("value").get<std::string>()};
+          .value = from.at("value").get<std::string>(),
+          .lanes = from.at("lanes").get<int>(),
+          .fill = fill_from(from.at("fill"))};
 }
 
 template <class Things>

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <type_traits>
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/text.hpp"
@@ -14,43 +12,11 @@ namespace heddle {
 
 namespace {
 
-template <class Number>
-std::vector<std::byte> seeded(std::int64_t bytes, std::mt19937_64& random) {
-  std::vector<std::byte> result(static_cast<std::size_t>(bytes));
-  for (std::size_t at = 0; at + sizeof(Number) <= result.size(); at += sizeof(Number)) {
-    Number number{};
-    if constexpr (std::is_floating_point_v<Number>) {
-      number = static_cast<Number>(static_cast<double>(random() >> 11) * 0x1p-52 - 1.0);
-    } else {
-      number = static_cast<Number>(random() % 10);
-    }
-    std::memcpy(result.data() + at, &number, sizeof number);
-  }
-  return result;
-}
-
 std::filesystem::path example_file(const std::string& folder, const Problem& problem) {
   return std::filesystem::path(folder) / (digest(problem.text()) + ".example");
 }
 
 }  // namespace
-
-std::vector<std::byte> seeded_numbers(ElementType type, std::int64_t bytes, std::mt19937_64& random) {
-  switch (type) {
-    case ElementType::uint8:
-      return seeded<std::uint8_t>(bytes, random);
-    case ElementType::int32:
-    case ElementType::uint32:
-      return seeded<std::uint32_t>(bytes, random);
-    case ElementType::int64:
-    case ElementType::uint64:
-      return seeded<std::uint64_t>(bytes, random);
-    case ElementType::float32:
-      return seeded<float>(bytes, random);
-    default:
-      return seeded<double>(bytes, random);
-  }
-}
 
 bool has_contents(const Buffer& buffer) { return buffer.role != Role::output && buffer.role != Role::scratch; }
 

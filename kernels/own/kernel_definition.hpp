@@ -4,19 +4,19 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "heddle/kernels/compile_options.hpp"
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/own/element_type.hpp"
+#include "heddle/kernels/own/fill.hpp"
 #include "heddle/kernels/plan.hpp"
 #include "heddle/kernels/problem.hpp"
 #include "heddle/kernels/value.hpp"
 
 namespace heddle {
-
-/// What a buffer holds, or the type of a number.
-enum class ElementType { uint8, int32, uint32, int64, uint64, float32, float64 };
 
 /// One parameter of the kernel function, in its order.
 struct KernelArgument {
@@ -27,6 +27,8 @@ struct KernelArgument {
   Role role = Role::input;  ///< of a buffer
   /// Of a number: its value while the kernel is tuned. Calls give their own.
   std::string value = {};
+  int lanes = 1;   ///< of a buffer: numbers of an element, 4 for float4
+  Fill fill = {};  ///< of a buffer that has contents, where no example gives them
 
   [[nodiscard]] bool is_buffer() const noexcept { return !elements.empty(); }
 };
@@ -39,13 +41,16 @@ struct KernelCode {
   /// Either a template expression, in which {...} stands for the value of an expression: "saxpy<{block_size},
   /// {items}>". Or the name of a function that is no template. It gets the active parameters as macros of their names.
   std::string kernel;
-  /// The configuration that runs without a profile, "block_size=128 items=1". Valid for every problem.
+  /// The configuration that runs without a profile, "block_size=128 items=1". Valid for every problem. Empty: of every
+  /// parameter that has a meaning its Tunable::untuned.
   std::string untuned = {};
   /// Launch geometry, one to three expressions each. On a CPU the first of `grid` is the number of parts of the work
   /// (Launch::grid), and the rest is not used.
   std::vector<std::string> grid{"1"}, block{"1"};
   std::string shared_bytes = "0";  ///< dynamic shared memory of a block
   CompileOptions options = {};
+  /// Files that the text includes in quotes, by the names that it gives them.
+  std::map<std::string, std::string> headers = {};
 };
 
 /// Texts of expressions may name the axes, the parameters (those that have a meaning in the configuration), and of the
@@ -69,6 +74,7 @@ struct KernelDefinition {
     std::vector<Value> values;  ///< in the order in which they are tried
     std::string meaning = {};   ///< one line
     std::string active = {};    ///< whether it has a meaning, by the parameters before it and the device; empty: always
+    std::optional<Value> untuned = {};  ///< one of `values`; nothing: the first
   };
   std::vector<Tunable> parameters;
   std::vector<std::string> constraints;  ///< have to be true of a configuration and a problem

@@ -68,6 +68,8 @@ struct Layout {
     rule = place(rule);
     return (rule / consequent_tile * outputs + output) * consequent_tile + rule % consequent_tile;
   }
+  /// Whether rule k has the antecedents k * stride and after, whatever the capacity.
+  [[nodiscard]] bool rule_after_rule() const { return antecedent_tile == 1 && banks == 1; }
   [[nodiscard]] std::int64_t antecedents() const { return capacity * stride; }  ///< floats of centres, of widths
   [[nodiscard]] std::int64_t consequents() const { return capacity * outputs; }
   bool operator==(const Layout&) const = default;

@@ -27,6 +27,13 @@ std::vector<Problem> problem_grid(const DeviceIdentity& device) {
       for (const std::int64_t l : {1, 10, 26}) grid.push_back(problem(r, d, l));
     }
   }
+  if (!wide) return grid;
+  // As far as people train, in larger steps: each of these takes as long to measure as ten others.
+  for (const std::int64_t r : {64, 256, 1024}) {
+    for (const std::int64_t d : {2048, 5000}) {
+      for (const std::int64_t l : {1, 10}) grid.push_back(problem(r, d, l));
+    }
+  }
   return grid;
 }
 

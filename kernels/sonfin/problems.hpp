@@ -15,7 +15,7 @@ namespace heddle::sonfin {
 [[nodiscard]] const std::vector<Axis>& problem_axes();
 /// Sizes "rules", "dim", "outputs".
 [[nodiscard]] Problem problem(std::int64_t rules, std::int64_t dim, std::int64_t outputs);
-/// The grid of a first tuning run: wide on a GPU, where mappings differ most, coarser elsewhere.
+/// The grid of a first tuning run: wide on a GPU, where mappings differ most, and up to 5000 inputs; coarser elsewhere.
 [[nodiscard]] std::vector<Problem> problem_grid(const DeviceIdentity& device);
 [[nodiscard]] bool has_templates(std::string_view backend);
 /// Capacities for a network that grows to at most `cap` rules: 32, 48, 64, 96, ... and `cap` itself. Powers of two and

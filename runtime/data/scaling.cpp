@@ -47,20 +47,25 @@ std::string_view text(Scale scale) {
       return "minmax";
     case Scale::zscore:
       return "zscore";
+    case Scale::unit:
+      return "unit";
   }
   return "";
 }
 
 Scale parse_scale(std::string_view word) {
-  for (const Scale scale : {Scale::none, Scale::minmax, Scale::zscore}) {
+  for (const Scale scale : {Scale::none, Scale::minmax, Scale::zscore, Scale::unit}) {
     if (text(scale) == word) return scale;
   }
-  throw Error(ErrorKind::usage, "--scale: found " + in_quotes(word) + ", expected none, minmax or zscore");
+  throw Error(ErrorKind::usage, "--scale: found " + in_quotes(word) + ", expected none, minmax, zscore or unit");
 }
 
 Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t columns) {
   Scaling scaling{.kind = kind, .offset = {}, .factor = {}};
-  for (const Column& column : statistics(values, columns)) {
+  const std::vector<Column> all = statistics(values, columns);
+  double size = 0.0;  // the largest
+  for (const Column& column : all) size = std::max({size, std::abs(column.smallest), std::abs(column.largest)});
+  for (const Column& column : all) {
     // Not the variance: rounding leaves a constant column a tiny one.
     const bool constant = column.smallest == column.largest;
     switch (kind) {
@@ -75,6 +80,10 @@ Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t colu
       case Scale::zscore:
         scaling.offset.push_back(constant ? column.smallest : column.mean);
         scaling.factor.push_back(constant ? 0.0 : 1.0 / std::sqrt(column.variance));
+        break;
+      case Scale::unit:
+        scaling.offset.push_back(0.0);
+        scaling.factor.push_back(size == 0.0 ? 1.0 : 1.0 / size);
         break;
     }
   }

@@ -15,13 +15,14 @@ enum class Scale {
   none,    ///< as read
   minmax,  ///< smallest of the training rows to 0, largest to 1
   zscore,  ///< mean of the training rows to 0, standard deviation (of N) to 1
+  unit,    ///< all columns divided by one number, the largest size in the training rows; constant columns, too
 };
 [[nodiscard]] std::string_view text(Scale scale);
 /// Throws Error(usage) with the words there are.
 [[nodiscard]] Scale parse_scale(std::string_view text);
 
-/// scaled = (value - offset) * factor, per column; a column that is constant in the training rows becomes 0.
-/// Immutable once made: may be shared between threads.
+/// scaled = (value - offset) * factor, per column; with minmax and zscore a column that is constant in the training
+/// rows becomes 0. Immutable once made: may be shared between threads.
 struct Scaling {
   Scale kind = Scale::none;
   std::vector<double> offset, factor;  ///< one per column; factor 0: the column was constant

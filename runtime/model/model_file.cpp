@@ -105,10 +105,10 @@ AnyNetwork decode_network(const CborMap& from, const std::string& kind) {
 Scaling decode_scaling(const CborMap& from, std::int64_t columns) {
   Scaling scaling;
   const std::string kind = from.word("kind");
-  const auto kinds = {Scale::none, Scale::minmax, Scale::zscore};
+  const auto kinds = {Scale::none, Scale::minmax, Scale::zscore, Scale::unit};
   const auto* const found = std::find_if(kinds.begin(), kinds.end(), [&](Scale s) { return text(s) == kind; });
   if (found == kinds.end()) {
-    throw Error(ErrorKind::input, from.source() + ": found an unknown scaling, expected none, minmax or zscore");
+    throw Error(ErrorKind::input, from.source() + ": found an unknown scaling, expected none, minmax, zscore or unit");
   }
   scaling.kind = *found;
   scaling.offset = from.values<double>("offset", columns);

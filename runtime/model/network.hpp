@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "heddle/runtime/model/mlp_model.hpp"
 #include "heddle/runtime/model/network_kind.hpp"
 #include "heddle/runtime/model/sonfin_model.hpp"
 #include "heddle/runtime/model/tsk_model.hpp"
@@ -12,6 +13,6 @@ namespace heddle {
 template <NetworkKind... Kinds>
 using NetworkOf = std::variant<Kinds...>;
 
-using AnyNetwork = NetworkOf<SonfinModel, TskModel>;
+using AnyNetwork = NetworkOf<SonfinModel, TskModel, MlpModel>;
 
 }  // namespace heddle

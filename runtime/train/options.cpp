@@ -93,9 +93,10 @@ std::vector<Option> with_common_options(std::vector<Option> own, const CommonOpt
                            .maximum = 1e6});
   for (Option& option : std::vector<Option>{{.name = "scale",
                         .kind = choice,
-                        .default_value = "minmax",
-                        .meaning = "map of the inputs, made from the training rows",
-                        .choices = {"none", "minmax", "zscore"}},
+                        .default_value = common.scale,
+                        .meaning = "map of the inputs, made from the training rows; unit: all columns divided by "
+                                   "the largest size of all",
+                        .choices = {"none", "minmax", "zscore", "unit"}},
                                             {.name = "seed",
                                             .kind = integer,
                                             .default_value = "1",

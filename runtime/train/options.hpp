@@ -29,6 +29,7 @@ struct CommonOptions {
   std::string epochs, epochs_meaning;  ///< default, and what an epoch is
   std::string seed_meaning;            ///< "of the order of the rows"
   std::string patience;                ///< default
+  std::string scale = "minmax";        ///< default
 };
 /// A trainer's own options among those that all have: epochs, scale, seed, validation, patience, target-error.
 [[nodiscard]] std::vector<Option> with_common_options(std::vector<Option> own, const CommonOptions& common);

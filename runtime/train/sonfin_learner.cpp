@@ -47,13 +47,17 @@ SonfinLearner::SonfinLearner(Device& device, const Knowledge& known, const Learn
                         .bind = [this](const TunedPlan& rung, const Plan& plan) { return bind(rung, plan); },
                         .probe = probe});
   }
+  std::vector<SonfinParameters::Rung> rungs;
+  rungs.reserve(ladder_.size());
+  for (std::size_t i = 0; i < ladder_.size(); ++i) rungs.push_back({&ladder_[i].execution(), layout(ladder_[i])});
+  parameters_ = SonfinParameters(std::move(rungs));
 }
 
 sonfin::Layout SonfinLearner::layout(const TunedPlan& rung) const {
   return sonfin::train_layout(rung.configuration(), rung.problem(), device_.identity());
 }
 
-/// One rung is in use at a time, and its parameters come from the host: all rungs can share everything but scratch.
+/// One rung is in use at a time: all rungs can share everything but scratch.
 Bindings SonfinLearner::bind(const TunedPlan& rung, const Plan& plan) {
   const sonfin::Layout where = layout(rung);
   Bindings bindings;
@@ -93,15 +97,14 @@ void SonfinLearner::begin(const sonfin::Network& network, const sonfin::Control&
                .loss = loss};
   uses_.clear();
   seconds_ = 0.0;
-  load(ladder_.at(network.rules()), network);
+  const std::size_t rung = ladder_.at(network.rules());
+  parameters_.write(rung, network);
+  enter(rung);
 }
 
-void SonfinLearner::load(std::size_t rung, const sonfin::Network& network) {
+void SonfinLearner::enter(std::size_t rung) {
   rung_ = rung;
   Execution& execution = ladder_[rung].execution();
-  HostImage parameters;
-  sonfin::pack(network, layout(ladder_[rung]), parameters);
-  for (const auto& [name, values] : parameters) execution.memory(name).write(values);
   execution.memory("control").write(bytes(control_));
   execution.memory("order").write(std::as_bytes(std::span(order_)));
   progress_.halted = 0;
@@ -116,7 +119,8 @@ bool SonfinLearner::advance() {
   if (progress_.halted != 0) {
     const std::size_t next = std::max(rung_ + 1, ladder_.at(progress_.rules + 1));
     if (next >= ladder_.size()) throw Error(ErrorKind::bug, "a kernel wants more rules than the cap allows");
-    load(next, network());
+    parameters_.move(rung_, next, progress_.rules);
+    enter(next);
     runs_ahead_ = 1;
   }
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -136,6 +140,7 @@ void SonfinLearner::launch_some() {
   if (progress_.position == before && progress_.halted == 0) {
     throw Error(ErrorKind::bug, "a training kernel neither learns nor says why");
   }
+  parameters_.learnt(progress_.rules);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   uses_.back().samples += progress_.position - before;
   uses_.back().seconds += seconds;
@@ -143,18 +148,6 @@ void SonfinLearner::launch_some() {
   if (seconds > 2.0 * kSecondsAhead) runs_ahead_ = std::max(runs_ahead_ / 2, 1);
 }
 
-sonfin::Network SonfinLearner::network() {
-  const sonfin::Layout where = layout(ladder_[rung_]);
-  HostImage image;
-  const auto read = [&](const char* name, std::int64_t floats) {
-    std::vector<std::byte>& values = image[name];
-    values.resize(static_cast<std::size_t>(floats) * sizeof(float));
-    ladder_[rung_].execution().memory(name).read(values);
-  };
-  read("centres", where.antecedents());
-  read("widths", where.antecedents());
-  read("consequents", where.consequents());
-  return sonfin::unpack(image, where, progress_.rules);
-}
+sonfin::Network SonfinLearner::network() const { return parameters_.read(rung_, progress_.rules); }
 
 }  // namespace heddle

@@ -11,6 +11,7 @@
 #include "heddle/kernels/sonfin/network.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/plan/tuned_ladder.hpp"
+#include "heddle/runtime/train/sonfin_parameters.hpp"
 #include "heddle/runtime/train/training_data.hpp"
 
 namespace heddle {
@@ -32,7 +33,7 @@ class SonfinLearner {
   [[nodiscard]] std::int64_t rules() const noexcept { return progress_.rules; }
   [[nodiscard]] std::int64_t position() const noexcept { return progress_.position; }
   [[nodiscard]] double loss() const noexcept { return progress_.loss; }
-  [[nodiscard]] sonfin::Network network();
+  [[nodiscard]] sonfin::Network network() const;
 
   /// Since begin(): samples per rung in the order of their use, and how long these took without the step to the rung.
   struct Use {
@@ -47,7 +48,8 @@ class SonfinLearner {
  private:
   [[nodiscard]] sonfin::Layout layout(const TunedPlan& rung) const;
   [[nodiscard]] Bindings bind(const TunedPlan& rung, const Plan& plan);
-  void load(std::size_t rung, const sonfin::Network& network);
+  /// Goes on with this rung, which has the parameters.
+  void enter(std::size_t rung);
   void launch_some();
 
   Device& device_;
@@ -55,6 +57,7 @@ class SonfinLearner {
   TunedLadder ladder_;
   std::map<std::string, std::shared_ptr<Memory>> shared_;  // by buffer and, for rows and targets, stride
 
+  SonfinParameters parameters_;
   std::size_t rung_ = 0;
   sonfin::Control control_{};
   sonfin::Progress progress_{};

@@ -253,7 +253,7 @@ class SonfinSession final : public TrainingSession {
 const Trainer& sonfin_trainer() {
   static const SessionTrainer<SonfinModel, SonfinSession> trainer(
       "self-constructing neural fuzzy network, learnt row after row: finds its rules itself, for many inputs too",
-      sonfin_options());
+      sonfin_options(), {&sonfin::train_family(), &sonfin::predict_family()});
   return trainer;
 }
 

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "heddle/kernels/stop.hpp"
 #include "heddle/kernels/text.hpp"
+#include "heddle/runtime/train/mlp_trainer.hpp"
 #include "heddle/runtime/train/sonfin_trainer.hpp"
 #include "heddle/runtime/train/tsk_trainer.hpp"
 
@@ -46,8 +49,31 @@ TrainingResult Trainer::train(Device& device, const Knowledge& known, const Trai
   return run->finish(*ending);
 }
 
+std::unique_ptr<Device> open_device_for(const Trainer& trainer, const std::string& label, const Notice& notice) {
+  const auto runs_on = [&](const DeviceIdentity& identity) {
+    return std::ranges::all_of(trainer.families(),
+                               [&](const KernelFamily* family) { return family->supports(identity.backend); });
+  };
+  std::string chosen = label;
+  if (label.empty()) {
+    const std::vector<DeviceListing> listings = list_devices();
+    const auto best =
+        std::ranges::find_if(listings, [](const DeviceListing& each) { return each.identity.has_value(); });
+    const auto first = std::ranges::find_if(
+        listings, [&](const DeviceListing& each) { return each.identity && runs_on(*each.identity); });
+    if (first != listings.end()) chosen = first->label;
+    if (first != best && first != listings.end() && notice) {
+      notice(fmt::format("{} has no kernels for --network {}: {} is used", best->label, trainer.name(), chosen));
+    }
+  }
+  auto device = open_device(chosen);
+  if (runs_on(device->identity())) return device;
+  throw Error(ErrorKind::device,
+              fmt::format("option --device: {} has no kernels for --network {}", device->label(), trainer.name()));
+}
+
 const std::vector<const Trainer*>& trainers() {
-  static const std::vector<const Trainer*> all{&sonfin_trainer(), &tsk_trainer()};
+  static const std::vector<const Trainer*> all{&sonfin_trainer(), &tsk_trainer(), &mlp_trainer()};
   return all;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/kernels/kernel_family.hpp"
 #include "heddle/profiles/measurement.hpp"
 #include "heddle/runtime/data/dataset.hpp"
 #include "heddle/runtime/device/device.hpp"
@@ -111,6 +112,8 @@ class Trainer {
   [[nodiscard]] virtual std::string_view name() const = 0;     ///< "sonfin": also the kind of its networks
   [[nodiscard]] virtual std::string_view meaning() const = 0;  ///< one line
   [[nodiscard]] virtual const std::vector<Option>& options() const = 0;
+  /// Whose kernels training and prediction use; a device runs the trainer's networks if all have templates for it.
+  [[nodiscard]] virtual const std::vector<const KernelFamily*>& families() const = 0;
 
   /// `profiles`: any, as ProfileStore::profiles() returns them. The device, the observer and the data of the job must
   /// outlive the run. This function and the run throw Error(input) if data, test data and model do not fit together,
@@ -128,6 +131,12 @@ class Trainer {
   [[nodiscard]] TrainingResult train(Device& device, const Knowledge& known, const TrainingJob& job,
                                      const TrainingObserver& observer = {}) const;
 };
+
+/// The device called `label`, for the networks of a trainer. Without a label: the best one whose kernels there are,
+/// with a notice where that is not the best of all. Throws what open_device() throws, and Error(device) for a device
+/// that has no kernels for these networks.
+[[nodiscard]] std::unique_ptr<Device> open_device_for(const Trainer& trainer, const std::string& label,
+                                                      const Notice& notice = {});
 
 /// Every trainer heddle was built with.
 [[nodiscard]] const std::vector<const Trainer*>& trainers();

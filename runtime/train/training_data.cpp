@@ -103,12 +103,12 @@ LearningRows learning_rows(const Model& model, const Dataset& data) {
           .targets = network_targets(model, data)};
 }
 
-Model model_for(const Dataset& learn, const OptionValues& options, AnyNetwork network) {
+Model model_for(const Dataset& learn, const OptionValues& options, AnyNetwork network, Scale targets) {
   Model model;
   model.task = learn.task;
   model.network = std::move(network);
   model.inputs = fit_scaling(parse_scale(options.word("scale")), learn.inputs, learn.dim);
-  if (learn.task == Task::regress) model.targets = fit_scaling(Scale::zscore, learn.targets, learn.targets_per_row);
+  if (learn.task == Task::regress) model.targets = fit_scaling(targets, learn.targets, learn.targets_per_row);
   model.classes = learn.classes;
   model.input_names = learn.input_names;
   model.target_names = learn.target_names;

@@ -35,8 +35,10 @@ struct LearningRows {
 /// Of `data` as `model` scales it.
 [[nodiscard]] LearningRows learning_rows(const Model& model, const Dataset& data);
 
-/// A model for `learn` with a network that has learnt nothing yet; its scaling follows from the option `scale`.
-[[nodiscard]] Model model_for(const Dataset& learn, const OptionValues& options, AnyNetwork network);
+/// A model for `learn` with a network that has learnt nothing yet; the scaling of its inputs follows from the option
+/// `scale`, that of numbers to predict is `targets`.
+[[nodiscard]] Model model_for(const Dataset& learn, const OptionValues& options, AnyNetwork network,
+                              Scale targets = Scale::zscore);
 /// Options and seed as they are set; tool, device, date and data.
 void sign(Model& model, const OptionValues& options, const Device& device, const Dataset& learn);
 /// The options of a job for the trainer called `trainer`: where none is set, those that a resumed model was trained

@@ -46,7 +46,9 @@ TrainingSession::TrainingSession(Device& device, const TrainingJob& job, const T
       options_(std::move(beginning.options)),
       seed_(static_cast<std::uint64_t>(options_.integer("seed"))),
       parts_(part_data(checked_data(job), options_.number("validation"), seed_)),
-      model_(job.resume != nullptr ? *job.resume : model_for(learn(), options_, std::move(beginning.network))) {
+      model_(job.resume != nullptr
+                 ? *job.resume
+                 : model_for(learn(), options_, std::move(beginning.network), beginning.target_scale)) {
   check_ranges(beginning.limit);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -27,9 +28,10 @@ struct InputLimit {
 
 /// What a trainer brings into a session.
 struct Beginning {
-  OptionValues options;  ///< as training_options() returns them
-  AnyNetwork network;    ///< of a new model: it has learnt nothing yet
-  InputLimit limit;      ///< of the networks that there will be, and of a resumed model's
+  OptionValues options;                ///< as training_options() returns them
+  AnyNetwork network;                  ///< of a new model: it has learnt nothing yet
+  InputLimit limit;                    ///< of the networks that there will be, and of a resumed model's
+  Scale target_scale = Scale::zscore;  ///< regression: of a new model
 };
 
 class TrainingSession : public TrainingRun {
@@ -96,12 +98,15 @@ class TrainingSession : public TrainingRun {
 template <NetworkKind Kind, class Session>
 class SessionTrainer final : public Trainer {
  public:
-  /// `options` must outlive this, as `meaning` does.
-  SessionTrainer(std::string_view meaning, const std::vector<Option>& options) : meaning_(meaning), options_(options) {}
+  /// `options` must outlive this, as `meaning` and the families do.
+  SessionTrainer(std::string_view meaning, const std::vector<Option>& options,
+                 std::vector<const KernelFamily*> families)
+      : meaning_(meaning), options_(options), families_(std::move(families)) {}
 
   std::string_view name() const override { return Kind::kName; }
   std::string_view meaning() const override { return meaning_; }
   const std::vector<Option>& options() const override { return options_; }
+  const std::vector<const KernelFamily*>& families() const override { return families_; }
   std::unique_ptr<TrainingRun> begin(Device& device, const Knowledge& known, const TrainingJob& job,
                                      const TrainingObserver& observer) const override {
     return std::make_unique<Session>(device, known, job, observer);
@@ -114,6 +119,7 @@ class SessionTrainer final : public Trainer {
  private:
   std::string_view meaning_;
   const std::vector<Option>& options_;
+  std::vector<const KernelFamily*> families_;
 };
 
 }  // namespace heddle

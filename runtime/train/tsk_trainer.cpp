@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/kernels/sonfin/predict.hpp"
 #include "heddle/kernels/tsk/train.hpp"
 #include "heddle/runtime/model/rule_base.hpp"
 #include "heddle/runtime/train/rule_options.hpp"
@@ -361,7 +362,7 @@ const Trainer& tsk_trainer() {
   static const SessionTrainer<TskModel, TskSession> trainer(
       "Takagi-Sugeno-Kang system, all rows at once by least squares and gradient: few rules to be read, best of few "
       "inputs",
-      tsk_options());
+      tsk_options(), {&tsk::constant_family(), &tsk::linear_family(), &sonfin::predict_family()});
   return trainer;
 }
 

@@ -59,24 +59,73 @@ std::vector<Problem> problems(const KernelFamily& family, const DeviceIdentity& 
 /// Paths through a kernel that neither a value of a parameter nor the problems above lead to.
 struct Path {
   const char* family;
-  std::int64_t rules, dim, outputs;
-  const char* configuration;
+  std::vector<std::pair<const char*, std::int64_t>> sizes;  ///< others are those of the awkward problem
+  std::string configuration;
 };
 
-/// The exchange of the grid scheme, kernels/sonfin/cuda/exchange_sums.cuh. Packets of a record: 10 of 26 outputs, 14 of
-/// 40, 34 of 100.
-const std::vector<Path> kPaths{
-    // 16, 8, 4 lanes take one.
-    {"sonfin-train", 33, 17, 26, "block_size=256 threads_per_rule=32 vector=1"},
-    {"sonfin-train", 33, 17, 26, "block_size=128 threads_per_rule=32 vector=1"},
-    {"sonfin-train", 33, 17, 26, "block_size=64 threads_per_rule=32 vector=1"},
-    // More blocks than 2 lanes await at a time; where the parameters leave few registers, that is fewer.
-    {"sonfin-train", 19, 17, 40, "block_size=32 threads_per_rule=32 vector=1"},
-    {"sonfin-train", 9, 1025, 26, "block_size=32 threads_per_rule=32 vector=4"},
-    // Fewer lanes than warps; more packets than threads, and more blocks than one lane awaits at a time.
-    {"sonfin-train", 33, 17, 100, "block_size=256 threads_per_rule=32 vector=1"},
-    {"sonfin-train", 9, 17, 100, "block_size=32 threads_per_rule=32 vector=1"},
-};
+/// The exchange of the grid scheme, kernels/sonfin/cuda/exchange_sums.cuh.
+Path grid(std::int64_t rules, std::int64_t dim, std::int64_t outputs, const char* configuration) {
+  return {"sonfin-train",
+          {{"rules", rules}, {"dim", dim}, {"outputs", outputs}},
+          std::string("scheme=grid coarsen_count=1 storage=registers ") + configuration};
+}
+/// Several warps that share a rule: kernels/sonfin/cuda/group_sums.cuh.
+Path wide(std::int64_t rules, std::int64_t outputs, const char* configuration) {
+  return {"sonfin-train", {{"rules", rules}, {"dim", 517}, {"outputs", outputs}}, configuration};
+}
+
+/// All rows of a perceptron at once, in resident blocks: kernels/mlp/cuda/resident.cuh.
+Path resident(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, std::int64_t outputs, std::int64_t rows,
+              const char* configuration) {
+  return {"mlp-train",
+          {{"inputs", inputs},
+           {"hidden1", hidden1},
+           {"hidden2", hidden2},
+           {"outputs", outputs},
+           {"rows", rows},
+           {"batch", rows}},
+          std::string("scheme=resident ") + configuration};
+}
+
+/// Packets of a record: 10 of 26 outputs, 14 of 40, 34 of 100.
+const std::vector<Path>& paths() {
+  static const std::vector<Path> all{
+      // 16, 8, 4 lanes take one.
+      grid(33, 17, 26, "block_size=256 threads_per_rule=32 vector=1"),
+      grid(33, 17, 26, "block_size=128 threads_per_rule=32 vector=1"),
+      grid(33, 17, 26, "block_size=64 threads_per_rule=32 vector=1"),
+      // More blocks than 2 lanes await at a time; where the parameters leave few registers, that is fewer.
+      grid(19, 17, 40, "block_size=32 threads_per_rule=32 vector=1"),
+      grid(9, 1025, 26, "block_size=32 threads_per_rule=32 vector=4"),
+      // Fewer lanes than warps; more packets than threads, and more blocks than one lane awaits at a time.
+      grid(33, 17, 100, "block_size=256 threads_per_rule=32 vector=1"),
+      grid(9, 17, 100, "block_size=32 threads_per_rule=32 vector=1"),
+      // Two rules in a block, one, and none in the end of the last; on every link; sums that every lane reads, and sums
+      // that lanes share out.
+      wide(3, 3, "scheme=grid coarsen_count=1 storage=split block_size=128 threads_per_rule=64 vector=4"),
+      wide(3, 26, "scheme=grid coarsen_count=1 storage=registers block_size=128 threads_per_rule=128 vector=4"),
+      wide(5, 1,
+           "scheme=cluster coarsen_count=2 coarsening=rules storage=shared block_size=64 threads_per_rule=64 vector=4"),
+      wide(6, 3,
+           "scheme=block coarsen_count=3 coarsening=rules storage=registers block_size=128 threads_per_rule=64 "
+           "vector=2"),
+      wide(
+          6, 1,
+          "scheme=cluster coarsen_count=5 coarsening=rules storage=split block_size=256 threads_per_rule=256 vector=2"),
+      // One block; more warps than tiles, so that they share rows and a layer's items.
+      resident(4, 8, 0, 3, 37, "block_size=128 blocks=1 rows_in=shared"),
+      // Layers beyond one tile of neurons; rows that are bytes or not.
+      resident(20, 40, 5, 3, 50, "block_size=64 blocks=4 rows_in=bytes"),
+      // Inputs that warps share, and a block without rows.
+      resident(250, 5, 0, 2, 43, "block_size=128 blocks=2 rows_in=bytes"),
+      resident(250, 5, 0, 2, 33, "block_size=64 blocks=2 rows_in=global"),
+      // More packets of an owner than threads.
+      resident(80, 9, 0, 1, 20, "block_size=64 blocks=2 rows_in=shared"),
+      // More blocks than parameters have packets.
+      resident(2, 1, 0, 1, 130, "block_size=64 blocks=8 rows_in=shared"),
+  };
+  return all;
+}
 
 struct Threads {
   std::int64_t most = 0;  ///< in one launch
@@ -221,12 +270,11 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
       add(draw.first(others, problem, sample.drawn));
     }
     for (Case& corner : draw.corners()) all.push_back(std::move(corner));
-    for (const Path& path : kPaths) {
+    for (const Path& path : paths()) {
       if (family->name() != path.family || device.backend == "cpu") continue;
-      const Problem problem =
-          family->awkward_problem().with("rules", path.rules).with("dim", path.dim).with("outputs", path.outputs);
-      Configuration configuration =
-          space.parse(std::string("scheme=grid coarsen_count=1 storage=registers ") + path.configuration);
+      Problem problem = family->awkward_problem();
+      for (const auto& [name, size] : path.sizes) problem = problem.with(name, size);
+      Configuration configuration = space.parse(path.configuration);
       if (space.violated(configuration, problem)) {  // a GPU of few multiprocessors
         CHECK_MESSAGE(device.backend != "emulator", problem.text() << ": " << configuration.text());
         continue;

@@ -44,6 +44,13 @@ TEST_CASE("the emulator keeps the contract of devices, of an older architecture"
   attempt({.capability = 75, .order = 5}, {.large = false, .most = 20}, 20, kDrawnOfSlow);
 }
 
+/// All paths() of perceptrons, or some that the seed draws.
+TEST_CASE("the emulator keeps the contract of devices, with perceptrons in resident blocks") {
+  ContractSample paths{.drawn = 0, .large = false, .repeat = false};
+  std::erase_if(paths.families, [](const auto& family) { return family->name() != "mlp-train"; });
+  attempt({.order = 6}, paths, 7, 3);
+}
+
 TEST_CASE("on the emulator no family's result depends on the order of threads and blocks") {
   for (const auto& family : test::families_with_carving().all()) {
     if (!family->supports("emulator")) continue;

@@ -61,6 +61,7 @@ class ScriptedTrainer final : public Trainer {
   std::string_view name() const override { return "scripted"; }
   std::string_view meaning() const override { return ""; }
   const std::vector<Option>& options() const override { return sonfin_options(); }
+  const std::vector<const KernelFamily*>& families() const override { return families_; }
   std::unique_ptr<TrainingRun> begin(Device&, const Knowledge& known, const TrainingJob&,
                                      const TrainingObserver& observer) const override {
     if ((known.profiles.empty() ? untuned_ : tuned_).empty())
@@ -75,6 +76,7 @@ class ScriptedTrainer final : public Trainer {
 
  private:
   std::vector<double> tuned_, untuned_;
+  std::vector<const KernelFamily*> families_;
 };
 
 ComparedTraining compare(const ScriptedTrainer& trainer, const TrainingObserver& observer = {}) {

@@ -69,7 +69,7 @@ __global__ void add(float a, const float* x, const float* y, float* z, int n) {
   if (i < (Fault == 1 ? n - 1 : n)) z[i] = a * x[i] + y[i];
 }
 )",
-                         .kernel = "add<{fault == \"none\" ? 0 : fault == \"lazy\" ? 1 : 2}>",
+                         .kernel = "add<{0 if fault == 'none' else 1 if fault == 'lazy' else 2}>",
                          .untuned = "fault=none",
                          .grid = {"ceil_div(n, 32)"},
                          .block = {"32"}};
@@ -88,7 +88,7 @@ void add(const heddle::cpu::LaunchContext&, void* const* at) {
   }
 }
 )",
-                        .kernel = "add<{fault == \"none\" ? 0 : fault == \"lazy\" ? 1 : 2}>",
+                        .kernel = "add<{0 if fault == 'none' else 1 if fault == 'lazy' else 2}>",
                         .untuned = "fault=none"};
   return kernel;
 }

@@ -3,7 +3,7 @@
 //
 // | parameter | meaning |
 // |---|---|
-// | Lanes   | threads that share one rule: a power of two up to a warp |
+// | Lanes   | threads that share one rule: a power of two up to the block |
 // | Packs   | packs of inputs of one rule that one thread keeps; Lanes * Packs * Vector is at least the padded dim |
 // | Rules   | rules that the same threads keep |
 // | Vector  | inputs in one pack |
@@ -16,6 +16,7 @@
 #include "heddle/kernels/common/memory.cuh"
 #include "heddle/kernels/common/reduce.cuh"
 #include "heddle/kernels/sonfin/control.cuh"
+#include "heddle/kernels/sonfin/cuda/group_sums.cuh"
 
 namespace heddle::sonfin {
 
@@ -24,13 +25,16 @@ constexpr int kRegisters = 0, kShared = 1, kSplit = 2;
 template <int Block, int Lanes, int Packs, int Rules, int Vector, int Storage>
 class Cells {
   static_assert(Block % kWarp == 0 && Block <= 1024, "whole warps");
-  static_assert(Lanes >= 1 && Lanes <= kWarp && (Lanes & (Lanes - 1)) == 0, "a power of two up to a warp");
+  static_assert(Lanes >= 1 && Lanes <= Block && (Lanes & (Lanes - 1)) == 0, "a power of two up to the block");
   static_assert(Vector == 1 || Vector == 2 || Vector == 4, "one access");
 
  public:
   static constexpr int kLanes = Lanes;
   static constexpr int kGroups = Block / Lanes;
   static constexpr int kOwn = kGroups * Rules;  ///< rules of a block
+  static constexpr bool kWide = Lanes > kWarp;  ///< several warps share a rule
+  /// Different sums of rules in a block: of every warp, or of every group if that is several warps.
+  static constexpr int kRecords = kWide ? kGroups : Block / kWarp;
   static constexpr bool kCentresInRegisters = Storage != kShared, kWidthsInRegisters = Storage == kRegisters;
   static constexpr int kCells = Rules * Packs;
   static constexpr int kSharedWords =
@@ -43,8 +47,9 @@ class Cells {
   /// Rows of inputs: this thread's share in registers, if the parameters are there too; else whole, in shared memory.
   static constexpr bool kRowsInRegisters = Storage == kRegisters;
   static constexpr int kSpan = Lanes * Packs * Vector;
-  /// One is learnt, one arrives, and a slower warp may still learn the one before.
-  static constexpr int kRowsInShared = 3;
+  /// One is learnt, one arrives, and a slower warp may still learn the one before, unless sums over several warps have
+  /// made it wait.
+  static constexpr int kRowsInShared = kWide ? 2 : 3;
   struct Row {
     Pack<Vector> own[kRowsInRegisters ? Packs : 1];
     const float* whole;
@@ -62,7 +67,7 @@ class Cells {
   __device__ static int first_rule() { return (static_cast<int>(blockIdx.x) * kGroups + group()) * Rules; }
   __device__ static int input(int i) { return (i * Lanes + lane()) * Vector; }
 
-  __device__ __forceinline__ explicit Cells(SharedMemory& shared) {
+  __device__ __forceinline__ explicit Cells(SharedMemory& shared) : group_sums_(shared) {
     if constexpr (!kCentresInRegisters) shared_centres_ = shared.take<float>(Block * Vector * kCells);
     if constexpr (!kWidthsInRegisters) shared_inverses_ = shared.take<float>(Block * Vector * kCells);
     if constexpr (!kRowsInRegisters) {
@@ -111,8 +116,9 @@ class Cells {
     }
   }
 
-  /// log firing of the group's rules: -sum ((x - m) / sigma)^2; every lane of the group gets it.
+  /// log firing of the rules of a group within a warp: -sum ((x - m) / sigma)^2; every lane of the group gets it.
   __device__ __forceinline__ void fire(const Row& row, float (&log_firing)[Rules]) const {
+    static_assert(!kWide, "fire_own() and add_up()");
     Pack<Vector> sums[Rules];  // added up in parallel
 #pragma unroll
     for (int r = 0; r < Rules; ++r) sums[r] = filled<Vector>(0.0f);
@@ -133,8 +139,34 @@ class Cells {
     }
   }
 
+  /// Of rules that several warps share: the sums of fire_own() over all of them.
+  __device__ __forceinline__ void add_up(const float (&own)[Rules], float (&log_firing)[Rules]) {
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) log_firing[r] = own[r];
+    group_sums_.add_up(log_firing);
+  }
+
+  /// This thread's part of the log firing of the group's rules.
+  __device__ __forceinline__ void fire_own(const Row& row, float (&own)[Rules]) {
+    const float still[Rules] = {};
+    pass<false>(row, row, still, 0.0f, own);
+  }
+
+  /// Scaled steps of the group's rules along these gradients, 0 for a rule that is to stay; and this thread's part of
+  /// what they then fire for the next row: one pass over the parameters.
+  __device__ __forceinline__ void move_and_fire(const Row& row, const Row& next, const float (&gradient)[Rules],
+                                                const Control& control, float (&own)[Rules]) {
+    float rate[Rules];
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+      rate[r] = rate_of(gradient[r], control);
+      if (gradient[r] != 0.0f) moved_ |= 1u << r;
+    }
+    pass<true>(row, next, rate, __fdividef(1.0f, control.minimum_width), own);
+  }
+
   /// |x - m|^2 of rule r of the group, 0 if the group has no such rule; every lane of the group gets it.
-  __device__ __forceinline__ float squared_distance(const Row& row, int wanted) const {
+  __device__ __forceinline__ float squared_distance(const Row& row, int wanted) {
     float squared = 0.0f;
     each_cell([&](int r, int i) {
       const Pack<Vector> x = row[i], m = centre(r, i);
@@ -144,13 +176,19 @@ class Cells {
         squared += r == wanted ? offset * offset : 0.0f;
       }
     });
-    return sum_over_lanes<Lanes>(squared);
+    if constexpr (kWide) {
+      float sums[Rules] = {squared};
+      group_sums_.add_up(sums);
+      return sums[0];
+    } else {
+      return sum_over_lanes<Lanes>(squared);
+    }
   }
 
   /// Moves m and sigma of rule r of the group along its gradient g_k. With z = (x - m) / sigma the scaled step is
   /// m - c (x - m), sigma (1 - c z^2), where c = 2 tau_a g_k; the plain one has c / sigma^2 in its place.
   __device__ __forceinline__ void move(const Row& row, int r, float gradient, const Control& control) {
-    const float rate = -2.0f * control.antecedent_rate * gradient;
+    const float rate = rate_of(gradient, control);
     const float largest_inverse = __fdividef(1.0f, control.minimum_width);
     moved_ |= 1u << r;
     if (control.plain_step != 0) {
@@ -167,6 +205,57 @@ class Cells {
   }
 
  private:
+  __device__ __forceinline__ static float rate_of(float gradient, const Control& control) {
+    return -2.0f * control.antecedent_rate * gradient;
+  }
+
+  /// u = 1 / sigma after a step of sigma by `change` of itself, at most `largest`. A step to zero or beyond makes the
+  /// reciprocal infinite or negative; as unsigned numbers, those are larger than any that is allowed.
+  __device__ __forceinline__ static float stepped(float u, float change, float largest) {
+    return __uint_as_float(min(__float_as_uint(__fdividef(u, 1.0f + change)), __float_as_uint(largest)));
+  }
+
+  /// move_and_fire(), or without Moves fire_own(). Pack by pack, so that a pack of the rows is read once for all rules.
+  template <bool Moves>
+  __device__ __forceinline__ void pass(const Row& row, const Row& next, const float (&rate)[Rules],
+                                       float largest_inverse, float (&own)[Rules]) {
+    constexpr int kChains = Rules < 4 ? Vector : 1;  // sums that are added up in parallel
+    float sums[Rules][kChains];
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+#pragma unroll
+      for (int c = 0; c < kChains; ++c) sums[r][c] = 0.0f;
+    }
+    each_pack([&](int i) {
+      const Pack<Vector> x = row[i], y = Moves ? next[i] : x;
+#pragma unroll
+      for (int r = 0; r < Rules; ++r) {
+        Pack<Vector> m = centre(r, i), u = inverse(r, i);
+        // A rule that stays may be narrower than new ones.
+        const float bound = rate[r] != 0.0f ? largest_inverse : infinity();
+#pragma unroll
+        for (int v = 0; v < Vector; ++v) {
+          if constexpr (Moves) {
+            const float offset = x.value[v] - m.value[v];
+            const float z = offset * u.value[v];
+            m.value[v] += rate[r] * offset;
+            u.value[v] = stepped(u.value[v], rate[r] * z * z, bound);
+          }
+          const float z = (y.value[v] - m.value[v]) * u.value[v];
+          sums[r][v % kChains] += z * z;
+        }
+        if constexpr (Moves) set(r, i, m, u);
+      }
+    });
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) {
+      float sum = sums[r][0];
+#pragma unroll
+      for (int c = 1; c < kChains; ++c) sum += sums[r][c];
+      own[r] = -sum;
+    }
+  }
+
   __device__ __forceinline__ static Pack<Vector> reciprocal(Pack<Vector> of) {
 #pragma unroll
     for (int v = 0; v < Vector; ++v) of.value[v] = __frcp_rn(of.value[v]);
@@ -184,10 +273,7 @@ class Cells {
         const float z = offset * u.value[v];
         const float own_rate = Plain ? rate * u.value[v] * u.value[v] : rate;
         m.value[v] += own_rate * offset;
-        // A step to zero or beyond makes the reciprocal infinite or negative; as unsigned numbers, those are larger
-        // than any that is allowed.
-        const float wanted = __fdividef(u.value[v], 1.0f + own_rate * z * z);
-        u.value[v] = __uint_as_float(min(__float_as_uint(wanted), __float_as_uint(largest_inverse)));
+        u.value[v] = stepped(u.value[v], own_rate * z * z, largest_inverse);
       }
       set(r, i, m, u);
     });
@@ -239,6 +325,7 @@ class Cells {
     }
   }
 
+  GroupSums<Block, Lanes, Rules> group_sums_;
   Pack<Vector> centre_[kCentresInRegisters ? Rules : 1][kCentresInRegisters ? Packs : 1];
   Pack<Vector> inverse_[kWidthsInRegisters ? Rules : 1][kWidthsInRegisters ? Packs : 1];
   float* shared_centres_ = nullptr;

@@ -1,4 +1,5 @@
-// One round of exchange in a resident kernel: every warp hands in a record, every warp gets the sum of all.
+// One round of exchange in a resident kernel: every warp, or every group of warps, hands in a record, and every warp
+// gets the sum of all.
 //
 // A record has 2 + L values: a sum, a largest value, and L sums. Records are always added in the same order, so that
 // every thread of the grid gets the same result, bit for bit.
@@ -13,6 +14,7 @@
 #include "heddle/kernels/common/await.cuh"
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/sonfin/cuda/group_sums.cuh"
 #include "heddle/kernels/sonfin/cuda/records.cuh"
 
 namespace heddle::sonfin {
@@ -27,17 +29,12 @@ constexpr int kReplicas = 8;
 /// round. Fitted to times on an H200 with 32 to 128 blocks and 1 to 10 columns (docs/performance.md).
 constexpr int kFirstLook = 440, kPacketsOfCycle = 5;
 
-constexpr int power_of_two_from(int value) {
-  int power = 1;
-  while (power < value) power *= 2;
-  return power;
-}
-
+/// `Records` of a block: one of every warp; or fewer, if groups of so many neighbouring warps have the same sums.
 /// `Room`: registers of a thread that are not needed for parameters, rows and values of a rule.
-template <int Block, int Outputs, int Link, int Room>
+template <int Block, int Records, int Outputs, int Link, int Room>
 class ExchangeSums {
  public:
-  static constexpr int kWarps = Block / kWarp;
+  static constexpr int kWarps = Block / kWarp, kWarpsOfRecord = kWarps / Records;
   /// Lanes of a warp that get different outputs: lane i has outputs i % kValueLanes + kWarp * c.
   static constexpr int kValueLanes = Outputs < kWarp ? power_of_two_from(Outputs) : kWarp;
   static constexpr int kChunks = (Outputs + kWarp - 1) / kWarp;
@@ -51,18 +48,18 @@ class ExchangeSums {
   __device__ __forceinline__ ExchangeSums(SharedMemory& shared, Packet* packets) : packets_(packets) {
     if constexpr (Link == kClusterLink) {
 #if __CUDA_ARCH__ >= 900
-      parts_ = in_whole_turns(kWarps * cluster_blocks(), kSets * kAtOnce);
+      parts_ = in_whole_turns(Records * cluster_blocks(), kSets * kAtOnce);
 #endif
       boxes_ = shared.take<int>(4);
-      own_ = shared.take<float>(kWarps * kPitch) + warp() * kPitch;
+      own_ = shared.take<float>(Records * kPitch) + own_record() * kPitch;
       records_ = shared.take<float>(2 * parts_ * kPitch);
     } else if constexpr (Link == kBlockLink) {
-      records_ = shared.take<float>(2 * kWarps * kPitch);
-      own_ = records_ + warp() * kPitch;
+      records_ = shared.take<float>(2 * Records * kPitch);
+      own_ = records_ + own_record() * kPitch;
     } else {
-      records_ = shared.take<float>(kWarps * kPitch);
+      records_ = shared.take<float>((kWholeBlock ? kWarps : Records) * kPitch);
       result_ = shared.take<float>(3 * kColumns + 1);
-      own_ = records_ + warp() * kPitch;
+      own_ = records_ + (kWholeBlock ? warp() : own_record()) * kPitch;
     }
   }
 
@@ -70,13 +67,13 @@ class ExchangeSums {
   __device__ __forceinline__ void open() const {
     if constexpr (Link != kBlockLink && Outputs > 1) {  // what is sent is whole
       constexpr int kSent = Link == kGridLink ? 3 * kColumns : 4 * kMessages;
-      if (lane() < kSent - 2 - Outputs) own_[2 + Outputs + lane()] = 0.0f;
+      if (leaves() && lane() < kSent - 2 - Outputs) own_[2 + Outputs + lane()] = 0.0f;
     }
 #if __CUDA_ARCH__ >= 900
     if constexpr (Link == kClusterLink) {
       for (int round = 0; round < 2; ++round) {  // padding records add nothing
         float* const all = records_ + round * parts_ * kPitch;
-        const int first = kWarps * cluster_blocks() * kPitch + static_cast<int>(threadIdx.x);
+        const int first = Records * cluster_blocks() * kPitch + static_cast<int>(threadIdx.x);
         for (int word = first; word < parts_ * kPitch; word += Block)
           all[word] = word % kPitch == 1 ? -infinity() : 0.0f;
       }
@@ -92,18 +89,27 @@ class ExchangeSums {
 #endif
   }
 
-  /// Hands in a warp's record. `sum` and `largest` are the same in all lanes; lane i has outputs
-  /// i % Sharers + Sharers * c in `weighted`. The whole block calls it, and then collect().
+  /// The whole block, before a round that no barrier separates from the round before: where groups of warps hand in a
+  /// record, those that do not must not lag behind by more than a round.
+  __device__ __forceinline__ void again() const {
+    if constexpr (Records < kWarps) __syncthreads();
+  }
+
+  /// Hands in a warp's record, the same from all warps of a record. `sum` and `largest` are the same in all lanes; lane
+  /// i has outputs i % Sharers + Sharers * c in `weighted`. The whole block calls it, and then collect().
   template <int Sharers, int Count>
   __device__ __forceinline__ void hand_in(float sum, float largest, const float (&weighted)[Count]) {
     if constexpr (Link == kClusterLink && Outputs == 1) {
 #if __CUDA_ARCH__ >= 900
-      send({{{sum, largest, weighted[0], 0.0f}}});
+      if (leaves()) send({{{sum, largest, weighted[0], 0.0f}}});
 #endif
+    } else if constexpr (kWholeBlock && Outputs == 1) {
+      if (warp() == 0) post_replicas({sum, largest, weighted[0], 0}, 0);
+      posted_ = cycles_now();
     } else {
-      leave<Sharers>(sum, largest, weighted);
+      if (leaves()) leave<Sharers>(sum, largest, weighted);
 #if __CUDA_ARCH__ >= 900
-      if constexpr (Link == kClusterLink) {
+      if (Link == kClusterLink && leaves()) {
         __syncwarp();
         Pack<4> record[kMessages];
 #pragma unroll
@@ -112,7 +118,11 @@ class ExchangeSums {
       }
 #endif
       if constexpr (Link == kGridLink) {
-        __syncthreads();
+        if constexpr (kWholeBlock) {
+          __syncwarp();
+        } else {
+          __syncthreads();
+        }
         post_columns();
         posted_ = cycles_now();
       }
@@ -125,7 +135,7 @@ class ExchangeSums {
     if constexpr (Link == kBlockLink) __syncthreads();
 #if __CUDA_ARCH__ >= 900
     if constexpr (Link == kClusterLink) {
-      if (threadIdx.x == 0) box(round_ & 1).expect(kWarps * cluster_blocks() * kMessages * 16);
+      if (threadIdx.x == 0) box(round_ & 1).expect(Records * cluster_blocks() * kMessages * 16);
       box(round_ & 1).wait(round_ >> 1);
     }
 #endif
@@ -139,8 +149,10 @@ class ExchangeSums {
   }
 
  private:
+  /// In a grid: every warp has the sums of its block, and posts columns without a barrier.
+  static constexpr bool kWholeBlock = Link == kGridLink && Records == 1 && kWarps > 1;
   static constexpr RecordTurns kTurns =
-      Link == kClusterLink ? turns_of_cluster(kWarps, kValueLanes) : turns_of_block(kWarps, kValueLanes);
+      Link == kClusterLink ? turns_of_cluster(Records, kValueLanes) : turns_of_block(Records, kValueLanes);
   static constexpr int kSets = kTurns.sets, kAtOnce = kTurns.at_once;
   static constexpr int kColumns = (2 + Outputs + 2) / 3;  ///< packets of a record
   static constexpr PacketTurns kPacketTurns = turns_of_grid(kColumns, Block, Room);
@@ -157,17 +169,21 @@ class ExchangeSums {
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / kWarp; }
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
 
+  __device__ static int own_record() { return warp() / kWarpsOfRecord; }
+  /// Whether this warp leaves or sends its record, or another one does.
+  __device__ static bool leaves() { return kWarpsOfRecord == 1 || kWholeBlock || warp() % kWarpsOfRecord == 0; }
+
   /// The records of the present round.
   __device__ __forceinline__ float* records() const {
     return Link == kGridLink ? records_ : records_ + (round_ & 1) * parts() * kPitch;
   }
-  __device__ __forceinline__ int parts() const { return Link == kClusterLink ? parts_ : kWarps; }
+  __device__ __forceinline__ int parts() const { return Link == kClusterLink ? parts_ : Records; }
 
   template <int Sharers, int Count>
   __device__ __forceinline__ void leave(float sum, float largest, const float (&weighted)[Count]) const {
     // Other lanes may still be sending the record of the round before.
     if constexpr (Link == kClusterLink) __syncwarp();
-    float* record = Link == kBlockLink ? own_ + (round_ & 1) * kWarps * kPitch : own_;
+    float* record = Link == kBlockLink ? own_ + (round_ & 1) * Records * kPitch : own_;
     if constexpr (Outputs == 1) {
       if (lane() == 0) store<4>(record, Pack<4>{{sum, largest, weighted[0], 0.0f}});
     } else {
@@ -200,7 +216,7 @@ class ExchangeSums {
 
   /// This warp's record to every block of the cluster.
   __device__ __forceinline__ void send(const Pack<4> (&record)[kMessages]) const {
-    float* to = records() + (cluster_rank() * kWarps + warp()) * kPitch;
+    float* to = records() + (cluster_rank() * Records + own_record()) * kPitch;
     if (lane() < cluster_blocks()) {
 #pragma unroll
       for (int i = 0; i < kMessages; ++i) box(round_ & 1).send(lane(), to + 4 * i, record[i]);
@@ -226,7 +242,7 @@ class ExchangeSums {
   /// Of record `p`, what this lane adds up; `from`: the first that its set has.
   __device__ __forceinline__ static Sums part(const float* from, int p) {
     Sums sums = nobody();
-    if (Link == kBlockLink && p + lane() / kValueLanes % kSets >= kWarps) return sums;
+    if (Link == kBlockLink && p + lane() / kValueLanes % kSets >= Records) return sums;
     if constexpr (Outputs == 1) {
       const Pack<4> record = load<4>(from + p * kPitch);
       sums.sum = record.value[0];
@@ -330,36 +346,48 @@ class ExchangeSums {
   }
   __device__ __forceinline__ static bool is_there(int column) { return kColumnLanes == kWarp || column < kColumns; }
 
-  __device__ __forceinline__ Packet own_part(int record, int column) const {
-    const float* from = records_ + record * kPitch + 3 * column;
+  __device__ __forceinline__ static Packet part_of(const float* record, int column) {
+    const float* from = record + 3 * column;
     return {from[0], from[1], from[2], 0};
+  }
+  __device__ __forceinline__ Packet own_part(int record, int column) const {
+    return part_of(records_ + record * kPitch, column);
+  }
+
+  /// `packet` is the same in the first lanes that take the column.
+  __device__ __forceinline__ void post_replicas(Packet packet, int column) const {
+    packet.stamp = stamp();
+#pragma unroll
+    for (int some = 0; some < kReplicas; some += kColumnLanes) {
+      const int replica = some + column_lane();
+      if (replica < kReplicas && is_there(column)) post(slots(replica, column) + blockIdx.x, packet);
+    }
   }
 
   /// kColumnLanes lanes take a column of three values, add up the block's records, and post that.
   __device__ __forceinline__ void post_columns() const {
-    constexpr int kWarpsUp = power_of_two_from(kWarps);
-    constexpr int kAdding = kWarpsUp < kColumnLanes ? kWarpsUp : kColumnLanes;
+    constexpr int kRecordsUp = power_of_two_from(Records);
+    constexpr int kAdding = kRecordsUp < kColumnLanes ? kRecordsUp : kColumnLanes;
     each_column([&](int column) {
       Packet packet = nothing(column);
-      if (column_lane() < kWarps && is_there(column)) packet = own_part(column_lane(), column);
+      if constexpr (kWholeBlock) {
+        if (is_there(column)) packet = part_of(own_, column);
+      } else {
+        if (column_lane() < Records && is_there(column)) packet = own_part(column_lane(), column);
 #pragma unroll
-      for (int record = kColumnLanes; record < kWarps; record += kColumnLanes) {
-        if (record + column_lane() < kWarps && is_there(column)) {
-          add(packet, own_part(record + column_lane(), column), column);
+        for (int record = kColumnLanes; record < Records; record += kColumnLanes) {
+          if (record + column_lane() < Records && is_there(column)) {
+            add(packet, own_part(record + column_lane(), column), column);
+          }
+        }
+        add_over_lanes<kAdding>(packet, column);
+        if constexpr (kAdding < kReplicas && kAdding < kColumnLanes) {
+          packet.a = __shfl_sync(kAllLanes, packet.a, 0, kColumnLanes);
+          packet.b = __shfl_sync(kAllLanes, packet.b, 0, kColumnLanes);
+          packet.c = __shfl_sync(kAllLanes, packet.c, 0, kColumnLanes);
         }
       }
-      add_over_lanes<kAdding>(packet, column);
-      if constexpr (kAdding < kReplicas && kAdding < kColumnLanes) {
-        packet.a = __shfl_sync(kAllLanes, packet.a, 0, kColumnLanes);
-        packet.b = __shfl_sync(kAllLanes, packet.b, 0, kColumnLanes);
-        packet.c = __shfl_sync(kAllLanes, packet.c, 0, kColumnLanes);
-      }
-      packet.stamp = stamp();
-#pragma unroll
-      for (int some = 0; some < kReplicas; some += kColumnLanes) {
-        const int replica = some + column_lane();
-        if (replica < kReplicas && is_there(column)) post(slots(replica, column) + blockIdx.x, packet);
-      }
+      post_replicas(packet, column);
     });
   }
 

@@ -42,7 +42,8 @@ __global__ void __launch_bounds__(Block, 1)
              int stride, int target_stride, int capacity) {
   using Work = Cells<Block, Lanes, Packs, Rules, Vector, Storage>;
   constexpr int kRegistersOfThread = Block <= 256 ? 255 : 65536 / Block;
-  using Exchange = ExchangeSums<Block, Outputs, Link, kRegistersOfThread - Work::kRegisterWords - 2 * Rules>;
+  using Exchange =
+      ExchangeSums<Block, Work::kRecords, Outputs, Link, kRegistersOfThread - Work::kRegisterWords - 2 * Rules>;
   constexpr int kValueLanes = Exchange::kValueLanes, kChunks = Exchange::kChunks;
   constexpr int kSharers = Lanes < kValueLanes ? Lanes : kValueLanes;
   constexpr int kShare = (Outputs + kSharers - 1) / kSharers;  // outputs of a thread
@@ -101,12 +102,18 @@ __global__ void __launch_bounds__(Block, 1)
     copies_arrived();
     __syncthreads();
   }
+  float own_firing[Rules];  // where several warps share a rule: for the row to be learnt next
+  if constexpr (Work::kWide) cells.fire_own(row, own_firing);
   float shift = 0.0f, threshold = rule_threshold(control, rules);
   bool halts = false, lost = false;
   int sample = 0;
   for (; sample < left; ++sample) {
     float log_firing[Rules], weight[Rules];
-    cells.fire(row, log_firing);
+    if constexpr (Work::kWide) {
+      cells.add_up(own_firing, log_firing);
+    } else {
+      cells.fire(row, log_firing);
+    }
     float largest = -infinity();
 #pragma unroll
     for (int r = 0; r < Rules; ++r) {
@@ -146,6 +153,7 @@ __global__ void __launch_bounds__(Block, 1)
       lost = !exchange.collect(sums);
       if (lost || rules == 0 || fabsf(sums.largest - shift) <= kFarthestShift || !isfinite(sums.largest)) break;
       shift = sums.largest;
+      exchange.again();
     }
     if (lost) break;
 
@@ -168,6 +176,7 @@ __global__ void __launch_bounds__(Block, 1)
         // One round finds the leading rule, the next its distance.
 #pragma unroll 1
         for (int round = 0; round < 2 && !lost; ++round) {
+          exchange.again();
           exchange.template hand_in<kSharers>(squared, leader == kNobody ? -infinity() : -static_cast<float>(leader),
                                               nothing);
           lost = !exchange.collect(found);
@@ -221,9 +230,27 @@ __global__ void __launch_bounds__(Block, 1)
       }
       gradient[r] = normalised * sum_over_lanes<kSharers>(slope);
     }
+    bool together = false;  // rules move in the pass that fires for the next row
+    if constexpr (Work::kWide) {
+      int moving = 0;
 #pragma unroll
-    for (int r = 0; r < Rules; ++r) {
-      if (fabsf(gradient[r]) >= control.negligible_gradient) cells.move(row, r, gradient[r], control);
+      for (int r = 0; r < Rules; ++r) {
+        if (!(fabsf(gradient[r]) >= control.negligible_gradient)) gradient[r] = 0.0f;
+        moving += gradient[r] != 0.0f ? 1 : 0;
+      }
+      // One rule of several moves alone: the pass would change the others by nothing.
+      together = control.plain_step == 0 && (Rules == 1 ? moving > 0 : moving > 1);
+      if (!together && moving > 0) {
+#pragma unroll
+        for (int r = 0; r < Rules; ++r) {
+          if (gradient[r] != 0.0f) cells.move(row, r, gradient[r], control);
+        }
+      }
+    } else {
+#pragma unroll
+      for (int r = 0; r < Rules; ++r) {
+        if (fabsf(gradient[r]) >= control.negligible_gradient) cells.move(row, r, gradient[r], control);
+      }
     }
     if (adds) {      // the new rule has not fired yet: nothing above has changed it
       __syncwarp();  // so that the others pass by it in one branch that all lanes take alike
@@ -239,6 +266,13 @@ __global__ void __launch_bounds__(Block, 1)
             w[r][c] = d - control.consequent_rate * own_error[c] * inverse_sum;
           }
         }
+      }
+    }
+    if constexpr (Work::kWide) {
+      if (together) {
+        cells.move_and_fire(row, next_row, gradient, control, own_firing);
+      } else {
+        cells.fire_own(next_row, own_firing);
       }
     }
     if constexpr (!kWaits) add_loss(sample + 1);

@@ -49,16 +49,17 @@ ResidentShape ResidentShape::at(const Problem& problem) const {
   return shape;
 }
 
+std::int64_t ResidentShape::records_of_block() const { return several_warps() ? block / lanes : warps(); }
+
 std::int64_t ResidentShape::value_lanes() const { return std::min(kWarp, power_of_two_from(outputs)); }
 
 RecordTurns ResidentShape::turns() const {
-  const int lanes_of_set = static_cast<int>(value_lanes()), warps_of_block = static_cast<int>(warps());
-  return link == Link::cluster ? turns_of_cluster(warps_of_block, lanes_of_set)
-                               : turns_of_block(warps_of_block, lanes_of_set);
+  const int lanes_of_set = static_cast<int>(value_lanes()), own = static_cast<int>(records_of_block());
+  return link == Link::cluster ? turns_of_cluster(own, lanes_of_set) : turns_of_block(own, lanes_of_set);
 }
 
 std::int64_t ResidentShape::records() const {
-  const auto all = static_cast<int>(link == Link::cluster ? blocks * warps() : warps());
+  const auto all = static_cast<int>(link == Link::cluster ? blocks * records_of_block() : records_of_block());
   return in_whole_turns(all, turns().sets * turns().at_once);
 }
 
@@ -93,18 +94,21 @@ std::int64_t ResidentShape::shared_bytes() const {
   std::int64_t words = 0;
   switch (link) {
     case Link::block:
-      words = 2 * warps() * (outputs == 1 ? whole : (2 + outputs) | 1);
+      words = 2 * records_of_block() * (outputs == 1 ? whole : (2 + outputs) | 1);
       break;
     case Link::cluster:
-      words = 4 + (warps() + 2 * records()) * pitch_of_cluster(static_cast<int>(outputs), turns().sets);
+      words = 4 + (records_of_block() + 2 * records()) * pitch_of_cluster(static_cast<int>(outputs), turns().sets);
       break;
     case Link::grid:
-      words = warps() * (outputs == 1 ? whole : (3 * columns) | 1) + 3 * columns + 1;
+      // A group that is the whole block leaves its record in every warp.
+      words = (lanes == block ? warps() : records_of_block()) * (outputs == 1 ? whole : (3 * columns) | 1) +
+              3 * columns + 1;
       break;
   }
   const std::int64_t kept = storage == Storage::registers ? 0 : storage == Storage::split ? 1 : 2;
-  const std::int64_t rows = storage == Storage::registers ? 0 : 3 * lanes * packs * vector;
-  return kWord * (words + rows + kept * block * vector * packs * rules);
+  const std::int64_t rows = storage == Storage::registers ? 0 : (several_warps() ? 2 : 3) * lanes * packs * vector;
+  const std::int64_t group_sums = several_warps() ? 2 * warps() * power_of_two_from(rules) : 0;
+  return kWord * (words + rows + group_sums + kept * block * vector * packs * rules);
 }
 
 Kernels ResidentShape::kernels() const {

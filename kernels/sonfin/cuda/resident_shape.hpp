@@ -32,6 +32,10 @@ struct ResidentShape {
   [[nodiscard]] ResidentShape at(const Problem& problem) const;
   [[nodiscard]] std::int64_t rules_per_block() const { return block / lanes * rules; }
   [[nodiscard]] std::int64_t warps() const { return block / 32; }
+  /// Whether the threads of a rule are more than a warp.
+  [[nodiscard]] bool several_warps() const { return lanes > 32; }
+  /// What a block hands in for an exchange: a record of every warp, or of every group of several warps.
+  [[nodiscard]] std::int64_t records_of_block() const;
   /// Lanes of a warp that get different outputs.
   [[nodiscard]] std::int64_t value_lanes() const;
   /// How a warp adds up the records of a round; not of a grid, whose packets are added up otherwise.

@@ -152,7 +152,7 @@ ResidentStep::ResidentStep(const ResidentShape& shape) {
   blocks = real(shape.blocks);
   outputs = real(shape.outputs);
   share = real(ceil_div(shape.outputs, together));
-  groups = log2_of(kWarp / shape.lanes);
+  groups = log2_of(kWarp / std::min(shape.lanes, kWarp));
   sharers = log2_of(together);
   scattered = together < value_lanes;
   registers = real(shape.registers());

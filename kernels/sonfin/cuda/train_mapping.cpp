@@ -40,7 +40,7 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
            "block, a cluster of blocks, or a grid",
        .active = {}},
       {.name = "coarsen_count",
-       .values = numbers({1, 2, 4, 8, 3, 6}),
+       .values = numbers({1, 2, 4, 8, 3, 6, 5, 7}),
        .meaning = "tasks one thread takes at a time",
        .active = {}},
       {.name = "coarsening",
@@ -110,9 +110,21 @@ std::vector<Constraint> constraints() {
          const std::int64_t count = c.number("coarsen_count");
          return count == 1 || count <= p.at(c.word("coarsening") == "dims" ? "dim" : "rules");
        }},
-      {"threads_per_rule <= block_size; a warp, if resident", "threads_per_rule",
+      {"threads_per_rule <= block_size", "threads_per_rule",
        [](const Configuration& c, const Problem&, const Identity&) {
-         return c.number("threads_per_rule") <= (is_resident(c) ? kWarp : c.number("block_size"));
+         return c.number("threads_per_rule") <= c.number("block_size");
+       }},
+      {"several resident warps share a rule only if it has at least 512 inputs, 4 of them a thread", "threads_per_rule",
+       [](const Configuration& c, const Problem& p, const Identity&) {
+         constexpr std::int64_t kManyInputs = 512, kOfThread = 4;
+         const std::int64_t lanes = c.number("threads_per_rule");
+         return is_launched(c) || lanes <= kWarp ||
+                (p.at("dim") >= kManyInputs && kOfThread * lanes < 2 * padded(p.at("dim")));
+       }},
+      {"5 or 7 rules a thread only where several resident warps share them", "threads_per_rule",
+       [](const Configuration& c, const Problem&, const Identity&) {
+         const std::int64_t count = c.number("coarsen_count");
+         return (count != 5 && count != 7) || (is_resident(c) && c.number("threads_per_rule") > kWarp);
        }},
       launched("at most 16 parameters of a kind in a thread's registers, 8 in blocks of 1024", "vector",
                [](const Configuration& c, const Problem&, const Identity&) {
@@ -174,6 +186,14 @@ struct Preference {
   std::vector<std::int64_t> counts, blocks, lanes;
 };
 
+/// Where rules have many inputs: 256 threads a rule, and as few rules a thread as the card has room for.
+std::vector<Preference> wide_preferences(const Problem& problem) {
+  constexpr std::int64_t kManyInputs = 1536, kThreads = 256;
+  if (problem.at("dim") < kManyInputs) return {};
+  const std::vector<std::int64_t> counts{1, 2, 3, 4, 5, 6, 7, 8};
+  return {{"grid", counts, {kThreads}, {kThreads}}, {"grid", counts, {2 * kThreads}, {kThreads}}};
+}
+
 /// The scheme with the cheapest exchange that holds the parameters, with one to four packs of inputs a thread. What an
 /// exchange costs grows with the warps that take part and, if there are many outputs, with what each of them tells: a
 /// cluster of blocks of 128 threads, then a grid; with one output any cluster is better than a grid. The sizes follow
@@ -192,7 +212,7 @@ std::vector<Preference> resident_preferences(const Problem& problem) {
   const bool many = problem.at("outputs") > 1;
   const std::vector<std::int64_t> counts{1, 2, 3, 4, 6, 8}, blocks{128, 256, 64, 32}, fewer{256, 128, 64, 32};
 
-  std::vector<Preference> all;
+  std::vector<Preference> all = wide_preferences(problem);
   if (stride * rules <= kTasksOfBlock) all.push_back({"block", counts, blocks, {lanes(kOfBlock)}});
   all.push_back({"cluster", {1}, {128}, {cluster, std::max<std::int64_t>(cluster / 2, 1)}});
   const Preference any_cluster{"cluster", counts, blocks, {least}};
@@ -286,7 +306,7 @@ class TrainMapping final : public Mapping {
   TermCounts term_counts(const Configuration& configuration) const override {
     if (!is_resident(configuration)) return {};
     const ResidentShape shape(configuration);
-    if (shape.lanes > std::min(kWarp, shape.block)) return {};  // allowed nowhere
+    if (shape.lanes > shape.block) return {};  // allowed nowhere
     return resident_term_counts(shape);
   }
 

@@ -100,13 +100,35 @@ std::string SystemCompiler::fingerprint(CompileCache& cache, const std::stop_tok
   return text + '\n' + dialect_.prologue + dialect_.function;
 }
 
+namespace {
+
+/// The line that defines the macro of "-DNAME=VALUE": behind the prologue, which a template's macros are not meant for.
+/// Nothing for another word.
+std::optional<std::string> definition_of(const std::string& word) {
+  if (!word.starts_with("-D") || word.size() == 2) return std::nullopt;
+  const std::size_t sign = word.find('=');
+  if (sign == std::string::npos) return fmt::format("#define {} 1\n", word.substr(2));
+  return fmt::format("#define {} {}\n", word.substr(2, sign - 2), word.substr(sign + 1));
+}
+
+}  // namespace
+
 ProgramResult SystemCompiler::compile(const ProgramInput& input, const std::stop_token& stop) {
   const TemplateSource& source = *input.source;
   const ScratchFolder folder;
   for (const SourceFile& file : source.files()) write(folder.path() / file.name, file.text);
   for (const SourceFile& file : dialect_.files) write(folder.path() / file.name, file.text);
   ProgramResult result;
-  std::string text = fmt::format("{}#include \"{}\"\n", dialect_.prologue, source.main().name);
+  std::vector<std::string> template_words;
+  std::string definitions;
+  for (const std::string& word : input.words) {
+    if (const auto definition = definition_of(word)) {
+      definitions += *definition;
+    } else {
+      template_words.push_back(word);
+    }
+  }
+  std::string text = fmt::format("{}{}#include \"{}\"\n", dialect_.prologue, definitions, source.main().name);
   for (const std::string& expression : input.expressions) {
     // Unique among all objects of the process, whichever of them is asked for it.
     result.symbols.push_back(fmt::format(
@@ -118,7 +140,7 @@ ProgramResult SystemCompiler::compile(const ProgramInput& input, const std::stop
   write(unit, text);
   std::vector<std::string> words = {program_.string()};
   words.insert(words.end(), dialect_.options.begin(), dialect_.options.end());
-  words.insert(words.end(), input.words.begin(), input.words.end());
+  words.insert(words.end(), template_words.begin(), template_words.end());
   // Names of files are those of the source tree, whatever the folder is called.
   words.push_back(fmt::format("-ffile-prefix-map={}/=", folder.path().string()));
   words.insert(words.end(), {"-I", folder.path().string(), unit.string(), "-o", object.string()});

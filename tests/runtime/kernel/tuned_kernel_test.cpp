@@ -392,7 +392,7 @@ TEST_CASE("a choice of which the family cannot make a kernel at these sizes is r
     CAPTURE(wait);
     Gate device;
     KernelDefinition kernel = test::add_kernel();
-    kernel.code["cpu"].kernel = "own::add<{parts}, {items + 0 / ((n - 101) * (n - 101) + (items - 4) * (items - 4))}>";
+    kernel.code["cpu"].kernel = "own::add<{parts}, {items + 0 // ((n - 101) * (n - 101) + (items - 4) * (items - 4))}>";
     const auto family = add_family(kernel);
     const Add add(device, *family, {test::profile_of(*family, device.identity(), size(100), "parts=1 items=4")},
                   {.wait = wait});
@@ -506,7 +506,7 @@ TEST_CASE("an entry point with macros, memory of the device, and a stream that i
         .text = "__global__ void fill(double* z) { z[blockIdx.x * 4 + threadIdx.x] = FACTOR * 1.5; }",
         .kernel = "fill",
         .untuned = "FACTOR=1",
-        .grid = {"n / 4"},
+        .grid = {"n // 4"},
         .block = {"4"}};
     kernel.code["cpu"] = {.text =
                               "#include \"heddle/kernels/common/cpu_launch.hpp\"\n"

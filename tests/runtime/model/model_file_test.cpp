@@ -49,6 +49,26 @@ void check_same(const SonfinModel& a, const SonfinModel& b) {
   if (a.last) check_same(*a.last, *b.last);
 }
 
+void check_same(const MlpModel& a, const MlpModel& b) {
+  CHECK(mlp::same(a.layers, b.layers));
+  CHECK(a.hidden == b.hidden);
+  CHECK(a.output == b.output);
+  CHECK(a.parameters == b.parameters);
+  REQUIRE(a.last.has_value() == b.last.has_value());
+  if (!a.last) return;
+  CHECK(a.last->parameters == b.last->parameters);
+  CHECK(a.last->state == b.last->state);
+  const mlp::Progress &p = a.last->progress, &q = b.last->progress;
+  CHECK(p.steps == q.steps);
+  CHECK(p.epoch == q.epoch);
+  CHECK(p.position == q.position);
+  CHECK(p.restores == q.restores);
+  CHECK(p.squares == q.squares);
+  CHECK(p.best == q.best);
+  CHECK(p.beta1_power == q.beta1_power);
+  CHECK(p.beta2_power == q.beta2_power);
+}
+
 void check_same(const tsk::System& a, const tsk::System& b) {
   CHECK(a.dim == b.dim);
   CHECK(a.outputs == b.outputs);
@@ -136,7 +156,7 @@ std::filesystem::path golden(const char* name) { return std::filesystem::path(HE
 
 TEST_CASE("what is saved comes back") {
   const TemporaryFolder folder;
-  for (const Model& model : {sample_classifier(), sample_regression(), sample_system()}) {
+  for (const Model& model : {sample_classifier(), sample_regression(), sample_system(), sample_perceptron()}) {
     save_model(model, folder.path() / "model.heddle");
     check_same(load_model(folder.path() / "model.heddle"), model);
     CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
@@ -330,6 +350,24 @@ TEST_CASE("a right checksum buys no trust") {
   CHECK(refused(file_around(cbor(Json::array()))) == "f: found a model that cannot be read, expected CBOR");
 }
 
+TEST_CASE("a perceptron whose numbers do not fit together is refused") {
+  const auto broken = [](const char* place, const Json& value) {
+    return refused(spoiled(place, value, sample_perceptron()));
+  };
+  for (const Json& layers :
+       {Json(7), Json::array({2}), Json::array({2, 0, 1}), Json::array({2, -2, 1}), Json::array({2, 65537, 1}),
+        Json::array({2, 3, 1}), Json::array({65536, 65536, 1}), Json::array({2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})}) {
+    CAPTURE(layers.dump());
+    CHECK_FALSE(broken("/network/layers", layers).empty());
+  }
+  CHECK_FALSE(broken("/network/hidden", "softmax").empty());
+  CHECK_FALSE(broken("/network/output", "cosine").empty());
+  CHECK_FALSE(broken("/network/parameters", Json::binary({1, 2, 3, 4})).empty());
+  CHECK_FALSE(broken("/network/last/state_arrays", 3).empty());
+  CHECK_FALSE(broken("/network/last/progress/epoch", 1e12).empty());
+  CHECK_FALSE(broken("/network/last/progress/best", -1).empty());
+}
+
 TEST_CASE("nesting without end and sizes without contents end in an error, not in a crash") {
   const std::size_t deep = 50'000'000;
   CHECK_FALSE(refused(std::string(deep, '\x81')).empty());  // arrays in arrays
@@ -357,7 +395,7 @@ void check_damaged(const std::string& good, int version) {
 }
 
 TEST_CASE("a body that is damaged is refused or still a whole model, in both formats") {
-  for (const Model& model : {sample_classifier(), sample_system()})
+  for (const Model& model : {sample_classifier(), sample_system(), sample_perceptron()})
     check_damaged(cbor(body_of(encode_model(model))), 2);
   for (const char* name : {"classifier.1.heddle", "tsk-linear.1.heddle"}) {
     const Json body = body_of(bytes_of_file(golden(name)));

@@ -72,4 +72,33 @@ inline Model sample_system() {
   return model;
 }
 
+/// Layers 2-2-1 in the middle of an epoch.
+inline Model sample_perceptron() {
+  Model model;
+  model.task = Task::regress;
+  MlpModel own;
+  own.layers = mlp::layers(2, std::vector<std::int64_t>{2}, 1);
+  own.hidden = mlp::kTanh;
+  own.output = mlp::kSigmoid;
+  own.parameters = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  own.last = MlpModel::Learning{.parameters = {9, 8, 7, 6, 5, 4, 3, 2, 1},
+                                .state = {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+                                .progress = {.steps = 40,
+                                             .epoch = 3,
+                                             .position = 17,
+                                             .halted = 0,
+                                             .restores = 1,
+                                             .squares = 2.5,
+                                             .best = 0.125,
+                                             .beta1_power = 0.1,
+                                             .beta2_power = 0.987654321}};
+  model.network = own;
+  model.inputs = {Scale::unit, {0, 0}, {0.5, 0.5}};
+  model.targets = {Scale::minmax, {1}, {0.5}};
+  model.training.options = {{"layers", "2"}};
+  model.training.epochs = 3;
+  model.training.position = 17;
+  return model;
+}
+
 }  // namespace heddle

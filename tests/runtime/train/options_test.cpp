@@ -23,7 +23,7 @@ TEST_CASE("the defaults of every trainer are values of its own options") {
   }
   CHECK(&trainer("sonfin") == trainers().front());
   CHECK_THROWS_WITH_AS(static_cast<void>(trainer("perceptron")),
-                       "found the network 'perceptron', expected one of sonfin, tsk", Error);
+                       "found the network 'perceptron', expected one of sonfin, tsk, mlp", Error);
 }
 
 TEST_CASE("SONFIN's defaults are those of the design") {

@@ -103,13 +103,53 @@ inline float __sinf(float x) { return __builtin_sinf(x); }
 inline float __cosf(float x) { return __builtin_cosf(x); }
 inline float __fdividef(float x, float y) { return x / y; }
 inline float __saturatef(float x) { return x >= 0.0f ? (x <= 1.0f ? x : 1.0f) : 0.0f; }
-inline float __fmul_rn(float x, float y) { return x * y; }
-inline float __fadd_rn(float x, float y) { return x + y; }
-inline float __fsub_rn(float x, float y) { return x - y; }
-inline float __fdiv_rn(float x, float y) { return x / y; }
 inline float __frcp_rn(float x) { return 1.0f / x; }
-inline float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
-inline float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+
+// Operations with a rounding of their own. The thread's mode of rounding is another one for as long as the operation
+// takes; what is volatile is neither moved out of that time nor fused.
+extern "C" int fesetround(int) noexcept;
+extern "C" int fegetround() noexcept;
+namespace heddle::emulator {
+#if defined(__x86_64__) || defined(__i386__)
+constexpr int kDown = 0x400, kUp = 0x800, kNearest = 0;
+#elif defined(__aarch64__)
+constexpr int kDown = 0x800000, kUp = 0x400000, kNearest = 0;
+#endif
+}  // namespace heddle::emulator
+#define HEDDLE_ROUNDED(NAME, TYPE, MODE, PARAMETERS, EXPRESSION, ...)  \
+  HEDDLE_PLAIN __attribute__((noinline)) inline TYPE NAME PARAMETERS { \
+    volatile TYPE __VA_ARGS__;                                         \
+    const int before = fegetround();                                   \
+    fesetround(heddle::emulator::MODE);                                \
+    volatile TYPE result = EXPRESSION;                                 \
+    fesetround(before);                                                \
+    return result;                                                     \
+  }
+#define HEDDLE_ROUNDINGS(NAME, TYPE, PARAMETERS, EXPRESSION, ...)                \
+  HEDDLE_ROUNDED(NAME##_rn, TYPE, kNearest, PARAMETERS, EXPRESSION, __VA_ARGS__) \
+  HEDDLE_ROUNDED(NAME##_rd, TYPE, kDown, PARAMETERS, EXPRESSION, __VA_ARGS__)    \
+  HEDDLE_ROUNDED(NAME##_ru, TYPE, kUp, PARAMETERS, EXPRESSION, __VA_ARGS__)
+#define HEDDLE_ARITHMETIC(PREFIX, TYPE, FUSED, FUSE, ROOT)                     \
+  HEDDLE_ROUNDINGS(PREFIX##add, TYPE, (TYPE x, TYPE y), (a + b), a = x, b = y) \
+  HEDDLE_ROUNDINGS(PREFIX##sub, TYPE, (TYPE x, TYPE y), (a - b), a = x, b = y) \
+  HEDDLE_ROUNDINGS(PREFIX##mul, TYPE, (TYPE x, TYPE y), (a * b), a = x, b = y) \
+  HEDDLE_ROUNDINGS(PREFIX##div, TYPE, (TYPE x, TYPE y), (a / b), a = x, b = y) \
+  HEDDLE_ROUNDINGS(PREFIX##sqrt, TYPE, (TYPE x), ROOT(a), a = x)               \
+  HEDDLE_ROUNDINGS(FUSED, TYPE, (TYPE x, TYPE y, TYPE z), FUSE(a, b, c), a = x, b = y, c = z)
+HEDDLE_ARITHMETIC(__f, float, __fmaf, __builtin_fmaf, __builtin_sqrtf)
+HEDDLE_ARITHMETIC(__d, double, __fma, __builtin_fma, __builtin_sqrt)
+#define HEDDLE_NARROWED(NAME, MODE)                                    \
+  HEDDLE_PLAIN __attribute__((noinline)) inline float NAME(double x) { \
+    volatile double wide = x;                                          \
+    const int before = fegetround();                                   \
+    fesetround(heddle::emulator::MODE);                                \
+    volatile float result = static_cast<float>(wide);                  \
+    fesetround(before);                                                \
+    return result;                                                     \
+  }
+HEDDLE_NARROWED(__double2float_rn, kNearest)
+HEDDLE_NARROWED(__double2float_rd, kDown)
+HEDDLE_NARROWED(__double2float_ru, kUp)
 #define HEDDLE_EXTREMES(TYPE)                               \
   inline TYPE min(TYPE x, TYPE y) { return y < x ? y : x; } \
   inline TYPE max(TYPE x, TYPE y) { return x < y ? y : x; }

@@ -1,0 +1,185 @@
+#include "heddle/cli/inspect_kernel.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <utility>
+
+#include "heddle/cli/json.hpp"
+#include "heddle/cli/output.hpp"
+#include "heddle/cli/problems.hpp"
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/kernel_file.hpp"
+#include "heddle/kernels/own/kernel_review.hpp"
+#include "heddle/runtime/device/device.hpp"
+
+namespace heddle::cli {
+namespace {
+
+std::string count_text(const SearchSpace::Count& count) {
+  return fmt::format("{}{:.0f}", count.exact ? "" : "about ", count.configurations);
+}
+
+std::string word_of(Role role) {
+  constexpr std::array<const char*, 5> kWords{"parameter", "inout", "input", "output", "scratch"};
+  return kWords[static_cast<std::size_t>(role)];
+}
+
+std::string fill_text(const KernelArgument& argument) {
+  if (!argument.is_buffer() || argument.role == Role::output || argument.role == Role::scratch) return "";
+  const Fill& fill = argument.fill;
+  if (fill.kind == Fill::Kind::index) return "0, 1, 2, ...";
+  if (fill.kind == Fill::Kind::equal) return fmt::format("{}", fill.from);
+  if (!fill.usual) return fmt::format("random, {} to {}", fill.from, fill.to);
+  return is_real(argument.type) ? "random, -1 to 1" : "random, 0 to 9";
+}
+
+DeviceIdentity identity_for(const KernelFamily& family, const std::string& label) {
+  if (!label.empty()) {
+    DeviceIdentity identity = open_device(label)->identity();
+    if (family.supports(identity.backend)) return identity;
+    throw Error(ErrorKind::usage, fmt::format("option --device: {} has no code for {}", family.name(), label));
+  }
+  for (const DeviceListing& listing : list_devices()) {
+    if (listing.identity && family.supports(listing.identity->backend)) return *listing.identity;
+  }
+  throw Error(ErrorKind::device, fmt::format("no device here can run {}", family.name()));
+}
+
+struct Inspected {
+  const DefinedFamily& family;
+  const DeviceIdentity& device;
+  const Problem& problem;
+  const KernelReview& review;
+};
+
+std::string verified_text(const DefinedFamily& family) {
+  return fmt::format("against {}; tolerance {:g} of the norm, integers exact", family.verified_against(),
+                     family.definition().tolerance);
+}
+
+void print_inspection(const std::string& file, const Inspected& what) {
+  const KernelDefinition& kernel = what.family.definition();
+  const Launch& launch = what.review.plan.launches.front();
+  Json parameters = Json::array(), arguments = Json::array();
+  for (const KernelDefinition::Tunable& each : kernel.parameters) {
+    nlohmann::json values = nlohmann::json::array();
+    for (const Value& value : each.values) values.push_back(json_of(value));
+    parameters.push_back({{"name", each.name}, {"values", values}, {"when", each.active}, {"meaning", each.meaning}});
+  }
+  std::size_t buffer = 0;
+  for (const KernelArgument& each : kernel.arguments) {
+    Json record{{"name", each.name}, {"type", name_of(ElementShape{each.type, each.lanes})}};
+    if (each.is_buffer()) {
+      record.update({{"role", word_of(each.role)},
+                     {"elements", each.elements},
+                     {"bytes", what.review.plan.buffers[buffer++].bytes},
+                     {"fill", fill_text(each)}});
+    } else {
+      record["value"] = each.value;
+    }
+    arguments.push_back(std::move(record));
+  }
+  const auto count = [](const SearchSpace::Count& each) {
+    return Json{{"points", each.configurations}, {"exact", each.exact}};
+  };
+  const Work work = what.family.work(what.problem);
+  print_document("inspect", {{"description", file},
+                             {"kernel", kernel.name},
+                             {"meaning", kernel.meaning},
+                             {"device", to_json(what.device)},
+                             {"problem", to_json(what.problem)},
+                             {"before_constraints", count(what.review.points)},
+                             {"after_constraints", count(what.review.allowed)},
+                             {"parameters", parameters},
+                             {"constraints", kernel.constraints},
+                             {"arguments", arguments},
+                             {"default", what.review.untuned.text()},
+                             {"grid", {launch.grid.x, launch.grid.y, launch.grid.z}},
+                             {"block", {launch.block.x, launch.block.y, launch.block.z}},
+                             {"shared_bytes", launch.shared_bytes},
+                             {"work", {{"bytes", work.bytes}, {"operations", work.operations}}},
+                             {"verified_against", what.family.verified_against()},
+                             {"tolerance", kernel.tolerance},
+                             {"doubts", what.review.doubts}});
+}
+
+void print_lines(const Inspected& what) {
+  const KernelDefinition& kernel = what.family.definition();
+  const auto& [language, code] = *kernel.code.begin();
+  print(fmt::format("{}{}{}\n", kernel.name, kernel.meaning.empty() ? "" : ": ", kernel.meaning));
+  print(fmt::format("kernel    {} for {}\n", code.kernel, language));
+  std::vector<std::string> axes;
+  axes.reserve(kernel.axes.size());
+  for (const Axis& axis : kernel.axes) axes.push_back(fmt::format("{} {}", axis.name, range_text(axis)));
+  print(fmt::format("sizes     {}\n", fmt::join(axes, ", ")));
+  print(fmt::format("space     {} points, {} of them allowed at {} on {} ({})\n", count_text(what.review.points),
+                    count_text(what.review.allowed), what.problem.text(), what.device.name, what.device.backend));
+  const Launch& launch = what.review.plan.launches.front();
+  print(fmt::format("default   {}\n", what.review.untuned.text()));
+  print(fmt::format("launch    {} x {} x {} blocks of {} x {} x {} threads, {} bytes of shared memory\n", launch.grid.x,
+                    launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z, launch.shared_bytes));
+  const Work work = what.family.work(what.problem);
+  print(fmt::format("work      {} bytes, {} operations\n", work.bytes, work.operations));
+  print(fmt::format("verified  {}\n", verified_text(what.family)));
+
+  Table parameters({{.title = "parameter"}, {.title = "values"}, {.title = "when"}, {.title = "meaning"}});
+  for (const KernelDefinition::Tunable& each : kernel.parameters) {
+    std::vector<std::string> values;
+    values.reserve(each.values.size());
+    for (const Value& value : each.values) values.push_back(text(value));
+    parameters.row({each.name, fmt::format("{}", fmt::join(values, " ")), each.active, each.meaning});
+  }
+  if (!kernel.parameters.empty()) print("\n" + parameters.text());
+  if (!kernel.constraints.empty()) print("\nconstraints\n");
+  for (const std::string& constraint : kernel.constraints) print(fmt::format("  {}\n", constraint));
+
+  Table arguments({{.title = "argument"},
+                   {.title = "type"},
+                   {.title = "role"},
+                   {.title = "elements or value"},
+                   {.title = "bytes", .align = Table::Align::right},
+                   {.title = "filled with"}});
+  std::size_t buffer = 0;
+  for (const KernelArgument& each : kernel.arguments) {
+    arguments.row({each.name, name_of(ElementShape{each.type, each.lanes}),
+                   each.is_buffer() ? word_of(each.role) : "number", each.is_buffer() ? each.elements : each.value,
+                   each.is_buffer() ? std::to_string(what.review.plan.buffers[buffer++].bytes) : "", fill_text(each)});
+  }
+  print("\n" + arguments.text());
+  if (!what.review.doubts.empty()) print("\nwhat looks wrong\n");
+  for (const std::string& doubt : what.review.doubts) print(fmt::format("  {}\n", doubt));
+}
+
+}  // namespace
+
+bool is_kernel_description(const std::string& file) {
+  std::ifstream stream(file);
+  char first = '\0';
+  return stream >> first && first == '{';
+}
+
+int inspect_kernel(const Context& context, const std::string& file, const KernelInspection& options,
+                   const Common& common) {
+  FamilyRegistry families = context.families;
+  const auto& family = dynamic_cast<const DefinedFamily&>(
+      families.add(describe(read_kernel_file(file, {.allow_outside = options.allow_outside}))));
+  const DeviceIdentity device = identity_for(family, options.device);
+  Sizes sizes;
+  for (const std::string& size : options.sizes) read_size(sizes, families, size, false);
+  sizes.check_names({&family});
+  const Problem problem = sizes.empty() ? family.default_problems(device).front() : one_problem(family, device, sizes);
+  const KernelReview review = review_kernel(family, device, problem);
+  const Inspected what{.family = family, .device = device, .problem = problem, .review = review};
+  if (common.json) {
+    print_inspection(file, what);
+  } else {
+    print_lines(what);
+  }
+  return 0;
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,34 @@
+// What neurons make of their sums, and its slope.
+#pragma once
+
+#include "heddle/kernels/mlp/control.cuh"
+
+namespace heddle::mlp {
+
+/// `kind`: an Activation, but for kSoftmax.
+__device__ __forceinline__ float activate(int kind, float sum) {
+  if (kind == kSigmoid) return 1.0f / (1.0f + __expf(-sum));
+  if (kind == kTanh) return tanhf(sum);
+  if (kind == kRelu) return fmaxf(sum, 0.0f);
+  return sum;
+}
+
+/// Of an activation whose value is y; with kSoftmax that of the cross-entropy by the sums.
+__device__ __forceinline__ float slope(int kind, float y) {
+  if (kind == kSigmoid) return y * (1.0f - y);
+  if (kind == kTanh) return 1.0f - y * y;
+  if (kind == kRelu) return y > 0.0f ? 1.0f : 0.0f;
+  return 1.0f;
+}
+
+/// The softmax of a row of sums, in their place.
+template <int Count>
+__device__ __forceinline__ void soften(float* sums) {
+  float largest = sums[0], all = 0.0f;
+  for (int k = 1; k < Count; ++k) largest = fmaxf(largest, sums[k]);
+  for (int k = 0; k < Count; ++k) all += sums[k] = __expf(sums[k] - largest);
+  const float share = 1.0f / all;
+  for (int k = 0; k < Count; ++k) sums[k] *= share;
+}
+
+}  // namespace heddle::mlp

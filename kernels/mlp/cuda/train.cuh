@@ -1,0 +1,10 @@
+// Steps of learning of a perceptron on a GPU. Formulas: docs/design.md, "Perceptrons".
+//
+//   scheme = layered  a step is kernels that follow each other, captured; for any network and batch: layered.cuh
+//   scheme = resident blocks that run at the same time do all steps of a run in one launch, where all rows are learnt
+//   at
+//                     once and the network and the block's rows fit on chip: resident.cuh
+#pragma once
+
+#include "heddle/kernels/mlp/cuda/layered.cuh"
+#include "heddle/kernels/mlp/cuda/resident.cuh"

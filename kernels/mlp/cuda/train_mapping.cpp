@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
+#include "heddle/kernels/common/cuda_limits.hpp"
+#include "heddle/kernels/common/options.hpp"
+#include "heddle/kernels/mlp/cuda/layered_plan.hpp"
+#include "heddle/kernels/mlp/cuda/resident_plan.hpp"
+#include "heddle/kernels/mlp/mapping.hpp"
+
+namespace heddle::mlp {
+
+namespace {
+
+std::vector<Value> whole(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
+std::vector<Value> words_of(std::initializer_list<const char*> list) {
+  std::vector<Value> result;
+  for (const char* word : list) result.emplace_back(std::string(word));
+  return result;
+}
+
+bool resides(const Configuration& c) { return c.word("scheme") == "resident"; }
+bool is_layered(const Configuration& c) { return !resides(c); }
+
+RowsIn rows_in(const Configuration& c) {
+  const std::string& where = c.word("rows_in");
+  return where == "shared" ? kRowsShared : where == "bytes" ? kRowsBytes : kRowsGlobal;
+}
+ResidentLayout layout_of(const Configuration& c, const Problem& problem) {
+  return {layers_of(problem), problem.at("rows"), c.number("blocks"), c.number("block_size"), rows_in(c)};
+}
+
+/// As many as there are multiprocessors, and powers of two below.
+std::vector<std::int64_t> block_counts(const DeviceIdentity& device) {
+  std::vector<std::int64_t> counts{std::clamp<std::int64_t>(device.units, 1, ResidentLayout::kMostBlocks)};
+  for (std::int64_t count = 128; count >= 1; count /= 2) {
+    if (count < counts.front()) counts.push_back(count);
+  }
+  return counts;
+}
+
+/// Registers of a thread, roughly: the sums of a product, its factors, and the rest.
+std::int64_t registers_of(const ResidentLayout& layout) {
+  std::int64_t most = 0;
+  for (std::int64_t l = 0; l < layout.shape.count; ++l) {
+    const std::int64_t forward = layout.shape.row_tiles(l) * layout.shape.column_tiles(l) * 4;
+    const std::int64_t gradient = layout.shape.value_width(l) * layout.shape.delta_width(l) * 2;
+    most = std::max({most, forward, gradient});
+  }
+  return 90 + most * 2;
+}
+
+std::vector<Constraint> constraints() {
+  return {parameters_constraint(),
+          {.name = "resident blocks learn from all rows at once",
+           .last = "scheme",
+           .holds = [](const Configuration& c, const Problem& problem,
+                       const DeviceIdentity&) { return is_layered(c) || problem.at("batch") >= problem.at("rows"); }},
+          {.name = "parts of a gradient take at most 1 GiB, and have at least 16 rows",
+           .last = "parts",
+           .holds =
+               [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+                 if (resides(c) || c.number("parts") == 1) return true;
+                 constexpr std::int64_t kMostFloats = std::int64_t{1} << 28;
+                 return c.number("parts") * layers_of(problem).parameters() <= kMostFloats &&
+                        c.number("parts") * 16 <= problem.at("batch");
+               }},
+          {.name = "rows for every resident block",
+           .last = "blocks",
+           .holds =
+               [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+                 return is_layered(c) || (c.number("blocks") - 1) * kTileRows < problem.at("rows");
+               }},
+          {.name = "bytes for more than 15 inputs",
+           .last = "rows_in",
+           .holds =
+               [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+                 return is_layered(c) || rows_in(c) != kRowsBytes || problem.at("inputs") > 15;
+               }},
+          {.name = "registers and shared memory of a resident block",
+           .last = "rows_in",
+           .holds = [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+             if (is_layered(c)) return true;
+             // What cannot fit is not laid out: its sizes would overflow.
+             if (layers_of(problem).parameters() * 4 > on.local_bytes) return false;
+             const ResidentLayout layout = layout_of(c, problem);
+             return layout.shared_bytes <= on.local_bytes &&
+                    registers_of(layout) <= cuda::registers_of_thread(layout.threads);
+           }}};
+}
+
+class CudaTrainMapping final : public Mapping {
+ public:
+  const TemplateSource& source() const override {
+    static const TemplateSource source("heddle/kernels/mlp/cuda/train.cuh", cuda_network_options());
+    return source;
+  }
+
+  SearchSpace space(const DeviceIdentity& device) const override {
+    const std::vector<std::int64_t> counts = block_counts(device);
+    return {
+        device,
+        {{.name = "scheme",
+          .values = words_of({"layered", "resident"}),
+          .meaning = "kernels that follow each other, layer by layer; blocks that run at the same time and do all "
+                     "steps of a run in one launch, compiled for the sizes of the network",
+          .active = {}},
+         {.name = "tile",
+          .values = whole({32, 64}),
+          .meaning = "lines of both factors of a product that a block has",
+          .active = is_layered},
+         {.name = "parts",
+          .values = whole({1, 4, 16, 64, 256}),
+          .meaning = "blocks that share the rows of a gradient",
+          .active = is_layered},
+         {.name = "block_size",
+          .values = whole({256, 128, 512, 64}),
+          .meaning = "threads of a resident block",
+          .active = resides},
+         {.name = "blocks", .values = {counts.begin(), counts.end()}, .meaning = "resident blocks", .active = resides},
+         {.name = "rows_in",
+          .values = words_of({"shared", "bytes", "global"}),
+          .meaning = "rows in shared memory; there as bytes, if they are bytes or fractions of 255, otherwise in "
+                     "global memory; in global memory",
+          .active = resides}},
+        constraints()};
+  }
+
+  Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
+    const SearchSpace all = space(device);
+    // An exchange between blocks costs as much as some hundred rows of a small network.
+    constexpr std::int64_t kWorthSharing = 192;
+    for (const char* rows : {"shared", "bytes", "global"}) {
+      for (const std::int64_t blocks : block_counts(device)) {
+        if (blocks > 1 && problem.at("rows") <= kWorthSharing) continue;
+        Configuration configuration =
+            all.parse(fmt::format("scheme=resident block_size=256 blocks={} rows_in={}", blocks, rows));
+        if (!all.violated(configuration, problem)) return configuration;
+      }
+    }
+    return layered_default(all, device, problem);
+  }
+
+  Kernels kernels(const Configuration& configuration, const Problem& problem,
+                  const DeviceIdentity& device) const override {
+    return plan(configuration, problem, device, {.steps = 2, .epochs = 1}).kernels;
+  }
+
+  Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity&,
+            const RunLength& length) const override {
+    const std::int64_t rows = problem.at("rows"), batch = std::min(rows, problem.at("batch"));
+    Plan plan;
+    plan.buffers = training_buffers(problem, length);
+    plan.samples = std::min(length.steps * batch, length.epochs * rows);
+    if (resides(configuration)) {
+      add_resident(plan, layout_of(configuration, problem), length);
+    } else {
+      add_layered(plan, layers_of(problem), batch, configuration.number("tile"), configuration.number("parts"), length);
+    }
+    return plan;
+  }
+
+ private:
+  /// As many parts of the gradient as keep all multiprocessors busy, none of few rows.
+  static Configuration layered_default(const SearchSpace& all, const DeviceIdentity& device, const Problem& problem) {
+    constexpr std::int64_t kFewRows = 64;
+    const Layers layers = layers_of(problem);
+    const int widest = *std::max_element(layers.sizes + 1, layers.sizes + layers.count + 1);
+    const std::int64_t tile = widest <= 32 ? 32 : 64;
+    std::int64_t tiles = 0;
+    for (int l = 0; l < layers.count; ++l) {
+      tiles = std::max(tiles, tiles_of(layers.sizes[l] + 1, tile) * tiles_of(layers.sizes[l + 1], tile));
+    }
+    std::int64_t parts = 1;
+    for (const std::int64_t more : {4, 16, 64, 256}) {
+      const Configuration candidate = all.parse(fmt::format("scheme=layered tile={} parts={}", tile, more));
+      if (tiles * parts >= device.units || more * kFewRows > problem.at("batch") || all.violated(candidate, problem)) {
+        break;
+      }
+      parts = more;
+    }
+    return all.parse(fmt::format("scheme=layered tile={} parts={}", tile, parts));
+  }
+};
+
+}  // namespace
+
+const Mapping& cuda_train_mapping() {
+  static const CudaTrainMapping mapping;
+  return mapping;
+}
+
+}  // namespace heddle::mlp

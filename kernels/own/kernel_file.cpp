@@ -1,0 +1,368 @@
+#include "heddle/kernels/own/kernel_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "heddle/kernels/documents.hpp"
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/expression/expression.hpp"
+#include "heddle/kernels/own/description_node.hpp"
+#include "heddle/kernels/text.hpp"
+
+namespace heddle {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestDescription = std::size_t{1} << 20U;  // bytes
+constexpr std::size_t kLongestSource = std::size_t{1} << 22U;       // bytes, of each file
+constexpr std::size_t kMostHeaders = 64, kMostParameters = 256, kMostValues = 10000, kMostConstraints = 1000;
+constexpr std::size_t kMostArguments = 256, kMostSizes = 10000, kMostOptions = 64;
+constexpr std::size_t kLongestName = 48;  // of a kernel; '@' and the digest follow
+constexpr std::size_t kDigest = 12;       // hexadecimal digits
+
+/// A file's bytes, at most `most` of them. `named`: as the message calls it.
+std::string bytes_of_file(const fs::path& path, const std::string& named, std::size_t most) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) throw Error(ErrorKind::input, fmt::format("{}: is a folder", named));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ErrorKind::input, fmt::format("{}: cannot be read", named));
+  std::string bytes(most + 1, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (file.bad()) throw Error(ErrorKind::input, fmt::format("{}: cannot be read", named));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  if (bytes.size() > most) throw Error(ErrorKind::input, fmt::format("{}: longer than {} bytes", named, most));
+  return bytes;
+}
+
+nlohmann::json document_in(const std::string& file, const std::string& bytes) {
+  try {
+    return parse_json(bytes, {.levels = 8, .values = 100000});
+  } catch (const BadDocument& bad) {
+    const std::string_view before = std::string_view(bytes).substr(0, std::min(bad.position(), bytes.size()));
+    const auto line = std::ranges::count(before, '\n') + 1;
+    const std::size_t column =
+        before.size() - (before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1);
+    throw Error(ErrorKind::input, fmt::format("{}: line {}, column {}: {}", file, line, column + 1, bad.what()));
+  }
+}
+
+/// Reads one description.
+class Reader {
+ public:
+  Reader(fs::path path, const KernelFileOptions& options)
+      : path_(std::move(path)),
+        file_(printable(path_.string())),
+        options_(options),
+        document_(document_in(file_, bytes_of_file(path_, file_, kLongestDescription))),
+        root_(document_, file_) {}
+
+  KernelDefinition definition() {
+    root_.allow_members({"name", "meaning", "version", "language", "source", "headers", "kernel", "axes", "parameters",
+                         "constraints", "grid", "block", "shared_bytes", "options", "arguments", "sizes", "awkward",
+                         "verification", "work"});
+    KernelDefinition kernel;
+    kernel.name = name();
+    if (const auto node = root_.find("meaning")) kernel.meaning = node->text();
+    if (const auto node = root_.find("version")) kernel.version = node->text();
+    read_axes(kernel);
+    read_parameters(kernel);
+    if (const auto node = root_.find("constraints")) read_constraints(*node, kernel);
+    read_arguments(kernel);
+    const auto language = root_.find("language");
+    const bool cpu = language && language->one_of({"cuda", "cpu"}) == 1;
+    kernel.code[cpu ? "cpu" : "cuda"] = code(cpu);
+    read_sizes(kernel);
+    if (const auto node = root_.find("verification")) read_verification(*node, kernel);
+    if (const auto node = root_.find("work")) read_work(*node, kernel);
+    kernel.name += fmt::format("@{}", digest_of(kernel, cpu ? "cpu" : "cuda"));
+    return kernel;
+  }
+
+ private:
+  [[nodiscard]] std::string name() const {
+    const DescriptionNode node = root_.at("name");
+    std::string name = node.text();
+    constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./";
+    if (name.empty() || name.size() > kLongestName || name.find_first_not_of(kAllowed) != std::string::npos) {
+      node.expected("1 to 48 letters, digits, '-', '_', '.' and '/'");
+    }
+    return name;
+  }
+
+  /// The same expressions give the same digest, whatever else the description says about how to tune.
+  [[nodiscard]] std::string digest_of(const KernelDefinition& kernel, const std::string& language) const {
+    try {
+      return make_defined_family(describe(kernel).text)->source(language).hash().substr(0, kDigest);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::input, fmt::format("{}: {}", file_, error.what()));
+    }
+  }
+
+  void read_axes(KernelDefinition& kernel) const {
+    for (const DescriptionNode& node : root_.at("axes").elements(32)) {
+      Axis axis;
+      if (node.value().is_string()) {
+        axis.name = node.text();
+      } else {
+        node.allow_members({"name", "maximum", "weight", "spacing", "zero", "optional"});
+        axis.name = node.at("name").text();
+        if (const auto member = node.find("maximum")) axis.maximum = member->integer();
+        if (const auto member = node.find("weight")) axis.weight = member->real();
+        if (const auto member = node.find("spacing")) {
+          axis.spacing = static_cast<Spacing>(member->one_of({"ratio", "difference", "equal"}));
+        }
+        if (const auto member = node.find("zero")) axis.zero_means_none = member->truth();
+        if (const auto member = node.find("optional")) axis.optional = member->truth();
+      }
+      check_name(node, axis.name);
+      kernel.axes.push_back(std::move(axis));
+      try {
+        check_axes(kernel.axes);
+      } catch (const Error& error) {
+        node.refuse(error.what());
+      }
+    }
+    if (kernel.axes.empty()) root_.at("axes").refuse("there are no sizes");
+  }
+
+  /// Names that expressions can ask for.
+  static void check_name(const DescriptionNode& node, const std::string& name) {
+    try {
+      if (Expression(name).names() == std::vector<std::string>{name}) return;
+    } catch (const Error&) {  // a number, a keyword, something with blanks
+    }
+    node.refuse(fmt::format("the name is {}, expected letters, digits and '_', and no keyword", in_quotes(name)));
+  }
+
+  void read_parameters(KernelDefinition& kernel) const {
+    const auto list = root_.find("parameters");
+    if (!list) return;
+    for (const DescriptionNode& node : list->elements(kMostParameters)) {
+      node.allow_members({"name", "values", "default", "when", "meaning"});
+      KernelDefinition::Tunable parameter;
+      parameter.name = node.at("name").text();
+      check_name(node, parameter.name);
+      parameter.values = values(node.at("values"));
+      if (const auto member = node.find("default")) {
+        parameter.untuned = member->single_value();
+        if (std::ranges::find(parameter.values, *parameter.untuned) == parameter.values.end()) {
+          member->refuse(fmt::format("{} is none of the values of {}", heddle::text(*parameter.untuned),
+                                     in_quotes(parameter.name)));
+        }
+      }
+      if (const auto member = node.find("when")) parameter.active = member->expression();
+      if (const auto member = node.find("meaning")) parameter.meaning = member->text();
+      kernel.parameters.push_back(std::move(parameter));
+    }
+  }
+
+  static std::vector<Value> values(const DescriptionNode& node) {
+    std::vector<Value> all;
+    if (node.value().is_string()) {
+      try {
+        all = Expression(node.text()).values({});
+      } catch (const Error& error) {
+        node.refuse(error.what());
+      }
+      if (all.size() > kMostValues) node.refuse(fmt::format("more than {} values", kMostValues));
+    } else {
+      const auto elements = node.elements(kMostValues);
+      all.reserve(elements.size());
+      for (const DescriptionNode& each : elements) all.push_back(each.single_value());
+    }
+    if (all.empty()) node.refuse("there are no values");
+    std::set<std::string> seen;
+    for (const Value& value : all) {
+      if (!seen.insert(heddle::text(value)).second) {
+        node.refuse(fmt::format("the value {} comes twice", heddle::text(value)));
+      }
+    }
+    return all;
+  }
+
+  static void read_constraints(const DescriptionNode& list, KernelDefinition& kernel) {
+    for (const DescriptionNode& node : list.elements(kMostConstraints)) {
+      std::string text = node.text();
+      try {
+        if (Expression(text).names().empty()) node.refuse(fmt::format("{} names nothing", in_quotes(text)));
+      } catch (const Error& error) {
+        if (std::string_view(error.what()).starts_with("expression")) node.refuse(error.what());
+        throw;
+      }
+      kernel.constraints.push_back(std::move(text));
+    }
+  }
+
+  void read_arguments(KernelDefinition& kernel) const {
+    const DescriptionNode list = root_.at("arguments");
+    for (const DescriptionNode& node : list.elements(kMostArguments)) kernel.arguments.push_back(argument(node));
+    const bool writes = std::ranges::any_of(kernel.arguments, [](const KernelArgument& each) {
+      return each.is_buffer() && (each.role == Role::output || each.role == Role::state);
+    });
+    if (!writes) list.refuse("the kernel writes no buffer, expected one with the role output or inout");
+  }
+
+  static KernelArgument argument(const DescriptionNode& node) {
+    node.allow_members({"name", "type", "value", "elements", "role", "fill"});
+    KernelArgument argument;
+    argument.name = node.at("name").text();
+    const DescriptionNode type = node.at("type");
+    const auto shape = find_shape(type.text());
+    if (!shape) type.expected("int8 to int64, uint8 to uint64, float, double, or a vector such as float4");
+    argument.type = shape->type;
+    argument.lanes = shape->lanes;
+    const auto value = node.find("value"), elements = node.find("elements");
+    if (value.has_value() == elements.has_value()) {
+      node.refuse("expected a value (a number) or elements (a buffer)");
+    }
+    if (value) {
+      for (const char* const name : {"role", "fill"}) {
+        if (const auto member = node.find(name)) member->refuse("a number has none");
+      }
+      if (argument.lanes > 1) type.expected("a type of one number; a vector by value is not known");
+      argument.value = value->expression();
+      return argument;
+    }
+    argument.elements = elements->expression();
+    constexpr std::array<Role, 4> kBufferRoles{Role::input, Role::output, Role::state, Role::scratch};
+    if (const auto role = node.find("role"))
+      argument.role = kBufferRoles[role->one_of({"input", "output", "inout", "scratch"})];
+    if (const auto member = node.find("fill")) {
+      if (argument.role == Role::output || argument.role == Role::scratch) {
+        member->refuse("the buffer has no contents before the kernel runs");
+      }
+      argument.fill = fill(*member);
+      if (!fits(argument.fill, argument.type)) {
+        member->expected(fmt::format("numbers that a {} can be", name_of(argument.type)));
+      }
+    }
+    return argument;
+  }
+
+  static Fill fill(const DescriptionNode& node) {
+    if (node.value().is_number()) return {.kind = Fill::Kind::equal, .from = node.real(), .to = 0.0, .usual = false};
+    if (node.value().is_string()) {
+      return {.kind = node.one_of({"random", "index"}) == 0 ? Fill::Kind::random : Fill::Kind::index};
+    }
+    node.allow_members({"from", "to"});
+    const Fill fill{.from = node.at("from").real(), .to = node.at("to").real(), .usual = false};
+    if (fill.from > fill.to) node.expected("from to be at most to");
+    return fill;
+  }
+
+  [[nodiscard]] KernelCode code(bool cpu) const {
+    KernelCode code;
+    code.text = source(root_.at("source"), root_.at("source").text());
+    if (const auto list = root_.find("headers")) {
+      for (const DescriptionNode& node : list->elements(kMostHeaders))
+        code.headers[node.text()] = source(node, node.text());
+    }
+    const DescriptionNode kernel = root_.at("kernel");
+    code.kernel = kernel.text();
+    if (code.kernel.empty()) kernel.expected("the name of a function");
+    if (const auto node = root_.find("grid"); node || !cpu) code.grid = root_.at("grid").expressions(3);
+    if (const auto node = root_.find("block"); node || !cpu) code.block = root_.at("block").expressions(3);
+    if (const auto node = root_.find("shared_bytes")) code.shared_bytes = node->expression();
+    if (const auto node = root_.find("options")) code.options = compile_options(*node);
+    return code;
+  }
+
+  /// The file that a description names, by its path from the description's folder.
+  [[nodiscard]] std::string source(const DescriptionNode& node, const std::string& named) const {
+    const fs::path folder = path_.parent_path().empty() ? fs::path(".") : path_.parent_path();
+    const fs::path wanted = folder / named;
+    std::error_code error;
+    const fs::path real = fs::canonical(wanted, error);  // where links lead to
+    if (error) node.refuse(fmt::format("{}: {}", in_quotes(named), error.message()));
+    const fs::path below = real.lexically_relative(fs::canonical(folder));
+    if (!options_.allow_outside && (below.empty() || *below.begin() == "..")) {
+      node.refuse(fmt::format("{} is not in the description's folder; --allow-outside allows that", in_quotes(named)));
+    }
+    try {
+      return bytes_of_file(real, printable(wanted.string()), kLongestSource);
+    } catch (const Error& failure) {
+      node.refuse(failure.what());
+    }
+  }
+
+  static CompileOptions compile_options(const DescriptionNode& node) {
+    node.allow_members({"fast_math", "flush_denormals", "contraction", "standard", "extra"});
+    CompileOptions options;
+    if (const auto member = node.find("fast_math")) options.fast_math = member->truth();
+    if (const auto member = node.find("flush_denormals")) options.flush_denormals = member->truth();
+    if (const auto member = node.find("contraction")) options.contraction = member->truth();
+    if (const auto member = node.find("standard")) {
+      options.standard = static_cast<LanguageLevel>(member->one_of({"c++17", "c++20"}));
+    }
+    if (const auto member = node.find("extra")) {
+      const auto words = member->elements(kMostOptions);
+      options.extra.reserve(words.size());
+      for (const DescriptionNode& word : words) options.extra.push_back(word.text());
+    }
+    return options;
+  }
+
+  static Problem problem(const DescriptionNode& node, const std::vector<Axis>& axes) {
+    if (!node.value().is_object()) node.expected("an object of sizes");
+    std::vector<Problem::Size> sizes;
+    sizes.reserve(axes.size());
+    for (const Axis& axis : axes) {
+      if (const auto member = node.find(axis.name)) sizes.push_back({.name = axis.name, .value = member->integer()});
+    }
+    for (const auto& [name, size] : node.value().items()) {
+      if (std::ranges::find(axes, name, &Axis::name) == axes.end()) {
+        node.refuse(fmt::format("there is no size {}", in_quotes(name)));
+      }
+    }
+    Problem made(std::move(sizes));
+    if (const auto why = misfit(made, axes)) node.refuse(*why);
+    return made;
+  }
+
+  void read_sizes(KernelDefinition& kernel) const {
+    if (const auto list = root_.find("sizes")) {
+      const auto nodes = list->elements(kMostSizes);
+      kernel.problems.reserve(nodes.size());
+      for (const DescriptionNode& node : nodes) kernel.problems.push_back(problem(node, kernel.axes));
+    }
+    if (const auto node = root_.find("awkward")) kernel.awkward = problem(*node, kernel.axes);
+  }
+
+  static void read_verification(const DescriptionNode& node, KernelDefinition& kernel) {
+    node.allow_members({"tolerance"});
+    if (const auto member = node.find("tolerance")) {
+      kernel.tolerance = member->real();
+      if (!(kernel.tolerance > 0.0 && kernel.tolerance < 1.0)) member->expected("a number above 0 and below 1");
+    }
+  }
+
+  static void read_work(const DescriptionNode& node, KernelDefinition& kernel) {
+    node.allow_members({"bytes", "operations"});
+    if (const auto member = node.find("bytes")) kernel.bytes = member->expression();
+    if (const auto member = node.find("operations")) kernel.operations = member->expression();
+  }
+
+  fs::path path_;
+  std::string file_;
+  KernelFileOptions options_;
+  nlohmann::json document_;
+  DescriptionNode root_;
+};
+
+}  // namespace
+
+KernelDefinition read_kernel_file(const fs::path& file, const KernelFileOptions& options) {
+  return Reader(file, options).definition();
+}
+
+}  // namespace heddle

@@ -1,0 +1,108 @@
+#include "heddle/runtime/train/mlp_learner.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "heddle/kernels/mlp/rules.hpp"
+#include "heddle/kernels/mlp/train.hpp"
+#include "heddle/runtime/device/bytes.hpp"
+#include "heddle/runtime/train/shuffle.hpp"
+
+namespace heddle {
+
+namespace {
+
+std::int64_t bytes_of_buffer(const Execution& execution, std::string_view name) {
+  const Plan& plan = execution.plan();
+  return plan.buffers[static_cast<std::size_t>(plan.buffer(name))].bytes;
+}
+
+}  // namespace
+
+MlpLearner::MlpLearner(Device& device, const Knowledge& known, const LearningRows& rows,
+                       const mlp::Layers& layers, const mlp::Control& control, std::uint64_t seed, std::int64_t samples,
+                       const Notice& notice, const Stop& stop)
+    : device_(device),
+      parameters_(layers.parameters()),
+      control_(control),
+      seed_(seed),
+      plan_(TunedPlan::choose(device, share_dispatcher(device, mlp::train_family(), known),
+                              mlp::training_problem(layers, control.rows, control.batch), notice, stop)) {
+  // A run of no step changes nothing, but shows whether its kernels can be launched.
+  const auto probe = [&](const TunedPlan&, Execution& execution) {
+    mlp::Control none = control;
+    none.steps = none.end = 0;
+    execution.memory("control").write(bytes(none));
+    execution.memory("progress").write(bytes(mlp::first_progress()));
+    execution.memory("rows").write(bytes(rows.rows));
+    execution.memory("targets").write(bytes(rows.targets));
+    for (const char* name : {"parameters", "state", "gradient", "errors", "order"}) {
+      execution.memory(name).fill(std::byte{0});
+    }
+    execution.launch();
+    execution.synchronize();
+  };
+  plan_.prepare({.samples = samples, .bind = {}, .probe = probe});
+}
+
+void MlpLearner::begin(const MlpModel::Learning& from) {
+  progress_ = from.progress;
+  progress_.halted = mlp::kGoesOn;
+  Execution& execution = plan_.execution();
+  execution.memory("parameters").write(bytes(from.parameters));
+  execution.memory("state").write(bytes(from.state));
+  execution.memory("progress").write(bytes(progress_));
+}
+
+void MlpLearner::write_orders(std::int64_t end) {
+  if (control_.shuffled == 0) return;
+  Memory& memory = plan_.execution().memory("order");
+  const std::int64_t bytes_of_order = static_cast<std::int64_t>(sizeof(std::int32_t)) * control_.rows;
+  const std::int64_t places = bytes_of_buffer(plan_.execution(), "order") / bytes_of_order;
+  for (std::int64_t place = 0; place < places && progress_.epoch + place < end; ++place) {
+    const auto epoch = static_cast<std::uint64_t>(progress_.epoch + place + 1);
+    memory.write(bytes(permutation(control_.rows, seed_, epoch)), place * bytes_of_order);
+  }
+}
+
+std::vector<double> MlpLearner::advance(std::int64_t end) {
+  write_orders(end);
+  control_.end = static_cast<int>(end);
+  control_.first_epoch = progress_.epoch;
+  Execution& execution = plan_.execution();
+  execution.memory("control").write(bytes(control_));
+  const mlp::Progress before = progress_;
+  execution.launch();
+  execution.synchronize();
+  execution.memory("progress").read(std::as_writable_bytes(std::span(&progress_, 1)));
+  if (progress_.halted == mlp::kLostBlock) throw lost_block(device_.label());
+  if (progress_.steps == before.steps && progress_.halted == mlp::kGoesOn) {
+    throw Error(ErrorKind::bug, "a training kernel neither learns nor says why");
+  }
+  std::vector<double> slots(static_cast<std::size_t>(bytes_of_buffer(execution, "errors")) / sizeof(double));
+  execution.memory("errors").read(std::as_writable_bytes(std::span(slots)));
+  std::vector<double> errors;
+  errors.reserve(static_cast<std::size_t>(progress_.epoch - before.epoch));
+  for (int epoch = before.epoch; epoch < progress_.epoch; ++epoch) {
+    errors.push_back(slots[static_cast<std::size_t>(epoch) % slots.size()]);
+  }
+  return errors;
+}
+
+std::vector<float> MlpLearner::parameters() {
+  std::vector<float> values(static_cast<std::size_t>(parameters_));
+  plan_.execution().memory("parameters").read(std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
+MlpModel::Learning MlpLearner::learning() {
+  MlpModel::Learning now{.parameters = parameters(), .state = {}, .progress = progress_};
+  const int arrays = mlp::state_arrays(static_cast<mlp::Rule>(control_.rule), control_.robust != 0);
+  now.state.resize(static_cast<std::size_t>(arrays * parameters_));
+  if (arrays > 0) plan_.execution().memory("state").read(std::as_writable_bytes(std::span(now.state)));
+  now.progress.halted = mlp::kGoesOn;
+  return now;
+}
+
+}  // namespace heddle

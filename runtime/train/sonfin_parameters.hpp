@@ -1,0 +1,47 @@
+// The parameters of a SONFIN in the buffers of a ladder's rungs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/runtime/device/device.hpp"
+
+namespace heddle {
+
+/// Writes, reads and moves them. On a GPU all rungs have centres and widths in the same memory, rule after rule: then
+/// only rules that exist are copied, and a step to another rung copies consequents alone. Otherwise, as on a CPU, whose
+/// tiles depend on the configuration, whole buffers are copied and packed anew.
+class SonfinParameters {
+ public:
+  struct Rung {
+    Execution* execution;  ///< with buffers "centres", "widths" and "consequents"; has to outlive this object
+    sonfin::Layout layout;
+  };
+  SonfinParameters() = default;
+  /// `rungs`: by capacity, the largest last. Their buffers may hold anything.
+  explicit SonfinParameters(std::vector<Rung> rungs);
+
+  /// Throws std::length_error if the network does not fit there.
+  void write(std::size_t rung, const sonfin::Network& network);
+  /// The first `rules` rules.
+  [[nodiscard]] sonfin::Network read(std::size_t rung, std::int64_t rules) const;
+  /// From one rung to another with room for `rules` rules, of which there are so many.
+  void move(std::size_t from, std::size_t to, std::int64_t rules);
+  /// Kernels have written to the first `rules` rules. To be said before the next write() or move().
+  void learnt(std::int64_t rules);
+
+ private:
+  void write_rules(std::size_t rung, const char* buffer, const std::vector<float>& values, std::int64_t rules,
+                   float absent);
+  [[nodiscard]] std::vector<float> read_rules(std::size_t rung, const char* buffer, std::int64_t rules) const;
+  void write_consequents(std::size_t rung, const std::vector<float>& values);
+  [[nodiscard]] std::vector<float> read_consequents(std::size_t rung, std::int64_t rules) const;
+
+  std::vector<Rung> rungs_;
+  bool in_place_ = false;      ///< centres and widths are where they are for every rung
+  std::int64_t occupied_ = 0;  ///< rules from here on are absent in the shared memory: m = 0, sigma = 1
+};
+
+}  // namespace heddle

@@ -1,0 +1,338 @@
+// Descriptions of kernels that are wrong: one line each, with the file, the place and the cause, and nothing is lost.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/program.hpp"
+
+namespace heddle::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kDoubleSource = R"(
+__global__ void twice(const float* x, float* y, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) y[i] = 2 * x[i];
+}
+)";
+
+json twice_description() {
+  return json::parse(R"json({
+    "name": "tests/twice", "source": "twice.cu", "kernel": "twice", "axes": ["n"],
+    "parameters": [{"name": "block_size", "values": [32, 64, 128]}],
+    "constraints": ["block_size <= n or n < 1000"],
+    "grid": "ceil_div(n, block_size)", "block": "block_size",
+    "arguments": [{"name": "x", "type": "float", "elements": "n"},
+                  {"name": "y", "type": "float", "elements": "n", "role": "output"},
+                  {"name": "n", "type": "int32", "value": "n"}]
+  })json");
+}
+
+struct WrongDescription {
+  const char* what;
+  std::function<void(json&)> change;
+  std::vector<std::string> words;  ///< that the line has
+  int code = 3;
+  std::string size = "n=1000";
+};
+
+const std::vector<WrongDescription>& wrong_descriptions() {
+  static const std::vector<WrongDescription> all{
+      {"no name", [](json& d) { d.erase("name"); }, {"the member 'name' is missing"}},
+      {"an empty name", [](json& d) { d["name"] = ""; }, {"name: found \"\", expected 1 to 48 letters"}},
+      {"a name with blanks", [](json& d) { d["name"] = "a b"; }, {"name: found \"a b\""}},
+      {"a name that is a number", [](json& d) { d["name"] = 3; }, {"name: found 3, expected a text"}},
+      {"an unknown member", [](json& d) { d["gird"] = 1; }, {"there is no member 'gird', expected one of name"}},
+      {"no source", [](json& d) { d.erase("source"); }, {"the member 'source' is missing"}},
+      {"a source that is not there", [](json& d) { d["source"] = "no.cu"; }, {"source: 'no.cu': No such file"}},
+      {"a source that is a folder", [](json& d) { d["source"] = "."; }, {"source: ", "is a folder"}},
+      {"a source outside", [](json& d) { d["source"] = "/etc/hostname"; }, {"source: ", "--allow-outside"}},
+      {"a missing header", [](json& d) { d["headers"] = {"no.cuh"}; }, {"headers[0]: 'no.cuh': No such file"}},
+      {"a missing include", [](json& d) { d["source"] = "include.cu"; }, {"an #include", "missing.cuh"}},
+      {"no kernel", [](json& d) { d.erase("kernel"); }, {"the member 'kernel' is missing"}},
+      {"an empty kernel", [](json& d) { d["kernel"] = ""; }, {"kernel: found \"\""}},
+      {"a kernel that asks for what is not there",
+       [](json& d) { d["kernel"] = "twice<{items}>"; },
+       {"kernel: ", "asks for 'items', expected one of: block_size, n"}},
+      {"an unknown language",
+       [](json& d) { d["language"] = "opencl"; },
+       {"language: found \"opencl\", expected one of cuda, cpu"}},
+      {"no sizes", [](json& d) { d["axes"] = json::array(); }, {"axes: there are no sizes"}},
+      {"sizes that are no array", [](json& d) { d["axes"] = "n"; }, {"axes: found \"n\", expected an array"}},
+      {"a size that comes twice",
+       [](json& d) {
+         d["axes"] = {"n", "n"};
+       },
+       {"axes[1]: ", "n"}},
+      {"a size that is a keyword",
+       [](json& d) {
+         d["axes"] = {"n", "if"};
+       },
+       {"axes[1]: the name is 'if'"}},
+      {"a size with a maximum of 0",
+       [](json& d) {
+         d["axes"] = {{{"name", "n"}, {"maximum", 0}}};
+       },
+       {"axes[0]: "}},
+      {"a parameter without values",
+       [](json& d) { d["parameters"][0].erase("values"); },
+       {"parameters[0]: the member 'values' is missing"}},
+      {"no values",
+       [](json& d) { d["parameters"][0]["values"] = json::array(); },
+       {"parameters[0].values: there are no values"}},
+      {"values that cannot be read",
+       [](json& d) { d["parameters"][0]["values"] = "[1, 2"; },
+       {"parameters[0].values: expression '[1, 2', column 6: expected ]"}},
+      {"10^15 values",
+       [](json& d) { d["parameters"][0]["values"] = "range(10**15)"; },
+       {"parameters[0].values: ", "takes more than 50000 steps"}},
+      {"a value that comes twice",
+       [](json& d) {
+         d["parameters"][0]["values"] = {32, 64, 32};
+       },
+       {"parameters[0].values: the value 32 comes twice"}},
+      {"a value that is a list",
+       [](json& d) {
+         d["parameters"][0]["values"] = {{1}, {2}};
+       },
+       {"parameters[0].values[0]: found [1]"}},
+      {"a value beyond 64 bits",
+       [](json& d) { d["parameters"][0]["values"] = {18446744073709551615U}; },
+       {"parameters[0].values[0]: found 18446744073709551615"}},
+      {"a default outside the values",
+       [](json& d) { d["parameters"][0]["default"] = 48; },
+       {"parameters[0].default: 48 is none of the values of 'block_size'"}},
+      {"a parameter that comes twice",
+       [](json& d) { d["parameters"].push_back(d["parameters"][0]); },
+       {"two things are called 'block_size'"}},
+      {"a parameter with the name of a size",
+       [](json& d) { d["parameters"][0]["name"] = "n"; },
+       {"two things are called 'n'"}},
+      {"conditions in a circle",
+       [](json& d) {
+         d["parameters"] = json::parse(R"([{"name": "block_size", "values": [32], "when": "b > 1"},
+                                           {"name": "b", "values": [1, 2], "when": "block_size > 1"}])");
+       },
+       {"active: ", "asks for 'b'"}},
+      {"a constraint that cannot be read",
+       [](json& d) { d["constraints"] = {"n && 1"}; },
+       {"constraints[0]: expression 'n && 1', column 3"}},
+      {"a constraint that names nothing",
+       [](json& d) { d["constraints"] = {"1 < 2"}; },
+       {"constraints[0]: '1 < 2' names nothing"}},
+      {"a constraint over an unknown name",
+       [](json& d) { d["constraints"] = {"blocksize < n"}; },
+       {"constraint: ", "asks for 'blocksize', expected one of: block_size, n"}},
+      {"a constraint that divides by zero",
+       [](json& d) { d["constraints"] = {"n // (block_size - 32) > 0"}; },
+       {"column 3: division by zero"}},
+      {"a constraint of mixed kinds",
+       [](json& d) { d["constraints"] = {"block_size < 'n'"}; },
+       {"< does not take int (32) and str"}},
+      {"a default that the constraints refuse",
+       [](json& d) { d["constraints"] = {"block_size > 32"}; },
+       {"at n=1000: the default 'block_size=32' violates the constraint 'block_size > 32'"}},
+      {"no valid configuration",
+       [](json& d) { d["constraints"] = {"block_size > 4096"}; },
+       {"violates the constraint 'block_size > 4096'"}},
+      {"no grid", [](json& d) { d.erase("grid"); }, {"the member 'grid' is missing"}},
+      {"a grid of four sizes",
+       [](json& d) {
+         d["grid"] = {1, 1, 1, 1};
+       },
+       {"grid: 4 elements, expected at most 3"}},
+      {"a grid of none", [](json& d) { d["grid"] = json::array(); }, {"grid has 0 sizes, expected 1 to 3"}},
+      {"a grid of 0", [](json& d) { d["grid"] = "n // 4096"; }, {"grid 'n // 4096' is 0, expected 1 to"}},
+      {"a grid of 2^40", [](json& d) { d["grid"] = "2**40"; }, {"grid '2**40' is 1099511627776, expected 1 to"}},
+      {"a grid that is no integer",
+       [](json& d) { d["grid"] = "n / block_size"; },
+       {"31.25 is no integer; // divides integers"}},
+      {"a grid that is a list", [](json& d) { d["grid"] = "[n]"; }, {"[1000] is no integer"}},
+      {"an empty expression", [](json& d) { d["block"] = ""; }, {"block: found \"\", expected an expression"}},
+      {"a block of 2000 threads", [](json& d) { d["block"] = 2000; }, {"launch limits of CUDA"}},
+      {"less than no shared memory", [](json& d) { d["shared_bytes"] = -1; }, {"shared_bytes '-1' is -1"}},
+      {"an unknown standard",
+       [](json& d) {
+         d["options"] = {{"standard", "c++98"}};
+       },
+       {"options.standard: found \"c++98\""}},
+      {"an unknown option",
+       [](json& d) {
+         d["options"] = {{"fast", true}};
+       },
+       {"options: there is no member 'fast'"}},
+      {"no arguments", [](json& d) { d.erase("arguments"); }, {"the member 'arguments' is missing"}},
+      {"nothing that is written",
+       [](json& d) { d["arguments"][1].erase("role"); },
+       {"arguments: the kernel writes no buffer"}},
+      {"an unknown type",
+       [](json& d) { d["arguments"][0]["type"] = "flaot"; },
+       {"arguments[0].type: found \"flaot\", expected int8"}},
+      {"a vector of five", [](json& d) { d["arguments"][0]["type"] = "float5"; }, {"arguments[0].type: "}},
+      {"a vector by value", [](json& d) { d["arguments"][2]["type"] = "int2"; }, {"arguments[2].type: "}},
+      {"an unknown role",
+       [](json& d) { d["arguments"][0]["role"] = "in"; },
+       {"arguments[0].role: found \"in\", expected one of input, output, inout, scratch"}},
+      {"value and elements",
+       [](json& d) { d["arguments"][0]["value"] = 1; },
+       {"arguments[0]: expected a value (a number) or elements (a buffer)"}},
+      {"neither value nor elements", [](json& d) { d["arguments"][2].erase("value"); }, {"arguments[2]: expected"}},
+      {"a number with a role",
+       [](json& d) { d["arguments"][2]["role"] = "input"; },
+       {"arguments[2].role: a number has none"}},
+      {"an output with contents",
+       [](json& d) { d["arguments"][1]["fill"] = 0; },
+       {"arguments[1].fill: the buffer has no contents"}},
+      {"a fill that no number of the type is",
+       [](json& d) {
+         d["arguments"][0]["type"] = "uint8";
+         d["arguments"][0]["fill"] = 256;
+       },
+       {"arguments[0].fill: found 256, expected numbers that a uint8 can be"}},
+      {"a fill from more to less",
+       [](json& d) {
+         d["arguments"][0]["fill"] = {{"from", 2}, {"to", 1}};
+       },
+       {"arguments[0].fill: "}},
+      {"two arguments of one name", [](json& d) { d["arguments"][1]["name"] = "x"; }, {"two arguments are called 'x'"}},
+      {"elements over a parameter",
+       [](json& d) { d["arguments"][0]["elements"] = "block_size"; },
+       {"elements: ", "asks for 'block_size', expected one of: n"}},
+      {"elements below 0",
+       [](json& d) { d["arguments"][0]["elements"] = "n - 5000"; },
+       {"argument 'x' has -4000 elements"}},
+      {"elements beyond all memory",
+       [](json& d) { d["arguments"][0]["elements"] = "n * 2**40"; },
+       {"argument 'x' has 1099511627776000 elements"}},
+      {"buffers beyond the device's memory",
+       [](json& d) { d["arguments"][0]["elements"] = "n * 2**21"; },
+       {"GiB, the device has"}},
+      {"a number that its type cannot hold",
+       [](json& d) { d["arguments"][2]["value"] = "n * 10**9"; },
+       {"argument 'n': 1000000000000 is no int32"}},
+      {"a number that is a text", [](json& d) { d["arguments"][2]["value"] = "'n'"; }, {"'n' is no integer"}},
+      {"a size that is not there",
+       [](json& d) {
+         d["sizes"] = {{{"m", 3}}};
+       },
+       {"sizes[0]: there is no size 'm'"}},
+      {"a size that is 0",
+       [](json& d) {
+         d["sizes"] = {{{"n", 0}}};
+       },
+       {"sizes[0]: "}},
+      {"an awkward size that is missing", [](json& d) { d["awkward"] = json::object(); }, {"awkward: "}},
+      {"a tolerance of 0",
+       [](json& d) {
+         d["verification"] = {{"tolerance", 0}};
+       },
+       {"verification.tolerance: found 0, expected a number above 0"}},
+      {"an unknown verification",
+       [](json& d) {
+         d["verification"] = {{"magic", true}};
+       },
+       {"verification: there is no member 'magic'"}},
+      {"work that cannot be read",
+       [](json& d) {
+         d["work"] = {{"bytes", "8 n"}};
+       },
+       {"bytes: expression '8 n'"}},
+      {"a size that the kernel does not have", [](json&) {}, {"--size", "m=3"}, 2, "m=3"},
+      {"a size that is no number", [](json&) {}, {"--size n", "many"}, 2, "n=many"},
+      {"no size at all", [](json&) {}, {"names no sizes, expected --size n=LIST"}, 2, ""}};
+  return all;
+}
+
+/// All that goes wrong before anything is compiled.
+std::vector<std::string> tune_kernel(const std::string& file, const std::string& size, const std::string& database) {
+  std::vector<std::string> command{"tune",   "--kernel",      file, "--device", "emulator", "--profiles",
+                                   database, "--evaluations", "2",  "--quiet",  "--json"};
+  if (!size.empty()) command.insert(command.end(), {"--size", size});
+  return command;
+}
+
+TEST_CASE("wrong descriptions of kernels are one line each") {
+  const Workplace place;
+  place.write("twice.cu", kDoubleSource);
+  place.write("include.cu", "#include \"missing.cuh\"\n");
+  REQUIRE(wrong_descriptions().size() >= 40);
+  for (const WrongDescription& wrong : wrong_descriptions()) {
+    CAPTURE(wrong.what);
+    json description = twice_description();
+    wrong.change(description);
+    const std::string file = place.write("twice.json", description.dump(1));
+    check_refused(place.run(tune_kernel(file, wrong.size, place.path("p.sqlite").string())), wrong.code, wrong.words);
+    CHECK_FALSE(std::filesystem::exists(place.path("p.sqlite")));
+  }
+}
+
+TEST_CASE("files that are no descriptions") {
+  const Workplace place;
+  const auto refused = [&](const std::string& bytes, const std::vector<std::string>& words) {
+    CAPTURE(bytes);
+    check_refused(place.run(tune_kernel(place.write("k.json", bytes), "n=3", ":memory:")), 3, words);
+  };
+  refused("", {"k.json: line 1, column 1: "});
+  refused("{\"name\": \"x\",\n \"axes\": [", {"k.json: line 2, column "});
+  refused("{\"name\": \"x\",\n \"axes\": ?}", {"k.json: line 2, column "});
+  refused("[]", {"k.json: found []", "an object"});
+  refused(std::string(40, '[') + std::string(40, ']'), {"k.json: line 1"});
+  refused("{\"name\x1b[2J\": 1}", {"k.json: "});
+  refused("{\"\\u001b[2J\": 1}", {"k.json: there is no member '\\x1b[2J'"});
+  check_refused(place.run(tune_kernel("none.json", "n=3", ":memory:")), 3, {"none.json: cannot be read"});
+  check_refused(place.run({"tune", "--kernel", place.write("a.json", "{}"), "--replay", "x"}), 3, {"a.json: "});
+}
+
+TEST_CASE("a kernel that compiles in no configuration, one that writes nothing") {
+  const Workplace place;
+  json description = twice_description();
+  place.write("twice.cu", "__global__ void twice(const float* x, float* y, int n) { y[n] = x[nothing]; }\n");
+  const std::string file = place.write("twice.json", description.dump(1));
+  check_refused(place.run(tune_kernel(file, "n=1000", place.path("p.sqlite").string())), 3,
+                {"kernel tests/twice@", "at n=1000: every configuration failed", "compil", "nothing"});
+  place.write("twice.cu", "__global__ void twice(const float* x, float* y, int n) { if (n < 0) y[0] = x[0]; }\n");
+  check_refused(place.run(tune_kernel(file, "n=1000", place.path("p.sqlite").string())), 3,
+                {"every configuration failed", "output 'y' was not written"});
+}
+
+TEST_CASE("inspect says how a description is understood") {
+  const Workplace place;
+  place.write("twice.cu", kDoubleSource);
+  const std::string file = place.write("twice.json", twice_description().dump(1));
+  const Outcome lines = place.run({"inspect", file, "--device", "emulator", "--size", "n=1000"});
+  CHECK(lines.code == 0);
+  for (const char* const word : {"tests/twice@", "3 points, 3 of them allowed at n=1000", "32 x 1 x 1 blocks of 32",
+                                 "random, -1 to 1", "only agreement was checked"}) {
+    CAPTURE(word);
+    CHECK(lines.out.find(word) != std::string::npos);
+  }
+  const Outcome document = place.run({"inspect", file, "--device", "emulator", "--size", "n=1000", "--json"});
+  REQUIRE(document.code == 0);
+  const json read = json::parse(document.out);
+  CHECK(read["after_constraints"]["points"] == 3);
+  CHECK(read["arguments"][0]["bytes"] == 4000);
+  CHECK(read["default"] == "block_size=32");
+  check_refused(place.run({"inspect", file, "--size", "m=3"}), 2, {"--size", "NAME is one of"});
+  check_refused(place.run({"inspect", file, "--device", "abacus"}), 4, {"abacus"});
+  check_refused(place.run({"inspect", place.write("m.bin", "no model"), "--size", "n=3"}), 2, {"no description"});
+}
+
+TEST_CASE("a described kernel is tuned, and its table says that only agreement was checked") {
+  const Workplace place;
+  place.write("twice.cu", kDoubleSource);
+  const std::string file = place.write("twice.json", twice_description().dump(1));
+  const Outcome outcome =
+      place.run({"tune", "--kernel", file, "--device", "emulator", "--size", "n=300,1000", "--evaluations", "6"});
+  CAPTURE(outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.find("tuning tests/twice@") != std::string::npos);
+  CHECK(outcome.out.find("2 of 2 problems tuned") != std::string::npos);
+  CHECK(outcome.out.find("agree with the default configuration: only agreement was checked") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace heddle::test

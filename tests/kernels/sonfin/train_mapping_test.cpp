@@ -1,0 +1,58 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "heddle/kernels/sonfin/cuda/resident_shape.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
+
+using namespace heddle;
+using namespace heddle::sonfin;
+
+namespace {
+
+const DeviceIdentity kHopper{.backend = "cuda",
+                             .name = "card",
+                             .architecture = "9.0",
+                             .units = 132,
+                             .memory_gib = 140,
+                             .cache_bytes = 50 << 20,
+                             .local_bytes = 227 << 10};
+
+}  // namespace
+
+TEST_CASE("where rules have many inputs, the default gives one 256 threads, and a thread as few rules as fit") {
+  for (const Problem& sizes : {problem(2, 1536, 1), problem(96, 2000, 1), problem(152, 2048, 10), problem(600, 2000, 3),
+                               problem(600, 5000, 1), problem(949, 5000, 1), problem(1024, 5000, 10)}) {
+    const Configuration chosen = train_family().default_configuration(kHopper, sizes);
+    CAPTURE(sizes.text());
+    CAPTURE(chosen.text());
+    CHECK(chosen.word("scheme") == "grid");
+    CHECK(chosen.number("threads_per_rule") == 256);
+    const ResidentShape shape(chosen, sizes);
+    CHECK(shape.blocks <= kHopper.units);
+    const std::int64_t groups = shape.block / shape.lanes;
+    CHECK((shape.rules == 1 || groups * (shape.rules - 1) * kHopper.units < sizes.at("rules")));
+  }
+  const Configuration few = train_family().default_configuration(kHopper, problem(96, 1024, 1));
+  CHECK(few.number("threads_per_rule") <= 32);
+}
+
+TEST_CASE("a resident rule has several warps only where each thread has inputs for them") {
+  const SearchSpace space = train_family().space(kHopper);
+  const auto allowed = [&](const std::string& shape, const Problem& sizes) {
+    return !space.violated(space.parse(shape + " vector=4 storage=split"), sizes);
+  };
+  const std::string two = "scheme=grid coarsen_count=1 block_size=128 threads_per_rule=64";
+  CHECK(allowed(two, problem(100, 512, 1)));
+  CHECK(!allowed(two, problem(100, 511, 1)));
+  const std::string all = "scheme=grid coarsen_count=1 block_size=1024 threads_per_rule=1024";
+  CHECK(allowed(all, problem(100, 2052, 1)));
+  CHECK(!allowed(all, problem(100, 2048, 1)));
+  CHECK(!allowed("scheme=grid coarsen_count=1 block_size=64 threads_per_rule=128", problem(100, 2048, 1)));
+  // Counts that only rules of several warps have.
+  CHECK(
+      allowed("scheme=grid coarsen_count=5 coarsening=rules block_size=64 threads_per_rule=64", problem(100, 512, 1)));
+  CHECK(
+      !allowed("scheme=grid coarsen_count=5 coarsening=rules block_size=64 threads_per_rule=32", problem(100, 512, 1)));
+}
