@@ -20,9 +20,9 @@ std::int64_t bytes_of_buffer(const Execution& execution, std::string_view name) 
 
 }  // namespace
 
-MlpLearner::MlpLearner(Device& device, const Knowledge& known, const LearningRows& rows,
-                       const mlp::Layers& layers, const mlp::Control& control, std::uint64_t seed, std::int64_t samples,
-                       const Notice& notice, const Stop& stop)
+MlpLearner::MlpLearner(Device& device, const Knowledge& known, const LearningRows& rows, const mlp::Layers& layers,
+                       const mlp::Control& control, std::uint64_t seed, std::int64_t samples, const Notice& notice,
+                       const Stop& stop)
     : device_(device),
       parameters_(layers.parameters()),
       control_(control),

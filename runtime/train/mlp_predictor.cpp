@@ -21,8 +21,8 @@ void run_rows(Execution& execution, const MlpModel& network, std::int64_t rows) 
 
 }  // namespace
 
-MlpPredictor::MlpPredictor(Device& device, const Knowledge& known, const MlpModel& network,
-                           const Notice& notice, const Stop& stop)
+MlpPredictor::MlpPredictor(Device& device, const Knowledge& known, const MlpModel& network, const Notice& notice,
+                           const Stop& stop)
     : plan_(TunedPlan::choose(device, share_dispatcher(device, mlp::predict_family(), known),
                               mlp::network_problem(network.layers), notice, stop)) {
   const auto probe = [&](const TunedPlan&, Execution& execution) {

@@ -74,8 +74,7 @@ void check_targets(const LearningRows& rows, const OptionValues& options, const 
 /// The model it works on has the weights of the moment; the best ones are kept beside them.
 class MlpSession final : public TrainingSession {
  public:
-  MlpSession(Device& device, const Knowledge& known, const TrainingJob& job,
-             const TrainingObserver& observer)
+  MlpSession(Device& device, const Knowledge& known, const TrainingJob& job, const TrainingObserver& observer)
       : TrainingSession(device, job, observer, mlp_beginning(job)),
         rows_(learning_rows(model_, learn())),
         learner_(device, known, rows_, own().layers, mlp_control(options_, rows_.count(), rows_.outputs), seed_,
@@ -90,8 +89,8 @@ class MlpSession final : public TrainingSession {
     announce(own().largest_bytes());
   }
 
-  static std::unique_ptr<Predictor> predictor(Device& device, const Knowledge& known,
-                                              const MlpModel& network, const Notice& notice) {
+  static std::unique_ptr<Predictor> predictor(Device& device, const Knowledge& known, const MlpModel& network,
+                                              const Notice& notice) {
     return std::make_unique<MlpPredictor>(device, known, network, notice);
   }
 
