@@ -272,6 +272,8 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
     for (Case& corner : draw.corners()) all.push_back(std::move(corner));
     for (const Path& path : paths()) {
       if (family->name() != path.family || device.backend == "cpu") continue;
+      const bool clusters = path.configuration.find("scheme=cluster") != std::string::npos;
+      if (clusters && device.compute_capability() < 90) continue;  // its space has no such scheme
       Problem problem = family->awkward_problem();
       for (const auto& [name, size] : path.sizes) problem = problem.with(name, size);
       Configuration configuration = space.parse(path.configuration);
