@@ -185,12 +185,13 @@ std::span<const std::string_view> resident_term_names() {
 }
 
 TermCounts resident_term_counts(const ResidentShape& shape) {
-  const auto [first, list] = terms(shape.link);
-  return {
-      .first = first, .size = list.size(), .count = [shape, list](const Problem& problem, std::span<double> counts) {
-        const ResidentStep step(shape.at(problem));
-        for (std::size_t i = 0; i < list.size(); ++i) counts[i] = list[i].count(step);
-      }};
+  const TermsOfLink terms_of_link = terms(shape.link);
+  return {.first = terms_of_link.first,
+          .size = terms_of_link.list.size(),
+          .count = [shape, list = terms_of_link.list](const Problem& problem, std::span<double> counts) {
+            const ResidentStep step(shape.at(problem));
+            for (std::size_t i = 0; i < list.size(); ++i) counts[i] = list[i].count(step);
+          }};
 }
 
 }  // namespace heddle::sonfin
