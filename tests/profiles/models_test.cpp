@@ -86,14 +86,15 @@ TEST_CASE("a database of the fifth schema has no models, and takes them") {
 }
 
 TEST_CASE("weights that no heddle writes make a database damaged, in one line that names the model") {
-  for (const auto& [set, part] : {std::pair("weights = '{\"block: warps\": -1}'", "a weight is -1, expected a number"),
-                                  std::pair("weights = '{\"block: warps\": \"x\"}'", "the weight of"),
-                                  std::pair("weights = '{}'", "expected an object of 1 to 1024 numbers"),
-                                  std::pair("weights = '[1]'", "expected an object of 1 to 1024 numbers"),
-                                  std::pair("weights = 'wool'", "weights is 'wool', expected a JSON object"),
-                                  std::pair("left_out_error = -0.5", "left_out_error is -0.5"),
-                                  std::pair("measurements = 0", "measurements is 0"),
-                                  std::pair("problems = 601", "problems is 601, expected 1 to 600")}) {
+  for (const auto& damage : {std::pair("weights = '{\"block: warps\": -1}'", "a weight is -1, expected a number"),
+                             std::pair("weights = '{\"block: warps\": \"x\"}'", "the weight of"),
+                             std::pair("weights = '{}'", "expected an object of 1 to 1024 numbers"),
+                             std::pair("weights = '[1]'", "expected an object of 1 to 1024 numbers"),
+                             std::pair("weights = 'wool'", "weights is 'wool', expected a JSON object"),
+                             std::pair("left_out_error = -0.5", "left_out_error is -0.5"),
+                             std::pair("measurements = 0", "measurements is 0"),
+                             std::pair("problems = 601", "problems is 601, expected 1 to 600")}) {
+    const std::string set = damage.first, part = damage.second;
     CAPTURE(set);
     const Folder folder;
     ProfileStore(folder / "p", kWrite).keep(model_of());

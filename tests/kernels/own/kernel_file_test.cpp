@@ -145,7 +145,7 @@ TEST_CASE("kernels of one name and different definitions are different families"
 
 TEST_CASE("a review counts points and finds what looks wrong") {
   const KernelFolder folder;
-  const auto review = [&](json description, const std::string& problem) {
+  const auto review = [&](const json& description, const std::string& problem) {
     const DefinedFamily family(folder.read(description), {});
     return review_kernel(family, gpu(), Problem::parse(problem, family.axes()));
   };

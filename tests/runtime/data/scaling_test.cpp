@@ -60,8 +60,9 @@ TEST_CASE("a value that leaves float32 is refused") {
 
 TEST_CASE("names") {
   CHECK(parse_scale("zscore") == Scale::zscore);
+  CHECK(parse_scale("unit") == Scale::unit);
   CHECK(text(Scale::minmax) == "minmax");
-  CHECK_THROWS_WITH_AS((void)parse_scale("unit"), "--scale: found 'unit', expected none, minmax or zscore", Error);
+  CHECK_THROWS_WITH_AS((void)parse_scale("log"), "--scale: found 'log', expected none, minmax, zscore or unit", Error);
 }
 
 TEST_CASE("spread is the root of the summed variances") {

@@ -79,6 +79,15 @@ HostImage parameters(Execution& execution) {
   return image;
 }
 
+/// The family's awkward problem with these sizes, as far as its problems have them.
+Problem sized(const KernelFamily& family, const std::map<std::string, std::int64_t>& sizes) {
+  Problem problem = family.awkward_problem();
+  for (const auto& [name, size] : sizes) {
+    if (problem.find(name)) problem = problem.with(name, size);
+  }
+  return problem;
+}
+
 std::unique_ptr<Execution> prepared(Device& device, const KernelFamily& family, const Plan& plan) {
   return device.prepare(plan, compile_one(device, {&family.source("cpu"), plan.kernels}).binary);
 }
@@ -110,12 +119,12 @@ TEST_CASE("one bad kernel does not sink its batch, and a warm cache needs no com
     plan.launches = {
         {.kernel = 0, .grid = {.x = 5}, .block = {}, .arguments = {BufferArgument{0, 0}, std::int32_t{7}}}};
     const auto execution = device->prepare(plan, outcomes[3].binary);
-    execution->launch();
+    (void)execution->time();  // a thread for each element, also where other programs take the cores
     CHECK(read<std::array<int, 5>>(*execution, "values") == std::array<int, 5>{21, 21, 21, 21, 21});
     CHECK_FALSE(execution->overrun().has_value());
     plan.launches[0].grid.x = 6;  // one thread too many for the buffer
     const auto overrunning = device->prepare(plan, outcomes[3].binary);
-    overrunning->launch();
+    (void)overrunning->time();
     CHECK(overrunning->overrun() == "values");
   }
   requests.erase(requests.begin());
@@ -138,7 +147,7 @@ TEST_CASE("without a compiler the default configuration of every family runs, an
   for (const auto& family : builtin_families().all()) {
     if (!family->supports("cpu")) continue;
     for (const std::int64_t rules : {1, 40, 700}) {
-      const Problem problem = family->awkward_problem().with("rules", rules);
+      const Problem problem = sized(*family, {{"rules", rules}});
       const Configuration standard = family->default_configuration(device->identity(), problem);
       CHECK_FALSE(family->space(device->identity()).violated(standard, problem).has_value());
       const Trial trial = family->trial(standard, problem, device->identity(), 16, 3);
@@ -163,7 +172,7 @@ TEST_CASE("default configurations are built in for every instruction set") {
       if (!family->supports("cpu")) continue;
       for (identity.units = 1; identity.units < 9; ++identity.units) {
         for (const std::int64_t dim : {1, 16, 617}) {
-          const Problem problem = family->awkward_problem().with("rules", 500).with("dim", dim);
+          const Problem problem = sized(*family, {{"rules", 500}, {"dim", dim}});
           const Configuration standard = family->default_configuration(identity, problem);
           for (const KernelInstance& kernel : family->kernels(standard, problem, identity)) {
             CHECK((cpu::builtin_kernel(kernel.name, architecture) != nullptr));
@@ -180,7 +189,7 @@ TEST_CASE("a launch computes the same bits with fewer threads") {
   for (const auto& family : builtin_families().all()) {
     if (!family->supports("cpu")) continue;
     const SearchSpace space = family->space(device.identity());
-    const Problem problem = family->awkward_problem().with("rules", 130);
+    const Problem problem = sized(*family, {{"rules", 130}});
     const Configuration standard = family->default_configuration(device.identity(), problem);
     for (const Configuration& configuration : space.enumerate(problem)) {
       if (!test::same_but_for_threads(configuration, standard)) continue;  // built in: needs no compiler

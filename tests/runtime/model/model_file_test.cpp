@@ -338,7 +338,8 @@ TEST_CASE("a right checksum buys no trust") {
   CHECK(refused(spoiled("/classes/1", 2)) == "f: found something else at 'classes', expected a list of texts");
   CHECK(refused(spoiled("/classes", {"a", "b"})) == "f: found 2 classes, expected 3");
   CHECK(refused(spoiled("/task", "dance")) == "f: found something else at 'task', expected classify or regress");
-  CHECK(refused(spoiled("/inputs/kind", "log")) == "f: found an unknown scaling, expected none, minmax or zscore");
+  CHECK(refused(spoiled("/inputs/kind", "log")) ==
+        "f: found an unknown scaling, expected none, minmax, zscore or unit");
   CHECK(refused(spoiled("/training/history/0", 7)) == "f: found something else at 'training.history', expected a map");
   CHECK(refused(spoiled("/training/history/0", Json::object())) ==
         "f: found no 'training.history.epoch', expected a whole heddle model");

@@ -91,7 +91,7 @@ TEST_CASE("training takes the steps of the reference: orders, batches, scaling a
   mlp::Reference reference(own.layers, first, {}, mlp::first_progress());
   const LearningRows rows = learning_rows(result.model, data);
   while (reference.progress().epoch < 3) {
-    const auto epoch = static_cast<std::uint64_t>(reference.progress().epoch + 1);
+    const auto epoch = static_cast<std::uint64_t>(reference.progress().epoch) + 1;
     const std::vector<std::int32_t> order = permutation(50, 1, epoch);
     REQUIRE(reference.step({.rows = rows.rows, .targets = rows.targets, .order = order}, control));
   }
@@ -185,8 +185,8 @@ TEST_CASE("options that contradict each other, the data or the model are one lin
   names(mlp_refusal(numbers, {{"output", "softmax"}}, ErrorKind::usage), "output");
   names(mlp_refusal(numbers, {{"output", "sigmoid"}, {"target-scale", "none"}}, ErrorKind::input), "target-scale");
   const Model taught = train_mlp(data, {{"epochs", "2"}, {"layers", "4"}}).model;
-  names(mlp_refusal(data, {{"layers", "5"}}, ErrorKind::usage, &taught), "layers");
-  names(mlp_refusal(data, {{"rule", "rprop"}}, ErrorKind::usage, &taught), "rule");
+  names(mlp_refusal(data, {{"layers", "5"}, {"epochs", "3"}}, ErrorKind::usage, &taught), "layers");
+  names(mlp_refusal(data, {{"rule", "rprop"}, {"epochs", "3"}}, ErrorKind::usage, &taught), "rule");
   CHECK_THROWS_AS(OptionValues(perceptrons().options()).set("layers", "0"), Error);
   CHECK_THROWS_AS(OptionValues(perceptrons().options()).set("layers", "10000000"), Error);
 }
