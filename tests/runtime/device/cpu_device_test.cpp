@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstring>
+#include <map>
 #include <random>
 #include <set>
+#include <string>
 #include <tuple>
 
 #include "heddle/kernels/common/cpu_builtin.hpp"
