@@ -105,9 +105,9 @@ class Trainer {
   void add_up(int part, int tile, int rows) {
     float* sums = a_.sums + part * gradients_.all();
     for (long long i = 0; i < gradients_.all(); i += W) store<W>(sums + i, F{});
-    const int* order = control_.shuffled != 0
-                           ? a_.order + static_cast<long long>(progress_.epoch - control_.first_epoch) * control_.rows
-                           : nullptr;
+    // A launch that goes on without new orders takes those that are there again.
+    const long long slot = (progress_.epoch - control_.first_epoch) % a_.slots;
+    const int* order = control_.shuffled != 0 ? a_.order + slot * control_.rows : nullptr;
     double squares = 0.0;
     for (int first = part * tile; first < rows; first += a_.parts * tile) {
       const int count = rows - first < tile ? rows - first : tile;
