@@ -42,8 +42,8 @@ TEST_CASE("tune, train, predict and carry") {
   const std::string test = place.write("test.csv", table(300, 6, 4, 12));
   const std::string model = place.path("m.heddle").string();
 
-  const json tuned = document(place, {"tune", "--device", "cpu", "--family", "sonfin-train", "--rules", "32", "--dim", "6",
-                                      "--outputs", "4", "--evaluations", "12", "--quiet", "--profiles", file});
+  const json tuned = document(place, {"tune", "--device", "cpu", "--family", "sonfin-train", "--rules", "32", "--dim",
+                                      "6", "--outputs", "4", "--evaluations", "12", "--quiet", "--profiles", file});
   REQUIRE(tuned["results"].size() >= 1);
   CHECK(tuned["results"][0]["profile"]["microseconds_per_sample"].get<double>() > 0);
 
