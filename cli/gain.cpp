@@ -17,7 +17,7 @@ std::string line_of(std::string_view name, const std::vector<double>& times, con
 }
 
 std::string verdict_line(const TrainingGain& gain) {
-  if (gain.tuned_mapping.tier == Tier::fallback) {
+  if (!has_profile(gain.tuned_mapping.tier)) {
     return "there is no profile for this training yet, so both are untuned: 'heddle tune' makes profiles\n";
   }
   if (gain.tuned_mapping.configuration == gain.untuned_mapping.configuration) {

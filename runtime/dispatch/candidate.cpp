@@ -14,6 +14,8 @@ std::string_view text(Tier tier) {
       return "backend";
     case Tier::stale:
       return "stale";
+    case Tier::expected:
+      return "expected";
     case Tier::fallback:
       return "default";
   }

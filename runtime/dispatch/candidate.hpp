@@ -18,15 +18,18 @@ enum class Tier {
   architecture,  ///< a profile of another device of the same compute capability or instruction set
   backend,       ///< a profile of another device of the same backend
   stale,         ///< a profile made with kernels that have changed since
+  expected,      ///< no profile: the model of times expects it to be faster than the family's default
   fallback,      ///< the family's default
 };
-/// "exact", "nearest", "architecture", "backend", "stale", "default".
+/// "exact", "nearest", "architecture", "backend", "stale", "expected", "default".
 [[nodiscard]] std::string_view text(Tier tier);
+/// Whether a profile is behind a choice: something was measured.
+[[nodiscard]] constexpr bool has_profile(Tier tier) { return tier < Tier::expected; }
 
 struct Candidate {
   Configuration configuration;
   Tier tier = Tier::fallback;
-  const Profile* profile = nullptr;       ///< owned by the dispatcher; none for the default
+  const Profile* profile = nullptr;       ///< owned by the dispatcher; none for the tiers expected and fallback
   Currency currency = Currency::current;  ///< of the profile
   double squared_distance = 0.0;          ///< between the profile's problem and the actual one
   /// Microseconds per sample here, where the family has a model and it was not measured here.

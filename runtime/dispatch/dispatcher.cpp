@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/runtime/dispatch/expected_fastest.hpp"
 
 namespace heddle {
 
@@ -156,8 +157,29 @@ Candidate Dispatcher::candidate(const Ranked& r, const Problem& problem) const {
 Candidate Dispatcher::fallback(const Problem& problem) const {
   return {.configuration = family_.default_configuration(device_, problem),
           .tier = Tier::fallback,
-          .reason = entries_.empty() ? "there is no profile for this kind of device"
-                                     : "no profile's configuration can run at these sizes"};
+          .reason = why_no_profile()};
+}
+
+std::optional<Candidate> Dispatcher::expected(const Problem& problem) const {
+  if (!model_) return std::nullopt;
+  auto fastest = expected_fastest(space_, *model_, problem);
+  if (!fastest) return std::nullopt;
+  std::string instead = "of the untuned default it expects nothing";
+  if (const auto estimate = model_->estimate(family_.default_configuration(device_, problem))) {
+    const double untuned = estimate(problem);
+    if (fastest->microseconds > untuned * (1.0 - model_->fitted().left_out_error)) return std::nullopt;
+    instead = fmt::format("{:.3g} with the untuned default", untuned);
+  }
+  return Candidate{.configuration = std::move(fastest->configuration),
+                   .tier = Tier::expected,
+                   .expected = fastest->microseconds,
+                   .reason = fmt::format("{}; the model of times expects {:.3g} us per {}, {}", why_no_profile(),
+                                         fastest->microseconds, family_.unit(), instead)};
+}
+
+const char* Dispatcher::why_no_profile() const {
+  return entries_.empty() ? "there is no profile for this kind of device"
+                          : "no profile's configuration can run at these sizes";
 }
 
 Candidate Dispatcher::choose(const Problem& problem) const {
@@ -165,6 +187,7 @@ Candidate Dispatcher::choose(const Problem& problem) const {
     if (std::isinf(r.squared_distance)) continue;
     if (!space_.violated(configuration(*r.entry), problem)) return candidate(r, problem);
   }
+  if (auto fastest = expected(problem)) return *std::move(fastest);
   return fallback(problem);
 }
 
@@ -193,11 +216,13 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
       result.candidates.push_back(candidate(r, problem));
     }
   }
-  Candidate last = fallback(problem);
-  if (!chosen(last.configuration)) {
-    if (!result.candidates.empty()) last.reason = "runs when nothing above it can";
-    result.candidates.push_back(std::move(last));
-  }
+  const auto add_unmeasured = [&](Candidate candidate) {
+    if (chosen(candidate.configuration)) return;
+    if (!result.candidates.empty()) candidate.reason = "runs when nothing above it can";
+    result.candidates.push_back(std::move(candidate));
+  };
+  if (auto fastest = expected(problem)) add_unmeasured(*std::move(fastest));
+  add_unmeasured(fallback(problem));
   for (const auto* const rejections : {&unusable_, &left_out_}) {
     result.rejections.insert(result.rejections.end(), rejections->begin(), rejections->end());
   }

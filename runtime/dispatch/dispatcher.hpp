@@ -24,7 +24,8 @@ using Notice = std::function<void(const std::string& line)>;
 ///
 /// Order of the candidates by tier: profiles of this device made with the present kernels, the problem's own first;
 /// then those of devices of the same architecture; then of the same backend; then stale profiles, made with other
-/// kernels; last the family's default.
+/// kernels; then the configuration that the model of times expects to be the fastest of all, if it expects it to be
+/// faster than the family's default by more than the model is off; last that default.
 ///
 /// Within a tier:
 ///
@@ -111,6 +112,9 @@ class Dispatcher {
   [[nodiscard]] std::vector<Ranked> ranked(const Problem& problem) const;
   [[nodiscard]] Candidate candidate(const Ranked& ranked, const Problem& problem) const;
   [[nodiscard]] Candidate fallback(const Problem& problem) const;
+  /// What the model prefers to the family's default.
+  [[nodiscard]] std::optional<Candidate> expected(const Problem& problem) const;
+  [[nodiscard]] const char* why_no_profile() const;
 
   DeviceIdentity device_;
   const KernelFamily& family_;

@@ -57,6 +57,58 @@ TEST_CASE("without profiles the family's default is the answer") {
   CHECK(d.candidates(kProblem).size() == 1);
 }
 
+TEST_CASE("without profiles the model's choice comes first where it gains more than the model is off") {
+  const Problem problem = sonfin::problem(300, 16, 10);
+  const KernelFamily& family = sonfin::train_family();
+  const Configuration standard = family.default_configuration(kHere, problem);
+  REQUIRE(standard.word("scheme") == "cluster");
+  // The weights of a card on which clusters take `factor` times as long.
+  const auto slow_clusters = [&](double factor, double left_out_error) {
+    FittedModel slow = choose_model(family, kHere, {})->fitted();
+    slow.device = kHere;
+    slow.kernels = kernel_version(family, kHere);
+    slow.left_out_error = left_out_error;
+    for (TermWeight& each : slow.weights) {
+      if (each.term.starts_with("cluster")) each.microseconds *= factor;
+    }
+    return slow;
+  };
+  const FittedModel fitted = slow_clusters(8.0, 0.03);
+  const Dispatcher d(kHere, family, {{}, {fitted}});
+  const Candidate choice = d.choose(problem);
+  CHECK(choice.tier == Tier::expected);
+  CHECK_FALSE(has_profile(choice.tier));
+  CHECK(choice.configuration.word("scheme") != "cluster");
+  CHECK_FALSE(choice.promised);
+  REQUIRE(choice.expected);
+  const SearchSpace space = family.space(kHere);
+  CHECK_FALSE(space.violated(choice.configuration, problem));
+  const auto model = choose_model(family, kHere, {fitted});
+  for (const Configuration& each : space.enumerate(problem)) {
+    if (const auto estimate = model->estimate(each)) CHECK(estimate(problem) >= *choice.expected);
+  }
+  CHECK(choice.reason.find("untuned default") != std::string::npos);
+  const auto candidates = d.candidates(problem);
+  REQUIRE(candidates.size() == 2);
+  CHECK(candidates[0].configuration == choice.configuration);
+  CHECK(candidates[1].configuration == standard);
+  CHECK(candidates[1].tier == Tier::fallback);
+
+  // What was measured comes before what is only expected.
+  const auto measured = profile(sonfin::problem(256, 16, 10), standard);
+  const auto both = Dispatcher(kHere, family, {{measured}, {fitted}}).candidates(problem);
+  REQUIRE(both.size() == 2);
+  CHECK(both[0].tier == Tier::nearest);
+  CHECK(both[1].tier == Tier::expected);
+
+  // A model that is off by more than what is to be gained is no reason to leave the default.
+  const auto tier = [&](double left_out_error) {
+    return Dispatcher(kHere, family, {{}, {slow_clusters(1.04, left_out_error)}}).choose(problem).tier;
+  };
+  CHECK(tier(0.0) == Tier::expected);
+  CHECK(tier(0.14) == Tier::fallback);
+}
+
 TEST_CASE("only profiles of this device and about this size promise a time") {
   const auto all = configurations(kProblem);
   // A configuration of which the family has no model: what is promised is what was measured.
@@ -227,7 +279,7 @@ TEST_CASE("a configuration must be allowed at the actual sizes, not at those it 
   REQUIRE(too_wide != all.end());
   const Dispatcher d = dispatcher({profile(wide, *too_wide)});
   CHECK(d.choose(wide).configuration == *too_wide);
-  CHECK(d.choose(tiny).tier == Tier::fallback);
+  CHECK_FALSE(has_profile(d.choose(tiny).tier));
   const auto explanation = d.explain(tiny);
   REQUIRE(explanation.rejections.size() == 1);
   CHECK(explanation.rejections[0].reason.find(*space.violated(*too_wide, tiny)) != std::string::npos);
