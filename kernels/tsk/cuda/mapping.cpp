@@ -27,7 +27,7 @@ class CudaMapping final : public Mapping {
     const std::int64_t affordable = std::max<std::int64_t>(1, problem.at("rows") / 32);
     for (const std::int64_t blocks : resident_blocks(device)) {
       if (blocks > affordable) continue;
-      Configuration configuration = all.parse(fmt::format("scheme=resident block_size=256 blocks={}", blocks));
+      Configuration configuration = all.parse(fmt::format("scheme=resident block_size=256 row_sets=1 blocks={}", blocks));
       if (!all.violated(configuration, problem)) return configuration;
       break;
     }

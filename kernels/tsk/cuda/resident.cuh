@@ -2,14 +2,16 @@
 // "Batch least squares and gradient".
 //
 // Every block has all parameters in shared memory and does all work that does not depend on the rows: solving the least
-// squares again in every block is quicker than waiting for one block to do it. Each warp takes four rows at a time.
-// Lane l takes row l % 4, and the (l / 4)th of every 8 rules or columns. The columns that a lane computes are then
-// exactly its elements of both factors of the tensor cores' product (kernels/common/matrix.cuh), so the normal
-// equations of a warp grow in registers without passing through memory.
+// squares again in every block is quicker than waiting for one block to do it. Each warp takes sets of four rows.
+// Of a set, lane l takes row l % 4, and the (l / 4)th of every 8 rules or columns. The columns that a lane computes are
+// then exactly its elements of both factors of the tensor cores' product (kernels/common/matrix.cuh), so the normal
+// equations of a warp grow in registers without passing through memory. Sets that a warp takes together do not wait for
+// each other: a row is a chain of shuffles and exponentials, and a scheduler has only two or three warps.
 //
 // | parameter | meaning |
 // |---|---|
 // | Block  | threads |
+// | Sets   | sets of four rows that a warp takes together |
 // | ColumnTiles | tiles of 8 columns of Phi and Y, rounded up |
 // | RuleTiles | tiles of 8 rules, rounded up |
 // | Dim, Order | D; order of the consequents |
@@ -43,13 +45,15 @@ __global__ void begin_resident(Packet* packets, int count, const Progress* progr
   if (i == 0) *before = *progress;
 }
 
-template <int Block, int ColumnTiles, int RuleTiles, int Dim, int Order, class Real>
+template <int Block, int Sets, int ColumnTiles, int RuleTiles, int Dim, int Order, class Real>
 class ResidentIterations {
  public:
   static constexpr int kWarps = Block / kWarp;
-  static constexpr int kRows = kRowsOfWarp, kGroups = kLanesOfRow;
+  static constexpr int kRows = kRowsOfSet, kGroups = kLanesOfRow;
   static constexpr int kTerms = Order == 0 ? 1 : Dim + 1;
   static constexpr int kPairs = triangle(ColumnTiles);
+  // All tiles of rules but the last are full, so no column of Y is in a tile before this one.
+  static constexpr int kFirstTarget = (kGroups * (RuleTiles - 1) + 1) * kTerms / kGroups;
   static constexpr int kFlush = 8;  // rows of a lane whose slopes are summed as Real
   static constexpr bool kKeepsLowParts = sizeof(Real) > sizeof(float);
   // The matrix of the normal equations over the threads of the block.
@@ -57,11 +61,12 @@ class ResidentIterations {
   static constexpr int kSide = resident_side(ColumnTiles);
   static constexpr int kOwnColumns = kSide / kAcross, kOwnRows = ceil_div(kSide, kDown);
   static_assert(kRows * kGroups == kWarp, "the lanes of a warp");
+  static_assert(kFlush % Sets == 0, "slopes are added up after whole rounds");
   static_assert(Block % kAcross == 0 && RuleTiles <= ColumnTiles, "whole rows of threads; every rule has a column");
 
   __device__ __forceinline__ ResidentIterations(const Batch& batch, const Control& control, Pieces pieces)
       : batch_(batch), control_(control) {
-    const ResidentPieces<int> of(batch, kWarps, ColumnTiles);
+    const ResidentPieces<int> of(batch, kWarps, Sets, ColumnTiles);
     parts_ = pieces.doubles(of.parts);
     sums_ = pieces.doubles(of.sums);
     pivots_ = pieces.doubles(of.pivots);
@@ -135,6 +140,11 @@ class ResidentIterations {
   __device__ __forceinline__ static int warp() { return thread() / kWarp; }
   __device__ __forceinline__ static int row_of_lane() { return lane() % kRows; }
   __device__ __forceinline__ static int group() { return lane() / kRows; }
+  __device__ __forceinline__ static int rule(int tile) { return group() + tile * kGroups; }
+  /// Whether this lane has a rule in a tile. All tiles but the last are full.
+  __device__ __forceinline__ bool has_rule(int tile) const {
+    return tile + 1 < RuleTiles || rule(tile) < batch_.rules;
+  }
   /// Products of columns of Phi, row after row; behind them those of Y.
   __device__ __forceinline__ int products_of_phi() const { return triangle(batch_.unknowns()); }
   /// Element (high, low), low <= high < A; there is none of two columns of Y.
@@ -148,65 +158,92 @@ class ResidentIterations {
   __device__ __forceinline__ void load_antecedents() {
 #pragma unroll
     for (int s = 0; s < RuleTiles; ++s) {
-      const int k = group() + s * kGroups;
+      const int k = rule(s);
 #pragma unroll
       for (int j = 0; j < Dim; ++j) {
-        const bool there = k < batch_.rules;
+        const bool there = has_rule(s);
         centre_[s][j] = there ? centres_[k * Dim + j] : Real(0);
         inverse_[s][j] = there ? Real(1) / widths_[k * Dim + j] : Real(0);
       }
     }
   }
 
-  /// One value of the eight lanes of a row.
-  __device__ __forceinline__ static Real sum_over_row(Real value) {
+  /// One value for each set, of the eight lanes of a row.
+  __device__ __forceinline__ static void sum_over_rows(Real (&value)[Sets]) {
 #pragma unroll
-    for (int offset = kRows; offset < kWarp; offset *= 2) value += __shfl_xor_sync(kAllLanes, value, offset);
-    return value;
+    for (int offset = kRows; offset < kWarp; offset *= 2) {
+#pragma unroll
+      for (int q = 0; q < Sets; ++q) value[q] += __shfl_xor_sync(kAllLanes, value[q], offset);
+    }
   }
 
   /// exp(value - top), 0 for -infinity.
   __device__ __forceinline__ static float weight(float value, float top) { return exp_below(value, top); }
   __device__ __forceinline__ static double weight(double value, double top) { return exp(value - top); }
 
-  /// phi of this lane's row and rules.
-  __device__ __forceinline__ void activate(const Real (&x)[Dim], Real (&phi)[RuleTiles]) const {
+  /// phi of this lane's rows and rules; 0 for rows from `end` on.
+  __device__ __forceinline__ void activate(const Real (&x)[Sets][Dim], long long first, long long end,
+                                           Real (&phi)[Sets][RuleTiles]) const {
     const Real nothing = -static_cast<Real>(infinity());
-    Real top = nothing;
+    Real top[Sets];
 #pragma unroll
-    for (int s = 0; s < RuleTiles; ++s) {
-      Real sum = 0;
+    for (int q = 0; q < Sets; ++q) {
+      top[q] = nothing;
 #pragma unroll
-      for (int j = 0; j < Dim; ++j) {
-        const Real u = (x[j] - centre_[s][j]) * inverse_[s][j];
-        sum += u * u;
+      for (int s = 0; s < RuleTiles; ++s) {
+        Real sum = 0;
+#pragma unroll
+        for (int j = 0; j < Dim; ++j) {
+          const Real u = (x[q][j] - centre_[s][j]) * inverse_[s][j];
+          sum += u * u;
+        }
+        phi[q][s] = has_rule(s) ? Real(-0.5) * sum : nothing;
+        top[q] = max(top[q], phi[q][s]);
       }
-      phi[s] = group() + s * kGroups < batch_.rules ? Real(-0.5) * sum : nothing;
-      top = max(top, phi[s]);
     }
 #pragma unroll
-    for (int offset = kRows; offset < kWarp; offset *= 2) top = max(top, __shfl_xor_sync(kAllLanes, top, offset));
-    Real sum = 0;
+    for (int offset = kRows; offset < kWarp; offset *= 2) {
 #pragma unroll
-    for (int s = 0; s < RuleTiles; ++s) {
-      phi[s] = weight(phi[s], top);
-      sum += phi[s];
+      for (int q = 0; q < Sets; ++q) top[q] = max(top[q], __shfl_xor_sync(kAllLanes, top[q], offset));
     }
-    const Real scale = Real(1) / sum_over_row(sum);
+    Real sum[Sets];
 #pragma unroll
-    for (int s = 0; s < RuleTiles; ++s) phi[s] *= scale;
+    for (int q = 0; q < Sets; ++q) {
+      sum[q] = 0;
+#pragma unroll
+      for (int s = 0; s < RuleTiles; ++s) {
+        phi[q][s] = weight(phi[q][s], top[q]);
+        sum[q] += phi[q][s];
+      }
+    }
+    sum_over_rows(sum);
+#pragma unroll
+    for (int q = 0; q < Sets; ++q) {
+      const Real scale = row_of(first, q) < end ? Real(1) / sum[q] : Real(0);
+#pragma unroll
+      for (int s = 0; s < RuleTiles; ++s) phi[q][s] *= scale;
+    }
   }
 
-  /// The inputs of this lane's row `first` + row_of_lane(); those of another row where it is not there.
-  __device__ __forceinline__ void read_row(long long first, long long end, float (&x)[Dim]) const {
-    const long long row = first + row_of_lane() < end ? first + row_of_lane() : end - 1;
+  /// This lane's row of a set, of those that the warp takes together from `first` on.
+  __device__ __forceinline__ static long long row_of(long long first, int set) {
+    return first + set * kRows + row_of_lane();
+  }
+  /// The inputs of this lane's rows; those of another row where one is not there.
+  __device__ __forceinline__ void read_rows(long long first, long long end, float (&x)[Sets][Dim]) const {
 #pragma unroll
-    for (int j = 0; j < Dim; ++j) x[j] = batch_.rows[row * Dim + j];
+    for (int q = 0; q < Sets; ++q) {
+      const long long row = row_of(first, q) < end ? row_of(first, q) : end - 1;
+#pragma unroll
+      for (int j = 0; j < Dim; ++j) x[q][j] = batch_.rows[row * Dim + j];
+    }
   }
-  __device__ __forceinline__ long long first_row() const {
-    return (static_cast<long long>(blockIdx.x) * kWarps + warp()) * kRows;
+  __device__ __forceinline__ static long long first_row() {
+    return (static_cast<long long>(blockIdx.x) * kWarps + warp()) * (kRows * Sets);
   }
-  __device__ __forceinline__ static long long stride() { return static_cast<long long>(gridDim.x) * kWarps * kRows; }
+  __device__ __forceinline__ static long long stride() {
+    return static_cast<long long>(gridDim.x) * (kWarps * kRows * Sets);
+  }
 
   /// parts[warp][pair][8][8]: the products of the columns of the rows that this block learns.
   __device__ __forceinline__ void accumulate() const {
@@ -215,34 +252,48 @@ class ResidentIterations {
     for (int p = 0; p < kPairs; ++p) sum[p][0] = sum[p][1] = 0.0;
     const long long end = control_.rows;
     const int unknowns = batch_.unknowns();
-    float next_x[Dim], next_y[ColumnTiles];
+    float next_x[Sets][Dim], next_y[Sets][ColumnTiles];
+#pragma unroll
+    for (int q = 0; q < Sets; ++q) {
+#pragma unroll
+      for (int t = 0; t < ColumnTiles; ++t) next_y[q][t] = 0.0f;
+    }
     const auto request = [&](long long first) {
       if (first >= end) return;
-      read_row(first, end, next_x);
+      read_rows(first, end, next_x);
 #pragma unroll
-      for (int t = 0; t < ColumnTiles; ++t) {
-        const int l = group() + t * kGroups - unknowns;
-        const bool there = l >= 0 && l < batch_.outputs && first + row_of_lane() < end;
-        next_y[t] = there ? batch_.targets[(first + row_of_lane()) * batch_.outputs + l] : 0.0f;
+      for (int q = 0; q < Sets; ++q) {
+#pragma unroll
+        for (int t = kFirstTarget; t < ColumnTiles; ++t) {
+          const int l = group() + t * kGroups - unknowns;
+          const bool there = l >= 0 && l < batch_.outputs && row_of(first, q) < end;
+          next_y[q][t] = there ? batch_.targets[row_of(first, q) * batch_.outputs + l] : 0.0f;
+        }
       }
     };
     request(first_row());
 #pragma unroll 1
     for (long long first = first_row(); first < end; first += stride()) {
-      Real x[Dim], phi[RuleTiles];
-      double column[ColumnTiles];
+      Real x[Sets][Dim], phi[Sets][RuleTiles];
+      double column[Sets][ColumnTiles];
 #pragma unroll
-      for (int j = 0; j < Dim; ++j) x[j] = static_cast<Real>(next_x[j]);
+      for (int q = 0; q < Sets; ++q) {
 #pragma unroll
-      for (int t = 0; t < ColumnTiles; ++t) column[t] = static_cast<double>(next_y[t]);
+        for (int j = 0; j < Dim; ++j) x[q][j] = static_cast<Real>(next_x[q][j]);
+#pragma unroll
+        for (int t = 0; t < ColumnTiles; ++t) column[q][t] = static_cast<double>(next_y[q][t]);
+      }
       request(first + stride());
-      activate(x, phi);
-      fill_columns(x, phi, first + row_of_lane() < end, column);
+      activate(x, first, end, phi);
+      fill_columns(x, phi, column);
       if (Order != 0) __syncwarp();  // all have read the activations of the warp's rows
 #pragma unroll
-      for (int i = 0; i < ColumnTiles; ++i) {
+      for (int q = 0; q < Sets; ++q) {
 #pragma unroll
-        for (int j = 0; j <= i; ++j) multiply_add_8x8x4(sum[triangle(i) + j], column[i], column[j]);
+        for (int i = 0; i < ColumnTiles; ++i) {
+#pragma unroll
+          for (int j = 0; j <= i; ++j) multiply_add_8x8x4(sum[triangle(i) + j], column[q][i], column[q][j]);
+        }
       }
     }
     double* to = parts_ + warp() * (kPairs * kGroups * kGroups) + 2 * lane();
@@ -254,32 +305,43 @@ class ResidentIterations {
     __syncthreads();
   }
 
-  /// Phi into the columns that are not targets, or zeros where the row is not there. The whole warp.
-  __device__ __forceinline__ void fill_columns(const Real (&x)[Dim], const Real (&phi)[RuleTiles], bool there,
-                                               double (&column)[ColumnTiles]) const {
+  /// Phi into the columns that are not targets. The whole warp.
+  __device__ __forceinline__ void fill_columns(const Real (&x)[Sets][Dim], const Real (&phi)[Sets][RuleTiles],
+                                               double (&column)[Sets][ColumnTiles]) const {
     if constexpr (Order == 0) {
 #pragma unroll
-      for (int s = 0; s < RuleTiles; ++s) {
-        if (group() + s * kGroups < batch_.rules) column[s] = there ? static_cast<double>(phi[s]) : 0.0;
+      for (int q = 0; q < Sets; ++q) {
+#pragma unroll
+        for (int s = 0; s < RuleTiles; ++s) {
+          if (has_rule(s)) column[q][s] = static_cast<double>(phi[q][s]);
+        }
       }
     } else {
       // A rule's columns are those of other lanes too.
-      Real* own = shared_phi_ + (warp() * kRows + row_of_lane()) * batch_.rules;
+      const auto own = [this](int set) {
+        return shared_phi_ + ((warp() * Sets + set) * kRows + row_of_lane()) * batch_.rules;
+      };
 #pragma unroll
-      for (int s = 0; s < RuleTiles; ++s) {
-        if (group() + s * kGroups < batch_.rules) own[group() + s * kGroups] = phi[s];
+      for (int q = 0; q < Sets; ++q) {
+#pragma unroll
+        for (int s = 0; s < RuleTiles; ++s) {
+          if (has_rule(s)) own(q)[rule(s)] = phi[q][s];
+        }
       }
       __syncwarp();
 #pragma unroll
       for (int t = 0; t < ColumnTiles; ++t) {
         const int c = group() + t * kGroups, k = c / kTerms, term = c % kTerms;
         if (k >= batch_.rules) continue;
-        double value = there ? static_cast<double>(own[k]) : 0.0;
 #pragma unroll
-        for (int j = 0; j < Dim; ++j) {
-          if (term == j + 1) value *= static_cast<double>(x[j]);
+        for (int q = 0; q < Sets; ++q) {
+          double value = static_cast<double>(own(q)[k]);
+#pragma unroll
+          for (int j = 0; j < Dim; ++j) {
+            if (term == j + 1) value *= static_cast<double>(x[q][j]);
+          }
+          column[q][t] = value;
         }
-        column[t] = value;
       }
     }
   }
@@ -394,68 +456,92 @@ class ResidentIterations {
     };
     double learnt_squares = 0.0, held_back_squares = 0.0;
     const long long end = static_cast<long long>(control_.rows) + control_.held_back;
-    float next_x[Dim];
-    if (first_row() < end) read_row(first_row(), end, next_x);
+    float next_x[Sets][Dim];
+    if (first_row() < end) read_rows(first_row(), end, next_x);
     int rows = 0;
 #pragma unroll 1
     for (long long first = first_row(); first < end; first += stride()) {
-      Real x[Dim], phi[RuleTiles], change[RuleTiles];
+      Real x[Sets][Dim], phi[Sets][RuleTiles], change[Sets][RuleTiles];
+      bool there[Sets], learnt[Sets];
+      const float* targets[Sets];
+      float target[Sets];
 #pragma unroll
-      for (int j = 0; j < Dim; ++j) x[j] = static_cast<Real>(next_x[j]);
-      if (first + stride() < end) read_row(first + stride(), end, next_x);
-      const long long row = first + row_of_lane();
-      const bool there = row < end, learnt = row < control_.rows;
-      const float* targets = batch_.targets + (there ? row : first) * batch_.outputs;
-      float target = targets[0];
-      activate(x, phi);
+      for (int q = 0; q < Sets; ++q) {
 #pragma unroll
-      for (int s = 0; s < RuleTiles; ++s) change[s] = 0;
+        for (int j = 0; j < Dim; ++j) x[q][j] = static_cast<Real>(next_x[q][j]);
+        const long long row = row_of(first, q);
+        there[q] = row < end;
+        learnt[q] = row < control_.rows;
+        targets[q] = batch_.targets + (there[q] ? row : first) * batch_.outputs;
+        target[q] = targets[q][0];
+      }
+      if (first + stride() < end) read_rows(first + stride(), end, next_x);
+      activate(x, first, end, phi);
+#pragma unroll
+      for (int q = 0; q < Sets; ++q) {
+#pragma unroll
+        for (int s = 0; s < RuleTiles; ++s) change[q][s] = 0;
+      }
 #pragma unroll 1
       for (int l = 0; l < batch_.outputs; ++l) {
-        const auto expected = static_cast<Real>(target);
-        if (l + 1 < batch_.outputs) target = targets[l + 1];
-        Real said[RuleTiles], output = 0;
+        Real expected[Sets], said[Sets][RuleTiles], output[Sets];
+#pragma unroll
+        for (int q = 0; q < Sets; ++q) {
+          expected[q] = static_cast<Real>(target[q]);
+          if (l + 1 < batch_.outputs) target[q] = targets[q][l + 1];
+          output[q] = 0;
+        }
 #pragma unroll
         for (int s = 0; s < RuleTiles; ++s) {
-          const int k = group() + s * kGroups;
-          said[s] = 0;
-          if (k >= batch_.rules) continue;
-          const Real* theta = consequents_ + k * kTerms * batch_.outputs + l;
-          said[s] = theta[0];
 #pragma unroll
-          for (int t = 1; t < kTerms; ++t) said[s] += theta[t * batch_.outputs] * x[t - 1];
-          output += phi[s] * said[s];
+          for (int q = 0; q < Sets; ++q) said[q][s] = 0;
+          if (!has_rule(s)) continue;
+          const Real* theta = consequents_ + rule(s) * kTerms * batch_.outputs + l;
+#pragma unroll
+          for (int q = 0; q < Sets; ++q) {
+            said[q][s] = theta[0];
+#pragma unroll
+            for (int t = 1; t < kTerms; ++t) said[q][s] += theta[t * batch_.outputs] * x[q][t - 1];
+            output[q] += phi[q][s] * said[q][s];
+          }
         }
-        output = sum_over_row(output);
-        const Real error = there ? output - expected : Real(0);
-        const double square = static_cast<double>(error) * static_cast<double>(error);
-        if (learnt) {
-          learnt_squares += square;
+        sum_over_rows(output);
 #pragma unroll
-          for (int s = 0; s < RuleTiles; ++s) change[s] += error * (said[s] - output);
-        } else {
-          held_back_squares += square;
-        }
-      }
+        for (int q = 0; q < Sets; ++q) {
+          const Real error = there[q] ? output[q] - expected[q] : Real(0);
+          const double square = static_cast<double>(error) * static_cast<double>(error);
+          if (learnt[q]) {
+            learnt_squares += square;
 #pragma unroll
-      for (int s = 0; s < RuleTiles; ++s) {
-        const Real g = change[s] * phi[s];
-#pragma unroll
-        for (int j = 0; j < Dim; ++j) {
-          const Real u = (x[j] - centre_[s][j]) * inverse_[s][j];
-          by_centre[s][j] += g * u;
-          by_width[s][j] += g * u * u;
+            for (int s = 0; s < RuleTiles; ++s) change[q][s] += error * (said[q][s] - output[q]);
+          } else {
+            held_back_squares += square;
+          }
         }
       }
-      if (!kKeepsLowParts && ++rows % kFlush == 0) flush();
+#pragma unroll
+      for (int q = 0; q < Sets; ++q) {
+#pragma unroll
+        for (int s = 0; s < RuleTiles; ++s) {
+          const Real g = change[q][s] * phi[q][s];
+#pragma unroll
+          for (int j = 0; j < Dim; ++j) {
+            const Real u = (x[q][j] - centre_[s][j]) * inverse_[s][j];
+            by_centre[s][j] += g * u;
+            by_width[s][j] += g * u * u;
+          }
+        }
+      }
+      rows += Sets;
+      if (!kKeepsLowParts && rows % kFlush == 0) flush();
     }
     flush();
     const int tasks = batch_.tasks();
     double* to = parts_ + (warp() * kRows + row_of_lane()) * batch_.slopes();
 #pragma unroll
     for (int s = 0; s < RuleTiles; ++s) {
-      const int k = group() + s * kGroups;
-      if (k >= batch_.rules) continue;
+      const int k = rule(s);
+      if (!has_rule(s)) continue;
 #pragma unroll
       for (int j = 0; j < Dim; ++j) {
         to[k * Dim + j] = centre_sum[s][j];
@@ -522,7 +608,7 @@ class ResidentIterations {
 };
 
 /// `iterations` iterations; `most`: elements of the larger exchange.
-template <int Block, int ColumnTiles, int RuleTiles, int Dim, int Order, class Real>
+template <int Block, int Sets, int ColumnTiles, int RuleTiles, int Dim, int Order, class Real>
 __global__ void __launch_bounds__(Block, 1)
     iterate_resident(const float* rows, const float* targets, float* centres, float* widths, float* consequents,
                      float* best_centres, float* best_widths, float* best_consequents, float* low_parts,
@@ -530,7 +616,7 @@ __global__ void __launch_bounds__(Block, 1)
                      Packet* packets, int most, int iterations, int outputs, int rules, int words) {
   const Control control = *control_at;
   Progress progress = *before;
-  using Iterations = ResidentIterations<Block, ColumnTiles, RuleTiles, Dim, Order, Real>;
+  using Iterations = ResidentIterations<Block, Sets, ColumnTiles, RuleTiles, Dim, Order, Real>;
   const Batch batch{{Dim, outputs, rules, Iterations::kTerms}, rows, targets};
   Iterations work(batch, control, Pieces(words));
   GridSums<Block> exchange(packets, most);

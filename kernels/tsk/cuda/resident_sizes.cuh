@@ -6,8 +6,8 @@
 
 namespace heddle::tsk {
 
-/// Rows that a warp takes at a time; its other lanes are the elements of a tile of rules or columns.
-constexpr int kRowsOfWarp = 4;
+/// Rows that a warp takes side by side; its other lanes are the elements of a tile of rules or columns.
+constexpr int kRowsOfSet = 4;
 constexpr int kLanesOfRow = 8;
 /// Threads next to each other along a row of the normal equations' matrix.
 constexpr int kThreadsAcross = 16;
@@ -24,7 +24,7 @@ template <class Int>
   return ceil_div(kLanesOfRow * column_tiles, kThreadsAcross) * kThreadsAcross;
 }
 
-/// The pieces of a block of `warps` warps.
+/// The pieces of a block of `warps` warps that take `sets` sets of rows together.
 template <class Int>
 struct ResidentPieces {
   Int parts;        ///< doubles: the sums of every warp in either pass
@@ -35,14 +35,14 @@ struct ResidentPieces {
   Int consequents;  ///< Reals, and floats: the same
   Int phi;          ///< Reals
 
-  constexpr ResidentPieces(const Sizes<Int>& sizes, Int warps, Int column_tiles)
-      : parts(larger(warps * triangle(column_tiles) * kLanesOfRow * kLanesOfRow, warps * kRowsOfWarp * sizes.slopes())),
+  constexpr ResidentPieces(const Sizes<Int>& sizes, Int warps, Int sets, Int column_tiles)
+      : parts(larger(warps * triangle(column_tiles) * kLanesOfRow * kLanesOfRow, warps * kRowsOfSet * sizes.slopes())),
         sums(larger(sizes.gram_elements(), sizes.slopes())),
         pivots(2 * resident_side(column_tiles)),
         inverse(resident_side(column_tiles)),
         antecedents(sizes.tasks()),
         consequents(sizes.consequents()),
-        phi(sizes.terms > 1 ? warps * kRowsOfWarp * sizes.rules : 0) {}
+        phi(sizes.terms > 1 ? warps * sets * kRowsOfSet * sizes.rules : 0) {}
   /// `real`: words of a Real.
   [[nodiscard]] constexpr Int words(Int real) const {
     return 2 * (parts + sums + pivots + inverse) + real * (2 * antecedents + consequents + phi) + 2 * antecedents +

@@ -47,21 +47,24 @@ std::int64_t compare_bytes(const HostSizes& sizes) {
 ResidentShape::ResidentShape(const Configuration& c, const HostSizes& sizes, std::int64_t rows)
     : real(rows <= kFewRows ? sizeof(double) : sizeof(float)),
       threads(c.number("block_size")),
+      sets(c.number("row_sets")),
       blocks(c.number("blocks")),
       column_tiles(resident_tiles(sizes.columns())),
       rule_tiles(resident_tiles(sizes.rules)) {
-  const ResidentPieces pieces(sizes, threads / kWarp, column_tiles);
+  const ResidentPieces pieces(sizes, threads / kWarp, sets, column_tiles);
   most = pieces.sums;
   packets = GridPackets<std::int64_t>{blocks, most}.count();
   shared_bytes = kWord * pieces.words(real / kWord);
 }
 
 std::int64_t ResidentShape::rows_at_once(const Configuration& c) {
-  return c.number("block_size") / kWarp * kRowsOfWarp;
+  return c.number("block_size") / kWarp * c.number("row_sets") * kRowsOfSet;
 }
 
 std::int64_t ResidentShape::registers(std::int64_t dim) const {
-  return 56 + std::max(4 * triangle(column_tiles) + real / 2 * rule_tiles * dim, 8 * rule_tiles * dim);
+  const std::int64_t of_set = 2 * column_tiles + real / kWord * (rule_tiles + 2 * dim);
+  return 56 + std::max(4 * triangle(column_tiles) + real / 2 * rule_tiles * dim, 8 * rule_tiles * dim) +
+         (sets - 1) * of_set;
 }
 
 }  // namespace heddle::tsk

@@ -59,7 +59,9 @@ struct ResidentShape {
   static constexpr std::int64_t kMostBlocks = kPolls * kWarp;
 
   std::int64_t real;  ///< bytes
-  std::int64_t threads, blocks;
+  std::int64_t threads;
+  std::int64_t sets;  ///< of rows that a warp takes together
+  std::int64_t blocks;
   std::int64_t column_tiles, rule_tiles;
   std::int64_t most;          ///< elements of an exchange
   std::int64_t packets;       ///< of all exchanges

@@ -48,7 +48,7 @@ TEST_CASE("more rows than are computed in float64: blocks of the emulator, and t
     INFO(std::string(label) << ": " << verdict.message);
     CHECK(verdict.status == Status::correct);
   };
-  check("emulator", tsk::problem(2, 1, 1, 8203), "scheme=resident block_size=128 blocks=2");
+  check("emulator", tsk::problem(2, 1, 1, 8203), "scheme=resident block_size=128 row_sets=2 blocks=2");
   check("cpu", tsk::problem(9, 3, 2, 9001), "storage=recomputed tile_rows=64 side=3 block_size=4 threads=1");
 }
 
