@@ -25,6 +25,20 @@ __device__ __forceinline__ void multiply_add_8x8x4(double (&c)[2], double a, dou
 #endif
 }
 
+/// C += A B for C[16][8], A[16][4] and B[4][8] in float64: the same for two halves of C and A, which have the same B.
+/// PTX ISA, "mma.m16n8k4 with .f64".
+__device__ __forceinline__ void multiply_add_16x8x4(double (&upper)[2], double (&lower)[2], double a_upper,
+                                                    double a_lower, double b) {
+#if __CUDA_ARCH__ >= 900
+  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+d"(upper[0]), "+d"(upper[1]), "+d"(lower[0]), "+d"(lower[1])
+      : "d"(a_upper), "d"(a_lower), "d"(b));
+#else
+  multiply_add_8x8x4(upper, a_upper, b);
+  multiply_add_8x8x4(lower, a_lower, b);
+#endif
+}
+
 /// C += A B for C[16][8], A[16][8] and B[8][8], float32 sums of products of the leading 11 bits of the factors (TF32),
 /// spread over the lanes of a warp as PTX ISA, "mma.m16n8k8 with .tf32", says: with g = l / 4 and t = l % 4 of lane l,
 /// `a` is A[g][t], A[g + 8][t], A[g][t + 4], A[g + 8][t + 4], `b` is B[t][g], B[t + 4][g], and `c` is C[g][2 t],

@@ -225,9 +225,9 @@ const std::vector<Fault> kFaults{
     {"a pivot that is no reciprocal",
      "tsk-constant",
      {"scheme=resident"},
-     "tsk/cuda/resident.cuh",
-     "const double reciprocal = 1.0 / pivot;",
-     "const double reciprocal = 0.98 / pivot;",
+     "tsk/cuda/small_factors.cuh",
+     "inverse_[q] = q < there ? 1.0 / scaled_[q][q] : 0.0;",
+     "inverse_[q] = q < there ? 0.98 / scaled_[q][q] : 0.0;",
      "change of centres and widths"},
 };
 

@@ -34,6 +34,7 @@
 #include "heddle/kernels/tsk/cuda/finish.cuh"
 #include "heddle/kernels/tsk/cuda/grid_sums.cuh"
 #include "heddle/kernels/tsk/cuda/resident_sizes.cuh"
+#include "heddle/kernels/tsk/cuda/small_factors.cuh"
 
 namespace heddle::tsk {
 
@@ -55,14 +56,18 @@ class ResidentIterations {
   // All tiles of rules but the last are full, so no column of Y is in a tile before this one.
   static constexpr int kFirstTarget = (kGroups * (RuleTiles - 1) + 1) * kTerms / kGroups;
   static constexpr int kFlush = 8;  // rows of a lane whose slopes are summed as Real
+  // Half the squared distance is the exponent of e, or times log2(e) that of 2, which is what float has an instruction
+  // for. The root of that factor is part of every inverse width.
+  static constexpr Real kFold = sizeof(Real) > sizeof(float) ? Real(0.70710678118654752) : Real(0.84932180028801905);
   static constexpr bool kKeepsLowParts = sizeof(Real) > sizeof(float);
   // The matrix of the normal equations over the threads of the block.
-  static constexpr int kAcross = kThreadsAcross, kDown = Block / kAcross;
+  static constexpr int kAcross = kThreadsAcross, kDown = Block / kAcross, kPanel = kPivotsOfPanel;
   static constexpr int kSide = resident_side(ColumnTiles);
   static constexpr int kOwnColumns = kSide / kAcross, kOwnRows = ceil_div(kSide, kDown);
   static_assert(kRows * kGroups == kWarp, "the lanes of a warp");
   static_assert(kFlush % Sets == 0, "slopes are added up after whole rounds");
   static_assert(Block % kAcross == 0 && RuleTiles <= ColumnTiles, "whole rows of threads; every rule has a column");
+  static_assert(kAcross % kPanel == 0, "threads next to each other have the columns of a panel");
 
   __device__ __forceinline__ ResidentIterations(const Batch& batch, const Control& control, Pieces pieces)
       : batch_(batch), control_(control) {
@@ -70,9 +75,9 @@ class ResidentIterations {
     parts_ = pieces.doubles(of.parts);
     sums_ = pieces.doubles(of.sums);
     pivots_ = pieces.doubles(of.pivots);
-    inverse_pivots_ = pieces.doubles(of.inverse);
     centres_ = pieces.take<Real>(of.antecedents);
     widths_ = pieces.take<Real>(of.antecedents);
+    inverse_widths_ = pieces.take<Real>(of.antecedents);
     consequents_ = pieces.take<Real>(of.consequents);
     shared_phi_ = pieces.take<Real>(of.phi);
     best_centres_ = pieces.floats(of.antecedents);
@@ -89,6 +94,7 @@ class ResidentIterations {
         centres_[i] += static_cast<Real>(low_parts[i]);
         widths_[i] += static_cast<Real>(low_parts[batch_.tasks() + i]);
       }
+      inverse_widths_[i] = Real(1) / widths_[i];
       best_centres_[i] = best.centres[i];
       best_widths_[i] = best.widths[i];
     }
@@ -163,7 +169,7 @@ class ResidentIterations {
       for (int j = 0; j < Dim; ++j) {
         const bool there = has_rule(s);
         centre_[s][j] = there ? centres_[k * Dim + j] : Real(0);
-        inverse_[s][j] = there ? Real(1) / widths_[k * Dim + j] : Real(0);
+        inverse_[s][j] = there ? kFold * inverse_widths_[k * Dim + j] : Real(0);
       }
     }
   }
@@ -177,34 +183,33 @@ class ResidentIterations {
     }
   }
 
-  /// exp(value - top), 0 for -infinity.
-  __device__ __forceinline__ static float weight(float value, float top) { return exp_below(value, top); }
-  __device__ __forceinline__ static double weight(double value, double top) { return exp(value - top); }
+  /// How much more than `nearest` a rule at a distance fires less, as a factor. See kFold.
+  __device__ __forceinline__ static float weight(float nearest, float distance) { return exp2f(nearest - distance); }
+  __device__ __forceinline__ static double weight(double nearest, double distance) { return exp(nearest - distance); }
 
   /// phi of this lane's rows and rules; 0 for rows from `end` on.
-  __device__ __forceinline__ void activate(const Real (&x)[Sets][Dim], long long first, long long end,
+  __device__ __forceinline__ void activate(const Real (&x)[Sets][Dim], int first, int end,
                                            Real (&phi)[Sets][RuleTiles]) const {
-    const Real nothing = -static_cast<Real>(infinity());
-    Real top[Sets];
+    Real nearest[Sets];
 #pragma unroll
     for (int q = 0; q < Sets; ++q) {
-      top[q] = nothing;
+      nearest[q] = static_cast<Real>(infinity());
 #pragma unroll
       for (int s = 0; s < RuleTiles; ++s) {
-        Real sum = 0;
+        Real distance = 0;
 #pragma unroll
         for (int j = 0; j < Dim; ++j) {
           const Real u = (x[q][j] - centre_[s][j]) * inverse_[s][j];
-          sum += u * u;
+          distance += u * u;
         }
-        phi[q][s] = has_rule(s) ? Real(-0.5) * sum : nothing;
-        top[q] = max(top[q], phi[q][s]);
+        phi[q][s] = has_rule(s) ? distance : static_cast<Real>(infinity());
+        nearest[q] = min(nearest[q], phi[q][s]);
       }
     }
 #pragma unroll
     for (int offset = kRows; offset < kWarp; offset *= 2) {
 #pragma unroll
-      for (int q = 0; q < Sets; ++q) top[q] = max(top[q], __shfl_xor_sync(kAllLanes, top[q], offset));
+      for (int q = 0; q < Sets; ++q) nearest[q] = min(nearest[q], __shfl_xor_sync(kAllLanes, nearest[q], offset));
     }
     Real sum[Sets];
 #pragma unroll
@@ -212,7 +217,7 @@ class ResidentIterations {
       sum[q] = 0;
 #pragma unroll
       for (int s = 0; s < RuleTiles; ++s) {
-        phi[q][s] = weight(phi[q][s], top[q]);
+        phi[q][s] = weight(nearest[q], phi[q][s]);
         sum[q] += phi[q][s];
       }
     }
@@ -226,39 +231,35 @@ class ResidentIterations {
   }
 
   /// This lane's row of a set, of those that the warp takes together from `first` on.
-  __device__ __forceinline__ static long long row_of(long long first, int set) {
-    return first + set * kRows + row_of_lane();
-  }
+  __device__ __forceinline__ static int row_of(int first, int set) { return first + set * kRows + row_of_lane(); }
   /// The inputs of this lane's rows; those of another row where one is not there.
-  __device__ __forceinline__ void read_rows(long long first, long long end, float (&x)[Sets][Dim]) const {
+  __device__ __forceinline__ void read_rows(int first, int end, float (&x)[Sets][Dim]) const {
 #pragma unroll
     for (int q = 0; q < Sets; ++q) {
-      const long long row = row_of(first, q) < end ? row_of(first, q) : end - 1;
+      const float* row = batch_.rows + static_cast<long long>(min(row_of(first, q), end - 1)) * Dim;
 #pragma unroll
-      for (int j = 0; j < Dim; ++j) x[q][j] = batch_.rows[row * Dim + j];
+      for (int j = 0; j < Dim; ++j) x[q][j] = row[j];
     }
   }
-  __device__ __forceinline__ static long long first_row() {
-    return (static_cast<long long>(blockIdx.x) * kWarps + warp()) * (kRows * Sets);
+  __device__ __forceinline__ static int first_row() {
+    return (static_cast<int>(blockIdx.x) * kWarps + warp()) * (kRows * Sets);
   }
-  __device__ __forceinline__ static long long stride() {
-    return static_cast<long long>(gridDim.x) * (kWarps * kRows * Sets);
-  }
+  __device__ __forceinline__ static int stride() { return static_cast<int>(gridDim.x) * (kWarps * kRows * Sets); }
 
-  /// parts[warp][pair][8][8]: the products of the columns of the rows that this block learns.
+  /// parts[warp][pair][8][8]: the products of the columns of the rows that this block learns. Pair triangle(b) + a is
+  /// that of tile a by tile b, a <= b.
   __device__ __forceinline__ void accumulate() const {
     double sum[kPairs][2];
 #pragma unroll
     for (int p = 0; p < kPairs; ++p) sum[p][0] = sum[p][1] = 0.0;
-    const long long end = control_.rows;
-    const int unknowns = batch_.unknowns();
+    const int end = control_.rows, unknowns = batch_.unknowns();
     float next_x[Sets][Dim], next_y[Sets][ColumnTiles];
 #pragma unroll
     for (int q = 0; q < Sets; ++q) {
 #pragma unroll
       for (int t = 0; t < ColumnTiles; ++t) next_y[q][t] = 0.0f;
     }
-    const auto request = [&](long long first) {
+    const auto request = [&](int first) {
       if (first >= end) return;
       read_rows(first, end, next_x);
 #pragma unroll
@@ -267,13 +268,14 @@ class ResidentIterations {
         for (int t = kFirstTarget; t < ColumnTiles; ++t) {
           const int l = group() + t * kGroups - unknowns;
           const bool there = l >= 0 && l < batch_.outputs && row_of(first, q) < end;
-          next_y[q][t] = there ? batch_.targets[row_of(first, q) * batch_.outputs + l] : 0.0f;
+          next_y[q][t] =
+              there ? batch_.targets[static_cast<long long>(row_of(first, q)) * batch_.outputs + l] : 0.0f;
         }
       }
     };
     request(first_row());
 #pragma unroll 1
-    for (long long first = first_row(); first < end; first += stride()) {
+    for (int first = first_row(); first < end; first += stride()) {
       Real x[Sets][Dim], phi[Sets][RuleTiles];
       double column[Sets][ColumnTiles];
 #pragma unroll
@@ -290,9 +292,13 @@ class ResidentIterations {
 #pragma unroll
       for (int q = 0; q < Sets; ++q) {
 #pragma unroll
-        for (int i = 0; i < ColumnTiles; ++i) {
+        for (int b = 0; b < ColumnTiles; ++b) {
 #pragma unroll
-          for (int j = 0; j <= i; ++j) multiply_add_8x8x4(sum[triangle(i) + j], column[q][i], column[q][j]);
+          for (int a = 0; a < b; a += 2) {
+            multiply_add_16x8x4(sum[triangle(b) + a], sum[triangle(b) + a + 1], column[q][a], column[q][a + 1],
+                                column[q][b]);
+          }
+          if (b % 2 == 0) multiply_add_8x8x4(sum[triangle(b) + b], column[q][b], column[q][b]);
         }
       }
     }
@@ -352,17 +358,18 @@ class ResidentIterations {
     const int i = beyond < 0 ? square_row(e) : unknowns + beyond / unknowns;
     const int j = beyond < 0 ? e - triangle(i) : beyond % unknowns;
     const int a = i / kGroups, b = j / kGroups;
-    const double* from = parts_ + (triangle(a) + b) * (kGroups * kGroups) + i % kGroups * kGroups + j % kGroups;
+    const double* from = parts_ + (triangle(a) + b) * (kGroups * kGroups) + j % kGroups * kGroups + i % kGroups;
     double sum = 0.0;
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) sum += from[w * (kPairs * kGroups * kGroups)];
     return sum;
   }
 
-  /// The consequents, by elimination below and above every pivot (Gauss and Jordan), which needs no substitution after
-  /// it. The matrix is that of all columns, so that those of Y become the solution; it stays symmetric to the right of
-  /// and below the pivot, so that a column is all that has to be known of it. Where Phi is rank deficient, again with a
-  /// ridge. Returns an Info.
+  /// The consequents, by elimination below and above the pivots (Gauss and Jordan), which needs no substitution after
+  /// it. A panel of pivots is eliminated together: threads meet once for all of them, and each factorises the panel's
+  /// own square for itself. The matrix is that of all columns, so that those of Y become the solution; it stays
+  /// symmetric to the right of and below the pivots, so that their columns are all that has to be known of it. Where Phi
+  /// is rank deficient, again with a ridge. Returns an Info.
   __device__ __forceinline__ int solve() const {
     const int unknowns = batch_.unknowns(), columns = batch_.columns();
     const int across = thread() % kAcross, down = thread() / kAcross;
@@ -386,31 +393,58 @@ class ResidentIterations {
 #pragma unroll
       for (int owner = 0; owner < kOwnColumns; ++owner) {
 #pragma unroll 1
-        for (int p = owner * kAcross; p < (owner + 1) * kAcross && p < unknowns && full_rank; ++p) {
-          double* pivots = pivots_ + (p & 1) * kSide;
-          if (across == p - owner * kAcross) {
+        for (int p = owner * kAcross; p < (owner + 1) * kAcross && p < unknowns && full_rank; p += kPanel) {
+          double* panel = pivots_ + (p / kPanel & 1) * (kPanel * kSide);
+          const int own_pivot = across - (p - owner * kAcross);
+          if (own_pivot >= 0 && own_pivot < kPanel) {
 #pragma unroll
             for (int r = 0; r < kOwnRows; ++r) {
-              if (down + r * kDown < kSide) pivots[down + r * kDown] = own[r][owner];
+              if (down + r * kDown < kSide) panel[(down + r * kDown) * kPanel + own_pivot] = own[r][owner];
             }
           }
           __syncthreads();
-          const double pivot = pivots[p];
-          full_rank = attempts.is_full_rank(pivot);
-          const double reciprocal = 1.0 / pivot;
-          if (thread() == 0) inverse_pivots_[p] = reciprocal;
+          double row[kOwnRows][kPanel], column[kOwnColumns][kPanel];
 #pragma unroll
           for (int r = 0; r < kOwnRows; ++r) {
             const int i = down + r * kDown;
-            const double factor = i != p && i < kSide ? pivots[i] * reciprocal : 0.0;
 #pragma unroll
-            for (int c = owner; c < kOwnColumns; ++c) own[r][c] -= factor * pivots[across + c * kAcross];
+            for (int q = 0; q < kPanel; ++q) row[r][q] = i < kSide ? panel[i * kPanel + q] : 0.0;
+          }
+#pragma unroll
+          for (int c = owner; c < kOwnColumns; ++c) {
+#pragma unroll
+            for (int q = 0; q < kPanel; ++q) column[c][q] = panel[(across + c * kAcross) * kPanel + q];
+          }
+          const SmallFactors<kPanel> pivots(panel + p * kPanel, unknowns - p);
+#pragma unroll
+          for (int q = 0; q < kPanel; ++q) {
+            full_rank = full_rank && (p + q >= unknowns || attempts.is_full_rank(pivots.pivot(q)));
+          }
+#pragma unroll
+          for (int r = 0; r < kOwnRows; ++r) {
+            const int inside = down + r * kDown - p;
+            const bool is_pivot = inside >= 0 && inside < kPanel;
+            // The rows of the panel become their part of the solution: those of the inverse, times the panel.
+#pragma unroll
+            for (int q = 0; q < kPanel; ++q) {
+              if (is_pivot) row[r][q] = q == inside ? -1.0 : 0.0;
+            }
+            pivots.divide(row[r]);
+#pragma unroll
+            for (int c = owner; c < kOwnColumns; ++c) {
+              double value = is_pivot ? 0.0 : own[r][c];
+#pragma unroll
+              for (int q = 0; q < kPanel; ++q) value -= row[r][q] * column[c][q];
+              own[r][c] = value;
+            }
           }
         }
       }
-      __syncthreads();
       attempts.end(full_rank);
-      if (!full_rank) continue;
+      if (!full_rank) {
+        __syncthreads();  // the next attempt writes where this one may still be read
+        continue;
+      }
 #pragma unroll
       for (int r = 0; r < kOwnRows; ++r) {
         const int i = down + r * kDown;
@@ -418,7 +452,7 @@ class ResidentIterations {
         for (int c = 0; c < kOwnColumns; ++c) {
           const int l = across + c * kAcross - unknowns;
           if (i < unknowns && l >= 0 && l < batch_.outputs) {
-            consequents_[i * batch_.outputs + l] = static_cast<Real>(own[r][c] * inverse_pivots_[i]);
+            consequents_[i * batch_.outputs + l] = static_cast<Real>(own[r][c]);
           }
         }
       }
@@ -455,12 +489,12 @@ class ResidentIterations {
       }
     };
     double learnt_squares = 0.0, held_back_squares = 0.0;
-    const long long end = static_cast<long long>(control_.rows) + control_.held_back;
+    const int end = control_.rows + control_.held_back;
     float next_x[Sets][Dim];
     if (first_row() < end) read_rows(first_row(), end, next_x);
     int rows = 0;
 #pragma unroll 1
-    for (long long first = first_row(); first < end; first += stride()) {
+    for (int first = first_row(); first < end; first += stride()) {
       Real x[Sets][Dim], phi[Sets][RuleTiles], change[Sets][RuleTiles];
       bool there[Sets], learnt[Sets];
       const float* targets[Sets];
@@ -469,10 +503,10 @@ class ResidentIterations {
       for (int q = 0; q < Sets; ++q) {
 #pragma unroll
         for (int j = 0; j < Dim; ++j) x[q][j] = static_cast<Real>(next_x[q][j]);
-        const long long row = row_of(first, q);
+        const int row = row_of(first, q);
         there[q] = row < end;
         learnt[q] = row < control_.rows;
-        targets[q] = batch_.targets + (there[q] ? row : first) * batch_.outputs;
+        targets[q] = batch_.targets + static_cast<long long>(there[q] ? row : first) * batch_.outputs;
         target[q] = targets[q][0];
       }
       if (first + stride() < end) read_rows(first + stride(), end, next_x);
@@ -544,8 +578,8 @@ class ResidentIterations {
       if (!has_rule(s)) continue;
 #pragma unroll
       for (int j = 0; j < Dim; ++j) {
-        to[k * Dim + j] = centre_sum[s][j];
-        to[tasks + k * Dim + j] = width_sum[s][j];
+        to[k * Dim + j] = centre_sum[s][j] * (1.0 / static_cast<double>(kFold));
+        to[tasks + k * Dim + j] = width_sum[s][j] * (1.0 / (static_cast<double>(kFold) * static_cast<double>(kFold)));
       }
     }
     if (group() == 0) {
@@ -568,7 +602,7 @@ class ResidentIterations {
     const int tasks = batch_.tasks();
     const double scale = 2.0 / static_cast<double>(control_.rows);
     const auto gradient = [&](int e) {
-      return scale * sums_[e] / static_cast<double>(widths_[e < tasks ? e : e - tasks]);
+      return scale * sums_[e] * static_cast<double>(inverse_widths_[e < tasks ? e : e - tasks]);
     };
     double squares = 0.0;
     for (int e = lane(); e < 2 * tasks; e += kWarp) squares += gradient(e) * gradient(e);
@@ -593,6 +627,7 @@ class ResidentIterations {
       forward.move(centre, width, gradient(i), gradient(tasks + i));
       centres_[i] = centre;
       widths_[i] = width;
+      inverse_widths_[i] = Real(1) / width;
     }
     for (int i = thread(); is_best && i < batch_.consequents(); i += Block) {
       best_consequents_[i] = static_cast<float>(consequents_[i]);
@@ -601,8 +636,8 @@ class ResidentIterations {
 
   const Batch batch_;
   const Control control_;
-  double *parts_, *sums_, *pivots_, *inverse_pivots_;
-  Real *centres_, *widths_, *consequents_, *shared_phi_;
+  double *parts_, *sums_, *pivots_;
+  Real *centres_, *widths_, *inverse_widths_, *consequents_, *shared_phi_;
   float *best_centres_, *best_widths_, *best_consequents_;
   Real centre_[RuleTiles][Dim], inverse_[RuleTiles][Dim];
 };

@@ -11,6 +11,8 @@ constexpr int kRowsOfSet = 4;
 constexpr int kLanesOfRow = 8;
 /// Threads next to each other along a row of the normal equations' matrix.
 constexpr int kThreadsAcross = 16;
+/// Pivots that are eliminated together.
+constexpr int kPivotsOfPanel = 2;
 
 /// Tiles that so many rules or columns fill.
 template <class Int>
@@ -29,23 +31,21 @@ template <class Int>
 struct ResidentPieces {
   Int parts;        ///< doubles: the sums of every warp in either pass
   Int sums;         ///< doubles: the most elements of an exchange
-  Int pivots;       ///< doubles: two columns of the matrix
-  Int inverse;      ///< doubles: of the pivots
-  Int antecedents;  ///< Reals, twice, and floats, twice: centres and widths of the present system and of the best
+  Int pivots;       ///< doubles: the columns of two panels of pivots
+  Int antecedents;  ///< Reals, three times: centres, widths and their inverses; floats, twice: those of the best system
   Int consequents;  ///< Reals, and floats: the same
   Int phi;          ///< Reals
 
   constexpr ResidentPieces(const Sizes<Int>& sizes, Int warps, Int sets, Int column_tiles)
       : parts(larger(warps * triangle(column_tiles) * kLanesOfRow * kLanesOfRow, warps * kRowsOfSet * sizes.slopes())),
         sums(larger(sizes.gram_elements(), sizes.slopes())),
-        pivots(2 * resident_side(column_tiles)),
-        inverse(resident_side(column_tiles)),
+        pivots(2 * kPivotsOfPanel * resident_side(column_tiles)),
         antecedents(sizes.tasks()),
         consequents(sizes.consequents()),
         phi(sizes.terms > 1 ? warps * sets * kRowsOfSet * sizes.rules : 0) {}
   /// `real`: words of a Real.
   [[nodiscard]] constexpr Int words(Int real) const {
-    return 2 * (parts + sums + pivots + inverse) + real * (2 * antecedents + consequents + phi) + 2 * antecedents +
+    return 2 * (parts + sums + pivots) + real * (3 * antecedents + consequents + phi) + 2 * antecedents +
            consequents;
   }
 

@@ -13,6 +13,12 @@ __device__ __forceinline__ void multiply_add_8x8x4(double (&c)[2], double a, dou
   }
 }
 
+__device__ __forceinline__ void multiply_add_16x8x4(double (&upper)[2], double (&lower)[2], double a_upper,
+                                                    double a_lower, double b) {
+  multiply_add_8x8x4(upper, a_upper, b);
+  multiply_add_8x8x4(lower, a_lower, b);
+}
+
 __device__ __forceinline__ void multiply_add_16x8x8(float (&c)[4], const float (&a)[4], const float (&b)[2]) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp, row = lane / 4 * 4, column = 2 * (lane % 4);
   const auto leading = [](float value) { return __uint_as_float(__float_as_uint(value) & 0xffffe000u); };
