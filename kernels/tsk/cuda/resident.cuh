@@ -187,7 +187,12 @@ class ResidentIterations {
   __device__ __forceinline__ static float weight(float nearest, float distance) { return exp2f(nearest - distance); }
   __device__ __forceinline__ static double weight(double nearest, double distance) { return exp(nearest - distance); }
 
-  /// phi of this lane's rows and rules; 0 for rows from `end` on.
+  /// Of a number from 1 on, where float needs no other path for small ones: a branch would keep the sets from being
+  /// computed side by side.
+  __device__ __forceinline__ static float reciprocal(float value) { return __fdividef(1.0f, value); }
+  __device__ __forceinline__ static double reciprocal(double value) { return 1.0 / value; }
+
+  /// phi of this lane's rows and rules; 0 for rows from `end` on. The nearest rule weighs 1.
   __device__ __forceinline__ void activate(const Real (&x)[Sets][Dim], int first, int end,
                                            Real (&phi)[Sets][RuleTiles]) const {
     Real nearest[Sets];
@@ -224,7 +229,7 @@ class ResidentIterations {
     sum_over_rows(sum);
 #pragma unroll
     for (int q = 0; q < Sets; ++q) {
-      const Real scale = row_of(first, q) < end ? Real(1) / sum[q] : Real(0);
+      const Real scale = row_of(first, q) < end ? reciprocal(sum[q]) : Real(0);
 #pragma unroll
       for (int s = 0; s < RuleTiles; ++s) phi[q][s] *= scale;
     }
@@ -260,7 +265,6 @@ class ResidentIterations {
       for (int t = 0; t < ColumnTiles; ++t) next_y[q][t] = 0.0f;
     }
     const auto request = [&](int first) {
-      if (first >= end) return;
       read_rows(first, end, next_x);
 #pragma unroll
       for (int q = 0; q < Sets; ++q) {
@@ -491,7 +495,7 @@ class ResidentIterations {
     double learnt_squares = 0.0, held_back_squares = 0.0;
     const int end = control_.rows + control_.held_back;
     float next_x[Sets][Dim];
-    if (first_row() < end) read_rows(first_row(), end, next_x);
+    read_rows(first_row(), end, next_x);
     int rows = 0;
 #pragma unroll 1
     for (int first = first_row(); first < end; first += stride()) {
@@ -509,7 +513,7 @@ class ResidentIterations {
         targets[q] = batch_.targets + static_cast<long long>(there[q] ? row : first) * batch_.outputs;
         target[q] = targets[q][0];
       }
-      if (first + stride() < end) read_rows(first + stride(), end, next_x);
+      read_rows(first + stride(), end, next_x);
       activate(x, first, end, phi);
 #pragma unroll
       for (int q = 0; q < Sets; ++q) {
@@ -544,13 +548,11 @@ class ResidentIterations {
         for (int q = 0; q < Sets; ++q) {
           const Real error = there[q] ? output[q] - expected[q] : Real(0);
           const double square = static_cast<double>(error) * static_cast<double>(error);
-          if (learnt[q]) {
-            learnt_squares += square;
+          learnt_squares += learnt[q] ? square : 0.0;
+          held_back_squares += learnt[q] ? 0.0 : square;
+          const Real taught = learnt[q] ? error : Real(0);
 #pragma unroll
-            for (int s = 0; s < RuleTiles; ++s) change[q][s] += error * (said[q][s] - output[q]);
-          } else {
-            held_back_squares += square;
-          }
+          for (int s = 0; s < RuleTiles; ++s) change[q][s] += taught * (said[q][s] - output[q]);
         }
       }
 #pragma unroll
