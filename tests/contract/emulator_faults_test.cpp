@@ -226,8 +226,8 @@ const std::vector<Fault> kFaults{
      "tsk-constant",
      {"scheme=resident"},
      "tsk/cuda/small_factors.cuh",
-     "inverse_[q] = q < there ? 1.0 / scaled_[q][q] : 0.0;",
-     "inverse_[q] = q < there ? 0.98 / scaled_[q][q] : 0.0;",
+     "const double inverse = 1.0 / scaled_[q][q];",
+     "const double inverse = 0.98 / scaled_[q][q];",
      "change of centres and widths"},
 };
 

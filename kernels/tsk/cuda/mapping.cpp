@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <vector>
 
 #include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/tsk/cuda/plans.hpp"
@@ -11,6 +11,23 @@
 namespace heddle::tsk {
 
 namespace {
+
+constexpr std::int64_t kWorthABlock = 32;  // rows: four a warp pay for an exchange with more blocks
+
+struct ResidentPreference {
+  int block_size, row_sets;
+};
+
+/// Two sets of rows hide more of what one waits for; more warps do, too, but their sums have to be added up, and with
+/// few rows that takes longer.
+std::vector<ResidentPreference> resident_preferences(std::int64_t rows_of_block) {
+  constexpr std::int64_t kMany = 1024, kSeveral = 64;
+  std::vector<ResidentPreference> preferences;
+  if (rows_of_block >= kMany) preferences.push_back({384, 2});
+  if (rows_of_block > kSeveral) preferences.push_back({256, 2});
+  preferences.push_back({256, 1});
+  return preferences;
+}
 
 class CudaMapping final : public Mapping {
  public:
@@ -23,12 +40,13 @@ class CudaMapping final : public Mapping {
 
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem, int order) const override {
     const SearchSpace all = space(device, order);
-    // Four rows a warp pay for an exchange with more blocks.
-    const std::int64_t affordable = std::max<std::int64_t>(1, problem.at("rows") / 32);
     for (const std::int64_t blocks : resident_blocks(device)) {
-      if (blocks > affordable) continue;
-      Configuration configuration = all.parse(fmt::format("scheme=resident block_size=256 row_sets=1 blocks={}", blocks));
-      if (!all.violated(configuration, problem)) return configuration;
+      if (blocks > problem.at("rows") / kWorthABlock && blocks > 1) continue;
+      for (const ResidentPreference& preference : resident_preferences(problem.at("rows") / blocks)) {
+        Configuration configuration = all.parse(fmt::format("scheme=resident block_size={} row_sets={} blocks={}",
+                                                            preference.block_size, preference.row_sets, blocks));
+        if (!all.violated(configuration, problem)) return configuration;
+      }
       break;
     }
     for (const int pieces : {1, 4, 16, 64, 256}) {

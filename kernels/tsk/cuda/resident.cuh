@@ -148,9 +148,7 @@ class ResidentIterations {
   __device__ __forceinline__ static int group() { return lane() / kRows; }
   __device__ __forceinline__ static int rule(int tile) { return group() + tile * kGroups; }
   /// Whether this lane has a rule in a tile. All tiles but the last are full.
-  __device__ __forceinline__ bool has_rule(int tile) const {
-    return tile + 1 < RuleTiles || rule(tile) < batch_.rules;
-  }
+  __device__ __forceinline__ bool has_rule(int tile) const { return tile + 1 < RuleTiles || rule(tile) < batch_.rules; }
   /// Products of columns of Phi, row after row; behind them those of Y.
   __device__ __forceinline__ int products_of_phi() const { return triangle(batch_.unknowns()); }
   /// Element (high, low), low <= high < A; there is none of two columns of Y.
@@ -272,8 +270,7 @@ class ResidentIterations {
         for (int t = kFirstTarget; t < ColumnTiles; ++t) {
           const int l = group() + t * kGroups - unknowns;
           const bool there = l >= 0 && l < batch_.outputs && row_of(first, q) < end;
-          next_y[q][t] =
-              there ? batch_.targets[static_cast<long long>(row_of(first, q)) * batch_.outputs + l] : 0.0f;
+          next_y[q][t] = there ? batch_.targets[static_cast<long long>(row_of(first, q)) * batch_.outputs + l] : 0.0f;
         }
       }
     };
@@ -372,8 +369,8 @@ class ResidentIterations {
   /// The consequents, by elimination below and above the pivots (Gauss and Jordan), which needs no substitution after
   /// it. A panel of pivots is eliminated together: threads meet once for all of them, and each factorises the panel's
   /// own square for itself. The matrix is that of all columns, so that those of Y become the solution; it stays
-  /// symmetric to the right of and below the pivots, so that their columns are all that has to be known of it. Where Phi
-  /// is rank deficient, again with a ridge. Returns an Info.
+  /// symmetric to the right of and below the pivots, so that their columns are all that has to be known of it. Where
+  /// Phi is rank deficient, again with a ridge. Returns an Info.
   __device__ __forceinline__ int solve() const {
     const int unknowns = batch_.unknowns(), columns = batch_.columns();
     const int across = thread() % kAcross, down = thread() / kAcross;
@@ -407,39 +404,34 @@ class ResidentIterations {
             }
           }
           __syncthreads();
+          const SmallFactors<kPanel> pivots(panel + p * kPanel, unknowns - p);
           double row[kOwnRows][kPanel], column[kOwnColumns][kPanel];
 #pragma unroll
           for (int r = 0; r < kOwnRows; ++r) {
             const int i = down + r * kDown;
 #pragma unroll
-            for (int q = 0; q < kPanel; ++q) row[r][q] = i < kSide ? panel[i * kPanel + q] : 0.0;
+            for (int q = 0; q < kPanel; ++q) {
+              // A row of the panel becomes its part of the solution, the same row of the panel's inverse times the
+              // panel. One less on the diagonal leaves just that.
+              row[r][q] = (i < kSide ? panel[i * kPanel + q] : 0.0) - (i == p + q ? 1.0 : 0.0);
+            }
           }
 #pragma unroll
           for (int c = owner; c < kOwnColumns; ++c) {
 #pragma unroll
             for (int q = 0; q < kPanel; ++q) column[c][q] = panel[(across + c * kAcross) * kPanel + q];
           }
-          const SmallFactors<kPanel> pivots(panel + p * kPanel, unknowns - p);
 #pragma unroll
           for (int q = 0; q < kPanel; ++q) {
             full_rank = full_rank && (p + q >= unknowns || attempts.is_full_rank(pivots.pivot(q)));
           }
 #pragma unroll
           for (int r = 0; r < kOwnRows; ++r) {
-            const int inside = down + r * kDown - p;
-            const bool is_pivot = inside >= 0 && inside < kPanel;
-            // The rows of the panel become their part of the solution: those of the inverse, times the panel.
-#pragma unroll
-            for (int q = 0; q < kPanel; ++q) {
-              if (is_pivot) row[r][q] = q == inside ? -1.0 : 0.0;
-            }
             pivots.divide(row[r]);
 #pragma unroll
             for (int c = owner; c < kOwnColumns; ++c) {
-              double value = is_pivot ? 0.0 : own[r][c];
 #pragma unroll
-              for (int q = 0; q < kPanel; ++q) value -= row[r][q] * column[c][q];
-              own[r][c] = value;
+              for (int q = 0; q < kPanel; ++q) own[r][c] -= row[r][q] * column[c][q];
             }
           }
         }

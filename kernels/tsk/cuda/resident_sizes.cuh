@@ -45,8 +45,7 @@ struct ResidentPieces {
         phi(sizes.terms > 1 ? warps * sets * kRowsOfSet * sizes.rules : 0) {}
   /// `real`: words of a Real.
   [[nodiscard]] constexpr Int words(Int real) const {
-    return 2 * (parts + sums + pivots) + real * (3 * antecedents + consequents + phi) + 2 * antecedents +
-           consequents;
+    return 2 * (parts + sums + pivots) + real * (3 * antecedents + consequents + phi) + 2 * antecedents + consequents;
   }
 
  private:

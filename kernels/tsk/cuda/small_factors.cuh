@@ -18,7 +18,8 @@ class SmallFactors {
         for (int s = 0; s < q; ++s) value -= lower_[t][s] * scaled_[q][s];
         scaled_[t][q] = value;
       }
-      inverse_[q] = q < there ? 1.0 / scaled_[q][q] : 0.0;
+      const double inverse = 1.0 / scaled_[q][q];
+      inverse_[q] = q < there ? inverse : 0.0;
 #pragma unroll
       for (int t = q + 1; t < Size; ++t) lower_[t][q] = scaled_[t][q] * inverse_[q];
     }
