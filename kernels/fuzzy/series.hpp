@@ -85,7 +85,7 @@ struct Chains {
       x[k] = chain_step(between, factor_between[k], even[k]);
     }
 #if defined(__CUDACC__)
-#pragma unroll 4
+#pragma unroll(cuts <= 2 ? 8 : 4)
 #endif
     for (int pair = 2; pair < pairs; ++pair) {
       HEDDLE_UNROLL
@@ -114,7 +114,7 @@ struct Chains {
   }
   HEDDLE_EITHER void steps(int terms) {
     // Signs change in the first steps, if at all.
-    constexpr int first_run = 4, long_run = 32;
+    constexpr int first_run = 4, long_run = 128;
 #if defined(__CUDACC__)
 #pragma unroll 1
 #endif
@@ -198,7 +198,7 @@ HEDDLE_EITHER MidpointRadius<T, cuts> series(const MidpointRadius<T, cuts>& a, c
   HEDDLE_UNROLL
   for (int i = 0; i < cuts; ++i) farthest[i] = add_up(magnitude(a.midpoint), a.radius[i]);
 #if defined(__CUDACC__)
-#pragma unroll 4
+#pragma unroll(cuts <= 4 ? 8 : 4)
 #endif
   for (int term = 0; term < terms; ++term) {
     const T size = magnitude(result.midpoint), product = multiply_near(a.midpoint, result.midpoint);
