@@ -19,8 +19,11 @@
 
 #if defined(__CUDACC__)
 #define HEDDLE_EITHER __host__ __device__ __forceinline__
+// Before a loop over cuts, whose bounds stay in registers only if all indices are constants.
+#define HEDDLE_UNROLL _Pragma("unroll")
 #else
 #define HEDDLE_EITHER inline __attribute__((always_inline))
+#define HEDDLE_UNROLL
 #endif
 
 namespace heddle::fuzzy {
@@ -68,10 +71,14 @@ struct Traits<double> {
   static constexpr double half_unit = 0x1p-53;
 };
 
-template <class T>
-HEDDLE_EITHER T magnitude(T x) {
-  return x < T(0) ? -x : x;
-}
+// A modifier of the operand in GPU instructions; a comparison would be an instruction of its own.
+#if defined(__CUDACC__)
+HEDDLE_EITHER float magnitude(float x) { return fabsf(x); }
+HEDDLE_EITHER double magnitude(double x) { return fabs(x); }
+#else
+HEDDLE_EITHER float magnitude(float x) { return __builtin_fabsf(x); }
+HEDDLE_EITHER double magnitude(double x) { return __builtin_fabs(x); }
+#endif
 
 #if defined(__CUDA_ARCH__)
 
@@ -204,25 +211,26 @@ inline T wide_fused(T a, T b, T c) {
   return moved<Up>(near, side_of<W>(W(near), sum, sum_error<W>(product, W(c), sum)));
 }
 
-// Out of line, since it is seldom that they are needed.
+// Out of line, since it is seldom that they are needed. Static, so that objects compiled for different instruction sets
+// keep their own code.
 template <bool Up>
-[[gnu::noinline, gnu::cold]] inline double slow_sum(double a, double b) {
+[[gnu::noinline, gnu::cold]] static double slow_sum(double a, double b) {
   return wide_sum<Up>(a, b);
 }
 template <bool Up>
-[[gnu::noinline, gnu::cold]] inline double slow_product(double a, double b) {
+[[gnu::noinline, gnu::cold]] static double slow_product(double a, double b) {
   return wide_product<Up>(a, b);
 }
 template <bool Up>
-[[gnu::noinline, gnu::cold]] inline double slow_quotient(double a, double b) {
+[[gnu::noinline, gnu::cold]] static double slow_quotient(double a, double b) {
   return wide_quotient<Up>(a, b);
 }
 template <bool Up>
-[[gnu::noinline, gnu::cold]] inline double slow_root(double a) {
+[[gnu::noinline, gnu::cold]] static double slow_root(double a) {
   return wide_root<Up>(a);
 }
 template <bool Up>
-[[gnu::noinline, gnu::cold]] inline double slow_fused(double a, double b, double c) {
+[[gnu::noinline, gnu::cold]] static double slow_fused(double a, double b, double c) {
   return wide_fused<Up>(a, b, c);
 }
 
