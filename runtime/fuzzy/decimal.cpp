@@ -11,7 +11,7 @@
 namespace heddle::fuzzy {
 namespace {
 
-using Wide = unsigned __int128;
+__extension__ using Wide = unsigned __int128;
 
 /// More digits than any double has (767). If a text has still more that are not all 0, the last one here is a 1 in
 /// their place, which changes no comparison with a double.
