@@ -14,7 +14,7 @@
 #include "heddle/runtime/data/data_file.hpp"
 #include "heddle/runtime/data/field.hpp"
 #include "heddle/runtime/data/text_lines.hpp"
-#include "heddle/runtime/fuzzy/decimal.hpp"
+#include "heddle/kernels/fuzzy/decimal.hpp"
 
 namespace heddle::fuzzy {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/runtime/fuzzy/decimal.hpp"
+#include "heddle/kernels/fuzzy/decimal.hpp"
 #include "runtime/data/data_folder.hpp"
 
 namespace heddle::fuzzy {

@@ -1,4 +1,4 @@
-#include "heddle/runtime/fuzzy/decimal.hpp"
+#include "heddle/kernels/fuzzy/decimal.hpp"
 
 #include <algorithm>
 #include <array>
