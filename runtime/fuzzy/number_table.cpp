@@ -10,11 +10,11 @@
 #include <string_view>
 
 #include "heddle/kernels/arithmetic.hpp"
+#include "heddle/kernels/fuzzy/decimal.hpp"
 #include "heddle/kernels/fuzzy/shapes.hpp"
 #include "heddle/runtime/data/data_file.hpp"
 #include "heddle/runtime/data/field.hpp"
 #include "heddle/runtime/data/text_lines.hpp"
-#include "heddle/kernels/fuzzy/decimal.hpp"
 
 namespace heddle::fuzzy {
 namespace {

@@ -1,0 +1,153 @@
+#include "heddle/runtime/fuzzy/calculator.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/fuzzy/map.hpp"
+#include "heddle/kernels/text.hpp"
+#include "heddle/profiles/profile_store.hpp"
+#include "heddle/runtime/fuzzy/array_layout.hpp"
+#include "heddle/runtime/kernel/tuned_kernel.hpp"
+
+namespace heddle::fuzzy {
+namespace {
+
+std::string form_text(const ArrayShape& shape) {
+  return fmt::format("{} of {}, {} cuts, encoded {}, layout {}", shape.numbers, real_name(shape), shape.cuts,
+                     suffix(shape.encoding), static_cast<int>(shape.layout));
+}
+
+void require_same(const ArrayShape& a, const ArrayShape& b) {
+  if (a.numbers == b.numbers && a.cuts == b.cuts && a.bits == b.bits && a.encoding == b.encoding &&
+      a.layout == b.layout) {
+    return;
+  }
+  throw Error(ErrorKind::usage, fmt::format("fuzzy arrays: found {} and {}, expected arrays of one length and form",
+                                            form_text(a), form_text(b)));
+}
+
+/// The sizes of a problem whose first axes are the family's own.
+template <std::size_t own>
+std::array<AxisValue, own + 3> sizes_of(const std::array<std::int64_t, own>& first, const ArrayShape& form) {
+  std::array<AxisValue, own + 3> sizes{};
+  for (std::size_t i = 0; i < own; ++i) sizes[i] = first[i];
+  sizes[own] = form.cuts;
+  sizes[own + 1] = form.bits;
+  sizes[own + 2] = static_cast<std::int64_t>(form.layout);
+  return sizes;
+}
+
+}  // namespace
+
+Calculator::Calculator(Device& device, CalculatorOptions options)
+    : device_(device), options_(std::move(options)), families_(builtin_families()) {
+  if (options_.profiles.empty()) options_.profiles = ProfileStore::default_file();
+}
+
+Array Calculator::make(const ArrayShape& shape) { return {*this, shape, device_.allocate(shape.bytes())}; }
+
+Array Calculator::array(const ArrayShape& shape, std::span<const std::byte> components) {
+  if (shape.numbers < 1 || shape.cuts < 1 || shape.cuts > kMostCuts) {
+    throw Error(ErrorKind::usage,
+                fmt::format("fuzzy array: found {} numbers of {} cuts, expected at least 1 of 1 to {}", shape.numbers,
+                            shape.cuts, kMostCuts));
+  }
+  if (static_cast<std::int64_t>(components.size()) != shape.bytes()) {
+    throw Error(ErrorKind::usage, fmt::format("fuzzy array: found {} bytes, expected {} for {}", components.size(),
+                                              shape.bytes(), form_text(shape)));
+  }
+  ArrayShape given = shape;
+  given.layout = kNumbers;
+  require_fuzzy_numbers(components, given);
+  Array result = make(shape);
+  if (shape.layout == kNumbers) {
+    result.memory_->write(components);
+  } else {
+    result.memory_->write(in_layout(components, given, shape.layout));
+  }
+  return result;
+}
+
+Array Calculator::map(std::string_view formula, const std::map<std::string, Array, std::less<>>& inputs) {
+  const Formula parsed(formula);
+  std::vector<Array> arrays;
+  arrays.reserve(parsed.names().size());
+  for (const std::string& name : parsed.names()) {
+    const auto found = inputs.find(name);
+    if (found == inputs.end()) {
+      throw Error(ErrorKind::usage, fmt::format("formula: found {}, which names no array", in_quotes(name)));
+    }
+    arrays.push_back(found->second);
+  }
+  return map(parsed, arrays);
+}
+
+Array Calculator::map(const Formula& formula, const std::vector<Array>& inputs) {
+  if (inputs.size() != formula.names().size()) {
+    throw Error(ErrorKind::usage, fmt::format("formula: found {} arrays, expected one for each of its {} names",
+                                              inputs.size(), formula.names().size()));
+  }
+  const ArrayShape& shape = inputs.front().shape();
+  for (const Array& input : inputs) require_same(shape, input.shape());
+  CallableKernel& kernel = map_kernel(formula, shape.encoding);
+  Array result = make(shape);
+  std::vector<void*> pointers;
+  pointers.reserve(inputs.size() + 1);
+  for (const Array& input : inputs) pointers.push_back(input.memory()->pointer());
+  pointers.push_back(result.memory()->pointer());
+  std::int64_t numbers = shape.numbers;
+  std::vector<void*> values;
+  values.reserve(pointers.size() + 1);
+  for (void*& pointer : pointers) values.push_back(static_cast<void*>(&pointer));
+  values.push_back(&numbers);
+  try {
+    kernel.launch(sizes_of<1>({shape.numbers}, shape), values.data(), std::nullopt);
+  } catch (const DeviceFailure& failure) {
+    if (failure.status() != Status::compilation) throw;
+    if (options_.notice) {
+      options_.notice(
+          fmt::format("no kernel could be compiled ({}): the formula is evaluated without", failure.what()));
+    }
+    evaluate_here(formula, inputs, result);
+  }
+  return result;
+}
+
+void Calculator::evaluate_here(const Formula& formula, const std::vector<Array>& inputs, Array& result) const {
+  std::vector<std::vector<std::byte>> contents;
+  contents.reserve(inputs.size());
+  std::vector<std::span<const std::byte>> views;
+  views.reserve(inputs.size());
+  for (const Array& input : inputs) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(input.shape().bytes()));
+    input.memory()->read(bytes);
+    views.emplace_back(contents.emplace_back(std::move(bytes)));
+  }
+  result.memory_->write(evaluate(formula, result.shape(), views));
+}
+
+KernelExplanation Calculator::explain_map(const Formula& formula, const ArrayShape& shape) {
+  return map_kernel(formula, shape.encoding).explain(sizes_of<1>({shape.numbers}, shape));
+}
+
+CallableKernel& Calculator::map_kernel(const Formula& formula, Encoding encoding) {
+  const std::string name = map_name(formula, encoding);
+  if (const auto known = maps_.find(name); known != maps_.end()) return *known->second;
+  const KernelFamily* family = families_.find(name);
+  if (family == nullptr) family = &families_.add(describe_map(formula, encoding));
+  std::vector<CallType> types(formula.names().size(), call_type<const void*>());
+  types.push_back(call_type<void*>());
+  types.push_back(call_type<std::int64_t>());
+  // A formula's kernel is compiled when it is used, and no configuration of it is there before: the best is awaited.
+  auto kernel = std::make_unique<CallableKernel>(device_, *family, knowledge(*family), std::move(types),
+                                                 TunedKernelOptions{.wait = true, .notice = options_.notice});
+  return *maps_.emplace(name, std::move(kernel)).first->second;
+}
+
+Knowledge Calculator::knowledge(const KernelFamily& family) const {
+  return ProfileStore(options_.profiles, ProfileStore::Access::read, families_).knowledge(std::string(family.name()));
+}
+
+}  // namespace heddle::fuzzy

@@ -1,0 +1,81 @@
+// Operations on arrays of fuzzy numbers: see array.hpp for a whole program.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/fuzzy/formula.hpp"
+#include "heddle/profiles/knowledge.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+#include "heddle/runtime/fuzzy/array.hpp"
+#include "heddle/runtime/kernel/callable_kernel.hpp"
+
+namespace heddle::fuzzy {
+
+struct CalculatorOptions {
+  /// Profiles to choose configurations from: a file of 'heddle tune'; empty: ProfileStore::default_file(). There may be
+  /// none.
+  std::filesystem::path profiles = {};
+  /// Told of configurations that failed or are stale, and of formulas that no kernel could be compiled for.
+  Notice notice = {};
+};
+
+/// Makes arrays on one device and computes with them. Kernels are chosen from the profiles and compiled when an
+/// operation comes for the first time at some sizes. Calls from one thread at a time; the device must outlive it.
+class Calculator {
+ public:
+  explicit Calculator(Device& device, CalculatorOptions options = {});
+  Calculator(const Calculator&) = delete;
+  Calculator& operator=(const Calculator&) = delete;
+
+  /// An array of such numbers, kept in either layout. Throws Error(input) with the position of one that is no fuzzy
+  /// number: nan, a lower bound above the upper one, cuts that are not nested, a radius below 0, an infinite midpoint.
+  template <class Number>
+  [[nodiscard]] Array array(const std::vector<Number>& numbers, Layout layout = kNumbers);
+  /// The same from the numbers' components, those of a number next to each other. Throws Error(usage) if they are not
+  /// as many as the shape says.
+  [[nodiscard]] Array array(const ArrayShape& shape, std::span<const std::byte> components);
+
+  /// A formula (kernels/fuzzy/formula.hpp) for each number of arrays of one length and form, in one kernel. Where none
+  /// can be compiled, this processor evaluates it, with a notice. Throws Error(usage) for a wrong formula, a name
+  /// without an array, and arrays of different length or form.
+  [[nodiscard]] Array map(std::string_view formula, const std::map<std::string, Array, std::less<>>& inputs);
+  /// `inputs` in the order of Formula::names().
+  [[nodiscard]] Array map(const Formula& formula, const std::vector<Array>& inputs);
+
+  /// What runs this formula for arrays of a shape, and why.
+  [[nodiscard]] KernelExplanation explain_map(const Formula& formula, const ArrayShape& shape);
+
+  [[nodiscard]] Device& device() const noexcept { return device_; }
+
+ private:
+  [[nodiscard]] Array make(const ArrayShape& shape);
+  [[nodiscard]] CallableKernel& map_kernel(const Formula& formula, Encoding encoding);
+  void evaluate_here(const Formula& formula, const std::vector<Array>& inputs, Array& result) const;
+  [[nodiscard]] Knowledge knowledge(const KernelFamily& family) const;
+
+  Device& device_;
+  CalculatorOptions options_;
+  FamilyRegistry families_;
+  std::map<std::string, std::unique_ptr<CallableKernel>, std::less<>> maps_;  // by family
+};
+
+template <class Number>
+Array Calculator::array(const std::vector<Number>& numbers, Layout layout) {
+  using Real = typename Number::Real;
+  const ArrayShape shape = shape_of_numbers<Number>(static_cast<std::int64_t>(numbers.size()), layout);
+  std::vector<Real> components(numbers.size() * static_cast<std::size_t>(shape.components()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    FormOf<Number>::Storage::template store<Number::count>(components.data(), shape.numbers,
+                                                           static_cast<std::int64_t>(i), 0, numbers[i]);
+  }
+  return array(shape, std::as_bytes(std::span(components)));
+}
+
+}  // namespace heddle::fuzzy
