@@ -36,8 +36,12 @@ void add_tune(Command& program) {
       options->device);
   options->context = program.context();
   FamilyRegistry& families = options->context.families;
+  std::string usual;
+  for (const auto& family : families.all()) {
+    if (family->tuned_unasked()) usual += fmt::format("{}{}", usual.empty() ? "" : ", ", family->name());
+  }
   command.list(
-      "--family", "F", fmt::format("Kernel families to tune: {} [default: all]", families.names()),
+      "--family", "F", fmt::format("Kernel families to tune: {} [default: {}]", families.names(), usual),
       [options, &families](const std::string& name) { options->families.emplace_back(families.at(name).name()); });
   // Options are read in the order in which they are declared here: a size may be one of a kernel's.
   command.flag("--allow-outside", "Allow a description to name sources outside its folder", options->allow_outside);

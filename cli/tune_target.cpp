@@ -41,7 +41,7 @@ class DeviceTarget final : public TuneTarget {
       std::vector<const KernelFamily*> able;
       able.reserve(families_.all().size());
       for (const auto& each : families_.all()) {
-        if (each->supports(device.backend)) able.push_back(each.get());
+        if (each->supports(device.backend) && each->tuned_unasked()) able.push_back(each.get());
       }
       for (const KernelFamily* family : sizes.meant(std::move(able))) tasks.push_back({family, {}});
     }

@@ -24,8 +24,8 @@ class TuneTarget {
   [[nodiscard]] virtual const DeviceIdentity& identity() const = 0;
   /// What limits it, in one line; mostly empty.
   [[nodiscard]] virtual std::string remark() const { return {}; }
-  /// Families named by `families`, all that there are if none is, each with the problems that `sizes` ask for. Throws
-  /// Error(usage).
+  /// Families named by `families`, all that are tuned unasked if none is, each with the problems that `sizes` ask for.
+  /// Throws Error(usage).
   [[nodiscard]] virtual std::vector<FamilyTask> tasks(const std::vector<std::string>& families,
                                                       const Sizes& sizes) const = 0;
   /// The target must outlive it.

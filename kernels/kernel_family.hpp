@@ -60,6 +60,9 @@ class KernelFamily {
   [[nodiscard]] virtual std::string_view unit() const { return "sample"; }
   /// What the results of a verified configuration agree with, in a few words.
   [[nodiscard]] virtual std::string_view verified_against() const { return "the float64 reference"; }
+  /// Whether a tuning run that names no family takes this one, too. Not so for what only some programs use: it would
+  /// spend the time of all others.
+  [[nodiscard]] virtual bool tuned_unasked() const { return true; }
   /// The work of one timed run.
   [[nodiscard]] virtual WorkRange timed_work(const Problem&, const DeviceIdentity&) const { return {}; }
   /// The problems that a first tuning run covers when the user names none.

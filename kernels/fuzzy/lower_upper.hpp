@@ -31,6 +31,7 @@ struct LowerUpper {
   /// The number whose cuts are all the same interval: a real number that is known so well.
   [[nodiscard]] static HEDDLE_EITHER LowerUpper constant(T low, T high) {
     LowerUpper result;
+    HEDDLE_UNROLL
     for (int i = 0; i < cuts; ++i) result.set(i, {low, high});
     return result;
   }
@@ -41,6 +42,7 @@ struct LowerUpper {
   template <class T, int cuts>                                                                             \
   HEDDLE_EITHER LowerUpper<T, cuts> FUNCTION(const LowerUpper<T, cuts>& a, const LowerUpper<T, cuts>& b) { \
     LowerUpper<T, cuts> result;                                                                            \
+    HEDDLE_UNROLL                                                                                          \
     for (int i = 0; i < cuts; ++i) {                                                                       \
       const Interval<T> x = a.cut(i), y = b.cut(i);                                                        \
       result.set(i, EXPRESSION);                                                                           \
@@ -76,6 +78,7 @@ HEDDLE_WITH_SCALAR(max)
 template <class T, int cuts>
 HEDDLE_EITHER LowerUpper<T, cuts> operator-(const LowerUpper<T, cuts>& a) {
   LowerUpper<T, cuts> result;
+  HEDDLE_UNROLL
   for (int i = 0; i < cuts; ++i) result.set(i, -a.cut(i));
   return result;
 }
@@ -96,6 +99,7 @@ template <class T, int cuts>
 HEDDLE_EITHER LowerUpper<T, cuts> sqrt(const LowerUpper<T, cuts>& a, Domain domain = Domain::strict) {
   LowerUpper<T, cuts> result;
   result.set(0, sqrt(a.cut(0), domain));
+  HEDDLE_UNROLL
   for (int i = 1; i < cuts; ++i) result.set(i, detail::common(sqrt(a.cut(i), domain), result.cut(i - 1)));
   return result;
 }
@@ -103,6 +107,7 @@ template <class T, int cuts>
 HEDDLE_EITHER LowerUpper<T, cuts> exp(const LowerUpper<T, cuts>& a) {
   LowerUpper<T, cuts> result;
   result.set(0, exp(a.cut(0)));
+  HEDDLE_UNROLL
   for (int i = 1; i < cuts; ++i) result.set(i, detail::common(exp(a.cut(i)), result.cut(i - 1)));
   return result;
 }
@@ -110,12 +115,14 @@ template <class T, int cuts>
 HEDDLE_EITHER LowerUpper<T, cuts> log(const LowerUpper<T, cuts>& a) {
   LowerUpper<T, cuts> result;
   result.set(0, log(a.cut(0)));
+  HEDDLE_UNROLL
   for (int i = 1; i < cuts; ++i) result.set(i, detail::common(log(a.cut(i)), result.cut(i - 1)));
   return result;
 }
 template <class T, int cuts>
 HEDDLE_EITHER LowerUpper<T, cuts> pow(const LowerUpper<T, cuts>& a, int n) {
   LowerUpper<T, cuts> result;
+  HEDDLE_UNROLL
   for (int i = 0; i < cuts; ++i) result.set(i, pow(a.cut(i), n));
   return result;
 }

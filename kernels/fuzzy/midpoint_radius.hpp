@@ -33,6 +33,7 @@ struct MidpointRadius {
   [[nodiscard]] static HEDDLE_EITHER MidpointRadius whole() {
     MidpointRadius result;
     result.midpoint = T(0);
+    HEDDLE_UNROLL
     for (int i = 0; i < cuts; ++i) result.radius[i] = Traits<T>::infinity;
     return result;
   }
@@ -41,12 +42,14 @@ struct MidpointRadius {
     MidpointRadius result;
     result.midpoint = low == high ? low : add_near(multiply_near(low, T(0.5)), multiply_near(high, T(0.5)));
     const T radius_of_all = larger(subtract_up(high, result.midpoint), subtract_up(result.midpoint, low));
+    HEDDLE_UNROLL
     for (int i = 0; i < cuts; ++i) result.radius[i] = radius_of_all;
     return result;
   }
   [[nodiscard]] static HEDDLE_EITHER MidpointRadius crisp(T value) {
     MidpointRadius result;
     result.midpoint = value;
+    HEDDLE_UNROLL
     for (int i = 0; i < cuts; ++i) result.radius[i] = T(0);
     return result;
   }
@@ -73,6 +76,7 @@ HEDDLE_EITHER MidpointRadius<T, cuts> around(T m, const IntervalOf& interval_of)
   MidpointRadius<T, cuts> result;
   result.midpoint = m;
   result.radius[0] = radius_around(m, interval_of(0));
+  HEDDLE_UNROLL
   for (int i = 1; i < cuts; ++i) result.radius[i] = smaller(radius_around(m, interval_of(i)), result.radius[i - 1]);
   return result;
 }
@@ -99,6 +103,7 @@ HEDDLE_EITHER MidpointRadius<T, cuts> operator+(const MidpointRadius<T, cuts>& a
   result.midpoint = add_near(a.midpoint, b.midpoint);
   if (!detail::is_midpoint(result.midpoint)) return MidpointRadius<T, cuts>::whole();
   const T size = magnitude(result.midpoint);
+  HEDDLE_UNROLL
   for (int i = 0; i < cuts; ++i) {
     result.radius[i] = add_up(fused_up(Traits<T>::half_unit, size, a.radius[i]), b.radius[i]);
   }
@@ -117,6 +122,7 @@ HEDDLE_EITHER MidpointRadius<T, cuts> operator*(const MidpointRadius<T, cuts>& a
   if (!detail::is_midpoint(result.midpoint)) return MidpointRadius<T, cuts>::whole();
   const T rounding = fused_up(Traits<T>::half_unit, magnitude(result.midpoint), Traits<T>::smallest);
   const T size_a = magnitude(a.midpoint), size_b = magnitude(b.midpoint);
+  HEDDLE_UNROLL
   for (int i = 0; i < cuts; ++i) {
     const T alpha = a.radius[i], beta = b.radius[i], farthest = add_up(size_a, alpha);
     T radius = fused_up(alpha, size_b, fused_up(farthest, beta, rounding));
@@ -136,6 +142,7 @@ HEDDLE_EITHER MidpointRadius<T, cuts> operator/(const MidpointRadius<T, cuts>& a
   if (!detail::is_midpoint(result.midpoint)) return MidpointRadius<T, cuts>::whole();
   const T size = magnitude(result.midpoint), size_b = magnitude(b.midpoint);
   const T rounding = multiply_up(size_b, fused_up(Traits<T>::half_unit, size, Traits<T>::smallest));
+  HEDDLE_UNROLL
   for (int i = 0; i < cuts; ++i) {
     const T least = subtract_down(size_b, b.radius[i]);
     result.radius[i] = least > T(0) ? divide_up(add_up(fused_up(size, b.radius[i], rounding), a.radius[i]), least)
@@ -197,6 +204,7 @@ HEDDLE_EITHER MidpointRadius<T, cuts> pow(const MidpointRadius<T, cuts>& a, int 
 template <class T, int cuts>
 HEDDLE_EITHER LowerUpper<T, cuts> to_lower_upper(const MidpointRadius<T, cuts>& a) {
   LowerUpper<T, cuts> result;
+  HEDDLE_UNROLL
   for (int i = 0; i < cuts; ++i) result.set(i, a.cut(i));
   return result;
 }
@@ -217,6 +225,7 @@ HEDDLE_EITHER Enclosure<T, cuts> to_midpoint_radius(const LowerUpper<T, cuts>& a
   result.number = detail::around<T, cuts>(
       top.lower == top.upper ? top.lower : add_near(multiply_near(top.lower, T(0.5)), multiply_near(top.upper, T(0.5))),
       [&](int i) { return a.cut(i); });
+  HEDDLE_UNROLL
   for (int i = 0; i < cuts; ++i) {
     const Interval<T> before = a.cut(i), after = result.number.cut(i);
     result.added[i] = after.upper < Traits<T>::infinity

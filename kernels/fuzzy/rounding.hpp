@@ -19,8 +19,11 @@
 
 #if defined(__CUDACC__)
 #define HEDDLE_EITHER __host__ __device__ __forceinline__
+// Before a loop over cuts, whose bounds stay in registers only if all indices are constants.
+#define HEDDLE_UNROLL _Pragma("unroll")
 #else
 #define HEDDLE_EITHER inline __attribute__((always_inline))
+#define HEDDLE_UNROLL
 #endif
 
 namespace heddle::fuzzy {
