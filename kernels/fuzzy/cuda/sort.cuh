@@ -75,9 +75,8 @@ __device__ __forceinline__ typename SortKey<Real>::Bits key_at(const void* keys,
 }
 
 /// Sets `words` words to 0.
-__global__ void sort_begin(unsigned* state, int words) {
-  for (int at = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); at < words;
-       at += static_cast<int>(gridDim.x * blockDim.x)) {
+__global__ void sort_begin(unsigned* state, long long words) {
+  for (long long at = blockIdx.x * blockDim.x + threadIdx.x; at < words; at += gridDim.x * blockDim.x) {
     state[at] = 0;
   }
 }
