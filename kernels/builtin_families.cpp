@@ -1,4 +1,5 @@
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/fuzzy/sort.hpp"
 #include "heddle/kernels/mlp/predict.hpp"
 #include "heddle/kernels/mlp/train.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
@@ -10,8 +11,11 @@ namespace heddle {
 
 FamilyRegistry builtin_families() {
   FamilyRegistry families;
-  for (const KernelFamily* family : {&sonfin::train_family(), &sonfin::predict_family(), &tsk::constant_family(),
-                                     &tsk::linear_family(), &mlp::train_family(), &mlp::predict_family()}) {
+  for (const KernelFamily* family :
+       {&sonfin::train_family(), &sonfin::predict_family(), &tsk::constant_family(), &tsk::linear_family(),
+        &mlp::train_family(), &mlp::predict_family(),
+        static_cast<const KernelFamily*>(&fuzzy::sort_family(fuzzy::Encoding::lower_upper)),
+        static_cast<const KernelFamily*>(&fuzzy::sort_family(fuzzy::Encoding::midpoint_radius))}) {
     families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), family));  // it is never deleted
   }
   families.add_maker("defined-kernel", make_defined_family);

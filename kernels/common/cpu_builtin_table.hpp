@@ -10,7 +10,7 @@ struct BuiltinKernel {
   Kernel kernel;
 };
 
-constexpr int kBuiltinKernels = 8;
+constexpr int kBuiltinKernels = 10;
 extern const BuiltinKernel builtin_baseline[kBuiltinKernels];
 extern const BuiltinKernel builtin_v3[kBuiltinKernels];
 extern const BuiltinKernel builtin_v4[kBuiltinKernels];
