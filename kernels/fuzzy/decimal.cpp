@@ -30,8 +30,6 @@ struct Decimal {
   }
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Collects the digits of a number from left to right.
 class Digits {
  public:

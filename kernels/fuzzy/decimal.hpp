@@ -9,6 +9,8 @@
 
 namespace heddle::fuzzy {
 
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// The number that a text spells, between its closest neighbours in double. Both are the number itself where it is one.
 struct Spelled {
   double down = 0.0;  ///< the largest double that is not above the number
