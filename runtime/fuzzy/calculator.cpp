@@ -6,6 +6,7 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/fuzzy/map.hpp"
+#include "heddle/kernels/fuzzy/sort.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/fuzzy/array_layout.hpp"
@@ -28,15 +29,17 @@ void require_same(const ArrayShape& a, const ArrayShape& b) {
                                             form_text(a), form_text(b)));
 }
 
-/// The sizes of a problem whose first axes are the family's own.
-template <std::size_t own>
-std::array<AxisValue, own + 3> sizes_of(const std::array<std::int64_t, own>& first, const ArrayShape& form) {
-  std::array<AxisValue, own + 3> sizes{};
-  for (std::size_t i = 0; i < own; ++i) sizes[i] = first[i];
-  sizes[own] = form.cuts;
-  sizes[own + 1] = form.bits;
-  sizes[own + 2] = static_cast<std::int64_t>(form.layout);
-  return sizes;
+/// The problem of a family whose axes are `first` and then those of a form.
+Problem problem_of(const KernelFamily& family, std::vector<AxisValue> first, const ArrayShape& form) {
+  first.insert(first.end(), {form.cuts, form.bits, static_cast<std::int64_t>(form.layout)});
+  Problem problem = Problem::from(family.axes(), first);
+  if (const auto why = misfit(problem, family.axes())) throw Error(ErrorKind::usage, *why);
+  return problem;
+}
+
+/// The sizes of a formula's problem.
+std::array<AxisValue, 4> map_sizes(const ArrayShape& shape) {
+  return {shape.numbers, shape.cuts, shape.bits, static_cast<std::int64_t>(shape.layout)};
 }
 
 }  // namespace
@@ -103,7 +106,7 @@ Array Calculator::map(const Formula& formula, const std::vector<Array>& inputs) 
   for (void*& pointer : pointers) values.push_back(static_cast<void*>(&pointer));
   values.push_back(&numbers);
   try {
-    kernel.launch(sizes_of<1>({shape.numbers}, shape), values.data(), std::nullopt);
+    kernel.launch(map_sizes(shape), values.data(), std::nullopt);
   } catch (const DeviceFailure& failure) {
     if (failure.status() != Status::compilation) throw;
     if (options_.notice) {
@@ -129,7 +132,7 @@ void Calculator::evaluate_here(const Formula& formula, const std::vector<Array>&
 }
 
 KernelExplanation Calculator::explain_map(const Formula& formula, const ArrayShape& shape) {
-  return map_kernel(formula, shape.encoding).explain(sizes_of<1>({shape.numbers}, shape));
+  return map_kernel(formula, shape.encoding).explain(map_sizes(shape));
 }
 
 CallableKernel& Calculator::map_kernel(const Formula& formula, Encoding encoding) {
@@ -145,6 +148,49 @@ CallableKernel& Calculator::map_kernel(const Formula& formula, Encoding encoding
                                                  TunedKernelOptions{.wait = true, .notice = options_.notice});
   return *maps_.emplace(name, std::move(kernel)).first->second;
 }
+
+void Calculator::run(const KernelFamily& family, const Problem& problem, const Bindings& buffers) {
+  const std::string name(family.name());
+  auto plan = plans_.find(name);
+  if (plan == plans_.end() || plan->second.problem() != problem) {
+    plan = plans_
+               .insert_or_assign(name, TunedPlan::choose(device_, share_dispatcher(device_, family, knowledge(family)),
+                                                         problem, options_.notice))
+               .first;
+  }
+  Execution& execution =
+      plan->second.prepare({.samples = 1, .bind = [&](const TunedPlan&, const Plan&) { return buffers; }, .probe = {}});
+  execution.launch();
+  execution.synchronize();
+}
+
+template <class T>
+Sorted Calculator::sort_by(const Array& numbers, std::span<const T> keys) {
+  const ArrayShape& shape = numbers.shape();
+  if (shape.bits != 8 * static_cast<std::int64_t>(sizeof(T))) {
+    throw Error(ErrorKind::usage, fmt::format("fuzzy sort: found keys of {} bits, expected {} as in the array",
+                                              8 * sizeof(T), shape.bits));
+  }
+  if (static_cast<std::int64_t>(keys.size()) != shape.numbers) {
+    throw Error(ErrorKind::usage, fmt::format("fuzzy sort: found {} keys, expected one for each of {} numbers",
+                                              keys.size(), shape.numbers));
+  }
+  const KernelFamily& family = sort_family(shape.encoding);
+  const auto key_memory = device_.allocate(static_cast<std::int64_t>(keys.size_bytes()));
+  key_memory->write(std::as_bytes(keys));
+  Sorted result{.numbers = make(shape), .positions = std::vector<std::uint32_t>(keys.size())};
+  const auto positions = device_.allocate(shape.numbers * static_cast<std::int64_t>(sizeof(std::uint32_t)));
+  run(family, problem_of(family, {shape.numbers}, shape),
+      {{"keys", key_memory},
+       {"numbers", numbers.memory()},
+       {"sorted", result.numbers.memory()},
+       {"positions", positions}});
+  positions->read(std::as_writable_bytes(std::span(result.positions)));
+  return result;
+}
+
+Sorted Calculator::sort(const Array& numbers, std::span<const float> keys) { return sort_by(numbers, keys); }
+Sorted Calculator::sort(const Array& numbers, std::span<const double> keys) { return sort_by(numbers, keys); }
 
 Knowledge Calculator::knowledge(const KernelFamily& family) const {
   return ProfileStore(options_.profiles, ProfileStore::Access::read, families_).knowledge(std::string(family.name()));

@@ -1,6 +1,7 @@
 // Operations on arrays of fuzzy numbers: see array.hpp for a whole program.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/runtime/fuzzy/array.hpp"
 #include "heddle/runtime/kernel/callable_kernel.hpp"
+#include "heddle/runtime/plan/tuned_plan.hpp"
 
 namespace heddle::fuzzy {
 
@@ -24,6 +26,12 @@ struct CalculatorOptions {
   std::filesystem::path profiles = {};
   /// Told of configurations that failed or are stale, and of formulas that no kernel could be compiled for.
   Notice notice = {};
+};
+
+/// What Calculator::sort() gives.
+struct Sorted {
+  Array numbers;
+  std::vector<std::uint32_t> positions;  ///< sorted number i was number positions[i]
 };
 
 /// Makes arrays on one device and computes with them. Kernels are chosen from the profiles and compiled when an
@@ -49,6 +57,12 @@ class Calculator {
   /// `inputs` in the order of Formula::names().
   [[nodiscard]] Array map(const Formula& formula, const std::vector<Array>& inputs);
 
+  /// The numbers in the order of their keys, one for each, in the array's type: rising; -0 and 0 are equal, and nan
+  /// comes last. Numbers with equal keys keep their order. Throws Error(usage) for fewer or more keys than numbers, and
+  /// keys of the other type.
+  [[nodiscard]] Sorted sort(const Array& numbers, std::span<const float> keys);
+  [[nodiscard]] Sorted sort(const Array& numbers, std::span<const double> keys);
+
   /// What runs this formula for arrays of a shape, and why.
   [[nodiscard]] KernelExplanation explain_map(const Formula& formula, const ArrayShape& shape);
 
@@ -58,12 +72,18 @@ class Calculator {
   [[nodiscard]] Array make(const ArrayShape& shape);
   [[nodiscard]] CallableKernel& map_kernel(const Formula& formula, Encoding encoding);
   void evaluate_here(const Formula& formula, const std::vector<Array>& inputs, Array& result) const;
+  template <class T>
+  [[nodiscard]] Sorted sort_by(const Array& numbers, std::span<const T> keys);
+  /// Runs the plan that is chosen for a problem of a family with these buffers.
+  void run(const KernelFamily& family, const Problem& problem, const Bindings& buffers);
   [[nodiscard]] Knowledge knowledge(const KernelFamily& family) const;
 
   Device& device_;
   CalculatorOptions options_;
   FamilyRegistry families_;
   std::map<std::string, std::unique_ptr<CallableKernel>, std::less<>> maps_;  // by family
+  // The last plan of each family that takes several launches. It keeps its arrays until it runs again.
+  std::map<std::string, TunedPlan, std::less<>> plans_;
 };
 
 template <class Number>
