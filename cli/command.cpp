@@ -65,6 +65,8 @@ Command Command::add_hidden(const std::string& name) {
   return {*parser_.add_subcommand(name, "")->group(""), chosen_, context_};
 }
 
+void Command::footer(const std::string& text) { parser_.footer(text); }
+
 void Command::action(Action run) {
   parser_.callback([&chosen = chosen_, run = std::move(run)] { chosen = run; });
 }

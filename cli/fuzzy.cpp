@@ -161,13 +161,7 @@ int run_as(const FuzzyOptions& options) {
 }  // namespace
 
 void add_fuzzy(Command& program) {
-  Command command = program.add(
-      "fuzzy",
-      "Compute a formula over tables of fuzzy numbers. Every cut of the result contains all values that the formula "
-      "can "
-      "have:\n  heddle fuzzy \"x*y + exp(z)\" --input x=x.csv --input y=y.csv --input z=z.csv --cuts 4 --output r.csv\n"
-      "A row is a number: 'a,b,c' (triangular), 'a,b,c,d' (trapezoidal), one value (crisp), or its cuts, the widest "
-      "first,\nunder the header 'lower_0,upper_0,lower_1,upper_1,...' or 'midpoint,radius_0,radius_1,...'");
+  Command command = program.add("fuzzy", "Compute a formula over tables of fuzzy numbers, with bounds that hold");
   const auto options = std::make_shared<FuzzyOptions>();
   command.positional("formula", "FORMULA",
                      "Of names and decimal numbers with + - * /, powers as x^3, sqrt, exp, log, min, max",
@@ -201,6 +195,12 @@ void add_fuzzy(Command& program) {
   add_device(command, options->device);
   add_profile_file(command, options->profiles);
   add_common(command, options->common);
+  command.footer(
+      "  heddle fuzzy \"x*y + exp(z)\" --input x=x.csv --input y=y.csv --input z=z.csv --cuts 4 --output r.csv\n"
+      "A row of a table is a number: 'a,b,c' (triangular), 'a,b,c,d' (trapezoidal), one value (crisp), or its cuts, "
+      "the\n"
+      "widest first, under the header 'lower_0,upper_0,lower_1,upper_1,...' or 'midpoint,radius_0,radius_1,...'.\n"
+      "Every cut of a result contains all values that the formula has for values from the cuts of its inputs.");
   command.action([options] { return options->is_float ? run_as<float>(*options) : run_as<double>(*options); });
 }
 

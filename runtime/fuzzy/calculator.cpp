@@ -110,8 +110,8 @@ Array Calculator::map(const Formula& formula, const std::vector<Array>& inputs) 
   } catch (const DeviceFailure& failure) {
     if (failure.status() != Status::compilation) throw;
     if (options_.notice) {
-      options_.notice(
-          fmt::format("no kernel could be compiled ({}): the formula is evaluated without", failure.what()));
+      options_.notice(fmt::format(
+          "no kernel could be compiled ({}): the number types evaluate the formula on this processor", failure.what()));
     }
     evaluate_here(formula, inputs, result);
   }
