@@ -100,11 +100,11 @@ Array Calculator::map(const Formula& formula, const std::vector<Array>& inputs) 
   pointers.reserve(inputs.size() + 1);
   for (const Array& input : inputs) pointers.push_back(input.memory()->pointer());
   pointers.push_back(result.memory()->pointer());
-  std::int64_t numbers = shape.numbers;
+  ArrayForm form = shape.form();
   std::vector<void*> values;
   values.reserve(pointers.size() + 1);
   for (void*& pointer : pointers) values.push_back(static_cast<void*>(&pointer));
-  values.push_back(&numbers);
+  values.push_back(&form);
   try {
     kernel.launch(map_sizes(shape), values.data(), std::nullopt);
   } catch (const DeviceFailure& failure) {
@@ -142,7 +142,7 @@ CallableKernel& Calculator::map_kernel(const Formula& formula, Encoding encoding
   if (family == nullptr) family = &families_.add(describe_map(formula, encoding));
   std::vector<CallType> types(formula.names().size(), call_type<const void*>());
   types.push_back(call_type<void*>());
-  types.push_back(call_type<std::int64_t>());
+  types.push_back(call_type<ArrayForm>());
   // A formula's kernel is compiled when it is used, and no configuration of it is there before: the best is awaited.
   auto kernel = std::make_unique<CallableKernel>(device_, *family, knowledge(*family), std::move(types),
                                                  TunedKernelOptions{.wait = true, .notice = options_.notice});
