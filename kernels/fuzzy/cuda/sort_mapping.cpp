@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "heddle/kernels/common/cuda_limits.hpp"
 #include "heddle/kernels/fuzzy/cuda/sort_sizes.cuh"
@@ -89,7 +91,7 @@ class CudaSortMapping final : public SortMapping {
               .meaning = "blocks of a pass that a multiprocessor has registers for",
               .active = {}},
              {.name = "coarsen_count",
-              .values = numbers({16, 12, 20, 24, 8, 4}),
+              .values = numbers({16, 12, 10, 20, 24, 8, 4}),
               .meaning = "keys of a thread; a tile of a pass has those of a block",
               .active = {}},
              {.name = "digit_bits",
@@ -123,11 +125,15 @@ class CudaSortMapping final : public SortMapping {
                                       const ArrayShape& shape) const override {
     std::int64_t width = 4;
     while (words_together(shape) % width != 0) width /= 2;
+    // Fastest on an H200 (bench/results/nvidia-h200/fuzzy_sort.txt); smaller where such a tile has no room.
+    constexpr std::int64_t kRoom = std::int64_t{96} << 10U;
+    const std::string_view pass = device.local_bytes < kRoom ? "block_size=256 blocks=2 coarsen_count=8"
+                                  : shape.is_double()        ? "block_size=512 blocks=2 coarsen_count=10"
+                                                             : "block_size=512 blocks=2 coarsen_count=16";
     return space(device, encoding)
-        .parse(fmt::format(
-            "block_size=384 blocks=2 coarsen_count={} digit_bits=8 same_digit=votes look_back=4 gather_width={} "
-            "gather_block=256 gather_count=2",
-            shape.is_double() ? 12 : 16, width));
+        .parse(fmt::format("{} digit_bits=8 same_digit=votes look_back=4 gather_width={} gather_block=256 "
+                           "gather_count=2",
+                           pass, width));
   }
 
   void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape) const override {
