@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/program.hpp"
+#include "heddle/bench/common/program.hpp"
 #include "exact_interval.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/fuzzy/midpoint_radius.hpp"

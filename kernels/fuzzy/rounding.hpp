@@ -13,8 +13,11 @@
 // All of them give the IEEE result bit for bit, up to the sign of a zero. Compile without -ffast-math.
 #pragma once
 
-#ifdef __FAST_MATH__
+#if defined(__FAST_MATH__) || (defined(__USE_FAST_MATH__) && __USE_FAST_MATH__)
 #error "fuzzy numbers need the rounding of IEEE 754: compile without -ffast-math"
+#endif
+#if defined(__CUDA_FTZ) && __CUDA_FTZ
+#error "fuzzy numbers need subnormal numbers: compile without --ftz=true"
 #endif
 
 #if defined(__CUDACC__)

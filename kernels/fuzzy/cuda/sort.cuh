@@ -12,9 +12,11 @@
 // | parameter      | meaning                                                                        |
 // |----------------|--------------------------------------------------------------------------------|
 // | Block          | threads of a block; at least one for each value of a digit                     |
+// | Blocks         | of a multiprocessor that have registers at the same time                       |
 // | Items          | keys of a thread; a tile has Block * Items of them                             |
 // | DigitBits      | bits of a digit                                                                |
 // | Ranks          | how the lanes of a warp find those with the same digit, see SameDigit          |
+// | Window         | tiles before its own that a tile looks at together                             |
 //
 // Order of the keys: from -infinity to infinity, -0 and 0 are equal, and what is no number comes last. Equal keys keep
 // their order.
@@ -189,8 +191,9 @@ __device__ __forceinline__ unsigned look_back(const unsigned* reports, int tile,
 
 /// Moves the keys and positions of one tile where the digit at `shift` belongs. `histogram` and `reports` are those of
 /// this digit. In the first pass the positions are 0, 1, 2, ..., in the last one the keys are not wanted any more.
-template <class Real, bool First, bool Last, int Block, int Items, int DigitBits, SameDigit Ranks, int Window>
-__global__ void __launch_bounds__(Block)
+template <class Real, bool First, bool Last, int Block, int Blocks, int Items, int DigitBits, SameDigit Ranks,
+          int Window>
+__global__ void __launch_bounds__(Block, Blocks)
     sort_pass(const void* keys_in, const unsigned* positions_in, void* keys_out, unsigned* positions_out,
               const unsigned* histogram, unsigned* next_tile, unsigned* reports, int shift, int count) {
   using Bits = typename SortKey<Real>::Bits;
@@ -198,6 +201,7 @@ __global__ void __launch_bounds__(Block)
   static_assert(Block % kWarp == 0 && Block >= kValues && kValues % kWarp == 0, "a thread for each value of a digit");
   SharedMemory shared;
   Bits* const keys = reinterpret_cast<Bits*>(shared.take<unsigned>(kTile * static_cast<int>(sizeof(Bits) / 4)));
+  unsigned* const positions = shared.take<unsigned>(kTile);
   unsigned* const slots = shared.take<unsigned>(kWarps * kValues);  // [warp][value]
   unsigned* const starts = shared.take<unsigned>(kValues);
   unsigned* const sums = shared.take<unsigned>(kWarps);
@@ -252,8 +256,18 @@ __global__ void __launch_bounds__(Block)
     slot[i] = taken + static_cast<unsigned>(__popc(same & ((1U << lane) - 1)));
     __syncwarp();
   }
+  // Both go to their slots now: the loads of the positions take their time while this tile waits for others.
 #pragma unroll
   for (int i = 0; i < Items; ++i) keys[slot[i]] = key[i];
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const int at = first + i * kWarp;
+    if constexpr (First) {
+      positions[slot[i]] = static_cast<unsigned>(from + at);
+    } else {
+      positions[slot[i]] = at < here ? positions_in[from + at] : 0;
+    }
+  }
 
   unsigned of_all = thread < kValues && tile == 0 ? histogram[thread] : 0;
   if (tile == 0) {
@@ -268,35 +282,14 @@ __global__ void __launch_bounds__(Block)
   __syncthreads();
 
   // Neighbouring threads have neighbouring keys of the sorted tile, most of which stay neighbours.
-  unsigned to[Items];
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
     const int at = thread + i * Block;
+    if (at >= here) break;
     const Bits moved = keys[at];
-    to[i] = starts[digit_of<DigitBits>(moved, shift)] + static_cast<unsigned>(at);
-    if constexpr (!Last) {
-      if (at < here) static_cast<Bits*>(keys_out)[to[i]] = moved;
-    }
-  }
-  unsigned position[Items];
-#pragma unroll
-  for (int i = 0; i < Items; ++i) {
-    const int at = first + i * kWarp;
-    if constexpr (First) {
-      position[i] = static_cast<unsigned>(from + at);
-    } else {
-      position[i] = at < here ? positions_in[from + at] : 0;
-    }
-  }
-  __syncthreads();
-  unsigned* const positions = reinterpret_cast<unsigned*>(keys);
-#pragma unroll
-  for (int i = 0; i < Items; ++i) positions[slot[i]] = position[i];
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < Items; ++i) {
-    const int at = thread + i * Block;
-    if (at < here) positions_out[to[i]] = positions[at];
+    const unsigned to = starts[digit_of<DigitBits>(moved, shift)] + static_cast<unsigned>(at);
+    if constexpr (!Last) static_cast<Bits*>(keys_out)[to] = moved;
+    positions_out[to] = positions[at];
   }
 }
 

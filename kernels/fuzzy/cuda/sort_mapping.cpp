@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "heddle/kernels/common/cuda_limits.hpp"
 #include "heddle/kernels/fuzzy/cuda/sort_sizes.cuh"
@@ -33,7 +35,7 @@ struct SortSizes {
   /// Of a pass: a tile of keys, counts of every warp, one number for each value, sums of warps, the number of the tile.
   [[nodiscard]] std::int64_t pass_shared_bytes() const {
     const std::int64_t warps = block / cuda::kWarp;
-    return block * items * key_bytes + kWordBytes * (warps * values + values + warps + 1);
+    return block * items * (key_bytes + kWordBytes) + kWordBytes * (warps * values + values + warps + 1);
   }
   [[nodiscard]] std::int64_t count_shared_bytes() const {
     return kWordBytes * digits * values * count_copies(static_cast<int>(key_bytes));
@@ -60,12 +62,12 @@ class CudaSortMapping final : public SortMapping {
                            .holds = [](const Configuration& c, const Problem&, const DeviceIdentity&) {
                              return c.number("block_size") >= 1 << c.number("digit_bits");
                            }});
-    constraints.push_back({.name = "keys, slots and positions of a thread fit into its registers",
+    constraints.push_back({.name = "keys and slots of a thread fit into its registers",
                            .last = "coarsen_count",
                            .holds = [](const Configuration& c, const Problem& p, const DeviceIdentity&) {
-                             constexpr std::int64_t kOthers = 24;
-                             return c.number("coarsen_count") * (2 + p.at("bits") / 32) + kOthers <=
-                                    cuda::registers_of_thread(c.number("block_size"));
+                             constexpr std::int64_t kOthers = 16;
+                             return c.number("coarsen_count") * (1 + p.at("bits") / 32) + kOthers <=
+                                    cuda::registers_of_thread(c.number("block_size") * c.number("blocks"));
                            }});
     constraints.push_back({.name = "a tile fits into shared memory",
                            .last = "digit_bits",
@@ -84,8 +86,12 @@ class CudaSortMapping final : public SortMapping {
               .values = numbers({512, 384, 256, 1024, 128, 64}),
               .meaning = "threads of a block of a pass",
               .active = {}},
+             {.name = "blocks",
+              .values = numbers({3, 2, 1, 4}),
+              .meaning = "blocks of a pass that a multiprocessor has registers for",
+              .active = {}},
              {.name = "coarsen_count",
-              .values = numbers({16, 12, 20, 24, 8, 4}),
+              .values = numbers({16, 12, 10, 20, 24, 8, 4}),
               .meaning = "keys of a thread; a tile of a pass has those of a block",
               .active = {}},
              {.name = "digit_bits",
@@ -119,10 +125,15 @@ class CudaSortMapping final : public SortMapping {
                                       const ArrayShape& shape) const override {
     std::int64_t width = 4;
     while (words_together(shape) % width != 0) width /= 2;
+    // Fastest on an H200 (bench/results/nvidia-h200/fuzzy_sort.txt); smaller where such a tile has no room.
+    constexpr std::int64_t kRoom = std::int64_t{96} << 10U;
+    const std::string_view pass = device.local_bytes < kRoom ? "block_size=256 blocks=2 coarsen_count=8"
+                                  : shape.is_double()        ? "block_size=512 blocks=2 coarsen_count=10"
+                                                             : "block_size=512 blocks=2 coarsen_count=16";
     return space(device, encoding)
-        .parse(fmt::format("block_size=256 coarsen_count={} digit_bits=8 same_digit=votes look_back=4 gather_width={} "
-                           "gather_block=256 gather_count=2",
-                           shape.is_double() ? 12 : 16, width));
+        .parse(fmt::format("{} digit_bits=8 same_digit=votes look_back=4 gather_width={} gather_block=256 "
+                           "gather_count=2",
+                           pass, width));
   }
 
   void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape) const override {
@@ -142,9 +153,9 @@ class CudaSortMapping final : public SortMapping {
     const auto word = [&](std::int64_t at) { return BufferArgument{state, at * kWordBytes}; };
 
     const auto pass = [&](bool first, bool last) {
-      return fmt::format("heddle::fuzzy::sort_pass<{}, {}, {}, {}, {}, {}, heddle::fuzzy::SameDigit::{}, {}>",
-                         real_name(shape), first, last, sizes.block, sizes.items, sizes.digit_bits,
-                         configuration.word("same_digit"), configuration.number("look_back"));
+      return fmt::format("heddle::fuzzy::sort_pass<{}, {}, {}, {}, {}, {}, {}, heddle::fuzzy::SameDigit::{}, {}>",
+                         real_name(shape), first, last, sizes.block, configuration.number("blocks"), sizes.items,
+                         sizes.digit_bits, configuration.word("same_digit"), configuration.number("look_back"));
     };
     const std::int64_t width = configuration.number("gather_width"),
                        gather_block = configuration.number("gather_block");
