@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/fuzzy/map.hpp"
+#include "heddle/kernels/fuzzy/matvec_family.hpp"
 #include "heddle/kernels/fuzzy/sort.hpp"
+#include "heddle/kernels/fuzzy/sum_family.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/fuzzy/array_layout.hpp"
@@ -135,18 +139,103 @@ KernelExplanation Calculator::explain_map(const Formula& formula, const ArraySha
   return map_kernel(formula, shape.encoding).explain(map_sizes(shape));
 }
 
+CallableKernel& Calculator::kernel(const KernelFamily& family, std::vector<CallType> types) {
+  const std::string name(family.name());
+  if (const auto known = kernels_.find(name); known != kernels_.end()) return *known->second;
+  // The best configuration is waited for: a program that computes little would otherwise compile two.
+  auto kernel = std::make_unique<CallableKernel>(device_, family, knowledge(family), std::move(types),
+                                                 TunedKernelOptions{.wait = true, .notice = options_.notice});
+  return *kernels_.emplace(name, std::move(kernel)).first->second;
+}
+
 CallableKernel& Calculator::map_kernel(const Formula& formula, Encoding encoding) {
-  const std::string name = map_name(formula, encoding);
-  if (const auto known = maps_.find(name); known != maps_.end()) return *known->second;
-  const KernelFamily* family = families_.find(name);
+  const KernelFamily* family = families_.find(map_name(formula, encoding));
   if (family == nullptr) family = &families_.add(describe_map(formula, encoding));
   std::vector<CallType> types(formula.names().size(), call_type<const void*>());
   types.push_back(call_type<void*>());
   types.push_back(call_type<ArrayForm>());
-  // A formula's kernel is compiled when it is used, and no configuration of it is there before: the best is awaited.
-  auto kernel = std::make_unique<CallableKernel>(device_, *family, knowledge(*family), std::move(types),
-                                                 TunedKernelOptions{.wait = true, .notice = options_.notice});
-  return *maps_.emplace(name, std::move(kernel)).first->second;
+  return kernel(*family, std::move(types));
+}
+
+Array Calculator::sum(const Array& x) {
+  ArrayShape shape = x.shape();
+  shape.numbers = 1;
+  Array result = make(shape);
+  const KernelFamily& family = sum_family(shape.encoding);
+  run(family, problem_of(family, {x.size()}, shape), {{"x", x.memory()}, {"result", result.memory()}});
+  return result;
+}
+
+Array Calculator::dot(const Array& x, const Array& y) {
+  require_same(x.shape(), y.shape());
+  ArrayShape shape = x.shape();
+  shape.numbers = 1;
+  Array result = make(shape);
+  const KernelFamily& family = dot_family(shape.encoding);
+  run(family, problem_of(family, {x.size()}, shape),
+      {{"x", x.memory()}, {"y", y.memory()}, {"result", result.memory()}});
+  return result;
+}
+
+template <class T>
+Matrix Calculator::make_matrix(std::int64_t rows, std::int64_t columns, std::span<const T> values) {
+  if (rows < 1 || columns < 1 || static_cast<std::int64_t>(values.size()) / columns != rows ||
+      static_cast<std::int64_t>(values.size()) % columns != 0) {
+    throw Error(ErrorKind::usage,
+                fmt::format("matrix: found {} numbers, expected {} rows of {}", values.size(), rows, columns));
+  }
+  const auto wrong = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
+  if (wrong != values.end()) {
+    const std::int64_t place = wrong - values.begin();
+    throw Error(ErrorKind::input, fmt::format("matrix: found {} in row {}, column {}, expected a finite number", *wrong,
+                                              place / columns, place % columns));
+  }
+  const auto memory = device_.allocate(static_cast<std::int64_t>(values.size_bytes()));
+  memory->write(std::as_bytes(values));
+  return {rows, columns, 8 * static_cast<std::int64_t>(sizeof(T)), memory};
+}
+
+Matrix Calculator::matrix(std::int64_t rows, std::int64_t columns, std::span<const float> values) {
+  return make_matrix(rows, columns, values);
+}
+Matrix Calculator::matrix(std::int64_t rows, std::int64_t columns, std::span<const double> values) {
+  return make_matrix(rows, columns, values);
+}
+
+Array Calculator::product(const Matrix& matrix, const Array& vector) {
+  if (matrix.columns() != vector.size() || matrix.bits() != vector.shape().bits) {
+    throw Error(ErrorKind::usage, fmt::format("fuzzy product: found {} columns of {} bits and a vector of {}, expected "
+                                              "one number for each column",
+                                              matrix.columns(), matrix.bits(), form_text(vector.shape())));
+  }
+  constexpr std::int64_t kReal = 1;
+  return multiply(*matrix.memory(), kReal, matrix.rows(), vector);
+}
+
+Array Calculator::product(const Array& matrix, const Array& vector) {
+  const std::int64_t rows = matrix.size() / vector.size();
+  ArrayShape whole = vector.shape();
+  whole.numbers = rows * vector.size();
+  if (rows == 0) whole.numbers = vector.size();
+  require_same(matrix.shape(), whole);
+  constexpr std::int64_t kFuzzy = 2;
+  return multiply(*matrix.memory(), kFuzzy, rows, vector);
+}
+
+Array Calculator::multiply(Memory& matrix, std::int64_t entries, std::int64_t rows, const Array& vector) {
+  ArrayShape shape = vector.shape();
+  CallableKernel& matvec =
+      kernel(matvec_family(shape.encoding), {call_type<const void*>(), call_type<const void*>(), call_type<void*>(),
+                                             call_type<std::int64_t>(), call_type<ArrayForm>()});
+  shape.numbers = rows;
+  Array result = make(shape);
+  const Problem problem = problem_of(matvec.family(), {rows, vector.size(), entries}, shape);
+  std::array<void*, 3> pointers{matrix.pointer(), vector.memory()->pointer(), result.memory()->pointer()};
+  ArrayForm form = vector.shape().form();
+  std::array<void*, 5> values{static_cast<void*>(&pointers[0]), static_cast<void*>(&pointers[1]),
+                              static_cast<void*>(&pointers[2]), static_cast<void*>(&rows), static_cast<void*>(&form)};
+  matvec.launch(axis_values(problem, matvec.family().axes()), values.data(), std::nullopt);
+  return result;
 }
 
 void Calculator::run(const KernelFamily& family, const Problem& problem, const Bindings& buffers) {

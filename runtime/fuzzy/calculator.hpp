@@ -15,6 +15,7 @@
 #include "heddle/profiles/knowledge.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/runtime/fuzzy/array.hpp"
+#include "heddle/runtime/fuzzy/matrix.hpp"
 #include "heddle/runtime/kernel/callable_kernel.hpp"
 #include "heddle/runtime/plan/tuned_plan.hpp"
 
@@ -57,6 +58,21 @@ class Calculator {
   /// `inputs` in the order of Formula::names().
   [[nodiscard]] Array map(const Formula& formula, const std::vector<Array>& inputs);
 
+  /// One number: the sum of all, and that of x[i] y[i]. Their bits do not depend on the device or its configuration
+  /// (kernels/fuzzy/sums.hpp). Throw what map() throws.
+  [[nodiscard]] Array sum(const Array& x);
+  [[nodiscard]] Array dot(const Array& x, const Array& y);
+
+  /// A matrix of real numbers, row after row. Throws Error(input) for one that is not finite, and Error(usage) if there
+  /// are not rows x columns.
+  [[nodiscard]] Matrix matrix(std::int64_t rows, std::int64_t columns, std::span<const float> values);
+  [[nodiscard]] Matrix matrix(std::int64_t rows, std::int64_t columns, std::span<const double> values);
+  /// A matrix times a vector: a number for each row. The bits are the same everywhere, as those of dot(). Throws
+  /// Error(usage) for a vector of another length than the rows have, or of another type.
+  [[nodiscard]] Array product(const Matrix& matrix, const Array& vector);
+  /// The same with fuzzy numbers in the matrix, row after row; as many rows as there is room for.
+  [[nodiscard]] Array product(const Array& matrix, const Array& vector);
+
   /// The numbers in the order of their keys, one for each, in the array's type: rising; -0 and 0 are equal, and nan
   /// comes last. Numbers with equal keys keep their order. Throws Error(usage) for fewer or more keys than numbers, and
   /// keys of the other type.
@@ -70,8 +86,13 @@ class Calculator {
 
  private:
   [[nodiscard]] Array make(const ArrayShape& shape);
+  [[nodiscard]] CallableKernel& kernel(const KernelFamily& family, std::vector<CallType> types);
   [[nodiscard]] CallableKernel& map_kernel(const Formula& formula, Encoding encoding);
   void evaluate_here(const Formula& formula, const std::vector<Array>& inputs, Array& result) const;
+  template <class T>
+  [[nodiscard]] Matrix make_matrix(std::int64_t rows, std::int64_t columns, std::span<const T> values);
+  /// `entries`: 1 for a matrix of real numbers, 2 for one of fuzzy numbers.
+  [[nodiscard]] Array multiply(Memory& matrix, std::int64_t entries, std::int64_t rows, const Array& vector);
   template <class T>
   [[nodiscard]] Sorted sort_by(const Array& numbers, std::span<const T> keys);
   /// Runs the plan that is chosen for a problem of a family with these buffers.
@@ -81,7 +102,7 @@ class Calculator {
   Device& device_;
   CalculatorOptions options_;
   FamilyRegistry families_;
-  std::map<std::string, std::unique_ptr<CallableKernel>, std::less<>> maps_;  // by family
+  std::map<std::string, std::unique_ptr<CallableKernel>, std::less<>> kernels_;  // by family
   // The last plan of each family that takes several launches. It keeps its arrays until it runs again.
   std::map<std::string, TunedPlan, std::less<>> plans_;
 };

@@ -120,6 +120,68 @@ TEST_CASE("numbers are sorted by their keys") {
                        "fuzzy sort: found keys of 64 bits, expected 32 as in the array", Error);
 }
 
+/// Whole numbers, of which sums and products are exact.
+template <class Number>
+std::vector<Number> whole_numbers(std::size_t count, unsigned seed) {
+  using T = typename Number::Real;
+  std::mt19937 random(seed);
+  const double level[] = {0.0, 1.0};
+  std::vector<Number> numbers;
+  numbers.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const T middle = static_cast<T>(random() % 41) - T(20), half = static_cast<T>(random() % 5);
+    numbers.push_back(triangular<Number>(middle - half, middle, middle + half, level));
+  }
+  return numbers;
+}
+
+TEST_CASE("sums, dot products and products with matrices") {
+  using Number = LowerUpper<float, 2>;
+  constexpr std::size_t kRows = 3, kColumns = 70;
+  const std::vector<Number> x = whole_numbers<Number>(kColumns, 7), m = whole_numbers<Number>(kRows * kColumns, 8);
+  std::vector<float> reals;
+  reals.reserve(m.size());
+  for (const Number& entry : m) reals.push_back(entry.upper[1]);
+  Number sum = Number::crisp(0), dot = sum;
+  std::vector<Number> fuzzy_product(kRows, sum), real_product(kRows, sum);
+  for (std::size_t j = 0; j < kColumns; ++j) {
+    sum = sum + x[j];
+    dot = dot + x[j] * m[j];
+    for (std::size_t i = 0; i < kRows; ++i) {
+      fuzzy_product[i] = fuzzy_product[i] + m[i * kColumns + j] * x[j];
+      real_product[i] = real_product[i] + reals[i * kColumns + j] * x[j];
+    }
+  }
+  for (const char* const label : {"cpu", "emulator"}) {
+    CAPTURE(label);
+    Desk desk(label);
+    Calculator& calculator = desk.calculator;
+    for (const Layout layout : {kNumbers, kCuts}) {
+      const Array vector = calculator.array(x, layout), fuzzy_matrix = calculator.array(m, layout);
+      const Array row = calculator.array(std::vector<Number>(m.begin(), m.begin() + kColumns), layout);
+      const Matrix matrix = calculator.matrix(kRows, kColumns, reals);
+      CHECK(all_same(calculator.sum(vector).numbers<Number>(), 1, [&](std::size_t) { return sum; }));
+      CHECK(all_same(calculator.dot(vector, row).numbers<Number>(), 1, [&](std::size_t) { return dot; }));
+      CHECK(all_same(calculator.product(matrix, vector).numbers<Number>(), kRows,
+                     [&](std::size_t i) { return real_product[i]; }));
+      CHECK(all_same(calculator.product(fuzzy_matrix, vector).numbers<Number>(), kRows,
+                     [&](std::size_t i) { return fuzzy_product[i]; }));
+    }
+  }
+  Desk desk("cpu");
+  const Array vector = desk.calculator.array(x);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(desk.calculator.product(desk.calculator.matrix(1, 2, std::vector<float>(2)), vector)),
+      "fuzzy product: found 2 columns of 32 bits and a vector of 70 of float, 2 cuts, encoded lu, "
+      "layout 1, expected one number for each column",
+      Error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(desk.calculator.matrix(2, 2, std::vector<float>(3))),
+                       "matrix: found 3 numbers, expected 2 rows of 2", Error);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(desk.calculator.matrix(1, 2, std::vector<double>{1.0, Traits<double>::infinity})),
+      "matrix: found inf in row 0, column 1, expected a finite number", Error);
+}
+
 TEST_CASE("what is no array of fuzzy numbers, and arrays that do not fit each other, are refused") {
   using Number = LowerUpper<double, 2>;
   Desk desk("cpu");
