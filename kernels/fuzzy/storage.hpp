@@ -46,7 +46,9 @@ HEDDLE_EITHER void copy_packed(const T* from, T* to) {
 /// An array of n numbers of `cuts` cuts of type T, in lower-upper form.
 template <class T, int cuts, Layout layout>
 struct LowerUpperArray {
-  static constexpr int components = 2 * cuts;
+  using Real = T;
+  static constexpr int count_of_cuts = cuts, components = 2 * cuts;
+  static constexpr Layout place = layout;
   template <int count>
   using Slice = LowerUpper<T, count>;
 
@@ -93,7 +95,9 @@ struct LowerUpperArray {
 /// The same in midpoint-radius form.
 template <class T, int cuts, Layout layout>
 struct MidpointRadiusArray {
-  static constexpr int components = 1 + cuts;
+  using Real = T;
+  static constexpr int count_of_cuts = cuts, components = 1 + cuts;
+  static constexpr Layout place = layout;
   template <int count>
   using Slice = MidpointRadius<T, count>;
 

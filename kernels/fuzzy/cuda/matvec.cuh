@@ -1,0 +1,106 @@
+// A matrix times a vector of fuzzy numbers. Each row is a dot product: its blocks of 2048 columns are summed as
+// sums.hpp says, and then added one after the other.
+//
+// A warp takes some neighbouring rows, so that what it reads of the vector serves all of them. The warps of a block are
+// at the same block of columns, whose part of the vector stays in the cache.
+//
+//   parameter  meaning
+//   Matrix     CrispMatrix or FuzzyMatrix
+//   Array      where components of vectors lie: LowerUpperArray, MidpointRadiusArray
+//   Cuts       cuts that a thread adds up; divides those of the array
+//   Rows       that a warp takes
+//   Ahead      columns that a thread loads before it adds them up; divides 64
+//   Threads    of a block
+#pragma once
+
+#include "heddle/kernels/fuzzy/cuda/chains.cuh"
+#include "heddle/kernels/fuzzy/storage.hpp"
+
+namespace heddle::fuzzy {
+
+/// A matrix of real numbers, row after row.
+template <class T>
+struct CrispMatrix {
+  template <int Cuts>
+  using Element = T;
+  template <int Cuts>
+  __device__ __forceinline__ static T load(const T* matrix, long long, long long i, int) {
+    return __ldcs(matrix + i);  // read once: it need not stay in the cache
+  }
+};
+
+/// A matrix of fuzzy numbers: an array, row after row.
+template <class Array>
+struct FuzzyMatrix {
+  template <int Cuts>
+  using Element = typename Array::template Slice<Cuts>;
+  template <int Cuts>
+  __device__ __forceinline__ static Element<Cuts> load(const typename Array::Real* matrix, long long elements,
+                                                       long long i, int first) {
+    return Array::template load<Cuts>(matrix, elements, i, first);
+  }
+};
+
+/// matrix: rows x columns; vector: `columns` numbers; result: `rows` numbers.
+template <class Matrix, class Array, int Cuts, int Rows, int Ahead, int Threads>
+__global__ void __launch_bounds__(Threads)
+    matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
+           typename Array::Real* __restrict__ result, long long rows, long long columns) {
+  static_assert(Array::count_of_cuts % Cuts == 0 && kChainTerms % Ahead == 0 && Threads % kWarp == 0 && Rows <= kWarp,
+                "parts without a rest");
+  using Number = typename Array::template Slice<Cuts>;
+  using Element = typename Matrix::template Element<Cuts>;
+  constexpr int groups = Array::count_of_cuts / Cuts;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const long long task = static_cast<long long>(blockIdx.x) * (Threads / kWarp) + threadIdx.x / kWarp;
+  const int first = static_cast<int>(task % groups) * Cuts;
+  const long long first_row = task / groups * Rows;
+  const auto element = [&](int r, long long column) {
+    const long long row = first_row + r < rows ? first_row + r : rows - 1;  // its result is not stored
+    return Matrix::template load<Cuts>(matrix, rows * columns, row * columns + column, first);
+  };
+
+  Number total;  // of the row that this lane is going to store
+  clear(total);
+  for (long long start = 0; start < columns; start += kBlockTerms) {
+    Number sum[Rows];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) clear(sum[r]);
+    long long column = start + lane;
+    if (columns - start >= kBlockTerms) {
+      for (int step = 0; step < kChainTerms; step += Ahead) {
+        Element a[Ahead][Rows];
+        Number x[Ahead];
+#pragma unroll
+        for (int k = 0; k < Ahead; ++k) {
+#pragma unroll
+          for (int r = 0; r < Rows; ++r) a[k][r] = element(r, column + k * kChains);
+          x[k] = Array::template load<Cuts>(vector, columns, column + k * kChains, first);
+        }
+#pragma unroll
+        for (int k = 0; k < Ahead; ++k) {
+#pragma unroll
+          for (int r = 0; r < Rows; ++r) add_product(sum[r], a[k][r], x[k]);
+        }
+        column += Ahead * kChains;
+      }
+    } else {
+      for (; column < columns; column += kChains) {
+        const Number x = Array::template load<Cuts>(vector, columns, column, first);
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) add_product(sum[r], element(r, column), x);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      const Number of_block = of_first_lane(sum_of_chains(sum[r]));
+      if (lane == r) add_term(total, of_block);
+    }
+    __syncthreads();
+  }
+  if (lane < Rows && first_row + lane < rows) {
+    Array::template store<Cuts>(result, rows, first_row + lane, first, closed_sum(total));
+  }
+}
+
+}  // namespace heddle::fuzzy
