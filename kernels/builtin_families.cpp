@@ -1,4 +1,6 @@
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/fuzzy/matvec_family.hpp"
+#include "heddle/kernels/fuzzy/sum_family.hpp"
 #include "heddle/kernels/mlp/predict.hpp"
 #include "heddle/kernels/mlp/train.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
@@ -13,6 +15,12 @@ FamilyRegistry builtin_families() {
   for (const KernelFamily* family : {&sonfin::train_family(), &sonfin::predict_family(), &tsk::constant_family(),
                                      &tsk::linear_family(), &mlp::train_family(), &mlp::predict_family()}) {
     families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), family));  // it is never deleted
+  }
+  for (const fuzzy::Encoding encoding : {fuzzy::Encoding::lower_upper, fuzzy::Encoding::midpoint_radius}) {
+    for (const KernelFamily* family :
+         {&fuzzy::sum_family(encoding), &fuzzy::dot_family(encoding), &fuzzy::matvec_family(encoding)}) {
+      families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), family));
+    }
   }
   families.add_maker("defined-kernel", make_defined_family);
   return families;

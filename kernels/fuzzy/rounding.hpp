@@ -73,7 +73,11 @@ struct Traits<double> {
 
 template <class T>
 HEDDLE_EITHER T magnitude(T x) {
+#if defined(__CUDA_ARCH__)
+  return fabs(x);
+#else
   return x < T(0) ? -x : x;
+#endif
 }
 
 #if defined(__CUDA_ARCH__)

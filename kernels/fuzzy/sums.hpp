@@ -81,16 +81,6 @@ HEDDLE_EITHER void add_product(LowerUpper<T, cuts>& sum, const LowerUpper<T, cut
   }
 }
 template <class T, int cuts>
-HEDDLE_EITHER void add_product(LowerUpper<T, cuts>& sum, T a, const LowerUpper<T, cuts>& x) {
-  if (a == T(0)) return;
-  const bool negative = a < T(0);
-  HEDDLE_UNROLL
-  for (int i = 0; i < cuts; ++i) {
-    sum.lower[i] = fused_down(a, negative ? x.upper[i] : x.lower[i], sum.lower[i]);
-    sum.upper[i] = fused_up(a, negative ? x.lower[i] : x.upper[i], sum.upper[i]);
-  }
-}
-template <class T, int cuts>
 HEDDLE_EITHER void add_product(MidpointRadius<T, cuts>& sum, const MidpointRadius<T, cuts>& a,
                                const MidpointRadius<T, cuts>& x) {
   sum.midpoint = fused_near(a.midpoint, x.midpoint, sum.midpoint);
@@ -101,15 +91,44 @@ HEDDLE_EITHER void add_product(MidpointRadius<T, cuts>& sum, const MidpointRadiu
     sum.radius[i] = detail::fused_radius(size_a, a.radius[i], size_x, x.radius[i], add_up(sum.radius[i], rounding));
   }
 }
+/// Whether no cut is the whole line.
 template <class T, int cuts>
-HEDDLE_EITHER void add_product(MidpointRadius<T, cuts>& sum, T a, const MidpointRadius<T, cuts>& x) {
-  if (a == T(0)) return;
-  sum.midpoint = fused_near(a, x.midpoint, sum.midpoint);
-  const T rounding = fused_up(Traits<T>::half_unit, magnitude(sum.midpoint), Traits<T>::smallest);
+HEDDLE_EITHER bool is_bounded(const LowerUpper<T, cuts>& x) {
+  bool bounded = true;
+  HEDDLE_UNROLL
+  for (int i = 0; i < cuts; ++i) bounded = bounded && x.upper[i] < Traits<T>::infinity;
+  return bounded;
+}
+template <class T, int cuts>
+HEDDLE_EITHER bool is_bounded(const MidpointRadius<T, cuts>& x) {
+  bool bounded = true;
+  HEDDLE_UNROLL
+  for (int i = 0; i < cuts; ++i) bounded = bounded && x.radius[i] < Traits<T>::infinity;
+  return bounded;
+}
+
+/// sum <- sum + a x for a real number a and an x that is_bounded(), rounded once. An a of 0 changes nothing.
+template <class T, int cuts>
+HEDDLE_EITHER void add_bounded_product(LowerUpper<T, cuts>& sum, T a, const LowerUpper<T, cuts>& x) {
+  const bool negative = a < T(0);
   HEDDLE_UNROLL
   for (int i = 0; i < cuts; ++i) {
-    sum.radius[i] = fused_up(magnitude(a), x.radius[i], add_up(sum.radius[i], rounding));
+    sum.lower[i] = fused_down(a, negative ? x.upper[i] : x.lower[i], sum.lower[i]);
+    sum.upper[i] = fused_up(a, negative ? x.lower[i] : x.upper[i], sum.upper[i]);
   }
+}
+template <class T, int cuts>
+HEDDLE_EITHER void add_bounded_product(MidpointRadius<T, cuts>& sum, T a, const MidpointRadius<T, cuts>& x) {
+  sum.midpoint = fused_near(a, x.midpoint, sum.midpoint);
+  const T size = magnitude(a), error = fused_up(Traits<T>::half_unit, magnitude(sum.midpoint), Traits<T>::smallest);
+  const T rounding = size > T(0) ? error : T(0);
+  HEDDLE_UNROLL
+  for (int i = 0; i < cuts; ++i) sum.radius[i] = fused_up(size, x.radius[i], add_up(sum.radius[i], rounding));
+}
+/// The same for any x: 0 times the whole line is 0.
+template <class Number>
+HEDDLE_EITHER void add_product(Number& sum, typename Number::Real a, const Number& x) {
+  if (a != typename Number::Real(0)) add_bounded_product(sum, a, x);
 }
 
 /// The number that a sum is.

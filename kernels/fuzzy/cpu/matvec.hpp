@@ -14,14 +14,14 @@
 namespace heddle::fuzzy::cpu {
 namespace {
 
-/// Arguments: matrix, vector, result, rows, a SumForm of the vector.
+/// Arguments: matrix, vector, result, rows, the ArrayForm of the vector.
 template <int W, class Number, bool Fuzzy>
 void matvec(const LaunchContext& context, void* const* a) {
   using T = typename Number::Real;
   const auto* matrix = static_cast<const T*>(a[0]);
   const auto* vector = static_cast<const T*>(a[1]);
   const long long rows = *static_cast<const long long*>(a[3]);
-  const SumForm form = *static_cast<const SumForm*>(a[4]);
+  const ArrayForm form = *static_cast<const ArrayForm*>(a[4]);
   const long long columns = form.numbers;
   const int components = components_of(Number(), form.cuts);
   for (long long row = context.thread; row < rows; row += context.threads) {

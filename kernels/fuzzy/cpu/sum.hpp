@@ -18,12 +18,6 @@ namespace {
 
 using heddle::cpu::LaunchContext;
 
-/// The form of the arrays of one launch.
-struct SumForm {
-  long long numbers;
-  int cuts, layout;
-};
-
 template <class Number>
 Number number_at(const typename Number::Real* array, const CutView& view, long long i) {
   Number number;
@@ -38,7 +32,7 @@ inline int terms_of_block(long long numbers, long long block) {
 
 /// `add(sum, view, i)` adds term i of a cut.
 template <class Number, class Add>
-void add_up_terms(const LaunchContext& context, const SumForm& form, typename Number::Real* result,
+void add_up_terms(const LaunchContext& context, const ArrayForm& form, typename Number::Real* result,
                   typename Number::Real* partial, const Add& add) {
   using T = typename Number::Real;
   const int components = components_of(Number(), form.cuts);
@@ -73,23 +67,23 @@ void add_up_terms(const LaunchContext& context, const SumForm& form, typename Nu
   }
 }
 
-/// Arguments: x, the sum, room for the numbers of all levels between, a SumForm.
+/// Arguments: x, the sum, room for the numbers of all levels between, the ArrayForm of x.
 template <int W, class Number>
 void sum(const LaunchContext& context, void* const* a) {
   using T = typename Number::Real;
   const auto* x = static_cast<const T*>(a[0]);
   add_up_terms<Number>(
-      context, *static_cast<const SumForm*>(a[3]), static_cast<T*>(a[1]), static_cast<T*>(a[2]),
+      context, *static_cast<const ArrayForm*>(a[3]), static_cast<T*>(a[1]), static_cast<T*>(a[2]),
       [x](Number& so_far, const CutView& view, long long i) { add_term(so_far, number_at<Number>(x, view, i)); });
 }
 
-/// Arguments: x, y, the dot product, room as above, a SumForm.
+/// Arguments: x, y, the dot product, room as above, the ArrayForm of x.
 template <int W, class Number>
 void dot(const LaunchContext& context, void* const* a) {
   using T = typename Number::Real;
   const auto* x = static_cast<const T*>(a[0]);
   const auto* y = static_cast<const T*>(a[1]);
-  add_up_terms<Number>(context, *static_cast<const SumForm*>(a[4]), static_cast<T*>(a[2]), static_cast<T*>(a[3]),
+  add_up_terms<Number>(context, *static_cast<const ArrayForm*>(a[4]), static_cast<T*>(a[2]), static_cast<T*>(a[3]),
                        [x, y](Number& so_far, const CutView& view, long long i) {
                          add_product(so_far, number_at<Number>(x, view, i), number_at<Number>(y, view, i));
                        });
