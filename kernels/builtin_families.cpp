@@ -1,7 +1,9 @@
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/fuzzy/map.hpp"
+#include "heddle/kernels/fuzzy/matvec_family.hpp"
 #include "heddle/kernels/fuzzy/series_family.hpp"
 #include "heddle/kernels/fuzzy/sort.hpp"
+#include "heddle/kernels/fuzzy/sum_family.hpp"
 #include "heddle/kernels/mlp/predict.hpp"
 #include "heddle/kernels/mlp/train.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
@@ -13,13 +15,19 @@ namespace heddle {
 
 FamilyRegistry builtin_families() {
   FamilyRegistry families;
-  for (const KernelFamily* family :
-       {&sonfin::train_family(), &sonfin::predict_family(), &tsk::constant_family(), &tsk::linear_family(),
-        &mlp::train_family(), &mlp::predict_family(), &fuzzy::series_family(fuzzy::Encoding::lower_upper),
-        &fuzzy::series_family(fuzzy::Encoding::midpoint_radius),
-        static_cast<const KernelFamily*>(&fuzzy::sort_family(fuzzy::Encoding::lower_upper)),
-        static_cast<const KernelFamily*>(&fuzzy::sort_family(fuzzy::Encoding::midpoint_radius))}) {
-    families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), family));  // it is never deleted
+  const auto add = [&](const KernelFamily& family) {  // it is never deleted
+    families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), &family));
+  };
+  for (const KernelFamily* family : {&sonfin::train_family(), &sonfin::predict_family(), &tsk::constant_family(),
+                                     &tsk::linear_family(), &mlp::train_family(), &mlp::predict_family()}) {
+    add(*family);
+  }
+  for (const fuzzy::Encoding encoding : {fuzzy::Encoding::lower_upper, fuzzy::Encoding::midpoint_radius}) {
+    add(fuzzy::series_family(encoding));
+    add(fuzzy::sum_family(encoding));
+    add(fuzzy::dot_family(encoding));
+    add(fuzzy::matvec_family(encoding));
+    add(fuzzy::sort_family(encoding));
   }
   families.add_maker("defined-kernel", make_defined_family);
   families.add_maker("fuzzy-map", fuzzy::make_map_family);

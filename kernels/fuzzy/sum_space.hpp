@@ -1,0 +1,32 @@
+// What the search spaces of sums and matrix-vector products have in common on a GPU.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "heddle/kernels/fuzzy/problem.hpp"
+#include "heddle/kernels/search_space.hpp"
+
+namespace heddle::fuzzy {
+
+constexpr std::int64_t kWarpThreads = 32;
+
+/// "coarsen_cuts"
+[[nodiscard]] Parameter cuts_parameter();
+/// "ahead"
+[[nodiscard]] Parameter ahead_parameter();
+/// "block_size"
+[[nodiscard]] Parameter block_size_parameter();
+/// That coarsen_cuts divides the cuts.
+[[nodiscard]] Constraint cuts_constraint();
+/// That what a thread loads ahead fits into its registers.
+[[nodiscard]] Constraint registers_constraint();
+
+/// The largest number up to `most` that divides `cuts`.
+[[nodiscard]] std::int64_t untuned_cuts(std::int64_t cuts, std::int64_t most);
+/// Blocks of so many threads that it takes for `threads` threads.
+[[nodiscard]] unsigned blocks_for(std::int64_t threads, std::int64_t block_size);
+/// A number of one cut: "heddle::fuzzy::LowerUpper<double, 1>".
+[[nodiscard]] std::string cut_name(const ArrayShape& shape);
+
+}  // namespace heddle::fuzzy
