@@ -118,6 +118,12 @@ std::vector<double> crisp_flows() {
   return flows;
 }
 
+/// To two digits behind the point, and without the sign of a zero.
+double rounded(double megawatts) {
+  constexpr double kDigits = 100.0;
+  return std::round(kDigits * megawatts) / kDigits + 0.0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -148,12 +154,12 @@ int main(int argc, char** argv) try {
   for (std::size_t i = 0; i < kBranches.size(); ++i) {
     std::printf("%2zu - %-2zu ", kBranches[i].from, kBranches[i].to);
     for (int cut = 0; cut + 1 < Number::count; ++cut) {
-      std::printf("  [%7.2f,%7.2f]", flows[i].lower[cut], flows[i].upper[cut]);
+      std::printf("  [%7.2f,%7.2f]", rounded(flows[i].lower[cut]), rounded(flows[i].upper[cut]));
       nested = nested && contains(flows[i].cut(cut), flows[i].cut(cut + 1));
     }
     const auto top = flows[i].cut(Number::count - 1);
     const double middle = 0.5 * (top.lower + top.upper);
-    std::printf("  %7.2f\n", middle);
+    std::printf("  %7.2f\n", rounded(middle));
     farthest = std::max(farthest, std::abs(middle - usual[i]));
   }
   constexpr double kTolerance = 1e-9;  // MW
