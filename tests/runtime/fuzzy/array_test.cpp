@@ -3,79 +3,28 @@
 #include <doctest/doctest.h>
 
 #include <limits>
-#include <random>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "heddle/kernels/fuzzy/measures.hpp"
-#include "heddle/kernels/fuzzy/shapes.hpp"
-#include "heddle/runtime/fuzzy/calculator.hpp"
-#include "temporary_folder.hpp"
+#include "runtime/fuzzy/array_checks.hpp"
 
 namespace heddle::fuzzy {
 namespace {
 
-/// A device and a calculator without profiles.
-struct Desk {
-  explicit Desk(const std::string& label)
-      : device(open_device(label)), calculator(*device, {.profiles = none(folder)}) {}
-  static std::filesystem::path none(const TemporaryFolder& folder) { return folder.path() / "none.sqlite"; }
-
-  TemporaryFolder folder;
-  std::unique_ptr<Device> device;
-  Calculator calculator;
-};
-
-template <class Number>
-std::vector<Number> triangles(std::size_t count, unsigned seed) {
-  using T = typename Number::Real;
-  std::mt19937 random(seed);
-  const double level[] = {0.0, 0.5, 1.0};
-  std::vector<Number> numbers;
-  numbers.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const T middle = static_cast<T>(random() % 2001) / T(1000) - T(1), half = static_cast<T>(random() % 100) / T(64);
-    numbers.push_back(triangular<Number>(middle - half, middle, middle + half, level));
-  }
-  return numbers;
-}
-
-template <class T, int cuts>
-bool same(const LowerUpper<T, cuts>& a, const LowerUpper<T, cuts>& b) {
-  bool all = true;
-  for (int i = 0; i < cuts; ++i) all = all && a.lower[i] == b.lower[i] && a.upper[i] == b.upper[i];
-  return all;
-}
-template <class T, int cuts>
-bool same(const MidpointRadius<T, cuts>& a, const MidpointRadius<T, cuts>& b) {
-  bool all = a.midpoint == b.midpoint;
-  for (int i = 0; i < cuts; ++i) all = all && a.radius[i] == b.radius[i];
-  return all;
-}
-
-/// Whether every number of `found` is what `expected(i)` says.
-template <class Number, class Expected>
-bool all_same(const std::vector<Number>& found, std::size_t count, const Expected& expected) {
-  bool all = found.size() == count;
-  for (std::size_t i = 0; all && i < count; ++i) all = same(found[i], expected(i));
-  return all;
-}
-
 TEST_CASE_TEMPLATE("arrays go to a device, are computed with, and come back, in either layout", Number,
                    LowerUpper<double, 3>, LowerUpper<float, 3>, MidpointRadius<double, 3>, MidpointRadius<float, 3>) {
-  constexpr std::size_t kCount = 131;
-  const std::vector<Number> x = triangles<Number>(kCount, 1), y = triangles<Number>(kCount, 2);
-  Desk desk("cpu");
-  for (const Layout layout : {kNumbers, kCuts}) {
-    const Array a = desk.calculator.array(x, layout), b = desk.calculator.array(y, layout);
-    CHECK(all_same(a.numbers<Number>(), kCount, [&](std::size_t i) { return x[i]; }));
-    CHECK(all_same((a * b).numbers<Number>(), kCount, [&](std::size_t i) { return x[i] * y[i]; }));
-    const Array c = desk.calculator.map("exp(u)/4 - v^2", {{"v", b}, {"u", a}});
-    CHECK(all_same(c.numbers<Number>(), kCount,
-                   [&](std::size_t i) { return exp(x[i]) / Number::crisp(4) - pow(y[i], 2); }));
-    CHECK(c.size() == kCount);
-    CHECK(c.shape().layout == layout);
-  }
+  check_map<Number>("cpu");
+}
+
+TEST_CASE("sums, dot products and products with matrices") {
+  check_sums("cpu");
+  check_sums("emulator");
+}
+
+TEST_CASE("numbers are sorted by their keys") {
+  check_sort("cpu");
+  check_sort("emulator");
 }
 
 TEST_CASE("operators of arrays are those of the numbers") {
@@ -98,78 +47,19 @@ TEST_CASE("operators of arrays are those of the numbers") {
   check(log(a), [](const Number& u, const Number&) { return log(u); });
 }
 
-TEST_CASE("numbers are sorted by their keys") {
-  using Number = MidpointRadius<float, 3>;
-  constexpr std::size_t kCount = 300;
-  const std::vector<Number> x = triangles<Number>(kCount, 5);
-  const double level[] = {0.0, 0.5, 1.0};
-  std::vector<float> keys;
-  keys.reserve(kCount);
-  for (const Number& number : x) keys.push_back(static_cast<float>(ranking_value(number, level)));
+TEST_CASE("keys that are not as many as the numbers, or of another type, are refused") {
   Desk desk("cpu");
-  const Array array = desk.calculator.array(x);
-  const Sorted sorted = desk.calculator.sort(array, keys);
-  bool rising = true;
-  for (std::size_t i = 1; i < kCount; ++i)
-    rising = rising && keys[sorted.positions[i - 1]] <= keys[sorted.positions[i]];
-  CHECK(rising);
-  CHECK(all_same(sorted.numbers.numbers<Number>(), kCount, [&](std::size_t i) { return x[sorted.positions[i]]; }));
+  const Array array = desk.calculator.array(triangles<LowerUpper<float, 3>>(300, 5));
+  const std::vector<float> keys(300);
   CHECK_THROWS_WITH_AS(static_cast<void>(desk.calculator.sort(array, std::span(keys).first(7))),
                        "fuzzy sort: found 7 keys, expected one for each of 300 numbers", Error);
-  CHECK_THROWS_WITH_AS(static_cast<void>(desk.calculator.sort(array, std::vector<double>(kCount))),
+  CHECK_THROWS_WITH_AS(static_cast<void>(desk.calculator.sort(array, std::vector<double>(300))),
                        "fuzzy sort: found keys of 64 bits, expected 32 as in the array", Error);
 }
 
-/// Whole numbers, of which sums and products are exact.
-template <class Number>
-std::vector<Number> whole_numbers(std::size_t count, unsigned seed) {
-  using T = typename Number::Real;
-  std::mt19937 random(seed);
-  const double level[] = {0.0, 1.0};
-  std::vector<Number> numbers;
-  numbers.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const T middle = static_cast<T>(random() % 41) - T(20), half = static_cast<T>(random() % 5);
-    numbers.push_back(triangular<Number>(middle - half, middle, middle + half, level));
-  }
-  return numbers;
-}
-
-TEST_CASE("sums, dot products and products with matrices") {
-  using Number = LowerUpper<float, 2>;
-  constexpr std::size_t kRows = 3, kColumns = 70;
-  const std::vector<Number> x = whole_numbers<Number>(kColumns, 7), m = whole_numbers<Number>(kRows * kColumns, 8);
-  std::vector<float> reals;
-  reals.reserve(m.size());
-  for (const Number& entry : m) reals.push_back(entry.upper[1]);
-  Number sum = Number::crisp(0), dot = sum;
-  std::vector<Number> fuzzy_product(kRows, sum), real_product(kRows, sum);
-  for (std::size_t j = 0; j < kColumns; ++j) {
-    sum = sum + x[j];
-    dot = dot + x[j] * m[j];
-    for (std::size_t i = 0; i < kRows; ++i) {
-      fuzzy_product[i] = fuzzy_product[i] + m[i * kColumns + j] * x[j];
-      real_product[i] = real_product[i] + reals[i * kColumns + j] * x[j];
-    }
-  }
-  for (const char* const label : {"cpu", "emulator"}) {
-    CAPTURE(label);
-    Desk desk(label);
-    Calculator& calculator = desk.calculator;
-    for (const Layout layout : {kNumbers, kCuts}) {
-      const Array vector = calculator.array(x, layout), fuzzy_matrix = calculator.array(m, layout);
-      const Array row = calculator.array(std::vector<Number>(m.begin(), m.begin() + kColumns), layout);
-      const Matrix matrix = calculator.matrix(kRows, kColumns, reals);
-      CHECK(all_same(calculator.sum(vector).numbers<Number>(), 1, [&](std::size_t) { return sum; }));
-      CHECK(all_same(calculator.dot(vector, row).numbers<Number>(), 1, [&](std::size_t) { return dot; }));
-      CHECK(all_same(calculator.product(matrix, vector).numbers<Number>(), kRows,
-                     [&](std::size_t i) { return real_product[i]; }));
-      CHECK(all_same(calculator.product(fuzzy_matrix, vector).numbers<Number>(), kRows,
-                     [&](std::size_t i) { return fuzzy_product[i]; }));
-    }
-  }
+TEST_CASE("matrices that do not fit are refused") {
   Desk desk("cpu");
-  const Array vector = desk.calculator.array(x);
+  const Array vector = desk.calculator.array(whole_numbers<LowerUpper<float, 2>>(70, 7));
   CHECK_THROWS_WITH_AS(
       static_cast<void>(desk.calculator.product(desk.calculator.matrix(1, 2, std::vector<float>(2)), vector)),
       "fuzzy product: found 2 columns of 32 bits and a vector of 70 of float, 2 cuts, encoded lu, "
