@@ -1,5 +1,7 @@
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/fuzzy/map.hpp"
 #include "heddle/kernels/fuzzy/matvec_family.hpp"
+#include "heddle/kernels/fuzzy/series_family.hpp"
 #include "heddle/kernels/fuzzy/sum_family.hpp"
 #include "heddle/kernels/mlp/predict.hpp"
 #include "heddle/kernels/mlp/train.hpp"
@@ -12,17 +14,20 @@ namespace heddle {
 
 FamilyRegistry builtin_families() {
   FamilyRegistry families;
+  // They are never deleted.
+  const auto add = [&](const KernelFamily& family) {
+    families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), &family));
+  };
   for (const KernelFamily* family : {&sonfin::train_family(), &sonfin::predict_family(), &tsk::constant_family(),
                                      &tsk::linear_family(), &mlp::train_family(), &mlp::predict_family()}) {
-    families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), family));  // it is never deleted
+    add(*family);
   }
-  for (const fuzzy::Encoding encoding : {fuzzy::Encoding::lower_upper, fuzzy::Encoding::midpoint_radius}) {
-    for (const KernelFamily* family :
-         {&fuzzy::sum_family(encoding), &fuzzy::dot_family(encoding), &fuzzy::matvec_family(encoding)}) {
-      families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), family));
-    }
+  for (const auto family_of : {fuzzy::series_family, fuzzy::sum_family, fuzzy::dot_family, fuzzy::matvec_family}) {
+    add(family_of(fuzzy::Encoding::lower_upper));
+    add(family_of(fuzzy::Encoding::midpoint_radius));
   }
   families.add_maker("defined-kernel", make_defined_family);
+  families.add_maker("fuzzy-map", fuzzy::make_map_family);
   return families;
 }
 

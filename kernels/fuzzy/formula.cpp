@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -12,6 +13,8 @@
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/fuzzy/enclosed.hpp"
+#include "heddle/kernels/fuzzy/host_cuts.hpp"
 #include "heddle/kernels/text.hpp"
 
 namespace heddle::fuzzy {
@@ -309,22 +312,12 @@ OneRadius<T> within(OneRadius<T> inner, const OneRadius<T>& outer, Operation ope
   }
 }
 
-template <class T>
-OneLower<T> constant_of(T low, T high, OneLower<T>) {
-  const Interval<T> interval = closed(low, high);
-  return OneLower<T>::constant(interval.lower, interval.upper);
-}
-template <class T>
-OneRadius<T> constant_of(T low, T high, OneRadius<T>) {
-  return high < Traits<T>::infinity ? OneRadius<T>::constant(low, high) : OneRadius<T>::whole();
-}
-
 template <class Number>
 Number applied(const Step& step, const Number* left, const Number* right) {
   using T = typename Number::Real;
   switch (step.operation) {
     case Operation::constant:
-      return constant_of(narrowed_down<T>(step.at_least), narrowed_up<T>(step.at_most), Number());
+      return enclosed<Number>(narrowed_down<T>(step.at_least), narrowed_up<T>(step.at_most));
     case Operation::negate:
       return -*left;
     case Operation::add:
@@ -350,30 +343,6 @@ Number applied(const Step& step, const Number* left, const Number* right) {
   }
 }
 
-template <class T>
-OneLower<T> cut_of(const ArrayShape& shape, const T* array, std::int64_t i, std::int64_t cut, OneLower<T>) {
-  OneLower<T> one;
-  one.set(0, {array[shape.place(i, 2 * cut)], array[shape.place(i, 2 * cut + 1)]});
-  return one;
-}
-template <class T>
-OneRadius<T> cut_of(const ArrayShape& shape, const T* array, std::int64_t i, std::int64_t cut, OneRadius<T>) {
-  OneRadius<T> one;
-  one.midpoint = array[shape.place(i, 0)];
-  one.radius[0] = array[shape.place(i, 1 + cut)];
-  return one;
-}
-template <class T>
-void put_cut(const ArrayShape& shape, T* array, std::int64_t i, std::int64_t cut, const OneLower<T>& one) {
-  array[shape.place(i, 2 * cut)] = one.lower[0];
-  array[shape.place(i, 2 * cut + 1)] = one.upper[0];
-}
-template <class T>
-void put_cut(const ArrayShape& shape, T* array, std::int64_t i, std::int64_t cut, const OneRadius<T>& one) {
-  array[shape.place(i, 0)] = one.midpoint;
-  array[shape.place(i, 1 + cut)] = one.radius[0];
-}
-
 template <class Number>
 std::vector<std::byte> evaluate_as(const Formula& formula, const ArrayShape& shape,
                                    const std::vector<std::span<const std::byte>>& inputs) {
@@ -390,14 +359,14 @@ std::vector<std::byte> evaluate_as(const Formula& formula, const ArrayShape& sha
       for (std::size_t s = 0; s < steps.size(); ++s) {
         const Step& step = steps[s];
         if (step.operation == Operation::input) {
-          values[s] = cut_of(shape, arrays[static_cast<std::size_t>(step.number)], i, cut, Number());
+          read_cut(shape, arrays[static_cast<std::size_t>(step.number)], i, cut, values[s]);
           continue;
         }
         const auto operand = [&](int of) { return of < 0 ? nullptr : &values[static_cast<std::size_t>(of)]; };
         values[s] = applied(step, operand(step.left), operand(step.right));
         if (cut > 0) values[s] = within(values[s], before[s], step.operation);
       }
-      put_cut(shape, reinterpret_cast<T*>(result.data()), i, cut, values.back());
+      write_cut(shape, reinterpret_cast<T*>(result.data()), i, cut, values.back());
     }
   }
   return result;
@@ -426,12 +395,7 @@ bool Formula::works_cut_by_cut(Encoding encoding) const {
 
 std::vector<std::byte> evaluate(const Formula& formula, const ArrayShape& shape,
                                 const std::vector<std::span<const std::byte>>& inputs) {
-  if (shape.encoding == Encoding::lower_upper) {
-    return shape.is_double() ? evaluate_as<LowerUpper<double, 1>>(formula, shape, inputs)
-                             : evaluate_as<LowerUpper<float, 1>>(formula, shape, inputs);
-  }
-  return shape.is_double() ? evaluate_as<MidpointRadius<double, 1>>(formula, shape, inputs)
-                           : evaluate_as<MidpointRadius<float, 1>>(formula, shape, inputs);
+  return with_number_of(shape, [&](auto number) { return evaluate_as<decltype(number)>(formula, shape, inputs); });
 }
 
 }  // namespace heddle::fuzzy

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/fuzzy/cpu_space.hpp"
 #include "heddle/kernels/fuzzy/sum_space.hpp"
 #include "heddle/kernels/fuzzy/sum_workload.hpp"
@@ -32,7 +33,7 @@ class MatvecFamily final : public ArrayFamily {
   Problem awkward_problem() const override { return problem_of(5, 2101, MatrixKind::fuzzy, 2, 64, kNumbers); }
 
   const TemplateSource& source(std::string_view backend) const override {
-    static const TemplateSource cpu("heddle/kernels/fuzzy/cpu/matvec.hpp", compile_options());
+    static const TemplateSource cpu("heddle/kernels/fuzzy/cpu/matvec.hpp", cpu_exact_options());
     static const TemplateSource cuda("heddle/kernels/fuzzy/cuda/matvec.cuh", compile_options());
     return backend == "cpu" ? cpu : cuda;
   }
@@ -98,7 +99,7 @@ class MatvecFamily final : public ArrayFamily {
       const std::int64_t rows = configuration.number("coarsen_rows"), block = configuration.number("block_size");
       const std::int64_t warps =
           (problem.at("rows") + rows - 1) / rows * (shape.cuts / configuration.number("coarsen_cuts"));
-      launch.grid.x = blocks_for(warps * kWarpThreads, block);
+      launch.grid.x = blocks_of_threads(warps * kWarpThreads, block);
       launch.block.x = static_cast<unsigned>(block);
     }
     launch.arguments = {BufferArgument{0, 0}, BufferArgument{1, 0}, BufferArgument{2, 0}, problem.at("rows"),

@@ -65,7 +65,8 @@ constexpr std::int64_t kMostCuts = 64;
 /// "heddle::fuzzy::LowerUpperArray<double, 4, heddle::fuzzy::kCuts>"
 [[nodiscard]] std::string array_name(const ArrayShape& shape);
 
-/// How all templates with fuzzy numbers are compiled: every operation is rounded once, and nothing is flushed to zero.
+/// How CUDA templates with fuzzy numbers are compiled: every operation is rounded as it is written, and nothing is
+/// flushed to zero. Those for CPUs: cpu_exact_options().
 [[nodiscard]] inline CompileOptions compile_options() { return {.flush_denormals = false, .contraction = false}; }
 
 }  // namespace heddle::fuzzy
