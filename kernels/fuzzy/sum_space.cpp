@@ -56,9 +56,4 @@ unsigned blocks_of_threads(std::int64_t threads, std::int64_t block_size) {
   return static_cast<unsigned>((threads + block_size - 1) / block_size);
 }
 
-std::string cut_name(const ArrayShape& shape) {
-  return fmt::format("heddle::fuzzy::{}<{}, 1>",
-                     shape.encoding == Encoding::lower_upper ? "LowerUpper" : "MidpointRadius", real_name(shape));
-}
-
 }  // namespace heddle::fuzzy
