@@ -19,11 +19,11 @@ constexpr std::int64_t kPeriodOfRows = 61;
 class MatvecFamily final : public ArrayFamily {
  public:
   explicit MatvecFamily(Encoding encoding)
-      : ArrayFamily(
-            fmt::format("fuzzy-matvec-{}", suffix(encoding)), "a matrix times a vector of fuzzy numbers", encoding,
-            with_form_axes(
-                {{.name = "rows"}, {.name = "columns"}, {.name = "matrix", .maximum = 2, .spacing = Spacing::equal}})) {
-  }
+      : ArrayFamily(fmt::format("fuzzy-matvec-{}", suffix(encoding)), "a matrix times a vector of fuzzy numbers",
+                    encoding,
+                    with_form_axes({{.name = "rows"},
+                                    {.name = "columns"},
+                                    {.name = "matrix", .maximum = 2, .spacing = Spacing::equal, .values = {1, 2}}})) {}
 
   std::vector<Problem> default_problems(const DeviceIdentity& device) const override {
     const std::int64_t size = device.backend == "cuda" ? 8192 : 128;
@@ -40,11 +40,6 @@ class MatvecFamily final : public ArrayFamily {
   }
   SearchSpace space(const DeviceIdentity& device) const override {
     std::vector<Constraint> constraints = form_constraints();
-    constraints.push_back({.name = "matrix is 1 (real numbers) or 2 (fuzzy numbers)",
-                           .last = {},
-                           .holds = [](const Configuration&, const Problem& problem, const DeviceIdentity&) {
-                             return problem.at("matrix") == 1 || problem.at("matrix") == 2;
-                           }});
     if (device.backend == "cpu") return {device, {threads_parameter(device)}, std::move(constraints)};
     constraints.push_back(cuts_constraint());
     constraints.push_back(

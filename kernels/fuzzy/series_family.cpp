@@ -52,14 +52,17 @@ class SeriesFamily final : public ElementwiseFamily {
     return names;
   }
   bool works_cut_by_cut() const override { return true; }
-  /// Bounds need nothing of other cuts. Radii share the midpoint, as long as all of them fit into the registers.
+  /// Bounds need nothing of other cuts, and a few of them share the loop. Radii share the midpoint, as long as all of
+  /// them fit into the registers.
   std::int64_t untuned_slice(const Problem& problem) const override {
-    constexpr std::int64_t kMostTogether = 16;
-    if (encoding() == Encoding::lower_upper) return 1;
-    for (const std::int64_t slice : {std::int64_t{16}, std::int64_t{12}, std::int64_t{8}, std::int64_t{4}}) {
-      if (problem.at("cuts") > kMostTogether && problem.at("cuts") % slice == 0) return slice;
+    constexpr std::int64_t kMostRadii = 24;
+    const std::int64_t cuts = problem.at("cuts");
+    const bool radii = encoding() == Encoding::midpoint_radius;
+    if (radii && cuts <= kMostRadii) return 0;
+    for (const std::int64_t slice : {16, 12, 8, 6, 4, 3, 2}) {
+      if (cuts % slice == 0 && (radii || slice <= 4)) return slice;
     }
-    return problem.at("cuts") > kMostTogether ? 1 : 0;
+    return 1;
   }
   std::string cuda_kernel() const override { return "heddle::fuzzy::series_of"; }
   std::string cpu_kernel(const Configuration& configuration, const ArrayShape&, std::int64_t width) const override {
