@@ -15,20 +15,20 @@ namespace heddle {
 
 FamilyRegistry builtin_families() {
   FamilyRegistry families;
-  const auto add = [&](const KernelFamily& family) {  // it is never deleted
+  // They are never deleted.
+  const auto add = [&](const KernelFamily& family) {
     families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), &family));
   };
   for (const KernelFamily* family : {&sonfin::train_family(), &sonfin::predict_family(), &tsk::constant_family(),
                                      &tsk::linear_family(), &mlp::train_family(), &mlp::predict_family()}) {
     add(*family);
   }
-  for (const fuzzy::Encoding encoding : {fuzzy::Encoding::lower_upper, fuzzy::Encoding::midpoint_radius}) {
-    add(fuzzy::series_family(encoding));
-    add(fuzzy::sum_family(encoding));
-    add(fuzzy::dot_family(encoding));
-    add(fuzzy::matvec_family(encoding));
-    add(fuzzy::sort_family(encoding));
+  for (const auto family_of : {fuzzy::series_family, fuzzy::sum_family, fuzzy::dot_family, fuzzy::matvec_family}) {
+    add(family_of(fuzzy::Encoding::lower_upper));
+    add(family_of(fuzzy::Encoding::midpoint_radius));
   }
+  add(fuzzy::sort_family(fuzzy::Encoding::lower_upper));
+  add(fuzzy::sort_family(fuzzy::Encoding::midpoint_radius));
   families.add_maker("defined-kernel", make_defined_family);
   families.add_maker("fuzzy-map", fuzzy::make_map_family);
   return families;

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "heddle/kernels/common/cuda_limits.hpp"
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/fuzzy/cpu_space.hpp"
 #include "heddle/kernels/fuzzy/sum_space.hpp"
 #include "heddle/kernels/fuzzy/sum_workload.hpp"
@@ -17,11 +19,11 @@ constexpr std::int64_t kPeriodOfRows = 61;
 class MatvecFamily final : public ArrayFamily {
  public:
   explicit MatvecFamily(Encoding encoding)
-      : ArrayFamily(
-            fmt::format("fuzzy-matvec-{}", suffix(encoding)), "a matrix times a vector of fuzzy numbers", encoding,
-            with_form_axes(
-                {{.name = "rows"}, {.name = "columns"}, {.name = "matrix", .maximum = 2, .spacing = Spacing::equal}})) {
-  }
+      : ArrayFamily(fmt::format("fuzzy-matvec-{}", suffix(encoding)), "a matrix times a vector of fuzzy numbers",
+                    encoding,
+                    with_form_axes({{.name = "rows"},
+                                    {.name = "columns"},
+                                    {.name = "matrix", .maximum = 2, .spacing = Spacing::equal, .values = {1, 2}}})) {}
 
   std::vector<Problem> default_problems(const DeviceIdentity& device) const override {
     const std::int64_t size = device.backend == "cuda" ? 8192 : 128;
@@ -32,20 +34,24 @@ class MatvecFamily final : public ArrayFamily {
   Problem awkward_problem() const override { return problem_of(5, 2101, MatrixKind::fuzzy, 2, 64, kNumbers); }
 
   const TemplateSource& source(std::string_view backend) const override {
-    static const TemplateSource cpu("heddle/kernels/fuzzy/cpu/matvec.hpp", compile_options());
+    static const TemplateSource cpu("heddle/kernels/fuzzy/cpu/matvec.hpp", cpu_exact_options());
     static const TemplateSource cuda("heddle/kernels/fuzzy/cuda/matvec.cuh", compile_options());
     return backend == "cpu" ? cpu : cuda;
   }
   SearchSpace space(const DeviceIdentity& device) const override {
     std::vector<Constraint> constraints = form_constraints();
-    constraints.push_back({.name = "matrix is 1 (real numbers) or 2 (fuzzy numbers)",
-                           .last = {},
-                           .holds = [](const Configuration&, const Problem& problem, const DeviceIdentity&) {
-                             return problem.at("matrix") == 1 || problem.at("matrix") == 2;
-                           }});
     if (device.backend == "cpu") return {device, {threads_parameter(device)}, std::move(constraints)};
     constraints.push_back(cuts_constraint());
-    constraints.push_back(registers_constraint());
+    constraints.push_back(
+        {.name = "elements of a fuzzy matrix that are loaded ahead fit into registers",
+         .last = {},
+         .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
+           constexpr std::int64_t kMost = 8;  // cuts; one in lower-upper form of double takes 4 registers
+           return problem.at("matrix") == 1 || configuration.number("coarsen_cuts") *
+                                                       configuration.number("coarsen_rows") *
+                                                       configuration.number("ahead") <=
+                                                   kMost;
+         }});
     constexpr std::int64_t kMostSums = 32;  // cuts, of which one in lower-upper form of double takes 4 registers
     constraints.push_back({.name = fmt::format("at most {} cuts are added up at a time", kMostSums),
                            .last = "coarsen_rows",
@@ -53,6 +59,12 @@ class MatvecFamily final : public ArrayFamily {
                              return configuration.number("coarsen_cuts") * configuration.number("coarsen_rows") <=
                                     kMostSums;
                            }});
+    constraints.push_back(
+        {.name = "what is read ahead fits into shared memory",
+         .last = {},
+         .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity& on) {
+           return shared_bytes(configuration, problem) <= on.local_bytes;
+         }});
     Parameter rows{.name = "coarsen_rows",
                    .values = {std::int64_t{4}, std::int64_t{2}, std::int64_t{1}, std::int64_t{8}},
                    .meaning = "rows that a warp takes",
@@ -63,8 +75,8 @@ class MatvecFamily final : public ArrayFamily {
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
     const bool crisp = matrix_of(problem) == MatrixKind::crisp;
-    return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead=2 block_size=256",
-                                           untuned_cuts(problem.at("cuts"), 4), crisp ? 4 : 1));
+    return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size=256",
+                                           untuned_cuts(problem.at("cuts"), 4), crisp ? 4 : 2, crisp ? 4 : 1));
   }
 
   Kernels kernels(const Configuration& configuration, const Problem& problem,
@@ -73,12 +85,9 @@ class MatvecFamily final : public ArrayFamily {
     const bool crisp = matrix_of(problem) == MatrixKind::crisp;
     if (device.backend == "cpu") {
       return {fmt::format("heddle::fuzzy::cpu::matvec<{}, {}, {}>", floats_in_vector(device.architecture),
-                          cut_name(shape), crisp ? "false" : "true")};
+                          shape.encoding == Encoding::lower_upper, !crisp)};
     }
-    const std::string array = array_name(shape);
-    const std::string matrix = crisp ? fmt::format("heddle::fuzzy::CrispMatrix<{}>", real_name(shape))
-                                     : fmt::format("heddle::fuzzy::FuzzyMatrix<{}>", array);
-    return {fmt::format("heddle::fuzzy::matvec<{}, {}, {}, {}, {}, {}>", matrix, array,
+    return {fmt::format("heddle::fuzzy::{}_matvec<{}, {}, {}, {}, {}>", crisp ? "crisp" : "fuzzy", array_name(shape),
                         configuration.number("coarsen_cuts"), configuration.number("coarsen_rows"),
                         configuration.number("ahead"), configuration.number("block_size"))};
   }
@@ -98,8 +107,9 @@ class MatvecFamily final : public ArrayFamily {
       const std::int64_t rows = configuration.number("coarsen_rows"), block = configuration.number("block_size");
       const std::int64_t warps =
           (problem.at("rows") + rows - 1) / rows * (shape.cuts / configuration.number("coarsen_cuts"));
-      launch.grid.x = blocks_for(warps * kWarpThreads, block);
+      launch.grid.x = blocks_of_threads(warps * cuda::kWarp, block);
       launch.block.x = static_cast<unsigned>(block);
+      launch.shared_bytes = shared_bytes(configuration, problem);
     }
     launch.arguments = {BufferArgument{0, 0}, BufferArgument{1, 0}, BufferArgument{2, 0}, problem.at("rows"),
                         StructArgument(shape.form())};
@@ -143,6 +153,12 @@ class MatvecFamily final : public ArrayFamily {
   }
   [[nodiscard]] static MatrixKind matrix_of(const Problem& problem) {
     return problem.at("matrix") == 1 ? MatrixKind::crisp : MatrixKind::fuzzy;
+  }
+  /// A matrix of real numbers is read ahead into shared memory, one of fuzzy numbers into registers.
+  [[nodiscard]] static std::int64_t shared_bytes(const Configuration& configuration, const Problem& problem) {
+    if (matrix_of(problem) == MatrixKind::fuzzy) return 0;
+    return configuration.number("ahead") * configuration.number("coarsen_rows") * configuration.number("block_size") *
+           (problem.at("bits") / 8);
   }
   [[nodiscard]] ArrayShape vector_of(const Problem& problem) const {
     return shape_of(problem, encoding(), problem.at("columns"));

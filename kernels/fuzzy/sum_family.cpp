@@ -6,6 +6,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "heddle/kernels/common/cuda_limits.hpp"
+#include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/fuzzy/cpu_space.hpp"
 #include "heddle/kernels/fuzzy/sum_reference.hpp"
 #include "heddle/kernels/fuzzy/sum_space.hpp"
@@ -53,7 +55,7 @@ class SumFamily final : public ArrayFamily {
   Problem awkward_problem() const override { return problem_of(4201, 3, 64, kCuts); }
 
   const TemplateSource& source(std::string_view backend) const override {
-    static const TemplateSource cpu("heddle/kernels/fuzzy/cpu/sum.hpp", compile_options());
+    static const TemplateSource cpu("heddle/kernels/fuzzy/cpu/sum.hpp", cpu_exact_options());
     static const TemplateSource cuda("heddle/kernels/fuzzy/cuda/sum.cuh", compile_options());
     return backend == "cpu" ? cpu : cuda;
   }
@@ -85,8 +87,8 @@ class SumFamily final : public ArrayFamily {
     }
     const char* const name = products_ ? "dot" : "sum";
     if (on_cpu) {
-      plan.kernels = {
-          fmt::format("heddle::fuzzy::cpu::{}<{}, {}>", name, floats_in_vector(device.architecture), cut_name(shape))};
+      plan.kernels = {fmt::format("heddle::fuzzy::cpu::{}<{}, {}>", name, floats_in_vector(device.architecture),
+                                  encoding() == Encoding::lower_upper)};
       Launch launch{.kernel = 0,
                     .grid = {.x = static_cast<unsigned>(configuration.number("threads"))},
                     .block = {},
@@ -111,7 +113,7 @@ class SumFamily final : public ArrayFamily {
         launch.kernel = first ? 0 : 1;
         const std::int64_t of_block = first ? threads : kThreads;
         const std::int64_t warps = levels[level].numbers * (first ? shape.cuts / cuts : shape.cuts);
-        launch.grid.x = blocks_for(warps * kWarpThreads, of_block);
+        launch.grid.x = blocks_of_threads(warps * cuda::kWarp, of_block);
         launch.block.x = static_cast<unsigned>(of_block);
         if (first) {
           for (int input = 0; input < result; ++input) launch.arguments.emplace_back(BufferArgument{input, 0});

@@ -5,6 +5,7 @@
 
 #include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/fuzzy/cut_view.hpp"
+#include "heddle/kernels/fuzzy/host_cuts.hpp"
 #include "heddle/kernels/fuzzy/sums.hpp"
 
 namespace heddle::fuzzy {
@@ -157,29 +158,20 @@ std::vector<std::byte> product_of_matrix(MatrixKind kind, std::int64_t rows, std
   return result;
 }
 
-/// Calls `function` with a number of one cut, of the shape's type.
-template <class Function>
-auto with_number(const ArrayShape& shape, const Function& function) {
-  if (shape.encoding == Encoding::lower_upper) {
-    return shape.is_double() ? function(LowerUpper<double, 1>()) : function(LowerUpper<float, 1>());
-  }
-  return shape.is_double() ? function(MidpointRadius<double, 1>()) : function(MidpointRadius<float, 1>());
-}
-
 }  // namespace
 
 std::vector<std::byte> sum_of(const ArrayShape& shape, std::span<const std::byte> x) {
-  return with_number(shape, [&](auto number) { return sum_of_arrays<decltype(number)>(shape, x, {}); });
+  return with_number_of(shape, [&](auto number) { return sum_of_arrays<decltype(number)>(shape, x, {}); });
 }
 
 std::vector<std::byte> dot_product(const ArrayShape& shape, std::span<const std::byte> x,
                                    std::span<const std::byte> y) {
-  return with_number(shape, [&](auto number) { return sum_of_arrays<decltype(number)>(shape, x, y); });
+  return with_number_of(shape, [&](auto number) { return sum_of_arrays<decltype(number)>(shape, x, y); });
 }
 
 std::vector<std::byte> matrix_vector_product(MatrixKind kind, std::int64_t rows, std::span<const std::byte> matrix,
                                              const ArrayShape& vector_shape, std::span<const std::byte> vector) {
-  return with_number(vector_shape, [&](auto number) {
+  return with_number_of(vector_shape, [&](auto number) {
     return product_of_matrix<decltype(number)>(kind, rows, matrix, vector_shape, vector);
   });
 }

@@ -8,26 +8,26 @@
 namespace heddle::fuzzy {
 namespace {
 
-std::vector<Value> values(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
+std::vector<Value> numbers(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
 
 }  // namespace
 
 Parameter cuts_parameter() {
   return {.name = "coarsen_cuts",
-          .values = values({4, 2, 1, 3, 6, 8}),
+          .values = numbers({4, 2, 1, 3, 6, 8}),
           .meaning = "cuts of a number that a thread adds up",
           .active = {}};
 }
 
 Parameter ahead_parameter() {
   return {.name = "ahead",
-          .values = values({4, 2, 1, 8, 16}),
+          .values = numbers({4, 2, 1, 8, 16}),
           .meaning = "terms that a thread loads before it adds them up",
           .active = {}};
 }
 
 Parameter block_size_parameter() {
-  return {.name = "block_size", .values = values({128, 256, 64, 512}), .meaning = "threads of a block", .active = {}};
+  return {.name = "block_size", .values = numbers({128, 256, 64, 512}), .meaning = "threads of a block", .active = {}};
 }
 
 Constraint cuts_constraint() {
@@ -52,13 +52,8 @@ std::int64_t untuned_cuts(std::int64_t cuts, std::int64_t most) {
   return most;
 }
 
-unsigned blocks_for(std::int64_t threads, std::int64_t block_size) {
+unsigned blocks_of_threads(std::int64_t threads, std::int64_t block_size) {
   return static_cast<unsigned>((threads + block_size - 1) / block_size);
-}
-
-std::string cut_name(const ArrayShape& shape) {
-  return fmt::format("heddle::fuzzy::{}<{}, 1>",
-                     shape.encoding == Encoding::lower_upper ? "LowerUpper" : "MidpointRadius", real_name(shape));
 }
 
 }  // namespace heddle::fuzzy

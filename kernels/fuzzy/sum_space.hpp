@@ -2,14 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "heddle/kernels/fuzzy/problem.hpp"
 #include "heddle/kernels/search_space.hpp"
 
 namespace heddle::fuzzy {
-
-constexpr std::int64_t kWarpThreads = 32;
 
 /// "coarsen_cuts"
 [[nodiscard]] Parameter cuts_parameter();
@@ -25,8 +22,6 @@ constexpr std::int64_t kWarpThreads = 32;
 /// The largest number up to `most` that divides `cuts`.
 [[nodiscard]] std::int64_t untuned_cuts(std::int64_t cuts, std::int64_t most);
 /// Blocks of so many threads that it takes for `threads` threads.
-[[nodiscard]] unsigned blocks_for(std::int64_t threads, std::int64_t block_size);
-/// A number of one cut: "heddle::fuzzy::LowerUpper<double, 1>".
-[[nodiscard]] std::string cut_name(const ArrayShape& shape);
+[[nodiscard]] unsigned blocks_of_threads(std::int64_t threads, std::int64_t block_size);
 
 }  // namespace heddle::fuzzy

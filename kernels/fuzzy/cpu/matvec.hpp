@@ -5,7 +5,7 @@
 //
 //   parameter  meaning
 //   W          floats in a vector of the instruction set
-//   Number     a number of one cut: LowerUpper<T, 1>, MidpointRadius<T, 1>
+//   Bounds     whether numbers are in lower-upper form; else midpoint-radius
 //   Fuzzy      whether the matrix has fuzzy numbers, too
 #pragma once
 
@@ -14,9 +14,8 @@
 namespace heddle::fuzzy::cpu {
 namespace {
 
-/// Arguments: matrix, vector, result, rows, the ArrayForm of the vector.
-template <int W, class Number, bool Fuzzy>
-void matvec(const LaunchContext& context, void* const* a) {
+template <class Number, bool Fuzzy>
+void multiply(const LaunchContext& context, void* const* a) {
   using T = typename Number::Real;
   const auto* matrix = static_cast<const T*>(a[0]);
   const auto* vector = static_cast<const T*>(a[1]);
@@ -43,6 +42,13 @@ void matvec(const LaunchContext& context, void* const* a) {
       store_cut(static_cast<T*>(a[2]), cut_view(form.layout, rows, components, cut), row, closed_sum(total));
     }
   }
+}
+
+/// Arguments: matrix, vector, result, rows, the ArrayForm of the vector.
+template <int W, bool Bounds, bool Fuzzy>
+void matvec(const LaunchContext& context, void* const* a) {
+  static_cast<const ArrayForm*>(a[4])->bits == 32 ? multiply<Single<Bounds, float>, Fuzzy>(context, a)
+                                                  : multiply<Single<Bounds, double>, Fuzzy>(context, a);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 //
 //   parameter  meaning
 //   W          floats in a vector of the instruction set
-//   Number     a number of one cut: LowerUpper<T, 1>, MidpointRadius<T, 1>
+//   Bounds     whether numbers are in lower-upper form; else midpoint-radius
 #pragma once
 
 #include "heddle/kernels/common/cpu_launch.hpp"
@@ -67,19 +67,16 @@ void add_up_terms(const LaunchContext& context, const ArrayForm& form, typename 
   }
 }
 
-/// Arguments: x, the sum, room for the numbers of all levels between, the ArrayForm of x.
-template <int W, class Number>
-void sum(const LaunchContext& context, void* const* a) {
+template <class Number>
+void sum_of_array(const LaunchContext& context, void* const* a) {
   using T = typename Number::Real;
   const auto* x = static_cast<const T*>(a[0]);
   add_up_terms<Number>(
       context, *static_cast<const ArrayForm*>(a[3]), static_cast<T*>(a[1]), static_cast<T*>(a[2]),
       [x](Number& so_far, const CutView& view, long long i) { add_term(so_far, number_at<Number>(x, view, i)); });
 }
-
-/// Arguments: x, y, the dot product, room as above, the ArrayForm of x.
-template <int W, class Number>
-void dot(const LaunchContext& context, void* const* a) {
+template <class Number>
+void dot_of_arrays(const LaunchContext& context, void* const* a) {
   using T = typename Number::Real;
   const auto* x = static_cast<const T*>(a[0]);
   const auto* y = static_cast<const T*>(a[1]);
@@ -87,6 +84,32 @@ void dot(const LaunchContext& context, void* const* a) {
                        [x, y](Number& so_far, const CutView& view, long long i) {
                          add_product(so_far, number_at<Number>(x, view, i), number_at<Number>(y, view, i));
                        });
+}
+
+/// A number of one cut.
+template <bool Bounds, class T>
+struct NumberOf {
+  using type = LowerUpper<T, 1>;
+};
+template <class T>
+struct NumberOf<false, T> {
+  using type = MidpointRadius<T, 1>;
+};
+template <bool Bounds, class T>
+using Single = typename NumberOf<Bounds, T>::type;
+
+/// Arguments: x, the sum, room for the numbers of all levels between, the ArrayForm of x.
+template <int W, bool Bounds>
+void sum(const LaunchContext& context, void* const* a) {
+  static_cast<const ArrayForm*>(a[3])->bits == 32 ? sum_of_array<Single<Bounds, float>>(context, a)
+                                                  : sum_of_array<Single<Bounds, double>>(context, a);
+}
+
+/// Arguments: x, y, the dot product, room as above, the ArrayForm of x.
+template <int W, bool Bounds>
+void dot(const LaunchContext& context, void* const* a) {
+  static_cast<const ArrayForm*>(a[4])->bits == 32 ? dot_of_arrays<Single<Bounds, float>>(context, a)
+                                                  : dot_of_arrays<Single<Bounds, double>>(context, a);
 }
 
 }  // namespace
