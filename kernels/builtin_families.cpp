@@ -1,4 +1,6 @@
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/fuzzy/map.hpp"
+#include "heddle/kernels/fuzzy/series_family.hpp"
 #include "heddle/kernels/fuzzy/sort.hpp"
 #include "heddle/kernels/mlp/predict.hpp"
 #include "heddle/kernels/mlp/train.hpp"
@@ -13,12 +15,13 @@ FamilyRegistry builtin_families() {
   FamilyRegistry families;
   for (const KernelFamily* family :
        {&sonfin::train_family(), &sonfin::predict_family(), &tsk::constant_family(), &tsk::linear_family(),
-        &mlp::train_family(), &mlp::predict_family(),
-        static_cast<const KernelFamily*>(&fuzzy::sort_family(fuzzy::Encoding::lower_upper)),
-        static_cast<const KernelFamily*>(&fuzzy::sort_family(fuzzy::Encoding::midpoint_radius))}) {
+        &mlp::train_family(), &mlp::predict_family(), &fuzzy::series_family(fuzzy::Encoding::lower_upper),
+        &fuzzy::series_family(fuzzy::Encoding::midpoint_radius), &fuzzy::sort_family(fuzzy::Encoding::lower_upper),
+        &fuzzy::sort_family(fuzzy::Encoding::midpoint_radius)}) {
     families.add(std::shared_ptr<const KernelFamily>(std::shared_ptr<const void>(), family));  // it is never deleted
   }
   families.add_maker("defined-kernel", make_defined_family);
+  families.add_maker("fuzzy-map", fuzzy::make_map_family);
   return families;
 }
 

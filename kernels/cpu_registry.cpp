@@ -12,18 +12,7 @@
 
 namespace heddle::cpu {
 
-#define HEDDLE_TEXT_(x) #x
-#define HEDDLE_TEXT(x) HEDDLE_TEXT_(x)
-#define HEDDLE_KERNEL(family, template_, ...)                                                        \
-  {                                                                                                  \
-    "heddle::" #family "::cpu::" #template_ "<" HEDDLE_TEXT(HEDDLE_CPU_WIDTH) ", " #__VA_ARGS__ ">", \
-        heddle::family::cpu::template_<HEDDLE_CPU_WIDTH, __VA_ARGS__>                                \
-  }
-// One that has no vectors of its own.
-#define HEDDLE_KERNEL_WITHOUT_WIDTH(family, template_, ...) \
-  { "heddle::" #family "::cpu::" #template_ "<" #__VA_ARGS__ ">", heddle::family::cpu::template_<__VA_ARGS__> }
-
-const BuiltinKernel HEDDLE_CPU_TABLE[kBuiltinKernels] = {
+const BuiltinKernel HEDDLE_CPU_TABLE[] = {
     HEDDLE_KERNEL(sonfin, train_rules, 1),
     HEDDLE_KERNEL(sonfin, predict, 8),
     HEDDLE_KERNEL(tsk, accumulate, 256, 4, 1, float),
@@ -34,6 +23,7 @@ const BuiltinKernel HEDDLE_CPU_TABLE[kBuiltinKernels] = {
     HEDDLE_KERNEL(mlp, predict, 4, 2),
     HEDDLE_KERNEL_WITHOUT_WIDTH(fuzzy, sort, float, 8),
     HEDDLE_KERNEL_WITHOUT_WIDTH(fuzzy, sort, double, 8),
+    {nullptr, nullptr},
 };
 
 }  // namespace heddle::cpu

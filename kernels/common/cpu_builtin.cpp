@@ -6,22 +6,31 @@ namespace heddle::cpu {
 
 namespace {
 
-const BuiltinKernel* table([[maybe_unused]] std::string_view architecture) {
+struct Tables {
+  const BuiltinKernel *fused, *exact;
+};
+
+Tables tables([[maybe_unused]] std::string_view architecture) {
 #ifdef HEDDLE_CPU_LEVELS
-  if (architecture == "x86-64-v4") return builtin_v4;
-  if (architecture == "x86-64-v3") return builtin_v3;
+  if (architecture == "x86-64-v4") return {builtin_v4, exact_v4};
+  if (architecture == "x86-64-v3") return {builtin_v3, exact_v3};
 #endif
-  return builtin_baseline;
+  return {builtin_baseline, exact_baseline};
+}
+
+Kernel find(const BuiltinKernel* entry, std::string_view expression) {
+  for (; entry->expression != nullptr; ++entry) {
+    if (entry->expression == expression) return entry->kernel;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 Kernel builtin_kernel(std::string_view expression, std::string_view architecture) {
-  const BuiltinKernel* first = table(architecture);
-  for (const BuiltinKernel* entry = first; entry != first + kBuiltinKernels; ++entry) {
-    if (entry->expression == expression) return entry->kernel;
-  }
-  return nullptr;
+  const Tables all = tables(architecture);
+  const Kernel fused = find(all.fused, expression);
+  return fused != nullptr ? fused : find(all.exact, expression);
 }
 
 std::string_view best_architecture() {

@@ -63,6 +63,10 @@ HEDDLE_EITHER Interval<T> operator-(const Interval<T>& a, const Interval<T>& b) 
 
 namespace detail {
 
+/// Stands for the type `Number` where overloads are chosen by it.
+template <class Number>
+struct Form {};
+
 /// The smaller one; the other if one is no number. 0 times infinity is 0 in a product of bounds. Where it occurs, the
 /// factor that is 0 meets the other bound as well, unless the other factor is the whole line.
 template <class T>

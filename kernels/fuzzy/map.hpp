@@ -3,7 +3,7 @@
 //
 // Axes: numbers, cuts, bits, layout. Buffers of every plan: inputs "x1", "x2", ... in the order of Formula::names(),
 // output "result"; all of the shape that the problem says. A plan is one launch for one sample, with these buffers in
-// this order and then the numbers as std::int64_t as its arguments, whatever the configuration.
+// this order and then their ArrayForm as its arguments, whatever the configuration and the device.
 #pragma once
 
 #include <memory>

@@ -39,6 +39,9 @@ struct ArrayShape {
   [[nodiscard]] bool is_double() const { return bits != 32; }
   [[nodiscard]] std::int64_t components() const { return fuzzy::components(encoding, cuts); }
   [[nodiscard]] std::int64_t bytes() const { return numbers * components() * (is_double() ? 8 : 4); }
+  [[nodiscard]] ArrayForm form() const {
+    return {numbers, static_cast<int>(cuts), static_cast<int>(bits), static_cast<int>(layout)};
+  }
   /// Where component `c` of number `i` lies, in components.
   [[nodiscard]] std::int64_t place(std::int64_t i, std::int64_t c) const {
     return layout == kNumbers ? i * components() + c : c * numbers + i;
@@ -62,9 +65,8 @@ constexpr std::int64_t kMostCuts = 64;
 /// "heddle::fuzzy::LowerUpperArray<double, 4, heddle::fuzzy::kCuts>"
 [[nodiscard]] std::string array_name(const ArrayShape& shape);
 
-/// How all templates with fuzzy numbers are compiled: every operation is rounded once, and nothing is flushed to zero.
-[[nodiscard]] inline CompileOptions compile_options() {
-  return {.flush_denormals = false, .contraction = false, .standard = LanguageLevel::cpp20};
-}
+/// How CUDA templates with fuzzy numbers are compiled: every operation is rounded as it is written, and nothing is
+/// flushed to zero. Those for CPUs: cpu_exact_options().
+[[nodiscard]] inline CompileOptions compile_options() { return {.flush_denormals = false, .contraction = false}; }
 
 }  // namespace heddle::fuzzy

@@ -210,25 +210,26 @@ inline T wide_fused(T a, T b, T c) {
   return moved<Up>(near, side_of<W>(W(near), sum, sum_error<W>(product, W(c), sum)));
 }
 
-// Out of line, since it is seldom that they are needed.
+// Out of line, since it is seldom that they are needed. Static, so that objects compiled for different instruction sets
+// keep their own code.
 template <bool Up>
-[[gnu::noinline, gnu::cold]] inline double slow_sum(double a, double b) {
+[[gnu::noinline, gnu::cold]] static double slow_sum(double a, double b) {
   return wide_sum<Up>(a, b);
 }
 template <bool Up>
-[[gnu::noinline, gnu::cold]] inline double slow_product(double a, double b) {
+[[gnu::noinline, gnu::cold]] static double slow_product(double a, double b) {
   return wide_product<Up>(a, b);
 }
 template <bool Up>
-[[gnu::noinline, gnu::cold]] inline double slow_quotient(double a, double b) {
+[[gnu::noinline, gnu::cold]] static double slow_quotient(double a, double b) {
   return wide_quotient<Up>(a, b);
 }
 template <bool Up>
-[[gnu::noinline, gnu::cold]] inline double slow_root(double a) {
+[[gnu::noinline, gnu::cold]] static double slow_root(double a) {
   return wide_root<Up>(a);
 }
 template <bool Up>
-[[gnu::noinline, gnu::cold]] inline double slow_fused(double a, double b, double c) {
+[[gnu::noinline, gnu::cold]] static double slow_fused(double a, double b, double c) {
   return wide_fused<Up>(a, b, c);
 }
 

@@ -16,10 +16,6 @@ HEDDLE_EITHER double even_level(int i, int cuts) {
 
 namespace detail {
 
-/// Stands for the type `Number` where overloads are chosen by it.
-template <class Number>
-struct Form {};
-
 template <class T, int cuts>
 HEDDLE_EITHER LowerUpper<T, cuts> in_form(const LowerUpper<T, cuts>& number, Form<LowerUpper<T, cuts>>) {
   return number;

@@ -19,6 +19,14 @@ namespace heddle::fuzzy {
 /// The values of the axis "layout".
 enum Layout : int { kNumbers = 1, kCuts = 2 };
 
+/// The form of an array, as launches give it to kernels.
+struct ArrayForm {
+  long long numbers;
+  int cuts;
+  int bits;    ///< of a component: 32 or 64
+  int layout;  ///< a Layout
+};
+
 namespace detail {
 
 /// As many reals as lie next to each other on a multiple of the whole's size, up to 16 bytes: one access.
@@ -27,12 +35,10 @@ struct alignas(sizeof(T) * size) Packed {
   T value[size];
 };
 /// The largest power of two that divides `size`, of at most 16 bytes.
-template <class T>
-constexpr int packed_size(int size) {
-  int most = 1;
-  while (size % (2 * most) == 0 && 2 * most * static_cast<int>(sizeof(T)) <= 16) most *= 2;
-  return most;
-}
+template <class T, int size>
+constexpr int packed_size = size % 4 == 0 && sizeof(T) == 4 ? 4
+                            : size % 2 == 0                 ? 2
+                                                            : 1;
 template <int pack, int count, class T>
 HEDDLE_EITHER void copy_packed(const T* from, T* to) {
   HEDDLE_UNROLL
@@ -43,78 +49,134 @@ HEDDLE_EITHER void copy_packed(const T* from, T* to) {
 
 }  // namespace detail
 
-/// An array of n numbers of `cuts` cuts of type T, in lower-upper form.
+/// An array of n numbers of `cuts` cuts of type T, in lower-upper form. The array lies on a multiple of 16 bytes.
 template <class T, int cuts, Layout layout>
 struct LowerUpperArray {
-  static constexpr int components = 2 * cuts;
+  using Real = T;
+  static constexpr int count_of_cuts = cuts, components = 2 * cuts;
+  static constexpr Layout place = layout;
   template <int count>
   using Slice = LowerUpper<T, count>;
 
-  /// Cuts first to first + count - 1 of number i. `first` is a multiple of `count`, which divides `cuts`; the array
-  /// lies on a multiple of 16 bytes.
-  template <int count>
-  [[nodiscard]] static HEDDLE_EITHER Slice<count> load(const T* array, long long n, long long i, int first) {
-    Slice<count> slice;
+  /// Cuts first to first + count - 1 of the numbers i to i + numbers - 1. `first` is a multiple of `count`, which
+  /// divides `cuts`. More than one number: only in the layout kCuts, where i and n are multiples of their count.
+  template <int numbers, int count>
+  static HEDDLE_EITHER void load_some(const T* array, long long n, long long i, int first,
+                                      LowerUpper<T, count> (&slices)[numbers]) {
     if constexpr (layout == kNumbers) {
-      constexpr int pack = detail::packed_size<T>(2 * count);
+      constexpr int pack = detail::packed_size<T, 2 * count>;
       alignas(16) T bounds[2 * count];
       detail::copy_packed<pack, 2 * count>(array + i * components + 2 * first, bounds);
       HEDDLE_UNROLL
-      for (int k = 0; k < count; ++k) slice.set(k, {bounds[2 * k], bounds[2 * k + 1]});
+      for (int k = 0; k < count; ++k) slices[0].set(k, {bounds[2 * k], bounds[2 * k + 1]});
     } else {
-      const T* const from = array + 2 * first * n + i;
       HEDDLE_UNROLL
-      for (int k = 0; k < count; ++k) slice.set(k, {from[2 * k * n], from[(2 * k + 1) * n]});
+      for (int k = 0; k < count; ++k) {
+        const T* const from = array + 2 * (first + k) * n + i;
+        alignas(16) T lower[numbers], upper[numbers];
+        detail::copy_packed<numbers, numbers>(from, lower);
+        detail::copy_packed<numbers, numbers>(from + n, upper);
+        HEDDLE_UNROLL
+        for (int v = 0; v < numbers; ++v) slices[v].set(k, {lower[v], upper[v]});
+      }
     }
-    return slice;
   }
-  template <int count>
-  static HEDDLE_EITHER void store(T* array, long long n, long long i, int first, const Slice<count>& slice) {
+  template <int numbers, int count>
+  static HEDDLE_EITHER void store_some(T* array, long long n, long long i, int first,
+                                       const LowerUpper<T, count> (&slices)[numbers]) {
     if constexpr (layout == kNumbers) {
-      constexpr int pack = detail::packed_size<T>(2 * count);
+      constexpr int pack = detail::packed_size<T, 2 * count>;
       alignas(16) T bounds[2 * count];
       HEDDLE_UNROLL
       for (int k = 0; k < count; ++k) {
-        bounds[2 * k] = slice.lower[k];
-        bounds[2 * k + 1] = slice.upper[k];
+        bounds[2 * k] = slices[0].lower[k];
+        bounds[2 * k + 1] = slices[0].upper[k];
       }
       detail::copy_packed<pack, 2 * count>(bounds, array + i * components + 2 * first);
     } else {
-      T* const to = array + 2 * first * n + i;
       HEDDLE_UNROLL
       for (int k = 0; k < count; ++k) {
-        to[2 * k * n] = slice.lower[k];
-        to[(2 * k + 1) * n] = slice.upper[k];
+        T* const to = array + 2 * (first + k) * n + i;
+        alignas(16) T lower[numbers], upper[numbers];
+        HEDDLE_UNROLL
+        for (int v = 0; v < numbers; ++v) {
+          lower[v] = slices[v].lower[k];
+          upper[v] = slices[v].upper[k];
+        }
+        detail::copy_packed<numbers, numbers>(lower, to);
+        detail::copy_packed<numbers, numbers>(upper, to + n);
       }
     }
   }
+  /// The same of one number.
+  template <int count>
+  [[nodiscard]] static HEDDLE_EITHER LowerUpper<T, count> load(const T* array, long long n, long long i, int first) {
+    LowerUpper<T, count> slice[1];
+    load_some<1>(array, n, i, first, slice);
+    return slice[0];
+  }
+  template <int count>
+  static HEDDLE_EITHER void store(T* array, long long n, long long i, int first, const LowerUpper<T, count>& slice) {
+    const LowerUpper<T, count> slices[1] = {slice};
+    store_some<1>(array, n, i, first, slices);
+  }
 };
 
-/// The same in midpoint-radius form.
+/// The same in midpoint-radius form. The slice with the first cut also writes the midpoint.
 template <class T, int cuts, Layout layout>
 struct MidpointRadiusArray {
-  static constexpr int components = 1 + cuts;
+  using Real = T;
+  static constexpr int count_of_cuts = cuts, components = 1 + cuts;
+  static constexpr Layout place = layout;
   template <int count>
   using Slice = MidpointRadius<T, count>;
 
-  template <int count>
-  [[nodiscard]] static HEDDLE_EITHER Slice<count> load(const T* array, long long n, long long i, int first) {
+  template <int numbers, int count>
+  static HEDDLE_EITHER void load_some(const T* array, long long n, long long i, int first,
+                                      MidpointRadius<T, count> (&slices)[numbers]) {
     const long long stride = layout == kNumbers ? 1 : n;
     const T* const from = array + (layout == kNumbers ? i * components : i);
-    Slice<count> slice;
-    slice.midpoint = from[0];
+    alignas(16) T row[numbers];
+    detail::copy_packed<numbers, numbers>(from, row);
     HEDDLE_UNROLL
-    for (int k = 0; k < count; ++k) slice.radius[k] = from[(1 + first + k) * stride];
-    return slice;
+    for (int v = 0; v < numbers; ++v) slices[v].midpoint = row[v];
+    HEDDLE_UNROLL
+    for (int k = 0; k < count; ++k) {
+      detail::copy_packed<numbers, numbers>(from + (1 + first + k) * stride, row);
+      HEDDLE_UNROLL
+      for (int v = 0; v < numbers; ++v) slices[v].radius[k] = row[v];
+    }
   }
-  /// The slice with the first cut also writes the midpoint.
-  template <int count>
-  static HEDDLE_EITHER void store(T* array, long long n, long long i, int first, const Slice<count>& slice) {
+  template <int numbers, int count>
+  static HEDDLE_EITHER void store_some(T* array, long long n, long long i, int first,
+                                       const MidpointRadius<T, count> (&slices)[numbers]) {
     const long long stride = layout == kNumbers ? 1 : n;
     T* const to = array + (layout == kNumbers ? i * components : i);
-    if (first == 0) to[0] = slice.midpoint;
+    alignas(16) T row[numbers];
+    if (first == 0) {
+      HEDDLE_UNROLL
+      for (int v = 0; v < numbers; ++v) row[v] = slices[v].midpoint;
+      detail::copy_packed<numbers, numbers>(row, to);
+    }
     HEDDLE_UNROLL
-    for (int k = 0; k < count; ++k) to[(1 + first + k) * stride] = slice.radius[k];
+    for (int k = 0; k < count; ++k) {
+      HEDDLE_UNROLL
+      for (int v = 0; v < numbers; ++v) row[v] = slices[v].radius[k];
+      detail::copy_packed<numbers, numbers>(row, to + (1 + first + k) * stride);
+    }
+  }
+  template <int count>
+  [[nodiscard]] static HEDDLE_EITHER MidpointRadius<T, count> load(const T* array, long long n, long long i,
+                                                                   int first) {
+    MidpointRadius<T, count> slice[1];
+    load_some<1>(array, n, i, first, slice);
+    return slice[0];
+  }
+  template <int count>
+  static HEDDLE_EITHER void store(T* array, long long n, long long i, int first,
+                                  const MidpointRadius<T, count>& slice) {
+    const MidpointRadius<T, count> slices[1] = {slice};
+    store_some<1>(array, n, i, first, slices);
   }
 };
 

@@ -109,6 +109,10 @@ std::vector<std::byte> drawn(const ArrayShape& shape, std::uint64_t seed, Number
   return bytes;
 }
 
+std::size_t row_bytes(const ArrayShape& shape) {
+  return static_cast<std::size_t>(shape.bytes() / (shape.layout == kNumbers ? 1 : shape.components()));
+}
+
 }  // namespace
 
 std::vector<std::byte> random_array(const ArrayShape& shape, std::uint64_t seed, NumberKind kind, std::int64_t period) {
@@ -119,19 +123,28 @@ std::vector<std::byte> random_array(const ArrayShape& shape, std::uint64_t seed,
   return repeated(bytes, first, shape);
 }
 
+// In either layout an array is made of rows, of which each repeats.
+
 std::vector<std::byte> repeated(const std::vector<std::byte>& period, const ArrayShape& period_shape,
                                 const ArrayShape& shape) {
-  // In either layout an array is made of rows, and each row repeats.
-  const std::int64_t rows = shape.layout == kNumbers ? 1 : shape.components();
-  const auto row_of = [&](std::int64_t bytes) { return static_cast<std::size_t>(bytes / rows); };
-  const std::size_t from_row = row_of(period_shape.bytes()), to_row = row_of(shape.bytes());
+  const std::size_t from_row = row_bytes(period_shape), to_row = row_bytes(shape);
   std::vector<std::byte> all(static_cast<std::size_t>(shape.bytes()));
-  for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
+  for (std::size_t from = 0, to = 0; to < all.size(); from += from_row, to += to_row) {
     for (std::size_t done = 0; done < to_row; done += from_row) {
-      std::memcpy(all.data() + row * to_row + done, period.data() + row * from_row, std::min(from_row, to_row - done));
+      std::memcpy(all.data() + to + done, period.data() + from, std::min(from_row, to_row - done));
     }
   }
   return all;
+}
+
+std::vector<std::byte> first_numbers(const std::vector<std::byte>& array, const ArrayShape& shape,
+                                     const ArrayShape& first) {
+  const std::size_t from_row = row_bytes(shape), to_row = row_bytes(first);
+  std::vector<std::byte> begin(static_cast<std::size_t>(first.bytes()));
+  for (std::size_t from = 0, to = 0; to < begin.size(); from += from_row, to += to_row) {
+    std::memcpy(begin.data() + to, array.data() + from, to_row);
+  }
+  return begin;
 }
 
 }  // namespace heddle::fuzzy

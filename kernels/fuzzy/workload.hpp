@@ -30,4 +30,8 @@ constexpr std::int64_t kPeriod = 4093;
 [[nodiscard]] std::vector<std::byte> repeated(const std::vector<std::byte>& period, const ArrayShape& period_shape,
                                               const ArrayShape& shape);
 
+/// The first numbers of an array of shape `shape`, as many as `first` has; first.numbers is at most shape.numbers.
+[[nodiscard]] std::vector<std::byte> first_numbers(const std::vector<std::byte>& array, const ArrayShape& shape,
+                                                   const ArrayShape& first);
+
 }  // namespace heddle::fuzzy

@@ -92,7 +92,9 @@ class CpuDevice final : public Device {
          .words = host_words,
          .built_in =
              [architecture = identity_.architecture](const TemplateSource& source, const KernelInstance& kernel) {
-               return source.embedded() && source.options() == cpu_builtin_options() && kernel.definitions.empty() &&
+               const bool same_options =
+                   source.options() == cpu_builtin_options() || source.options() == cpu_exact_options();
+               return source.embedded() && same_options && kernel.definitions.empty() &&
                       cpu::builtin_kernel(kernel.name, architecture) != nullptr;
              },
          .binary =
