@@ -10,6 +10,7 @@
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/tune_run.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/fuzzy/map.hpp"
 #include "heddle/kernels/own/kernel_file.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/tuner/strategy.hpp"
@@ -51,6 +52,20 @@ void add_tune(Command& program) {
                      const KernelFamily& family =
                          families.add(describe(read_kernel_file(file, {.allow_outside = options->allow_outside})));
                      options->kernels.emplace_back(family.name());
+                   });
+  command.option("--encoding", "E", "Encoding of --formula: lu (lower and upper bounds) or mr (midpoint and radii)",
+                 [options](const std::string& text) { options->encoding = fuzzy::encoding_of(text); });
+  command.repeated("--formula", "F",
+                   "Tune the kernel of a formula over arrays of fuzzy numbers, such as \"a*b + c\", in place of the "
+                   "families; may be given several times [in both encodings, unless --encoding names one]",
+                   [options, &families](const std::string& text) {
+                     const fuzzy::Formula formula(text);
+                     for (const auto each : {fuzzy::Encoding::lower_upper, fuzzy::Encoding::midpoint_radius}) {
+                       if (options->encoding && *options->encoding != each) continue;
+                       const KernelFamily* family = families.find(fuzzy::map_name(formula, each));
+                       if (family == nullptr) family = &families.add(fuzzy::describe_map(formula, each));
+                       options->kernels.emplace_back(family->name());
+                     }
                    });
   add_sizes(command, options->sizes, true, families);
   std::string names;

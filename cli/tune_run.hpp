@@ -1,12 +1,14 @@
 // A run of `heddle tune`: its devices side by side, what each does, and the report.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "heddle/cli/context.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/problems.hpp"
+#include "heddle/kernels/fuzzy/problem.hpp"
 #include "heddle/tuner/stop_condition.hpp"
 #include "heddle/tuner/tuner_options.hpp"
 
@@ -14,9 +16,11 @@ namespace heddle::cli {
 
 struct TuneOptions {
   Common common;
-  Context context;                   ///< the program's families, and those of `kernels`
-  std::vector<std::string> kernels;  ///< names of families that are described in files; they alone are tuned
-  bool allow_outside = false;        ///< KernelFileOptions
+  Context context;  ///< the program's families, and those of `kernels`
+  /// Names of families that files or formulas describe; they alone are tuned.
+  std::vector<std::string> kernels;
+  std::optional<fuzzy::Encoding> encoding;  ///< of formulas; nothing: both
+  bool allow_outside = false;               ///< KernelFileOptions
   std::string device, profiles, replay, record;
   std::vector<std::string> families;
   Sizes sizes;

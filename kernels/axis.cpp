@@ -1,9 +1,11 @@
 #include "heddle/kernels/axis.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -46,10 +48,21 @@ void check_axes(const std::vector<Axis>& axes) {
     if (axis.maximum < 1 || axis.maximum > kLargestSize) {
       fail(fmt::format("{} has the maximum {}, expected 1 to 2^53", axis.name, axis.maximum));
     }
+    if (axis.values.empty()) continue;
+    const bool ascend = std::ranges::adjacent_find(axis.values, std::greater_equal<>()) == axis.values.end();
+    if (!ascend || axis.values.front() < 0 || axis.values.back() != axis.maximum || axis.spacing != Spacing::equal) {
+      fail(
+          fmt::format("{} has a list of values, expected ascending ones up to its maximum, of which nothing carries "
+                      "over to another one",
+                      axis.name));
+    }
   }
 }
 
-std::string range_text(const Axis& axis) { return fmt::format("from {} to {}", smallest(axis), axis.maximum); }
+std::string range_text(const Axis& axis) {
+  if (!axis.values.empty()) return fmt::format("{}", fmt::join(axis.values, " or "));
+  return fmt::format("from {} to {}", smallest(axis), axis.maximum);
+}
 
 double coordinate(const Axis& axis, std::int64_t value) {
   if (axis.spacing != Spacing::ratio) return static_cast<double>(value);
@@ -84,6 +97,7 @@ std::vector<std::int64_t> steps(const Axis& axis, std::int64_t first, std::int64
     values.push_back(next);
   }
   values.push_back(last);
+  std::erase_if(values, [&](std::int64_t value) { return !allows(axis, value); });
   return values;
 }
 

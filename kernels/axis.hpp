@@ -2,6 +2,7 @@
 // draws sizes asks here.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,20 +28,28 @@ struct Axis {
   Spacing spacing = Spacing::ratio;  ///< how far apart two values are
   bool zero_means_none = false;      ///< whether 0 is a value ("no such layer"); the smallest is 1 otherwise
   bool optional = false;             ///< whether a problem may lack this size
+  /// The only values, ascending, of a size that is one of a few things; empty: all up to `maximum`.
+  std::vector<std::int64_t> values = {};
 };
 
 /// Throws Error(usage) for axes that no family may have: more than 32, a name that comes twice, is longer than 40
 /// characters or has others than letters, digits, '_' and '-', a weight that is not positive, a maximum below 1 or
-/// above 2^53. A problem's text is therefore shorter than 2 KiB.
+/// above 2^53, values that are not ascending or where they carry over to others. A problem's text is therefore shorter
+/// than 2 KiB.
 void check_axes(const std::vector<Axis>& axes);
 
-/// 0 if that is a value, otherwise 1.
-[[nodiscard]] inline std::int64_t smallest(const Axis& axis) noexcept { return axis.zero_means_none ? 0 : 1; }
+/// The smallest value: the first one named, else 0 if that is a value, otherwise 1.
+[[nodiscard]] inline std::int64_t smallest(const Axis& axis) noexcept {
+  if (!axis.values.empty()) return axis.values.front();
+  return axis.zero_means_none ? 0 : 1;
+}
 /// Whether a problem may have this value.
 [[nodiscard]] inline bool allows(const Axis& axis, AxisValue value) noexcept {
-  return value ? *value >= smallest(axis) && *value <= axis.maximum : axis.optional;
+  if (!value) return axis.optional;
+  if (!axis.values.empty()) return std::ranges::find(axis.values, *value) != axis.values.end();
+  return *value >= smallest(axis) && *value <= axis.maximum;
 }
-/// "from 1 to 1000"
+/// "from 1 to 1000", "32 or 64"
 [[nodiscard]] std::string range_text(const Axis& axis);
 
 /// The place of a value on the axis' own scale: log2 of it, or the value itself. On an axis by ratio, 0 lies one octave

@@ -25,8 +25,8 @@ Axis numbers_axis() { return {.name = "numbers", .maximum = std::int64_t{1} << 3
 
 std::vector<Axis> form_axes() {
   return {{.name = "cuts", .maximum = kMostCuts},
-          {.name = "bits", .maximum = 64, .spacing = Spacing::equal},
-          {.name = "layout", .maximum = 2, .spacing = Spacing::equal}};
+          {.name = "bits", .maximum = 64, .spacing = Spacing::equal, .values = {32, 64}},
+          {.name = "layout", .maximum = 2, .spacing = Spacing::equal, .values = {kNumbers, kCuts}}};
 }
 
 ArrayShape shape_of(const Problem& problem, Encoding encoding, std::int64_t numbers) {

@@ -11,8 +11,9 @@
 //
 // A step with a fixed factor is a monotone function of the value. So is a pair of steps, hence every second value of a
 // chain rises all the time, or falls all the time. If the first and the last of them have the same sign, so have all
-// between: the factor can be chosen once for a run of steps, and is checked by four signs. A step costs two
-// operations a bound, and a run that fails is done again with a choice in every step.
+// between. A run of steps therefore takes the factors of its first two values, and two signs at its end tell whether
+// they were right all the time: two operations a bound and step. A run that fails is done again with a choice in every
+// step.
 //
 // Midpoint and radii: 3 operations and 4 for each cut. What is no number, and a midpoint that overflows, stays so to
 // the end, and only then the series is done again by the number types.
@@ -70,25 +71,36 @@ struct Chains {
       x[k] = chain_step(x[k], is_negative(x[k]) ? high[k / 2] : low[k / 2], is_odd ? odd[k] : even[k]);
     }
   }
-  /// `pairs` of steps, each chain with one factor; at least one.
+  /// `pairs` of steps, at least one, each chain with one factor in odd steps and one in even ones.
   HEDDLE_EITHER void run(int pairs) {
-    T before[chains], factor[chains];
+    T before[chains], factor[chains], factor_between[chains];
+    bool between_is_negative[chains];
     HEDDLE_UNROLL
     for (int k = 0; k < chains; ++k) {
       before[k] = x[k];
       factor[k] = is_negative(x[k]) ? high[k / 2] : low[k / 2];
+      const T between = chain_step(x[k], factor[k], odd[k]);
+      between_is_negative[k] = is_negative(between);
+      factor_between[k] = between_is_negative[k] ? high[k / 2] : low[k / 2];
+      x[k] = chain_step(between, factor_between[k], even[k]);
     }
-    bool fails = checked_pair(before, factor);
 #if defined(__CUDACC__)
 #pragma unroll 4
 #endif
     for (int pair = 2; pair < pairs; ++pair) {
       HEDDLE_UNROLL
       for (int k = 0; k < chains; ++k) {
-        x[k] = chain_step(chain_step(x[k], factor[k], odd[k]), factor[k], even[k]);
+        x[k] = chain_step(chain_step(x[k], factor[k], odd[k]), factor_between[k], even[k]);
       }
     }
-    if (pairs > 1) fails = checked_pair(before, factor) || fails;
+    if (pairs == 1) return;
+    bool fails = false;
+    HEDDLE_UNROLL
+    for (int k = 0; k < chains; ++k) {
+      const T between = chain_step(x[k], factor[k], odd[k]);
+      fails = fails || is_negative(x[k]) != is_negative(before[k]) || is_negative(between) != between_is_negative[k];
+      x[k] = chain_step(between, factor_between[k], even[k]);
+    }
     if (!fails) return;
     HEDDLE_UNROLL
     for (int k = 0; k < chains; ++k) x[k] = before[k];
@@ -99,18 +111,6 @@ struct Chains {
       step(true);
       step(false);
     }
-  }
-  /// Whether a factor meets a value whose sign is not that of the beginning of its run.
-  HEDDLE_EITHER bool checked_pair(const T (&before)[chains], const T (&factor)[chains]) {
-    bool fails = false;
-    HEDDLE_UNROLL
-    for (int k = 0; k < chains; ++k) {
-      const T between = chain_step(x[k], factor[k], odd[k]);
-      const bool negative = is_negative(before[k]);
-      fails = fails || is_negative(x[k]) != negative || is_negative(between) != negative;
-      x[k] = chain_step(between, factor[k], even[k]);
-    }
-    return fails;
   }
   HEDDLE_EITHER void steps(int terms) {
     // Signs change in the first steps, if at all.

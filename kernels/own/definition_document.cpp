@@ -36,12 +36,14 @@ constexpr std::array<std::string_view, 3> kSpacings{"ratio", "difference", "equa
 constexpr std::array<std::string_view, 2> kLevels{"c++17", "c++20"};
 
 json document_of(const Axis& axis) {
-  return {{"name", axis.name},
-          {"weight", axis.weight},
-          {"maximum", axis.maximum},
-          {"spacing", word_of(kSpacings, axis.spacing)},
-          {"zero_means_none", axis.zero_means_none},
-          {"optional", axis.optional}};
+  json document{{"name", axis.name},
+                {"weight", axis.weight},
+                {"maximum", axis.maximum},
+                {"spacing", word_of(kSpacings, axis.spacing)},
+                {"zero_means_none", axis.zero_means_none},
+                {"optional", axis.optional}};
+  if (!axis.values.empty()) document["values"] = axis.values;
+  return document;
 }
 
 Axis axis_from(const json& from) {
@@ -50,7 +52,8 @@ Axis axis_from(const json& from) {
           .maximum = from.at("maximum").get<std::int64_t>(),
           .spacing = named<Spacing>(kSpacings, from.at("spacing")),
           .zero_means_none = from.at("zero_means_none").get<bool>(),
-          .optional = from.at("optional").get<bool>()};
+          .optional = from.at("optional").get<bool>(),
+          .values = from.value("values", std::vector<std::int64_t>())};
 }
 
 json document_of(const KernelCode& code) {

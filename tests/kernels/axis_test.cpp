@@ -79,6 +79,19 @@ TEST_CASE("which values an axis has") {
   CHECK_FALSE(allows(loose, -1));
   CHECK(range_text(plain) == "from 1 to 8");
   CHECK(range_text(loose) == "from 0 to 8");
+  const Axis few{.name = "a", .maximum = 64, .spacing = Spacing::equal, .values = {32, 64}};
+  CHECK(range_text(few) == "32 or 64");
+  CHECK(smallest(few) == 32);
+  CHECK(allows(few, 32));
+  CHECK_FALSE(allows(few, 48));
+  CHECK_FALSE(allows(few, std::nullopt));
+  CHECK(steps(few, 32, 64) == std::vector<std::int64_t>{32, 64});
+  check_axes({few});
+  Axis wrong = few;
+  wrong.values = {64, 32};
+  CHECK_THROWS_AS(check_axes({wrong}), Error);
+  wrong.values = {32, 63};
+  CHECK_THROWS_AS(check_axes({wrong}), Error);
 }
 
 TEST_CASE("distances of two values") {
