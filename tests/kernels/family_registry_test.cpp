@@ -68,15 +68,16 @@ std::string usage_error(const Work& work) {
 
 TEST_CASE("families are found by name, in the order in which they were added") {
   FamilyRegistry families = builtin_families();
-  REQUIRE(families.all().size() == 6);
+  const std::size_t before = families.all().size();
+  const std::string last(families.all().back()->name());
   const KernelFamily& carpet = families.add(std::make_shared<Renamed>("carpet"));
-  REQUIRE(families.all().size() == 7);
+  REQUIRE(families.all().size() == before + 1);
   CHECK(families.all().back().get() == &carpet);
   for (const auto& each : families.all()) {
     CHECK(families.find(each->name()) == each.get());
     CHECK(&families.at(each->name()) == each.get());
   }
-  CHECK(families.names().ends_with("mlp-predict, carpet"));
+  CHECK(families.names().ends_with(last + ", carpet"));
   CHECK(families.find("weaving") == nullptr);
   CHECK(builtin_families().find("carpet") == nullptr);  // no registry knows what was added to another
 }
@@ -115,7 +116,7 @@ TEST_CASE("a family made from a description can be made again elsewhere") {
   here.add({.maker = "renamed", .text = "two"});
   REQUIRE(here.descriptions().size() == 2);
   for (const FamilyDescription& each : here.descriptions()) there.add(each);
-  CHECK(there.names().ends_with("mlp-predict, one, two"));
+  CHECK(there.names().ends_with(std::string(builtin_families().all().back()->name()) + ", one, two"));
 
   CHECK(usage_error([&] { here.add({.maker = "weaver", .text = "three"}); }).find("'weaver'") != std::string::npos);
   CHECK_FALSE(usage_error([&] { here.add({.maker = "renamed", .text = "two"}); }).empty());
