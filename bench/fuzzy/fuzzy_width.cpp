@@ -223,7 +223,7 @@ void run_chain(const Operation& operation, int radius_bits, int samples) {
   }
   for (std::size_t i = 0; i < kSteps.size() && kSteps[i] <= operation.most_steps; ++i) {
     const Excess lu = excess_of(of_lower_upper[i]), mr = excess_of(of_midpoint_radius[i]);
-    fmt::print("{},{},{},{},{},{:.4g},{:.4g},{:.4g},{:.4g}\n", sizeof(T) == 4 ? "float" : "double", operation.name,
+    fmt::print("{},\"{}\",{},{},{},{:.4g},{:.4g},{:.4g},{:.4g}\n", sizeof(T) == 4 ? "float" : "double", operation.name,
                radius_bits, kSteps[i], of_lower_upper[i].size(), lu.median, lu.worst, mr.median, mr.worst);
   }
 }
