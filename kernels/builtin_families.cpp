@@ -23,12 +23,11 @@ FamilyRegistry builtin_families() {
                                      &tsk::linear_family(), &mlp::train_family(), &mlp::predict_family()}) {
     add(*family);
   }
-  for (const auto family_of : {fuzzy::series_family, fuzzy::sum_family, fuzzy::dot_family, fuzzy::matvec_family}) {
+  for (const auto family_of :
+       {fuzzy::series_family, fuzzy::sum_family, fuzzy::dot_family, fuzzy::matvec_family, fuzzy::sort_family}) {
     add(family_of(fuzzy::Encoding::lower_upper));
     add(family_of(fuzzy::Encoding::midpoint_radius));
   }
-  add(fuzzy::sort_family(fuzzy::Encoding::lower_upper));
-  add(fuzzy::sort_family(fuzzy::Encoding::midpoint_radius));
   families.add_maker("defined-kernel", make_defined_family);
   families.add_maker("fuzzy-map", fuzzy::make_map_family);
   return families;

@@ -12,10 +12,6 @@
 
 namespace heddle::cpu {
 
-// One that has no vectors of its own.
-#define HEDDLE_KERNEL_WITHOUT_WIDTH(family, template_, ...) \
-  { "heddle::" #family "::cpu::" #template_ "<" #__VA_ARGS__ ">", heddle::family::cpu::template_<__VA_ARGS__> }
-
 const BuiltinKernel HEDDLE_CPU_TABLE[] = {
     HEDDLE_KERNEL(sonfin, train_rules, 1),
     HEDDLE_KERNEL(sonfin, predict, 8),

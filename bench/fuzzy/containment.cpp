@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "heddle/kernels/fuzzy/problem.hpp"
@@ -17,8 +16,6 @@ const std::vector<SourceFile>& containment_sources();  // made by heddle_embed; 
 namespace bench {
 namespace {
 
-constexpr std::array kNumbers{"LowerUpper<float, 2>", "LowerUpper<double, 2>", "MidpointRadius<float, 2>",
-                              "MidpointRadius<double, 2>"};
 constexpr std::int64_t kThreadsOfBlock = 128, kBlocksOfUnit = 16;
 
 }  // namespace
@@ -34,21 +31,21 @@ const TemplateSource& containment_source() {
   return source;
 }
 
-Kernels containment_kernels() {
+Kernels containment_kernels(std::span<const std::string_view> numbers) {
   Kernels kernels;
-  kernels.reserve(kNumbers.size());
-  for (const char* const number : kNumbers) {
+  kernels.reserve(numbers.size());
+  for (const std::string_view number : numbers) {
     kernels.emplace_back(fmt::format("heddle::bench::check_containment<heddle::fuzzy::{}>", number));
   }
   return kernels;
 }
 
 std::vector<Containment> check_containment(Device& device, std::int64_t samples, std::uint64_t seed,
-                                           const TemplateSource& source) {
+                                           const TemplateSource& source, std::span<const std::string_view> numbers) {
   Plan plan;
-  plan.kernels = containment_kernels();
+  plan.kernels = containment_kernels(numbers);
   plan.samples = samples;
-  std::vector<Containment> found(kNumbers.size());
+  std::vector<Containment> found(numbers.size());
   constexpr std::int64_t kBytes = sizeof(Containment::operations);
   plan.buffers = {{"counts", kBytes * static_cast<std::int64_t>(found.size()), Role::state}};
   const std::int64_t blocks =
@@ -65,7 +62,7 @@ std::vector<Containment> check_containment(Device& device, std::int64_t samples,
   const auto execution = device.prepare(std::move(plan), code.binary);
   Memory& counts = execution->memory("counts");
   for (std::size_t number = 0; number < found.size(); ++number) {
-    found[number].number = kNumbers[number];
+    found[number].number = numbers[number];
     for (ContainmentCount& one : found[number].operations) {
       one.first_wrong = std::numeric_limits<unsigned long long>::max();
     }

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/bench/common/program.hpp"
 #include "exact_interval.hpp"
+#include "heddle/bench/common/program.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/fuzzy/midpoint_radius.hpp"
 #include "heddle/kernels/random.hpp"
@@ -42,29 +42,29 @@ enum class Chain {
   product,
   quotient,
   step,
-  roots,
-  exponentials,
   mixed,
+  smaller,
+  larger,
+  root,
   square,
   exponential,
-  logarithm
+  logarithm,
+  roots,
+  exponentials
 };
 struct Operation {
   Chain chain;
   std::string_view name;
   int most_steps;
 };
-constexpr std::array kOperations{Operation{Chain::sum, "a + b", 1000},
-                                 Operation{Chain::difference, "a - b", 1000},
-                                 Operation{Chain::product, "a * b", 1000},
-                                 Operation{Chain::quotient, "a / b", 1000},
-                                 Operation{Chain::step, "c = a * c + b", 1000},
-                                 Operation{Chain::mixed, "+ - * / in turns", 1000},
-                                 Operation{Chain::square, "a^2", 1},
-                                 Operation{Chain::exponential, "exp(a)", 1},
-                                 Operation{Chain::logarithm, "log(a)", 1},
-                                 Operation{Chain::roots, "sqrt(a^2)", 1000},
-                                 Operation{Chain::exponentials, "log(exp(a))", 1000}};
+constexpr std::array kOperations{
+    Operation{Chain::sum, "a + b", 1000},          Operation{Chain::difference, "a - b", 1000},
+    Operation{Chain::product, "a * b", 1000},      Operation{Chain::quotient, "a / b", 1000},
+    Operation{Chain::step, "c = a * c + b", 1000}, Operation{Chain::mixed, "+ - * / in turns", 1000},
+    Operation{Chain::smaller, "min(a, b)", 1},     Operation{Chain::larger, "max(a, b)", 1},
+    Operation{Chain::root, "sqrt(a)", 1},          Operation{Chain::square, "a^2", 1},
+    Operation{Chain::exponential, "exp(a)", 1},    Operation{Chain::logarithm, "log(a)", 1},
+    Operation{Chain::roots, "sqrt(a^2)", 1000},    Operation{Chain::exponentials, "log(exp(a))", 1000}};
 
 /// One step of a chain, for a fuzzy number as for an exact interval.
 template <class Number>
@@ -82,6 +82,12 @@ Number next(Chain chain, const Number& c, const Number& a, const Number& b, int 
       return a * c + b;
     case Chain::mixed:
       return turn % 4 == 0 ? c + b : turn % 4 == 1 ? c * a : turn % 4 == 2 ? c - b : c / a;
+    case Chain::smaller:
+      return min(c, b);
+    case Chain::larger:
+      return max(c, b);
+    case Chain::root:
+      return sqrt(c);
     case Chain::square:
       return pow(c, 2);
     case Chain::exponential:
@@ -115,6 +121,8 @@ class Wide {
   friend Wide operator-(const Wide& a, const Wide& b) { return made(mpfi_sub, a, b); }
   friend Wide operator*(const Wide& a, const Wide& b) { return made(mpfi_mul, a, b); }
   friend Wide operator/(const Wide& a, const Wide& b) { return made(mpfi_div, a, b); }
+  friend Wide min(const Wide& a, const Wide& b) { return bound_by_bound(mpfr_min, a, b); }
+  friend Wide max(const Wide& a, const Wide& b) { return bound_by_bound(mpfr_max, a, b); }
   friend Wide pow(const Wide& a, int) { return made(mpfi_sqr, a); }
   friend Wide exp(const Wide& a) { return made(mpfi_exp, a); }
   friend Wide log(const Wide& a) { return made(mpfi_log, a); }
@@ -132,6 +140,13 @@ class Wide {
   static Wide made(Function function, const Arguments&... arguments) {
     Wide result;
     function(result.value_.get(), arguments.value_.get()...);
+    return result;
+  }
+  template <class Function>
+  static Wide bound_by_bound(Function function, const Wide& a, const Wide& b) {
+    Wide result;
+    function(result.value_.lower(), a.value_.lower(), b.value_.lower(), MPFR_RNDD);
+    function(result.value_.upper(), a.value_.upper(), b.value_.upper(), MPFR_RNDU);
     return result;
   }
   Exact value_;
@@ -208,7 +223,7 @@ void run_chain(const Operation& operation, int radius_bits, int samples) {
   }
   for (std::size_t i = 0; i < kSteps.size() && kSteps[i] <= operation.most_steps; ++i) {
     const Excess lu = excess_of(of_lower_upper[i]), mr = excess_of(of_midpoint_radius[i]);
-    fmt::print("{},{},{},{},{},{:.4g},{:.4g},{:.4g},{:.4g}\n", sizeof(T) == 4 ? "float" : "double", operation.name,
+    fmt::print("{},\"{}\",{},{},{},{:.4g},{:.4g},{:.4g},{:.4g}\n", sizeof(T) == 4 ? "float" : "double", operation.name,
                radius_bits, kSteps[i], of_lower_upper[i].size(), lu.median, lu.worst, mr.median, mr.worst);
   }
 }

@@ -133,7 +133,7 @@ class SortFamily final : public ArrayFamily {
 
 }  // namespace
 
-const ArrayFamily& sort_family(Encoding encoding) {
+const KernelFamily& sort_family(Encoding encoding) {
   static const SortFamily lower_upper(Encoding::lower_upper), midpoint_radius(Encoding::midpoint_radius);
   return encoding == Encoding::lower_upper ? lower_upper : midpoint_radius;
 }

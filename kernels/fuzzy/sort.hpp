@@ -13,7 +13,7 @@ namespace heddle::fuzzy {
 /// Axes: numbers, cuts, bits, layout. Buffers of every plan: inputs "keys" [numbers] and "numbers", outputs "sorted",
 /// of the shape of "numbers", and "positions" [numbers], std::uint32_t: sorted number i was number positions[i].
 /// A plan is several launches on a GPU.
-[[nodiscard]] const ArrayFamily& sort_family(Encoding encoding);
+[[nodiscard]] const KernelFamily& sort_family(Encoding encoding);
 
 /// Of an array, less than this: counts of numbers share a word with two flags.
 inline constexpr std::int64_t kMostSorted = (std::int64_t{1} << 30) - 1;

@@ -7,7 +7,7 @@
 //   sort_begin      the words that count, and those that tiles report through, become 0
 //   sort_count      how often each value of each digit occurs among all keys
 //   sort_pass       one for each digit: moves keys and positions where this digit belongs, stably
-//   sort_gather     sorted[i] = numbers[positions[i]]
+//   sort_gather     sorted[i] = numbers[positions[i]]; small numbers may move in the last pass instead
 //
 // | parameter      | meaning                                                                        |
 // |----------------|--------------------------------------------------------------------------------|
@@ -17,6 +17,7 @@
 // | DigitBits      | bits of a digit                                                                |
 // | Ranks          | how the lanes of a warp find those with the same digit, see SameDigit          |
 // | Window         | tiles before its own that a tile looks at together                             |
+// | Moved          | words of a number that the last pass moves along; 0: sort_gather moves numbers |
 //
 // Order of the keys: from -infinity to infinity, -0 and 0 are equal, and what is no number comes last. Equal keys keep
 // their order.
@@ -190,12 +191,14 @@ __device__ __forceinline__ unsigned look_back(const unsigned* reports, int tile,
 }
 
 /// Moves the keys and positions of one tile where the digit at `shift` belongs. `histogram` and `reports` are those of
-/// this digit. In the first pass the positions are 0, 1, 2, ..., in the last one the keys are not wanted any more.
+/// this digit. In the first pass the positions are 0, 1, 2, ..., in the last one the keys are not wanted any more. The
+/// last pass may move `numbers` of `Moved` words to `sorted` as well.
 template <class Real, bool First, bool Last, int Block, int Blocks, int Items, int DigitBits, SameDigit Ranks,
-          int Window>
+          int Window, int Moved>
 __global__ void __launch_bounds__(Block, Blocks)
     sort_pass(const void* keys_in, const unsigned* positions_in, void* keys_out, unsigned* positions_out,
-              const unsigned* histogram, unsigned* next_tile, unsigned* reports, int shift, int count) {
+              const unsigned* histogram, unsigned* next_tile, unsigned* reports, const float* numbers, float* sorted,
+              int shift, int count) {
   using Bits = typename SortKey<Real>::Bits;
   constexpr int kValues = 1 << DigitBits, kWarps = Block / kWarp, kTile = Block * Items;
   static_assert(Block % kWarp == 0 && Block >= kValues && kValues % kWarp == 0, "a thread for each value of a digit");
@@ -282,6 +285,29 @@ __global__ void __launch_bounds__(Block, Blocks)
   __syncthreads();
 
   // Neighbouring threads have neighbouring keys of the sorted tile, most of which stay neighbours.
+  if constexpr (Moved > 0) {
+    // A few numbers in flight at a time, as many as there are registers for.
+    constexpr int kAtATime = 4;
+#pragma unroll 1
+    for (int i = 0; i < Items; i += kAtATime) {
+      Pack<Moved> number[kAtATime];
+#pragma unroll
+      for (int k = 0; k < kAtATime; ++k) {
+        const int at = thread + (i + k) * Block;
+        if (i + k < Items && at < here)
+          number[k] = load<Moved>(numbers + positions[at] * static_cast<long long>(Moved));
+      }
+#pragma unroll
+      for (int k = 0; k < kAtATime; ++k) {
+        const int at = thread + (i + k) * Block;
+        if (i + k >= Items || at >= here) continue;
+        const unsigned to = starts[digit_of<DigitBits>(keys[at], shift)] + static_cast<unsigned>(at);
+        positions_out[to] = positions[at];
+        store<Moved>(sorted + to * static_cast<long long>(Moved), number[k]);
+      }
+    }
+    return;
+  }
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
     const int at = thread + i * Block;

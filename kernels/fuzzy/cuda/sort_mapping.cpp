@@ -19,6 +19,11 @@ constexpr std::int64_t kMostDigits = 32;  // places for the tile that is taken n
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+// Values of the parameter "move".
+constexpr std::string_view kApart = "apart", kInLastPass = "last_pass";
+
+bool moves_apart(const Configuration& configuration) { return configuration.word("move") == kApart; }
+
 /// The sizes that follow from a configuration.
 struct SortSizes {
   SortSizes(const Configuration& c, const ArrayShape& array)
@@ -78,9 +83,16 @@ class CudaSortMapping final : public SortMapping {
     constraints.push_back({.name = "gather_width divides what lies next to each other",
                            .last = "gather_width",
                            .holds = [encoding](const Configuration& c, const Problem& p, const DeviceIdentity&) {
-                             return words_together(shape_of(p, encoding, p.at("numbers"))) % c.number("gather_width") ==
-                                    0;
+                             return !moves_apart(c) ||
+                                    words_together(shape_of(p, encoding, p.at("numbers"))) % c.number("gather_width") ==
+                                        0;
                            }});
+    constraints.push_back(
+        {.name = "numbers that move in the last pass are 4, 8 or 16 bytes that lie next to each other",
+         .last = "move",
+         .holds = [encoding](const Configuration& c, const Problem& p, const DeviceIdentity&) {
+           return moves_apart(c) || is_one_pack(shape_of(p, encoding, p.at("numbers")));
+         }});
     return {device,
             {{.name = "block_size",
               .values = numbers({512, 384, 256, 1024, 128, 64}),
@@ -106,23 +118,28 @@ class CudaSortMapping final : public SortMapping {
               .values = numbers({4, 1, 8}),
               .meaning = "tiles before its own that a tile looks at together",
               .active = {}},
+             {.name = "move",
+              .values = {std::string(kApart), std::string(kInLastPass)},
+              .meaning = "where numbers move: in a launch of their own, or along with the keys of the last pass",
+              .active = {}},
              {.name = "gather_width",
               .values = numbers({4, 2, 1}),
               .meaning = "words of a number that a thread moves at once",
-              .active = {}},
+              .active = moves_apart},
              {.name = "gather_block",
               .values = numbers({256, 512, 128}),
               .meaning = "threads of a block that moves numbers",
-              .active = {}},
+              .active = moves_apart},
              {.name = "gather_count",
               .values = numbers({4, 2, 1, 8}),
               .meaning = "loads of numbers that a thread has in flight",
-              .active = {}}},
+              .active = moves_apart}},
             std::move(constraints)};
   }
 
   Configuration default_configuration(const DeviceIdentity& device, Encoding encoding,
                                       const ArrayShape& shape) const override {
+    const auto with = [&](const std::string& rest) { return space(device, encoding).parse(rest); };
     std::int64_t width = 4;
     while (words_together(shape) % width != 0) width /= 2;
     // Fastest on an H200 (bench/results/nvidia-h200/fuzzy_sort.txt); smaller where such a tile has no room.
@@ -130,10 +147,9 @@ class CudaSortMapping final : public SortMapping {
     const std::string_view pass = device.local_bytes < kRoom ? "block_size=256 blocks=2 coarsen_count=8"
                                   : shape.is_double()        ? "block_size=512 blocks=2 coarsen_count=10"
                                                              : "block_size=512 blocks=2 coarsen_count=16";
-    return space(device, encoding)
-        .parse(fmt::format("{} digit_bits=8 same_digit=votes look_back=4 gather_width={} gather_block=256 "
-                           "gather_count=2",
-                           pass, width));
+    const std::string all_passes = fmt::format("{} digit_bits=8 same_digit=votes look_back=4", pass);
+    if (is_one_pack(shape)) return with(fmt::format("{} move={}", all_passes, kInLastPass));
+    return with(fmt::format("{} move={} gather_width={} gather_block=256 gather_count=2", all_passes, kApart, width));
   }
 
   void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape) const override {
@@ -152,22 +168,17 @@ class CudaSortMapping final : public SortMapping {
     plan.buffers.push_back({"state", state_words * kWordBytes, Role::scratch});
     const auto word = [&](std::int64_t at) { return BufferArgument{state, at * kWordBytes}; };
 
+    const bool apart = moves_apart(configuration);
     const auto pass = [&](bool first, bool last) {
-      return fmt::format("heddle::fuzzy::sort_pass<{}, {}, {}, {}, {}, {}, {}, heddle::fuzzy::SameDigit::{}, {}>",
+      return fmt::format("heddle::fuzzy::sort_pass<{}, {}, {}, {}, {}, {}, {}, heddle::fuzzy::SameDigit::{}, {}, {}>",
                          real_name(shape), first, last, sizes.block, configuration.number("blocks"), sizes.items,
-                         sizes.digit_bits, configuration.word("same_digit"), configuration.number("look_back"));
+                         sizes.digit_bits, configuration.word("same_digit"), configuration.number("look_back"),
+                         last && !apart ? words_together(shape) : 0);
     };
-    const std::int64_t width = configuration.number("gather_width"),
-                       gather_block = configuration.number("gather_block");
-    const std::int64_t of_number = words_together(shape) / width, gather_count = configuration.number("gather_count");
-    plan.kernels = {
-        "heddle::fuzzy::sort_begin",
-        fmt::format("heddle::fuzzy::sort_count<{}, {}, {}, {}>", real_name(shape), kLightThreads, kCountedByThread,
-                    sizes.digit_bits),
-        pass(true, false),
-        pass(false, false),
-        pass(false, true),
-        fmt::format("heddle::fuzzy::sort_gather<{}, {}, {}, {}>", width, of_number, gather_block, gather_count)};
+    plan.kernels = {"heddle::fuzzy::sort_begin",
+                    fmt::format("heddle::fuzzy::sort_count<{}, {}, {}, {}>", real_name(shape), kLightThreads,
+                                kCountedByThread, sizes.digit_bits),
+                    pass(true, false), pass(false, false), pass(false, true)};
     enum : int { kBegin, kCount, kFirstPass, kMiddlePass, kLastPass, kGather };
     const auto blocks = [](std::int64_t work, std::int64_t of_block) {
       return Extent{.x = static_cast<unsigned>(divided_up(work, of_block))};
@@ -198,8 +209,16 @@ class CudaSortMapping final : public SortMapping {
            .arguments = {BufferArgument{first ? kSortKeys : moved + from}, BufferArgument{moved + 2 + from},
                          BufferArgument{moved + to}, BufferArgument{last ? kSortPositions : moved + 2 + to},
                          word(sizes.histogram(digit)), word(digit), word(sizes.reports(digit)),
-                         int32(digit * sizes.digit_bits), count}});
+                         BufferArgument{kSortNumbers}, BufferArgument{kSorted}, int32(digit * sizes.digit_bits),
+                         count}});
     }
+    plan.captured = true;
+    if (!apart) return;
+    const std::int64_t width = configuration.number("gather_width"),
+                       gather_block = configuration.number("gather_block");
+    const std::int64_t of_number = words_together(shape) / width, gather_count = configuration.number("gather_count");
+    plan.kernels.emplace_back(
+        fmt::format("heddle::fuzzy::sort_gather<{}, {}, {}, {}>", width, of_number, gather_block, gather_count));
     Extent grid = blocks(shape.numbers * of_number, gather_block * gather_count);
     if (shape.layout == kCuts) grid.y = static_cast<unsigned>(shape.components());
     plan.launches.push_back(
@@ -207,13 +226,17 @@ class CudaSortMapping final : public SortMapping {
          .grid = grid,
          .block = {.x = static_cast<unsigned>(gather_block)},
          .arguments = {BufferArgument{kSortNumbers}, BufferArgument{kSortPositions}, BufferArgument{kSorted}, count}});
-    plan.captured = true;
   }
 
  private:
   /// Words of a number that lie next to each other.
   [[nodiscard]] static std::int64_t words_together(const ArrayShape& shape) {
     return (shape.layout == kNumbers ? shape.components() : 1) * (shape.bits / 32);
+  }
+  /// Whether a thread can move a whole number at once.
+  [[nodiscard]] static bool is_one_pack(const ArrayShape& shape) {
+    const std::int64_t words = words_together(shape);
+    return shape.layout == kNumbers && (words == 1 || words == 2 || words == 4);
   }
 };
 
