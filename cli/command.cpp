@@ -65,6 +65,8 @@ Command Command::add_hidden(const std::string& name) {
   return {*parser_.add_subcommand(name, "")->group(""), chosen_, context_};
 }
 
+void Command::footer(const std::string& text) { parser_.footer(text); }
+
 void Command::action(Action run) {
   parser_.callback([&chosen = chosen_, run = std::move(run)] { chosen = run; });
 }
@@ -132,6 +134,7 @@ Action parse(std::vector<std::string> arguments, const Context& context) {
   add_tune(commands);
   add_train(commands);
   add_predict(commands);
+  add_fuzzy(commands);
   add_inspect(commands);
   add_profiles(commands);
   add_worker(commands);

@@ -33,6 +33,8 @@ class Command {
   Command add(const std::string& name, const std::string& meaning);
   /// One that help does not show: the program calls it itself.
   Command add_hidden(const std::string& name);
+  /// Lines below the options in the help.
+  void footer(const std::string& text);
   /// What runs when the command line names this command.
   void action(Action run);
 
@@ -68,6 +70,7 @@ void add_devices(Command& program);
 void add_tune(Command& program);
 void add_train(Command& program);
 void add_predict(Command& program);
+void add_fuzzy(Command& program);
 void add_inspect(Command& program);
 void add_profiles(Command& program);
 void add_worker(Command& program);

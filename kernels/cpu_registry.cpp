@@ -3,6 +3,7 @@
 // Nothing else here may have external linkage, or the linker would mix the instruction sets; so no standard header is
 // included.
 #include "heddle/kernels/common/cpu_builtin_table.hpp"
+#include "heddle/kernels/fuzzy/cpu/sort.hpp"
 #include "heddle/kernels/mlp/cpu/predict.hpp"
 #include "heddle/kernels/mlp/cpu/train.hpp"
 #include "heddle/kernels/sonfin/cpu/predict.hpp"
@@ -20,6 +21,8 @@ const BuiltinKernel HEDDLE_CPU_TABLE[] = {
     HEDDLE_KERNEL(tsk, descend, 256, 1, double),
     HEDDLE_KERNEL(mlp, train, 4, 2),
     HEDDLE_KERNEL(mlp, predict, 4, 2),
+    HEDDLE_KERNEL_WITHOUT_WIDTH(fuzzy, sort, float, 8),
+    HEDDLE_KERNEL_WITHOUT_WIDTH(fuzzy, sort, double, 8),
     {nullptr, nullptr},
 };
 

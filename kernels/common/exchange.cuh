@@ -42,6 +42,19 @@ __device__ __forceinline__ Packet look(const Packet* from) {
   return {__uint_as_float(a), __uint_as_float(b), __uint_as_float(c), mixed ^ a ^ b ^ c};
 }
 
+/// Stores a word in global memory, relaxed, for the whole GPU to see. It orders no other access: a message that fits
+/// into the word itself.
+__device__ __forceinline__ void post_word(unsigned* to, unsigned word) {
+  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "r"(word) : "memory");
+}
+
+/// One look at a word in global memory that another block posts.
+__device__ __forceinline__ unsigned look_word(const unsigned* from) {
+  unsigned word;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(__cvta_generic_to_global(from)) : "memory");
+  return word;
+}
+
 /// Cycles of this multiprocessor; starts again from 0 when it is full.
 __device__ __forceinline__ unsigned cycles_now() {
   unsigned now;

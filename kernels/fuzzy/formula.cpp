@@ -7,12 +7,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <iterator>
-#include <limits>
-#include <optional>
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/fuzzy/decimal.hpp"
 #include "heddle/kernels/fuzzy/enclosed.hpp"
 #include "heddle/kernels/fuzzy/host_cuts.hpp"
 #include "heddle/kernels/text.hpp"
@@ -23,66 +21,7 @@ namespace {
 using Operation = Formula::Operation;
 using Step = Formula::Step;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-/// A decimal without a sign, as 0.DIGITS times 10^exponent; no digits: 0.
-struct Decimal {
-  std::string digits;  ///< the first one is not 0, nor is the last one
-  long long exponent = 0;
-
-  explicit Decimal(std::string_view text) {
-    constexpr long long kFar = 1'000'000'000;  // beyond all numbers, however many digits there are
-    const std::size_t e = std::min(text.find_first_of("eE"), text.size());
-    if (e < text.size()) {
-      const std::string_view shift = text.substr(e + (text[e + 1] == '+' ? 2U : 1U));
-      if (std::from_chars(shift.data(), shift.data() + shift.size(), exponent).ec != std::errc()) {
-        exponent = shift.front() == '-' ? -kFar : kFar;
-      }
-      exponent = std::clamp(exponent, -kFar, kFar);
-    }
-    const std::size_t point = std::min(text.find('.'), e);
-    exponent += static_cast<long long>(point);
-    digits = text.substr(0, point);
-    if (point < e) digits += text.substr(point + 1, e - point - 1);
-    const std::size_t first = std::min(digits.find_first_not_of('0'), digits.size());
-    exponent -= static_cast<long long>(first);
-    digits.erase(0, first);
-    digits.erase(digits.find_last_not_of('0') + 1);
-  }
-};
-
-/// Whether a is below, the same as or above b: -1, 0, 1.
-int compared(const Decimal& a, const Decimal& b) {
-  if (a.digits.empty() || b.digits.empty())
-    return static_cast<int>(b.digits.empty()) - static_cast<int>(a.digits.empty());
-  if (a.exponent != b.exponent) return a.exponent < b.exponent ? -1 : 1;
-  return a.digits < b.digits ? -1 : a.digits == b.digits ? 0 : 1;
-}
-
-/// All digits of a double: it has at most 767.
-Decimal exactly(double value) {
-  std::array<char, 800> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific, 780).ptr;
-  return Decimal({text.data(), static_cast<std::size_t>(end - text.data())});
-}
-
-/// The closest doubles on either side of a decimal. Nothing if it is larger than all of them.
-std::optional<std::pair<double, double>> bounds_of(std::string_view text) {
-  const Decimal wanted(text);
-  double near = 0.0;
-  if (std::from_chars(text.data(), text.data() + text.size(), near).ec != std::errc()) {
-    if (wanted.exponent > 0) return std::nullopt;
-    near = 0.0;  // so small that it is none
-  }
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (near == kInfinity) return std::nullopt;
-  const int side = compared(wanted, exactly(near));
-  if (side == 0) return std::pair(near, near);
-  const double other = std::nextafter(near, side > 0 ? kInfinity : -kInfinity);
-  if (other == kInfinity) return std::nullopt;
-  return side > 0 ? std::pair(near, other) : std::pair(other, near);
-}
 
 /// Recursive descent: sum, product, minus, power, operand.
 class Parser {
@@ -223,14 +162,14 @@ class Parser {
       fail("expected a decimal number");
     }
     const std::string_view text = text_.substr(begin, at_ - begin);
-    const auto bounds = bounds_of(text);
-    if (!bounds) {
+    const auto bounds = read_decimal(text);
+    if (!bounds || bounds->up == Traits<double>::infinity) {
       at_ = begin;
       fail("expected a number that float64 can hold");
     }
     canonical_ += text;
     skip();
-    return add({.operation = Operation::constant, .at_least = bounds->first, .at_most = bounds->second});
+    return add({.operation = Operation::constant, .at_least = bounds->down, .at_most = bounds->up});
   }
   int name() {
     struct Function {

@@ -114,6 +114,19 @@ HEDDLE_EITHER MidpointRadius<T, cuts> operator-(const MidpointRadius<T, cuts>& a
   return a + (-b);
 }
 
+namespace detail {
+
+/// U((|a| + alpha) beta + alpha |b| + more), what the radii of factors add to that of a product.
+template <class T>
+HEDDLE_EITHER T fused_radius(T size_a, T alpha, T size_b, T beta, T more) {
+  const T farthest = add_up(size_a, alpha);
+  const T radius = fused_up(alpha, size_b, fused_up(farthest, beta, more));
+  if (radius == radius) return radius;  // 0 times infinity otherwise
+  return add_up(add_up(more, radius_product(farthest, beta)), radius_product(alpha, size_b));
+}
+
+}  // namespace detail
+
 /// m = N(a b), r = U(h + e |m| + (|a| + alpha) beta + alpha |b|).
 template <class T, int cuts>
 HEDDLE_EITHER MidpointRadius<T, cuts> operator*(const MidpointRadius<T, cuts>& a, const MidpointRadius<T, cuts>& b) {
@@ -124,12 +137,7 @@ HEDDLE_EITHER MidpointRadius<T, cuts> operator*(const MidpointRadius<T, cuts>& a
   const T size_a = magnitude(a.midpoint), size_b = magnitude(b.midpoint);
   HEDDLE_UNROLL
   for (int i = 0; i < cuts; ++i) {
-    const T alpha = a.radius[i], beta = b.radius[i], farthest = add_up(size_a, alpha);
-    T radius = fused_up(alpha, size_b, fused_up(farthest, beta, rounding));
-    if (radius != radius) {  // 0 times infinity
-      radius = add_up(add_up(rounding, detail::radius_product(farthest, beta)), detail::radius_product(alpha, size_b));
-    }
-    result.radius[i] = radius;
+    result.radius[i] = detail::fused_radius(size_a, a.radius[i], size_b, b.radius[i], rounding);
   }
   return result;
 }

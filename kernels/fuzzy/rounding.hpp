@@ -13,8 +13,11 @@
 // All of them give the IEEE result bit for bit, up to the sign of a zero. Compile without -ffast-math.
 #pragma once
 
-#ifdef __FAST_MATH__
+#if defined(__FAST_MATH__) || (defined(__USE_FAST_MATH__) && __USE_FAST_MATH__)
 #error "fuzzy numbers need the rounding of IEEE 754: compile without -ffast-math"
+#endif
+#if defined(__CUDA_FTZ) && __CUDA_FTZ
+#error "fuzzy numbers need subnormal numbers: compile without --ftz=true"
 #endif
 
 #if defined(__CUDACC__)
@@ -102,8 +105,10 @@ HEDDLE_EITHER double root_up(double a) { return __dsqrt_ru(a); }
 HEDDLE_EITHER double root_down(double a) { return __dsqrt_rd(a); }
 HEDDLE_EITHER double root_near(double a) { return __dsqrt_rn(a); }
 HEDDLE_EITHER float fused_up(float a, float b, float c) { return __fmaf_ru(a, b, c); }
+HEDDLE_EITHER float fused_down(float a, float b, float c) { return __fmaf_rd(a, b, c); }
 HEDDLE_EITHER float fused_near(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 HEDDLE_EITHER double fused_up(double a, double b, double c) { return __fma_ru(a, b, c); }
+HEDDLE_EITHER double fused_down(double a, double b, double c) { return __fma_rd(a, b, c); }
 HEDDLE_EITHER double fused_near(double a, double b, double c) { return __fma_rn(a, b, c); }
 HEDDLE_EITHER float float_up(double a) { return __double2float_ru(a); }
 HEDDLE_EITHER float float_down(double a) { return __double2float_rd(a); }
@@ -298,22 +303,23 @@ HEDDLE_EITHER double fused(double a, double b, double c) {
 
 }  // namespace detail
 
-#define HEDDLE_DIRECTED(TYPE)                                                               \
-  HEDDLE_EITHER TYPE add_up(TYPE a, TYPE b) { return detail::sum<true>(a, b); }             \
-  HEDDLE_EITHER TYPE add_down(TYPE a, TYPE b) { return detail::sum<false>(a, b); }          \
-  HEDDLE_EITHER TYPE add_near(TYPE a, TYPE b) { return detail::rounded(a + b); }            \
-  HEDDLE_EITHER TYPE subtract_up(TYPE a, TYPE b) { return detail::sum<true>(a, -b); }       \
-  HEDDLE_EITHER TYPE subtract_down(TYPE a, TYPE b) { return detail::sum<false>(a, -b); }    \
-  HEDDLE_EITHER TYPE subtract_near(TYPE a, TYPE b) { return detail::rounded(a - b); }       \
-  HEDDLE_EITHER TYPE multiply_up(TYPE a, TYPE b) { return detail::product<true>(a, b); }    \
-  HEDDLE_EITHER TYPE multiply_down(TYPE a, TYPE b) { return detail::product<false>(a, b); } \
-  HEDDLE_EITHER TYPE multiply_near(TYPE a, TYPE b) { return detail::rounded(a * b); }       \
-  HEDDLE_EITHER TYPE divide_up(TYPE a, TYPE b) { return detail::quotient<true>(a, b); }     \
-  HEDDLE_EITHER TYPE divide_down(TYPE a, TYPE b) { return detail::quotient<false>(a, b); }  \
-  HEDDLE_EITHER TYPE divide_near(TYPE a, TYPE b) { return detail::rounded(a / b); }         \
-  HEDDLE_EITHER TYPE root_up(TYPE a) { return detail::root<true>(a); }                      \
-  HEDDLE_EITHER TYPE root_down(TYPE a) { return detail::root<false>(a); }                   \
-  HEDDLE_EITHER TYPE fused_up(TYPE a, TYPE b, TYPE c) { return detail::fused<true>(a, b, c); }
+#define HEDDLE_DIRECTED(TYPE)                                                                  \
+  HEDDLE_EITHER TYPE add_up(TYPE a, TYPE b) { return detail::sum<true>(a, b); }                \
+  HEDDLE_EITHER TYPE add_down(TYPE a, TYPE b) { return detail::sum<false>(a, b); }             \
+  HEDDLE_EITHER TYPE add_near(TYPE a, TYPE b) { return detail::rounded(a + b); }               \
+  HEDDLE_EITHER TYPE subtract_up(TYPE a, TYPE b) { return detail::sum<true>(a, -b); }          \
+  HEDDLE_EITHER TYPE subtract_down(TYPE a, TYPE b) { return detail::sum<false>(a, -b); }       \
+  HEDDLE_EITHER TYPE subtract_near(TYPE a, TYPE b) { return detail::rounded(a - b); }          \
+  HEDDLE_EITHER TYPE multiply_up(TYPE a, TYPE b) { return detail::product<true>(a, b); }       \
+  HEDDLE_EITHER TYPE multiply_down(TYPE a, TYPE b) { return detail::product<false>(a, b); }    \
+  HEDDLE_EITHER TYPE multiply_near(TYPE a, TYPE b) { return detail::rounded(a * b); }          \
+  HEDDLE_EITHER TYPE divide_up(TYPE a, TYPE b) { return detail::quotient<true>(a, b); }        \
+  HEDDLE_EITHER TYPE divide_down(TYPE a, TYPE b) { return detail::quotient<false>(a, b); }     \
+  HEDDLE_EITHER TYPE divide_near(TYPE a, TYPE b) { return detail::rounded(a / b); }            \
+  HEDDLE_EITHER TYPE root_up(TYPE a) { return detail::root<true>(a); }                         \
+  HEDDLE_EITHER TYPE root_down(TYPE a) { return detail::root<false>(a); }                      \
+  HEDDLE_EITHER TYPE fused_up(TYPE a, TYPE b, TYPE c) { return detail::fused<true>(a, b, c); } \
+  HEDDLE_EITHER TYPE fused_down(TYPE a, TYPE b, TYPE c) { return detail::fused<false>(a, b, c); }
 HEDDLE_DIRECTED(float)
 HEDDLE_DIRECTED(double)
 #undef HEDDLE_DIRECTED

@@ -1,82 +1,19 @@
 #include "heddle/runtime/data/text_table.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/field.hpp"
+#include "heddle/runtime/data/text_lines.hpp"
 
 namespace heddle {
 namespace {
-
-using Fields = std::vector<std::string_view>;
-
-std::string place(const std::string& source, std::int64_t line, std::int64_t column) {
-  return source + ":" + std::to_string(line) + ":" + std::to_string(column);
-}
-
-std::string field_text(std::string_view field) { return field.empty() ? "nothing" : in_quotes(field); }
-
-/// Lines of a text, without their ends (\n or \r\n).
-class Lines {
- public:
-  explicit Lines(std::string_view text) : rest_(text) {
-    if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
-    // Empty lines at the end are no rows.
-    const std::size_t last = rest_.find_last_not_of(" \t\r\n");
-    rest_ = rest_.substr(0, last == std::string_view::npos ? 0 : last + 1);
-  }
-  [[nodiscard]] bool done() const { return rest_.empty(); }
-  std::string_view next() {
-    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-    std::string_view line = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    return line;
-  }
-  [[nodiscard]] std::int64_t count() const {
-    return rest_.empty() ? 0 : 1 + std::count(rest_.begin(), rest_.end(), '\n');
-  }
-
- private:
-  std::string_view rest_;
-};
-
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-void split(std::string_view line, bool commas, Fields& fields) {
-  fields.clear();
-  const char* c = line.data();
-  const char* const end = c + line.size();
-  while (true) {
-    while (c != end && is_blank(*c)) ++c;
-    if (c == end && !commas) return;
-    const char* const begin = c;
-    if (commas) {
-      const void* comma = std::memchr(c, ',', static_cast<std::size_t>(end - c));
-      c = comma != nullptr ? static_cast<const char*>(comma) : end;
-    } else {
-      while (c != end && !is_blank(*c)) ++c;
-    }
-    const char* last = c;
-    while (last != begin && is_blank(last[-1])) --last;
-    fields.emplace_back(begin, static_cast<std::size_t>(last - begin));
-    if (c == end) return;
-    if (commas) ++c;
-  }
-}
 
 std::vector<bool> marks(const std::vector<std::int64_t>& columns, std::int64_t count) {
   std::vector<bool> marked(at(count), false);
   for (const std::int64_t column : columns) marked[at(column)] = true;
   return marked;
-}
-
-std::vector<std::string> names_of(const Fields& fields) {
-  std::vector<std::string> names;
-  for (const std::string_view field : fields) names.emplace_back(bare(field));
-  return names;
 }
 
 /// A header has words in all columns but the labels'. Words in some of them are a mistake that only the user can name,
@@ -144,18 +81,6 @@ TextTable open_table(const Fields& first, const Fields& second, const std::strin
   return table;
 }
 
-[[noreturn]] void refuse_ragged(const TextTable& table, std::int64_t line, const Fields& fields) {
-  const auto found = static_cast<std::int64_t>(fields.size());
-  const std::string expected = std::to_string(table.columns) + (table.columns == 1 ? " field" : " fields");
-  if (found == 0 || (found == 1 && fields.front().empty()))
-    refuse(place(table.source, line, 1), "an empty line", expected);
-  if (found < table.columns) {
-    refuse(place(table.source, line, found + 1), "the end of the line after " + std::to_string(found), expected);
-  }
-  refuse(place(table.source, line, table.columns + 1), in_quotes(fields[at(table.columns)]),
-         "the end of the line after " + expected);
-}
-
 }  // namespace
 
 std::string TextTable::label_place(std::int64_t row, std::int64_t label) const {
@@ -184,7 +109,8 @@ TextTable read_text(std::string_view bytes, const std::string& source, const Lab
       std::min<std::int64_t>(expected_rows * (table.columns - label_count), static_cast<std::int64_t>(bytes.size()))));
   for (std::int64_t number = 1;; ++number) {
     if (number >= table.first_line) {
-      if (static_cast<std::int64_t>(fields.size()) != table.columns) refuse_ragged(table, number, fields);
+      if (static_cast<std::int64_t>(fields.size()) != table.columns)
+        refuse_ragged(table.source, table.columns, number, fields);
       for (std::int64_t j = 0; j < table.columns; ++j) {
         if (is_label[at(j)]) continue;
         std::optional<float> value = parse_number(fields[at(j)]);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/bench/fuzzy/containment.hpp"
 #include "heddle/bench/sharing/occupier.hpp"
 #include "heddle/bench/step/limits.hpp"
 #include "heddle/runtime/device/cuda/cuda_compiler.hpp"
@@ -13,6 +14,25 @@
 namespace heddle::bench {
 namespace {
 
+TEST_CASE("kernels refuse fast mathematics and flushed denormals where numbers are rounded outwards") {
+  const auto nvrtc = test::nvrtc_or_skip();
+  if (!nvrtc) return;
+  const CudaCompiler compiler(nvrtc, "9.0", std::make_shared<CompileCache>(std::string()), 1);
+  const auto refused = [&](const CompileOptions& options, const char* why) {
+    const TemplateSource source(containment_source().files(), options);
+    const std::vector<CompileRequest> requests{{&source, containment_kernels()}};
+    const auto done = compiler.compile(requests)->next();
+    REQUIRE(done);
+    CHECK(done->second.binary == nullptr);
+    CHECK(done->second.log.find(why) != std::string::npos);
+  };
+  CompileOptions fast = containment_source().options(), flushed = fast;
+  fast.extra.emplace_back("--use_fast_math");
+  flushed.flush_denormals = true;
+  refused(fast, "without -ffast-math");
+  refused(flushed, "without --ftz=true");
+}
+
 TEST_CASE("the kernels that measure limits and hold multiprocessors compile for old and new architectures") {
   const auto nvrtc = test::nvrtc_or_skip();
   if (!nvrtc) return;
@@ -20,7 +40,8 @@ TEST_CASE("the kernels that measure limits and hold multiprocessors compile for 
     DeviceIdentity device{.backend = "cuda", .name = "test", .architecture = architecture};
     const CudaCompiler compiler(nvrtc, architecture, std::make_shared<CompileCache>(std::string()), 1);
     const std::vector<CompileRequest> requests{{&limits_source(), limits_kernels(device)},
-                                               {&occupier_source(), occupier_kernels()}};
+                                               {&occupier_source(), occupier_kernels()},
+                                               {&containment_source(), containment_kernels()}};
     const auto batch = compiler.compile(requests);
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const auto done = batch->next();

@@ -102,6 +102,20 @@ __global__ void agree(const float* in, float* out, heddle::Packet* packets, int 
   out[here()] = value;
 }
 
+// Every block learns how many values of all blocks before it are positive, from the block before it.
+__global__ void running(const float* in, float* out, unsigned* reports) {
+  const unsigned block = blockIdx.x;
+  unsigned before = 0;
+  const auto own = static_cast<unsigned>(__syncthreads_count(in[here()] > 0.0f));
+  if (threadIdx.x == 0) {
+    unsigned seen = block == 0 ? 1 : 0;
+    while (seen == 0) seen = heddle::look_word(reports + block - 1);
+    before = seen - 1;
+    heddle::post_word(reports + block, before + own + 1);
+  }
+  out[here()] = static_cast<float>(__shfl_sync(heddle::kAllLanes, before, 0));
+}
+
 #if __CUDA_ARCH__ >= 900
 // Every block learns the sum over all blocks of a cluster, lane by lane, round after round.
 __global__ void gather(const float* in, float* out, int rounds) {
@@ -185,6 +199,10 @@ Plan plan(const std::string& kernel) {
   }
   if (kernel == "agree") {
     plan.launches.push_back(launch(0, {in, out, packets, std::int32_t{6}}));
+    plan.launches.back().resident = true;
+  }
+  if (kernel == "running") {
+    plan.launches.push_back(launch(0, {in, out, packets}));
     plan.launches.back().resident = true;
   }
   if (kernel == "gather") {
@@ -282,6 +300,15 @@ const std::vector<Fault> kFaults{
      "static_cast<unsigned>(round / 4 + 1)", "wrong result"},
     {"a packet written by a plain store", "agree", "heddle::post(slots + blockIdx.x, {own, 0.0f, 0.0f, stamp})",
      "slots[blockIdx.x] = {own, 0.0f, 0.0f, stamp}", "race"},
+    {"a block that reports nothing", "running", "heddle::post_word(reports + block, before + own + 1);",
+     "if (block != 1) heddle::post_word(reports + block, before + own + 1);", "deadlock"},
+    {"a report written by a plain store", "running", "heddle::post_word(reports + block, before + own + 1)",
+     "reports[block] = before + own + 1", "race"},
+    {"a report of another place", "running", "heddle::post_word(reports + block,", "heddle::post_word(reports + 4096,",
+     "out of bounds"},
+    {"a report that lies across two words", "running", "heddle::look_word(reports + block - 1)",
+     "heddle::look_word(reinterpret_cast<unsigned*>(reinterpret_cast<char*>(reports + block - 1) + 2))",
+     "no multiple of 4"},
     {"a mailbox that others do not know to be open: a missing release", "gather", "heddle::cluster_barrier();\n", "",
      "race"},
     {"messages that are not waited for: a missing acquire", "gather", "    box(round).wait(round / 2);\n", "",
@@ -298,7 +325,7 @@ const std::vector<Fault> kFaults{
 
 TEST_CASE("emulator: small kernels are right in any order") {
   const TemplateSource whole = source(kKernels);
-  for (const char* kernel : {"reverse", "next_lane", "sums", "copy", "count", "chain", "agree", "gather"}) {
+  for (const char* kernel : {"reverse", "next_lane", "sums", "copy", "count", "chain", "agree", "running", "gather"}) {
     INFO(std::string(kernel));
     const Result first = run(kernel, whole, 0);
     CHECK(first.finding == "");

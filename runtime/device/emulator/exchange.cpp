@@ -14,19 +14,20 @@ namespace {
 
 constexpr std::size_t kMailboxBytes = 8;
 
-void require_alignment(Grid& grid, const void* address, const char* what, const void* at) {
-  if (reinterpret_cast<std::uintptr_t>(address) % sizeof(Quad) != 0) {
-    grid.stop(Status::illegal_access, fmt::format("the address of {} is no multiple of {}", what, sizeof(Quad)), at);
+void require_alignment(Grid& grid, const void* address, unsigned bytes, const void* at) {
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) {
+    grid.stop(Status::illegal_access, fmt::format("the address of a packet is no multiple of {}", bytes), at);
   }
 }
 
 }  // namespace
 
-void Grid::post(void* to, const Quad& value, const void* at) {
-  require_alignment(*this, to, "a packet", at);
-  access(to, sizeof(Quad), kWrite | kAtomic | kLater, at);
+void Grid::post(void* to, const Quad& value, unsigned bytes, const void* at) {
+  require_alignment(*this, to, bytes, at);
+  access(to, bytes, kWrite | kAtomic | kLater, at);
   deliveries_.push_back({.to = static_cast<std::byte*>(to),
                          .value = value,
+                         .bytes = bytes,
                          .sender = current_thread().number,
                          .known = {{}, all_known_to(current_thread()).reads},
                          .at = at});
@@ -35,8 +36,8 @@ void Grid::post(void* to, const Quad& value, const void* at) {
   schedule_.yield();
 }
 
-Quad Grid::look(const void* from, const Line& line) {
-  require_alignment(*this, from, "a packet", line.at);
+Quad Grid::look(const void* from, unsigned bytes, const Line& line) {
+  require_alignment(*this, from, bytes, line.at);
   Thread& thread = current_thread();
   thread.line = line;
   schedule_.looked();
@@ -59,8 +60,8 @@ Quad Grid::look(const void* from, const Line& line) {
   if (own != deliveries_.rend()) {
     value = own->value;
   } else {
-    access(from, sizeof(Quad), kRead | kAtomic, line.at);
-    std::memcpy(&value, from, sizeof(Quad));
+    access(from, bytes, kRead | kAtomic, line.at);
+    std::memcpy(&value, from, bytes);
     learn(thread, {}, packets_[from].reads);
   }
   std::erase_if(thread.polls, [&](const Thread::Poll& poll) { return poll.packet == from; });
@@ -83,8 +84,8 @@ bool Grid::deliver_one() {
 
 void Grid::deliver(const Delivery& delivery) {
   if (delivery.block == nullptr) {
-    std::memcpy(delivery.to, &delivery.value, sizeof(Quad));
-    machine_.space.mark_written(delivery.to, sizeof(Quad), true);
+    std::memcpy(delivery.to, &delivery.value, delivery.bytes);
+    machine_.space.mark_written(delivery.to, delivery.bytes, true);
     Visible& packet = packets_[delivery.to];
     ++packet.changes;
     packet.reads = delivery.known.reads;

@@ -26,6 +26,7 @@ namespace heddle::emulator {
 struct Delivery {
   std::byte* to = nullptr;
   Quad value{};
+  unsigned bytes = sizeof(Quad);  ///< of the value that are sent
   ThreadNumber sender = 0;
   Block* block = nullptr;  ///< of a message to shared memory, counted by a mailbox; nullptr: a packet in global memory
   std::ptrdiff_t mailbox = 0;
@@ -72,8 +73,8 @@ class Grid {
                           const Line& line);
   [[nodiscard]] unsigned active_mask();
 
-  void post(void* to, const Quad& value, const void* at);
-  [[nodiscard]] Quad look(const void* from, const Line& line);
+  void post(void* to, const Quad& value, unsigned bytes, const void* at);
+  [[nodiscard]] Quad look(const void* from, unsigned bytes, const Line& line);
   void mailbox_open(void* box, const void* at);
   void mailbox_expect(void* box, int bytes, const void* at);
   void mailbox_wait(void* box, int round, const Line& line);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "exact_interval.hpp"
-#include "heddle/kernels/fuzzy/midpoint_radius.hpp"
+#include "heddle/kernels/fuzzy/sums.hpp"
 #include "random_numbers.hpp"
 #include "sample.hpp"
 
@@ -57,6 +57,12 @@ const Operation kProduct{"a * b", 0.0, [](Exact& r, const Exact& a, const Exact&
                            mpfi_mul(r.get(), a.get(), b.get());
                            return true;
                          }};
+const Operation kFused{"a + a * b", 0.0, [](Exact& r, const Exact& a, const Exact& b) {
+                         Exact product(kExactBits);
+                         mpfi_mul(product.get(), a.get(), b.get());
+                         mpfi_add(r.get(), a.get(), product.get());
+                         return true;
+                       }};
 const Operation kQuotient{"a / b", 0.0, [](Exact& r, const Exact& a, const Exact& b) {
                             if (!without_zero(b)) return false;
                             mpfi_div(r.get(), a.get(), b.get());
@@ -231,6 +237,11 @@ TEST_CASE_TEMPLATE("results contain those of 200 bits", Number, LowerUpper<doubl
   CHECK(wrong_results<N>(kSum, count, [](const N& a, const N& b) { return a + b; }) == 0);
   CHECK(wrong_results<N>(kDifference, count, [](const N& a, const N& b) { return a - b; }) == 0);
   CHECK(wrong_results<N>(kProduct, count, [](const N& a, const N& b) { return a * b; }) == 0);
+  CHECK(wrong_results<N>(kFused, count, [](const N& a, const N& b) {
+          N sum = a;
+          add_product(sum, a, b);
+          return closed_sum(sum);
+        }) == 0);
   CHECK(wrong_results<N>(kQuotient, count, [](const N& a, const N& b) { return a / b; }) == 0);
   CHECK(wrong_results<N>(kMinimum, count, [](const N& a, const N& b) { return min(a, b); }) == 0);
   CHECK(wrong_results<N>(kMaximum, count, [](const N& a, const N& b) { return max(a, b); }) == 0);

@@ -40,13 +40,12 @@ std::array<T, 7> upwards(const Arguments<T>& x) {
   return {add_up(x.a, x.b),       subtract_up(x.a, x.b),   multiply_up(x.a, x.b), divide_up(x.a, x.b),
           root_up(std::abs(x.a)), fused_up(x.a, x.b, x.c), narrowed_up<T>(wide)};
 }
-/// Nothing needs a fused operation that is rounded downwards: the sum of the negative ones instead.
 template <class T>
 std::array<T, 7> downwards(const Arguments<T>& x) {
   using namespace fuzzy;
   const double wide = static_cast<double>(x.a) * 1.0000000001;
-  return {add_down(x.a, x.b),       subtract_down(x.a, x.b),    multiply_down(x.a, x.b), divide_down(x.a, x.b),
-          root_down(std::abs(x.a)), -fused_up(-x.a, x.b, -x.c), narrowed_down<T>(wide)};
+  return {add_down(x.a, x.b),       subtract_down(x.a, x.b),   multiply_down(x.a, x.b), divide_down(x.a, x.b),
+          root_down(std::abs(x.a)), fused_down(x.a, x.b, x.c), narrowed_down<T>(wide)};
 }
 
 template <class T>

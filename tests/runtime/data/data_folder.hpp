@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "heddle/kernels/error.hpp"
 #include "temporary_folder.hpp"
 
 namespace heddle {

@@ -11,11 +11,19 @@ struct alignas(16) Packet {
 };
 
 HEDDLE_CALL void post(Packet* to, const Packet& packet) {
-  heddle_emulator_calls->post(to, __builtin_bit_cast(emulator::Quad, packet), HEDDLE_AT);
+  heddle_emulator_calls->post(to, __builtin_bit_cast(emulator::Quad, packet), sizeof(Packet), HEDDLE_AT);
 }
 
 HEDDLE_CALL Packet look(const Packet* from, HEDDLE_CALLER) {
-  return __builtin_bit_cast(Packet, heddle_emulator_calls->look(from, HEDDLE_LINE));
+  return __builtin_bit_cast(Packet, heddle_emulator_calls->look(from, sizeof(Packet), HEDDLE_LINE));
+}
+
+HEDDLE_CALL void post_word(unsigned* to, unsigned word) {
+  heddle_emulator_calls->post(to, emulator::Quad{{word, 0, 0, 0}}, sizeof(unsigned), HEDDLE_AT);
+}
+
+HEDDLE_CALL unsigned look_word(const unsigned* from, HEDDLE_CALLER) {
+  return heddle_emulator_calls->look(from, sizeof(unsigned), HEDDLE_LINE).word[0];
 }
 
 /// There is nothing to gain by waiting.

@@ -74,8 +74,9 @@ struct Calls {
   void (*copies_arrived)();
   void (*let_next_launch_start)();
   void (*wait_for_previous_launch)();
-  void (*post)(void* to, Quad value, const void* at);
-  Quad (*look)(const void* from, Line line);
+  // The first `bytes` of the value: a packet, or a word.
+  void (*post)(void* to, Quad value, unsigned bytes, const void* at);
+  Quad (*look)(const void* from, unsigned bytes, Line line);
   int (*cluster_rank)();
   int (*cluster_blocks)();
   void (*cluster_barrier)(Line line);

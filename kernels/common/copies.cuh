@@ -1,0 +1,36 @@
+// Copies to shared memory that are on their way while a thread works, in groups of which it awaits the oldest. A device
+// that runs templates without a GPU replaces this file.
+#pragma once
+
+#include "heddle/kernels/common/memory.cuh"
+
+namespace heddle {
+
+/// Starts a copy of one value of 4 or 8 bytes to shared memory, as a part of the thread's present group.
+template <class T>
+__device__ __forceinline__ void start_grouped_copy(T* shared_to, const T* from) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "one access");
+#if __CUDA_ARCH__ >= 800
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared_to));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(sizeof(T)) : "memory");
+#else
+  *shared_to = *from;
+#endif
+}
+
+/// Ends the present group, which may be empty.
+__device__ __forceinline__ void end_group() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/// Waits until all of this thread's groups but the last `Later` have arrived; the thread then sees them.
+template <int Later>
+__device__ __forceinline__ void groups_arrived() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(Later) : "memory");
+#endif
+}
+
+}  // namespace heddle

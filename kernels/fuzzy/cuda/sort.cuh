@@ -1,0 +1,350 @@
+// Sorts numbers by their keys: positions are sorted along with the keys, then each number moves once.
+//
+// The sort is a radix sort from the least significant digit on, with one pass over the keys for each digit (Adinets and
+// Merrill, "Onesweep: a faster least significant digit radix sort for GPUs", 2022; the look-back is that of Merrill and
+// Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016):
+//
+//   sort_begin      the words that count, and those that tiles report through, become 0
+//   sort_count      how often each value of each digit occurs among all keys
+//   sort_pass       one for each digit: moves keys and positions where this digit belongs, stably
+//   sort_gather     sorted[i] = numbers[positions[i]]; small numbers may move in the last pass instead
+//
+// | parameter      | meaning                                                                        |
+// |----------------|--------------------------------------------------------------------------------|
+// | Block          | threads of a block; at least one for each value of a digit                     |
+// | Blocks         | of a multiprocessor that have registers at the same time                       |
+// | Items          | keys of a thread; a tile has Block * Items of them                             |
+// | DigitBits      | bits of a digit                                                                |
+// | Ranks          | how the lanes of a warp find those with the same digit, see SameDigit          |
+// | Window         | tiles before its own that a tile looks at together                             |
+// | Moved          | words of a number that the last pass moves along; 0: sort_gather moves numbers |
+//
+// Order of the keys: from -infinity to infinity, -0 and 0 are equal, and what is no number comes last. Equal keys keep
+// their order.
+#pragma once
+
+#include "heddle/kernels/common/exchange.cuh"
+#include "heddle/kernels/common/memory.cuh"
+#include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/fuzzy/cuda/sort_sizes.cuh"
+
+namespace heddle::fuzzy {
+
+/// Keys as unsigned numbers that order like them.
+template <class Real>
+struct SortKey;
+
+template <>
+struct SortKey<float> {
+  using Bits = unsigned;
+  __device__ __forceinline__ static Bits bits(float key) { return __float_as_uint(key); }
+  static constexpr Bits kSign = 0x80000000U, kInfinity = 0x7f800000U;
+};
+
+template <>
+struct SortKey<double> {
+  using Bits = unsigned long long;
+  __device__ __forceinline__ static Bits bits(double key) {
+    return static_cast<unsigned long long>(__double_as_longlong(key));
+  }
+  static constexpr Bits kSign = 0x8000000000000000ULL, kInfinity = 0x7ff0000000000000ULL;
+};
+
+template <class Real>
+__device__ __forceinline__ typename SortKey<Real>::Bits sortable(Real key) {
+  using Bits = typename SortKey<Real>::Bits;
+  const Bits bits = SortKey<Real>::bits(key), size = bits & ~SortKey<Real>::kSign;
+  if (size > SortKey<Real>::kInfinity) return ~Bits{0};
+  if (size == 0) return SortKey<Real>::kSign;
+  return size == bits ? bits | SortKey<Real>::kSign : ~bits;
+}
+
+template <int DigitBits, class Bits>
+__device__ __forceinline__ unsigned digit_of(Bits key, int shift) {
+  return static_cast<unsigned>(key >> shift) & ((1U << DigitBits) - 1);
+}
+
+/// Key number `at`: in the first pass one of the caller's, later already as it is sorted. Beyond the end one that comes
+/// last.
+template <class Real, bool First>
+__device__ __forceinline__ typename SortKey<Real>::Bits key_at(const void* keys, int at, int count) {
+  using Bits = typename SortKey<Real>::Bits;
+  if (at >= count) return ~Bits{0};
+  if constexpr (First) {
+    return sortable(static_cast<const Real*>(keys)[at]);
+  } else {
+    return static_cast<const Bits*>(keys)[at];
+  }
+}
+
+/// Sets `words` words to 0.
+__global__ void sort_begin(unsigned* state, long long words) {
+  for (long long at = blockIdx.x * blockDim.x + threadIdx.x; at < words; at += gridDim.x * blockDim.x) {
+    state[at] = 0;
+  }
+}
+
+/// Adds to `histogram`, [digit][value], how often each value of each digit occurs. Blocks take tiles in turns.
+template <class Real, int Block, int Items, int DigitBits>
+__global__ void __launch_bounds__(Block) sort_count(const Real* keys, unsigned* histogram, int count) {
+  constexpr int kValues = 1 << DigitBits, kDigits = digits_of_key(sizeof(Real), DigitBits);
+  constexpr int kCopies = count_copies(sizeof(Real));
+  SharedMemory shared;
+  unsigned* const counts = shared.take<unsigned>(kDigits * kValues * kCopies);
+  for (int at = threadIdx.x; at < kDigits * kValues * kCopies; at += Block) counts[at] = 0;
+  __syncthreads();
+  // Neighbouring lanes count in words of their own: neighbouring keys often have the same digits.
+  const int copy = static_cast<int>(threadIdx.x) % kCopies;
+  for (int tile = blockIdx.x; tile * (Block * Items) < count; tile += gridDim.x) {
+    const int first = tile * (Block * Items) + static_cast<int>(threadIdx.x);
+    typename SortKey<Real>::Bits key[Items];
+#pragma unroll
+    for (int i = 0; i < Items; ++i) key[i] = key_at<Real, true>(keys, first + i * Block, count);
+#pragma unroll
+    for (int i = 0; i < Items; ++i) {
+      if (first + i * Block >= count) break;
+#pragma unroll
+      for (int digit = 0; digit < kDigits; ++digit) {
+        const int value = static_cast<int>(digit_of<DigitBits>(key[i], digit * DigitBits));
+        atomicAdd(&counts[(digit * kValues + value) * kCopies + copy], 1U);
+      }
+    }
+  }
+  __syncthreads();
+  for (int at = threadIdx.x; at < kDigits * kValues; at += Block) {
+    unsigned sum = 0;
+#pragma unroll
+    for (int i = 0; i < kCopies; ++i) sum += counts[at * kCopies + i];
+    if (sum != 0) atomicAdd(&histogram[at], sum);
+  }
+}
+
+/// How a lane finds the lanes of its warp whose digit is the same.
+enum class SameDigit {
+  votes,  ///< a vote for each bit
+  match,  ///< the warp's own instruction
+};
+
+template <SameDigit How, int DigitBits>
+__device__ __forceinline__ unsigned lanes_with(unsigned digit) {
+  if constexpr (How == SameDigit::match) {
+    return __match_any_sync(kAllLanes, digit);
+  } else {
+    unsigned same = kAllLanes;
+#pragma unroll
+    for (int bit = 0; bit < DigitBits; ++bit) {
+      const bool set = (digit >> bit & 1U) != 0;
+      const unsigned with = __ballot_sync(kAllLanes, static_cast<int>(set));
+      same &= set ? with : ~with;
+    }
+    return same;
+  }
+}
+
+/// The sum of the values of all threads before this one, of the first `Values` threads of a block. `sums` has a word
+/// for each warp, and is free again after the next barrier.
+template <int Values>
+__device__ __forceinline__ unsigned sum_before(unsigned value, unsigned* sums) {
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp;
+  unsigned up_to = value;
+#pragma unroll
+  for (int offset = 1; offset < kWarp; offset *= 2) {
+    const unsigned other = __shfl_up_sync(kAllLanes, up_to, static_cast<unsigned>(offset));
+    if (lane >= offset) up_to += other;
+  }
+  if (lane == kWarp - 1 && thread < Values) sums[thread / kWarp] = up_to;
+  __syncthreads();
+  unsigned before = up_to - value;
+#pragma unroll
+  for (int warp = 0; warp < Values / kWarp; ++warp) before += warp < thread / kWarp ? sums[warp] : 0;
+  return before;
+}
+
+// What a tile reports of one value of a digit: how many keys of the tile have it, or how many of this tile and all
+// before it. 0: nothing yet.
+constexpr unsigned kOfTile = 1U << 30U, kUpToTile = 2U << 30U, kReported = kOfTile - 1;
+
+/// How many keys of all tiles before `tile` have a value of a digit. `reports`: of this value, `pitch` words apart.
+/// Looks at `Window` tiles at a time.
+template <int Window>
+__device__ __forceinline__ unsigned look_back(const unsigned* reports, int tile, int pitch) {
+  unsigned sum = 0;
+  Patience patience;
+  for (int last = tile - 1; last >= 0;) {
+    unsigned seen[Window];
+#pragma unroll
+    for (int i = 0; i < Window; ++i) seen[i] = look_word(reports + static_cast<long long>(max(last - i, 0)) * pitch);
+    int met = 0;
+#pragma unroll
+    for (int i = 0; i < Window; ++i) {
+      if (met != i || seen[i] == 0) continue;
+      ++met;
+      sum += seen[i] & kReported;
+      // Nothing before a tile that has counted all before it: as if the first tile had been met.
+      if ((seen[i] & kUpToTile) != 0) last = -1, met = Window + 1;
+    }
+    if (met <= Window) last -= met;
+    // Tiles are taken in their order, so that those before this one are at work: this never happens.
+    if (met == 0 && patience.exhausted()) __trap();
+  }
+  return sum;
+}
+
+/// Moves the keys and positions of one tile where the digit at `shift` belongs. `histogram` and `reports` are those of
+/// this digit. In the first pass the positions are 0, 1, 2, ..., in the last one the keys are not wanted any more. The
+/// last pass may move `numbers` of `Moved` words to `sorted` as well.
+template <class Real, bool First, bool Last, int Block, int Blocks, int Items, int DigitBits, SameDigit Ranks,
+          int Window, int Moved>
+__global__ void __launch_bounds__(Block, Blocks)
+    sort_pass(const void* keys_in, const unsigned* positions_in, void* keys_out, unsigned* positions_out,
+              const unsigned* histogram, unsigned* next_tile, unsigned* reports, const float* numbers, float* sorted,
+              int shift, int count) {
+  using Bits = typename SortKey<Real>::Bits;
+  constexpr int kValues = 1 << DigitBits, kWarps = Block / kWarp, kTile = Block * Items;
+  static_assert(Block % kWarp == 0 && Block >= kValues && kValues % kWarp == 0, "a thread for each value of a digit");
+  SharedMemory shared;
+  Bits* const keys = reinterpret_cast<Bits*>(shared.take<unsigned>(kTile * static_cast<int>(sizeof(Bits) / 4)));
+  unsigned* const positions = shared.take<unsigned>(kTile);
+  unsigned* const slots = shared.take<unsigned>(kWarps * kValues);  // [warp][value]
+  unsigned* const starts = shared.take<unsigned>(kValues);
+  unsigned* const sums = shared.take<unsigned>(kWarps);
+  unsigned* const common = shared.take<unsigned>(1);
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
+
+  // Tiles are numbered in the order in which blocks begin.
+  if (thread == 0) *common = atomicAdd(next_tile, 1U);
+  unsigned* const own = slots + warp * kValues;
+  for (int value = lane; value < kValues; value += kWarp) own[value] = 0;
+  __syncthreads();
+  const int tile = static_cast<int>(*common), from = tile * kTile, here = min(count - from, kTile);
+  const int first = warp * (kWarp * Items) + lane;  // of this thread's keys in the tile, a warp apart
+
+  Bits key[Items];
+#pragma unroll
+  for (int i = 0; i < Items; ++i) key[i] = key_at<Real, First>(keys_in, from + first + i * kWarp, from + here);
+#pragma unroll
+  for (int i = 0; i < Items; ++i) atomicAdd(&own[digit_of<DigitBits>(key[i], shift)], 1U);
+  __syncthreads();
+
+  // Thread v: how many keys of the tile have the value v. Reported as soon as it is known, since others wait for it.
+  unsigned of_value = 0;
+  if (thread < kValues) {
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) of_value += slots[w * kValues + thread];
+  }
+  unsigned* const report = reports + static_cast<long long>(tile) * kValues + thread;
+  if (thread < kValues && tile != 0) post_word(report, kOfTile | of_value);
+  const unsigned start = sum_before<kValues>(of_value, sums);
+  if (thread < kValues) {
+    unsigned slot = start;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) {
+      const unsigned of_warp = slots[w * kValues + thread];
+      slots[w * kValues + thread] = slot;
+      slot += of_warp;
+    }
+  }
+  __syncthreads();
+
+  // The slot of each key in the sorted tile. The last lane with a digit takes the slots of all lanes with it.
+  unsigned slot[Items];
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const unsigned digit = digit_of<DigitBits>(key[i], shift);
+    const unsigned same = lanes_with<Ranks, DigitBits>(digit);
+    const int leader = 31 - __clz(static_cast<int>(same));
+    unsigned taken = 0;
+    if (lane == leader) taken = atomicAdd(&own[digit], static_cast<unsigned>(__popc(same)));
+    taken = __shfl_sync(kAllLanes, taken, leader);
+    slot[i] = taken + static_cast<unsigned>(__popc(same & ((1U << lane) - 1)));
+    __syncwarp();
+  }
+  // Both go to their slots now: the loads of the positions take their time while this tile waits for others.
+#pragma unroll
+  for (int i = 0; i < Items; ++i) keys[slot[i]] = key[i];
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const int at = first + i * kWarp;
+    if constexpr (First) {
+      positions[slot[i]] = static_cast<unsigned>(from + at);
+    } else {
+      positions[slot[i]] = at < here ? positions_in[from + at] : 0;
+    }
+  }
+
+  unsigned of_all = thread < kValues && tile == 0 ? histogram[thread] : 0;
+  if (tile == 0) {
+    of_all = sum_before<kValues>(of_all, sums);
+  } else if (thread < kValues) {
+    of_all = look_back<Window>(reports + thread, tile, kValues);
+  }
+  if (thread < kValues) {
+    post_word(report, kUpToTile | (of_all + of_value));
+    starts[thread] = of_all - start;
+  }
+  __syncthreads();
+
+  // Neighbouring threads have neighbouring keys of the sorted tile, most of which stay neighbours.
+  if constexpr (Moved > 0) {
+    // A few numbers in flight at a time, as many as there are registers for.
+    constexpr int kAtATime = 4;
+#pragma unroll 1
+    for (int i = 0; i < Items; i += kAtATime) {
+      Pack<Moved> number[kAtATime];
+#pragma unroll
+      for (int k = 0; k < kAtATime; ++k) {
+        const int at = thread + (i + k) * Block;
+        if (i + k < Items && at < here)
+          number[k] = load<Moved>(numbers + positions[at] * static_cast<long long>(Moved));
+      }
+#pragma unroll
+      for (int k = 0; k < kAtATime; ++k) {
+        const int at = thread + (i + k) * Block;
+        if (i + k >= Items || at >= here) continue;
+        const unsigned to = starts[digit_of<DigitBits>(keys[at], shift)] + static_cast<unsigned>(at);
+        positions_out[to] = positions[at];
+        store<Moved>(sorted + to * static_cast<long long>(Moved), number[k]);
+      }
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const int at = thread + i * Block;
+    if (at >= here) break;
+    const Bits moved = keys[at];
+    const unsigned to = starts[digit_of<DigitBits>(moved, shift)] + static_cast<unsigned>(at);
+    if constexpr (!Last) static_cast<Bits*>(keys_out)[to] = moved;
+    positions_out[to] = positions[at];
+  }
+}
+
+/// sorted[i] = numbers[positions[i]]. A number is `OfNumber` packs of `Width` words that stand next to each other;
+/// there are `count` numbers. A thread moves `Items` packs. Numbers whose components are in arrays of their own:
+/// blockIdx.y is the component, and each array one of numbers.
+template <int Width, int OfNumber, int Block, int Items>
+__global__ void __launch_bounds__(Block)
+    sort_gather(const float* numbers, const unsigned* positions, float* sorted, int count) {
+  constexpr int kPacks = Block * Items;
+  const long long array = static_cast<long long>(blockIdx.y) * count * (OfNumber * Width);
+  const long long from = static_cast<long long>(blockIdx.x) * kPacks;
+  const int number = static_cast<int>(from / OfNumber), part = static_cast<int>(from % OfNumber);
+  Pack<Width> pack[Items];
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const int at = part + static_cast<int>(threadIdx.x) + i * Block;
+    if (number + at / OfNumber < count) {
+      const long long source = positions[number + at / OfNumber];
+      pack[i] = load<Width>(numbers + array + (source * OfNumber + at % OfNumber) * Width);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const int at = part + static_cast<int>(threadIdx.x) + i * Block;
+    if (number + at / OfNumber < count) {
+      store<Width>(sorted + array + (static_cast<long long>(number) * OfNumber + at) * Width, pack[i]);
+    }
+  }
+}
+
+}  // namespace heddle::fuzzy

@@ -1,0 +1,250 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "heddle/kernels/common/cuda_limits.hpp"
+#include "heddle/kernels/fuzzy/cuda/sort_sizes.cuh"
+#include "heddle/kernels/fuzzy/sort.hpp"
+
+namespace heddle::fuzzy {
+namespace {
+
+constexpr std::int64_t kWordBytes = 4;
+constexpr unsigned kLightThreads = 512;  // of a block of the kernels that only clear and count
+constexpr unsigned kLightBlocks = 512;   // at most
+constexpr std::int64_t kCountedByThread = 8;
+constexpr std::int64_t kMostDigits = 32;  // places for the tile that is taken next, one for each digit
+
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Values of the parameter "move".
+constexpr std::string_view kApart = "apart", kInLastPass = "last_pass";
+
+bool moves_apart(const Configuration& configuration) { return configuration.word("move") == kApart; }
+
+/// The sizes that follow from a configuration.
+struct SortSizes {
+  SortSizes(const Configuration& c, const ArrayShape& array)
+      : block(c.number("block_size")),
+        items(c.number("coarsen_count")),
+        digit_bits(c.number("digit_bits")),
+        key_bytes(array.bits / 8),
+        digits(digits_of_key(static_cast<int>(key_bytes), static_cast<int>(digit_bits))),
+        values(std::int64_t{1} << digit_bits),
+        tiles(divided_up(array.numbers, block * items)) {}
+
+  std::int64_t block, items, digit_bits, key_bytes, digits, values, tiles;
+
+  /// Of a pass: a tile of keys, counts of every warp, one number for each value, sums of warps, the number of the tile.
+  [[nodiscard]] std::int64_t pass_shared_bytes() const {
+    const std::int64_t warps = block / cuda::kWarp;
+    return block * items * (key_bytes + kWordBytes) + kWordBytes * (warps * values + values + warps + 1);
+  }
+  [[nodiscard]] std::int64_t count_shared_bytes() const {
+    return kWordBytes * digits * values * count_copies(static_cast<int>(key_bytes));
+  }
+  // In words of the buffer "state".
+  [[nodiscard]] std::int64_t histogram(std::int64_t digit) const { return kMostDigits + digit * values; }
+  [[nodiscard]] std::int64_t reports(std::int64_t digit) const { return histogram(digits) + digit * tiles * values; }
+};
+
+class CudaSortMapping final : public SortMapping {
+ public:
+  const TemplateSource& source() const override {
+    static const TemplateSource source("heddle/kernels/fuzzy/cuda/sort.cuh", compile_options());
+    return source;
+  }
+
+  SearchSpace space(const DeviceIdentity& device, Encoding encoding) const override {
+    const auto numbers = [](std::initializer_list<std::int64_t> list) {
+      return std::vector<Value>(list.begin(), list.end());
+    };
+    std::vector<Constraint> constraints = sort_constraints();
+    constraints.push_back({.name = "block_size has a thread for each value of a digit",
+                           .last = "digit_bits",
+                           .holds = [](const Configuration& c, const Problem&, const DeviceIdentity&) {
+                             return c.number("block_size") >= 1 << c.number("digit_bits");
+                           }});
+    constraints.push_back({.name = "keys and slots of a thread fit into its registers",
+                           .last = "coarsen_count",
+                           .holds = [](const Configuration& c, const Problem& p, const DeviceIdentity&) {
+                             constexpr std::int64_t kOthers = 16;
+                             return c.number("coarsen_count") * (1 + p.at("bits") / 32) + kOthers <=
+                                    cuda::registers_of_thread(c.number("block_size") * c.number("blocks"));
+                           }});
+    constraints.push_back({.name = "a tile fits into shared memory",
+                           .last = "digit_bits",
+                           .holds = [encoding](const Configuration& c, const Problem& p, const DeviceIdentity& on) {
+                             const SortSizes sizes(c, shape_of(p, encoding, p.at("numbers")));
+                             return std::max(sizes.pass_shared_bytes(), sizes.count_shared_bytes()) <= on.local_bytes;
+                           }});
+    constraints.push_back({.name = "gather_width divides what lies next to each other",
+                           .last = "gather_width",
+                           .holds = [encoding](const Configuration& c, const Problem& p, const DeviceIdentity&) {
+                             return !moves_apart(c) ||
+                                    words_together(shape_of(p, encoding, p.at("numbers"))) % c.number("gather_width") ==
+                                        0;
+                           }});
+    constraints.push_back(
+        {.name = "numbers that move in the last pass are 4, 8 or 16 bytes that lie next to each other",
+         .last = "move",
+         .holds = [encoding](const Configuration& c, const Problem& p, const DeviceIdentity&) {
+           return moves_apart(c) || is_one_pack(shape_of(p, encoding, p.at("numbers")));
+         }});
+    return {device,
+            {{.name = "block_size",
+              .values = numbers({512, 384, 256, 1024, 128, 64}),
+              .meaning = "threads of a block of a pass",
+              .active = {}},
+             {.name = "blocks",
+              .values = numbers({3, 2, 1, 4}),
+              .meaning = "blocks of a pass that a multiprocessor has registers for",
+              .active = {}},
+             {.name = "coarsen_count",
+              .values = numbers({16, 12, 10, 20, 24, 8, 4}),
+              .meaning = "keys of a thread; a tile of a pass has those of a block",
+              .active = {}},
+             {.name = "digit_bits",
+              .values = numbers({8, 7, 6}),
+              .meaning = "bits of the keys that one pass sorts by",
+              .active = {}},
+             {.name = "same_digit",
+              .values = {std::string("votes"), std::string("match")},
+              .meaning = "how lanes find those with the same digit: a vote for each bit, or the warp's own instruction",
+              .active = {}},
+             {.name = "look_back",
+              .values = numbers({4, 1, 8}),
+              .meaning = "tiles before its own that a tile looks at together",
+              .active = {}},
+             {.name = "move",
+              .values = {std::string(kApart), std::string(kInLastPass)},
+              .meaning = "where numbers move: in a launch of their own, or along with the keys of the last pass",
+              .active = {}},
+             {.name = "gather_width",
+              .values = numbers({4, 2, 1}),
+              .meaning = "words of a number that a thread moves at once",
+              .active = moves_apart},
+             {.name = "gather_block",
+              .values = numbers({256, 512, 128}),
+              .meaning = "threads of a block that moves numbers",
+              .active = moves_apart},
+             {.name = "gather_count",
+              .values = numbers({4, 2, 1, 8}),
+              .meaning = "loads of numbers that a thread has in flight",
+              .active = moves_apart}},
+            std::move(constraints)};
+  }
+
+  Configuration default_configuration(const DeviceIdentity& device, Encoding encoding,
+                                      const ArrayShape& shape) const override {
+    const auto with = [&](const std::string& rest) { return space(device, encoding).parse(rest); };
+    std::int64_t width = 4;
+    while (words_together(shape) % width != 0) width /= 2;
+    // Fastest on an H200 (bench/results/nvidia-h200/fuzzy_sort.txt); smaller where such a tile has no room.
+    constexpr std::int64_t kRoom = std::int64_t{96} << 10U;
+    const std::string_view pass = device.local_bytes < kRoom ? "block_size=256 blocks=2 coarsen_count=8"
+                                  : shape.is_double()        ? "block_size=512 blocks=2 coarsen_count=10"
+                                                             : "block_size=512 blocks=2 coarsen_count=16";
+    const std::string all_passes = fmt::format("{} digit_bits=8 same_digit=votes look_back=4", pass);
+    if (is_one_pack(shape)) return with(fmt::format("{} move={}", all_passes, kInLastPass));
+    return with(fmt::format("{} move={} gather_width={} gather_block=256 gather_count=2", all_passes, kApart, width));
+  }
+
+  void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape) const override {
+    const SortSizes sizes(configuration, shape);
+    const auto int32 = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+    const auto count = int32(shape.numbers);
+    const int moved = kSortBuffers;  // keys and positions, twice each: passes go from one to the other
+    const int state = moved + 4;
+    for (const char* const name : {"even_keys", "odd_keys"}) {
+      plan.buffers.push_back({name, shape.numbers * sizes.key_bytes, Role::scratch});
+    }
+    for (const char* const name : {"even_positions", "odd_positions"}) {
+      plan.buffers.push_back({name, shape.numbers * kWordBytes, Role::scratch});
+    }
+    const std::int64_t state_words = sizes.reports(sizes.digits);
+    plan.buffers.push_back({"state", state_words * kWordBytes, Role::scratch});
+    const auto word = [&](std::int64_t at) { return BufferArgument{state, at * kWordBytes}; };
+
+    const bool apart = moves_apart(configuration);
+    const auto pass = [&](bool first, bool last) {
+      return fmt::format("heddle::fuzzy::sort_pass<{}, {}, {}, {}, {}, {}, {}, heddle::fuzzy::SameDigit::{}, {}, {}>",
+                         real_name(shape), first, last, sizes.block, configuration.number("blocks"), sizes.items,
+                         sizes.digit_bits, configuration.word("same_digit"), configuration.number("look_back"),
+                         last && !apart ? words_together(shape) : 0);
+    };
+    plan.kernels = {"heddle::fuzzy::sort_begin",
+                    fmt::format("heddle::fuzzy::sort_count<{}, {}, {}, {}>", real_name(shape), kLightThreads,
+                                kCountedByThread, sizes.digit_bits),
+                    pass(true, false), pass(false, false), pass(false, true)};
+    enum : int { kBegin, kCount, kFirstPass, kMiddlePass, kLastPass, kGather };
+    const auto blocks = [](std::int64_t work, std::int64_t of_block) {
+      return Extent{.x = static_cast<unsigned>(divided_up(work, of_block))};
+    };
+    const auto few = [&](std::int64_t work, std::int64_t of_block) {
+      return Extent{.x = std::min(kLightBlocks, blocks(work, of_block).x)};
+    };
+
+    plan.launches.push_back({.kernel = kBegin,
+                             .grid = few(state_words, kLightThreads),
+                             .block = {.x = kLightThreads},
+                             .arguments = {word(0), state_words}});
+    plan.launches.push_back({.kernel = kCount,
+                             .grid = few(shape.numbers, kLightThreads * kCountedByThread),
+                             .block = {.x = kLightThreads},
+                             .shared_bytes = sizes.count_shared_bytes(),
+                             .arguments = {BufferArgument{kSortKeys}, word(sizes.histogram(0)), count}});
+    for (std::int64_t digit = 0; digit < sizes.digits; ++digit) {
+      const bool first = digit == 0, last = digit == sizes.digits - 1;
+      const int to = int32(digit % 2), from = 1 - to;
+      plan.launches.push_back(
+          {.kernel = first  ? kFirstPass
+                     : last ? kLastPass
+                            : kMiddlePass,
+           .grid = {.x = static_cast<unsigned>(sizes.tiles)},
+           .block = {.x = static_cast<unsigned>(sizes.block)},
+           .shared_bytes = sizes.pass_shared_bytes(),
+           .arguments = {BufferArgument{first ? kSortKeys : moved + from}, BufferArgument{moved + 2 + from},
+                         BufferArgument{moved + to}, BufferArgument{last ? kSortPositions : moved + 2 + to},
+                         word(sizes.histogram(digit)), word(digit), word(sizes.reports(digit)),
+                         BufferArgument{kSortNumbers}, BufferArgument{kSorted}, int32(digit * sizes.digit_bits),
+                         count}});
+    }
+    plan.captured = true;
+    if (!apart) return;
+    const std::int64_t width = configuration.number("gather_width"),
+                       gather_block = configuration.number("gather_block");
+    const std::int64_t of_number = words_together(shape) / width, gather_count = configuration.number("gather_count");
+    plan.kernels.emplace_back(
+        fmt::format("heddle::fuzzy::sort_gather<{}, {}, {}, {}>", width, of_number, gather_block, gather_count));
+    Extent grid = blocks(shape.numbers * of_number, gather_block * gather_count);
+    if (shape.layout == kCuts) grid.y = static_cast<unsigned>(shape.components());
+    plan.launches.push_back(
+        {.kernel = kGather,
+         .grid = grid,
+         .block = {.x = static_cast<unsigned>(gather_block)},
+         .arguments = {BufferArgument{kSortNumbers}, BufferArgument{kSortPositions}, BufferArgument{kSorted}, count}});
+  }
+
+ private:
+  /// Words of a number that lie next to each other.
+  [[nodiscard]] static std::int64_t words_together(const ArrayShape& shape) {
+    return (shape.layout == kNumbers ? shape.components() : 1) * (shape.bits / 32);
+  }
+  /// Whether a thread can move a whole number at once.
+  [[nodiscard]] static bool is_one_pack(const ArrayShape& shape) {
+    const std::int64_t words = words_together(shape);
+    return shape.layout == kNumbers && (words == 1 || words == 2 || words == 4);
+  }
+};
+
+}  // namespace
+
+const SortMapping& cuda_sort_mapping() {
+  static const CudaSortMapping mapping;
+  return mapping;
+}
+
+}  // namespace heddle::fuzzy

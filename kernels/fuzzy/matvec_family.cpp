@@ -1,0 +1,182 @@
+#include "heddle/kernels/fuzzy/matvec_family.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "heddle/kernels/common/cuda_limits.hpp"
+#include "heddle/kernels/common/options.hpp"
+#include "heddle/kernels/fuzzy/cpu_space.hpp"
+#include "heddle/kernels/fuzzy/sum_space.hpp"
+#include "heddle/kernels/fuzzy/sum_workload.hpp"
+
+namespace heddle::fuzzy {
+namespace {
+
+/// Rows of matrices for tests repeat; a row and its neighbours differ.
+constexpr std::int64_t kPeriodOfRows = 61;
+
+class MatvecFamily final : public ArrayFamily {
+ public:
+  explicit MatvecFamily(Encoding encoding)
+      : ArrayFamily(fmt::format("fuzzy-matvec-{}", suffix(encoding)), "a matrix times a vector of fuzzy numbers",
+                    encoding,
+                    with_form_axes({{.name = "rows"},
+                                    {.name = "columns"},
+                                    {.name = "matrix", .maximum = 2, .spacing = Spacing::equal, .values = {1, 2}}})) {}
+
+  std::vector<Problem> default_problems(const DeviceIdentity& device) const override {
+    const std::int64_t size = device.backend == "cuda" ? 8192 : 128;
+    return {problem_of(size, size, MatrixKind::crisp, 4, 32, kNumbers),
+            problem_of(size, size, MatrixKind::crisp, 4, 64, kCuts),
+            problem_of(size / 4, size, MatrixKind::fuzzy, 4, 64, kCuts)};
+  }
+  Problem awkward_problem() const override { return problem_of(5, 2101, MatrixKind::fuzzy, 2, 64, kNumbers); }
+
+  const TemplateSource& source(std::string_view backend) const override {
+    static const TemplateSource cpu("heddle/kernels/fuzzy/cpu/matvec.hpp", cpu_exact_options());
+    static const TemplateSource cuda("heddle/kernels/fuzzy/cuda/matvec.cuh", compile_options());
+    return backend == "cpu" ? cpu : cuda;
+  }
+  SearchSpace space(const DeviceIdentity& device) const override {
+    std::vector<Constraint> constraints = form_constraints();
+    if (device.backend == "cpu") return {device, {threads_parameter(device)}, std::move(constraints)};
+    constraints.push_back(cuts_constraint());
+    constraints.push_back(
+        {.name = "elements of a fuzzy matrix that are loaded ahead fit into registers",
+         .last = {},
+         .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
+           constexpr std::int64_t kMost = 8;  // cuts; one in lower-upper form of double takes 4 registers
+           return problem.at("matrix") == 1 || configuration.number("coarsen_cuts") *
+                                                       configuration.number("coarsen_rows") *
+                                                       configuration.number("ahead") <=
+                                                   kMost;
+         }});
+    constexpr std::int64_t kMostSums = 32;  // cuts, of which one in lower-upper form of double takes 4 registers
+    constraints.push_back({.name = fmt::format("at most {} cuts are added up at a time", kMostSums),
+                           .last = "coarsen_rows",
+                           .holds = [](const Configuration& configuration, const Problem&, const DeviceIdentity&) {
+                             return configuration.number("coarsen_cuts") * configuration.number("coarsen_rows") <=
+                                    kMostSums;
+                           }});
+    constraints.push_back(
+        {.name = "what is read ahead fits into shared memory",
+         .last = {},
+         .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity& on) {
+           return shared_bytes(configuration, problem) <= on.local_bytes;
+         }});
+    Parameter rows{.name = "coarsen_rows",
+                   .values = {std::int64_t{4}, std::int64_t{2}, std::int64_t{1}, std::int64_t{8}},
+                   .meaning = "rows that a warp takes",
+                   .active = {}};
+    return {
+        device, {cuts_parameter(), std::move(rows), ahead_parameter(), block_size_parameter()}, std::move(constraints)};
+  }
+  Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
+    if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
+    const bool crisp = matrix_of(problem) == MatrixKind::crisp;
+    return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size=256",
+                                           untuned_cuts(problem.at("cuts"), 4), crisp ? 4 : 2, crisp ? 4 : 1));
+  }
+
+  Kernels kernels(const Configuration& configuration, const Problem& problem,
+                  const DeviceIdentity& device) const override {
+    const ArrayShape shape = vector_of(problem);
+    const bool crisp = matrix_of(problem) == MatrixKind::crisp;
+    if (device.backend == "cpu") {
+      return {fmt::format("heddle::fuzzy::cpu::matvec<{}, {}, {}>", floats_in_vector(device.architecture),
+                          shape.encoding == Encoding::lower_upper, !crisp)};
+    }
+    return {fmt::format("heddle::fuzzy::{}_matvec<{}, {}, {}, {}, {}>", crisp ? "crisp" : "fuzzy", array_name(shape),
+                        configuration.number("coarsen_cuts"), configuration.number("coarsen_rows"),
+                        configuration.number("ahead"), configuration.number("block_size"))};
+  }
+  Plan once(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device) const override {
+    const ArrayShape shape = vector_of(problem);
+    ArrayShape outputs = shape;
+    outputs.numbers = problem.at("rows");
+    Plan plan;
+    plan.kernels = kernels(configuration, problem, device);
+    plan.buffers = {{"matrix", matrix_bytes(problem), Role::input},
+                    {"vector", shape.bytes(), Role::input},
+                    {"result", outputs.bytes(), Role::output}};
+    Launch launch;
+    if (device.backend == "cpu") {
+      launch.grid.x = static_cast<unsigned>(configuration.number("threads"));
+    } else {
+      const std::int64_t rows = configuration.number("coarsen_rows"), block = configuration.number("block_size");
+      const std::int64_t warps =
+          (problem.at("rows") + rows - 1) / rows * (shape.cuts / configuration.number("coarsen_cuts"));
+      launch.grid.x = blocks_of_threads(warps * cuda::kWarp, block);
+      launch.block.x = static_cast<unsigned>(block);
+      launch.shared_bytes = shared_bytes(configuration, problem);
+    }
+    launch.arguments = {BufferArgument{0, 0}, BufferArgument{1, 0}, BufferArgument{2, 0}, problem.at("rows"),
+                        StructArgument(shape.form())};
+    plan.launches = {std::move(launch)};
+    plan.samples = 1;
+    return plan;
+  }
+
+  HostImage contents(const Problem& problem, std::uint64_t seed, NumberKind kind) const override {
+    const ArrayShape shape = vector_of(problem);
+    const std::int64_t rows = problem.at("rows");
+    HostImage image;
+    image["vector"] = random_terms(shape, seed, kind, shape.numbers);
+    if (matrix_of(problem) == MatrixKind::crisp) {
+      image["matrix"] = random_matrix(rows, shape.numbers, shape.is_double(), ~seed, kind, kPeriodOfRows);
+    } else {
+      image["matrix"] = random_terms(elements_of(problem), ~seed, kind, kPeriodOfRows * shape.numbers);
+    }
+    return image;
+  }
+  HostImage expected(const Problem& problem, const HostImage& contents) const override {
+    return {{"result", matrix_vector_product(matrix_of(problem), problem.at("rows"), contents.find("matrix")->second,
+                                             vector_of(problem), contents.find("vector")->second)}};
+  }
+
+  /// The matrix is read once, and the vector.
+  Work work(const Problem& problem) const override {
+    const auto elements = static_cast<double>(problem.at("rows") * problem.at("columns"));
+    const auto cuts = static_cast<double>(problem.at("cuts"));
+    const bool crisp = matrix_of(problem) == MatrixKind::crisp;
+    const double operations =
+        encoding() == Encoding::lower_upper ? (crisp ? 2.0 : 14.0) * cuts : 2.0 + (crisp ? 2.0 : 4.0) * cuts;
+    return {.bytes = static_cast<double>(matrix_bytes(problem) + vector_of(problem).bytes()),
+            .operations = operations * elements};
+  }
+
+ private:
+  [[nodiscard]] Problem problem_of(std::int64_t rows, std::int64_t columns, MatrixKind matrix, std::int64_t cuts,
+                                   std::int64_t bits, Layout layout) const {
+    return Problem::from(axes(), {rows, columns, static_cast<std::int64_t>(matrix), cuts, bits, layout});
+  }
+  [[nodiscard]] static MatrixKind matrix_of(const Problem& problem) {
+    return problem.at("matrix") == 1 ? MatrixKind::crisp : MatrixKind::fuzzy;
+  }
+  /// A matrix of real numbers is read ahead into shared memory, one of fuzzy numbers into registers.
+  [[nodiscard]] static std::int64_t shared_bytes(const Configuration& configuration, const Problem& problem) {
+    if (matrix_of(problem) == MatrixKind::fuzzy) return 0;
+    return configuration.number("ahead") * configuration.number("coarsen_rows") * configuration.number("block_size") *
+           (problem.at("bits") / 8);
+  }
+  [[nodiscard]] ArrayShape vector_of(const Problem& problem) const {
+    return shape_of(problem, encoding(), problem.at("columns"));
+  }
+  [[nodiscard]] ArrayShape elements_of(const Problem& problem) const {
+    return shape_of(problem, encoding(), problem.at("rows") * problem.at("columns"));
+  }
+  [[nodiscard]] std::int64_t matrix_bytes(const Problem& problem) const {
+    const ArrayShape elements = elements_of(problem);
+    return matrix_of(problem) == MatrixKind::fuzzy ? elements.bytes() : elements.bytes() / elements.components();
+  }
+};
+
+}  // namespace
+
+const KernelFamily& matvec_family(Encoding encoding) {
+  static const MatvecFamily lower_upper(Encoding::lower_upper), midpoint_radius(Encoding::midpoint_radius);
+  return encoding == Encoding::lower_upper ? lower_upper : midpoint_radius;
+}
+
+}  // namespace heddle::fuzzy

@@ -1,0 +1,21 @@
+// kernels/common/copies.cuh for the emulator: the same interface. A wait for some groups waits for all.
+#pragma once
+
+#include "heddle/kernels/common/memory.cuh"
+
+namespace heddle {
+
+template <class T>
+HEDDLE_CALL void start_grouped_copy(T* shared_to, const T* from) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "one access");
+  heddle_emulator_calls->start_copy(shared_to, from, sizeof(T), HEDDLE_AT);
+}
+
+HEDDLE_PLAIN inline void end_group() {}
+
+template <int Later>
+HEDDLE_CALL void groups_arrived() {
+  heddle_emulator_calls->copies_arrived();
+}
+
+}  // namespace heddle

@@ -1,0 +1,125 @@
+// heddle fuzzy: formulas over tables of fuzzy numbers.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/program.hpp"
+#include "runtime/device/environment_variable.hpp"
+
+namespace heddle::test {
+namespace {
+
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+const std::string kX = "a,b,c\n0,1,2\n-4,-2,-1\n", kY = "a,b,c,d\n1,2,2,4\n-1,0,0.5,1\n";
+
+struct Tables {
+  Workplace place;
+  std::string x = place.write("x.csv", kX), y = place.write("y.csv", kY);
+
+  [[nodiscard]] Outcome run(const std::string& formula, Words more, const char* device = "cpu") const {
+    more.insert(more.begin(), {"fuzzy", formula, "--device", device});
+    return place.run(more);
+  }
+  /// With x and y.
+  [[nodiscard]] Outcome run_both(const std::string& formula, Words more, const char* device = "cpu") const {
+    more.insert(more.end(), {"--input", "x=" + x, "--input", "y=" + y});
+    return run(formula, more, device);
+  }
+};
+
+TEST_CASE("a formula over triangular and trapezoidal numbers gives the bounds of its cuts") {
+  const Tables tables;
+  const Outcome lu = tables.run_both("x*y + 0.5", {"--cuts", "2"});
+  CAPTURE(lu.err);
+  CHECK(lu.code == 0);
+  CHECK(lu.out == "lower_0,upper_0,lower_1,upper_1\n0.5,8.5,2.5,2.5\n-3.5,4.5,-0.5,0.5\n");
+  CHECK(lu.err == "heddle: 2 numbers of 2 cuts on cpu\n");
+
+  const Outcome again = tables.run_both("x*y + 0.5", {"--cuts", "3", "--output", tables.place.path("r.csv").string()});
+  CHECK(again.code == 0);
+  CHECK(again.out.find("2 numbers of 3 cuts on cpu") != std::string::npos);
+  CHECK(tables.place.read("r.csv").starts_with(
+      "lower_0,upper_0,lower_1,upper_1,lower_2,upper_2\n0.5,8.5,1.25,5,2.5,2.5\n"));
+
+  SUBCASE("what was written is read again") {
+    const Outcome same = tables.run("r", {"--cuts", "3", "--input", "r=" + tables.place.path("r.csv").string()});
+    CHECK(same.out == tables.place.read("r.csv"));
+  }
+  SUBCASE("on the emulated GPU, in the other type and encoding") {
+    const Words midpoints{"--cuts", "2", "--encoding", "mr", "--enclose", "--type", "float"};
+    const Outcome cpu = tables.run_both("x - y", midpoints), gpu = tables.run_both("x - y", midpoints, "emulator");
+    CAPTURE(gpu.err);
+    CHECK(gpu.code == 0);
+    CHECK(cpu.out.starts_with("midpoint,radius_0,radius_1\n-1,3."));
+    CHECK(cpu.out == gpu.out);
+  }
+  SUBCASE("as a document") {
+    const json document = json::parse(tables.run_both("x*y", {"--levels", "0.5,1", "--json"}).out);
+    CHECK(document["command"] == "fuzzy");
+    CHECK(document["numbers"] == 2);
+    CHECK(document["cuts"] == 2);
+    CHECK(document["encoding"] == "lu");
+    CHECK(document["type"] == "double");
+    CHECK(document["tier"] == "default");
+    CHECK(document["table"].get<std::string>().starts_with("lower_0,upper_0,lower_1,upper_1\n0.75,4.5,2,2\n"));
+  }
+}
+
+TEST_CASE("without a compiler the formula is evaluated without a kernel, with the same bits") {
+  const Tables tables;
+  const Words more{"--cuts", "3"};
+  const Outcome compiled = tables.run_both("exp(x)/7 - min(x, y)^2", more);
+  const Tables others;  // nothing in the cache
+  const Variable compiler("CXX", "/nowhere/c++");
+  const Outcome evaluated = others.run_both("exp(x)/7 - min(x, y)^2", more);
+  CHECK(evaluated.code == 0);
+  CHECK(evaluated.out == compiled.out);
+  CHECK(evaluated.err.find("no kernel could be compiled") != std::string::npos);
+}
+
+TEST_CASE("wrong options of fuzzy are refused in one line") {
+  const Tables tables;
+  const std::string x = "x=" + tables.x, both = "y=" + tables.y;
+  check_refused(tables.run("x*q", {"--input", x}), 2, {"'q'", "--input q=FILE"});
+  check_refused(tables.run("x", {"--input", x, "--input", both}), 2, {"--input", "'y'", "a name of the formula: x"});
+  check_refused(tables.run("x", {"--input", x, "--input", x}), 2, {"'x' twice"});
+  check_refused(tables.run("x", {"--input", tables.x}), 2, {"--input", "NAME=FILE"});
+  check_refused(tables.run("x", {"--input", "x="}), 2, {"'x='", "NAME=FILE"});
+  check_refused(tables.run("x +", {"--input", x}), 2, {"formula"});
+  check_refused(tables.run("x y", {"--input", x}), 2, {"formula"});
+  check_refused(tables.run("", {}), 2, {"formula"});
+  check_refused(tables.run("x", {"--input", x, "--cuts", "0"}), 2, {"--cuts", "'0'", "1 to 64"});
+  check_refused(tables.run("x", {"--input", x, "--cuts", "1000000"}), 2, {"--cuts", "'1000000'", "1 to 64"});
+  check_refused(tables.run("x", {"--input", x, "--encoding", "xy"}), 2, {"--encoding", "'xy'", "lu or mr"});
+  check_refused(tables.run("x", {"--input", x, "--type", "half"}), 2, {"--type", "'half'"});
+  check_refused(tables.run("x", {"--input", x, "--levels", "0,1,2"}), 2, {"--levels", "'2'", "from 0 to 1"});
+  check_refused(tables.run("x", {"--input", x, "--levels", "0.5,0.25"}), 2, {"--levels", "do not fall"});
+  check_refused(tables.run("x", {"--input", x, "--levels", "0,1", "--cuts", "3"}), 2,
+                {"--levels", "2 levels", "3 cuts"});
+  check_refused(tables.run("x", {"--input", x, "--output", tables.x}), 2, {"--output", "would be lost"});
+  CHECK(tables.place.read("x.csv") == kX);
+}
+
+TEST_CASE("tables that are none, and places that cannot be written, are refused in one line") {
+  const Tables tables;
+  const auto table = [&](const std::string& rows) { return "x=" + tables.place.write("t.csv", rows); };
+  check_refused(tables.run("x", {"--input", "x=none.csv"}), 3, {"none.csv", "no such file"});
+  check_refused(tables.run("x", {"--input", table("a,b,c\n3,2,4\n")}), 3, {"t.csv:2:2", "'2'", "at least '3'"});
+  check_refused(tables.run("x", {"--input", table("a,b,c\n1,nan,4\n")}), 3, {"t.csv:2:2", "'nan'"});
+  check_refused(tables.run("x", {"--cuts", "1", "--input", table("lower_0,upper_0\n2,1\n")}), 3, {"at least '2'"});
+  check_refused(tables.run("x", {"--encoding", "mr", "--input", table("a,b,c\n1,2,4\n")}), 3,
+                {"t.csv:2", "not symmetric", "--enclose"});
+  check_refused(tables.run_both("x*y*z", {"--input", "z=" + tables.place.write("z.csv", "1\n2\n3\n")}), 3,
+                {"z.csv", "3 numbers", "2 as in", "x.csv"});
+  check_refused(tables.run_both("x*y", {"--output", "/dev/full"}), 3, {"/dev/full", "No space left"});
+  check_refused(tables.run_both("x*y", {"--output", "none/r.csv"}), 3, {"none/r.csv"});
+  check_refused(tables.run_both("x*y", {}, "cuda:99"), 4, {});
+  check_refused(tables.run_both("x*y", {"--profiles", tables.x}), 5, {"x.csv"});
+}
+
+}  // namespace
+}  // namespace heddle::test

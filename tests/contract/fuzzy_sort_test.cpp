@@ -1,0 +1,81 @@
+// Sorts of fuzzy numbers on the emulator and the CPU, and faults in them that verification has to find.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "contract/planted_family.hpp"
+#include "heddle/kernels/fuzzy/sort.hpp"
+#include "heddle/runtime/device/cpu/cpu_device.hpp"
+#include "heddle/runtime/device/emulator/emulator_device.hpp"
+#include "heddle/tuner/verifier.hpp"
+
+namespace heddle {
+namespace {
+
+using fuzzy::Encoding;
+using test::PlantedFamily;
+using test::Replacement;
+
+// Small blocks, so that a few hundred numbers are several tiles that wait for each other.
+constexpr const char* kSmallTiles =
+    "block_size=64 blocks=1 coarsen_count=4 digit_bits=6 same_digit=votes look_back=4 move=apart gather_width=1 "
+    "gather_block=128 gather_count=2";
+
+Verdict verdict_of(Device& device, const KernelFamily& family, const std::string& configuration,
+                   const std::vector<AxisValue>& sizes) {
+  return Verifier(device, family, 3)
+      .verify(family.space(device.identity()).parse(configuration), Problem::from(family.axes(), sizes));
+}
+
+TEST_CASE("numbers are sorted on the emulator, whichever way they move and in any order of blocks") {
+  for (const std::uint64_t order : {0, 1, 2}) {
+    const auto device = open_emulator({.order = order});
+    const KernelFamily& family = fuzzy::sort_family(order == 0 ? Encoding::midpoint_radius : Encoding::lower_upper);
+    for (const std::int64_t layout : {1, 2}) {
+      const Verdict verdict = verdict_of(*device, family, kSmallTiles, {601, 2, 32, layout});
+      CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+    }
+    const Verdict verdict =
+        verdict_of(*device, family,
+                   "block_size=64 blocks=1 coarsen_count=4 digit_bits=6 same_digit=match look_back=1 move=last_pass",
+                   {601, 1, 64, 1});
+    CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+  }
+}
+
+TEST_CASE("faults in a sort are found") {
+  const auto emulator = open_emulator();
+  const KernelFamily& family = fuzzy::sort_family(Encoding::lower_upper);
+  const std::vector<AxisValue> sizes{601, 1, 32, 1};
+  const auto found = [&](const std::vector<Replacement>& replacements) {
+    const PlantedFamily planted(family, "emulator", replacements);
+    return verdict_of(*emulator, planted, kSmallTiles, sizes).status;
+  };
+  SUBCASE("equal keys change places") {
+    CHECK(found({{"cuda/sort.cuh", "same & ((1U << lane) - 1)", "same & ~((2U << lane) - 1)"}}) ==
+          Status::wrong_result);
+  }
+  SUBCASE("-0 and 0 are told apart") {
+    CHECK(found({{"cuda/sort.cuh", "if (size == 0) return SortKey<Real>::kSign;", ""}}) == Status::wrong_result);
+  }
+  SUBCASE("keys that are no number are where their bits are") {
+    CHECK(found({{"cuda/sort.cuh", "if (size > SortKey<Real>::kInfinity) return ~Bits{0};", ""}}) ==
+          Status::wrong_result);
+  }
+  SUBCASE("a tile does not wait for the tile before it") {
+    CHECK(found({{"cuda/sort.cuh", "met != i || seen[i] == 0", "met != i"}}) != Status::correct);
+  }
+}
+
+TEST_CASE("faults in a sort on the CPU are found") {
+  const auto device = open_cpu_device();
+  const KernelFamily& family = fuzzy::sort_family(Encoding::lower_upper);
+  const std::vector<AxisValue> sizes{1001, 2, 64, 2};
+  CHECK(verdict_of(*device, family, "digit_bits=8 threads=1", sizes).status == Status::correct);
+  const PlantedFamily planted(family, "cpu", {{"cpu/sort.hpp", "if (size == 0) return sign;", ""}});
+  CHECK(verdict_of(*device, planted, "digit_bits=8 threads=1", sizes).status == Status::wrong_result);
+}
+
+}  // namespace
+}  // namespace heddle
