@@ -33,7 +33,7 @@ using fuzzy::Encoding;
 namespace {
 
 struct Options {
-  std::string device, formula = "a*b + c";
+  std::string device, formula = "a*b + c", only;
   std::int64_t numbers = 10'000'000, terms = 1000, cut_steps = 12'000'000;
   std::size_t sample = 0;
   int rounds = 7;
@@ -104,11 +104,13 @@ class Table {
       const KernelFamily& series = fuzzy::series_family(encoding);
       for (const std::int64_t bits : {64, 32}) {
         for (const std::int64_t layout : {1, 2}) {
+          if (options_.only == "series") continue;
           const Problem problem = Problem::from(map.axes(), {options_.numbers, 4, bits, layout});
           // Microseconds that a copy of as many bytes takes.
           line(map, encoding, problem, "copy", map.work(problem).bytes / bytes_per_microsecond_);
         }
         for (const std::int64_t cuts : {1, 2, 4, 8, 12, 16, 20, 24}) {
+          if (options_.only == "map") continue;
           const Problem problem =
               Problem::from(series.axes(), {options_.cut_steps / cuts, options_.terms, cuts, bits, 1});
           line(series, encoding, problem, "pipe", series.work(problem).operations / operations_[bits]);
@@ -176,6 +178,7 @@ int main(int argc, char** argv) {
   CLI::App app("fuzzy-map beside a copy, fuzzy-series beside the pipe of the device");
   app.add_option("--device", options.device, "cuda:N; the best one if left out");
   app.add_option("--formula", options.formula, "of fuzzy-map");
+  app.add_option("--only", options.only, "map or series")->check(CLI::IsMember({"map", "series"}));
   app.add_option("--numbers", options.numbers, "in each array of fuzzy-map");
   app.add_option("--terms", options.terms, "of a series");
   app.add_option("--cuts-in-all", options.cut_steps, "numbers times cuts of a series");

@@ -68,15 +68,17 @@ std::string usage_error(const Work& work) {
 
 TEST_CASE("families are found by name, in the order in which they were added") {
   FamilyRegistry families = builtin_families();
-  REQUIRE(families.all().size() == 6);
+  const std::size_t built_in = families.all().size();
+  REQUIRE(built_in > 1);
+  const std::string last(families.all().back()->name());
   const KernelFamily& carpet = families.add(std::make_shared<Renamed>("carpet"));
-  REQUIRE(families.all().size() == 7);
+  REQUIRE(families.all().size() == built_in + 1);
   CHECK(families.all().back().get() == &carpet);
   for (const auto& each : families.all()) {
     CHECK(families.find(each->name()) == each.get());
     CHECK(&families.at(each->name()) == each.get());
   }
-  CHECK(families.names().ends_with("mlp-predict, carpet"));
+  CHECK(families.names().ends_with(last + ", carpet"));
   CHECK(families.find("weaving") == nullptr);
   CHECK(builtin_families().find("carpet") == nullptr);  // no registry knows what was added to another
 }

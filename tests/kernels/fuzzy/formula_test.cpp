@@ -36,15 +36,15 @@ Interval<double> constant(const std::string& text) {
   return {1.0, -1.0};
 }
 
-constexpr int kCuts = 3;
+constexpr int kFormulaCuts = 3;
 
 /// What the formula makes of random arrays, beside what `right` makes of one number of all cuts.
 template <class Number, class Right>
 void compare(const char* text, Encoding encoding, const Right& right) {
   using T = typename Number::Real;
   const Formula formula(text);
-  for (const Layout layout : {kNumbers, heddle::fuzzy::kCuts}) {
-    const ArrayShape shape{encoding, 300, kCuts, sizeof(T) * 8, layout};
+  for (const Layout layout : {kNumbers, kCuts}) {
+    const ArrayShape shape{encoding, 300, kFormulaCuts, sizeof(T) * 8, layout};
     std::vector<std::vector<std::byte>> arrays;
     std::vector<std::span<const std::byte>> views;
     for (std::size_t i = 0; i < formula.names().size(); ++i) {
@@ -59,8 +59,8 @@ void compare(const char* text, Encoding encoding, const Right& right) {
       std::vector<Number> x(arrays.size());
       for (std::size_t k = 0; k < arrays.size(); ++k) {
         std::memcpy(values.data(), arrays[k].data(), arrays[k].size());
-        for (int cut = 0; cut < kCuts; ++cut) {
-          if constexpr (sizeof(Number) == 2 * kCuts * sizeof(T)) {
+        for (int cut = 0; cut < kFormulaCuts; ++cut) {
+          if constexpr (sizeof(Number) == 2 * kFormulaCuts * sizeof(T)) {
             x[k].lower[cut] = values[static_cast<std::size_t>(shape.place(i, 2 * cut))];
             x[k].upper[cut] = values[static_cast<std::size_t>(shape.place(i, 2 * cut + 1))];
           } else {
@@ -70,9 +70,9 @@ void compare(const char* text, Encoding encoding, const Right& right) {
         }
       }
       const Number expected = right(x);
-      for (int cut = 0; cut < kCuts; ++cut) {
+      for (int cut = 0; cut < kFormulaCuts; ++cut) {
         const auto at = [&](std::int64_t c) { return found[static_cast<std::size_t>(shape.place(i, c))]; };
-        if constexpr (sizeof(Number) == 2 * kCuts * sizeof(T)) {
+        if constexpr (sizeof(Number) == 2 * kFormulaCuts * sizeof(T)) {
           wrong += static_cast<int>(at(2 * cut) != expected.lower[cut] || at(2 * cut + 1) != expected.upper[cut]);
         } else {
           wrong += static_cast<int>(at(0) != expected.midpoint || at(1 + cut) != expected.radius[cut]);
@@ -98,20 +98,19 @@ void compare_all(Encoding encoding) {
 }
 
 TEST_CASE("a formula is what the number types make of its operations, cut by cut, in every form") {
-  compare_all<LowerUpper<double, kCuts>>(Encoding::lower_upper);
-  compare_all<LowerUpper<float, kCuts>>(Encoding::lower_upper);
-  compare_all<MidpointRadius<double, kCuts>>(Encoding::midpoint_radius);
-  compare_all<MidpointRadius<float, kCuts>>(Encoding::midpoint_radius);
+  compare_all<LowerUpper<double, kFormulaCuts>>(Encoding::lower_upper);
+  compare_all<LowerUpper<float, kFormulaCuts>>(Encoding::lower_upper);
+  compare_all<MidpointRadius<double, kFormulaCuts>>(Encoding::midpoint_radius);
+  compare_all<MidpointRadius<float, kFormulaCuts>>(Encoding::midpoint_radius);
 }
 
 TEST_CASE("constants are enclosed by their closest neighbours") {
-  for (const char* text : {"0.5", "3", "1e3", "0", "0.0e9", "4503599627370497", "00012.50", "5e-324"}) {
+  for (const char* text : {"0.5", "3", "1e3", "0", "0.0e9", "4503599627370497", "00012.50"}) {
     CAPTURE(text);
-    const bool tiny = std::string(text) == "5e-324";  // the smallest number is not exactly this
-    CHECK(constant(text).lower == (tiny ? 0.0 : std::stod(text)));
-    if (!tiny) CHECK(constant(text).upper == std::stod(text));
+    CHECK(constant(text).lower == std::stod(text));
+    CHECK(constant(text).upper == std::stod(text));
   }
-  for (const char* text : {"0.1", "1e23", "9007199254740993", "3.141592653589793238", "1e-400", "2e-310",
+  for (const char* text : {"0.1", "1e23", "9007199254740993", "3.141592653589793238", "1e-400", "2e-310", "5e-324",
                            "0.500000000000000000000000000000000000000000000000000001"}) {
     CAPTURE(text);
     const Interval<double> bounds = constant(text);
