@@ -45,7 +45,7 @@ HEDDLE_EITHER bool is_negative(float x) {
 }
 HEDDLE_EITHER bool is_negative(double x) {
 #if defined(__CUDA_ARCH__)
-  return __double2hiint(x) < 0;
+  return __double_as_longlong(x) < 0;
 #else
   return __builtin_signbit(x) != 0;
 #endif
