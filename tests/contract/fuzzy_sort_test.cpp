@@ -20,7 +20,7 @@ using test::Replacement;
 // Small blocks, so that a few hundred numbers are several tiles that wait for each other.
 constexpr const char* kSmallTiles =
     "block_size=64 blocks=1 coarsen_count=4 digit_bits=6 same_digit=votes look_back=4 move=apart gather_width=1 "
-    "gather_block=128 gather_count=2";
+    "gather_block=256 gather_count=2";
 
 Verdict verdict_of(Device& device, const KernelFamily& family, const std::string& configuration,
                    const std::vector<AxisValue>& sizes) {
