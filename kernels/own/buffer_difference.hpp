@@ -15,8 +15,8 @@ namespace heddle {
 ///   whichever is larger. This finds a single wrong number among many. The tenth is for sums that are formed in another
 ///   order: rounding moves some of them further than the norm.
 ///
-/// Numbers whose bytes are equal count as equal, and so do those that are at most `absolute` apart. Infinite where a number is finite in only one of the two, where whole
-/// numbers differ, and for different sizes.
+/// Numbers whose bytes are equal count as equal, and so do those that are at most `absolute` apart. Infinite where a
+/// number is finite in only one of the two, where whole numbers differ, and for different sizes.
 [[nodiscard]] double buffer_difference(ElementType type, const std::vector<std::byte>& found,
                                        const std::vector<std::byte>& expected, double absolute = 0.0);
 

@@ -192,16 +192,15 @@ DefinedFamily::DefinedFamily(KernelDefinition definition, KernelExamples example
 void DefinedFamily::read_reference() {
   const KernelReference& reference = definition_.reference;
   const auto refuse = [this](const std::string& why) {
-    throw Error(ErrorKind::input,
-                fmt::format("kernel {}, the reference: {}", in_quotes(definition_.name), why));
+    throw Error(ErrorKind::input, fmt::format("kernel {}, the reference: {}", in_quotes(definition_.name), why));
   };
   const auto index_of = [&](const std::string& name) {
     const auto found = std::ranges::find(definition_.arguments, name, &KernelArgument::name);
     if (found == definition_.arguments.end()) refuse(fmt::format("there is no argument {}", in_quotes(name)));
     return static_cast<std::size_t>(found - definition_.arguments.begin());
   };
-  const int kinds = (reference.code.empty() ? 0 : 1) + (reference.configuration.empty() ? 0 : 1) +
-                    (reference.files.empty() ? 0 : 1);
+  const int kinds =
+      (reference.code.empty() ? 0 : 1) + (reference.configuration.empty() ? 0 : 1) + (reference.files.empty() ? 0 : 1);
   if (kinds > 1) refuse("expected one of a kernel, a configuration and files");
 
   verified_against_ = "the default configuration: only agreement was checked";
@@ -209,7 +208,8 @@ void DefinedFamily::read_reference() {
     verified_against_ = fmt::format("the configuration {}", in_quotes(reference.configuration));
   }
   for (const auto& [language, each] : reference.code) {
-    const auto& read_code = reference_.emplace(language, read(language, each, known_names(0, true, true))).first->second;
+    const auto& read_code =
+        reference_.emplace(language, read(language, each, known_names(0, true, true))).first->second;
     verified_against_ = fmt::format("the reference kernel {}", in_quotes(read_code.name.texts.front()));
   }
   reference_arguments_ = all_arguments_;
@@ -296,8 +296,8 @@ DefinedFamily::Code DefinedFamily::read(const std::string& language, const Kerne
   code.name = pattern(from.kernel, "kernel", known);
   code.entry_point = code.name.values.empty() && from.kernel.find('<') == std::string::npos;
   if (!code.entry_point && !from.macros.empty()) {
-    throw Error(ErrorKind::input, fmt::format("kernel {}: a template has parameters and no macros",
-                                              in_quotes(definition_.name)));
+    throw Error(ErrorKind::input,
+                fmt::format("kernel {}: a template has parameters and no macros", in_quotes(definition_.name)));
   }
   for (const auto& [name, value] : from.macros) code.macros.emplace_back(name, expression(value, "macros", known));
   for (const auto& [texts, expressions, of] :

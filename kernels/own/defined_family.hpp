@@ -54,8 +54,8 @@ class DefinedFamily final : public KernelFamily {
                                           const DeviceIdentity& device) const override;
   [[nodiscard]] Work work(const Problem& problem) const override;
 
-  /// How far buffers that a launch wrote are from those that are expected, as a part of their norm: the largest over the
-  /// buffers that are compared. Infinite where whole numbers differ.
+  /// How far buffers that a launch wrote are from those that are expected, as a part of their norm: the largest over
+  /// the buffers that are compared. Infinite where whole numbers differ.
   [[nodiscard]] double difference(const HostImage& found, const HostImage& expected) const;
   [[nodiscard]] bool checked_elsewhere() const noexcept { return examples_.checked_elsewhere; }
 
@@ -123,7 +123,7 @@ class DefinedFamily final : public KernelFamily {
   KernelExamples examples_;
   std::map<std::string, Code, std::less<>> code_, reference_;
   std::vector<std::size_t> all_arguments_, reference_arguments_;  ///< indices
-  std::vector<std::pair<std::size_t, Pattern>> expected_files_;  ///< by the index of the argument
+  std::vector<std::pair<std::size_t, Pattern>> expected_files_;   ///< by the index of the argument
   std::string verified_against_;
   std::vector<std::optional<Expression>> active_;
   std::vector<Expression> constraints_;

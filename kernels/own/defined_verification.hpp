@@ -13,9 +13,9 @@
 
 namespace heddle {
 
-/// One run of one launch. Its outputs have to be those of the reference (KernelReference; what of it is computed, on the
-/// same device), within the definition's tolerances; where the program checks them itself, only guards and inputs are
-/// looked at here.
+/// One run of one launch. Its outputs have to be those of the reference (KernelReference; what of it is computed, on
+/// the same device), within the definition's tolerances; where the program checks them itself, only guards and inputs
+/// are looked at here.
 class DefinedVerification final : public Verification {
  public:
   DefinedVerification(const DefinedFamily& family, DeviceIdentity device, std::uint64_t seed, RunOnDevice run);
