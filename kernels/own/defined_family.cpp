@@ -159,6 +159,9 @@ DefinedFamily::DefinedFamily(KernelDefinition definition, KernelExamples example
     if (!argument.symbol.empty() && (!argument.is_buffer() || argument.role != Role::input)) {
       refuse(fmt::format("argument {} is constant memory, expected an input buffer", in_quotes(argument.name)));
     }
+    if (!argument.symbol.empty() && definition_.code.contains("cpu")) {
+      refuse(fmt::format("argument {} is constant memory, which the CPU does not have", in_quotes(argument.name)));
+    }
     if (!argument.passed && argument.symbol.empty()) {
       refuse(fmt::format("argument {} is neither passed nor constant memory", in_quotes(argument.name)));
     }

@@ -12,8 +12,10 @@
 #include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/expression/expression.hpp"
+#include "heddle/kernels/own/description_merge.hpp"
 #include "heddle/kernels/own/description_node.hpp"
 #include "heddle/kernels/own/source_folder.hpp"
+#include "heddle/kernels/own/t1_file.hpp"
 #include "heddle/kernels/search_space.hpp"
 #include "heddle/kernels/text.hpp"
 
@@ -46,9 +48,10 @@ nlohmann::json document_in(const fs::path& path) {
 /// Reads one description.
 class Reader {
  public:
-  /// `file`: as messages call it.
-  Reader(const nlohmann::json& document, std::string file, SourceFolder sources)
-      : file_(std::move(file)), sources_(std::move(sources)), root_(document, file_) {}
+  /// `file`: as messages call it. `finds_default`: a description that names no default at all has the first
+  /// configuration that is allowed.
+  Reader(const nlohmann::json& document, std::string file, SourceFolder sources, bool finds_default)
+      : file_(std::move(file)), sources_(std::move(sources)), root_(document, file_), finds_default_(finds_default) {}
 
   KernelDefinition definition() {
     root_.allow_members({"name",      "meaning",    "version",     "language",     "source", "headers",      "kernel",
@@ -68,6 +71,7 @@ class Reader {
     read_sizes(kernel);
     if (const auto node = root_.find("verification")) read_verification(*node, kernel, cpu ? "cpu" : "cuda");
     if (const auto node = root_.find("work")) read_work(*node, kernel);
+    if (finds_default_) find_default(kernel);
     kernel.name += fmt::format("@{}", digest_of(kernel, cpu ? "cpu" : "cuda"));
     return kernel;
   }
@@ -81,6 +85,27 @@ class Reader {
       node.expected("1 to 48 letters, digits, '-', '_', '.' and '/'");
     }
     return name;
+  }
+
+  void find_default(KernelDefinition& kernel) const {
+    const bool named =
+        std::ranges::any_of(kernel.parameters, [](const auto& each) { return each.untuned.has_value(); });
+    if (named || kernel.parameters.empty() || kernel.problems.empty()) return;
+    constexpr std::size_t kMostSteps = 1000000;
+    std::string& untuned = kernel.code.begin()->second.untuned;
+    try {
+      const auto family = make_defined_family(describe(kernel).text);
+      const DeviceIdentity card{.backend = kernel.code.begin()->first, .name = {}, .architecture = {}};
+      family->space(card).walk(
+          kernel.problems.front(), {},
+          [&](const Configuration& first, const auto&) {
+            untuned = first.text();
+            return false;
+          },
+          kMostSteps);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::input, fmt::format("{}: {}", file_, error.what()));
+    }
   }
 
   /// The same expressions give the same digest, whatever else the description says about how to tune.
@@ -424,16 +449,30 @@ class Reader {
   std::string file_;
   SourceFolder sources_;
   DescriptionNode root_;
+  bool finds_default_;
 };
 
 }  // namespace
 
 KernelDefinition read_kernel_file(const fs::path& file, const KernelFileOptions& options) {
-  const nlohmann::json document = document_in(file);
-  const fs::path folder = file.parent_path();
-  KernelDefinition kernel =
-      Reader(document, printable(file.string()), SourceFolder({folder}, options.allow_outside)).definition();
+  std::string named = printable(file.string());
+  nlohmann::json document = document_in(file);
+  std::vector<fs::path> folders{file.parent_path()};
+  if (!options.with.empty()) folders.push_back(options.with.parent_path());
+  const SourceFolder sources(std::move(folders), options.allow_outside);
+  const bool t1 = is_t1(document);
+  if (t1) {
+    const nlohmann::json original = std::move(document);
+    document = description_from_t1(DescriptionNode(original, named), sources);
+  }
+  if (!options.with.empty()) {
+    const nlohmann::json changes = document_in(options.with);
+    merge_description(document, DescriptionNode(changes, printable(options.with.string())));
+    named += " with " + printable(options.with.string());
+  }
+  KernelDefinition kernel = Reader(document, std::move(named), sources, t1).definition();
   std::error_code error;
+  const fs::path folder = file.parent_path();
   kernel.folder = fs::weakly_canonical(folder.empty() ? fs::path(".") : folder, error).string();
   return kernel;
 }
