@@ -1,4 +1,5 @@
-// Whole lives of described kernels: tuned in the worker, verified, stored, carried, chosen, resumed, recorded, replayed.
+// Whole lives of described kernels: tuned in the worker, verified, stored, carried, chosen, resumed, recorded,
+// replayed.
 #include <SQLiteCpp/Database.h>
 #include <doctest/doctest.h>
 #include <sys/wait.h>
