@@ -32,8 +32,8 @@ struct SyntaxNode;
 ///
 /// What differs from Python: an integer beyond 64 bits is an error, int and float do not read texts, texts are not
 /// formatted, and there are neither tuples nor slices. An expression has at most 2000 characters and 100 levels, an
-/// evaluation takes at most 50000 steps (each element of a list is one), and texts have at most 2000 bytes. It reads
-/// nothing but the names, and always ends.
+/// evaluation takes at most 25000 steps (each element of a list is one, and each 16 bytes of a text), and texts have at
+/// most 2000 bytes. It reads nothing but the names, and always ends.
 class Expression {
  public:
   /// The value of a name.

@@ -302,7 +302,8 @@ DefinedFamily::Code DefinedFamily::read(const std::string& language, const Kerne
     throw Error(ErrorKind::input,
                 fmt::format("kernel {}: a template has parameters and no macros", in_quotes(definition_.name)));
   }
-  for (const auto& [name, value] : from.macros) code.macros.emplace_back(name, expression(value, "macros", known));
+  const auto all = known_names(definition_.parameters.size(), true, true);
+  for (const auto& [name, value] : from.macros) code.macros.emplace_back(name, expression(value, "macros", all));
   for (const auto& [texts, expressions, of] :
        {std::tuple(&from.grid, &code.grid, "grid"), std::tuple(&from.block, &code.block, "block")}) {
     if (texts->empty() || texts->size() > 3) {
@@ -544,7 +545,8 @@ DefinedFamily::ReferenceRun DefinedFamily::reference_run(const Problem& problem,
     try {
       ReferenceRun run{.source = found->second.source.get(),
                        .plan = plan_of(found->second, names, reference_arguments_)};
-      run.plan.kernels = {instance(found->second, untuned, names)};
+      // Where it is compiled with macros, with those of the default: it may stand in the same file.
+      run.plan.kernels = {instance(found->second, untuned, names_of(&untuned, &problem, &device))};
       return run;
     } catch (const Error&) {  // it has no launch here
     }

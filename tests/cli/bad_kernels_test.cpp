@@ -89,7 +89,7 @@ const std::vector<WrongDescription>& wrong_descriptions() {
        {"parameters[0].values: expression '[1, 2', column 6: expected ]"}},
       {"10^15 values",
        [](json& d) { d["parameters"][0]["values"] = "range(10**15)"; },
-       {"parameters[0].values: ", "takes more than 50000 steps"}},
+       {"parameters[0].values: ", "takes more than 25000 steps"}},
       {"a value that comes twice",
        [](json& d) {
          d["parameters"][0]["values"] = {32, 64, 32};
