@@ -183,7 +183,6 @@ class Reader {
       } catch (const Error& error) {
         node.refuse(error.what());
       }
-      if (all.size() > kMostValues) node.refuse(fmt::format("more than {} values", kMostValues));
     } else {
       const auto elements = node.elements(kMostValues);
       all.reserve(elements.size());
