@@ -493,25 +493,37 @@ Trial DefinedFamily::trial(const Configuration& configuration, const Problem& pr
     trial.initial = saved_example(examples_.folder, problem, trial.plan.buffers);
     return trial;
   }
+  std::size_t bytes = 0;
+  for (const Buffer& buffer : trial.plan.buffers) bytes += static_cast<std::size_t>(buffer.bytes);
+  const std::lock_guard lock(filling_);
+  trial.initial = *contents_.get(fmt::format("{}, {}", problem.text(), seed), bytes,
+                                 [&] { return contents(trial.plan.buffers, problem, seed); });
+  return trial;
+}
+
+/// The same for all configurations: elements depend on sizes alone.
+HostImage DefinedFamily::contents(const std::vector<Buffer>& buffers, const Problem& problem,
+                                  std::uint64_t seed) const {
+  HostImage image;
   std::mt19937_64 random(seed);
   std::size_t buffer = 0;
   for (const KernelArgument& argument : definition_.arguments) {
     if (!argument.is_buffer()) continue;
     const auto index = static_cast<std::size_t>(&argument - definition_.arguments.data());
-    const Buffer& made = trial.plan.buffers[buffer++];
+    const Buffer& made = buffers[buffer++];
     if (!has_contents(made)) continue;
-    std::vector<std::byte>& contents = trial.initial[made.name];
+    std::vector<std::byte>& bytes = image[made.name];
     if (argument.fill.kind == Fill::Kind::file) {
       try {
-        contents = contents_of(index, arguments_[index].file, problem);
+        bytes = contents_of(index, arguments_[index].file, problem);
         continue;
       } catch (const Error&) {  // check_reference() has looked at the sizes that matter
       }
     }
     const Fill fill = argument.fill.kind == Fill::Kind::file ? Fill{} : argument.fill;
-    contents = filled(fill, argument.type, made.bytes, random);
+    bytes = filled(fill, argument.type, made.bytes, random);
   }
-  return trial;
+  return image;
 }
 
 std::vector<std::byte> DefinedFamily::contents_of(std::size_t argument, const Pattern& file,

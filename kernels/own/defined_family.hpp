@@ -1,8 +1,11 @@
 // The kernel family that a definition describes.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +15,7 @@
 #include "heddle/kernels/expression/expression.hpp"
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
+#include "heddle/kernels/recent.hpp"
 
 namespace heddle {
 
@@ -115,7 +119,10 @@ class DefinedFamily final : public KernelFamily {
                              const std::vector<std::size_t>& arguments) const;
   [[nodiscard]] KernelInstance instance(const Code& code, const Configuration& configuration,
                                         const Expression::Names& names) const;
-  /// Reads every file, by the index of its argument. Throws Error(input).
+  /// What the buffers hold before a launch.
+  [[nodiscard]] HostImage contents(const std::vector<Buffer>& buffers, const Problem& problem,
+                                   std::uint64_t seed) const;
+  /// The bytes of a file for an argument, by its index. Throws Error(input).
   [[nodiscard]] std::vector<std::byte> contents_of(std::size_t argument, const Pattern& file,
                                                    const Problem& problem) const;
 
@@ -125,6 +132,11 @@ class DefinedFamily final : public KernelFamily {
   std::vector<std::size_t> all_arguments_, reference_arguments_;  ///< indices
   std::vector<std::pair<std::size_t, Pattern>> expected_files_;   ///< by the index of the argument
   std::string verified_against_;
+
+  /// Random numbers for large buffers take longer than most measurements.
+  static constexpr std::size_t kMostContents = std::size_t{1} << 30U;  // bytes
+  mutable std::mutex filling_;
+  mutable Recent<const HostImage> contents_{kMostContents};
   std::vector<std::optional<Expression>> active_;
   std::vector<Expression> constraints_;
   std::vector<Argument> arguments_;

@@ -410,8 +410,8 @@ class Reader {
 
   /// A text as the database has it, or an object with a value for each parameter.
   static std::string configuration_in(const DescriptionNode& node, const KernelDefinition& kernel) {
-    if (node.value().is_string()) return node.text();
-    if (!node.value().is_object()) node.expected("an object with the values of parameters");
+    if (node.value().is_string() && !node.text().empty()) return node.text();
+    if (!node.value().is_object() || node.value().empty()) node.expected("an object with the values of parameters");
     std::vector<Configuration::Entry> entries;
     for (const auto& [name, value] : node.value().items()) {
       if (std::ranges::find(kernel.parameters, name, &KernelDefinition::Tunable::name) == kernel.parameters.end()) {

@@ -266,11 +266,16 @@ const std::vector<WrongDescription>& wrong_descriptions() {
          d["verification"] = {{"configuration", {{"block_size", 48}}}};
        },
        {"verification.configuration.block_size: 48 is none of the values"}},
-      {"a reference configuration that lacks a parameter",
+      {"a reference configuration without values",
        [](json& d) {
          d["verification"] = {{"configuration", json::object()}};
        },
-       {"at n=1000: ", "block_size"}},
+       {"verification.configuration: found {}, expected an object with the values"}},
+      {"a reference configuration as a text that is none",
+       [](json& d) {
+         d["verification"] = {{"configuration", "block=32"}};
+       },
+       {"at n=1000: ", "block"}},
       {"a reference configuration that the constraints refuse",
        [](json& d) {
          d["constraints"] = {"block_size < 128"};
