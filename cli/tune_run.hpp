@@ -21,6 +21,7 @@ struct TuneOptions {
   std::vector<std::string> kernels;
   std::optional<fuzzy::Encoding> encoding;  ///< of formulas; nothing: both
   bool allow_outside = false;               ///< KernelFileOptions
+  std::string with;                         ///< KernelFileOptions
   std::string device, profiles, replay, record;
   std::vector<std::string> families;
   Sizes sizes;

@@ -32,8 +32,8 @@ struct SyntaxNode;
 ///
 /// What differs from Python: an integer beyond 64 bits is an error, int and float do not read texts, texts are not
 /// formatted, and there are neither tuples nor slices. An expression has at most 2000 characters and 100 levels, an
-/// evaluation takes at most 50000 steps (each element of a list is one), and texts have at most 2000 bytes. It reads
-/// nothing but the names, and always ends.
+/// evaluation takes at most 25000 steps (each element of a list is one, and so are 16 bytes of a text), and texts have
+/// at most 2000 bytes. It reads nothing but the names, and always ends.
 class Expression {
  public:
   /// The value of a name.
@@ -55,7 +55,7 @@ class Expression {
   [[nodiscard]] std::int64_t integer(const Names& names) const;  ///< True is 1, as in Python; a real is refused
   [[nodiscard]] double real(const Names& names) const;           ///< of any number
   [[nodiscard]] bool truth(const Names& names) const;            ///< as Python's bool(): what is 0 or empty is false
-  /// The elements of a list or range, each as value(); of anything else, that alone.
+  /// The elements of a list or range, at most 5000, each as value(); of anything else, that alone.
   [[nodiscard]] std::vector<Value> values(const Names& names) const;
 
  private:
