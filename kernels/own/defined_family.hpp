@@ -29,6 +29,7 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] std::string_view name() const override { return definition_.name; }
   [[nodiscard]] std::string_view meaning() const override { return definition_.meaning; }
   [[nodiscard]] const std::vector<Axis>& axes() const override { return definition_.axes; }
+  [[nodiscard]] bool shares_contents() const override { return true; }
   [[nodiscard]] std::string_view unit() const override { return "launch"; }
   [[nodiscard]] std::string_view verified_against() const override;
   [[nodiscard]] WorkRange timed_work(const Problem& problem, const DeviceIdentity& device) const override;
