@@ -81,6 +81,7 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] const Code& code(std::string_view backend) const;
   /// That the launch geometry of a configuration has values, and ones that CUDA can launch.
   [[nodiscard]] Constraint launch_limits() const;
+  void foresee(Constraint& constraint, const Expression& holds) const;
   [[nodiscard]] Code read(const std::string& language, const KernelCode& code) const;
   /// Reads an expression that may ask for the names in `known`.
   [[nodiscard]] Expression expression(const std::string& text, const char* of,
