@@ -81,6 +81,11 @@ void add_inspect(Command& program) {
                  });
   command.flag("--allow-outside", "Allow the description to name sources outside its folder",
                options->kernel.allow_outside);
+  command.option("--with", "FILE", "A second description, with changes to the first",
+                 [options](const std::string& file) {
+                   options->kernel.with = file;
+                   options->kernel.named = true;
+                 });
   command.group("Options");
   add_common(command, options->common);
   command.action([options, &context = program.context()] { return run(context, *options); });

@@ -14,6 +14,7 @@
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/own/kernel_file.hpp"
 #include "heddle/kernels/own/kernel_review.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/device/device.hpp"
 
 namespace heddle::cli {
@@ -28,10 +29,20 @@ std::string word_of(Role role) {
   return kWords[static_cast<std::size_t>(role)];
 }
 
+/// "input", "output", "constant filter".
+std::string role_text(const KernelArgument& argument) {
+  if (!argument.is_buffer()) return "number";
+  std::string role = word_of(argument.role);
+  if (!argument.symbol.empty()) role = fmt::format("constant {}{}", argument.symbol, argument.passed ? ", passed" : "");
+  if (!argument.compared) role += ", not compared";
+  return role;
+}
+
 std::string fill_text(const KernelArgument& argument) {
   if (!argument.is_buffer() || argument.role == Role::output || argument.role == Role::scratch) return "";
   const Fill& fill = argument.fill;
   if (fill.kind == Fill::Kind::index) return "0, 1, 2, ...";
+  if (fill.kind == Fill::Kind::file) return fmt::format("those in {}", printable(fill.file));
   if (fill.kind == Fill::Kind::equal) return fmt::format("{}", fill.from);
   if (!fill.usual) return fmt::format("random, {} to {}", fill.from, fill.to);
   return is_real(argument.type) ? "random, -1 to 1" : "random, 0 to 9";
@@ -57,8 +68,11 @@ struct Inspected {
 };
 
 std::string verified_text(const DefinedFamily& family) {
-  return fmt::format("against {}; tolerance {:g} of the norm, integers exact", family.verified_against(),
-                     family.definition().tolerance);
+  const KernelDefinition& kernel = family.definition();
+  const std::string absolute =
+      kernel.absolute_tolerance > 0.0 ? fmt::format(" or {:g} in each number", kernel.absolute_tolerance) : "";
+  return fmt::format("against {}; tolerance {:g} of the norm{}, integers exact", family.verified_against(),
+                     kernel.tolerance, absolute);
 }
 
 void print_inspection(const std::string& file, const Inspected& what) {
@@ -75,6 +89,8 @@ void print_inspection(const std::string& file, const Inspected& what) {
     Json record{{"name", each.name}, {"type", name_of(ElementShape{each.type, each.lanes})}};
     if (each.is_buffer()) {
       record.update({{"role", word_of(each.role)},
+                     {"constant", each.symbol},
+                     {"compared", DefinedFamily::is_compared(each)},
                      {"elements", each.elements},
                      {"bytes", what.review.plan.buffers[buffer++].bytes},
                      {"fill", fill_text(each)}});
@@ -104,6 +120,7 @@ void print_inspection(const std::string& file, const Inspected& what) {
                              {"work", {{"bytes", work.bytes}, {"operations", work.operations}}},
                              {"verified_against", what.family.verified_against()},
                              {"tolerance", kernel.tolerance},
+                             {"absolute_tolerance", kernel.absolute_tolerance},
                              {"doubts", what.review.doubts}});
 }
 
@@ -145,8 +162,8 @@ void print_lines(const Inspected& what) {
                    {.title = "filled with"}});
   std::size_t buffer = 0;
   for (const KernelArgument& each : kernel.arguments) {
-    arguments.row({each.name, name_of(ElementShape{each.type, each.lanes}),
-                   each.is_buffer() ? word_of(each.role) : "number", each.is_buffer() ? each.elements : each.value,
+    arguments.row({each.name, name_of(ElementShape{each.type, each.lanes}), role_text(each),
+                   each.is_buffer() ? each.elements : each.value,
                    each.is_buffer() ? std::to_string(what.review.plan.buffers[buffer++].bytes) : "", fill_text(each)});
   }
   print("\n" + arguments.text());
@@ -166,7 +183,7 @@ int inspect_kernel(const Context& context, const std::string& file, const Kernel
                    const Common& common) {
   FamilyRegistry families = context.families;
   const auto& family = dynamic_cast<const DefinedFamily&>(
-      families.add(describe(read_kernel_file(file, {.allow_outside = options.allow_outside}))));
+      families.add(describe(read_kernel_file(file, {.allow_outside = options.allow_outside, .with = options.with}))));
   const DeviceIdentity device = identity_for(family, options.device);
   Sizes sizes;
   for (const std::string& size : options.sizes) read_size(sizes, families, size, false);

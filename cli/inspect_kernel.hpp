@@ -13,6 +13,7 @@ struct KernelInspection {
   std::vector<std::string> sizes;  ///< "n=1000" each
   std::string device;              ///< label; empty: the best one that can run the kernel
   bool allow_outside = false;
+  std::string with;    ///< a second description, with changes to the first; empty: none
   bool named = false;  ///< whether sizes or a device were named
 };
 

@@ -41,11 +41,13 @@ void add_tune(Command& program) {
       [options, &families](const std::string& name) { options->families.emplace_back(families.at(name).name()); });
   // Options are read in the order in which they are declared here: a size may be one of a kernel's.
   command.flag("--allow-outside", "Allow a description to name sources outside its folder", options->allow_outside);
+  command.option("--with", "FILE", "A second description, with changes to the one kernel's", options->with);
   command.repeated("--kernel", "FILE",
-                   "Tune the kernel that this file describes, in place of the families; may be given several times",
+                   "Tune the kernel that this file describes (T1 files, too), in place of the families; may be given "
+                   "several times",
                    [options, &families](const std::string& file) {
-                     const KernelFamily& family =
-                         families.add(describe(read_kernel_file(file, {.allow_outside = options->allow_outside})));
+                     const KernelFamily& family = families.add(describe(
+                         read_kernel_file(file, {.allow_outside = options->allow_outside, .with = options->with})));
                      options->kernels.emplace_back(family.name());
                    });
   add_sizes(command, options->sizes, true, families);

@@ -18,6 +18,7 @@ struct TuneOptions {
   Context context;                   ///< the program's families, and those of `kernels`
   std::vector<std::string> kernels;  ///< names of families that are described in files; they alone are tuned
   bool allow_outside = false;        ///< KernelFileOptions
+  std::string with;                  ///< KernelFileOptions
   std::string device, profiles, replay, record;
   std::vector<std::string> families;
   Sizes sizes;

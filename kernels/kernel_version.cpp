@@ -109,7 +109,8 @@ class Contract {
     add("plan of {} units{}\n", plan.samples, plan.captured ? ", captured" : "");
     for (const KernelInstance& kernel : plan.kernels) add("kernel {}\n", kernel.text());
     for (const Buffer& buffer : plan.buffers) {
-      add("buffer {} {} {} {}\n", buffer.name, buffer.bytes, static_cast<int>(buffer.role), buffer.piece_bytes);
+      add("buffer {} {} {} {}{}{}\n", buffer.name, buffer.bytes, static_cast<int>(buffer.role), buffer.piece_bytes,
+          buffer.symbol.empty() ? "" : " ", buffer.symbol);
     }
     for (const Launch& launch : plan.launches) add(launch);
   }

@@ -31,6 +31,9 @@ struct Buffer {
   /// bytes (the last one may have fewer), at the address it would have if all of it were there. The device brings the
   /// next piece while it works on the present one.
   std::int64_t piece_bytes = 0;
+  /// Not empty: before every run of the plan the device copies the buffer to this `__constant__` variable of the
+  /// kernels' program. A name with its namespaces, "mylib::filter".
+  std::string symbol = {};
 };
 
 struct Extent {

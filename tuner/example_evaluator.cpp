@@ -10,9 +10,9 @@
 
 namespace heddle {
 
-ExampleEvaluator::ExampleEvaluator(Evaluator& inner, std::string folder, const MakeExample& example,
+ExampleEvaluator::ExampleEvaluator(Evaluator& inner, std::string folder, std::uint64_t seed, const MakeExample& example,
                                    const CheckRun& check)
-    : inner_(inner), folder_(std::move(folder)), example_(example), check_(check) {}
+    : inner_(inner), folder_(std::move(folder)), seed_(seed), example_(example), check_(check) {}
 
 void ExampleEvaluator::save(const Problem& problem) {
   if (!example_ || !saved_.insert(problem).second) return;
@@ -46,7 +46,8 @@ Verdict ExampleEvaluator::checked(const Configuration& configuration, const Prob
   Verdict verdict;
   try {
     const HostImage after = inner_.outcome(configuration, problem);
-    const HostImage before = example_ ? example_(problem) : HostImage();
+    const HostImage before =
+        example_ ? example_(problem) : family().trial(configuration, problem, device(), 1, seed_).initial;
     const Accuracy accuracy =
         check_({.problem = problem, .configuration = configuration, .before = before, .after = after});
     verdict.worst_error = accuracy.worst_error;

@@ -1,6 +1,7 @@
 // The evaluator of a program's own kernel, whose data and whose check are functions of the program.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -16,8 +17,10 @@ namespace heddle {
 /// accepted.
 class ExampleEvaluator final : public Evaluator {
  public:
-  /// `folder`: where the family of `inner` reads its examples (KernelExamples::folder). Everything must outlive this.
-  ExampleEvaluator(Evaluator& inner, std::string folder, const MakeExample& example, const CheckRun& check);
+  /// `folder`: where the family of `inner` reads its examples (KernelExamples::folder); `seed`: of the contents, where
+  /// there are none. Everything must outlive this.
+  ExampleEvaluator(Evaluator& inner, std::string folder, std::uint64_t seed, const MakeExample& example,
+                   const CheckRun& check);
 
   [[nodiscard]] const KernelFamily& family() const override { return inner_.family(); }
   [[nodiscard]] const DeviceIdentity& device() const override { return inner_.device(); }
@@ -43,6 +46,7 @@ class ExampleEvaluator final : public Evaluator {
 
   Evaluator& inner_;
   std::string folder_;
+  std::uint64_t seed_;
   const MakeExample& example_;
   const CheckRun& check_;
   std::set<Problem> saved_;

@@ -1,9 +1,12 @@
 #include "heddle/tuner/tune_kernel.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "fmt/format.h"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/buffer_difference.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/device/cpu/scratch_folder.hpp"
 #include "heddle/tuner/example_evaluator.hpp"
 #include "heddle/tuner/worker/isolated_evaluator.hpp"
@@ -30,12 +33,33 @@ std::vector<TuningResult> tune(const KernelDefinition& kernel, std::vector<Probl
   Worker worker(
       {.command = options.worker, .device = options.device, .families = families.descriptions(), .stop = options.stop});
   IsolatedEvaluator measured(worker, family, options.tuner.seed);
-  ExampleEvaluator evaluator(measured, folder.path().string(), example, check);
+  ExampleEvaluator evaluator(measured, folder.path().string(), options.tuner.seed, example, check);
   ProfileStore store(can_be_timed(worker.identity().backend) ? options.profiles : ":memory:",
                      ProfileStore::Access::read_write, families);
   if (problems.empty()) problems = family.default_problems(worker.identity());
   StopCondition stop(budget, options.stop);
   return Tuner(evaluator, store, options.tuner, options.callbacks).tune(problems, stop);
+}
+
+CheckRun agrees_with(const KernelDefinition& kernel, HostReference reference) {
+  return [kernel, reference = std::move(reference)](const KernelRun& run) -> Accuracy {
+    Accuracy accuracy{.accepted = true, .worst_error = 0.0, .message = {}};
+    for (const auto& [name, expected] : reference(run.problem, run.before)) {
+      const auto argument = std::ranges::find(kernel.arguments, name, &KernelArgument::name);
+      const auto found = run.after.find(name);
+      if (argument == kernel.arguments.end() || found == run.after.end()) {
+        throw Error(ErrorKind::usage,
+                    fmt::format("kernel {}: the reference has {}, which is no output", kernel.name, in_quotes(name)));
+      }
+      const double error = buffer_difference(argument->type, found->second, expected, kernel.absolute_tolerance);
+      accuracy.worst_error = std::max(accuracy.worst_error, error);
+      if (error <= kernel.tolerance) continue;
+      accuracy.accepted = false;
+      accuracy.message = fmt::format("{} is not that of the host's reference: relative error {:.3g}, allowed {:.3g}",
+                                     in_quotes(name), error, kernel.tolerance);
+    }
+    return accuracy;
+  };
 }
 
 }  // namespace heddle

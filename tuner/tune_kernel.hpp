@@ -43,13 +43,18 @@ using MakeExample = std::function<HostImage(const Problem& problem)>;
 struct KernelRun {
   const Problem& problem;
   const Configuration& configuration;
-  const HostImage& before;  ///< what MakeExample made; empty without one
+  const HostImage& before;  ///< what MakeExample made; without one, what the definition says
   const HostImage& after;   ///< the buffers that the kernel writes, but for scratch
 };
 /// Decides in this process whether the kernel computed the right thing. It sees every configuration that is about to
 /// win, the untuned one too, on the problem and on one of awkward sizes. May be empty: outputs are compared with those
 /// of the untuned configuration then (KernelDefinition::tolerance).
 using CheckRun = std::function<Accuracy(const KernelRun& run)>;
+
+/// Computes on the host what outputs of the kernel have to be, by their names, from the contents before the launch.
+using HostReference = std::function<HostImage(const Problem& problem, const HostImage& before)>;
+/// A check that compares what `reference` computes, within the tolerances of `kernel`; whole numbers have to be equal.
+[[nodiscard]] CheckRun agrees_with(const KernelDefinition& kernel, HostReference reference);
 
 struct TuneKernelOptions {
   std::string device;  ///< label, as open_device() takes it; empty: the best one

@@ -115,8 +115,13 @@ namespace {
 RunOnDevice run_with(Device& device, std::shared_ptr<KernelCache> kernels) {
   return [&device, kernels = std::move(kernels)](const TemplateSource& source, const Plan& plan,
                                                  const HostImage& contents, int launches) {
-    const auto binary = kernels->await({.source = &source, .kernels = plan.kernels}).outcome.binary;
-    return outcome_of(*device.prepare(plan, binary), contents, launches);
+    try {
+      const CompileOutcome& compiled = kernels->await({.source = &source, .kernels = plan.kernels}).outcome;
+      if (!compiled.binary) throw DeviceFailure(Status::compilation, first_complaint(compiled.log));
+      return outcome_of(*device.prepare(plan, compiled.binary), contents, launches);
+    } catch (const DeviceFailure& failure) {  // whoever asked is not the one that failed
+      throw DeviceFailure(failure.status(), fmt::format("the reference: {}", failure.what()));
+    }
   };
 }
 

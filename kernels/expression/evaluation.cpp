@@ -36,7 +36,7 @@ class Evaluator {
     at(node);
     switch (node.kind) {
       case Kind::literal:
-        return node.literal;
+        return copied(node.literal);
       case Kind::name:
         return named(node);
       case Kind::list:
@@ -81,10 +81,15 @@ class Evaluator {
     return all;
   }
 
+  const Item& copied(const Item& item) {
+    meter_.take(copy_steps(item) - 1);  // a step was taken for the node
+    return item;
+  }
+
   Item named(const SyntaxNode& node) {
     const auto bound = std::find_if(variables_.rbegin(), variables_.rend(),
                                     [&](const auto& variable) { return *variable.first == node.name; });
-    if (bound != variables_.rend()) return bound->second;
+    if (bound != variables_.rend()) return copied(bound->second);
     if (const auto value = names_ ? names_(node.name) : std::nullopt) return item_of(*value);
     throw OperationError(fmt::format("{} has no value here", in_quotes(node.name)));
   }

@@ -19,6 +19,7 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t kLongestExpression = 2000;  // bytes
+constexpr std::int64_t kMostValues = 5000;        // of a list
 
 [[noreturn]] void refuse_expression(std::string_view text, std::size_t column, const std::string& why) {
   throw Error(ErrorKind::input, fmt::format("expression {}, column {}: {}", in_quotes(text), column, why));
@@ -80,6 +81,9 @@ std::vector<Value> Expression::values(const Names& names) const {
   const Item item = result_of(text_, *root_, names);
   const bool several = std::holds_alternative<ItemList>(item.held) || std::holds_alternative<ItemRange>(item.held);
   if (!several) return {plain_value(text_, item)};
+  if (length_of(item) > kMostValues) {
+    refuse_expression(text_, kWhole, fmt::format("{} values, expected at most {}", length_of(item), kMostValues));
+  }
   std::vector<Item> elements;
   try {
     StepMeter meter;

@@ -40,8 +40,8 @@ using PartialNames = std::function<std::variant<std::monostate, Value, Bounds>(s
 ///
 /// What differs from Python: an integer beyond 64 bits is an error, int and float do not read texts, texts are not
 /// formatted, and there are neither tuples nor slices. An expression has at most 2000 characters and 100 levels, an
-/// evaluation takes at most 50000 steps (each element of a list is one), and texts have at most 2000 bytes. It reads
-/// nothing but the names, and always ends.
+/// evaluation takes at most 25000 steps (each element of a list is one, and so are 16 bytes of a text), and texts have
+/// at most 2000 bytes. It reads nothing but the names, and always ends.
 class Expression {
  public:
   /// The value of a name.
@@ -66,7 +66,7 @@ class Expression {
   /// False only if truth() is false for all values that the names may have. Where it cannot tell, or where truth()
   /// would fail, it returns true. Throws nothing.
   [[nodiscard]] bool may_hold(const PartialNames& names) const;
-  /// The elements of a list or range, each as value(); of anything else, that alone.
+  /// The elements of a list or range, at most 5000, each as value(); of anything else, that alone.
   [[nodiscard]] std::vector<Value> values(const Names& names) const;
 
  private:

@@ -36,10 +36,19 @@ std::int64_t whole_argument(std::string_view of, const Item& item) {
   throw OperationError(fmt::format("{} takes integers, found {}", of, shown(item)));
 }
 
+std::int64_t copy_steps_of(const std::vector<Item>& list) {
+  std::int64_t steps = 0;
+  for (const Item& each : list) steps += copy_steps(each);
+  return steps;
+}
+
 Item joined(const Item& left, const Item& right, StepMeter& meter) {
-  if (text_of(left) != nullptr && text_of(right) != nullptr) return made_text(*text_of(left) + *text_of(right));
+  if (text_of(left) != nullptr && text_of(right) != nullptr) {
+    meter.take(copy_steps(left) + copy_steps(right));
+    return made_text(*text_of(left) + *text_of(right));
+  }
   if (list_of(left) == nullptr || list_of(right) == nullptr) not_taken("+", left, right);
-  meter.take(length_of(left) + length_of(right));
+  meter.take(copy_steps_of(**list_of(left)) + copy_steps_of(**list_of(right)));
   std::vector<Item> all = **list_of(left);
   all.insert(all.end(), (*list_of(right))->begin(), (*list_of(right))->end());
   return made_list(std::move(all));
@@ -48,10 +57,10 @@ Item joined(const Item& left, const Item& right, StepMeter& meter) {
 /// A text or a list, so many times.
 Item repeated(const Item& what, const Item& times, StepMeter& meter) {
   const std::int64_t count = std::max<std::int64_t>(0, *integer_of(times));
-  const std::int64_t length =
-      text_of(what) != nullptr ? static_cast<std::int64_t>(text_of(what)->size()) : length_of(what);
+  const std::int64_t steps =
+      text_of(what) != nullptr ? static_cast<std::int64_t>(text_of(what)->size()) : copy_steps_of(**list_of(what));
   std::int64_t total = 0;
-  if (__builtin_mul_overflow(length, count, &total)) throw OperationError("too long");
+  if (__builtin_mul_overflow(steps, count, &total)) throw OperationError("too long");
   if (total == 0) return text_of(what) != nullptr ? Item{std::string()} : made_list({});
   meter.take(total);
   if (const std::string* const word = text_of(what)) {
@@ -60,7 +69,7 @@ Item repeated(const Item& what, const Item& times, StepMeter& meter) {
     return made_text(std::move(all));
   }
   std::vector<Item> all;
-  all.reserve(static_cast<std::size_t>(total));
+  all.reserve((**list_of(what)).size() * static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) all.insert(all.end(), (*list_of(what))->begin(), (*list_of(what))->end());
   return made_list(std::move(all));
 }
@@ -201,6 +210,11 @@ Item rounded_up(std::string_view name, const std::vector<Item>& arguments) {
 
 }  // namespace
 
+std::int64_t copy_steps(const Item& item) noexcept {
+  const std::string* const word = text_of(item);
+  return 1 + (word == nullptr ? 0 : static_cast<std::int64_t>(word->size()) / kTextStep);
+}
+
 Item unary_operation(std::string_view sign, const Item& operand) {
   if (sign == "not") return {!is_true(operand)};
   if (const std::int64_t* const whole = integer_of(operand)) {
@@ -243,15 +257,22 @@ Item element_of(const Item& sequence, const Item& index, StepMeter& meter) {
     throw OperationError(fmt::format("index {} of a sequence of {}", shown(index), length));
   }
   if (const ItemRange* const range = range_of(sequence)) return {range->at(at)};
-  if (const ItemList* const list = list_of(sequence)) return (**list)[static_cast<std::size_t>(at)];
+  if (const ItemList* const list = list_of(sequence)) {
+    const Item& element = (**list)[static_cast<std::size_t>(at)];
+    meter.take(copy_steps(element));
+    return element;
+  }
   return elements_of(sequence, meter)[static_cast<std::size_t>(at)];
 }
 
 std::vector<Item> elements_of(const Item& sequence, StepMeter& meter) {
   if (is_number(sequence)) throw OperationError(fmt::format("{} has no elements", shown(sequence)));
+  if (const ItemList* const list = list_of(sequence)) {
+    meter.take(copy_steps_of(**list));
+    return **list;
+  }
   const std::int64_t length = length_of(sequence);
   meter.take(length);
-  if (const ItemList* const list = list_of(sequence)) return **list;
   std::vector<Item> all;
   all.reserve(static_cast<std::size_t>(length));
   if (const ItemRange* const range = range_of(sequence)) {

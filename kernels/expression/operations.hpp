@@ -19,7 +19,7 @@ class OperationError : public std::runtime_error {
 /// How much one evaluation may do. Everything that takes time or memory asks.
 class StepMeter {
  public:
-  static constexpr std::int64_t kMost = 50000;
+  static constexpr std::int64_t kMost = 25000;
   /// Throws OperationError once there were too many.
   void take(std::int64_t steps = 1) {
     if (steps > left_) throw OperationError(kTooMany);
@@ -27,9 +27,12 @@ class StepMeter {
   }
 
  private:
-  static constexpr const char* kTooMany = "takes more than 50000 steps";
+  static constexpr const char* kTooMany = "takes more than 25000 steps";
   std::int64_t left_ = kMost;
 };
+
+/// The steps of copying a value: a text is copied as a whole, a list is shared.
+[[nodiscard]] std::int64_t copy_steps(const Item& item) noexcept;
 
 /// All throw OperationError.
 ///

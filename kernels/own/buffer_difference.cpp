@@ -29,9 +29,11 @@ double relative(double difference, double size) {
 }
 
 template <class Number>
-double relative_difference(const std::vector<std::byte>& found, const std::vector<std::byte>& expected) {
-  const auto same = [&](std::size_t at) {  // the same infinity, or nothing was written there
-    return std::memcmp(found.data() + at, expected.data() + at, sizeof(Number)) == 0;
+double relative_difference(const std::vector<std::byte>& found, const std::vector<std::byte>& expected,
+                           double absolute) {
+  const auto same = [&](std::size_t at) {  // bytes: the same infinity, or nothing was written there
+    return std::memcmp(found.data() + at, expected.data() + at, sizeof(Number)) == 0 ||
+           std::abs(number_at<Number>(found, at) - number_at<Number>(expected, at)) <= absolute;
   };
   double error = 0.0, norm = 0.0;
   for (std::size_t at = 0; at + sizeof(Number) <= expected.size(); at += sizeof(Number)) {
@@ -53,11 +55,11 @@ double relative_difference(const std::vector<std::byte>& found, const std::vecto
 
 }  // namespace
 
-double buffer_difference(ElementType type, const std::vector<std::byte>& found,
-                         const std::vector<std::byte>& expected) {
+double buffer_difference(ElementType type, const std::vector<std::byte>& found, const std::vector<std::byte>& expected,
+                         double absolute) {
   if (found.size() != expected.size()) return std::numeric_limits<double>::infinity();
-  if (type == ElementType::float32) return relative_difference<float>(found, expected);
-  if (type == ElementType::float64) return relative_difference<double>(found, expected);
+  if (type == ElementType::float32) return relative_difference<float>(found, expected, absolute);
+  if (type == ElementType::float64) return relative_difference<double>(found, expected, absolute);
   return found == expected ? 0.0 : std::numeric_limits<double>::infinity();
 }
 

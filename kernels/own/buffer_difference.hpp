@@ -1,4 +1,4 @@
-// How far the outputs of two configurations of a defined kernel are apart.
+// How far the outputs of a defined kernel are from those that are expected.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace heddle {
 ///   whichever is larger. This finds a single wrong number among many. The tenth is for sums that are formed in another
 ///   order: rounding moves some of them further than the norm.
 ///
-/// Numbers whose bytes are equal count as equal. Infinite where a number is finite in only one of the two, where whole
-/// numbers differ, and for different sizes.
+/// Numbers whose bytes are equal count as equal, and so do those that are at most `absolute` apart. Infinite where a
+/// number is finite in only one of the two, where whole numbers differ, and for different sizes.
 [[nodiscard]] double buffer_difference(ElementType type, const std::vector<std::byte>& found,
-                                       const std::vector<std::byte>& expected);
+                                       const std::vector<std::byte>& expected, double absolute = 0.0);
 
 }  // namespace heddle

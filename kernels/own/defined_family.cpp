@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <random>
 #include <stdexcept>
@@ -11,6 +12,7 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/expression/item.hpp"
+#include "heddle/kernels/own/array_file.hpp"
 #include "heddle/kernels/own/buffer_difference.hpp"
 #include "heddle/kernels/own/defined_verification.hpp"
 #include "heddle/kernels/own/definition_document.hpp"
@@ -69,6 +71,7 @@ std::string contract_of(KernelDefinition kernel, const std::string& language) {
   kernel.awkward = {};
   kernel.bytes.clear();
   kernel.operations.clear();
+  kernel.folder.clear();
   return write_definition(kernel, {});
 }
 
@@ -165,8 +168,18 @@ DefinedFamily::DefinedFamily(KernelDefinition definition, KernelExamples example
     if (argument.is_buffer() == !argument.value.empty()) {
       refuse(fmt::format("argument {} needs either elements or a value", in_quotes(argument.name)));
     }
+    if (!argument.symbol.empty() && (!argument.is_buffer() || argument.role != Role::input)) {
+      refuse(fmt::format("argument {} is constant memory, expected an input buffer", in_quotes(argument.name)));
+    }
+    if (!argument.symbol.empty() && definition_.code.contains("cpu")) {
+      refuse(fmt::format("argument {} is constant memory, which the CPU does not have", in_quotes(argument.name)));
+    }
+    if (!argument.passed && argument.symbol.empty()) {
+      refuse(fmt::format("argument {} is neither passed nor constant memory", in_quotes(argument.name)));
+    }
     if (argument.is_buffer()) {
       read.elements = expression(argument.elements, "elements", known_names(0, true, false));
+      read.file = pattern(argument.fill.file, "fill", known_names(0, true, false));
     } else {
       if (argument.lanes != 1) refuse(fmt::format("argument {} is a vector by value", in_quotes(argument.name)));
       read.value = expression(argument.value, "value", known_names(0, true, false));
@@ -180,13 +193,57 @@ DefinedFamily::DefinedFamily(KernelDefinition definition, KernelExamples example
     if (language != "cuda" && language != "cpu") {
       refuse(fmt::format("code for {}, expected cuda or cpu", in_quotes(language)));
     }
-    code_.emplace(language, read(language, each));
+    code_.emplace(language, read(language, each, known_names(definition_.parameters.size(), true, true)));
   }
   if (code_.empty()) refuse("there is no code");
+  for (std::size_t i = 0; i < definition_.arguments.size(); ++i) all_arguments_.push_back(i);
+  read_reference();
   for (const Problem& problem : definition_.problems) {
     if (const auto why = misfit(problem, definition_.axes)) refuse(*why);
   }
   if (const auto why = misfit(awkward_problem(), definition_.axes)) refuse(*why);
+}
+
+void DefinedFamily::read_reference() {
+  const KernelReference& reference = definition_.reference;
+  const auto refuse = [this](const std::string& why) {
+    throw Error(ErrorKind::input, fmt::format("kernel {}, the reference: {}", in_quotes(definition_.name), why));
+  };
+  const auto index_of = [&](const std::string& name) {
+    const auto found = std::ranges::find(definition_.arguments, name, &KernelArgument::name);
+    if (found == definition_.arguments.end()) refuse(fmt::format("there is no argument {}", in_quotes(name)));
+    return static_cast<std::size_t>(found - definition_.arguments.begin());
+  };
+  const int kinds =
+      (reference.code.empty() ? 0 : 1) + (reference.configuration.empty() ? 0 : 1) + (reference.files.empty() ? 0 : 1);
+  if (kinds > 1) refuse("expected one of a kernel, a configuration and files");
+
+  verified_against_ = "the default configuration: only agreement was checked";
+  if (!reference.configuration.empty()) {
+    verified_against_ = fmt::format("the configuration {}", in_quotes(reference.configuration));
+  }
+  for (const auto& [language, each] : reference.code) {
+    const auto& read_code =
+        reference_.emplace(language, read(language, each, known_names(0, true, true))).first->second;
+    verified_against_ = fmt::format("the reference kernel {}", in_quotes(read_code.name.texts.front()));
+  }
+  reference_arguments_ = all_arguments_;
+  if (!reference.arguments.empty()) {
+    reference_arguments_.clear();
+    for (const std::string& name : reference.arguments) reference_arguments_.push_back(index_of(name));
+  }
+  for (const auto& [name, file] : reference.files) {
+    const std::size_t index = index_of(name);
+    if (!is_compared(definition_.arguments[index])) refuse(fmt::format("{} is no output", in_quotes(name)));
+    expected_files_.emplace_back(index, pattern(file, "expected", known_names(0, true, false)));
+  }
+  if (reference.files.empty()) return;
+  verified_against_ = "the expected outputs in files";
+  for (const KernelArgument& argument : definition_.arguments) {
+    if (is_compared(argument) && !reference.files.contains(argument.name)) {
+      refuse(fmt::format("there is no file for the output {}", in_quotes(argument.name)));
+    }
+  }
 }
 
 Expression DefinedFamily::expression(const std::string& text, const char* of,
@@ -215,9 +272,31 @@ std::vector<std::string> DefinedFamily::known_names(std::size_t parameters, bool
   return names;
 }
 
-DefinedFamily::Code DefinedFamily::read(const std::string& language, const KernelCode& from) const {
+DefinedFamily::Pattern DefinedFamily::pattern(const std::string& text, const char* of,
+                                              const std::vector<std::string>& known) const {
+  Pattern pattern;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text[at] == '{' ? text.find('}', at) : std::string::npos;
+    if (end == std::string::npos) {
+      pattern.texts.back() += text[at++];
+      continue;
+    }
+    pattern.values.push_back(expression(text.substr(at + 1, end - at - 1), of, known));
+    pattern.texts.emplace_back();
+    at = end + 1;
+  }
+  return pattern;
+}
+
+std::string DefinedFamily::Pattern::filled(const Expression::Names& names) const {
+  std::string all = texts.front();
+  for (std::size_t i = 0; i < values.size(); ++i) all += text(values[i].value(names)) + texts[i + 1];
+  return all;
+}
+
+DefinedFamily::Code DefinedFamily::read(const std::string& language, const KernelCode& from,
+                                        const std::vector<std::string>& known) const {
   Code code;
-  const auto known = known_names(definition_.parameters.size(), true, true);
   try {
     code.contract = std::make_unique<const std::string>(contract_of(definition_, language));
     std::vector<SourceFile> files{{language == "cuda" ? "own_kernel.cuh" : "own_kernel.hpp", from.text},
@@ -229,18 +308,14 @@ DefinedFamily::Code DefinedFamily::read(const std::string& language, const Kerne
                 fmt::format("kernel {}: an #include: {}", in_quotes(definition_.name), missing.what()));
   }
   code.untuned = from.untuned;
-  code.name_texts.emplace_back();
-  for (std::size_t at = 0; at < from.kernel.size();) {
-    const std::size_t end = from.kernel[at] == '{' ? from.kernel.find('}', at) : std::string::npos;
-    if (end == std::string::npos) {
-      code.name_texts.back() += from.kernel[at++];
-      continue;
-    }
-    code.name_values.push_back(expression(from.kernel.substr(at + 1, end - at - 1), "kernel", known));
-    code.name_texts.emplace_back();
-    at = end + 1;
+  code.name = pattern(from.kernel, "kernel", known);
+  code.entry_point = code.name.values.empty() && from.kernel.find('<') == std::string::npos;
+  if (!code.entry_point && !from.macros.empty()) {
+    throw Error(ErrorKind::input,
+                fmt::format("kernel {}: a template has parameters and no macros", in_quotes(definition_.name)));
   }
-  code.entry_point = code.name_values.empty() && from.kernel.find('<') == std::string::npos;
+  const auto all = known_names(definition_.parameters.size(), true, true);
+  for (const auto& [name, value] : from.macros) code.macros.emplace_back(name, expression(value, "macros", all));
   for (const auto& [texts, expressions, of] :
        {std::tuple(&from.grid, &code.grid, "grid"), std::tuple(&from.block, &code.block, "block")}) {
     if (texts->empty() || texts->size() > 3) {
@@ -264,7 +339,7 @@ const DefinedFamily::Code& DefinedFamily::code(std::string_view backend) const {
 
 std::string_view DefinedFamily::verified_against() const {
   if (examples_.checked_elsewhere) return "the program's own check";
-  return "the default configuration: only agreement was checked";
+  return verified_against_;
 }
 
 WorkRange DefinedFamily::timed_work(const Problem&, const DeviceIdentity&) const {
@@ -382,17 +457,17 @@ Configuration DefinedFamily::default_configuration(const DeviceIdentity& device,
 
 Kernels DefinedFamily::kernels(const Configuration& configuration, const Problem& problem,
                                const DeviceIdentity& device) const {
-  const Code& own = code(device.backend);
-  const auto names = names_of(&configuration, &problem, &device);
-  std::string name = own.name_texts.front();
-  for (std::size_t i = 0; i < own.name_values.size(); ++i) {
-    name += text(own.name_values[i].value(names)) + own.name_texts[i + 1];
-  }
+  return {instance(code(device.backend), configuration, names_of(&configuration, &problem, &device))};
+}
+
+KernelInstance DefinedFamily::instance(const Code& code, const Configuration& configuration,
+                                       const Expression::Names& names) const {
   std::vector<KernelInstance::Definition> definitions;
-  if (own.entry_point) {
+  if (code.entry_point) {
     for (const auto& [parameter, value] : configuration.entries()) definitions.emplace_back(parameter, text(value));
+    for (const auto& [macro, value] : code.macros) definitions.emplace_back(macro, text(value.value(names)));
   }
-  return {KernelInstance(std::move(name), std::move(definitions))};
+  return {code.name.filled(names), std::move(definitions)};
 }
 
 std::int64_t DefinedFamily::bytes_of(std::size_t argument, const Expression::Names& names) const {
@@ -407,28 +482,42 @@ std::int64_t DefinedFamily::bytes_of(std::size_t argument, const Expression::Nam
 
 Plan DefinedFamily::plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                          std::int64_t samples) const {
-  const Code& own = code(device.backend);
-  const auto names = names_of(&configuration, &problem, &device);
-  Plan plan;
+  Plan plan = plan_of(code(device.backend), names_of(&configuration, &problem, &device), all_arguments_);
   plan.kernels = kernels(configuration, problem, device);
+  plan.launches.resize(static_cast<std::size_t>(samples), plan.launches.front());
+  plan.samples = samples;
+  return plan;
+}
+
+Plan DefinedFamily::plan_of(const Code& code, const Expression::Names& names,
+                            const std::vector<std::size_t>& arguments) const {
+  Plan plan;
   Launch launch{
-      .grid = extent_of(own.grid, names, "grid"), .block = extent_of(own.block, names, "block"), .arguments = {}};
-  launch.shared_bytes = own.shared_bytes->integer(names);
+      .grid = extent_of(code.grid, names, "grid"), .block = extent_of(code.block, names, "block"), .arguments = {}};
+  launch.shared_bytes = code.shared_bytes->integer(names);
   if (launch.shared_bytes < 0) {
     throw Error(ErrorKind::input, fmt::format("shared_bytes {} is {}, expected 0 or more",
-                                              in_quotes(own.shared_bytes->text()), launch.shared_bytes));
+                                              in_quotes(code.shared_bytes->text()), launch.shared_bytes));
   }
+  std::vector<int> buffers;  // of each argument
+  buffers.reserve(arguments_.size());
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    const KernelArgument& argument = definition_.arguments[i];
+    buffers.push_back(static_cast<int>(plan.buffers.size()));
+    if (!argument.is_buffer()) continue;
+    plan.buffers.push_back(
+        {.name = argument.name, .bytes = bytes_of(i, names), .role = argument.role, .symbol = argument.symbol});
+  }
+  for (const std::size_t i : arguments) {
     const KernelArgument& argument = definition_.arguments[i];
     if (!argument.is_buffer()) {
       launch.arguments.push_back(number_of(argument, *arguments_[i].value, names));
-      continue;
+    } else if (argument.passed) {
+      launch.arguments.push_back(BufferArgument{.buffer = buffers[i], .offset = 0});
     }
-    launch.arguments.push_back(BufferArgument{.buffer = static_cast<int>(plan.buffers.size()), .offset = 0});
-    plan.buffers.push_back({.name = argument.name, .bytes = bytes_of(i, names), .role = argument.role});
   }
-  plan.launches.assign(static_cast<std::size_t>(samples), launch);
-  plan.samples = samples;
+  plan.launches = {std::move(launch)};
+  plan.samples = 1;
   return plan;
 }
 
@@ -439,14 +528,106 @@ Trial DefinedFamily::trial(const Configuration& configuration, const Problem& pr
     trial.initial = saved_example(examples_.folder, problem, trial.plan.buffers);
     return trial;
   }
+  std::size_t bytes = 0;
+  for (const Buffer& buffer : trial.plan.buffers) bytes += static_cast<std::size_t>(buffer.bytes);
+  const std::lock_guard lock(filling_);
+  trial.initial = *contents_.get(fmt::format("{}, {}", problem.text(), seed), bytes,
+                                 [&] { return contents(trial.plan.buffers, problem, seed); });
+  return trial;
+}
+
+/// The same for all configurations: elements depend on sizes alone.
+HostImage DefinedFamily::contents(const std::vector<Buffer>& buffers, const Problem& problem,
+                                  std::uint64_t seed) const {
+  HostImage image;
   std::mt19937_64 random(seed);
   std::size_t buffer = 0;
   for (const KernelArgument& argument : definition_.arguments) {
     if (!argument.is_buffer()) continue;
-    const Buffer& made = trial.plan.buffers[buffer++];
-    if (has_contents(made)) trial.initial[made.name] = filled(argument.fill, argument.type, made.bytes, random);
+    const auto index = static_cast<std::size_t>(&argument - definition_.arguments.data());
+    const Buffer& made = buffers[buffer++];
+    if (!has_contents(made)) continue;
+    std::vector<std::byte>& bytes = image[made.name];
+    if (argument.fill.kind == Fill::Kind::file) {
+      try {
+        bytes = contents_of(index, arguments_[index].file, problem);
+        continue;
+      } catch (const Error&) {  // check_reference() has looked at the sizes that matter
+      }
+    }
+    const Fill fill = argument.fill.kind == Fill::Kind::file ? Fill{} : argument.fill;
+    bytes = filled(fill, argument.type, made.bytes, random);
   }
-  return trial;
+  return image;
+}
+
+std::vector<std::byte> DefinedFamily::contents_of(std::size_t argument, const Pattern& file,
+                                                  const Problem& problem) const {
+  const auto names = names_of(nullptr, &problem, nullptr);
+  const std::filesystem::path path = std::filesystem::path(definition_.folder) / file.filled(names);
+  return read_array(path, definition_.arguments[argument].type, bytes_of(argument, names));
+}
+
+bool DefinedFamily::is_compared(const KernelArgument& argument) {
+  return argument.is_buffer() && argument.compared && argument.role != Role::input && argument.role != Role::scratch;
+}
+
+std::optional<HostImage> DefinedFamily::expected_outputs(const Problem& problem) const {
+  if (expected_files_.empty()) return std::nullopt;
+  HostImage expected;
+  try {
+    for (const auto& [argument, file] : expected_files_) {
+      expected[definition_.arguments[argument].name] = contents_of(argument, file, problem);
+    }
+  } catch (const Error&) {  // none of these sizes: check_reference() has looked at the sizes that matter
+    return std::nullopt;
+  }
+  return expected;
+}
+
+DefinedFamily::ReferenceRun DefinedFamily::reference_run(const Problem& problem, const DeviceIdentity& device) const {
+  const Configuration untuned = default_configuration(device, problem);
+  if (const auto found = reference_.find(language_of(device.backend)); found != reference_.end()) {
+    const auto names = names_of(nullptr, &problem, &device);
+    try {
+      ReferenceRun run{.source = found->second.source.get(),
+                       .plan = plan_of(found->second, names, reference_arguments_)};
+      // Where it is compiled with macros, with those of the default: it may stand in the same file.
+      run.plan.kernels = {instance(found->second, untuned, names_of(&untuned, &problem, &device))};
+      return run;
+    } catch (const Error&) {  // it has no launch here
+    }
+  }
+  ReferenceRun run{.source = &source(device.backend), .plan = {}};
+  if (!definition_.reference.configuration.empty()) {
+    const SearchSpace whole = space(device);
+    const Configuration named = whole.parse(definition_.reference.configuration);
+    if (!whole.violated(named, problem)) {
+      run.plan = plan(named, problem, device, 1);
+      return run;
+    }
+  }
+  run.plan = plan(untuned, problem, device, 1);
+  return run;
+}
+
+void DefinedFamily::check_reference(const Problem& problem, const DeviceIdentity& device) const {
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    if (definition_.arguments[i].fill.kind == Fill::Kind::file) {
+      static_cast<void>(contents_of(i, arguments_[i].file, problem));
+    }
+  }
+  for (const auto& [argument, file] : expected_files_) static_cast<void>(contents_of(argument, file, problem));
+  if (const auto found = reference_.find(language_of(device.backend)); found != reference_.end()) {
+    static_cast<void>(plan_of(found->second, names_of(nullptr, &problem, &device), reference_arguments_));
+  }
+  if (definition_.reference.configuration.empty()) return;
+  const SearchSpace whole = space(device);
+  const Configuration named = whole.parse(definition_.reference.configuration);
+  if (const auto constraint = whole.violated(named, problem)) {
+    throw Error(ErrorKind::input, fmt::format("the reference configuration {} violates the constraint {}",
+                                              in_quotes(named.text()), in_quotes(*constraint)));
+  }
 }
 
 std::unique_ptr<Verification> DefinedFamily::verification(const DeviceIdentity& device, std::uint64_t seed,
@@ -479,8 +660,9 @@ Work DefinedFamily::work(const Problem& problem) const {
 double DefinedFamily::difference(const HostImage& found, const HostImage& expected) const {
   double worst = 0.0;
   for (const KernelArgument& argument : definition_.arguments) {
-    if (!argument.is_buffer() || argument.role == Role::input || argument.role == Role::scratch) continue;
-    worst = std::max(worst, buffer_difference(argument.type, found.at(argument.name), expected.at(argument.name)));
+    if (!is_compared(argument)) continue;
+    worst = std::max(worst, buffer_difference(argument.type, found.at(argument.name), expected.at(argument.name),
+                                              definition_.absolute_tolerance));
   }
   return worst;
 }

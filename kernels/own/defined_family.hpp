@@ -1,8 +1,11 @@
 // The kernel family that a definition describes.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +15,7 @@
 #include "heddle/kernels/expression/expression.hpp"
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
+#include "heddle/kernels/recent.hpp"
 
 namespace heddle {
 
@@ -55,20 +59,39 @@ class DefinedFamily final : public KernelFamily {
                                           const DeviceIdentity& device) const override;
   [[nodiscard]] Work work(const Problem& problem) const override;
 
-  /// How far buffers that a launch wrote are from those that another configuration left, as a part of their norm: the
-  /// largest over the buffers. Infinite where whole numbers differ.
+  /// How far buffers that a launch wrote are from those that are expected, as a part of their norm: the largest over
+  /// the buffers that are compared. Infinite where whole numbers differ.
   [[nodiscard]] double difference(const HostImage& found, const HostImage& expected) const;
   [[nodiscard]] bool checked_elsewhere() const noexcept { return examples_.checked_elsewhere; }
 
+  /// Whether a buffer that the kernel writes is verified.
+  [[nodiscard]] static bool is_compared(const KernelArgument& argument);
+  /// The expected outputs, where the reference is files and there are some of the problem's sizes.
+  [[nodiscard]] std::optional<HostImage> expected_outputs(const Problem& problem) const;
+  /// What has to be run for the expected outputs otherwise: the reference kernel, or a configuration.
+  struct ReferenceRun {
+    const TemplateSource* source = nullptr;
+    Plan plan;
+  };
+  [[nodiscard]] ReferenceRun reference_run(const Problem& problem, const DeviceIdentity& device) const;
+  /// Throws Error(input) if the reference cannot be had at `problem`, or a file that a buffer is filled from: a file is
+  /// missing or of another size, the reference kernel has no launch, a constraint forbids the configuration.
+  void check_reference(const Problem& problem, const DeviceIdentity& device) const;
+
  private:
+  /// A text in which expressions in braces stand for their values.
+  struct Pattern {
+    std::vector<std::string> texts{{}};  ///< one more than `values`, which stand between them
+    std::vector<Expression> values;
+    [[nodiscard]] std::string filled(const Expression::Names& names) const;
+  };
   /// KernelCode with its expressions read.
   struct Code {
     /// All that decides what the kernel computes beside its text, so that the hash of the source covers it.
     std::unique_ptr<const std::string> contract;
     std::unique_ptr<TemplateSource> source;
-    /// The kernel's name in parts: texts, and the expressions between them.
-    std::vector<std::string> name_texts;
-    std::vector<Expression> name_values;
+    Pattern name;
+    std::vector<std::pair<std::string, Expression>> macros;
     bool entry_point = false;
     std::string untuned;
     std::vector<Expression> grid, block;
@@ -76,22 +99,46 @@ class DefinedFamily final : public KernelFamily {
   };
   struct Argument {
     std::optional<Expression> elements, value;
+    Pattern file;  ///< that it is filled from
   };
 
   [[nodiscard]] const Code& code(std::string_view backend) const;
   /// That the launch geometry of a configuration has values, and ones that CUDA can launch.
   [[nodiscard]] Constraint launch_limits() const;
   void foresee(Constraint& constraint, const Expression& holds) const;
-  [[nodiscard]] Code read(const std::string& language, const KernelCode& code) const;
+  /// `known`: the names that its expressions may ask for.
+  [[nodiscard]] Code read(const std::string& language, const KernelCode& code,
+                          const std::vector<std::string>& known) const;
+  void read_reference();
+  [[nodiscard]] Pattern pattern(const std::string& text, const char* of, const std::vector<std::string>& known) const;
   /// Reads an expression that may ask for the names in `known`.
   [[nodiscard]] Expression expression(const std::string& text, const char* of,
                                       const std::vector<std::string>& known) const;
   [[nodiscard]] std::vector<std::string> known_names(std::size_t parameters, bool axes, bool device) const;
   [[nodiscard]] std::int64_t bytes_of(std::size_t argument, const Expression::Names& names) const;
+  /// A plan of one launch with these arguments, by their indices.
+  [[nodiscard]] Plan plan_of(const Code& code, const Expression::Names& names,
+                             const std::vector<std::size_t>& arguments) const;
+  [[nodiscard]] KernelInstance instance(const Code& code, const Configuration& configuration,
+                                        const Expression::Names& names) const;
+  /// What the buffers hold before a launch.
+  [[nodiscard]] HostImage contents(const std::vector<Buffer>& buffers, const Problem& problem,
+                                   std::uint64_t seed) const;
+  /// The bytes of a file for an argument, by its index. Throws Error(input).
+  [[nodiscard]] std::vector<std::byte> contents_of(std::size_t argument, const Pattern& file,
+                                                   const Problem& problem) const;
 
   KernelDefinition definition_;
   KernelExamples examples_;
-  std::map<std::string, Code, std::less<>> code_;
+  std::map<std::string, Code, std::less<>> code_, reference_;
+  std::vector<std::size_t> all_arguments_, reference_arguments_;  ///< indices
+  std::vector<std::pair<std::size_t, Pattern>> expected_files_;   ///< by the index of the argument
+  std::string verified_against_;
+
+  /// Random numbers for large buffers take longer than most measurements.
+  static constexpr std::size_t kMostContents = std::size_t{1} << 30U;  // bytes
+  mutable std::mutex filling_;
+  mutable Recent<const HostImage> contents_{kMostContents};
   std::vector<std::optional<Expression>> active_;
   std::vector<Expression> constraints_;
   std::vector<Argument> arguments_;

@@ -10,9 +10,15 @@
 
 namespace heddle {
 
+namespace {
+
+constexpr std::size_t kMostExpected = std::size_t{1} << 30U;  // bytes of expected outputs that are kept
+
+}  // namespace
+
 DefinedVerification::DefinedVerification(const DefinedFamily& family, DeviceIdentity device, std::uint64_t seed,
                                          RunOnDevice run)
-    : family_(family), device_(std::move(device)), seed_(seed), run_(std::move(run)) {}
+    : family_(family), device_(std::move(device)), seed_(seed), run_(std::move(run)), expected_(kMostExpected) {}
 
 Verification::Runs DefinedVerification::runs(const Configuration& configuration, const Problem& problem) {
   Runs all;
@@ -30,32 +36,41 @@ Verification::Runs DefinedVerification::runs(const Configuration& configuration,
 
 Accuracy DefinedVerification::judged(const HostImage& after, const Problem& problem) {
   if (family_.checked_elsewhere()) return {.accepted = true, .worst_error = 0.0, .message = {}};
-  if (!run_) throw Error(ErrorKind::bug, "nothing can run the untuned configuration to compare with");
-  auto& [known, expected] = expected_;
-  if (expected.empty() || known != problem) {
-    const Configuration untuned = family_.default_configuration(device_, problem);
-    const Trial trial = family_.trial(untuned, problem, device_, 1, seed_);
-    expected = run_(family_.source(device_.backend), trial.plan, trial.initial, 1);
-    known = problem;
-  }
   if (const auto name = unwritten(after)) {
     return {.accepted = false,
             .worst_error = std::numeric_limits<double>::infinity(),
             .message = fmt::format("the output '{}' was not written: every byte is 0x{:02x}, as before the launch",
                                    *name, static_cast<int>(kPoison))};
   }
-  const double error = family_.difference(after, expected);
+  const double error = family_.difference(after, *expected(problem));
   if (error <= family_.definition().tolerance) return {.accepted = true, .worst_error = error, .message = {}};
   return {.accepted = false,
           .worst_error = error,
-          .message = fmt::format("the outputs are not those of the untuned configuration: relative error {:.3g}, "
-                                 "allowed {:.3g}",
+          .message = fmt::format("the outputs are not those of {}: relative error {:.3g}, allowed {:.3g}", against(),
                                  error, family_.definition().tolerance)};
+}
+
+/// The reference in a few words, without what follows a colon.
+std::string_view DefinedVerification::against() const {
+  const std::string_view all = family_.verified_against();
+  return all.substr(0, all.find(": "));
+}
+
+std::shared_ptr<const HostImage> DefinedVerification::expected(const Problem& problem) {
+  std::size_t bytes = 0;
+  const DefinedFamily::ReferenceRun reference = family_.reference_run(problem, device_);
+  for (const Buffer& buffer : reference.plan.buffers) bytes += static_cast<std::size_t>(buffer.bytes);
+  return expected_.get(problem.text(), bytes, [&]() -> HostImage {
+    if (auto outputs = family_.expected_outputs(problem)) return std::move(*outputs);
+    if (!run_) throw Error(ErrorKind::bug, "nothing can run the reference to compare with");
+    const Configuration untuned = family_.default_configuration(device_, problem);
+    return run_(*reference.source, reference.plan, family_.trial(untuned, problem, device_, 1, seed_).initial, 1);
+  });
 }
 
 std::optional<std::string> DefinedVerification::unwritten(const HostImage& after) const {
   for (const KernelArgument& argument : family_.definition().arguments) {
-    if (!argument.is_buffer() || argument.role != Role::output) continue;
+    if (!DefinedFamily::is_compared(argument) || argument.role != Role::output) continue;
     const std::vector<std::byte>& bytes = after.at(argument.name);
     const bool poisoned = !bytes.empty() && std::ranges::all_of(bytes, [](std::byte each) { return each == kPoison; });
     if (poisoned) return argument.name;

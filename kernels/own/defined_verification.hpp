@@ -1,17 +1,21 @@
-// How a defined kernel is verified: against its untuned configuration, or by the program that defined it.
+// How a defined kernel is verified: against its reference, or by the program that defined it.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "heddle/kernels/own/defined_family.hpp"
+#include "heddle/kernels/recent.hpp"
 #include "heddle/kernels/verification.hpp"
 
 namespace heddle {
 
-/// One run of one launch. Its outputs have to be those of the untuned configuration, computed on the same device,
-/// within KernelDefinition::tolerance; where the program checks them itself, only guards and inputs are looked at here.
+/// One run of one launch. Its outputs have to be those of the reference (KernelReference; what of it is computed, on
+/// the same device), within the definition's tolerances; where the program checks them itself, only guards and inputs
+/// are looked at here.
 class DefinedVerification final : public Verification {
  public:
   DefinedVerification(const DefinedFamily& family, DeviceIdentity device, std::uint64_t seed, RunOnDevice run);
@@ -28,6 +32,8 @@ class DefinedVerification final : public Verification {
 
  private:
   [[nodiscard]] Accuracy judged(const HostImage& after, const Problem& problem);
+  [[nodiscard]] std::shared_ptr<const HostImage> expected(const Problem& problem);
+  [[nodiscard]] std::string_view against() const;
   /// The name of an output that is as it was filled before the launch. Integers that are all -1 look the same, and are
   /// no test of anything.
   [[nodiscard]] std::optional<std::string> unwritten(const HostImage& after) const;
@@ -36,7 +42,7 @@ class DefinedVerification final : public Verification {
   DeviceIdentity device_;
   std::uint64_t seed_;
   RunOnDevice run_;
-  std::pair<Problem, HostImage> expected_;  ///< of the last problem
+  Recent<const HostImage> expected_;  ///< by problem: mostly the one that is tuned, and one of awkward sizes
 };
 
 }  // namespace heddle

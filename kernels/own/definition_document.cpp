@@ -30,7 +30,7 @@ std::string word_of(const std::array<std::string_view, N>& words, Enumeration va
 
 constexpr std::array<std::string_view, 10> kElementTypes{"uint8",   "int32",   "uint32", "int64", "uint64",
                                                          "float32", "float64", "int8",   "int16", "uint16"};
-constexpr std::array<std::string_view, 3> kFills{"random", "equal", "index"};
+constexpr std::array<std::string_view, 4> kFills{"random", "equal", "index", "file"};
 constexpr std::array<std::string_view, 5> kRoles{"parameter", "state", "input", "output", "scratch"};
 constexpr std::array<std::string_view, 3> kSpacings{"ratio", "difference", "equal"};
 constexpr std::array<std::string_view, 2> kLevels{"c++17", "c++20"};
@@ -65,7 +65,8 @@ json document_of(const KernelCode& code) {
           {"contraction", code.options.contraction},
           {"standard", word_of(kLevels, code.options.standard)},
           {"extra", code.options.extra},
-          {"headers", code.headers}};
+          {"headers", code.headers},
+          {"macros", code.macros}};
 }
 
 KernelCode code_from(const json& from) {
@@ -80,7 +81,8 @@ KernelCode code_from(const json& from) {
                       .contraction = from.at("contraction").get<bool>(),
                       .standard = named<LanguageLevel>(kLevels, from.at("standard")),
                       .extra = from.at("extra").get<std::vector<std::string>>()},
-          .headers = from.at("headers").get<std::map<std::string, std::string>>()};
+          .headers = from.at("headers").get<std::map<std::string, std::string>>(),
+          .macros = from.at("macros").get<std::map<std::string, std::string>>()};
 }
 
 json document_of(const KernelDefinition::Tunable& tunable) {
@@ -105,14 +107,19 @@ KernelDefinition::Tunable tunable_from(const json& from) {
 }
 
 json document_of(const Fill& fill) {
-  return {{"kind", word_of(kFills, fill.kind)}, {"from", fill.from}, {"to", fill.to}, {"usual", fill.usual}};
+  return {{"kind", word_of(kFills, fill.kind)},
+          {"from", fill.from},
+          {"to", fill.to},
+          {"usual", fill.usual},
+          {"file", fill.file}};
 }
 
 Fill fill_from(const json& from) {
   return {.kind = named<Fill::Kind>(kFills, from.at("kind")),
           .from = from.at("from").get<double>(),
           .to = from.at("to").get<double>(),
-          .usual = from.at("usual").get<bool>()};
+          .usual = from.at("usual").get<bool>(),
+          .file = from.at("file").get<std::string>()};
 }
 
 json document_of(const KernelArgument& argument) {
@@ -122,7 +129,10 @@ json document_of(const KernelArgument& argument) {
           {"role", word_of(kRoles, argument.role)},
           {"value", argument.value},
           {"lanes", argument.lanes},
-          {"fill", document_of(argument.fill)}};
+          {"fill", document_of(argument.fill)},
+          {"symbol", argument.symbol},
+          {"passed", argument.passed},
+          {"compared", argument.compared}};
 }
 
 KernelArgument argument_from(const json& from) {
@@ -132,7 +142,36 @@ KernelArgument argument_from(const json& from) {
           .role = named<Role>(kRoles, from.at("role")),
           .value = from.at("value").get<std::string>(),
           .lanes = from.at("lanes").get<int>(),
-          .fill = fill_from(from.at("fill"))};
+          .fill = fill_from(from.at("fill")),
+          .symbol = from.at("symbol").get<std::string>(),
+          .passed = from.at("passed").get<bool>(),
+          .compared = from.at("compared").get<bool>()};
+}
+
+json document_of(const std::map<std::string, KernelCode>& code) {
+  json document = json::object();
+  for (const auto& [language, each] : code) document[language] = document_of(each);
+  return document;
+}
+
+std::map<std::string, KernelCode> codes_from(const json& from) {
+  std::map<std::string, KernelCode> code;
+  for (const auto& [language, each] : from.items()) code.emplace(language, code_from(each));
+  return code;
+}
+
+json document_of(const KernelReference& reference) {
+  return {{"code", document_of(reference.code)},
+          {"arguments", reference.arguments},
+          {"configuration", reference.configuration},
+          {"files", reference.files}};
+}
+
+KernelReference reference_from(const json& from) {
+  return {.code = codes_from(from.at("code")),
+          .arguments = from.at("arguments").get<std::vector<std::string>>(),
+          .configuration = from.at("configuration").get<std::string>(),
+          .files = from.at("files").get<std::map<std::string, std::string>>()};
 }
 
 template <class Things>
@@ -149,7 +188,7 @@ std::pair<KernelDefinition, KernelExamples> definition_from(const json& from) {
   kernel.version = from.at("version").get<std::string>();
   for (const json& axis : from.at("axes")) kernel.axes.push_back(axis_from(axis));
   check_axes(kernel.axes);
-  for (const auto& [language, code] : from.at("code").items()) kernel.code.emplace(language, code_from(code));
+  kernel.code = codes_from(from.at("code"));
   for (const json& parameter : from.at("parameters")) kernel.parameters.push_back(tunable_from(parameter));
   kernel.constraints = from.at("constraints").get<std::vector<std::string>>();
   for (const json& argument : from.at("arguments")) kernel.arguments.push_back(argument_from(argument));
@@ -160,7 +199,10 @@ std::pair<KernelDefinition, KernelExamples> definition_from(const json& from) {
   }
   const auto awkward = from.at("awkward").get<std::string>();
   if (!awkward.empty()) kernel.awkward = Problem::parse(awkward, kernel.axes);
+  kernel.reference = reference_from(from.at("reference"));
   kernel.tolerance = from.at("tolerance").get<double>();
+  kernel.absolute_tolerance = from.at("absolute_tolerance").get<double>();
+  kernel.folder = from.at("folder").get<std::string>();
   KernelExamples examples{.folder = from.at("examples").get<std::string>(),
                           .checked_elsewhere = from.at("checked_elsewhere").get<bool>()};
   return std::pair(std::move(kernel), std::move(examples));
@@ -169,14 +211,13 @@ std::pair<KernelDefinition, KernelExamples> definition_from(const json& from) {
 }  // namespace
 
 std::string write_definition(const KernelDefinition& kernel, const KernelExamples& examples) {
-  json code = json::object(), problems = json::array();
-  for (const auto& [language, each] : kernel.code) code[language] = document_of(each);
+  json problems = json::array();
   for (const Problem& problem : kernel.problems) problems.push_back(problem.text());
   const json document{{"name", kernel.name},
                       {"meaning", kernel.meaning},
                       {"version", kernel.version},
                       {"axes", list_of(kernel.axes)},
-                      {"code", code},
+                      {"code", document_of(kernel.code)},
                       {"parameters", list_of(kernel.parameters)},
                       {"constraints", kernel.constraints},
                       {"arguments", list_of(kernel.arguments)},
@@ -184,7 +225,10 @@ std::string write_definition(const KernelDefinition& kernel, const KernelExample
                       {"operations", kernel.operations},
                       {"problems", problems},
                       {"awkward", kernel.awkward.text()},
+                      {"reference", document_of(kernel.reference)},
                       {"tolerance", kernel.tolerance},
+                      {"absolute_tolerance", kernel.absolute_tolerance},
+                      {"folder", kernel.folder},
                       {"examples", examples.folder},
                       {"checked_elsewhere", examples.checked_elsewhere}};
   try {

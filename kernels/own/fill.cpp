@@ -74,7 +74,7 @@ std::vector<std::byte> filled(const Fill& fill, ElementType type, std::int64_t b
 }
 
 bool fits(const Fill& fill, ElementType type) {
-  if (fill.kind == Fill::Kind::index || fill.usual) return true;
+  if (fill.kind == Fill::Kind::index || fill.kind == Fill::Kind::file || fill.usual) return true;
   return with_number(type, [&](auto sample) {
     using Number = decltype(sample);
     constexpr double kExact = 0x1p53;

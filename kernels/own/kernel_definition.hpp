@@ -29,6 +29,11 @@ struct KernelArgument {
   std::string value = {};
   int lanes = 1;   ///< of a buffer: numbers of an element, 4 for float4
   Fill fill = {};  ///< of a buffer that has contents, where no example gives them
+  /// Of an input: the `__constant__` variable that its contents are copied to before the kernel runs, "filter" or
+  /// "mylib::filter". Empty: none.
+  std::string symbol = {};
+  bool passed = true;    ///< of a buffer with a symbol: whether the kernel takes its address as well
+  bool compared = true;  ///< of a buffer that is written: whether what it holds afterwards is verified
 
   [[nodiscard]] bool is_buffer() const noexcept { return !elements.empty(); }
 };
@@ -51,6 +56,23 @@ struct KernelCode {
   CompileOptions options = {};
   /// Files that the text includes in quotes, by the names that it gives them.
   std::map<std::string, std::string> headers = {};
+  /// Further macros of a function that is no template: expressions, by name.
+  std::map<std::string, std::string> macros = {};
+};
+
+/// What the outputs of every configuration are compared with: a kernel that is known to be right, one configuration, or
+/// the expected contents in files. At most one of the three; none: the default configuration.
+struct KernelReference {
+  /// By language. Its expressions may name sizes and the device, and no parameters.
+  std::map<std::string, KernelCode> code = {};
+  /// The arguments that it takes, by name and in its order. Empty: those of the kernel.
+  std::vector<std::string> arguments = {};
+  /// "block_size=64 items=1". Where the constraints forbid it, the default configuration takes its place.
+  std::string configuration = {};
+  /// By the name of an output: the file with its contents (read_array()), by its path from KernelDefinition::folder. In
+  /// the path, {...} stands for the value of an expression over the sizes: "sums_{n}.npy". At a problem without files
+  /// the default configuration takes their place.
+  std::map<std::string, std::string> files = {};
 };
 
 /// Texts of expressions may name the axes, the parameters (those that have a meaning in the configuration), and of the
@@ -87,10 +109,13 @@ struct KernelDefinition {
   /// Odd sizes, at which a configuration is verified beside the problem's own. Empty: 97 on each axis, or its largest
   /// value; the smallest on axes that must be equal.
   Problem awkward = {};
-  /// How far outputs may be from those of the untuned configuration, as a part of their norm; a single number may be
-  /// ten times as far off, see buffer_difference(). Whole numbers have to be equal. Used where the program checks
-  /// nothing itself.
+  KernelReference reference = {};
+  /// How far outputs may be from those of the reference, as a part of their norm; a single number may be ten times as
+  /// far off, see buffer_difference(). Whole numbers have to be equal. Used where the program checks nothing itself.
   double tolerance = 1e-4;
+  double absolute_tolerance = 0.0;  ///< reals that are no further apart than this count as equal
+  /// Where the files are that fills and the reference name. Not part of what the kernel is.
+  std::string folder = {};
 };
 
 /// How configurations of a defined kernel are measured. Part of what a worker process is told.
@@ -98,7 +123,7 @@ struct KernelExamples {
   /// A folder with the contents of the buffers for each problem (save_example()). Empty: seeded random numbers, from -1
   /// to 1, and whole numbers from 0 to 9.
   std::string folder = {};
-  /// Somebody else looks at the outputs: they are not compared with those of the untuned configuration.
+  /// Somebody else looks at the outputs: they are not compared with those of the reference.
   bool checked_elsewhere = false;
 };
 

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <system_error>
@@ -14,7 +12,11 @@
 #include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/expression/expression.hpp"
+#include "heddle/kernels/own/description_merge.hpp"
 #include "heddle/kernels/own/description_node.hpp"
+#include "heddle/kernels/own/source_folder.hpp"
+#include "heddle/kernels/own/t1_file.hpp"
+#include "heddle/kernels/search_space.hpp"
 #include "heddle/kernels/text.hpp"
 
 namespace heddle {
@@ -24,27 +26,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestDescription = std::size_t{1} << 20U;  // bytes
-constexpr std::size_t kLongestSource = std::size_t{1} << 22U;       // bytes, of each file
 constexpr std::size_t kMostHeaders = 64, kMostParameters = 256, kMostValues = 10000, kMostConstraints = 1000;
 constexpr std::size_t kMostArguments = 256, kMostSizes = 10000, kMostOptions = 64;
 constexpr std::size_t kLongestName = 48;  // of a kernel; '@' and the digest follow
 constexpr std::size_t kDigest = 12;       // hexadecimal digits
 
-/// A file's bytes, at most `most` of them. `named`: as the message calls it.
-std::string bytes_of_file(const fs::path& path, const std::string& named, std::size_t most) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) throw Error(ErrorKind::input, fmt::format("{}: is a folder", named));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorKind::input, fmt::format("{}: cannot be read", named));
-  std::string bytes(most + 1, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (file.bad()) throw Error(ErrorKind::input, fmt::format("{}: cannot be read", named));
-  bytes.resize(static_cast<std::size_t>(file.gcount()));
-  if (bytes.size() > most) throw Error(ErrorKind::input, fmt::format("{}: longer than {} bytes", named, most));
-  return bytes;
-}
-
-nlohmann::json document_in(const std::string& file, const std::string& bytes) {
+nlohmann::json document_in(const fs::path& path) {
+  const std::string file = printable(path.string());
+  const std::string bytes = bytes_of_file(path, file, kLongestDescription);
   try {
     return parse_json(bytes, {.levels = 8, .values = 100000});
   } catch (const BadDocument& bad) {
@@ -59,17 +48,15 @@ nlohmann::json document_in(const std::string& file, const std::string& bytes) {
 /// Reads one description.
 class Reader {
  public:
-  Reader(fs::path path, const KernelFileOptions& options)
-      : path_(std::move(path)),
-        file_(printable(path_.string())),
-        options_(options),
-        document_(document_in(file_, bytes_of_file(path_, file_, kLongestDescription))),
-        root_(document_, file_) {}
+  /// `file`: as messages call it. `finds_default`: a description that names no default at all has the first
+  /// configuration that is allowed.
+  Reader(const nlohmann::json& document, std::string file, SourceFolder sources, bool finds_default)
+      : file_(std::move(file)), sources_(std::move(sources)), root_(document, file_), finds_default_(finds_default) {}
 
   KernelDefinition definition() {
-    root_.allow_members({"name", "meaning", "version", "language", "source", "headers", "kernel", "axes", "parameters",
-                         "constraints", "grid", "block", "shared_bytes", "options", "arguments", "sizes", "awkward",
-                         "verification", "work"});
+    root_.allow_members({"name",      "meaning",    "version",     "language",     "source", "headers",      "kernel",
+                         "axes",      "parameters", "constraints", "grid",         "block",  "shared_bytes", "options",
+                         "arguments", "sizes",      "awkward",     "verification", "work",   "macros"});
     KernelDefinition kernel;
     kernel.name = name();
     if (const auto node = root_.find("meaning")) kernel.meaning = node->text();
@@ -82,8 +69,9 @@ class Reader {
     const bool cpu = language && language->one_of({"cuda", "cpu"}) == 1;
     kernel.code[cpu ? "cpu" : "cuda"] = code(cpu);
     read_sizes(kernel);
-    if (const auto node = root_.find("verification")) read_verification(*node, kernel);
+    if (const auto node = root_.find("verification")) read_verification(*node, kernel, cpu ? "cpu" : "cuda");
     if (const auto node = root_.find("work")) read_work(*node, kernel);
+    if (finds_default_) find_default(kernel);
     kernel.name += fmt::format("@{}", digest_of(kernel, cpu ? "cpu" : "cuda"));
     return kernel;
   }
@@ -97,6 +85,27 @@ class Reader {
       node.expected("1 to 48 letters, digits, '-', '_', '.' and '/'");
     }
     return name;
+  }
+
+  void find_default(KernelDefinition& kernel) const {
+    const bool named =
+        std::ranges::any_of(kernel.parameters, [](const auto& each) { return each.untuned.has_value(); });
+    if (named || kernel.parameters.empty() || kernel.problems.empty()) return;
+    constexpr std::size_t kMostSteps = 1000000;
+    std::string& untuned = kernel.code.begin()->second.untuned;
+    try {
+      const auto family = make_defined_family(describe(kernel).text);
+      const DeviceIdentity card{.backend = kernel.code.begin()->first, .name = {}, .architecture = {}};
+      family->space(card).walk(
+          kernel.problems.front(), {},
+          [&](const Configuration& first, const auto&) {
+            untuned = first.text();
+            return false;
+          },
+          kMostSteps);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::input, fmt::format("{}: {}", file_, error.what()));
+    }
   }
 
   /// The same expressions give the same digest, whatever else the description says about how to tune.
@@ -174,7 +183,6 @@ class Reader {
       } catch (const Error& error) {
         node.refuse(error.what());
       }
-      if (all.size() > kMostValues) node.refuse(fmt::format("more than {} values", kMostValues));
     } else {
       const auto elements = node.elements(kMostValues);
       all.reserve(elements.size());
@@ -212,8 +220,8 @@ class Reader {
     if (!writes) list.refuse("the kernel writes no buffer, expected one with the role output or inout");
   }
 
-  static KernelArgument argument(const DescriptionNode& node) {
-    node.allow_members({"name", "type", "value", "elements", "role", "fill"});
+  [[nodiscard]] KernelArgument argument(const DescriptionNode& node) const {
+    node.allow_members({"name", "type", "value", "elements", "role", "fill", "constant", "passed", "compared"});
     KernelArgument argument;
     argument.name = node.at("name").text();
     const DescriptionNode type = node.at("type");
@@ -226,7 +234,7 @@ class Reader {
       node.refuse("expected a value (a number) or elements (a buffer)");
     }
     if (value) {
-      for (const char* const name : {"role", "fill"}) {
+      for (const char* const name : {"role", "fill", "constant", "passed", "compared"}) {
         if (const auto member = node.find(name)) member->refuse("a number has none");
       }
       if (argument.lanes > 1) type.expected("a type of one number; a vector by value is not known");
@@ -246,13 +254,37 @@ class Reader {
         member->expected(fmt::format("numbers that a {} can be", name_of(argument.type)));
       }
     }
+    read_special(node, argument);
     return argument;
   }
 
-  static Fill fill(const DescriptionNode& node) {
+  /// What few buffers have: constant memory, and outputs that are not verified.
+  static void read_special(const DescriptionNode& node, KernelArgument& argument) {
+    if (const auto member = node.find("constant")) {
+      argument.symbol = member->text();
+      if (argument.symbol.empty()) member->expected("the name of a __constant__ variable");
+      if (argument.role != Role::input) member->refuse("constant memory is an input");
+      argument.passed = false;
+    }
+    if (const auto member = node.find("passed")) {
+      if (argument.symbol.empty()) member->refuse("a buffer that is no constant memory is always passed");
+      argument.passed = member->truth();
+    }
+    if (const auto member = node.find("compared")) {
+      if (argument.role != Role::output && argument.role != Role::state) member->refuse("the kernel does not write it");
+      argument.compared = member->truth();
+    }
+  }
+
+  [[nodiscard]] Fill fill(const DescriptionNode& node) const {
     if (node.value().is_number()) return {.kind = Fill::Kind::equal, .from = node.real(), .to = 0.0, .usual = false};
     if (node.value().is_string()) {
       return {.kind = node.one_of({"random", "index"}) == 0 ? Fill::Kind::random : Fill::Kind::index};
+    }
+    if (const auto member = node.find("file")) {
+      node.allow_members({"file"});
+      sources_.require_inside(*member, member->text());
+      return {.kind = Fill::Kind::file, .usual = false, .file = member->text()};
     }
     node.allow_members({"from", "to"});
     const Fill fill{.from = node.at("from").real(), .to = node.at("to").real(), .usual = false};
@@ -262,37 +294,31 @@ class Reader {
 
   [[nodiscard]] KernelCode code(bool cpu) const {
     KernelCode code;
-    code.text = source(root_.at("source"), root_.at("source").text());
-    if (const auto list = root_.find("headers")) {
-      for (const DescriptionNode& node : list->elements(kMostHeaders))
-        code.headers[node.text()] = source(node, node.text());
+    code.text = sources_.text(root_.at("source"), root_.at("source").text());
+    read_code(root_, cpu, code);
+    if (const auto list = root_.find("macros")) {
+      if (!list->value().is_object()) list->expected("an object of expressions");
+      for (const auto& [name, value] : list->value().items()) {
+        check_name(*list, name);
+        code.macros[name] = list->at(name).expression();
+      }
     }
-    const DescriptionNode kernel = root_.at("kernel");
-    code.kernel = kernel.text();
-    if (code.kernel.empty()) kernel.expected("the name of a function");
-    if (const auto node = root_.find("grid"); node || !cpu) code.grid = root_.at("grid").expressions(3);
-    if (const auto node = root_.find("block"); node || !cpu) code.block = root_.at("block").expressions(3);
-    if (const auto node = root_.find("shared_bytes")) code.shared_bytes = node->expression();
-    if (const auto node = root_.find("options")) code.options = compile_options(*node);
     return code;
   }
 
-  /// The file that a description names, by its path from the description's folder.
-  [[nodiscard]] std::string source(const DescriptionNode& node, const std::string& named) const {
-    const fs::path folder = path_.parent_path().empty() ? fs::path(".") : path_.parent_path();
-    const fs::path wanted = folder / named;
-    std::error_code error;
-    const fs::path real = fs::canonical(wanted, error);  // where links lead to
-    if (error) node.refuse(fmt::format("{}: {}", in_quotes(named), error.message()));
-    const fs::path below = real.lexically_relative(fs::canonical(folder));
-    if (!options_.allow_outside && (below.empty() || *below.begin() == "..")) {
-      node.refuse(fmt::format("{} is not in the description's folder; --allow-outside allows that", in_quotes(named)));
+  /// What a kernel and a reference kernel have in common.
+  void read_code(const DescriptionNode& node, bool cpu, KernelCode& code) const {
+    if (const auto list = node.find("headers")) {
+      for (const DescriptionNode& header : list->elements(kMostHeaders))
+        code.headers[header.text()] = sources_.text(header, header.text());
     }
-    try {
-      return bytes_of_file(real, printable(wanted.string()), kLongestSource);
-    } catch (const Error& failure) {
-      node.refuse(failure.what());
-    }
+    const DescriptionNode kernel = node.at("kernel");
+    code.kernel = kernel.text();
+    if (code.kernel.empty()) kernel.expected("the name of a function");
+    if (const auto grid = node.find("grid"); grid || !cpu) code.grid = node.at("grid").expressions(3);
+    if (const auto block = node.find("block"); block || !cpu) code.block = node.at("block").expressions(3);
+    if (const auto shared = node.find("shared_bytes")) code.shared_bytes = shared->expression();
+    if (const auto options = node.find("options")) code.options = compile_options(*options);
   }
 
   static CompileOptions compile_options(const DescriptionNode& node) {
@@ -338,11 +364,78 @@ class Reader {
     if (const auto node = root_.find("awkward")) kernel.awkward = problem(*node, kernel.axes);
   }
 
-  static void read_verification(const DescriptionNode& node, KernelDefinition& kernel) {
-    node.allow_members({"tolerance"});
+  void read_verification(const DescriptionNode& node, KernelDefinition& kernel, const std::string& language) const {
+    node.allow_members({"tolerance", "absolute", "reference", "configuration", "expected"});
     if (const auto member = node.find("tolerance")) {
       kernel.tolerance = member->real();
       if (!(kernel.tolerance > 0.0 && kernel.tolerance < 1.0)) member->expected("a number above 0 and below 1");
+    }
+    if (const auto member = node.find("absolute")) {
+      kernel.absolute_tolerance = member->real();
+      if (!(kernel.absolute_tolerance >= 0.0)) member->expected("a number from 0");
+    }
+    const auto reference = node.find("reference"), configuration = node.find("configuration");
+    const auto expected = node.find("expected");
+    if ((reference ? 1 : 0) + (configuration ? 1 : 0) + (expected ? 1 : 0) > 1) {
+      node.refuse("expected one of reference, configuration and expected");
+    }
+    if (reference) read_reference(*reference, kernel, language);
+    if (configuration) kernel.reference.configuration = configuration_in(*configuration, kernel);
+    if (expected) read_expected(*expected, kernel);
+  }
+
+  void read_reference(const DescriptionNode& node, KernelDefinition& kernel, const std::string& language) const {
+    node.allow_members({"source", "headers", "kernel", "grid", "block", "shared_bytes", "options", "arguments"});
+    const KernelCode& own = kernel.code.at(language);
+    KernelCode code{
+        .text = own.text, .kernel = {}, .options = own.options, .headers = own.headers, .macros = own.macros};
+    if (const auto source = node.find("source")) {
+      code.text = sources_.text(*source, source->text());
+      code.headers.clear();
+    }
+    read_code(node, language == "cpu", code);
+    if (code.kernel.find('<') != std::string::npos || code.kernel.find('{') != std::string::npos) code.macros.clear();
+    kernel.reference.code[language] = std::move(code);
+    if (const auto list = node.find("arguments")) {
+      const auto names = list->elements(kMostArguments);
+      if (names.empty()) list->expected("the names of arguments");
+      for (const DescriptionNode& name : names) {
+        if (std::ranges::find(kernel.arguments, name.text(), &KernelArgument::name) == kernel.arguments.end()) {
+          name.refuse(fmt::format("there is no argument {}", in_quotes(name.text())));
+        }
+        kernel.reference.arguments.push_back(name.text());
+      }
+    }
+  }
+
+  /// A text as the database has it, or an object with a value for each parameter.
+  static std::string configuration_in(const DescriptionNode& node, const KernelDefinition& kernel) {
+    if (node.value().is_string() && !node.text().empty()) return node.text();
+    if (!node.value().is_object() || node.value().empty()) node.expected("an object with the values of parameters");
+    std::vector<Configuration::Entry> entries;
+    for (const auto& [name, value] : node.value().items()) {
+      if (std::ranges::find(kernel.parameters, name, &KernelDefinition::Tunable::name) == kernel.parameters.end()) {
+        node.refuse(fmt::format("there is no parameter {}", in_quotes(name)));
+      }
+    }
+    for (const KernelDefinition::Tunable& parameter : kernel.parameters) {
+      const auto member = node.find(parameter.name);
+      if (!member) continue;
+      entries.emplace_back(parameter.name, member->single_value());
+      if (std::ranges::find(parameter.values, entries.back().second) == parameter.values.end()) {
+        member->refuse(fmt::format("{} is none of the values of {}", heddle::text(entries.back().second),
+                                   in_quotes(parameter.name)));
+      }
+    }
+    return Configuration(std::move(entries)).text();
+  }
+
+  void read_expected(const DescriptionNode& node, KernelDefinition& kernel) const {
+    if (!node.value().is_object() || node.value().empty()) node.expected("an object of files by the outputs' names");
+    for (const auto& [name, file] : node.value().items()) {
+      const DescriptionNode member = node.at(name);
+      sources_.require_inside(member, member.text());
+      kernel.reference.files[name] = member.text();
     }
   }
 
@@ -352,17 +445,35 @@ class Reader {
     if (const auto member = node.find("operations")) kernel.operations = member->expression();
   }
 
-  fs::path path_;
   std::string file_;
-  KernelFileOptions options_;
-  nlohmann::json document_;
+  SourceFolder sources_;
   DescriptionNode root_;
+  bool finds_default_;
 };
 
 }  // namespace
 
 KernelDefinition read_kernel_file(const fs::path& file, const KernelFileOptions& options) {
-  return Reader(file, options).definition();
+  std::string named = printable(file.string());
+  nlohmann::json document = document_in(file);
+  std::vector<fs::path> folders{file.parent_path()};
+  if (!options.with.empty()) folders.push_back(options.with.parent_path());
+  const SourceFolder sources(std::move(folders), options.allow_outside);
+  const bool t1 = is_t1(document);
+  if (t1) {
+    const nlohmann::json original = std::move(document);
+    document = description_from_t1(DescriptionNode(original, named), sources);
+  }
+  if (!options.with.empty()) {
+    const nlohmann::json changes = document_in(options.with);
+    merge_description(document, DescriptionNode(changes, printable(options.with.string())));
+    named += " with " + printable(options.with.string());
+  }
+  KernelDefinition kernel = Reader(document, std::move(named), sources, t1).definition();
+  std::error_code error;
+  const fs::path folder = file.parent_path();
+  kernel.folder = fs::weakly_canonical(folder.empty() ? fs::path(".") : folder, error).string();
+  return kernel;
 }
 
 }  // namespace heddle

@@ -38,6 +38,7 @@ Plan checked_plan(const DefinedFamily& family, const DeviceIdentity& device, con
     refuse_problem(family, problem,
                    fmt::format("the buffers have {:.1f} GiB, the device has {} GiB", bytes / kGib, device.memory_gib));
   }
+  family.check_reference(problem, device);
   return plan;
 }
 
@@ -68,6 +69,7 @@ std::set<std::string> asked_for(const KernelDefinition& kernel, const KernelCode
   for (const std::string& text : code.grid) add(text);
   for (const std::string& text : code.block) add(text);
   add(code.shared_bytes);
+  for (const auto& [macro, value] : code.macros) add(value);
   for (const KernelArgument& argument : kernel.arguments) {
     add(argument.elements);
     add(argument.value);
@@ -160,7 +162,8 @@ class Reviewer {
              std::ranges::any_of(code.headers, [&](const auto& header) { return has_word(header.second, word); });
     };
     for (const Axis& axis : kernel.axes) {
-      if (!names.contains(axis.name)) doubt("no expression asks for the size {}", in_quotes(axis.name));
+      if (axis.maximum > 1 && !names.contains(axis.name))
+        doubt("no expression asks for the size {}", in_quotes(axis.name));
     }
     const bool is_template = code.kernel.find('<') != std::string::npos;
     std::set<std::string> conditions;

@@ -19,7 +19,8 @@ struct KernelReview {
 };
 
 /// Throws Error(input) if the kernel cannot be tuned for `problem` on `device`: if its untuned configuration violates a
-/// constraint or has no launch, or if the buffers are larger than the device's memory.
+/// constraint or has no launch, if the buffers are larger than the device's memory, or if there is no reference for it
+/// (DefinedFamily::check_reference()).
 void check_kernel(const DefinedFamily& family, const DeviceIdentity& device, const Problem& problem);
 
 /// Looks at a kernel for one problem. Takes less than a second. Throws what check_kernel() throws.

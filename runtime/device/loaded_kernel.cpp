@@ -21,6 +21,7 @@ void require_one_kernel(const Plan& plan) {
   }
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.piece_bytes > 0) refuse(fmt::format("buffer '{}' comes in pieces", buffer.name));
+    if (!buffer.symbol.empty()) refuse(fmt::format("buffer '{}' is constant memory", buffer.name));
   }
 }
 

@@ -89,7 +89,7 @@ const std::vector<WrongDescription>& wrong_descriptions() {
        {"parameters[0].values: expression '[1, 2', column 6: expected ]"}},
       {"10^15 values",
        [](json& d) { d["parameters"][0]["values"] = "range(10**15)"; },
-       {"parameters[0].values: ", "takes more than 50000 steps"}},
+       {"parameters[0].values: ", "1000000000000000 values, expected at most 5000"}},
       {"a value that comes twice",
        [](json& d) {
          d["parameters"][0]["values"] = {32, 64, 32};
@@ -231,6 +231,98 @@ const std::vector<WrongDescription>& wrong_descriptions() {
          d["verification"] = {{"tolerance", 0}};
        },
        {"verification.tolerance: found 0, expected a number above 0"}},
+      {"two references",
+       [](json& d) {
+         d["verification"] = {{"configuration", "block_size=32"}, {"expected", {{"y", "y.npy"}}}};
+       },
+       {"verification: expected one of reference, configuration and expected"}},
+      {"a reference kernel without a grid",
+       [](json& d) {
+         d["verification"] = {{"reference", {{"kernel", "twice"}}}};
+       },
+       {"verification.reference: the member 'grid' is missing"}},
+      {"a reference kernel over a parameter",
+       [](json& d) {
+         d["verification"] = {{"reference", {{"kernel", "twice"}, {"grid", "block_size"}, {"block", 1}}}};
+       },
+       {"asks for 'block_size', expected one of: n"}},
+      {"a reference kernel of no blocks",
+       [](json& d) {
+         d["verification"] = {{"reference", {{"kernel", "twice"}, {"grid", "n // 4096"}, {"block", 1}}}};
+       },
+       {"grid 'n // 4096' is 0, expected 1 to"}},
+      {"a reference kernel with an argument that is not there",
+       [](json& d) {
+         d["verification"] = {{"reference", {{"kernel", "twice"}, {"grid", 1}, {"block", 1}, {"arguments", {"z"}}}}};
+       },
+       {"verification.reference.arguments[0]: there is no argument 'z'"}},
+      {"a reference source that is not there",
+       [](json& d) {
+         d["verification"] = {{"reference", {{"source", "no.cu"}, {"kernel", "twice"}, {"grid", 1}, {"block", 1}}}};
+       },
+       {"verification.reference.source: 'no.cu': No such file"}},
+      {"a reference configuration with an unknown value",
+       [](json& d) {
+         d["verification"] = {{"configuration", {{"block_size", 48}}}};
+       },
+       {"verification.configuration.block_size: 48 is none of the values"}},
+      {"a reference configuration without values",
+       [](json& d) {
+         d["verification"] = {{"configuration", json::object()}};
+       },
+       {"verification.configuration: found {}, expected an object with the values"}},
+      {"a reference configuration as a text that is none",
+       [](json& d) {
+         d["verification"] = {{"configuration", "block=32"}};
+       },
+       {"at n=1000: ", "block"}},
+      {"a reference configuration that the constraints refuse",
+       [](json& d) {
+         d["constraints"] = {"block_size < 128"};
+         d["verification"] = {{"configuration", "block_size=128"}};
+       },
+       {"the reference configuration 'block_size=128' violates the constraint 'block_size < 128'"}},
+      {"expected outputs that are not there",
+       [](json& d) {
+         d["verification"] = {{"expected", {{"y", "y_{n}.npy"}}}};
+       },
+       {"y_1000.npy: cannot be read"}},
+      {"an expected output of another length",
+       [](json& d) {
+         d["verification"] = {{"expected", {{"y", "twice.cu"}}}};
+       },
+       {"twice.cu: has ", "bytes of numbers, expected 4000 (1000 of float32)"}},
+      {"expected contents of an input",
+       [](json& d) {
+         d["verification"] = {{"expected", {{"x", "x.npy"}}}};
+       },
+       {"the reference: 'x' is no output"}},
+      {"expected outputs outside",
+       [](json& d) {
+         d["verification"] = {{"expected", {{"y", "/etc/hostname"}}}};
+       },
+       {"verification.expected.y: ", "--allow-outside"}},
+      {"an absolute tolerance below 0",
+       [](json& d) {
+         d["verification"] = {{"absolute", -1}};
+       },
+       {"verification.absolute: found -1, expected a number from 0"}},
+      {"contents from a file that is not there",
+       [](json& d) {
+         d["arguments"][0]["fill"] = {{"file", "x.bin"}};
+       },
+       {"x.bin: cannot be read"}},
+      {"an output in constant memory",
+       [](json& d) { d["arguments"][1]["constant"] = "filter"; },
+       {"arguments[1].constant: constant memory is an input"}},
+      {"an input that is compared",
+       [](json& d) { d["arguments"][0]["compared"] = true; },
+       {"arguments[0].compared: the kernel does not write it"}},
+      {"a macro that cannot be read",
+       [](json& d) {
+         d["macros"] = {{"half", "block_size /"}};
+       },
+       {"macros: expression 'block_size /'"}},
       {"an unknown verification",
        [](json& d) {
          d["verification"] = {{"magic", true}};
@@ -299,6 +391,21 @@ TEST_CASE("a kernel that compiles in no configuration, one that writes nothing")
                 {"every configuration failed", "output 'y' was not written"});
 }
 
+TEST_CASE("a kernel with other arguments than its description") {
+  const Workplace place;
+  place.write("twice.cu", kDoubleSource);
+  json description = twice_description();
+  description["arguments"].push_back({{"name", "m"}, {"type", "int32"}, {"value", 1}});
+  const auto refused = [&](const std::vector<std::string>& words) {
+    check_refused(place.run(tune_kernel(place.write("twice.json", description.dump(1)), "n=1000", ":memory:")), 3,
+                  words);
+  };
+  refused({"every configuration failed", "takes 3 arguments (ppi), a launch gives 4 (ppii)"});
+  description = twice_description();
+  description["arguments"][2]["type"] = "int64";
+  refused({"every configuration failed", "takes 3 arguments (ppi), a launch gives 3 (ppl)"});
+}
+
 TEST_CASE("inspect says how a description is understood") {
   const Workplace place;
   place.write("twice.cu", kDoubleSource);
@@ -332,6 +439,79 @@ TEST_CASE("a described kernel is tuned, and its table says that only agreement w
   CHECK(outcome.out.find("tuning tests/twice@") != std::string::npos);
   CHECK(outcome.out.find("2 of 2 problems tuned") != std::string::npos);
   CHECK(outcome.out.find("agree with the default configuration: only agreement was checked") != std::string::npos);
+}
+
+json twice_t1() {
+  return json::parse(R"json({
+    "General": {"BenchmarkName": "t1 twice", "FormatVersion": 1},
+    "ConfigurationSpace": {
+      "TuningParameters": [{"Name": "block_size_x", "Type": "int", "Values": "[32, 64, 128]", "Default": 64}],
+      "Conditions": [{"Expression": "block_size_x <= 128", "Parameters": ["block_size_x"]}]
+    },
+    "KernelSpecification": {
+      "Language": "CUDA", "KernelName": "twice", "KernelFile": "twice.cu", "ProblemSize": [1000],
+      "GlobalSize": {"X": "7"}, "LocalSize": {"X": "block_size_x"},
+      "Arguments": [
+        {"Name": "x", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly", "Size": "ProblemSize[0]",
+         "FillType": "Random", "FillValue": 2.0},
+        {"Name": "y", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly", "Size": 1000, "Output": 1},
+        {"Name": "n", "Type": "int32", "MemoryType": "Scalar", "FillValue": 1000.0}
+      ]
+    }
+  })json");
+}
+
+TEST_CASE("T1 files are inspected and tuned, with a second file, too; wrong ones are one line") {
+  const Workplace place;
+  place.write("twice.cu", kDoubleSource);
+  const std::string file = place.write("twice.json", twice_t1().dump(1));
+  const Outcome lines = place.run({"inspect", file, "--device", "emulator"});
+  CHECK(lines.code == 0);
+  for (const char* const word : {"t1-twice@", "3 points", "16 x 1 x 1 blocks of 64", "random, 0 to 2"}) {
+    CAPTURE(word);
+    CHECK(lines.out.find(word) != std::string::npos);
+  }
+  const std::string with = place.write("with.json", R"({"meaning": "corrected", "parameters": [
+      {"name": "block_size_x", "values": [32], "default": 32}]})");
+  const Outcome tuned =
+      place.run({"tune", "--kernel", file, "--with", with, "--device", "emulator", "--evaluations", "1"});
+  CHECK(tuned.code == 0);
+  CHECK(tuned.out.find("1 of 1 problem tuned") != std::string::npos);
+  check_refused(place.run({"tune", "--with", with, "--device", "emulator"}), 2, {"--with", "found 0 of --kernel"});
+  check_refused(place.run({"inspect", file, "--with", "none.json"}), 3, {"none.json: cannot be read"});
+  check_refused(place.run({"inspect", file, "--with", place.write("list.json", "[]")}), 3, {"list.json: found []"});
+
+  const auto refused = [&](const std::function<void(json&)>& change, const std::vector<std::string>& words) {
+    json document = twice_t1();
+    change(document);
+    CAPTURE(words.back());
+    check_refused(place.run({"inspect", place.write("wrong.json", document.dump()), "--device", "emulator"}), 3, words);
+  };
+  refused([](json& d) { d.erase("ConfigurationSpace"); }, {"wrong.json: the member 'ConfigurationSpace' is missing"});
+  refused([](json& d) { d["KernelSpecification"]["Language"] = "OpenCL"; },
+          {"KernelSpecification.Language: found \"OpenCL\", expected CUDA"});
+  refused([](json& d) { d["KernelSpecification"]["KernelFile"] = "no.cu"; },
+          {"KernelSpecification.KernelFile: 'no.cu'"});
+  refused([](json& d) { d["KernelSpecification"]["Arguments"][0]["Type"] = "half"; },
+          {"KernelSpecification.Arguments[0].Type: found \"half\""});
+  refused([](json& d) { d["KernelSpecification"]["Arguments"][0].erase("Size"); },
+          {"KernelSpecification.Arguments[0]: the member 'Size' is missing"});
+  refused([](json& d) { d["KernelSpecification"]["Arguments"][0]["Size"] = "ProblemSize[3]"; },
+          {"KernelSpecification.Arguments[0].Size: ", "index 3"});
+  refused([](json& d) { d["KernelSpecification"]["Arguments"][0]["FillType"] = "Script"; },
+          {"KernelSpecification.Arguments[0].FillType: contents by Script are not known"});
+  refused([](json& d) { d["KernelSpecification"]["Arguments"][2].erase("FillValue"); },
+          {"KernelSpecification.Arguments[2]: the member 'FillValue' is missing"});
+  refused([](json& d) { d["KernelSpecification"]["Arguments"][2]["FillValue"] = 0.5; },
+          {"KernelSpecification.Arguments[2].FillValue: found 0.5, expected an integer"});
+  refused(
+      [](json& d) {
+        d["KernelSpecification"].erase("ProblemSize");
+        d["KernelSpecification"].erase("GlobalSize");
+      },
+      {"the member 'GlobalSize' or 'ProblemSize' is missing"});
+  refused([](json& d) { d["ConfigurationSpace"]["TuningParameters"][0]["Default"] = 1; },
+          {"parameters[0].default: 1 is none of the values of 'block_size_x'"});
 }
 
 }  // namespace

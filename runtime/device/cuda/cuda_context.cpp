@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "heddle/runtime/device/constant_symbol.hpp"
+
 namespace heddle {
 
 CudaContext::CudaContext(std::shared_ptr<const Driver> driver, CUdevice device, std::string label)
@@ -149,6 +151,17 @@ CUfunction CudaModule::function(const std::string& symbol) const {
   const CudaContext::Scope scope(*context_);
   context_->check(context_->driver().cuModuleGetFunction(&found, module_, symbol.c_str()), "cannot load a kernel");
   return found;
+}
+
+std::optional<std::pair<CUdeviceptr, std::int64_t>> CudaModule::constant(std::string_view name) const {
+  CUdeviceptr address = 0;
+  std::size_t bytes = 0;
+  const CudaContext::Scope scope(*context_);
+  const CUresult result =
+      context_->driver().cuModuleGetGlobal(&address, &bytes, module_, mangled_variable(name).c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) return std::nullopt;
+  context_->check(result, "cannot find a constant");
+  return std::pair(address, static_cast<std::int64_t>(bytes));
 }
 
 std::shared_ptr<const CudaModule> CudaModules::load(const std::shared_ptr<const CudaContext>& context,

@@ -5,7 +5,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/runtime/device/compile_cache.hpp"
@@ -114,6 +117,8 @@ class CudaModule {
 
   /// Throws DeviceFailure(launch) if there is no such kernel.
   [[nodiscard]] CUfunction function(const std::string& symbol) const;
+  /// Address and bytes of a __constant__ variable; nothing if there is none of this name.
+  [[nodiscard]] std::optional<std::pair<CUdeviceptr, std::int64_t>> constant(std::string_view name) const;
 
  private:
   std::shared_ptr<const CudaContext> context_;

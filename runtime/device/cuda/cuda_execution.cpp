@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "heddle/runtime/device/constant_symbol.hpp"
+
 namespace heddle {
 namespace {
 
@@ -105,6 +107,7 @@ void CudaExecution::load(CudaModules& modules, const CudaBinary& binary) {
     modules_.push_back(modules.load(context_, *kernel.blob));
     functions.push_back(modules_.back()->function(kernel.symbol));
   }
+  find_constants();
   calls_.resize(plan_.launches.size());
   std::map<LaunchShape, const CudaLaunch*> known;
   const CudaContext::Scope scope(*context_);
@@ -127,6 +130,32 @@ void CudaExecution::load(CudaModules& modules, const CudaBinary& binary) {
   }
   context_->check(context_->driver().cuEventCreate(&start_, CU_EVENT_DEFAULT), "cannot make an event");
   context_->check(context_->driver().cuEventCreate(&stop_, CU_EVENT_DEFAULT), "cannot make an event");
+}
+
+void CudaExecution::find_constants() {
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const Buffer& buffer = plan_.buffers[i];
+    if (buffer.symbol.empty()) continue;
+    bool found = false;
+    for (const auto& module : modules_) {
+      const auto variable = module->constant(buffer.symbol);
+      if (!variable) continue;
+      require_constant(buffer, variable->second, "cuda");
+      constants_.emplace_back(i, variable->first);
+      found = true;
+    }
+    if (!found) throw no_constant(buffer, "cuda");
+  }
+}
+
+/// Before every run, since other executions use the same modules. Needs a Scope.
+void CudaExecution::copy_constants() {
+  for (const auto& [buffer, variable] : constants_) {
+    context_->check(
+        context_->driver().cuMemcpyDtoDAsync(variable, memory_[buffer]->address(),
+                                             static_cast<std::size_t>(plan_.buffers[buffer].bytes), context_->stream()),
+        "cannot copy constant memory");
+  }
 }
 
 void CudaExecution::pack() {
@@ -210,6 +239,7 @@ void CudaExecution::run() {
 void CudaExecution::launch() {
   const CudaContext::Scope scope(*context_);
   if (plan_.captured && graph_ == nullptr) capture();
+  copy_constants();
   run();
 }
 
@@ -222,6 +252,7 @@ double CudaExecution::time() {
   const Driver& driver = context_->driver();
   const CudaContext::Scope scope(*context_);
   if (plan_.captured && graph_ == nullptr) capture();
+  copy_constants();
   // An idle stream, so that the time to submit the launches is not hidden behind earlier work.
   context_->synchronize();
   context_->check(driver.cuEventRecord(start_, context_->stream()), "cannot record an event");

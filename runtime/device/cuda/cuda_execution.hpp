@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/runtime/device/argument_values.hpp"
@@ -56,6 +57,8 @@ class CudaExecution : public Execution {
 
   void bind(const Bindings& bindings);
   void load(CudaModules& modules, const CudaBinary& binary);
+  void find_constants();
+  void copy_constants();
   void pack();
   [[nodiscard]] bool kept(std::size_t buffer) const;
   void capture();
@@ -72,6 +75,8 @@ class CudaExecution : public Execution {
   std::shared_ptr<CudaMemory> saved_;
   std::vector<std::shared_ptr<const CudaModule>> modules_;
   std::unique_ptr<CudaRoutines> routines_;
+  /// Buffers that are copied to variables before each run, by index, and where to.
+  std::vector<std::pair<std::size_t, CUdeviceptr>> constants_;
   /// One for all calls of a kernel with the same geometry: a plan has thousands of calls and few of these.
   std::vector<std::unique_ptr<const CudaLaunch>> launches_;
   std::vector<Call> calls_;

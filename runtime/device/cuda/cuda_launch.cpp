@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 
 namespace heddle {
 namespace {
@@ -25,6 +26,15 @@ std::vector<CUlaunchAttribute> attributes(const Launch& launch) {
   }
   return list;
 }
+
+struct BytesOf {
+  std::size_t operator()(const BufferArgument&) const { return sizeof(CUdeviceptr); }
+  std::size_t operator()(const StructArgument& value) const { return value.bytes.size(); }
+  template <class Number>
+  std::size_t operator()(const Number&) const {
+    return sizeof(Number);
+  }
+};
 
 }  // namespace
 
@@ -50,7 +60,27 @@ CudaLaunch::CudaLaunch(const CudaContext& context, CUfunction function, const La
   config_.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
   config_.attrs = attributes_.data();
   config_.numAttrs = static_cast<unsigned>(attributes_.size());
+  require_arguments(context, launch, kernel);
   require_room(context, launch, kernel);
+}
+
+/// A launch reads as many bytes as the kernel takes, whatever it was given.
+void CudaLaunch::require_arguments(const CudaContext& context, const Launch& launch,
+                                   const KernelInstance& kernel) const {
+  const auto parameter = context.driver().function_parameter;
+  if (parameter == nullptr) return;
+  std::size_t count = 0, offset = 0, bytes = 0;
+  for (; parameter(function_, count, &offset, &bytes) == CUDA_SUCCESS; ++count) {
+    if (count >= launch.arguments.size()) continue;
+    const std::size_t given = std::visit(BytesOf(), launch.arguments[count]);
+    if (given == bytes) continue;
+    throw DeviceFailure(Status::launch, fmt::format("{}: parameter {} has {} bytes, the launch gives {}", kernel.text(),
+                                                    count + 1, bytes, given));
+  }
+  if (count != launch.arguments.size()) {
+    throw DeviceFailure(Status::launch, fmt::format("{}: the kernel takes {} arguments, the launch gives {}",
+                                                    kernel.text(), count, launch.arguments.size()));
+  }
 }
 
 /// Limits are only ever raised, since other launches may use the same function.

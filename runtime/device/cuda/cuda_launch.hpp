@@ -15,7 +15,8 @@ class CudaLaunch {
  public:
   /// Lets the function have the shared memory and the cluster that the launch asks for. Throws DeviceFailure(launch) if
   /// it cannot be launched like this: too many threads, too much shared memory, or no room for blocks that have to run
-  /// at once, on what the driver grants this process of the card. `kernel`: what to call it then.
+  /// at once, on what the driver grants this process of the card; or if the kernel takes other arguments than the
+  /// launch gives, by their number or bytes, where the driver knows. `kernel`: what to call it then.
   CudaLaunch(const CudaContext& context, CUfunction function, const Launch& launch, const KernelInstance& kernel);
   CudaLaunch(const CudaLaunch&) = delete;
   CudaLaunch& operator=(const CudaLaunch&) = delete;
@@ -26,6 +27,7 @@ class CudaLaunch {
 
  private:
   void allow(const CudaContext& context, const Launch& launch) const;
+  void require_arguments(const CudaContext& context, const Launch& launch, const KernelInstance& kernel) const;
   void require_room(const CudaContext& context, const Launch& launch, const KernelInstance& kernel) const;
 
   CUfunction function_;

@@ -60,6 +60,7 @@ std::shared_ptr<const Driver> Driver::open() {
   HEDDLE_CUDA_FUNCTIONS(HEDDLE_CUDA_FIND)
 #undef HEDDLE_CUDA_FIND
   if (!driver->library_.find("cuEventElapsedTime", driver->event_elapsed_time)) missing = "cuEventElapsedTime";
+  static_cast<void>(driver->library_.find("cuFuncGetParamInfo", driver->function_parameter));
   if (missing != nullptr)
     throw Error(
         ErrorKind::device,

@@ -49,6 +49,7 @@
   X(cuModuleLoadData)                            \
   X(cuModuleUnload)                              \
   X(cuModuleGetFunction)                         \
+  X(cuModuleGetGlobal)                           \
   X(cuFuncGetAttribute)                          \
   X(cuFuncSetAttribute)                          \
   X(cuLaunchKernelEx)                            \
@@ -72,6 +73,11 @@ class Driver {
 #undef HEDDLE_CUDA_MEMBER
   /// By the name it has had since CUDA 4, which cuda.h of CUDA 13 hides behind one that older drivers lack.
   CUresult (*event_elapsed_time)(float* milliseconds, CUevent start, CUevent end) = nullptr;
+
+  /// Where a parameter of a kernel lies, and its bytes; CUDA_ERROR_INVALID_VALUE behind the last one. Null: drivers
+  /// before CUDA 12.4 do not say.
+  CUresult (*function_parameter)(CUfunction function, std::size_t index, std::size_t* offset,
+                                 std::size_t* bytes) = nullptr;
 
   /// CUDA version that the driver supports: 13000 for 13.0.
   [[nodiscard]] int version() const noexcept { return version_; }

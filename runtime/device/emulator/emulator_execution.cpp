@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "heddle/runtime/device/constant_symbol.hpp"
 #include "heddle/runtime/device/cpu/cpu_routine.hpp"
 #include "heddle/runtime/device/emulator/calls.hpp"
 #include "heddle/runtime/device/emulator/grid.hpp"
@@ -118,6 +119,14 @@ emulator::Kernel EmulatorCode::kernel(const std::string& name) const {
   return reinterpret_cast<emulator::Kernel>(symbol(name));
 }
 
+std::span<std::byte> EmulatorCode::constant(std::string_view name) const {
+  void* const found = ::dlsym(handle_, mangled_variable(name).c_str());
+  Dl_info info{};
+  void* entry = nullptr;
+  if (found == nullptr || ::dladdr1(found, &info, &entry, RTLD_DL_SYMENT) == 0 || entry == nullptr) return {};
+  return {static_cast<std::byte*>(found), static_cast<const ElfW(Sym)*>(entry)->st_size};
+}
+
 std::string_view EmulatorCode::parameters(const std::string& name) const {
   return reinterpret_cast<const char* (*)()>(symbol(name + "_parameters"))();
 }
@@ -219,6 +228,7 @@ EmulatorExecution::EmulatorExecution(std::shared_ptr<emulator::Machine> machine,
                                               buffer.name, buffer.bytes, bound->second ? bound->second->bytes() : 0));
     }
   }
+  find_constants();
   for (const Launch& launch : plan_.launches) {
     ArgumentValues& values = arguments_.emplace_back(launch.arguments);
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
@@ -235,6 +245,22 @@ std::byte* EmulatorExecution::address_of(const BufferArgument& argument) const {
 
 Memory& EmulatorExecution::memory(std::string_view buffer) {
   return *memory_[static_cast<std::size_t>(plan_.buffer(buffer))];
+}
+
+void EmulatorExecution::find_constants() {
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const Buffer& buffer = plan_.buffers[i];
+    if (buffer.symbol.empty()) continue;
+    bool found = false;
+    for (const auto& code : functions_.codes) {
+      const std::span<std::byte> variable = code->constant(buffer.symbol);
+      if (variable.empty()) continue;
+      require_constant(buffer, static_cast<std::int64_t>(variable.size()), "emulator");
+      constants_.emplace_back(i, variable);
+      found = true;
+    }
+    if (!found) throw no_constant(buffer, "emulator");
+  }
 }
 
 /// The promises of a role hold from here on: scratch and outputs mean nothing, inputs are only read.
@@ -268,6 +294,9 @@ void EmulatorExecution::show_piece(const Launch& launch) {
 
 void EmulatorExecution::launch() {
   begin_run();
+  for (const auto& [buffer, variable] : constants_) {  // other executions use the same code
+    std::memcpy(variable.data(), memory_[buffer]->address(), static_cast<std::size_t>(plan_.buffers[buffer].bytes));
+  }
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     const Launch& shape = plan_.launches[i];
     if (!shape.routine.empty()) {

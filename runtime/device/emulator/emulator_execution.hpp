@@ -5,8 +5,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/runtime/device/argument_values.hpp"
@@ -65,6 +67,8 @@ class EmulatorCode {
   /// Its parameters, as parameters() of hooks.hpp gives them.
   [[nodiscard]] std::string_view parameters(const std::string& symbol) const;
   [[nodiscard]] const emulator::LoadedCode& loaded() const noexcept { return loaded_; }
+  /// The memory of a __constant__ variable; empty if there is none of this name.
+  [[nodiscard]] std::span<std::byte> constant(std::string_view name) const;
 
  private:
   [[nodiscard]] void* symbol(const std::string& name) const;
@@ -139,6 +143,7 @@ class EmulatorExecution final : public Execution {
 
  private:
   void begin_run();
+  void find_constants();
   void show_piece(const Launch& launch);
   void call(std::size_t launch);
   [[nodiscard]] std::byte* address_of(const BufferArgument& argument) const;
@@ -150,6 +155,8 @@ class EmulatorExecution final : public Execution {
   EmulatorFunctions functions_;
   std::vector<std::shared_ptr<EmulatorMemory>> memory_;  ///< one per buffer
   std::vector<ArgumentValues> arguments_;                ///< of each launch
+  /// Buffers that are copied to variables before each run, by index.
+  std::vector<std::pair<std::size_t, std::span<std::byte>>> constants_;
   HostSnapshot snapshot_;
 };
 

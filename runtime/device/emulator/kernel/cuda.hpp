@@ -12,6 +12,7 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
+#define __constant__ __attribute__((used, visibility("default")))  // the host finds it by its name
 #define __shared__ static_assert(false, "shared memory is taken from heddle::SharedMemory, kernels/common/memory.cuh");
 
 /// A call into the emulator: never inlined, so that its return address is the line that called it.

@@ -1,0 +1,109 @@
+#include "heddle/kernels/own/source_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
+
+namespace heddle {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestSource = std::size_t{1} << 22U;  // bytes, of each file
+constexpr std::size_t kMostIncluded = 64;
+
+}  // namespace
+
+std::string bytes_of_file(const fs::path& path, const std::string& named, std::size_t most) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) throw Error(ErrorKind::input, fmt::format("{}: is a folder", named));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ErrorKind::input, fmt::format("{}: cannot be read", named));
+  std::string bytes(most + 1, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (file.bad()) throw Error(ErrorKind::input, fmt::format("{}: cannot be read", named));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  if (bytes.size() > most) throw Error(ErrorKind::input, fmt::format("{}: longer than {} bytes", named, most));
+  return bytes;
+}
+
+SourceFolder::SourceFolder(std::vector<fs::path> folders, bool allow_outside)
+    : folders_(std::move(folders)), allow_outside_(allow_outside) {
+  for (fs::path& folder : folders_) {
+    if (folder.empty()) folder = ".";
+  }
+}
+
+fs::path SourceFolder::find(const std::string& named) const {
+  std::error_code error;
+  for (const fs::path& folder : folders_) {
+    if (fs::exists(folder / named, error)) return folder / named;
+  }
+  return folders_.front() / named;
+}
+
+bool SourceFolder::is_inside(const fs::path& real) const {
+  return std::ranges::any_of(folders_, [&](const fs::path& folder) {
+    std::error_code error;
+    const fs::path below = real.lexically_relative(fs::weakly_canonical(folder, error));
+    return !below.empty() && *below.begin() != "..";
+  });
+}
+
+void SourceFolder::require_inside(const DescriptionNode& node, const std::string& named) const {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(find(named), error);  // where links lead to
+  if (allow_outside_ || (!error && is_inside(real))) return;
+  node.refuse(fmt::format("{} is not in the description's folder; --allow-outside allows that", in_quotes(named)));
+}
+
+std::string SourceFolder::text(const DescriptionNode& node, const std::string& named) const {
+  const fs::path wanted = find(named);
+  std::error_code error;
+  const fs::path real = fs::canonical(wanted, error);
+  if (error) node.refuse(fmt::format("{}: {}", in_quotes(named), error.message()));
+  require_inside(node, named);
+  try {
+    return bytes_of_file(real, printable(wanted.string()), kLongestSource);
+  } catch (const Error& failure) {
+    node.refuse(failure.what());
+  }
+}
+
+std::vector<std::string> SourceFolder::included(const std::string& text) const {
+  std::vector<std::string> names;
+  collect(text, names);
+  return names;
+}
+
+void SourceFolder::collect(const std::string& text, std::vector<std::string>& names) const {
+  constexpr std::string_view kInclude = "include";
+  for (std::size_t at = text.find('#'); at != std::string::npos; at = text.find('#', at + 1)) {
+    std::size_t word = text.find_first_not_of(" \t", at + 1);
+    if (word == std::string::npos || text.compare(word, kInclude.size(), kInclude) != 0) continue;
+    const std::size_t begin = text.find_first_not_of(" \t", word + kInclude.size());
+    if (begin == std::string::npos || text[begin] != '"') continue;
+    const std::size_t end = text.find_first_of("\"\n", begin + 1);
+    if (end == std::string::npos || text[end] != '"') continue;
+    std::string name = text.substr(begin + 1, end - begin - 1);
+    std::error_code error;
+    const fs::path path = find(name);
+    if (!fs::is_regular_file(path, error) || std::ranges::find(names, name) != names.end()) continue;
+    if (names.size() == kMostIncluded) return;
+    names.push_back(std::move(name));
+    try {
+      collect(bytes_of_file(path, names.back(), kLongestSource), names);
+    } catch (const Error&) {  // whoever reads it says so
+    }
+  }
+}
+
+}  // namespace heddle

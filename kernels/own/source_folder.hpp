@@ -1,0 +1,41 @@
+// The files beside a description: the sources that it names.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/own/description_node.hpp"
+
+namespace heddle {
+
+/// A file's bytes, at most `most` of them. `named`: as messages call it. Throws Error(input).
+[[nodiscard]] std::string bytes_of_file(const std::filesystem::path& path, const std::string& named, std::size_t most);
+
+/// Where the files are that a description names.
+class SourceFolder {
+ public:
+  /// `folders`: a file is taken from the first that has it. `allow_outside`: whether it may be in none of them, nor in
+  /// a folder below.
+  SourceFolder(std::vector<std::filesystem::path> folders, bool allow_outside);
+
+  /// The text of the file called `named`, at most 4 MiB. Throws Error(input) at `node`: it cannot be read, is too long,
+  /// or is outside (links are followed).
+  [[nodiscard]] std::string text(const DescriptionNode& node, const std::string& named) const;
+  /// Throws as text() does if the folder of `named` is outside. The file need not be there.
+  void require_inside(const DescriptionNode& node, const std::string& named) const;
+  /// The names, as `text` gives them, of those files that it includes in quotes and that are there, and of those that
+  /// these include.
+  [[nodiscard]] std::vector<std::string> included(const std::string& text) const;
+
+ private:
+  [[nodiscard]] std::filesystem::path find(const std::string& named) const;
+  [[nodiscard]] bool is_inside(const std::filesystem::path& real) const;
+  void collect(const std::string& text, std::vector<std::string>& names) const;
+
+  std::vector<std::filesystem::path> folders_;
+  bool allow_outside_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,377 @@
+#include "heddle/kernels/own/t1_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/expression/expression.hpp"
+#include "heddle/kernels/own/element_type.hpp"
+#include "heddle/kernels/text.hpp"
+
+namespace heddle {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostThings = 10000;  // of an array; the description's own limits are lower
+constexpr std::size_t kLongestBenchmark = 48;
+constexpr std::array<const char*, 3> kDimensions{"X", "Y", "Z"};
+constexpr std::array<const char*, 3> kSmallDimensions{"x", "y", "z"};
+
+bool starts_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool continues_word(char c) { return starts_word(c) || (c >= '0' && c <= '9'); }
+
+/// Replaces names in an expression by texts.
+std::string substituted(const std::string& expression, const std::map<std::string, std::string>& names) {
+  std::string all;
+  for (std::size_t at = 0; at < expression.size();) {
+    if (!starts_word(expression[at])) {
+      all += expression[at++];
+      continue;
+    }
+    std::size_t end = at + 1;
+    while (end < expression.size() && continues_word(expression[end])) ++end;
+    const std::string word = expression.substr(at, end - at);
+    const auto found = names.find(word);
+    all += found == names.end() ? word : found->second;
+    at = end;
+  }
+  return all;
+}
+
+/// What is true of a member that may be missing: 1, true.
+bool is_marked(const DescriptionNode& node, const char* name) {
+  const auto member = node.find(name);
+  if (!member) return false;
+  return member->value().is_boolean() ? member->truth() : member->value().is_number() && member->real() != 0.0;
+}
+
+class T1Reader {
+ public:
+  T1Reader(const DescriptionNode& root, const SourceFolder& sources)
+      : root_(root),
+        sources_(sources),
+        space_(root.at("ConfigurationSpace")),
+        kernel_(root.at("KernelSpecification")) {}
+
+  json description() {
+    if (const auto language = kernel_.find("Language"); language && language->text() != "CUDA") {
+      language->expected("CUDA");
+    }
+    description_["name"] = name();
+    description_["axes"] = json::array({json{{"name", "problem"}, {"maximum", 1}}});
+    description_["sizes"] = json::array({json{{"problem", 1}}});
+    read_source();
+    read_parameters();
+    read_problem_size();
+    read_launch();
+    read_options();
+    read_arguments();
+    read_reference();
+    return std::move(description_);
+  }
+
+ private:
+  [[nodiscard]] std::string name() const {
+    std::string name = kernel_.at("KernelName").text();
+    if (const auto general = root_.find("General")) {
+      if (const auto benchmark = general->find("BenchmarkName")) name = benchmark->text();
+    }
+    for (char& c : name) {
+      if (!continues_word(c) && c != '-' && c != '.' && c != '/') c = '-';
+    }
+    if (name.empty()) kernel_.at("KernelName").expected("the name of a function");
+    return name.substr(0, kLongestBenchmark);
+  }
+
+  void read_source() {
+    const DescriptionNode file = kernel_.at("KernelFile");
+    source_ = sources_.text(file, file.text());
+    description_["source"] = file.text();
+    description_["headers"] = sources_.included(source_);
+    const DescriptionNode kernel = kernel_.at("KernelName");
+    if (kernel.text().find_first_of("<{") != std::string::npos) {
+      kernel.expected("the name of a function that is no template");
+    }
+    description_["kernel"] = kernel.text();
+  }
+
+  void read_parameters() {
+    json parameters = json::array(), constraints = json::array();
+    for (const DescriptionNode& node : space_.at("TuningParameters").elements(kMostThings)) {
+      json parameter{{"name", node.at("Name").text()}, {"values", node.at("Values").value()}};
+      if (const auto untuned = node.find("Default")) parameter["default"] = untuned->value();
+      names_.push_back(node.at("Name").text());
+      lists_[names_.back()] = node.at("Values").value().is_string() ? fmt::format("({})", node.at("Values").text())
+                                                                    : node.at("Values").value().dump();
+      parameters.push_back(std::move(parameter));
+    }
+    if (const auto conditions = space_.find("Conditions")) {
+      for (const DescriptionNode& node : conditions->elements(kMostThings)) {
+        constraints.push_back(node.value().is_object() ? node.at("Expression").text() : node.text());
+      }
+    }
+    description_["parameters"] = std::move(parameters);
+    description_["constraints"] = std::move(constraints);
+  }
+
+  void read_problem_size() {
+    const auto node = kernel_.find("ProblemSize");
+    if (!node || node->value().is_null()) return;
+    problem_size_ = node->expressions(kDimensions.size());
+    lists_["ProblemSize"] = fmt::format("[{}]", fmt::join(problem_size_, ", "));
+  }
+
+  /// An expression over the parameters, in which ProblemSize is known.
+  [[nodiscard]] std::string sized(const DescriptionNode& node) const {
+    const auto size = lists_.find("ProblemSize");
+    if (size == lists_.end()) return node.expression();
+    return substituted(node.expression(), {*size});
+  }
+
+  /// What KernelSpecification says of the dimensions, in LocalSize or GlobalSize; empty where it says nothing.
+  [[nodiscard]] std::vector<std::string> extent(const char* member) const {
+    std::vector<std::string> all;
+    const auto node = kernel_.find(member);
+    if (!node || node->value().is_null()) return all;
+    for (const char* const dimension : kDimensions) {
+      const auto size = node->find(dimension);
+      all.push_back(size && !size->value().is_null() ? sized(*size) : "1");
+    }
+    return all;
+  }
+
+  [[nodiscard]] bool is_parameter(const std::string& name) const { return std::ranges::count(names_, name) > 0; }
+
+  void read_launch() {
+    std::vector<std::string> block = extent("LocalSize");
+    for (std::size_t i = 0; i < kDimensions.size() && block.size() < kDimensions.size(); ++i) {
+      const std::string usual = fmt::format("block_size_{}", kSmallDimensions[i]);
+      block.push_back(is_parameter(usual) ? usual : "1");
+    }
+    std::vector<std::string> grid = extent("GlobalSize");
+    if (!problem_size_.empty()) {
+      grid = divided(block);
+    } else if (grid.empty()) {
+      kernel_.refuse("the member 'GlobalSize' or 'ProblemSize' is missing");
+    } else if (counts_threads()) {
+      for (std::size_t i = 0; i < grid.size(); ++i) grid[i] = fmt::format("ceil_div({}, {})", grid[i], block[i]);
+    }
+    json macros{{"kernel_tuner", "1"}};
+    for (std::size_t i = 0; i < kDimensions.size(); ++i) {
+      const std::string usual = fmt::format("block_size_{}", kSmallDimensions[i]);
+      if (!is_parameter(usual)) macros[usual] = block[i];
+      macros[fmt::format("grid_size_{}", kSmallDimensions[i])] = grid[i];
+    }
+    description_["grid"] = grid;
+    description_["block"] = block;
+    description_["macros"] = std::move(macros);
+  }
+
+  /// Whether GlobalSize has threads, as in OpenCL; otherwise blocks.
+  [[nodiscard]] bool counts_threads() const {
+    const auto kind = kernel_.find("GlobalSizeType");
+    if (!kind || kind->value().is_null()) return false;
+    return kind->one_of({"CUDA", "OpenCL", "Vulkan"}) == 1;
+  }
+
+  /// ProblemSize over GridDivX, GridDivY and GridDivZ. Where these are missing or empty, over the size of a block.
+  [[nodiscard]] std::vector<std::string> divided(const std::vector<std::string>& block) const {
+    std::vector<std::string> grid;
+    for (std::size_t i = 0; i < kDimensions.size(); ++i) {
+      if (i >= problem_size_.size()) {
+        grid.emplace_back("1");
+        continue;
+      }
+      std::string divisor;
+      const auto list = kernel_.find(fmt::format("GridDiv{}", kDimensions[i]));
+      if (list && !list->value().is_null()) {
+        for (const std::string& each : list->expressions(kMostThings)) {
+          divisor += fmt::format("{}({})", divisor.empty() ? "" : " * ", each);
+        }
+      }
+      grid.push_back(fmt::format("ceil_div({}, {})", problem_size_[i], divisor.empty() ? block[i] : divisor));
+    }
+    return grid;
+  }
+
+  void read_options() {
+    json options = json::object(), extra = json::array();
+    if (const auto list = kernel_.find("CompilerOptions"); list && !list->value().is_null()) {
+      for (const DescriptionNode& node : list->elements(kMostThings)) {
+        const std::string word = node.text();
+        const std::size_t standard = word.find("-std=");
+        if (standard == 0 || standard == 1) {  // an older standard than C++17 is not kept
+          if (word.ends_with("20")) options["standard"] = "c++20";
+        } else if (!word.empty()) {
+          extra.push_back(word);
+        }
+      }
+    }
+    options["extra"] = std::move(extra);
+    description_["options"] = std::move(options);
+  }
+
+  void read_arguments() {
+    json arguments = json::array();
+    std::vector<std::string> shared;
+    const DescriptionNode list = kernel_.at("Arguments");
+    const auto nodes = list.elements(kMostThings);
+    const bool marked = std::ranges::any_of(nodes, [](const auto& node) { return is_marked(node, "Output"); });
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const DescriptionNode& node = nodes[i];
+      const auto given = node.find("Name");
+      const std::string name = given ? given->text() : fmt::format("argument_{}", i);
+      const std::size_t kind = node.at("MemoryType").one_of({"Scalar", "Vector", "Local", "Symbol"});
+      if (kind == 2) {
+        shared.push_back(fmt::format("({}) * {}", size(node), bytes_of(node)));
+        continue;
+      }
+      json argument{{"name", name}, {"type", type(node)}};
+      if (kind == 0) {
+        argument["value"] = number(node.at("FillValue"), is_whole(node));
+      } else {
+        read_buffer(node, name, kind == 3, marked, argument);
+      }
+      arguments.push_back(std::move(argument));
+    }
+    if (const auto bytes = kernel_.find("SharedMemory"); bytes && takes_shared_memory()) {
+      shared.push_back(sized(*bytes));
+    }
+    if (!shared.empty()) description_["shared_bytes"] = fmt::format("{}", fmt::join(shared, " + "));
+    description_["arguments"] = std::move(arguments);
+  }
+
+  /// Whether the source declares dynamic shared memory. For a kernel without, SharedMemory says how much of the static
+  /// kind there is.
+  [[nodiscard]] bool takes_shared_memory() const {
+    const std::size_t at = source_.find("extern __shared__");
+    return at != std::string::npos || source_.find("extern  __shared__") != std::string::npos;
+  }
+
+  static ElementShape shape(const DescriptionNode& node) {
+    const DescriptionNode type = node.at("Type");
+    const std::string name = type.text();
+    if (name == "bool") return {ElementType::uint8, 1};
+    const auto found = find_shape(name);
+    if (!found) type.expected("bool, int8 to int64, uint8 to uint64, float, double, or float2 to float4");
+    return *found;
+  }
+  static std::string type(const DescriptionNode& node) { return name_of(shape(node)); }
+  static bool is_whole(const DescriptionNode& node) { return !is_real(shape(node).type); }
+  static std::int64_t bytes_of(const DescriptionNode& node) { return size_of(shape(node).type) * shape(node).lanes; }
+
+  /// A number, or an expression over ProblemSize; 4096.0 is an integer where one is wanted.
+  [[nodiscard]] json number(const DescriptionNode& node, bool whole) const {
+    if (node.value().is_string()) return sized(node);
+    if (node.value().is_boolean()) return node.truth() ? 1 : 0;
+    const double real = node.real();
+    constexpr double kExact = 0x1p53;
+    if (!whole || !node.value().is_number_float()) return node.value();
+    if (real != std::floor(real) || std::abs(real) > kExact) node.expected("an integer");
+    return static_cast<std::int64_t>(real);
+  }
+
+  /// Elements of a buffer. Its expression may name ProblemSize, and a parameter as the list of its values.
+  [[nodiscard]] std::string size(const DescriptionNode& node) const {
+    const DescriptionNode member = node.at("Size");
+    const std::string text = substituted(member.expression(), lists_);
+    try {
+      return std::to_string(Expression(text).integer({}));
+    } catch (const Error& error) {
+      member.refuse(error.what());
+    }
+  }
+
+  void read_buffer(const DescriptionNode& node, const std::string& name, bool symbol, bool marked,
+                   json& argument) const {
+    argument["elements"] = size(node);
+    const bool output = is_marked(node, "Output");
+    std::size_t access = 0;
+    if (const auto member = node.find("AccessType")) access = member->one_of({"ReadOnly", "WriteOnly", "ReadWrite"});
+    if (access == 0 && output) access = 2;  // an output that is only read is a slip
+    argument["role"] = std::array<const char*, 3>{"input", "output", "inout"}[access];
+    if (access != 0 && marked && !output) argument["compared"] = false;
+    if (access != 1) {
+      if (const json contents = fill(node); !contents.is_null()) argument["fill"] = contents;
+    }
+    const auto memory = node.find("MemType");
+    const bool constant = memory && memory->text() == "Constant";
+    if (!symbol && !constant) return;
+    const auto called = node.find("SymbolName");
+    argument["constant"] = called ? called->text() : name;
+    argument["passed"] = !symbol;
+  }
+
+  /// The member `fill` of the description; null for the usual random numbers.
+  [[nodiscard]] json fill(const DescriptionNode& node) const {
+    const auto kind = node.find("FillType"), value = node.find("FillValue");
+    const bool whole = is_whole(node);
+    const std::vector<std::string_view> kinds{"Constant", "Random", "Generator", "BinaryRaw", "Script", "BinaryHDF"};
+    const std::size_t which = kind ? kind->one_of(kinds) : value ? 0 : 1;
+    if (which == 0) return number(node.at("FillValue"), whole);
+    if (which == 1) {
+      if (!value) return {};
+      const double most = whole ? std::floor(value->real()) : value->real();
+      if (most == 0.0) return 0;
+      return json{{"from", std::min(0.0, most)}, {"to", std::max(0.0, most)}};
+    }
+    if (which == 3) return json{{"file", node.at("DataSource").text()}};
+    if (which == 2 && node.at("DataSource").text() == "i") return "index";
+    kind->refuse(fmt::format("contents by {}{} are not known; a file given with --with can say what the buffer holds",
+                             kinds[which], which == 2 ? " other than \"i\"" : ""));
+  }
+
+  /// Expected outputs in bare files.
+  void read_reference() {
+    const auto list = kernel_.find("ReferenceArguments");
+    if (!list) return;
+    json verification = json::object();
+    for (const DescriptionNode& node : list->elements(kMostThings)) {
+      const DescriptionNode kind = node.at("FillType");
+      if (kind.text() != "BinaryRaw") {
+        kind.refuse(fmt::format("a reference by {} is not known; a file given with --with can name another",
+                                in_quotes(kind.text())));
+      }
+      verification["expected"][node.at("TargetName").text()] = node.at("DataSource").text();
+      const auto threshold = node.find("ValidationThreshold"), method = node.find("ValidationMethod");
+      if (!threshold) continue;
+      const bool absolute = !method || method->text() != "SideBySideRelativeComparison";
+      verification[absolute ? "absolute" : "tolerance"] = threshold->real();
+    }
+    if (!verification.empty()) description_["verification"] = std::move(verification);
+  }
+
+  const DescriptionNode& root_;
+  const SourceFolder& sources_;
+  DescriptionNode space_, kernel_;
+  json description_ = json::object();
+  std::string source_;
+  std::vector<std::string> names_;            ///< of the parameters
+  std::map<std::string, std::string> lists_;  ///< ProblemSize, and the values of parameters
+  std::vector<std::string> problem_size_;     ///< expressions
+};
+
+}  // namespace
+
+bool is_t1(const json& document) {
+  return document.is_object() && (document.contains("KernelSpecification") || document.contains("ConfigurationSpace"));
+}
+
+json description_from_t1(const DescriptionNode& root, const SourceFolder& sources) {
+  return T1Reader(root, sources).description();
+}
+
+}  // namespace heddle
