@@ -14,11 +14,11 @@ const KeptContents::Buffers* KeptContents::find(const Problem& problem) const {
 void KeptContents::keep(const Problem& problem, const HostImage& contents) {
   Kept fresh{.problem = problem, .buffers = {}, .bytes = 0};
   for (const auto& [name, bytes] : contents) fresh.bytes += static_cast<std::int64_t>(bytes.size());
+  if (fresh.bytes > most_bytes_) return;
   while (!kept_.empty() && bytes_ + fresh.bytes > most_bytes_) {
     bytes_ -= kept_.front().bytes;
     kept_.pop_front();
   }
-  if (fresh.bytes > most_bytes_) return;
   try {
     for (const auto& [name, bytes] : contents) {
       const auto memory = device_.allocate(static_cast<std::int64_t>(bytes.size()));
