@@ -81,6 +81,16 @@ void add_tune(Command& program) {
       [options](const std::string& text) { options->budget.evaluations = read_integer("--evaluations", text, 1); });
   command.option("--patience", "N", "End the search for a problem after N configurations in a row without a gain",
                  [options](const std::string& text) { options->tuner.patience = read_integer("--patience", text, 1); });
+  command.option(
+      "--compile-limit", "TIME",
+      fmt::format("Give up a configuration that takes longer to compile [default: {:g}s]", Compiling::kMostSeconds),
+      [options](const std::string& text) {
+        options->compile_seconds = read_duration("--compile-limit", text);
+        if (options->compile_seconds > Compiling::kMostSeconds) {
+          throw Error(ErrorKind::usage, fmt::format("option --compile-limit: found {}, expected at most {:g}s",
+                                                    in_quotes(text), Compiling::kMostSeconds));
+        }
+      });
   command.option("--target", "F",
                  "End the search for a problem at this fraction of the speed that the peak rates allow; needs "
                  "--peak-bandwidth or --peak-rate",

@@ -86,8 +86,8 @@ class TuneRun {
     tuner_.tune_sizes_between = options.sizes.empty() && options.replay.empty();  // the user named no sizes
     if (!budget_.seconds && !budget_.evaluations) budget_.seconds = kDefaultSeconds;
     rethrow_first(crew_.each([&](std::size_t i) {
-      cards_[i].target =
-          options_.replay.empty() ? device_target(options_.context, labels_[i]) : replay_target(options_.replay);
+      cards_[i].target = options_.replay.empty() ? device_target(options_.context, labels_[i], options_.compile_seconds)
+                                                 : replay_target(options_.replay);
     }));
     group();
     open_stores();
@@ -162,7 +162,8 @@ void TuneRun::group() {
     model->begun = std::vector<std::once_flag>(model->work.size());
     for (const FamilyTask& task : model->work) {
       model->pools.push_back(std::make_unique<ProblemPool>(model->devices.size()));
-      model->printers.push_back(std::make_unique<ResultPrinter>(task.problems, devices));
+      model->printers.push_back(
+          std::make_unique<ResultPrinter>(task.problems, devices, options_.kernels.empty() ? nullptr : task.family));
     }
   }
   progress_ = std::make_unique<TuneProgress>(options_.common.quiet, devices);

@@ -9,6 +9,7 @@
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/kernels/fuzzy/problem.hpp"
+#include "heddle/runtime/device/compiling.hpp"
 #include "heddle/tuner/stop_condition.hpp"
 #include "heddle/tuner/tuner_options.hpp"
 
@@ -27,6 +28,7 @@ struct TuneOptions {
   Sizes sizes;
   Budget budget;
   TunerOptions tuner;
+  double compile_seconds = Compiling::kMostSeconds;  ///< Compiling::seconds
 };
 
 /// Tunes, and reports. Returns the exit code; throws Error.

@@ -20,8 +20,12 @@ namespace {
 
 class DeviceTarget final : public TuneTarget {
  public:
-  DeviceTarget(const FamilyRegistry& families, const std::string& device)
-      : families_(families), worker_({.device = device, .families = families.descriptions(), .stop = interrupted}) {}
+  DeviceTarget(const FamilyRegistry& families, const std::string& device, double compile_seconds)
+      : families_(families),
+        worker_({.device = device,
+                 .families = families.descriptions(),
+                 .compile_seconds = compile_seconds,
+                 .stop = interrupted}) {}
 
   const std::string& label() const override { return worker_.label(); }
   const DeviceIdentity& identity() const override { return worker_.identity(); }
@@ -136,8 +140,8 @@ std::vector<std::string> device_labels(const std::string& text) {
   return labels;
 }
 
-std::unique_ptr<TuneTarget> device_target(const Context& context, const std::string& device) {
-  return std::make_unique<DeviceTarget>(context.families, device);
+std::unique_ptr<TuneTarget> device_target(const Context& context, const std::string& device, double compile_seconds) {
+  return std::make_unique<DeviceTarget>(context.families, device, compile_seconds);
 }
 
 std::unique_ptr<TuneTarget> replay_target(const std::string& file) { return std::make_unique<ReplayTarget>(file); }

@@ -39,7 +39,9 @@ class TuneTarget {
 /// Throws Error(device) if there is no card, Error(usage) for an empty label.
 [[nodiscard]] std::vector<std::string> device_labels(const std::string& text);
 /// The device with the families of `context`. Throws Error(device) for a device that does not answer.
-[[nodiscard]] std::unique_ptr<TuneTarget> device_target(const Context& context, const std::string& device);
+/// `compile_seconds`: Compiling::seconds.
+[[nodiscard]] std::unique_ptr<TuneTarget> device_target(const Context& context, const std::string& device,
+                                                        double compile_seconds);
 /// Throws Error(input) for what is no recording.
 [[nodiscard]] std::unique_ptr<TuneTarget> replay_target(const std::string& file);
 

@@ -21,8 +21,19 @@ Json record_of(const NamedTime& time) {
           {"status", text(time.status)}};
 }
 
+/// Of what the family says that any implementation has to do; a rate is null without a winner.
+Json rates_of(const Work& work, const TuningResult& result) {
+  const auto rate = [&](double amount) {  // a microsecond has 1e3 times as much as a second has in billions
+    return result.profile ? Json(amount / (1e3 * result.profile->time)) : Json();
+  };
+  return {{"bytes", work.bytes},
+          {"operations", work.operations},
+          {"gbytes_per_second", rate(work.bytes)},
+          {"gflops", rate(work.operations)}};
+}
+
 Json record_of(std::string_view device, std::string_view family, std::string_view unit,
-               std::string_view verified_against, const TuningResult& result) {
+               std::string_view verified_against, const Work& work, const TuningResult& result) {
   Json named = Json::array(), statuses = Json::object();
   for (const NamedTime& time : result.named) named.push_back(record_of(time));
   for (const auto& [status, count] : result.statuses) statuses[std::string(text(status))] = count;
@@ -46,6 +57,7 @@ Json record_of(std::string_view device, std::string_view family, std::string_vie
           {"evaluations", result.evaluations()},
           {"recalled", result.recalled},
           {"statuses", statuses},
+          {"work", rates_of(work, result)},
           {"seconds", cli::to_json(result.effort)}};
 }
 
@@ -175,7 +187,8 @@ Json TuningSummary::expected_losses() const {
 
 void TuningFindings::begin(const KernelFamily& family) {
   const std::scoped_lock lock(mutex_);
-  families_.push_back({.family = std::string(family.name()),
+  families_.push_back({.kernels = &family,
+                       .family = std::string(family.name()),
                        .unit = std::string(family.unit()),
                        .verified_against = std::string(family.verified_against())});
 }
@@ -230,7 +243,8 @@ void TuningFindings::add_to(TuningSummary& summary, Json& results) const {
     }
     for (const TuningResult& result : found.results) {
       summary.add(found.family, result);
-      results.push_back(record_of(device_, found.family, found.unit, found.verified_against, result));
+      results.push_back(record_of(device_, found.family, found.unit, found.verified_against,
+                                  found.kernels->work(result.problem), result));
     }
   }
   summary.effort.total = before + seconds_;

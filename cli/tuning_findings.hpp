@@ -61,6 +61,7 @@ class TuningFindings {
  public:
   explicit TuningFindings(std::string device) : device_(std::move(device)) {}
 
+  /// The family has to outlive this.
   void begin(const KernelFamily& family);
   /// A problem is done, or an earlier result of it has been improved.
   void add(const TuningResult& result);
@@ -79,6 +80,7 @@ class TuningFindings {
 
  private:
   struct Found {
+    const KernelFamily* kernels = nullptr;
     std::string family, unit, verified_against;
     std::optional<double> expected_loss = {};
     std::vector<TuningResult> results = {};

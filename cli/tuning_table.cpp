@@ -26,7 +26,9 @@ std::string progress_text(const TuningProgress& progress) {
 
 }  // namespace
 
-ResultPrinter::ResultPrinter(const std::vector<Problem>& problems, const std::vector<std::string>& devices) {
+ResultPrinter::ResultPrinter(const std::vector<Problem>& problems, const std::vector<std::string>& devices,
+                             const KernelFamily* described)
+    : described_(described) {
   for (const Problem& problem : problems) width_ = std::max(width_, problem.text().size());
   if (devices.size() < 2) return;
   for (const std::string& device : devices) device_width_ = std::max(device_width_, device.size() + 2);
@@ -35,6 +37,7 @@ ResultPrinter::ResultPrinter(const std::vector<Problem>& problems, const std::ve
 std::string ResultPrinter::head(const std::vector<NamedTime>& named) const {
   std::string line = fmt::format("{:<{}}{:<{}}  {:>8}  {:>8}  {:>6}", device_width_ > 0 ? "device" : "", device_width_,
                                  "problem", width_, "us", "default", "gain");
+  if (described_ != nullptr) line += fmt::format("  {:>8}  {:>8}", "GFLOP/s", "GB/s");
   for (const NamedTime& other : named) line += fmt::format("  {:>8}", other.name);
   return line + "  configuration\n";
 }
@@ -64,6 +67,12 @@ std::string ResultPrinter::text(const TuningResult& result) const {
   const auto gain = result.untuned.time ? short_number(*result.untuned.time / result.profile->time) + "x" : "-";
   line +=
       fmt::format("  {:>8}  {:>8}  {:>6}", short_number(result.profile->time), time_text(result.untuned.time), gain);
+  if (described_ != nullptr) {
+    constexpr double kBillionsPerSecond = 1e-3;  // of what takes microseconds
+    const Work work = described_->work(result.problem);
+    line += fmt::format("  {:>8}  {:>8}", short_number(kBillionsPerSecond * work.operations / result.profile->time),
+                        short_number(kBillionsPerSecond * work.bytes / result.profile->time));
+  }
   for (const NamedTime& other : result.named) line += fmt::format("  {:>8}", time_text(other.time));
   line += "  " + result.profile->configuration;
   if (!result.profile->ties.empty()) line += fmt::format("  (as fast: {} more)", result.profile->ties.size());

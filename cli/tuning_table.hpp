@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/kernel_family.hpp"
 #include "heddle/tuner/tuning_progress.hpp"
 #include "heddle/tuner/tuning_result.hpp"
 
@@ -16,8 +17,10 @@ namespace heddle::cli {
 /// threads of several devices.
 class ResultPrinter {
  public:
-  /// `devices`: labels; with more than one, every row names its own.
-  ResultPrinter(const std::vector<Problem>& problems, const std::vector<std::string>& devices);
+  /// `devices`: labels; with more than one, every row names its own. `described`: a kernel whose work is counted by its
+  /// description, for columns with the rates of its winners; may be null.
+  ResultPrinter(const std::vector<Problem>& problems, const std::vector<std::string>& devices,
+                const KernelFamily* described);
   /// Prints the row of a problem, and the head of the table before the first; nothing if the search was interrupted
   /// before it found anything.
   void row(const std::string& device, const TuningResult& result);
@@ -30,6 +33,7 @@ class ResultPrinter {
   static constexpr std::size_t kLeastWidth = 7;  ///< of "problem"
 
   std::size_t width_ = kLeastWidth, device_width_ = 0;
+  const KernelFamily* described_;
   bool headed_ = false;
 };
 

@@ -58,6 +58,8 @@ class KernelFamily {
   /// What work is counted in, in the singular: "sample", "launch", "element". Costs are microseconds per unit, and
   /// where this interface says samples, it means units.
   [[nodiscard]] virtual std::string_view unit() const { return "sample"; }
+  /// Whether Trial::initial depends on the problem and the seed alone, so that configurations can share it.
+  [[nodiscard]] virtual bool shares_contents() const { return false; }
   /// What the results of a verified configuration agree with, in a few words.
   [[nodiscard]] virtual std::string_view verified_against() const { return "the float64 reference"; }
   /// Whether a tuning run that names no family takes this one, too. Not so for what only some programs use: it would

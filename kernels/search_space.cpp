@@ -84,6 +84,15 @@ SearchSpace::SearchSpace(DeviceIdentity device, std::vector<Parameter> parameter
     known_after_.push_back(constraint.last.empty() ? parameters_.size()
                                                    : static_cast<std::size_t>(named - parameters_.begin()) + 1);
   }
+  foreseen_after_.resize(parameters_.size() + 1);
+  for (std::size_t i = 0; i < constraints_.size(); ++i) {
+    if (!constraints_[i].may_hold) continue;
+    foreseen_after_.front().push_back(i);
+    for (std::size_t p = 0; p + 1 < known_after_[i]; ++p) {
+      const auto& names = constraints_[i].foresees;
+      if (std::ranges::find(names, parameters_[p].name) != names.end()) foreseen_after_[p + 1].push_back(i);
+    }
+  }
 }
 
 /// What a walk through the space needs at every step.
@@ -95,18 +104,20 @@ struct SearchSpace::Walk {
   std::vector<Level> levels;  ///< of the prefix
 };
 
-void SearchSpace::walk(const Problem& problem, const Order& order, const Visit& visit, std::size_t most_steps) const {
+bool SearchSpace::walk(const Problem& problem, const Order& order, const Visit& visit, std::size_t most_steps) const {
   Walk walk{.problem = problem, .order = order, .visit = visit, .steps_left = most_steps, .levels = {}};
   walk.levels.reserve(parameters_.size());
   Configuration prefix;
-  extend(walk, prefix, 0);
+  return extend(walk, prefix, 0);
 }
 
 bool SearchSpace::holds(const Configuration& prefix, std::size_t parameters, const Problem& problem) const {
   for (std::size_t i = 0; i < constraints_.size(); ++i) {
     if (known_after_[i] == parameters && !constraints_[i].holds(prefix, problem, device_)) return false;
   }
-  return true;
+  const std::vector<std::size_t>& foreseen = foreseen_after_[parameters];
+  return std::ranges::all_of(foreseen,
+                             [&](std::size_t i) { return constraints_[i].may_hold(prefix, problem, device_); });
 }
 
 /// Returns whether the walk goes on.
@@ -180,7 +191,7 @@ double SearchSpace::estimate(const Problem& problem, std::size_t descents) const
 
 std::optional<Configuration> SearchSpace::draw(const Problem& problem, const Uniform& uniform) const {
   // A descent prefers configurations with few others beside them. One of several descents is therefore drawn by weight.
-  constexpr int kDescents = 4, kAttempts = 256;
+  constexpr int kDescents = 4, kAttempts = 64;
   std::optional<Configuration> drawn;
   double weights = 0.0;
   for (int attempt = 0, found = 0; attempt < kAttempts && found < kDescents; ++attempt) {

@@ -58,6 +58,11 @@ struct Constraint {
   /// a whole branch at once; parameters without a meaning are absent. Empty: called with complete configurations.
   std::string last;
   std::function<bool(const Configuration&, const Problem&, const DeviceIdentity&)> holds;
+  /// Whether it may hold for some values of the parameters that a configuration does not have yet. Called before the
+  /// first value, and with each value that `foresees` names, so that a branch without any configuration is dropped as
+  /// early as that can be seen. Empty: nobody can tell.
+  std::function<bool(const Configuration& before, const Problem&, const DeviceIdentity&)> may_hold = {};
+  std::vector<std::string> foresees = {};  ///< the parameters, but for `last`, that may_hold() depends on
 };
 
 /// All configurations of a kernel family on one device. There may be far more than can be listed.
@@ -97,7 +102,8 @@ class SearchSpace {
   using Visit = std::function<bool(const Configuration& configuration, const std::vector<Level>& levels)>;
   /// Visits the configurations that satisfy the constraints for `problem`, one value after the other, until `visit`
   /// returns false or `most_steps` values were tried. Without an order, that of Parameter::values: lexicographic.
-  void walk(const Problem& problem, const Order& order, const Visit& visit,
+  /// Returns whether it came to the end.
+  bool walk(const Problem& problem, const Order& order, const Visit& visit,
             std::size_t most_steps = std::numeric_limits<std::size_t>::max()) const;
   /// All configurations that walk() visits, in lexicographic order. Only for spaces that are known to be small.
   [[nodiscard]] std::vector<Configuration> enumerate(const Problem& problem) const;
@@ -118,13 +124,14 @@ class SearchSpace {
   };
   bool extend(Walk& walk, Configuration& prefix, std::size_t parameter) const;
   [[nodiscard]] Descent descend(const Problem& problem, const Uniform& uniform) const;
-  /// Whether the constraints hold that wait for the first `parameters` parameters.
+  /// Whether the constraints hold that wait for the first `parameters` parameters, and the others may yet.
   [[nodiscard]] bool holds(const Configuration& prefix, std::size_t parameters, const Problem& problem) const;
 
   DeviceIdentity device_;
   std::vector<Parameter> parameters_;
   std::vector<Constraint> constraints_;
-  std::vector<std::size_t> known_after_;  // per constraint: how many parameters it has to wait for
+  std::vector<std::size_t> known_after_;                  // per constraint: how many parameters it has to wait for
+  std::vector<std::vector<std::size_t>> foreseen_after_;  // [number of parameters]: constraints that may be foreseen
 };
 
 }  // namespace heddle

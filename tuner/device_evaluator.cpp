@@ -19,13 +19,23 @@ constexpr double kBusyCoreSeconds = 0.05;  // much longer than a time slice of t
 // run lasts much longer than both, and several runs in a row keep the number of threads.
 constexpr double kSettlingSeconds = 0.02, kFirstSettlingSeconds = 0.12;
 
+/// Of a problem's contents, beside which the buffers of what is measured have to find room.
+std::int64_t kept_bytes(const Device& device) {
+  constexpr std::int64_t kPart = 8;
+  return (device.identity().memory_gib << 30) / kPart;
+}
+
 class DeviceRunner final : public Runner {
  public:
-  DeviceRunner(Device& device, Trial trial, std::shared_ptr<const Binary> binary)
-      : device_(device), execution_(device.prepare(std::move(trial.plan), std::move(binary))) {
-    for (const auto& [name, bytes] : trial.initial) execution_->memory(name).write(bytes);
-    execution_->save();
-    execution_->synchronize();
+  DeviceRunner(Device& device, Plan plan, std::shared_ptr<const Binary> binary, const HostImage& contents)
+      : device_(device), execution_(device.prepare(std::move(plan), std::move(binary))) {
+    for (const auto& [name, bytes] : contents) execution_->memory(name).write(bytes);
+    begin();
+  }
+  DeviceRunner(Device& device, Plan plan, std::shared_ptr<const Binary> binary, const KeptContents::Buffers& contents)
+      : device_(device), execution_(device.prepare(std::move(plan), std::move(binary))) {
+    for (const auto& [name, memory] : contents) execution_->memory(name).copy(*memory);
+    begin();
   }
 
   using Runner::time;
@@ -63,6 +73,11 @@ class DeviceRunner final : public Runner {
   }
 
  private:
+  void begin() {
+    execution_->save();
+    execution_->synchronize();
+  }
+
   Device& device_;
   std::unique_ptr<Execution> execution_;
   bool settled_ = false;  // whether it ran beside another program before
@@ -142,6 +157,7 @@ DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std
     : device_(device),
       family_(family),
       seed_(seed),
+      contents_(device, kept_bytes(device)),
       kernels_(std::make_shared<KernelCache>(device)),
       verifier_(
           device, family, seed, [this](const Kernels& kernels) { return binary(kernels); }, kernels_) {
@@ -171,9 +187,15 @@ std::unique_ptr<Compilation> DeviceEvaluator::compile(const std::vector<Configur
 
 std::unique_ptr<Runner> DeviceEvaluator::prepare(const Configuration& configuration, const Problem& problem,
                                                  std::int64_t samples) {
+  if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
+    Plan plan = family_.plan(configuration, problem, device(), samples);
+    auto kernels = binary(plan.kernels);
+    return std::make_unique<DeviceRunner>(device_, std::move(plan), std::move(kernels), *kept);
+  }
   Trial trial = family_.trial(configuration, problem, device(), samples, seed_);
   auto kernels = binary(trial.plan.kernels);
-  return std::make_unique<DeviceRunner>(device_, std::move(trial), std::move(kernels));
+  if (family_.shares_contents()) contents_.keep(problem, trial.initial);
+  return std::make_unique<DeviceRunner>(device_, std::move(trial.plan), std::move(kernels), trial.initial);
 }
 
 void DeviceEvaluator::check_device() {

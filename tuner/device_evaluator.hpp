@@ -7,6 +7,7 @@
 
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/kept_contents.hpp"
 #include "heddle/tuner/kernel_cache.hpp"
 #include "heddle/tuner/verifier.hpp"
 
@@ -43,6 +44,7 @@ class DeviceEvaluator final : public Evaluator {
   Device& device_;
   const KernelFamily& family_;
   std::uint64_t seed_;
+  KeptContents contents_;
   std::shared_ptr<KernelCache> kernels_;  ///< shared with compilations and verification
   Verifier verifier_;
 };

@@ -20,6 +20,9 @@ constexpr double kColdStart = 4.0;
 // One repetition may be disturbed, two in a row hardly ever. After one repetition a configuration may take this many
 // times the limit; after two, the limit itself.
 constexpr double kDisturbed = 2.0;
+// On a device that does not share the host's processor, such delays do not grow with the length of a repetition:
+// microseconds for loading code, and for a disturbance, beyond a part of the limit that noise explains.
+constexpr double kLongestLoading = 3000.0, kLongestDisturbance = 1000.0, kNoisy = 1.1;
 
 /// Work of a repetition of kRepetition, at this many microseconds per unit: a power of two, unless the range ends
 /// before the next one.
@@ -31,10 +34,17 @@ std::int64_t work_for(double microseconds, const WorkRange& range) {
 
 double fastest(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
 
+/// `multiple` times the limit, or less where a repetition of `samples` is so long that a delay cannot explain as much.
+double allowed(double limit, double multiple, double longest_delay, std::int64_t samples, bool shares_processor) {
+  const double usual = multiple * limit;
+  if (shares_processor) return usual;
+  return std::min(usual, kNoisy * limit + longest_delay / static_cast<double>(samples));
+}
+
 /// `cold`: the time of the warm-up. It can save a configuration but not condemn it: among thousands of
 /// configurations, some have two disturbed repetitions in a row, and the best may be one of them.
-bool cannot_win(double cold, const std::vector<double>& times, double prune_above) {
-  return std::min(cold, fastest(times)) > (times.size() < 2 ? kDisturbed * prune_above : prune_above);
+bool cannot_win(double cold, const std::vector<double>& times, double prune_above, double prune_first_above) {
+  return std::min(cold, fastest(times)) > (times.size() < 2 ? prune_first_above : prune_above);
 }
 
 }  // namespace
@@ -83,13 +93,19 @@ Screened screen(Evaluator& evaluator, const Configuration& configuration, Measur
   try {
     const auto runner = evaluator.prepare(configuration, measurement.key.problem, measurement.samples);
     const double cold = runner->time();
-    if (limits.prune_above && cold > kColdStart * *limits.prune_above) {
+    const auto allowed_once = [&](double multiple, double longest_delay) {
+      return allowed(*limits.prune_above, multiple, longest_delay, measurement.samples, evaluator.shares_processor());
+    };
+    if (limits.prune_above && cold > allowed_once(kColdStart, kLongestLoading)) {
       give_up(cold);
     } else {
       std::vector<double> times;
       for (int repetition = 0; repetition < limits.repetitions; ++repetition) {
         times.push_back(runner->time());
-        if (limits.prune_above && cannot_win(cold, times, *limits.prune_above)) break;
+        if (limits.prune_above &&
+            cannot_win(cold, times, *limits.prune_above, allowed_once(kDisturbed, kLongestDisturbance))) {
+          break;
+        }
       }
       if (times.size() < static_cast<std::size_t>(limits.repetitions)) {
         give_up(fastest(times));

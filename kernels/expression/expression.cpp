@@ -9,6 +9,7 @@
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/expression/evaluation.hpp"
 #include "heddle/kernels/expression/operations.hpp"
+#include "heddle/kernels/expression/possibility.hpp"
 #include "heddle/kernels/expression/syntax.hpp"
 #include "heddle/kernels/expression/tokens.hpp"
 #include "heddle/kernels/text.hpp"
@@ -73,6 +74,8 @@ double Expression::real(const Names& names) const {
 }
 
 bool Expression::truth(const Names& names) const { return is_true(result_of(text_, *root_, names)); }
+
+bool Expression::may_hold(const PartialNames& names) const { return heddle::may_hold(*root_, names); }
 
 std::vector<Value> Expression::values(const Names& names) const {
   const Item item = result_of(text_, *root_, names);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "heddle/kernels/value.hpp"
@@ -16,6 +17,13 @@
 namespace heddle {
 
 struct SyntaxNode;
+
+/// Of numbers that a name may yet become; both ends are included.
+struct Bounds {
+  double low = 0.0, high = 0.0;
+};
+/// What is known of a name: its value, its bounds, or nothing.
+using PartialNames = std::function<std::variant<std::monostate, Value, Bounds>(std::string_view name)>;
 
 /// An expression in Python's notation, with Python's results: "ceil_div(n, block_size * items)", "scheme == 'tiled' or
 /// items <= 4", "[2**i for i in range(5, 11)]". Immutable; copies are cheap.
@@ -55,6 +63,9 @@ class Expression {
   [[nodiscard]] std::int64_t integer(const Names& names) const;  ///< True is 1, as in Python; a real is refused
   [[nodiscard]] double real(const Names& names) const;           ///< of any number
   [[nodiscard]] bool truth(const Names& names) const;            ///< as Python's bool(): what is 0 or empty is false
+  /// False only if truth() is false for all values that the names may have. Where it cannot tell, or where truth()
+  /// would fail, it returns true. Throws nothing.
+  [[nodiscard]] bool may_hold(const PartialNames& names) const;
   /// The elements of a list or range, at most 5000, each as value(); of anything else, that alone.
   [[nodiscard]] std::vector<Value> values(const Names& names) const;
 

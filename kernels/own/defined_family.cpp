@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/expression/item.hpp"
 #include "heddle/kernels/own/array_file.hpp"
 #include "heddle/kernels/own/buffer_difference.hpp"
 #include "heddle/kernels/own/defined_verification.hpp"
@@ -46,6 +47,17 @@ Expression::Names names_of(const Configuration* configuration, const Problem* pr
     if (const AxisValue size = problem != nullptr ? problem->find(name) : std::nullopt) return Value(*size);
     return device != nullptr ? device_value(*device, name) : std::nullopt;
   };
+}
+
+/// Of values that are all numbers.
+std::optional<Bounds> bounds_of(const std::vector<Value>& values) {
+  Bounds bounds{.low = std::numeric_limits<double>::infinity(), .high = -std::numeric_limits<double>::infinity()};
+  for (const Value& value : values) {
+    const Item item = item_of(value);
+    if (!is_number(item)) return std::nullopt;
+    bounds = {.low = std::min(bounds.low, real_of(item)), .high = std::max(bounds.high, real_of(item))};
+  }
+  return bounds;
 }
 
 /// The definition for one language, without the source itself and without what only tells how to tune.
@@ -380,9 +392,32 @@ SearchSpace DefinedFamily::space(const DeviceIdentity& device) const {
                                const DeviceIdentity& where) {
       return holds.truth(names_of(&configuration, &problem, &where));
     };
+    foresee(constraint, holds);
   }
   if (runs_cuda_templates(device.backend)) constraints.push_back(launch_limits());
   return {device, std::move(parameters), std::move(constraints)};
+}
+
+/// Lets a constraint be judged before all of its parameters are known, by the bounds of their values.
+void DefinedFamily::foresee(Constraint& constraint, const Expression& holds) const {
+  std::map<std::string, Bounds, std::less<>> bounds;
+  for (std::size_t i = 0; i < definition_.parameters.size(); ++i) {
+    const KernelDefinition::Tunable& tunable = definition_.parameters[i];
+    if (std::ranges::find(holds.names(), tunable.name) == holds.names().end()) continue;
+    if (tunable.name != constraint.last) constraint.foresees.push_back(tunable.name);
+    if (const auto known = bounds_of(tunable.values); known && !active_[i]) bounds.emplace(tunable.name, *known);
+  }
+  if (bounds.empty()) return;
+  constraint.may_hold = [holds, bounds](const Configuration& before, const Problem& problem,
+                                        const DeviceIdentity& where) {
+    const auto names = names_of(&before, &problem, &where);
+    return holds.may_hold([&](std::string_view name) -> std::variant<std::monostate, Value, Bounds> {
+      if (auto value = names(name)) return *std::move(value);
+      const auto known = bounds.find(name);
+      if (known != bounds.end()) return known->second;
+      return {};
+    });
+  };
 }
 
 Constraint DefinedFamily::launch_limits() const {

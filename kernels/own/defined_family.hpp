@@ -33,6 +33,7 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] std::string_view name() const override { return definition_.name; }
   [[nodiscard]] std::string_view meaning() const override { return definition_.meaning; }
   [[nodiscard]] const std::vector<Axis>& axes() const override { return definition_.axes; }
+  [[nodiscard]] bool shares_contents() const override { return true; }
   [[nodiscard]] std::string_view unit() const override { return "launch"; }
   [[nodiscard]] std::string_view verified_against() const override;
   [[nodiscard]] WorkRange timed_work(const Problem& problem, const DeviceIdentity& device) const override;
@@ -104,6 +105,7 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] const Code& code(std::string_view backend) const;
   /// That the launch geometry of a configuration has values, and ones that CUDA can launch.
   [[nodiscard]] Constraint launch_limits() const;
+  void foresee(Constraint& constraint, const Expression& holds) const;
   /// `known`: the names that its expressions may ask for.
   [[nodiscard]] Code read(const std::string& language, const KernelCode& code,
                           const std::vector<std::string>& known) const;

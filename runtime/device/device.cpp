@@ -18,14 +18,16 @@ namespace heddle {
 namespace {
 
 #ifdef HEDDLE_WITH_CUDA
-std::unique_ptr<Device> open_cuda_device(int ordinal) { return std::make_unique<CudaDevice>(ordinal); }
+std::unique_ptr<Device> open_cuda_device(int ordinal, const Compiling& compiling) {
+  return std::make_unique<CudaDevice>(ordinal, compiling);
+}
 #else
 constexpr const char* kBuiltWithout =
     "built without the CUDA Toolkit: install it (its headers cuda.h and nvrtc.h) and build heddle again";
 
 std::vector<DeviceListing> cuda_listings() { return {{"cuda", {}, kBuiltWithout}}; }
 
-std::unique_ptr<Device> open_cuda_device(int) { throw Error(ErrorKind::device, kBuiltWithout); }
+std::unique_ptr<Device> open_cuda_device(int, const Compiling&) { throw Error(ErrorKind::device, kBuiltWithout); }
 #endif
 
 bool usable(const DeviceListing& listing) { return listing.identity.has_value(); }
@@ -43,6 +45,10 @@ std::optional<int> number_of(std::string_view label, std::string_view kind, int 
 
 }  // namespace
 
+#ifndef HEDDLE_WITH_CUDA
+void run_compiler(int) { throw Error(ErrorKind::device, kBuiltWithout); }
+#endif
+
 std::vector<DeviceListing> list_devices() {
   std::vector<DeviceListing> listings = cuda_listings();
   listings.push_back(cpu_listing());
@@ -51,20 +57,26 @@ std::vector<DeviceListing> list_devices() {
   return listings;
 }
 
-std::unique_ptr<Device> open_device(const std::string& label) {
-  if (label == "cpu") return open_cpu_device();
-  if (const auto ordinal = number_of(label, "cuda", 0)) return open_cuda_device(*ordinal);
+std::unique_ptr<Device> open_device(const std::string& label, const Compiling& compiling) {
+  if (label == "cpu") return open_cpu_device({}, compiling);
+  if (const auto ordinal = number_of(label, "cuda", 0)) return open_cuda_device(*ordinal, compiling);
   if (const auto capability = number_of(label, "emulator", EmulatorOptions{}.capability)) {
-    return open_emulator({.capability = *capability});
+    return open_emulator({.capability = *capability}, compiling);
   }
   const std::vector<DeviceListing> listings = list_devices();
-  if (label.empty() && usable(listings.front())) return open_device(listings.front().label);
+  if (label.empty() && usable(listings.front())) return open_device(listings.front().label, compiling);
   std::string labels;
   for (const DeviceListing& listing : listings)
     if (usable(listing)) labels += (labels.empty() ? "" : ", ") + listing.label;
   throw Error(ErrorKind::device, label.empty() ? "no usable device: " + listings.front().remark
                                                : fmt::format("unknown device {}; expected one of: {}", in_quotes(label),
                                                              labels.empty() ? "(none can be used)" : labels));
+}
+
+void Memory::copy(const Memory& from) {
+  std::vector<std::byte> contents(static_cast<std::size_t>(from.bytes()));
+  from.read(contents);
+  write(contents);
 }
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): devices that can keep it

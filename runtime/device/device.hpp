@@ -16,6 +16,7 @@
 #include "heddle/kernels/stop.hpp"
 #include "heddle/kernels/template_source.hpp"
 #include "heddle/profiles/provenance.hpp"
+#include "heddle/runtime/device/compiling.hpp"
 #include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/runtime/device/loaded_kernel.hpp"
 
@@ -31,6 +32,8 @@ class Memory {
   virtual void read(std::span<std::byte> to, std::int64_t offset = 0) const = 0;
   /// Sets every byte.
   virtual void fill(std::byte value) = 0;
+  /// Takes all contents of `from`, which has as many bytes and is of the same device. Otherwise like write().
+  virtual void copy(const Memory& from);
   /// Its address as kernels see it, for LoadedKernel::launch(); on a GPU no address of the host. Null if kernels do not
   /// see all of it at once.
   [[nodiscard]] virtual void* pointer() noexcept { return nullptr; }
@@ -139,6 +142,6 @@ struct DeviceListing {
 [[nodiscard]] std::vector<DeviceListing> list_devices();
 /// Opens "cuda:N", "cuda" (N = 0), "cpu", "emulator:N" (compute capability times ten), "emulator", or "" (the best
 /// one). Throws Error(device) with the labels there are.
-[[nodiscard]] std::unique_ptr<Device> open_device(const std::string& label);
+[[nodiscard]] std::unique_ptr<Device> open_device(const std::string& label, const Compiling& compiling = {});
 
 }  // namespace heddle

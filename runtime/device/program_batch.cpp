@@ -227,7 +227,11 @@ class ProgramBatch final : public CompileBatch {
   }
 
   void compile(const Program& program) {
-    ProgramInput input{.source = program.front()->source, .words = program.front()->words, .expressions = {}};
+    ProgramInput input{
+        .source = program.front()->source,
+        .words = program.front()->words,
+        .expressions = {},
+        .seconds = std::min(compiler_.seconds * static_cast<double>(program.size()), Compiling::kMostSeconds)};
     input.expressions.reserve(program.size());
     for (const Unit* unit : program) input.expressions.push_back(unit->kernel.name);
     const auto start = std::chrono::steady_clock::now();

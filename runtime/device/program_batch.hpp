@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/runtime/device/compile_cache.hpp"
+#include "heddle/runtime/device/compiling.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/device/turnstile.hpp"
 
@@ -23,8 +24,9 @@ struct CompiledKernel {
 /// The input of one call of a compiler: kernels of one template that become one program.
 struct ProgramInput {
   const TemplateSource* source = nullptr;
-  std::vector<std::string> words;        ///< for the compiler: the template's options, and definitions
-  std::vector<std::string> expressions;  ///< one per kernel
+  std::vector<std::string> words;            ///< for the compiler: the template's options, and definitions
+  std::vector<std::string> expressions;      ///< one per kernel
+  double seconds = Compiling::kMostSeconds;  ///< that it may take
 };
 
 /// The outcome of one program.
@@ -47,8 +49,9 @@ struct ProgramCompiler {
   /// Everything but the source and its options that decides what the compiler makes. Asked once, if something is not
   /// built in. Where it throws, nothing compiles.
   std::function<std::string(const std::stop_token& stop)> fingerprint;
-  std::size_t program_size = 1;  ///< kernels in one program, at most
-  unsigned threads = 1;          ///< programs at a time
+  std::size_t program_size = 1;              ///< kernels in one program, at most
+  unsigned threads = 1;                      ///< programs at a time
+  double seconds = Compiling::kMostSeconds;  ///< that a kernel may take
   /// Shared by batches under way at the same time: what was asked for first is compiled first. May be empty.
   std::shared_ptr<Turnstile> turnstile = {};
 };

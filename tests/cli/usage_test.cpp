@@ -106,6 +106,8 @@ TEST_CASE("wrong usage is one line that names the option") {
            Case{{"tune", "--seed", "x"}, {"--seed", "'x'"}},
            Case{{"tune", "--strategy", "magic"}, {"magic", "random"}},
            Case{{"tune", "--patience", "0"}, {"--patience", "'0'"}},
+           Case{{"tune", "--compile-limit", "10m"}, {"--compile-limit", "'10m'"}},
+           Case{{"compiler"}, {"compiler: its descriptor 3 is no socket"}},
            Case{{"tune", "--target", "2", "--peak-rate", "1"}, {"--target", "'2'"}},
            Case{{"tune", "--target", "0.5"}, {"--target", "--peak-bandwidth"}},
            Case{{"tune", "--replay", data, "--device", "cpu"}, {"--replay", "--device"}},

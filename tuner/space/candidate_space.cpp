@@ -8,6 +8,7 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t kMostListed = std::size_t{1} << 20U;
+constexpr std::size_t kMostListSteps = std::size_t{1} << 23U;  // values tried for the list: seconds
 
 /// The number of configurations if there were no constraints and every parameter always had a meaning.
 double unconstrained(const SearchSpace& space) {
@@ -36,7 +37,7 @@ std::unique_ptr<CandidateSpace> candidate_space(const SearchSpace& space, const 
   const auto most = static_cast<double>(kMostListed);
   const bool hopeless = unconstrained(space) > kCheckFrom * most && space.estimate(problem, 100) > kNoDoubt * most;
   if (!hopeless) {
-    if (auto listed = ListedSpace::list(space, problem, kMostListed)) return listed;
+    if (auto listed = ListedSpace::list(space, problem, kMostListed, kMostListSteps)) return listed;
   }
   return std::make_unique<DrawnSpace>(space, problem);
 }

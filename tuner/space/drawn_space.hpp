@@ -27,12 +27,15 @@ class DrawnSpace final : public CandidateSpace {
  private:
   [[nodiscard]] static Coordinates coordinates_of(const SearchSpace& space);
   std::size_t number(std::vector<Level> levels);
+  /// The first configuration on a random walk; nothing if the walk becomes too long.
+  [[nodiscard]] std::optional<Configuration> stray(Draw& draw) const;
 
   SearchSpace space_;
   Problem problem_;
   SearchSpace::Count count_;
   std::deque<std::vector<Level>> levels_;  ///< by number
   std::map<std::vector<Level>, std::size_t> numbers_;
+  int failed_descents_ = 0, failed_walks_ = 0;  ///< attempts of draw()
 };
 
 }  // namespace heddle

@@ -17,21 +17,20 @@ constexpr SearchSpace::Level kAbsent = SearchSpace::kNoMeaning;
 
 }  // namespace
 
-std::unique_ptr<ListedSpace> ListedSpace::list(const SearchSpace& space, const Problem& problem, std::size_t most) {
+std::unique_ptr<ListedSpace> ListedSpace::list(const SearchSpace& space, const Problem& problem, std::size_t most,
+                                               std::size_t most_steps) {
   Table table;
   for (const auto& parameter : space.parameters()) {
     table.names.push_back(parameter.name);
     table.values.push_back(parameter.values);
   }
-  bool all = true;
-  space.walk(problem, {}, [&](const Configuration&, const std::vector<SearchSpace::Level>& places) {
-    all = table.rows < most;
-    if (!all) return false;
+  const auto add = [&](const Configuration&, const std::vector<SearchSpace::Level>& places) {
+    if (table.rows == most) return false;
     table.places.insert(table.places.end(), places.begin(), places.end());
     ++table.rows;
     return true;
-  });
-  if (!all) return nullptr;
+  };
+  if (!space.walk(problem, {}, add, most_steps)) return nullptr;
   return std::unique_ptr<ListedSpace>(new ListedSpace(compacted(std::move(table))));
 }
 

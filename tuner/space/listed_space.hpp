@@ -13,9 +13,10 @@ namespace heddle {
 /// Does not change once it is made; may be shared between threads.
 class ListedSpace final : public CandidateSpace {
  public:
-  /// All configurations that `problem` allows, in lexicographic order. Nothing if there are more than `most`.
+  /// All configurations that `problem` allows, in lexicographic order. Nothing if there are more than `most`, or if
+  /// more than `most_steps` values have to be tried to find them.
   [[nodiscard]] static std::unique_ptr<ListedSpace> list(const SearchSpace& space, const Problem& problem,
-                                                         std::size_t most);
+                                                         std::size_t most, std::size_t most_steps);
   /// These configurations in their order, none twice. Throws Error(input) as Coordinates does.
   explicit ListedSpace(const std::vector<Configuration>& configurations);
 

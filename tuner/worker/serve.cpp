@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "heddle/kernels/documents.hpp"
+#include "heddle/runtime/process/channel.hpp"
+#include "heddle/runtime/process/child_process.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/screening.hpp"
-#include "heddle/tuner/worker/channel.hpp"
-#include "heddle/tuner/worker/child_process.hpp"
 
 namespace heddle {
 
@@ -237,7 +237,9 @@ class Server {
     for (const json& told : q.value("families", json::array())) {
       families.add({.maker = told.at("maker").get<std::string>(), .text = told.at("text").get<std::string>()});
     }
-    device_ = world_.open(q.at("device").get<std::string>());
+    const double seconds = q.value("compile_seconds", Compiling::kMostSeconds);
+    if (!(seconds > 0.0)) throw Error(ErrorKind::input, fmt::format("compile_seconds is {}", seconds));
+    device_ = world_.open(q.at("device").get<std::string>(), {.seconds = seconds, .command = world_.compiler});
     families_ = std::move(families);
     return {{"label", device_->label()},
             {"identity", device_->identity().text()},
@@ -286,15 +288,26 @@ std::atomic<bool> may_be_worker = false;
 
 std::optional<int> run_worker(int argc, char** argv, const WorkerWorld& world) {
   may_be_worker = true;
-  if (argc != 2 || std::string_view(argv[1]) != "worker") return std::nullopt;
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::vector<std::string> compiler = own_compiler();
+  const bool compiles = std::equal(words.begin(), words.end(), compiler.begin() + 1, compiler.end());
+  if (!compiles && words != std::vector<std::string>{"worker"}) return std::nullopt;
   try {
-    serve(ChildProcess::kDescriptor, world);
+    if (compiles) {
+      run_compiler(ChildProcess::kDescriptor);
+    } else {
+      WorkerWorld with_compiler = world;
+      with_compiler.compiler = compiler;
+      serve(ChildProcess::kDescriptor, with_compiler);
+    }
     return 0;
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return static_cast<int>(error.kind());
   }
 }
+
+std::vector<std::string> own_compiler() { return {"/proc/self/exe", "compiler"}; }
 
 bool can_run_worker() { return may_be_worker; }
 

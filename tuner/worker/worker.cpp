@@ -65,7 +65,10 @@ void Worker::start() {
   }
   json device;
   try {
-    device = exchange({{"ask", "open"}, {"device", options_.device}, {"families", std::move(families)}},
+    device = exchange({{"ask", "open"},
+                       {"device", options_.device},
+                       {"families", std::move(families)},
+                       {"compile_seconds", options_.compile_seconds}},
                       options_.start_seconds);
   } catch (const Error&) {
     retire();

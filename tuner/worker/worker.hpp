@@ -13,8 +13,9 @@
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/profiles/status.hpp"
-#include "heddle/tuner/worker/channel.hpp"
-#include "heddle/tuner/worker/child_process.hpp"
+#include "heddle/runtime/device/compiling.hpp"
+#include "heddle/runtime/process/channel.hpp"
+#include "heddle/runtime/process/child_process.hpp"
 
 namespace heddle {
 
@@ -40,7 +41,8 @@ struct WorkerOptions {
   std::vector<FamilyDescription> families = {};
   std::int64_t memory_bytes = 0;  ///< more in memory is out of memory; 0: nine tenths of what is left when it starts
   double start_seconds = 60.0;
-  Stop stop = {};  ///< ends every wait: the process is killed then
+  double compile_seconds = Compiling::kMostSeconds;  ///< Compiling::seconds
+  Stop stop = {};                                    ///< ends every wait: the process is killed then
 };
 
 /// Holds one device in one process; several families may use it. From the thread that made it.

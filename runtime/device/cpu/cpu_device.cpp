@@ -63,10 +63,11 @@ ProgramResult failed(std::string log) {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(std::shared_ptr<ThreadTeam> team)
+  CpuDevice(std::shared_ptr<ThreadTeam> team, double compile_seconds)
       : identity_(processor_identity()),
         provenance_(host_provenance()),
         cache_(std::make_shared<CompileCache>(CompileCache::default_folder("cpu"))),
+        compile_seconds_(compile_seconds),
         team_(std::move(team)) {
     if (const auto program = SystemCompiler::find()) compiler_ = std::make_shared<SystemCompiler>(*program, dialect());
   }
@@ -104,7 +105,8 @@ class CpuDevice final : public Device {
                return compiler ? compiler->fingerprint(*cache, stop) : std::string();
              },
          .program_size = kProgramSize,
-         .threads = static_cast<unsigned>(std::max<std::int64_t>(identity_.units, 1))},
+         .threads = static_cast<unsigned>(std::max<std::int64_t>(identity_.units, 1)),
+         .seconds = compile_seconds_},
         cache_, requests);
   }
 
@@ -139,6 +141,7 @@ class CpuDevice final : public Device {
   mutable Provenance provenance_;
   std::shared_ptr<CompileCache> cache_;
   std::shared_ptr<SystemCompiler> compiler_;  // empty: there is none
+  double compile_seconds_;                    // for a kernel
   std::shared_ptr<ThreadTeam> team_;
   bool told_ = false;  // that there are fewer threads
   CpuLibraries libraries_;
@@ -146,8 +149,8 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> open_cpu_device(std::shared_ptr<ThreadTeam> team) {
-  return std::make_unique<CpuDevice>(team ? std::move(team) : std::make_shared<ThreadTeam>());
+std::unique_ptr<Device> open_cpu_device(std::shared_ptr<ThreadTeam> team, const Compiling& compiling) {
+  return std::make_unique<CpuDevice>(team ? std::move(team) : std::make_shared<ThreadTeam>(), compiling.seconds);
 }
 
 DeviceListing cpu_listing() {

@@ -20,9 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A compiler says its version in milliseconds, and takes seconds for a program: far more means that it hangs.
-constexpr double kVersionSeconds = 5.0;
-constexpr double kCompileSeconds = 240.0;
+constexpr double kVersionSeconds = 5.0;  // a compiler says its version in milliseconds: far more means that it hangs
 
 bool runs(const fs::path& file) { return ::access(file.c_str(), X_OK) == 0 && !fs::is_directory(file); }
 
@@ -146,7 +144,7 @@ ProgramResult SystemCompiler::compile(const ProgramInput& input, const std::stop
   words.insert(words.end(), {"-I", folder.path().string(), unit.string(), "-o", object.string()});
   ++calls_;
   ProcessResult process =
-      run_process(words, folder.path() / "log", {.seconds = kCompileSeconds, .stop = stop, .temporary = folder.path()});
+      run_process(words, folder.path() / "log", {.seconds = input.seconds, .stop = stop, .temporary = folder.path()});
   if (process.status == 0) {
     result.bytes = file_bytes(object).value_or("");
     result.compiled = !result.bytes.empty();

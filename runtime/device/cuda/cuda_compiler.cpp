@@ -35,22 +35,25 @@ std::vector<std::string> nvrtc_words(const CompileOptions& options) {
 }
 
 CudaCompiler::CudaCompiler(std::shared_ptr<const Nvrtc> nvrtc, const std::string& architecture,
-                           std::shared_ptr<CompileCache> cache, unsigned threads)
+                           std::shared_ptr<CompileCache> cache, unsigned threads, const Compiling& compiling)
     : nvrtc_(std::move(nvrtc)),
       cache_(std::move(cache)),
       calls_(std::make_shared<std::atomic<std::int64_t>>(0)),
       options_(options_for(*nvrtc_, architecture)),
       threads_(threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency())),
+      seconds_(compiling.seconds),
+      processes_(compiling.command.empty() ? nullptr : std::make_shared<CompilerProcesses>(compiling.command, *nvrtc_)),
       turnstile_(std::make_shared<Turnstile>(threads_)) {}
 
 std::unique_ptr<CompileBatch> CudaCompiler::compile(const std::vector<CompileRequest>& requests) const {
   ProgramCompiler compiler;
-  compiler.compile = [nvrtc = nvrtc_, calls = calls_, options = options_](
-                         const ProgramInput& input, const std::stop_token&) {  // NVRTC cannot be stopped
+  compiler.compile = [nvrtc = nvrtc_, processes = processes_, calls = calls_, options = options_](
+                         const ProgramInput& input, const std::stop_token& stop) {
     ++*calls;
     std::vector<std::string> words = options;
     words.insert(words.end(), input.words.begin(), input.words.end());
-    return nvrtc->compile(*input.source, input.expressions, words);
+    if (processes) return processes->compile(input, words, stop);
+    return nvrtc->compile(input.source->files(), input.expressions, words);  // cannot be stopped
   };
   compiler.words = nvrtc_words;
   compiler.built_in = [](const TemplateSource&, const KernelInstance&) { return false; };
@@ -64,6 +67,7 @@ std::unique_ptr<CompileBatch> CudaCompiler::compile(const std::vector<CompileReq
   };
   compiler.program_size = kProgramSize;
   compiler.threads = threads_;
+  compiler.seconds = seconds_;
   compiler.turnstile = turnstile_;
   return start_batch(std::move(compiler), cache_, requests);
 }

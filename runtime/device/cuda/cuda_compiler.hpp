@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/runtime/device/compile_cache.hpp"
+#include "heddle/runtime/device/cuda/compiler_processes.hpp"
 #include "heddle/runtime/device/cuda/nvrtc.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/device/program_batch.hpp"
@@ -34,7 +35,7 @@ class CudaCompiler {
   /// `architecture`: compute capability "9.0", which `nvrtc` must support. `threads`: programs compiled at once; 0: one
   /// per core.
   CudaCompiler(std::shared_ptr<const Nvrtc> nvrtc, const std::string& architecture, std::shared_ptr<CompileCache> cache,
-               unsigned threads = 0);
+               unsigned threads = 0, const Compiling& compiling = {});
 
   /// The batch keeps no reference to this object; the sources must outlive it.
   [[nodiscard]] std::unique_ptr<CompileBatch> compile(const std::vector<CompileRequest>& requests) const;
@@ -51,6 +52,8 @@ class CudaCompiler {
   std::shared_ptr<std::atomic<std::int64_t>> calls_;
   std::vector<std::string> options_;
   unsigned threads_;
+  double seconds_;
+  std::shared_ptr<CompilerProcesses> processes_;  ///< null: NVRTC runs in this process
   std::shared_ptr<Turnstile> turnstile_;
 };
 

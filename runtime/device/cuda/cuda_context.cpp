@@ -117,6 +117,20 @@ void CudaMemory::fill(std::byte value) {
                   "cannot fill memory");
 }
 
+void CudaMemory::copy(const Memory& from) {
+  const auto* const other = dynamic_cast<const CudaMemory*>(&from);
+  if (other == nullptr) {
+    Memory::copy(from);
+    return;
+  }
+  other->require_inside(static_cast<std::size_t>(bytes_), 0);
+  if (bytes_ == 0) return;
+  const CudaContext::Scope scope(*context_);
+  context_->check(context_->driver().cuMemcpyDtoDAsync(address_, other->address_, static_cast<std::size_t>(bytes_),
+                                                       context_->stream()),
+                  "cannot copy memory");
+}
+
 CudaModule::CudaModule(std::shared_ptr<const CudaContext> context, const CompiledBlob& cubin)
     : context_(std::move(context)) {
   const CudaContext::Scope scope(*context_);

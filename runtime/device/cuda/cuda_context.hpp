@@ -95,6 +95,7 @@ class CudaMemory : public Memory {
   void write(std::span<const std::byte> from, std::int64_t offset) override;
   void read(std::span<std::byte> to, std::int64_t offset) const override;
   void fill(std::byte value) override;
+  void copy(const Memory& from) override;
 
  private:
   void require_inside(std::size_t count, std::int64_t offset) const;

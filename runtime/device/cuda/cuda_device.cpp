@@ -91,12 +91,12 @@ std::shared_ptr<const Nvrtc> nvrtc_for(const Driver& driver, const DeviceIdentit
 }  // namespace
 
 struct CudaDevice::Implementation {
-  Implementation(const std::shared_ptr<const Driver>& driver, CUdevice device)
+  Implementation(const std::shared_ptr<const Driver>& driver, CUdevice device, const Compiling& compiling)
       : label(label_of(device)),
         identity(identity_of(*driver, device)),
         nvml(bus_of(*driver, device)),
         compiler(nvrtc_for(*driver, identity), identity.architecture,
-                 std::make_shared<CompileCache>(CompileCache::default_folder("cuda"))),
+                 std::make_shared<CompileCache>(CompileCache::default_folder("cuda")), 0, compiling),
         provenance(host_provenance()) {
     provenance.driver = driver_text(*driver, nvml);
     provenance.compiler = compiler.nvrtc().name();
@@ -111,16 +111,16 @@ struct CudaDevice::Implementation {
   CudaModules modules;
 };
 
-CudaDevice::CudaDevice(int ordinal) {
+CudaDevice::CudaDevice(int ordinal, const Compiling& compiling) {
   const auto driver = Driver::open();
   const CUdevice device = device_of(*driver, ordinal);
-  implementation_ = std::make_unique<Implementation>(driver, device);
+  implementation_ = std::make_unique<Implementation>(driver, device, compiling);
   implementation_->context = std::make_shared<const CudaContext>(driver, device, implementation_->label);
 }
 
 CudaDevice::CudaDevice(CUctx_st* context, CUstream_st* stream) {
   const auto driver = Driver::open();
-  implementation_ = std::make_unique<Implementation>(driver, device_of(*driver, context));
+  implementation_ = std::make_unique<Implementation>(driver, device_of(*driver, context), Compiling{});
   implementation_->context = std::make_shared<const CudaContext>(driver, context, stream, implementation_->label);
 }
 

@@ -18,7 +18,7 @@ class CudaDevice : public Device {
  public:
   /// Works in the primary context of GPU `ordinal`, on a stream of its own. Throws Error(device): no driver, no such
   /// GPU, no NVRTC for it, or a cache folder that others may write to.
-  explicit CudaDevice(int ordinal);
+  explicit CudaDevice(int ordinal, const Compiling& compiling = {});
   /// Works in the caller's context and stream (null: the default stream), which must outlive the device and all that
   /// was made by it. The context is made current during each call only.
   CudaDevice(CUctx_st* context, CUstream_st* stream);

@@ -33,10 +33,10 @@ struct Nvrtc::Functions {
 /// Owns a program handle, so that nothing leaks when a compilation fails, which is routine in a tuner.
 class Nvrtc::Program {
  public:
-  Program(const Functions& functions, const TemplateSource& source) : functions_(functions) {
+  Program(const Functions& functions, const std::vector<SourceFile>& files) : functions_(functions) {
     // Texts are views into embedded bytes; NVRTC wants them to end in a zero.
     std::vector<std::string> names, texts;
-    for (const SourceFile& file : source.files()) {
+    for (const SourceFile& file : files) {
       names.emplace_back(file.name);
       texts.emplace_back(file.text);
     }
@@ -106,6 +106,7 @@ Nvrtc::Nvrtc() : functions_(std::make_unique<Functions>()) {}
 Nvrtc::~Nvrtc() = default;
 
 bool Nvrtc::load(const std::string& file) {
+  file_ = file;
   library_ = SharedLibrary(file);
   Functions& f = *functions_;
   if (!library_ || !library_.find("nvrtcVersion", f.version) || !library_.find("nvrtcGetErrorString", f.error_string) ||
@@ -148,26 +149,32 @@ std::shared_ptr<const Nvrtc> Nvrtc::open(int compute_capability, int newest_majo
                                 newest_major));
 }
 
+std::shared_ptr<const Nvrtc> Nvrtc::open_file(const std::string& file) {
+  std::shared_ptr<Nvrtc> nvrtc(new Nvrtc);
+  if (!nvrtc->load(file)) throw Error(ErrorKind::device, fmt::format("{}: cannot be opened", file));
+  return nvrtc;
+}
+
 std::string Nvrtc::name() const { return fmt::format("NVRTC {}.{}", major_, minor_); }
 
 bool Nvrtc::supports(int compute_capability) const {
   return std::find(architectures_.begin(), architectures_.end(), compute_capability) != architectures_.end();
 }
 
-ProgramResult Nvrtc::compile(const TemplateSource& source, const std::vector<std::string>& expressions,
+ProgramResult Nvrtc::compile(const std::vector<SourceFile>& files, const std::vector<std::string>& expressions,
                              const std::vector<std::string>& options) const {
-  return build(source, expressions, options, false);
+  return build(files, expressions, options, false);
 }
 
-ProgramResult Nvrtc::ptx(const TemplateSource& source, const std::vector<std::string>& expressions,
+ProgramResult Nvrtc::ptx(const std::vector<SourceFile>& files, const std::vector<std::string>& expressions,
                          const std::vector<std::string>& options) const {
-  return build(source, expressions, options, true);
+  return build(files, expressions, options, true);
 }
 
-ProgramResult Nvrtc::build(const TemplateSource& source, const std::vector<std::string>& expressions,
+ProgramResult Nvrtc::build(const std::vector<SourceFile>& files, const std::vector<std::string>& expressions,
                            const std::vector<std::string>& options, bool ptx) const {
   const Functions& f = *functions_;
-  Program program(f, source);
+  Program program(f, files);
   for (const std::string& expression : expressions)
     program.then([&](nvrtcProgram handle) { return f.add_name(handle, expression.c_str()); });
   std::vector<const char*> words;

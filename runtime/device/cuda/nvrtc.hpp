@@ -20,7 +20,11 @@ class Nvrtc {
   /// does not load code of a later one. Throws Error(device).
   [[nodiscard]] static std::shared_ptr<const Nvrtc> open(int compute_capability = 0, int newest_major = kNewestMajor);
   static constexpr int kNewestMajor = 19;
+  /// The library of another object, in another process. Throws Error(device).
+  [[nodiscard]] static std::shared_ptr<const Nvrtc> open_file(const std::string& file);
 
+  /// What open_file() opens.
+  [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] int major() const noexcept { return major_; }
   [[nodiscard]] int minor() const noexcept { return minor_; }
   /// "NVRTC 13.0"
@@ -29,20 +33,22 @@ class Nvrtc {
   [[nodiscard]] bool supports(int compute_capability) const;
 
   /// A cubin with an instantiation of every expression. Code that does not compile is a result, not an exception.
-  [[nodiscard]] ProgramResult compile(const TemplateSource& source, const std::vector<std::string>& expressions,
+  /// `files`: the template first, then what it includes.
+  [[nodiscard]] ProgramResult compile(const std::vector<SourceFile>& files, const std::vector<std::string>& expressions,
                                       const std::vector<std::string>& options) const;
   /// The same, but `bytes` are PTX: for people who want to see what became of a kernel.
-  [[nodiscard]] ProgramResult ptx(const TemplateSource& source, const std::vector<std::string>& expressions,
+  [[nodiscard]] ProgramResult ptx(const std::vector<SourceFile>& files, const std::vector<std::string>& expressions,
                                   const std::vector<std::string>& options) const;
 
  private:
   struct Functions;
   class Program;
   Nvrtc();
-  [[nodiscard]] ProgramResult build(const TemplateSource& source, const std::vector<std::string>& expressions,
+  [[nodiscard]] ProgramResult build(const std::vector<SourceFile>& files, const std::vector<std::string>& expressions,
                                     const std::vector<std::string>& options, bool ptx) const;
   bool load(const std::string& file);
 
+  std::string file_;
   SharedLibrary library_;
   std::unique_ptr<Functions> functions_;
   int major_ = 0, minor_ = 0;

@@ -55,13 +55,14 @@ std::shared_ptr<SystemCompiler> compiler_for(int capability) {
 
 class EmulatorDevice final : public Device {
  public:
-  explicit EmulatorDevice(const EmulatorOptions& options)
+  EmulatorDevice(const EmulatorOptions& options, double compile_seconds)
       : capability_(emulator::capability(options.capability)),
         order_(options.order),
         identity_(emulator::identity(capability_)),
         provenance_(host_provenance()),
         compiler_(compiler_for(options.capability)),
-        cache_(std::make_shared<CompileCache>(CompileCache::default_folder("emulator"))) {}
+        cache_(std::make_shared<CompileCache>(CompileCache::default_folder("emulator"))),
+        compile_seconds_(compile_seconds) {}
 
   std::string label() const override {
     return capability_.number == kDefaultCapability ? "emulator" : fmt::format("emulator:{}", capability_.number);
@@ -90,7 +91,8 @@ class EmulatorDevice final : public Device {
          .fingerprint = [compiler = compiler_,
                          cache = cache_](const std::stop_token& stop) { return compiler->fingerprint(*cache, stop); },
          .program_size = kProgramSize,
-         .threads = std::max(1U, std::thread::hardware_concurrency())},
+         .threads = std::max(1U, std::thread::hardware_concurrency()),
+         .seconds = compile_seconds_},
         cache_, requests);
   }
 
@@ -117,12 +119,15 @@ class EmulatorDevice final : public Device {
   mutable Provenance provenance_;
   std::shared_ptr<SystemCompiler> compiler_;
   std::shared_ptr<CompileCache> cache_;
+  double compile_seconds_;  // for a kernel
   EmulatorState state_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> open_emulator(EmulatorOptions options) { return std::make_unique<EmulatorDevice>(options); }
+std::unique_ptr<Device> open_emulator(EmulatorOptions options, const Compiling& compiling) {
+  return std::make_unique<EmulatorDevice>(options, compiling.seconds);
+}
 
 DeviceListing emulator_listing() {
   if (!SystemCompiler::find()) return {"emulator", {}, "no C++ compiler"};

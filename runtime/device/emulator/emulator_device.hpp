@@ -16,7 +16,7 @@ struct EmulatorOptions {
 
 /// Needs a C++ compiler. Throws Error(device): there is none, or no such capability is known, or the cache belongs to
 /// somebody else. Faults of a kernel are DeviceFailures of Execution::launch() in one line: docs/kernel-debugging.md.
-[[nodiscard]] std::unique_ptr<Device> open_emulator(EmulatorOptions options = {});
+[[nodiscard]] std::unique_ptr<Device> open_emulator(EmulatorOptions options = {}, const Compiling& compiling = {});
 [[nodiscard]] DeviceListing emulator_listing();
 
 }  // namespace heddle

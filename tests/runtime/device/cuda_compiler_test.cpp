@@ -182,7 +182,7 @@ extern "C" __global__ void round_off(const float* in, float* out) {
     std::vector<std::string> words = compiler.options();
     const std::vector<std::string> own_words = nvrtc_words(expected.options);
     words.insert(words.end(), own_words.begin(), own_words.end());
-    const ProgramResult ptx = nvrtc->ptx(own, {"round_off"}, words);
+    const ProgramResult ptx = nvrtc->ptx(own.files(), {"round_off"}, words);
     REQUIRE_MESSAGE(ptx.compiled, ptx.log);
     const auto has = [&](const char* text) { return ptx.bytes.find(text) != std::string::npos; };
     CHECK(has(expected.flushed ? ".ftz.f32" : "st.global.f32"));

@@ -173,3 +173,58 @@ TEST_CASE("strategies search a large space, none twice, and guided ones approach
     if (entry.name != "random" && entry.name != "genetic") CHECK(best < 15.0);
   }
 }
+
+TEST_CASE("a space with few configurations among 10^11 is neither listed for ever nor drawn from for ever") {
+  const auto constrained = [](std::vector<Constraint> constraints) {
+    return SearchSpace(DeviceIdentity{}, digits(kDigits, 9).parameters(), std::move(constraints));
+  };
+  // Only nines add up to 99, which shows with the last digit alone.
+  const auto sum = [](const Configuration& c, const Problem&, const DeviceIdentity&) {
+    std::int64_t all = 0;
+    for (const auto& [name, value] : c.entries()) all += std::get<std::int64_t>(value);
+    return all == 9 * kDigits;
+  };
+  const auto nines =
+      candidate_space(constrained({{.name = "sum", .last = digit(kDigits - 1), .holds = sum}}), any_problem());
+  CHECK(!nines->listed());
+  Draw draw(1, 1, 1);
+  for (int i = 0; i < 1000; ++i) CHECK(!nines->draw(draw));
+  std::vector<Configuration::Entry> entries;
+  for (std::int64_t place = 0; place < kDigits; ++place) entries.emplace_back(digit(place), std::int64_t{9});
+  CHECK(nines->find(Configuration(entries)).has_value());
+
+  // One in a million: the last six digits repeat the first. Most descents fail, a walk that turns back does not.
+  std::vector<Constraint> repeats;
+  for (std::int64_t place = 0; place < 6; ++place) {
+    repeats.push_back({.name = "repeat " + digit(place),
+                       .last = digit(kDigits - 6 + place),
+                       .holds = [place](const Configuration& c, const Problem&, const DeviceIdentity&) {
+                         return c.number(digit(place)) == c.number(digit(kDigits - 6 + place)) ||
+                                (place == 5 && c.number(digit(kDigits - 1)) == 0);
+                       }});
+  }
+  const auto repeated = candidate_space(constrained(repeats), any_problem());
+  std::set<std::size_t> drawn;
+  for (int i = 0; i < 10; ++i) drawn.insert(repeated->draw(draw).value());
+  CHECK(drawn.size() == 10);
+}
+
+TEST_CASE("a constraint that may be foreseen ends branches before its last parameter is known") {
+  std::size_t asked = 0;
+  Constraint sum{.name = "sum", .last = digit(kDigits - 1), .holds = {}};
+  const auto of = [](const Configuration& c) {
+    std::int64_t all = 0;
+    for (const auto& [name, value] : c.entries()) all += std::get<std::int64_t>(value);
+    return all;
+  };
+  sum.holds = [of](const Configuration& c, const Problem&, const DeviceIdentity&) { return of(c) == 1; };
+  sum.may_hold = [of, &asked](const Configuration& c, const Problem&, const DeviceIdentity&) {
+    ++asked;
+    return of(c) <= 1;
+  };
+  for (std::int64_t place = 0; place + 1 < kDigits; ++place) sum.foresees.push_back(digit(place));
+  const SearchSpace space(DeviceIdentity{}, digits(kDigits, 9).parameters(), {sum});
+  CHECK(space.enumerate(any_problem()).size() == kDigits);
+  CHECK(asked < 2000);  // of 10^11 configurations
+  CHECK(space.estimate(any_problem(), 1000) == doctest::Approx(11.0).epsilon(0.2));
+}

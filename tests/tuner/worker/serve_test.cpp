@@ -16,8 +16,8 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/template_source.hpp"
-#include "heddle/tuner/worker/channel.hpp"
-#include "heddle/tuner/worker/child_process.hpp"
+#include "heddle/runtime/process/channel.hpp"
+#include "heddle/runtime/process/child_process.hpp"
 
 using namespace heddle;
 using nlohmann::json;

@@ -8,7 +8,7 @@
 
 #include "carving_family.hpp"
 #include "heddle/kernels/error.hpp"
-#include "heddle/tuner/worker/child_process.hpp"
+#include "heddle/runtime/process/child_process.hpp"
 #include "heddle/tuner/worker/serve.hpp"
 #include "tuner/worker/faulty_family.hpp"
 
@@ -46,9 +46,9 @@ int main() {
   WorkerWorld world;
   world.families.add_maker("faulty", test::make_faulty_family);
   world.families.add_maker("carving", test::make_carving_family);
-  world.open = [](const std::string& label) -> std::unique_ptr<Device> {
+  world.open = [](const std::string& label, const Compiling& compiling) -> std::unique_ptr<Device> {
     if (label == "crashing compiler") return std::make_unique<CrashingCompiler>();
-    return open_device(label);
+    return open_device(label, compiling);
   };
   try {
     serve(ChildProcess::kDescriptor, world);

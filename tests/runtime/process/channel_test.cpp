@@ -1,4 +1,4 @@
-#include "heddle/tuner/worker/channel.hpp"
+#include "heddle/runtime/process/channel.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "heddle/tuner/worker/channel.hpp"
+#include "heddle/runtime/process/channel.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>

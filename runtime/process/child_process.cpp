@@ -1,4 +1,4 @@
-#include "heddle/tuner/worker/child_process.hpp"
+#include "heddle/runtime/process/child_process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -89,7 +89,7 @@ void kill_session(pid_t session) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& words) {
+ChildProcess::ChildProcess(const std::vector<std::string>& words, Session session) : session_(session) {
   std::array<int, 2> ends{-1, -1};
   complaints_ = moved_up(::memfd_create("heddle-worker", MFD_CLOEXEC));
   if (complaints_ < 0 || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -111,7 +111,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words) {
   posix_spawn_file_actions_adddup2(&actions, complaints_, STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  if (session_ == Session::own) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   const int error = ::posix_spawn(&id_, arguments[0], &actions, &attributes, arguments.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
@@ -146,7 +146,7 @@ ProcessEnd ChildProcess::end(double seconds_to_wait) {
   while (!has_ended(id_) && Clock::now() < until) pause();
   // Its compilers end with it, but not what these have started. Nobody else gets its number before it was waited for.
   ::kill(id_, SIGKILL);
-  kill_session(id_);
+  if (session_ == Session::own) kill_session(id_);
   // A process that does not even end then (it waits in a driver that does not answer) is left alone.
   const auto gone = Clock::now() + kTimeToEnd;
   int status = 0;

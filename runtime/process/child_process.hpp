@@ -15,13 +15,16 @@ struct ProcessEnd {
   int number = 0;  ///< of the signal, else the exit code
 };
 
-/// A process with a session of its own. Its destructor ends the process and everything that it started, by a kill if
-/// needed. Use it only from the thread that made it: the process is killed when that thread ends.
+/// Whose session a new process belongs to. Whoever ends a session ends all processes in it.
+enum class Session { own, of_parent };
+
+/// A process that its destructor ends, by a kill if needed. If the session is the process's own, everything that the
+/// process started ends with it.
 class ChildProcess {
  public:
   /// Starts words[0], a path, with a stream socket as its descriptor 3, nothing on its standard input and output, and
   /// its standard error kept. Throws Error(device).
-  explicit ChildProcess(const std::vector<std::string>& words);
+  explicit ChildProcess(const std::vector<std::string>& words, Session session = Session::own);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -32,12 +35,13 @@ class ChildProcess {
   [[nodiscard]] pid_t id() const noexcept { return id_; }
   /// Bytes in memory, 0 if it has ended.
   [[nodiscard]] std::int64_t resident_bytes() const;
-  /// Waits for the process to end, then kills it. Kills everything that it started in any case.
+  /// Waits for the process to end, then kills it. Kills everything else in its session, if that is its own.
   ProcessEnd end(double seconds_to_wait);
   /// The last line it wrote to its standard error.
   [[nodiscard]] std::string last_words() const;
 
  private:
+  Session session_;
   pid_t id_ = -1;
   int socket_ = -1;
   int complaints_ = -1;
