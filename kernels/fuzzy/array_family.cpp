@@ -99,7 +99,8 @@ std::int64_t ArrayFamily::host_threads(const Configuration& configuration, const
 }
 
 std::vector<Axis> with_form_axes(std::vector<Axis> first) {
-  for (Axis& axis : form_axes()) first.push_back(std::move(axis));
+  const std::vector<Axis> last = form_axes();
+  first.insert(first.end(), last.begin(), last.end());
   return first;
 }
 

@@ -34,8 +34,10 @@ ArrayShape array_of(const Problem& problem, Encoding encoding) {
 std::vector<Problem> ElementwiseFamily::default_problems(const DeviceIdentity& device) const {
   const std::int64_t count = device.backend == "cuda" ? 1 << 20 : device.backend == "cpu" ? 20000 : 500;
   std::vector<Problem> problems;
+  problems.reserve(2);
   for (const auto& [bits, layout] : {std::pair(64, kCuts), std::pair(32, kNumbers)}) {
     std::vector<AxisValue> values{count};
+    values.reserve(axes().size());
     for (const Problem::Size& own : own_sizes(false)) values.emplace_back(own.value);
     values.insert(values.end(), {4, bits, layout});
     problems.push_back(Problem::from(axes(), values));
@@ -45,6 +47,7 @@ std::vector<Problem> ElementwiseFamily::default_problems(const DeviceIdentity& d
 
 Problem ElementwiseFamily::awkward_problem() const {
   std::vector<AxisValue> values{517};
+  values.reserve(axes().size());
   for (const Problem::Size& own : own_sizes(true)) values.emplace_back(own.value);
   values.insert(values.end(), {3, 64, kNumbers});
   return Problem::from(axes(), values);

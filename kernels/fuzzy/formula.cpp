@@ -120,7 +120,7 @@ class Parser {
     const std::size_t begin = at_;
     while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
     int exponent = 0;
-    const auto [end, error] = std::from_chars(text_.data() + begin, text_.data() + at_, exponent);
+    const std::errc error = std::from_chars(text_.data() + begin, text_.data() + at_, exponent).ec;
     if (begin == at_ || error != std::errc() || exponent > kMost || sees(".")) {
       at_ = begin;
       fail(fmt::format("expected a whole number up to {} as an exponent", kMost));

@@ -75,8 +75,13 @@ struct Traits<double> {
 };
 
 // A modifier of the operand in GPU instructions; a comparison would be an instruction of its own.
+#if defined(__CUDACC__)
+HEDDLE_EITHER float magnitude(float x) { return fabsf(x); }
+HEDDLE_EITHER double magnitude(double x) { return fabs(x); }
+#else
 HEDDLE_EITHER float magnitude(float x) { return __builtin_fabsf(x); }
 HEDDLE_EITHER double magnitude(double x) { return __builtin_fabs(x); }
+#endif
 
 #if defined(__CUDA_ARCH__)
 

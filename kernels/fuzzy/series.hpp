@@ -36,16 +36,10 @@ HEDDLE_EITHER Number plain_series(const Number& a, const Number& b, Number c, in
 namespace detail {
 
 /// By the sign bit: a zero counts either way, since all its products are zeros.
+HEDDLE_EITHER bool is_negative(double x) { return (bits_of(x) >> 63U) != 0; }
 HEDDLE_EITHER bool is_negative(float x) {
 #if defined(__CUDA_ARCH__)
   return __float_as_int(x) < 0;
-#else
-  return __builtin_signbit(x) != 0;
-#endif
-}
-HEDDLE_EITHER bool is_negative(double x) {
-#if defined(__CUDA_ARCH__)
-  return __double2hiint(x) < 0;
 #else
   return __builtin_signbit(x) != 0;
 #endif

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstddef>
-#include <cstring>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/fuzzy/elementwise_family.hpp"
@@ -23,8 +26,8 @@ std::vector<std::byte> series_on_host(const ArrayShape& shape, const std::vector
   T* const to = reinterpret_cast<T*>(result.data());
   for (std::int64_t i = 0; i < shape.numbers; ++i) {
     for (std::int64_t cut = 0; cut < shape.cuts; ++cut) {
-      Number x[3];
-      for (std::size_t which = 0; which < 3; ++which) {
+      std::array<Number, 3> x;
+      for (std::size_t which = 0; which < x.size(); ++which) {
         read_cut(shape, reinterpret_cast<const T*>(inputs[which].data()), i, cut, x[which]);
       }
       write_cut(shape, to, i, cut, plain_series(x[0], x[1], x[2], terms));

@@ -66,9 +66,11 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
+/// Those of families that train and predict. The others have everyday words as names: numbers, bits, terms.
 std::set<std::string> axis_names() {
   std::set<std::string> names;
   for (const auto& family : builtin_families().all()) {
+    if (!family->tuned_unasked()) continue;
     for (const Axis& axis : family->axes()) names.insert(axis.name);
   }
   return names;

@@ -105,13 +105,12 @@ TEST_CASE("a formula is what the number types make of its operations, cut by cut
 }
 
 TEST_CASE("constants are enclosed by their closest neighbours") {
-  for (const char* text : {"0.5", "3", "1e3", "0", "0.0e9", "4503599627370497", "00012.50", "5e-324"}) {
+  for (const char* text : {"0.5", "3", "1e3", "0", "0.0e9", "4503599627370497", "00012.50"}) {
     CAPTURE(text);
-    const bool tiny = std::string(text) == "5e-324";  // the smallest number is not exactly this
-    CHECK(constant(text).lower == (tiny ? 0.0 : std::stod(text)));
-    if (!tiny) CHECK(constant(text).upper == std::stod(text));
+    CHECK(constant(text).lower == std::stod(text));
+    CHECK(constant(text).upper == std::stod(text));
   }
-  for (const char* text : {"0.1", "1e23", "9007199254740993", "3.141592653589793238", "1e-400", "2e-310",
+  for (const char* text : {"0.1", "1e23", "9007199254740993", "3.141592653589793238", "1e-400", "2e-310", "5e-324",
                            "0.500000000000000000000000000000000000000000000000000001"}) {
     CAPTURE(text);
     const Interval<double> bounds = constant(text);

@@ -63,7 +63,7 @@ TEST_CASE("a value that falls slowly, and changes its sign after many terms") {
   for (const int terms : {1, 8, 9, 264, 1000, 3000, 10001}) {
     const auto found = series(a, b, c, terms), expected = plain_series(a, b, c, terms);
     CHECK(same(found, expected));
-    CHECK((terms < 3000 || found.upper[0] < 0.0) == true);
+    CHECK((found.upper[0] < 0.0) == (terms > 10000));
     CHECK(same(series(-a, b, c, terms), plain_series(-a, b, c, terms)));
   }
 }
