@@ -17,6 +17,7 @@
 
 #include "heddle/bench/common/interleave.hpp"
 #include "heddle/bench/common/program.hpp"
+#include "heddle/bench/fuzzy/plain_copy.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/fuzzy/map.hpp"
@@ -40,29 +41,6 @@ struct Options {
 };
 
 constexpr int kLaunches = 4;  // in one timed run
-
-/// Reads and writes as many packets of 16 bytes.
-KernelDefinition copy_definition(std::int64_t packets) {
-  KernelDefinition kernel;
-  kernel.name = "plain-copy";
-  kernel.axes = {{.name = "packets", .maximum = std::int64_t{1} << 32U}};
-  kernel.problems = {Problem::from(kernel.axes, {packets})};
-  kernel.parameters = {{.name = "block_size", .values = {std::int64_t{512}}}};
-  kernel.arguments = {
-      {.name = "from", .type = ElementType::float32, .elements = "packets", .lanes = 4},
-      {.name = "to", .type = ElementType::float32, .elements = "packets", .role = Role::output, .lanes = 4},
-      {.name = "packets", .type = ElementType::int64, .value = "packets"}};
-  kernel.code["cuda"] = {.text = R"(
-template <int block>
-__global__ void copy(const float4* from, float4* to, long long packets) {
-  const long long i = static_cast<long long>(blockIdx.x) * block + threadIdx.x;
-  if (i < packets) to[i] = from[i];
-})",
-                         .kernel = "copy<{block_size}>",
-                         .grid = {"(packets + block_size - 1) // block_size"},
-                         .block = {"block_size"}};
-  return kernel;
-}
 
 constexpr std::int64_t kPipeRounds = 4096, kPipeOfRound = 16;
 
@@ -145,7 +123,7 @@ class Table {
   void measure_limits() {
     constexpr std::int64_t kPackets = 40'000'000;
     FamilyRegistry families = builtin_families();
-    const KernelFamily& copy = families.add(describe(copy_definition(kPackets)));
+    const KernelFamily& copy = families.add(describe(bench::copy_definition(kPackets)));
     const DeviceIdentity& device = device_.identity();
     const std::int64_t threads = device.units * 2048 * 4;
     const KernelFamily& pipe = families.add(describe(pipe_definition(threads)));

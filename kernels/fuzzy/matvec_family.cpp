@@ -59,12 +59,12 @@ class MatvecFamily final : public ArrayFamily {
                              return configuration.number("coarsen_cuts") * configuration.number("coarsen_rows") <=
                                     kMostSums;
                            }});
-    constraints.push_back(
-        {.name = "what is read ahead fits into shared memory",
-         .last = {},
-         .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity& on) {
-           return shared_bytes(configuration, problem) <= on.local_bytes;
-         }});
+    constraints.push_back({.name = "what is read ahead fits into shared memory",
+                           .last = {},
+                           .holds = [form = encoding()](const Configuration& configuration, const Problem& problem,
+                                                        const DeviceIdentity& on) {
+                             return shared_bytes(configuration, problem, form) <= on.local_bytes;
+                           }});
     Parameter rows{.name = "coarsen_rows",
                    .values = {std::int64_t{4}, std::int64_t{2}, std::int64_t{1}, std::int64_t{8}},
                    .meaning = "rows that a warp takes",
@@ -104,12 +104,12 @@ class MatvecFamily final : public ArrayFamily {
     if (device.backend == "cpu") {
       launch.grid.x = static_cast<unsigned>(configuration.number("threads"));
     } else {
-      const std::int64_t rows = configuration.number("coarsen_rows"), block = configuration.number("block_size");
-      const std::int64_t warps =
-          (problem.at("rows") + rows - 1) / rows * (shape.cuts / configuration.number("coarsen_cuts"));
-      launch.grid.x = blocks_of_threads(warps * cuda::kWarp, block);
+      const std::int64_t block = configuration.number("block_size");
+      const std::int64_t rows = configuration.number("coarsen_rows") * (block / cuda::kWarp);
+      const std::int64_t groups = shape.cuts / configuration.number("coarsen_cuts");
+      launch.grid.x = static_cast<unsigned>((problem.at("rows") + rows - 1) / rows * groups);
       launch.block.x = static_cast<unsigned>(block);
-      launch.shared_bytes = shared_bytes(configuration, problem);
+      launch.shared_bytes = shared_bytes(configuration, problem, encoding());
     }
     launch.arguments = {BufferArgument{0, 0}, BufferArgument{1, 0}, BufferArgument{2, 0}, problem.at("rows"),
                         StructArgument(shape.form())};
@@ -154,11 +154,14 @@ class MatvecFamily final : public ArrayFamily {
   [[nodiscard]] static MatrixKind matrix_of(const Problem& problem) {
     return problem.at("matrix") == 1 ? MatrixKind::crisp : MatrixKind::fuzzy;
   }
-  /// A matrix of real numbers is read ahead into shared memory, one of fuzzy numbers into registers.
-  [[nodiscard]] static std::int64_t shared_bytes(const Configuration& configuration, const Problem& problem) {
+  /// A matrix of real numbers is read ahead into shared memory, and two tiles of the vector. One of fuzzy numbers is
+  /// read into registers.
+  [[nodiscard]] static std::int64_t shared_bytes(const Configuration& configuration, const Problem& problem,
+                                                 Encoding encoding) {
     if (matrix_of(problem) == MatrixKind::fuzzy) return 0;
-    return configuration.number("ahead") * configuration.number("coarsen_rows") * configuration.number("block_size") *
-           (problem.at("bits") / 8);
+    const std::int64_t elements = configuration.number("coarsen_rows") * configuration.number("block_size");
+    const std::int64_t tiles = 2 * components(encoding, configuration.number("coarsen_cuts")) * cuda::kWarp;
+    return configuration.number("ahead") * (elements + tiles) * (problem.at("bits") / 8);
   }
   [[nodiscard]] ArrayShape vector_of(const Problem& problem) const {
     return shape_of(problem, encoding(), problem.at("columns"));

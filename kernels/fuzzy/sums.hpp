@@ -6,8 +6,8 @@
 // of the blocks are numbers again. A sum or dot product adds them up in the same way, in blocks of 2048, until one is
 // left; a matrix-vector product adds those of a row one after the other.
 //
-// A GPU gives a chain to each lane of a warp, so that 32 neighbours are read at a time. A term of rounding is as long
-// as a chain at most, so the cuts grow with about 64 + 5 roundings for each level, not with the number of terms.
+// A GPU gives a chain to each lane of a warp, so that 32 neighbours are read at a time. On its way into the result a
+// term meets at most 64 + 5 roundings in each level, however many terms there are.
 //
 // Within a block bounds that overflow stay as they are: they remain infinite in every further sum, and closed_sum() at
 // the end of the block makes of them what an operator makes at every step.

@@ -1,8 +1,9 @@
 // A matrix times a vector of fuzzy numbers. Each row is a dot product: its blocks of 2048 columns are summed as
 // sums.hpp says, and then added one after the other.
 //
-// A warp takes some neighbouring rows, so that what it reads of the vector serves all of them. The warps of a block are
-// at the same block of columns, whose part of the vector stays in the cache.
+// A warp takes some neighbouring rows, so that what it reads of the vector serves all of them. All warps of a block
+// work on the same cuts and, nearly, on the same columns. A matrix of real numbers and the vector pass through shared
+// memory: what a thread loads from the cache waits behind all that comes from memory.
 //
 //   parameter  meaning
 //   Array      where components of vectors lie: LowerUpperArray, MidpointRadiusArray
@@ -30,9 +31,9 @@ struct RowTask {
 
   __device__ __forceinline__ RowTask(long long all_rows, const ArrayForm& vector)
       : rows(all_rows), columns(vector.numbers), lane(static_cast<int>(threadIdx.x) % kWarp) {
-    const long long task = static_cast<long long>(blockIdx.x) * (Threads / kWarp) + threadIdx.x / kWarp;
-    first = static_cast<int>(task % groups) * Cuts;
-    first_row = task / groups * Rows;
+    constexpr int warps = Threads / kWarp;
+    first = static_cast<int>(blockIdx.x % groups) * Cuts;
+    first_row = (static_cast<long long>(blockIdx.x / groups) * warps + threadIdx.x / kWarp) * Rows;
   }
   /// Row r of the warp's rows. In place of those beyond the end the last one, whose result is not stored.
   [[nodiscard]] __device__ __forceinline__ long long row(int r) const {
@@ -57,7 +58,6 @@ __device__ __forceinline__ void add_up_rows(const RowTask<Array, Cuts, Rows, Thr
       const Number of_block = of_first_lane(sum_of_chains(sum[r]));
       if (task.lane == r) add_term(total, of_block);
     }
-    __syncthreads();
   }
   if (task.lane < Rows && task.first_row + task.lane < task.rows) {
     Array::template store<Cuts>(result, task.rows, task.first_row + task.lane, task.first, closed_sum(total));
@@ -77,8 +77,22 @@ __device__ __forceinline__ void add_products(Number (&sum)[Rows], const typename
   }
 }
 
+/// Some columns of a vector in shared memory: an array of their cuts `first` to `first` + Cuts - 1.
+template <class Array, int Cuts>
+struct Tile;
+template <class T, int AllCuts, Layout From, int Cuts>
+struct Tile<LowerUpperArray<T, AllCuts, From>, Cuts> : LowerUpperArray<T, Cuts, kCuts> {
+  __device__ __forceinline__ static int component_of_vector(int component, int first) { return 2 * first + component; }
+};
+template <class T, int AllCuts, Layout From, int Cuts>
+struct Tile<MidpointRadiusArray<T, AllCuts, From>, Cuts> : MidpointRadiusArray<T, Cuts, kCuts> {
+  __device__ __forceinline__ static int component_of_vector(int component, int first) {
+    return component == 0 ? 0 : first + component;
+  }
+};
+
 /// matrix: real numbers, rows x columns; vector: `columns` numbers, of this form; result: `rows` numbers. Shared
-/// memory: Ahead x Rows real numbers for each thread.
+/// memory: Ahead x Rows real numbers for each thread, and two tiles of Ahead x 32 numbers of Cuts cuts.
 template <class Array, int Cuts, int Rows, int Ahead, int Threads>
 __global__ void __launch_bounds__(Threads)
     crisp_matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
@@ -86,15 +100,15 @@ __global__ void __launch_bounds__(Threads)
   static_assert(kChainTerms % Ahead == 0, "steps without a rest");
   using T = typename Array::Real;
   using Number = typename Array::template Slice<Cuts>;
+  using VectorTile = Tile<Array, Cuts>;
+  constexpr int words = static_cast<int>(sizeof(T) / sizeof(float)), tile_columns = Ahead * kChains;
   const RowTask<Array, Cuts, Rows, Threads> task(rows, form);
   const long long columns = task.columns, whole = columns / kBlockTerms * kBlockTerms;
-  const auto x_at = [&](long long column) { return Array::template load<Cuts>(vector, columns, column, task.first); };
 
-  // A thread copies what it is going to use, into places of its own. It uses a step's elements and then replaces them,
-  // so that Ahead steps are on their way all the time.
+  // A thread copies the elements that it is going to use, into places of its own. It uses a step's elements and then
+  // replaces them, so that Ahead steps are on their way all the time.
   SharedMemory shared;
-  T* const own =
-      reinterpret_cast<T*>(shared.take<float>(Ahead * Rows * Threads * static_cast<int>(sizeof(T) / 4))) + threadIdx.x;
+  T* const own = reinterpret_cast<T*>(shared.take<float>(Ahead * Rows * Threads * words)) + threadIdx.x;
   const auto place = [&](int k, int r) { return own + (k * Rows + r) * Threads; };
   const T* from[Rows];
 #pragma unroll
@@ -103,24 +117,38 @@ __global__ void __launch_bounds__(Threads)
 #pragma unroll
     for (int r = 0; r < Rows; ++r) start_grouped_copy(place(k, r), from[r] + steps * kChains);
   };
+  // The block's threads share out the next tile of the vector, which is requested with the first step of this one.
+  T* const tiles = reinterpret_cast<T*>(shared.take<float>(2 * VectorTile::components * tile_columns * words));
+  const auto tile = [&](int parity) { return tiles + parity * (VectorTile::components * tile_columns); };
+  const auto request_tile = [&](int parity, long long first_column) {
+    for (int i = static_cast<int>(threadIdx.x); i < VectorTile::components * tile_columns; i += Threads) {
+      const int component = VectorTile::component_of_vector(i / tile_columns, task.first);
+      const long long column = first_column + i % tile_columns;
+      start_grouped_copy(tile(parity) + i, vector + (Array::place == kNumbers ? column * Array::components + component
+                                                                              : component * columns + column));
+    }
+  };
+  if (whole > 0) request_tile(0, 0);
 #pragma unroll
   for (int k = 0; k < Ahead; ++k) {
     if (whole > 0) request(k, k);
     end_group();
   }
-  Number next{};
-  if (whole > 0) next = x_at(task.lane);
+  int parity = 0;
 
   add_up_rows(task, result, [&](Number(&sum)[Rows], long long start) {
-    long long column = start + task.lane;
     if (start < whole) {
       for (int step = 0; step < kChainTerms; step += Ahead) {
-        const bool more = column + Ahead * kChains < whole;
+        const long long next = start + (step + Ahead) * kChains;
+        const bool more = next < whole;
 #pragma unroll
         for (int k = 0; k < Ahead; ++k) {
-          const Number x = next;
-          if (k + 1 < Ahead || more) next = x_at(column + (k + 1) * kChains);
           groups_arrived<Ahead - 1>();
+          if (k == 0) {
+            __syncthreads();  // this tile is there, and the one before it has been used by all
+            if (more) request_tile(1 - parity, next);
+          }
+          const Number x = VectorTile::template load<Cuts>(tile(parity), tile_columns, k * kChains + task.lane, 0);
           T a[Rows];
 #pragma unroll
           for (int r = 0; r < Rows; ++r) a[r] = *place(k, r);
@@ -128,16 +156,16 @@ __global__ void __launch_bounds__(Threads)
           if (more) request(k, k + Ahead);
           end_group();
         }
-        column += Ahead * kChains;
+        parity = 1 - parity;
 #pragma unroll
-        for (int r = 0; r < Rows; ++r) from[r] += Ahead * kChains;
+        for (int r = 0; r < Rows; ++r) from[r] += tile_columns;
       }
     } else {
-      for (; column < columns; column += kChains) {
+      for (long long column = start + task.lane; column < columns; column += kChains) {
         T a[Rows];
 #pragma unroll
         for (int r = 0; r < Rows; ++r) a[r] = matrix[task.row(r) * columns + column];
-        add_products(sum, a, x_at(column));
+        add_products(sum, a, Array::template load<Cuts>(vector, columns, column, task.first));
       }
     }
   });
@@ -182,6 +210,7 @@ __global__ void __launch_bounds__(Threads)
         for (int r = 0; r < Rows; ++r) add_product(sum[r], element(r, column), x);
       }
     }
+    __syncthreads();  // warps that read the same part of the vector find it in the cache
   });
 }
 
