@@ -95,11 +95,11 @@ class CudaSortMapping final : public SortMapping {
          }});
     return {device,
             {{.name = "block_size",
-              .values = numbers({512, 384, 256, 1024, 128, 64}),
+              .values = numbers({512, 384, 256, 1024, 64}),
               .meaning = "threads of a block of a pass",
               .active = {}},
              {.name = "blocks",
-              .values = numbers({3, 2, 1, 4}),
+              .values = numbers({2, 3, 1}),
               .meaning = "blocks of a pass that a multiprocessor has registers for",
               .active = {}},
              {.name = "coarsen_count",
@@ -127,7 +127,7 @@ class CudaSortMapping final : public SortMapping {
               .meaning = "words of a number that a thread moves at once",
               .active = moves_apart},
              {.name = "gather_block",
-              .values = numbers({256, 512, 128}),
+              .values = numbers({256, 512}),
               .meaning = "threads of a block that moves numbers",
               .active = moves_apart},
              {.name = "gather_count",
@@ -142,7 +142,7 @@ class CudaSortMapping final : public SortMapping {
     const auto with = [&](const std::string& rest) { return space(device, encoding).parse(rest); };
     std::int64_t width = 4;
     while (words_together(shape) % width != 0) width /= 2;
-    // Fastest on an H200 (bench/results/nvidia-h200/fuzzy_sort.txt); smaller where such a tile has no room.
+    // Fastest on an H200 (bench/results/nvidia-h200/fuzzy_sort.md); smaller where such a tile has no room.
     constexpr std::int64_t kRoom = std::int64_t{96} << 10U;
     const std::string_view pass = device.local_bytes < kRoom ? "block_size=256 blocks=2 coarsen_count=8"
                                   : shape.is_double()        ? "block_size=512 blocks=2 coarsen_count=10"
