@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -44,8 +45,8 @@ std::vector<std::byte> random_keys(std::int64_t numbers, std::uint64_t seed, Num
     } else if (form == 4) {
       key = static_cast<T>(random.sign()) * T(0);
     } else if (form == 5) {
-      const T extremes[] = {Limits::infinity(), Limits::max(), Limits::denorm_min(), Limits::quiet_NaN()};
-      key = std::copysign(extremes[random.below(4)], static_cast<T>(random.sign()));
+      const std::array extremes{Limits::infinity(), Limits::max(), Limits::denorm_min(), Limits::quiet_NaN()};
+      key = std::copysign(extremes[static_cast<std::size_t>(random.below(4))], static_cast<T>(random.sign()));
     } else {
       const std::uint64_t bits = random.bits();
       std::memcpy(&key, &bits, sizeof key);
