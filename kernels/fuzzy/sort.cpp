@@ -80,9 +80,10 @@ class SortFamily final : public ArrayFamily {
       : ArrayFamily(fmt::format("fuzzy-sort-{}", suffix(encoding)), "fuzzy numbers in the order of their keys",
                     encoding, with_form_axes({numbers_axis()})) {}
 
-  std::vector<Problem> default_problems(const DeviceIdentity&) const override {
-    constexpr std::int64_t kMillion = 1'000'000;
-    return {Problem::from(axes(), {kMillion, 4, 32, kNumbers}), Problem::from(axes(), {kMillion, 4, 64, kNumbers})};
+  std::vector<Problem> default_problems(const DeviceIdentity& device) const override {
+    // As many as keep the device busy for about a millisecond.
+    const std::int64_t numbers = device.backend == "cpu" ? 100'000 : 1'000'000;
+    return {Problem::from(axes(), {numbers, 4, 32, kNumbers}), Problem::from(axes(), {numbers, 4, 64, kNumbers})};
   }
   Problem awkward_problem() const override { return Problem::from(axes(), {1237, 3, 64, kCuts}); }
 
