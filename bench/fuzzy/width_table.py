@@ -17,7 +17,9 @@ def percent(text):
     value = 100.0 * float(text)
     if value == float("inf"):
         return "∞"
-    return "0" if value < 5e-7 else f"{value:.1e}" if value < 0.001 else f"{value:.2g}" if value < 100 else f"{value:.0f}"
+    if value < 5e-7:
+        return "0"
+    return f"{value:.1e}" if value < 0.001 else f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
 
 
 def radius(bits):

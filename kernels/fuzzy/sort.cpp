@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -44,8 +45,8 @@ std::vector<std::byte> random_keys(std::int64_t numbers, std::uint64_t seed, Num
     } else if (form == 4) {
       key = static_cast<T>(random.sign()) * T(0);
     } else if (form == 5) {
-      const T extremes[] = {Limits::infinity(), Limits::max(), Limits::denorm_min(), Limits::quiet_NaN()};
-      key = std::copysign(extremes[random.below(4)], static_cast<T>(random.sign()));
+      const std::array extremes{Limits::infinity(), Limits::max(), Limits::denorm_min(), Limits::quiet_NaN()};
+      key = std::copysign(extremes[static_cast<std::size_t>(random.below(4))], static_cast<T>(random.sign()));
     } else {
       const std::uint64_t bits = random.bits();
       std::memcpy(&key, &bits, sizeof key);
@@ -79,9 +80,10 @@ class SortFamily final : public ArrayFamily {
       : ArrayFamily(fmt::format("fuzzy-sort-{}", suffix(encoding)), "fuzzy numbers in the order of their keys",
                     encoding, with_form_axes({numbers_axis()})) {}
 
-  std::vector<Problem> default_problems(const DeviceIdentity&) const override {
-    constexpr std::int64_t kMillion = 1'000'000;
-    return {Problem::from(axes(), {kMillion, 4, 32, kNumbers}), Problem::from(axes(), {kMillion, 4, 64, kNumbers})};
+  std::vector<Problem> default_problems(const DeviceIdentity& device) const override {
+    // As many as keep the device busy for about a millisecond.
+    const std::int64_t numbers = device.backend == "cpu" ? 100'000 : 1'000'000;
+    return {Problem::from(axes(), {numbers, 4, 32, kNumbers}), Problem::from(axes(), {numbers, 4, 64, kNumbers})};
   }
   Problem awkward_problem() const override { return Problem::from(axes(), {1237, 3, 64, kCuts}); }
 

@@ -31,6 +31,8 @@ TEST_CASE("numbers are sorted by their keys: equal ones stay in order, what is n
   const Problem problem = Problem::from(family.axes(), {8, 1, 64, fuzzy::kNumbers});
   const std::vector<double> keys{nothing, 1.0, 0.0, -0.0, -infinity, 1.0, infinity, -nothing};
   std::vector<double> numbers, right;
+  numbers.reserve(2 * keys.size());
+  right.reserve(2 * keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
     numbers.push_back(static_cast<double>(i));  // midpoint
     numbers.push_back(static_cast<double>(i) / 8.0);
@@ -54,6 +56,7 @@ TEST_CASE("a sort of either layout moves the same numbers") {
     const fuzzy::ArrayShape together = shape(fuzzy::kNumbers), apart = shape(fuzzy::kCuts);
     const auto components = static_cast<std::size_t>(together.components());
     std::vector<float> keys, numbers(50 * components), cuts(50 * components);
+    keys.reserve(50);
     for (std::int64_t i = 0; i < 50; ++i) {
       keys.push_back(static_cast<float>(i * 7 % 50));
       for (std::int64_t c = 0; c < together.components(); ++c) {
