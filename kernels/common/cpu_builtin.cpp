@@ -33,6 +33,10 @@ Kernel builtin_kernel(std::string_view expression, std::string_view architecture
   return fused != nullptr ? fused : find(all.exact, expression);
 }
 
+bool is_exact_kernel(std::string_view expression, std::string_view architecture) {
+  return find(tables(architecture).exact, expression) != nullptr;
+}
+
 std::string_view best_architecture() {
 #ifdef HEDDLE_CPU_LEVELS
   __builtin_cpu_init();

@@ -11,6 +11,9 @@ namespace heddle::cpu {
 /// called only on a CPU of that architecture.
 [[nodiscard]] Kernel builtin_kernel(std::string_view expression, std::string_view architecture);
 
+/// Whether that kernel was compiled with cpu_exact_options(); all others were with cpu_builtin_options().
+[[nodiscard]] bool is_exact_kernel(std::string_view expression, std::string_view architecture);
+
 /// The most capable instruction set of this CPU that kernels may be built for: "x86-64-v4", "x86-64-v3", "x86-64-v2",
 /// "aarch64", or "generic".
 [[nodiscard]] std::string_view best_architecture();

@@ -11,7 +11,8 @@
 namespace heddle {
 namespace {
 
-/// `drawn` configurations by the seed, but one of every family; in a long run as many as `whole` says, at least `least`.
+/// `drawn` configurations by the seed, but one of every family; in a long run as many as `whole` says, at least
+/// `least`.
 void attempt(const EmulatorOptions& options, ContractSample whole, std::size_t least, std::size_t drawn) {
   whole.seed = static_cast<unsigned>(test::sample_seed() + options.order);
   drawn = std::max(drawn, whole.families.size());

@@ -93,8 +93,8 @@ class CpuDevice final : public Device {
          .words = host_words,
          .built_in =
              [architecture = identity_.architecture](const TemplateSource& source, const KernelInstance& kernel) {
-               const bool same_options =
-                   source.options() == cpu_builtin_options() || source.options() == cpu_exact_options();
+               const bool exact = cpu::is_exact_kernel(kernel.name, architecture);
+               const bool same_options = source.options() == (exact ? cpu_exact_options() : cpu_builtin_options());
                return source.embedded() && same_options && kernel.definitions.empty() &&
                       cpu::builtin_kernel(kernel.name, architecture) != nullptr;
              },
