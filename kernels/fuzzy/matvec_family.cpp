@@ -84,9 +84,9 @@ class MatvecFamily final : public ArrayFamily {
     };
     // Where there are enough rows for all multiprocessors, large blocks that read far ahead.
     const Configuration large = usual(8, 512);
-    constexpr std::int64_t kRowsOfLarge = 64;
+    constexpr std::int64_t kRowsOfMultiprocessor = 32;
     const bool fits = shared_bytes(large, problem, encoding()) <= device.local_bytes;
-    return fits && problem.at("rows") >= kRowsOfLarge * device.units / 2 ? large : usual(4, 256);
+    return fits && problem.at("rows") >= kRowsOfMultiprocessor * device.units ? large : usual(4, 256);
   }
 
   Kernels kernels(const Configuration& configuration, const Problem& problem,
