@@ -74,9 +74,19 @@ class MatvecFamily final : public ArrayFamily {
   }
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
-    const bool crisp = matrix_of(problem) == MatrixKind::crisp;
-    return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size=256",
-                                           untuned_cuts(problem.at("cuts"), 4), crisp ? 4 : 2, crisp ? 4 : 1));
+    const std::int64_t cuts = untuned_cuts(problem.at("cuts"), 4);
+    if (matrix_of(problem) == MatrixKind::fuzzy) {
+      return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows=2 ahead=1 block_size=256", cuts));
+    }
+    const auto usual = [&](std::int64_t ahead, std::int64_t block) {
+      return space(device).parse(
+          fmt::format("coarsen_cuts={} coarsen_rows=4 ahead={} block_size={}", cuts, ahead, block));
+    };
+    // Where there are enough rows for all multiprocessors, large blocks that read far ahead.
+    const Configuration large = usual(8, 512);
+    constexpr std::int64_t kRowsOfMultiprocessor = 32;
+    const bool fits = shared_bytes(large, problem, encoding()) <= device.local_bytes;
+    return fits && problem.at("rows") >= kRowsOfMultiprocessor * device.units ? large : usual(4, 256);
   }
 
   Kernels kernels(const Configuration& configuration, const Problem& problem,
