@@ -200,7 +200,7 @@ void add_fuzzy(Command& program) {
       "A row of a table is a number: 'a,b,c' (triangular), 'a,b,c,d' (trapezoidal), one value (crisp), or its cuts, "
       "the\n"
       "widest first, under the header 'lower_0,upper_0,lower_1,upper_1,...' or 'midpoint,radius_0,radius_1,...'.\n"
-      "Every cut of a result contains all values that the formula has for values from the cuts of its inputs.");
+      "Every cut of a result contains all values that the formula has for values from the cuts that it is given.");
   command.action([options] { return options->is_float ? run_as<float>(*options) : run_as<double>(*options); });
 }
 
