@@ -161,20 +161,18 @@ Candidate Dispatcher::fallback(const Problem& problem) const {
 }
 
 std::optional<Candidate> Dispatcher::expected(const Problem& problem) const {
-  if (!model_) return std::nullopt;
+  if (!model_ || model_->fitted().device.architecture != device_.architecture) return std::nullopt;
+  const CostModel::Estimate of_default = model_->estimate(family_.default_configuration(device_, problem));
   auto fastest = expected_fastest(space_, *model_, problem);
-  if (!fastest) return std::nullopt;
-  std::string instead = "of the untuned default it expects nothing";
-  if (const auto estimate = model_->estimate(family_.default_configuration(device_, problem))) {
-    const double untuned = estimate(problem);
-    if (fastest->microseconds > untuned * (1.0 - model_->fitted().left_out_error)) return std::nullopt;
-    instead = fmt::format("{:.3g} with the untuned default", untuned);
-  }
-  return Candidate{.configuration = std::move(fastest->configuration),
-                   .tier = Tier::expected,
-                   .expected = fastest->microseconds,
-                   .reason = fmt::format("{}; the model of times expects {:.3g} us per {}, {}", why_no_profile(),
-                                         fastest->microseconds, family_.unit(), instead)};
+  if (!of_default || !fastest) return std::nullopt;
+  const double untuned = of_default(problem);
+  if (!(fastest->microseconds < untuned * (1.0 - model_->fitted().left_out_error))) return std::nullopt;
+  return Candidate{
+      .configuration = std::move(fastest->configuration),
+      .tier = Tier::expected,
+      .expected = fastest->microseconds,
+      .reason = fmt::format("{}; the model of times expects {:.3g} us per {}, {:.3g} with the untuned default",
+                            why_no_profile(), fastest->microseconds, family_.unit(), untuned)};
 }
 
 const char* Dispatcher::why_no_profile() const {

@@ -112,7 +112,8 @@ class Dispatcher {
   [[nodiscard]] std::vector<Ranked> ranked(const Problem& problem) const;
   [[nodiscard]] Candidate candidate(const Ranked& ranked, const Problem& problem) const;
   [[nodiscard]] Candidate fallback(const Problem& problem) const;
-  /// What the model prefers to the family's default.
+  /// What a model of this architecture prefers to the family's default. How far off the weights of another architecture
+  /// are is not known.
   [[nodiscard]] std::optional<Candidate> expected(const Problem& problem) const;
   [[nodiscard]] const char* why_no_profile() const;
 

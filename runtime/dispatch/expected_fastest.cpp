@@ -1,5 +1,6 @@
 #include "heddle/runtime/dispatch/expected_fastest.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -17,7 +18,8 @@ std::optional<ExpectedTime> expected_fastest(const SearchSpace& space, const Cos
   const auto visit = [&](const Configuration& configuration, const std::vector<SearchSpace::Level>&) {
     if (const CostModel::Estimate estimate = model.estimate(configuration)) {
       const double microseconds = estimate(problem);
-      if (!fastest || microseconds < fastest->microseconds) fastest = {configuration, microseconds};
+      if (std::isfinite(microseconds) && (!fastest || microseconds < fastest->microseconds))
+        fastest = {configuration, microseconds};
     }
     return true;
   };

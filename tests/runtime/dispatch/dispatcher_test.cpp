@@ -101,6 +101,9 @@ TEST_CASE("without profiles the model's choice comes first where it gains more t
   CHECK(both[0].tier == Tier::nearest);
   CHECK(both[1].tier == Tier::expected);
 
+  // Weights of another architecture say nothing about this card.
+  CHECK(Dispatcher(other("Card D", "8.0", 108), family, {{}, {fitted}}).choose(problem).tier == Tier::fallback);
+
   // A model that is off by more than what is to be gained is no reason to leave the default.
   const auto tier = [&](double left_out_error) {
     return Dispatcher(kHere, family, {{}, {slow_clusters(1.04, left_out_error)}}).choose(problem).tier;
