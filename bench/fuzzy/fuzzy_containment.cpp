@@ -13,6 +13,7 @@
 #include "heddle/bench/common/program.hpp"
 #include "heddle/bench/common/stopwatch.hpp"
 #include "heddle/bench/fuzzy/containment.hpp"
+#include "heddle/bench/fuzzy/origin.hpp"
 #include "heddle/kernels/error.hpp"
 
 namespace heddle::bench {
@@ -35,6 +36,8 @@ int check(int count, char** words) {
   const auto seed = count > 3 ? number_from<std::uint64_t>(words[3]) : std::uint64_t{1};
   const Stopwatch stopwatch;
   std::uint64_t wrong = 0;
+  print_origin(*device);
+  fmt::print("# templates {}\n", containment_source().hash());
   fmt::print("{} samples of seed {} on {}\n", samples, seed, device->identity().name);
   for (const Containment& of : check_containment(*device, samples, seed, containment_source())) {
     for (std::size_t i = 0; i < of.operations.size(); ++i) {

@@ -4,7 +4,7 @@
 //
 // The configurations are those that the dispatcher chooses with PROFILES, without them the untuned default. Keys are
 // random; every sort is checked: positions are a permutation, and keys rise along it, equal ones by their position.
-// bench/fuzzy/sort_beside.cu times CUB and Thrust with the same sizes, and sort_table.py puts the two side by side.
+// bench/fuzzy/sort_beside.cu times CUB and Thrust with the same sizes, and bench/evidence/fuzzy_tables.py puts the two side by side.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "heddle/bench/common/program.hpp"
+#include "heddle/bench/fuzzy/origin.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/fuzzy/sort.hpp"
 #include "heddle/kernels/random.hpp"
@@ -84,6 +85,10 @@ int measure(int count, char** words) {
                            count > 3 ? ProfileStore::Access::read : ProfileStore::Access::read_write);
   const std::vector<float> float_keys = random_keys<float>(numbers);
   const std::vector<double> double_keys = random_keys<double>(numbers);
+  bench::print_origin(*device);
+  for (const fuzzy::Encoding encoding : {fuzzy::Encoding::lower_upper, fuzzy::Encoding::midpoint_radius}) {
+    bench::print_kernels(fuzzy::sort_family(encoding), device->identity());
+  }
   fmt::print("encoding,bits,cuts,layout,microseconds,configuration\n");
   for (const fuzzy::Encoding encoding : {fuzzy::Encoding::lower_upper, fuzzy::Encoding::midpoint_radius}) {
     const KernelFamily& family = fuzzy::sort_family(encoding);

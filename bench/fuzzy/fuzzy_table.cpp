@@ -1,189 +1,249 @@
-// How close fuzzy-map comes to a plain copy, and fuzzy-series to the arithmetic pipe; both limits are measured in the
-// same run. One line for each encoding, type, layout and number of cuts.
+// Every kernel of fuzzy numbers on a GPU, for numbers of some cuts in both encodings, types and layouts: untuned,
+// tuned, and with the single configuration that is best for all problems of its family. Beside each time is that which
+// a plain copy of the same bytes takes, or the arithmetic pipe for the same operations, whichever is longer; both are
+// measured in the same run. Comma-separated values on standard output; geometric means follow on lines that begin with
+// '#'.
 //
-//   fuzzy_table --sample 12                 on the best device, the untuned default and 12 other configurations each
+//   fuzzy_table --seconds 85                            on the best device, 16 and 16 configurations for each problem
+//   fuzzy_table --only matvec --sample 0                untuned alone, one kernel
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
-#include <map>
-#include <memory>
-#include <optional>
-#include <random>
+#include <limits>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
-#include "heddle/bench/common/interleave.hpp"
 #include "heddle/bench/common/program.hpp"
-#include "heddle/bench/fuzzy/plain_copy.hpp"
+#include "heddle/bench/common/stopwatch.hpp"
+#include "heddle/bench/fuzzy/origin.hpp"
+#include "heddle/bench/fuzzy/plain_limits.hpp"
+#include "heddle/bench/fuzzy/three_ways.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/fuzzy/map.hpp"
+#include "heddle/kernels/fuzzy/matvec_family.hpp"
 #include "heddle/kernels/fuzzy/series_family.hpp"
-#include "heddle/kernels/own/kernel_definition.hpp"
+#include "heddle/kernels/fuzzy/sort.hpp"
+#include "heddle/kernels/fuzzy/sum_family.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
-#include "heddle/tuner/statistics.hpp"
 
 using namespace heddle;
+using bench::ThreeWays;
 using fuzzy::Encoding;
 
 namespace {
 
 struct Options {
-  std::string device, formula = "a*b + c", only;
-  std::int64_t numbers = 10'000'000, terms = 1000, cut_steps = 12'000'000;
-  std::size_t sample = 0;
+  std::string device, formula = "a*b + c";
+  std::vector<std::string> only;
+  std::int64_t numbers = 10'000'000, size = 8192, terms = 2000, cuts_of_series = 4'000'000;
+  double seconds = std::numeric_limits<double>::infinity();
+  std::size_t sample = 16;
   int rounds = 7;
   unsigned seed = 1;
 };
 
-constexpr int kLaunches = 4;  // in one timed run
+constexpr std::int64_t kCuts = 4;  // of the problems of full size
 
-constexpr std::int64_t kPipeRounds = 4096, kPipeOfRound = 16;
+/// A family with its problems, of which all together are tuned with one fixed configuration.
+struct Part {
+  std::string kernel;
+  Encoding encoding;
+  const KernelFamily* family;
+  std::vector<Problem> problems;
+  std::int64_t launches = 4;  ///< in one timed run
+};
 
-/// Products that are rounded downwards, of which none waits for another one.
-KernelDefinition pipe_definition(std::int64_t threads) {
-  KernelDefinition kernel;
-  kernel.name = "arithmetic-pipe";
-  kernel.axes = {{.name = "threads"}, {.name = "bits", .maximum = 64, .spacing = Spacing::equal, .values = {32, 64}}};
-  kernel.problems = {Problem::from(kernel.axes, {threads, 32}), Problem::from(kernel.axes, {threads, 64})};
-  kernel.parameters = {{.name = "block_size", .values = {std::int64_t{256}}}};
-  kernel.arguments = {{.name = "result", .type = ElementType::float64, .elements = "threads", .role = Role::output},
-                      {.name = "threads", .type = ElementType::int64, .value = "threads"},
-                      {.name = "rounds", .type = ElementType::int32, .value = std::to_string(kPipeRounds)}};
-  kernel.code["cuda"] = {.text = R"(
-__device__ float down(float a, float b) { return __fmul_rd(a, b); }
-__device__ double down(double a, double b) { return __dmul_rd(a, b); }
-template <int bits> struct Real { typedef double type; };
-template <> struct Real<32> { typedef float type; };
-template <int bits, int block>
-__global__ void pipe(double* result, long long threads, int rounds) {
-  typedef typename Real<bits>::type T;
-  const long long i = static_cast<long long>(blockIdx.x) * block + threadIdx.x;
-  T x[16];
-  const T factor = T(1) - T(1e-6) * T(threadIdx.x + 1);
-#pragma unroll
-  for (int k = 0; k < 16; ++k) x[k] = T(1 + k);
-#pragma unroll 4
-  for (int round = 0; round < rounds; ++round) {
-#pragma unroll
-    for (int k = 0; k < 16; ++k) x[k] = down(x[k], factor);
-  }
-  T sum = T(0);
-#pragma unroll
-  for (int k = 0; k < 16; ++k) sum += x[k];
-  if (i < threads) result[i] = sum;
-})",
-                         .kernel = "pipe<{bits}, {block_size}>",
-                         .grid = {"(threads + block_size - 1) // block_size"},
-                         .block = {"block_size"}};
-  return kernel;
-}
-
-/// Median microseconds of a launch.
-double time_of(Evaluator& evaluator, const Configuration& configuration, const Problem& problem, int rounds) {
-  bench::compile(evaluator, {configuration}, problem);
-  const auto times = bench::interleave(evaluator, {configuration}, problem, kLaunches, rounds);
-  if (times.front().empty()) throw Error(ErrorKind::device, "what a kernel is compared with cannot run");
-  return median(times.front());
-}
-
-class Table {
- public:
-  Table(Device& device, Options options) : device_(device), options_(std::move(options)) {}
-
-  void print() {
-    measure_limits();
-    fmt::print("kernel,encoding,bits,layout,cuts,untuned_us,best_us,limit,untuned_percent,best_percent,best\n");
-    for (const auto encoding : {Encoding::lower_upper, Encoding::midpoint_radius}) {
-      FamilyRegistry families = builtin_families();
-      const KernelFamily& map = families.add(fuzzy::describe_map(fuzzy::Formula(options_.formula), encoding));
-      const KernelFamily& series = fuzzy::series_family(encoding);
-      for (const std::int64_t bits : {64, 32}) {
-        for (const std::int64_t layout : {1, 2}) {
-          if (options_.only == "series") continue;
-          const Problem problem = Problem::from(map.axes(), {options_.numbers, 4, bits, layout});
-          // Microseconds that a copy of as many bytes takes.
-          line(map, encoding, problem, "copy", map.work(problem).bytes / bytes_per_microsecond_);
-        }
-        for (const std::int64_t cuts : {1, 2, 4, 8, 12, 16, 20, 24}) {
-          if (options_.only == "map") continue;
-          const Problem problem =
-              Problem::from(series.axes(), {options_.cut_steps / cuts, options_.terms, cuts, bits, 1});
-          line(series, encoding, problem, "pipe", series.work(problem).operations / operations_[bits]);
-        }
+/// Calls `make` with the bits and layout of each form, and with cuts and with the numbers to have so many cuts.
+template <class Make>
+std::vector<Problem> over_forms(std::int64_t numbers, const Make& make) {
+  constexpr std::int64_t kSmaller = 4;  // so that filling arrays at the host does not take most of the time
+  constexpr std::int64_t kWidest = 16;  // a vector of any width divides the numbers
+  std::vector<Problem> problems;
+  for (const std::int64_t bits : {64, 32}) {
+    for (const std::int64_t layout : {1, 2}) {
+      for (const std::int64_t cuts : {kCuts, std::int64_t{1}, std::int64_t{12}}) {
+        problems.push_back(
+            make(cuts == kCuts ? numbers : numbers * kCuts / cuts / kSmaller / kWidest * kWidest, cuts, bits, layout));
       }
     }
   }
+  return problems;
+}
 
- private:
-  void measure_limits() {
-    constexpr std::int64_t kPackets = 40'000'000;
-    FamilyRegistry families = builtin_families();
-    const KernelFamily& copy = families.add(describe(bench::copy_definition(kPackets)));
-    const DeviceIdentity& device = device_.identity();
-    const std::int64_t threads = device.units * 2048 * 4;
-    const KernelFamily& pipe = families.add(describe(pipe_definition(threads)));
-    const auto measure = [&](const KernelFamily& family, const Problem& problem) {
-      DeviceEvaluator evaluator(device_, family, options_.seed);
-      return time_of(evaluator, family.default_configuration(device, problem), problem, options_.rounds);
-    };
-    bytes_per_microsecond_ =
-        32.0 * static_cast<double>(kPackets) / measure(copy, copy.default_problems(device).front());
-    fmt::print("# {}: copy {:.0f} GB/s\n", device.name, bytes_per_microsecond_ * 1e-3);
-    for (const Problem& problem : pipe.default_problems(device)) {
-      const double all = static_cast<double>(threads * kPipeRounds * kPipeOfRound);
-      operations_[problem.at("bits")] = all / measure(pipe, problem);
-      fmt::print("# pipe of {} bits: {:.3f} 10^12 rounded operations/s\n", problem.at("bits"),
-                 operations_[problem.at("bits")] * 1e-6);
+std::vector<Problem> series_problems(const KernelFamily& family, const Options& options) {
+  std::vector<Problem> problems;
+  for (const std::int64_t bits : {64, 32}) {
+    for (const std::int64_t cuts : {1, 2, 4, 8, 12, 16, 20, 24}) {
+      problems.push_back(Problem::from(family.axes(), {options.cuts_of_series / cuts, options.terms, cuts, bits, 1}));
     }
   }
+  return problems;
+}
 
-  void line(const KernelFamily& family, Encoding encoding, const Problem& problem, const char* limit, double floor) {
-    const DeviceIdentity& device = device_.identity();
-    DeviceEvaluator evaluator(device_, family, options_.seed);
-    std::vector<Configuration> all{family.default_configuration(device, problem)};
-    std::vector<Configuration> others = family.space(device).enumerate(problem);
-    std::shuffle(others.begin(), others.end(), std::mt19937(options_.seed));
-    others.resize(std::min(others.size(), options_.sample));
-    all.insert(all.end(), others.begin(), others.end());
-    bench::compile(evaluator, all, problem);
-    const auto times = bench::interleave(evaluator, all, problem, kLaunches, options_.rounds);
-    std::size_t best = 0;
-    std::vector<double> medians;
-    medians.reserve(all.size());
-    for (const auto& some : times) {
-      medians.push_back(some.empty() ? 1e30 : median(some));
-      if (medians.back() < medians[best]) best = medians.size() - 1;
+std::vector<Problem> matvec_problems(const KernelFamily& family, const Options& options) {
+  constexpr std::int64_t kFuzzyRows = 4;  // a fuzzy matrix has fewer rows, since its elements are larger
+  std::vector<Problem> problems;
+  for (const std::int64_t bits : {64, 32}) {
+    for (const std::int64_t layout : {1, 2}) {
+      const auto add = [&](std::int64_t rows, std::int64_t matrix, std::int64_t cuts) {
+        problems.push_back(
+            Problem::from(family.axes(), {std::max<std::int64_t>(rows, 1), options.size, matrix, cuts, bits, layout}));
+      };
+      for (const std::int64_t cuts : {kCuts, std::int64_t{1}, std::int64_t{12}}) {
+        add(cuts == kCuts ? options.size : options.size / kFuzzyRows, 1, cuts);
+      }
+      for (const std::int64_t cuts : {kCuts, std::int64_t{1}}) add(options.size / kFuzzyRows, 2, cuts);
     }
-    fmt::print("{},{},{},{},{},{:.1f},{:.1f},{},{:.1f},{:.1f},{}\n", limit == std::string("copy") ? "map" : "series",
-               fuzzy::suffix(encoding), problem.at("bits"), problem.at("layout"), problem.at("cuts"), medians.front(),
-               medians[best], limit, 100.0 * floor / medians.front(), 100.0 * floor / medians[best], all[best].text());
-    std::fflush(stdout);
   }
+  return problems;
+}
 
-  Device& device_;
-  Options options_;
-  double bytes_per_microsecond_ = 0.0;
-  std::map<std::int64_t, double> operations_;  ///< a microsecond, by bits
+std::vector<Part> parts(FamilyRegistry& families, const Options& options) {
+  std::vector<Part> all;
+  const auto wanted = [&](std::string_view kernel) {
+    return options.only.empty() || std::ranges::find(options.only, kernel) != options.only.end();
+  };
+  const auto arrays = [&](const char* kernel, Encoding encoding, const KernelFamily& family) {
+    if (!wanted(kernel)) return;
+    all.push_back(
+        {.kernel = kernel,
+         .encoding = encoding,
+         .family = &family,
+         .problems = over_forms(options.numbers, [&](std::int64_t numbers, auto cuts, auto bits, auto layout) {
+           return Problem::from(family.axes(), {std::max<std::int64_t>(numbers, 1), cuts, bits, layout});
+         })});
+  };
+  for (const Encoding encoding : {Encoding::lower_upper, Encoding::midpoint_radius}) {
+    const KernelFamily& series = fuzzy::series_family(encoding);
+    const KernelFamily& matvec = fuzzy::matvec_family(encoding);
+    if (wanted("series")) {
+      all.push_back({.kernel = "series",
+                     .encoding = encoding,
+                     .family = &series,
+                     .problems = series_problems(series, options),
+                     .launches = 1});
+    }
+    arrays("map", encoding, families.add(fuzzy::describe_map(fuzzy::Formula(options.formula), encoding)));
+    arrays("sum", encoding, fuzzy::sum_family(encoding));
+    arrays("dot", encoding, fuzzy::dot_family(encoding));
+    if (wanted("matvec")) {
+      all.push_back(
+          {.kernel = "matvec", .encoding = encoding, .family = &matvec, .problems = matvec_problems(matvec, options)});
+    }
+    arrays("sort", encoding, fuzzy::sort_family(encoding));
+  }
+  return all;
+}
+
+/// Of untuned and fixed times over tuned ones.
+struct Means {
+  double untuned = 0.0, fixed = 0.0;  ///< sums of logarithms
+  std::size_t problems = 0, with_fixed = 0;
+
+  void add(const ThreeWays& of) {
+    untuned += std::log(of.untuned.microseconds / of.tuned.microseconds);
+    ++problems;
+    if (!of.fixed) return;
+    fixed += std::log(of.fixed->microseconds / of.tuned.microseconds);
+    ++with_fixed;
+  }
+  void add(const Means& other) {
+    untuned += other.untuned;
+    fixed += other.fixed;
+    problems += other.problems;
+    with_fixed += other.with_fixed;
+  }
+  void print(std::string_view of) const {
+    fmt::print("# {}: geometric mean over {} problems: untuned {:.3f} times the tuned time, fixed {}\n", of, problems,
+               std::exp(untuned / static_cast<double>(problems)),
+               with_fixed == problems ? fmt::format("{:.3f} times", std::exp(fixed / static_cast<double>(with_fixed)))
+                                      : fmt::format("not known for {} of them", problems - with_fixed));
+  }
 };
+
+void print_line(const Part& part, const ThreeWays& of, const bench::PlainLimits& limits) {
+  const Problem& problem = of.problem;
+  const std::string kernel = part.kernel != "matvec"     ? part.kernel
+                             : problem.at("matrix") == 1 ? "crisp matvec"
+                                                         : "fuzzy matvec";
+  const auto floor = limits.floor_of(part.family->work(problem), problem.at("bits"));
+  fmt::print("{},{},{},{},{},{},{:.2f},{},{:.2f},{},{:.2f},{},{},{},{},{}\n", kernel, fuzzy::suffix(part.encoding),
+             problem.at("bits"), problem.at("layout"), problem.at("cuts"), problem.text(), of.untuned.microseconds,
+             of.fixed ? fmt::format("{:.2f}", of.fixed->microseconds) : "", of.tuned.microseconds,
+             floor.of_copy ? "copy" : "pipe", floor.microseconds, of.tried, of.valid, of.untuned.configuration.text(),
+             of.fixed ? of.fixed->configuration.text() : "", of.tuned.configuration.text());
+}
+
+void print_table(Device& device, const Options& options) {
+  const bench::Stopwatch watch;
+  FamilyRegistry families = builtin_families();
+  const std::vector<Part> all = parts(families, options);
+  bench::print_origin(device);
+  for (const Part& part : all) bench::print_kernels(*part.family, device.identity());
+  const bench::PlainLimits limits = bench::measure_limits(device, options.rounds, options.seed);
+  fmt::print("# copy {:.0f} GB/s, pipe {:.3f} (float) and {:.3f} (double) 10^12 rounded operations/s\n",
+             limits.copied * 1e-3, limits.operations.at(32) * 1e-6, limits.operations.at(64) * 1e-6);
+  fmt::print(
+      "kernel,encoding,bits,layout,cuts,problem,untuned_us,fixed_us,tuned_us,limit,limit_us,tried,valid,untuned,fixed,"
+      "tuned\n");
+  std::size_t problems = 0, before = 0;
+  for (const Part& part : all) problems += part.problems.size();
+  const double begin = watch.seconds(), each = (options.seconds - begin) / static_cast<double>(problems);
+  Means means;
+  std::vector<Means> of_parts;
+  for (const Part& part : all) {
+    bench::ThreeWaysOptions ways{
+        .sample = options.sample, .launches = part.launches, .rounds = options.rounds, .seed = options.seed};
+    // The last comparison, for which arrays are on the device, takes the rest.
+    constexpr double kForTrying = 0.75;
+    ways.late = [&](std::size_t i) {
+      return watch.seconds() > begin + each * (static_cast<double>(before) + kForTrying * static_cast<double>(i + 1));
+    };
+    DeviceEvaluator evaluator(device, *part.family, options.seed);
+    Means own;
+    for (const ThreeWays& of : bench::compare_three_ways(evaluator, part.problems, ways)) {
+      print_line(part, of, limits);
+      own.add(of);
+    }
+    std::fflush(stdout);
+    before += part.problems.size();
+    means.add(own);
+    of_parts.push_back(own);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) of_parts[i].print(all[i].family->name());
+  means.print("all");
+  fmt::print("# {:.1f} s\n", watch.seconds());
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("fuzzy-map beside a copy, fuzzy-series beside the pipe of the device");
+  CLI::App app("Kernels of fuzzy numbers beside a copy and the arithmetic pipe: untuned, fixed and tuned");
   app.add_option("--device", options.device, "cuda:N; the best one if left out");
   app.add_option("--formula", options.formula, "of fuzzy-map");
-  app.add_option("--only", options.only, "map or series")->check(CLI::IsMember({"map", "series"}));
-  app.add_option("--numbers", options.numbers, "in each array of fuzzy-map");
-  app.add_option("--terms", options.terms, "of a series");
-  app.add_option("--cuts-in-all", options.cut_steps, "numbers times cuts of a series");
-  app.add_option("--sample", options.sample, "configurations to draw beside the untuned one");
-  app.add_option("--rounds", options.rounds, "runs of which the median is told");
+  app.add_option("--only", options.only, "series, map, sum, dot, matvec, sort; several")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"series", "map", "sum", "dot", "matvec", "sort"}));
+  app.add_option("--numbers", options.numbers, "in each array of 4 cuts")->check(CLI::PositiveNumber);
+  app.add_option("--size", options.size, "columns of a matrix, and rows of a real one of 4 cuts")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--terms", options.terms, "of a series")->check(CLI::PositiveNumber);
+  app.add_option("--cuts-of-series", options.cuts_of_series, "numbers times cuts")->check(CLI::Range(24, 1 << 30));
+  app.add_option("--seconds", options.seconds, "after which no further configuration is tried")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--sample", options.sample,
+                 "configurations to draw, beside the untuned ones, of those that are valid "
+                 "for all problems of a family, and as many for each");
+  app.add_option("--rounds", options.rounds, "of the last comparison, whose medians are told")
+      ->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);
   return bench::exit_code("fuzzy_table", [&] {
@@ -191,7 +251,7 @@ int main(int argc, char** argv) {
     if (device->identity().backend != "cuda") {
       throw Error(ErrorKind::usage, "option --device: the limits are those of a GPU, expected cuda:N");
     }
-    Table(*device, options).print();
+    print_table(*device, options);
     return 0;
   });
 }

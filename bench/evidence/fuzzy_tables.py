@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Writes tables (Markdown) and plots (SVG) of fuzzy numbers in the shape of the published ones, from what part "fuzzy" of
+gpu_evidence left in a folder.
+
+    bench/evidence/fuzzy_tables.py FOLDER
+
+From fuzzy_table.csv: fuzzy_table.md (every kernel untuned, with one fixed configuration and tuned, beside a copy or the
+pipe), fuzzy_series.md and .svg (rate of the series c = a c + b against cuts). From fuzzy_sort.csv and sort_beside.csv:
+fuzzy_sort.md and .svg (time of a sort by key against cuts, beside CUB and Thrust). Plots need matplotlib.
+"""
+import csv
+import math
+import pathlib
+import sys
+
+ENCODINGS = [("lu", "lower-upper", "#1b4f9c"), ("mr", "midpoint-radius", "#b5382a")]
+TYPES = {"32": "float", "64": "double"}
+# As written in the files, as told, column of sort_beside.csv.
+LAYOUTS = [("1", "numbers", "gather"), ("2", "cuts", "gather_cuts")]
+# What issue and documents promise, in per cent of the limit: kernel, and the cuts for which arrays have full size.
+GOALS = {"map": (88, "4"), "dot": (80, "4"), "crisp matvec": (85, "4"), "series": (80, None)}
+
+
+def read(path):
+    """Lines of comments without their '#', and the rows."""
+    with open(path, encoding="utf-8", newline="") as file:
+        lines = file.read().splitlines()
+    notes = [line[1:].strip() for line in lines if line.startswith("#")]
+    return notes, list(csv.DictReader(line for line in lines if line and not line.startswith("#")))
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+
+
+def origin(notes):
+    """With what it was measured, as a list."""
+    return "".join(f"- {note}\n" for note in notes)
+
+
+def percent(row, way):
+    return 100.0 * float(row["limit_us"]) / float(row[f"{way}_us"])
+
+
+def table(notes, rows):
+    text = ["# Kernels of fuzzy numbers", "",
+            "Microseconds of a launch. Limit: the time that a plain copy of the same bytes takes, or the arithmetic pipe for the",
+            "same rounded operations, whichever is longer, both measured in the same run; per cent: limit / time. Sorts have no",
+            "such limit: see fuzzy_sort.md. Untuned: the default. Fixed: the single configuration with the least geometric mean over",
+            "all problems of its family (one family for each kernel and encoding), of those tried that can run for all of",
+            "them. Tuned: the fastest of those tried for the problem. The three were timed in turn after the search.", "",
+            origin(notes)]
+    text += ["| kernel | encoding | type | layout | cuts | untuned | fixed | tuned | limit | untuned, % | fixed, % | tuned, % | "
+             "tried of |", "|" + "---|" * 13]
+    layouts = {number: name for number, name, _ in LAYOUTS}
+    for row in rows:
+        cells = [row["kernel"], row["encoding"], TYPES[row["bits"]], layouts[row["layout"]], row["cuts"]]
+        cells += [f"{float(row[way + '_us']):.1f}" if row[way + "_us"] else "–" for way in ("untuned", "fixed", "tuned")]
+        if row["kernel"] == "sort":
+            cells += ["–"] * 4
+        else:
+            cells.append(f"{float(row['limit_us']):.1f} ({row['limit']})")
+            cells += [f"{percent(row, way):.1f}" if row[way + "_us"] else "–" for way in ("untuned", "fixed", "tuned")]
+        text.append("| " + " | ".join(cells) + f" | {row['tried']} of {row['valid']} |")
+    text += ["", "## Against tuned", "", "Geometric means over the problems of the time divided by the tuned time, and the worst.", "",
+             "| kernels | problems | untuned | worst | one fixed configuration | worst |", "|---|---|---|---|---|---|"]
+    kernels = list(dict.fromkeys(row["kernel"] for row in rows))
+    for name, some in [(kernel, [row for row in rows if row["kernel"] == kernel]) for kernel in kernels] + [("all", rows)]:
+        untuned = [float(row["untuned_us"]) / float(row["tuned_us"]) for row in some]
+        fixed = [float(row["fixed_us"]) / float(row["tuned_us"]) for row in some if row["fixed_us"]]
+        told = f"{geometric_mean(fixed):.3f} | {max(fixed):.2f}" if len(fixed) == len(some) else "– | –"
+        text.append(f"| {name} | {len(some)} | {geometric_mean(untuned):.3f} | {max(untuned):.2f} | {told} |")
+    text += ["", "## What had to be reached", "", "Least per cent of the limit over encodings, types and layouts (series: over all cuts).", "",
+             "| kernel | at least | untuned | tuned |", "|---|---|---|---|"]
+    for kernel, (least, cuts) in GOALS.items():
+        some = [row for row in rows if row["kernel"] == kernel and cuts in (None, row["cuts"])]
+        if some:
+            text.append(f"| {kernel} | {least} | {min(percent(row, 'untuned') for row in some):.1f} | "
+                        f"{min(percent(row, 'tuned') for row in some):.1f} |")
+    return "\n".join(text) + "\n"
+
+
+def steps_per_second(row):
+    """10^9 steps c = a c + b of a cut in a second."""
+    sizes = dict(size.split("=") for size in row["problem"].split())
+    return int(sizes["numbers"]) * int(sizes["terms"]) * int(row["cuts"]) / float(row["tuned_us"]) * 1e-3
+
+
+def series_by_cuts(rows):
+    """Rows of the series by type, encoding and number of cuts."""
+    return {(row["bits"], row["encoding"], int(row["cuts"])): row for row in rows if row["kernel"] == "series"}
+
+
+def published_gain(cuts):
+    """Of midpoint-radius over lower-upper, from the published counts of operations."""
+    return 16.0 * cuts / (7.0 + 7.0 * cuts)
+
+
+def series(notes, rows):
+    found = series_by_cuts(rows)
+    text = ["# The series c = a c + b against cuts", "",
+            "Tuned; 10^9 steps of a cut in a second, and in brackets per cent of the pipe's rate for the operations that have to be",
+            "done. Gain: the rate of midpoint-radius over that of lower-upper. The published gain follows 16x/(7+7x) from counts",
+            "of 16x and 7+7x operations a step; here a step has 4x operations in lower-upper form, whose bounds learn the signs of",
+            "`a` once, and 3+4x in midpoint-radius form, so that their ratio is 4x/(3+4x).", "", origin(notes),
+            "| type | cuts | lu | mr | gain | 4x/(3+4x) | 16x/(7+7x), published |", "|---|---|---|---|---|---|---|"]
+    for bits, cuts in sorted({(bits, cuts) for bits, _, cuts in found}):
+        pair = [found.get((bits, encoding, cuts)) for encoding, _, _ in ENCODINGS]
+        if None in pair:
+            continue
+        rates = [steps_per_second(row) for row in pair]
+        cells = [f"{rate:.0f} ({percent(row, 'tuned'):.0f} %)" for rate, row in zip(rates, pair)]
+        text.append(f"| {TYPES[bits]} | {cuts} | {cells[0]} | {cells[1]} | {rates[1] / rates[0]:.2f} | "
+                    f"{4 * cuts / (3 + 4 * cuts):.2f} | {published_gain(cuts):.2f} |")
+    return "\n".join(text) + "\n"
+
+
+def sort(notes, own_rows, beside_rows):
+    own = {(row["encoding"], row["bits"], row["cuts"], row["layout"]): float(row["microseconds"]) for row in own_rows}
+    text = ["# Sorts by key", "",
+            "Microseconds of the fastest of several sorts, heddle's untuned. CUB: its sort of (key, position) pairs and a plain gather",
+            "of the numbers by the same positions. Thrust: `thrust::sort_by_key` over structures, whose components lie next to each",
+            "other. lu / mr: heddle's time in lower-upper form over that in midpoint-radius form; the published ratio follows the",
+            "bytes of the numbers, 2x/(1+x).", "", origin(notes),
+            "| encoding | type | cuts | layout | heddle | CUB and gather | speed of it | Thrust | times as fast | lu / mr | "
+            "2x/(1+x) |", "|" + "---|" * 11]
+    shares, against = [], []
+    for row in beside_rows:
+        for layout, name, gather in LAYOUTS:
+            cuts = int(row["cuts"])
+            time, lu, mr = (own.get((encoding, row["bits"], row["cuts"], layout))
+                            for encoding in (row["encoding"], "lu", "mr"))
+            if time is None:
+                continue
+            beside, thrust = float(row["pairs"]) + float(row[gather]), float(row["thrust"])
+            shares.append(beside / time)
+            cells = "– | –"
+            if layout == "1":
+                against.append(thrust / time)
+                cells = f"{thrust:.0f} | {thrust / time:.2f}"
+            ratio = f"{lu / mr:.2f}" if lu and mr and row["encoding"] == "lu" else "–"
+            text.append(f"| {row['encoding']} | {TYPES[row['bits']]} | {cuts} | {name} | {time:.0f} | {beside:.0f} | "
+                        f"{100 * beside / time:.0f} % | {cells} | {ratio} | {2 * cuts / (1 + cuts):.2f} |")
+    if shares:
+        text += ["", f"Lowest share of the speed of CUB and a gather: {100 * min(shares):.0f} %."]
+    if against:
+        text.append(f"Against Thrust: {min(against):.2f} to {max(against):.0f} times as fast.")
+    return "\n".join(text) + "\n"
+
+
+def prepared():
+    """matplotlib.pyplot, for small files that are the same every time."""
+    import matplotlib
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update({"svg.hashsalt": "heddle", "svg.fonttype": "none"})
+    import matplotlib.pyplot as plt
+    return plt
+
+
+def finish(plt, figure, panels, file):
+    for axes in panels.flat:
+        axes.set_xlabel("cuts", fontsize=9)
+        axes.tick_params(labelsize=8)
+        axes.grid(True, linewidth=0.4, color="#dddddd")
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize=7, frameon=False)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+    figure.tight_layout()
+    figure.savefig(file, metadata={"Date": None})
+    plt.close(figure)
+
+
+def draw_series(rows, file):
+    """A line of panels for each type: the rate of both encodings against cuts, and the gain of midpoint-radius."""
+    plt = prepared()
+    found = series_by_cuts(rows)
+    kinds = sorted({bits for bits, _, _ in found})
+    figure, panels = plt.subplots(len(kinds), 2, figsize=(8.4, 3.1 * len(kinds)), squeeze=False)
+    for (rates, gains), bits in zip(panels, kinds):
+        by_encoding = {}
+        for short, label, colour in ENCODINGS:
+            points = {cuts: steps_per_second(row) for (b, e, cuts), row in sorted(found.items()) if (b, e) == (bits, short)}
+            by_encoding[short] = points
+            rates.plot(list(points), list(points.values()), color=colour, marker="o", markersize=3, label=label)
+        rates.set_title(f"c = a c + b, {TYPES[bits]}", fontsize=10)
+        rates.set_ylabel("10^9 steps of a cut in a second", fontsize=9)
+        cuts = sorted(set(by_encoding["lu"]) & set(by_encoding["mr"]))
+        gains.plot(cuts, [by_encoding["mr"][x] / by_encoding["lu"][x] for x in cuts], color="#1b4f9c", marker="o",
+                   markersize=3, label="measured")
+        gains.plot(cuts, [4 * x / (3 + 4 * x) for x in cuts], color="#777777", linestyle=":", label="4x/(3+4x), operations here")
+        gains.plot(cuts, [published_gain(x) for x in cuts], color="#dd8452", linestyle="--",
+                   label="16x/(7+7x), as published")
+        gains.set_title(f"gain of midpoint-radius, {TYPES[bits]}", fontsize=10)
+    finish(plt, figure, panels, file)
+
+
+def draw_sort(own_rows, beside_rows, file):
+    """A line of panels for each type: time of a sort of numbers whose components lie together, and lower-upper over
+    midpoint-radius."""
+    plt = prepared()
+    kinds = sorted({row["bits"] for row in own_rows})
+    figure, panels = plt.subplots(len(kinds), 2, figsize=(8.4, 3.1 * len(kinds)), squeeze=False)
+    for (times, ratios), bits in zip(panels, kinds):
+        own = {}
+        for short, label, colour in ENCODINGS:
+            own[short] = {int(row["cuts"]): float(row["microseconds"]) for row in own_rows
+                          if (row["bits"], row["encoding"], row["layout"]) == (bits, short, "1")}
+            beside = {int(row["cuts"]): float(row["pairs"]) + float(row["gather"]) for row in beside_rows
+                      if (row["bits"], row["encoding"]) == (bits, short)}
+            times.plot(list(own[short]), list(own[short].values()), color=colour, marker="o", markersize=3, label=label)
+            times.plot(list(beside), list(beside.values()), color=colour, linestyle="--",
+                       label=f"{label}, CUB and a gather")
+        times.set_title(f"sort by key, {TYPES[bits]}", fontsize=10)
+        times.set_ylabel("microseconds", fontsize=9)
+        cuts = sorted(set(own["lu"]) & set(own["mr"]))
+        ratios.plot(cuts, [own["lu"][x] / own["mr"][x] for x in cuts], color="#1b4f9c", marker="o", markersize=3,
+                    label="measured")
+        ratios.plot(cuts, [2 * x / (1 + x) for x in cuts], color="#dd8452", linestyle="--",
+                    label="2x/(1+x), bytes of the numbers")
+        ratios.set_title(f"time of lower-upper over midpoint-radius, {TYPES[bits]}", fontsize=10)
+    finish(plt, figure, panels, file)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    folder = pathlib.Path(sys.argv[1])
+    notes, rows = read(folder / "fuzzy_table.csv")
+    own_notes, own_rows = read(folder / "fuzzy_sort.csv")
+    beside_notes, beside_rows = read(folder / "sort_beside.csv")
+    sort_notes = list(dict.fromkeys(own_notes + beside_notes))
+    for name, text in (("fuzzy_table", table(notes, rows)), ("fuzzy_series", series(notes, rows)),
+                       ("fuzzy_sort", sort(sort_notes, own_rows, beside_rows))):
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    draw_series(rows, folder / "fuzzy_series.svg")
+    draw_sort(own_rows, beside_rows, folder / "fuzzy_sort.svg")
+
+
+if __name__ == "__main__":
+    main()
