@@ -287,7 +287,7 @@ class Reader {
       return {.kind = Fill::Kind::file, .usual = false, .file = member->text()};
     }
     node.allow_members({"from", "to"});
-    const Fill fill{.from = node.at("from").real(), .to = node.at("to").real(), .usual = false};
+    Fill fill{.from = node.at("from").real(), .to = node.at("to").real(), .usual = false};
     if (fill.from > fill.to) node.expected("from to be at most to");
     return fill;
   }

@@ -47,6 +47,8 @@ void compare(const char* text, Encoding encoding, const Right& right) {
     const ArrayShape shape{encoding, 300, kFormulaCuts, sizeof(T) * 8, layout};
     std::vector<std::vector<std::byte>> arrays;
     std::vector<std::span<const std::byte>> views;
+    arrays.reserve(formula.names().size());
+    views.reserve(formula.names().size());
     for (std::size_t i = 0; i < formula.names().size(); ++i) {
       arrays.push_back(random_array(shape, 5 + i, NumberKind::hostile));
     }
