@@ -4,7 +4,8 @@
 //
 // The configurations are those that the dispatcher chooses with PROFILES, without them the untuned default. Keys are
 // random; every sort is checked: positions are a permutation, and keys rise along it, equal ones by their position.
-// bench/fuzzy/sort_beside.cu times CUB and Thrust with the same sizes, and bench/evidence/fuzzy_tables.py puts the two side by side.
+// bench/fuzzy/sort_beside.cu times CUB and Thrust with the same sizes, and bench/evidence/fuzzy_tables.py puts the two
+// side by side.
 #include <fmt/format.h>
 
 #include <algorithm>
