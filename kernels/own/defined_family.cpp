@@ -489,8 +489,8 @@ Plan DefinedFamily::plan(const Configuration& configuration, const Problem& prob
   return plan;
 }
 
-Plan DefinedFamily::plan_of(const Code& code, const Expression::Names& names,
-                            const std::vector<std::size_t>& arguments) const {
+Plan DefinedFamily::plan_of(const Code& code, const Expression::Names& names, const std::vector<std::size_t>& arguments,
+                            bool named) const {
   Plan plan;
   Launch launch{
       .grid = extent_of(code.grid, names, "grid"), .block = extent_of(code.block, names, "block"), .arguments = {}};
@@ -512,12 +512,28 @@ Plan DefinedFamily::plan_of(const Code& code, const Expression::Names& names,
     const KernelArgument& argument = definition_.arguments[i];
     if (!argument.is_buffer()) {
       launch.arguments.push_back(number_of(argument, *arguments_[i].value, names));
-    } else if (argument.passed) {
+    } else if (argument.passed || named) {
       launch.arguments.push_back(BufferArgument{.buffer = buffers[i], .offset = 0});
     }
   }
   plan.launches = {std::move(launch)};
   plan.samples = 1;
+  return plan;
+}
+
+Plan DefinedFamily::reference_plan(const LanguageCode& reference, const Expression::Names& names) const {
+  const auto& [language, code] = reference;
+  const std::vector<std::string>& named = definition_.reference.arguments;
+  Plan plan = plan_of(code, names, reference_arguments_, !named.empty());
+  const std::string& text = definition_.reference.code.at(language).text;
+  const auto own = definition_.code.find(language);
+  if (own != definition_.code.end() && text == own->second.text) return plan;
+  // A source of its own may take constant memory as an ordinary argument, or do without.
+  for (Buffer& buffer : plan.buffers) {
+    const std::string variable = buffer.symbol.substr(buffer.symbol.rfind(':') + 1);  // npos + 1 is 0
+    const bool taken = std::ranges::find(named, buffer.name) != named.end();
+    if (taken || text.find(variable) == std::string::npos) buffer.symbol.clear();
+  }
   return plan;
 }
 
@@ -590,8 +606,7 @@ DefinedFamily::ReferenceRun DefinedFamily::reference_run(const Problem& problem,
   if (const auto found = reference_.find(language_of(device.backend)); found != reference_.end()) {
     const auto names = names_of(nullptr, &problem, &device);
     try {
-      ReferenceRun run{.source = found->second.source.get(),
-                       .plan = plan_of(found->second, names, reference_arguments_)};
+      ReferenceRun run{.source = found->second.source.get(), .plan = reference_plan(*found, names)};
       // Where it is compiled with macros, with those of the default: it may stand in the same file.
       run.plan.kernels = {instance(found->second, untuned, names_of(&untuned, &problem, &device))};
       return run;
@@ -612,14 +627,15 @@ DefinedFamily::ReferenceRun DefinedFamily::reference_run(const Problem& problem,
 }
 
 void DefinedFamily::check_reference(const Problem& problem, const DeviceIdentity& device) const {
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+  for (std::size_t i = 0; i < arguments_.size() && examples_.folder.empty(); ++i) {
     if (definition_.arguments[i].fill.kind == Fill::Kind::file) {
       static_cast<void>(contents_of(i, arguments_[i].file, problem));
     }
   }
+  if (examples_.checked_elsewhere) return;
   for (const auto& [argument, file] : expected_files_) static_cast<void>(contents_of(argument, file, problem));
   if (const auto found = reference_.find(language_of(device.backend)); found != reference_.end()) {
-    static_cast<void>(plan_of(found->second, names_of(nullptr, &problem, &device), reference_arguments_));
+    static_cast<void>(reference_plan(*found, names_of(nullptr, &problem, &device)));
   }
   if (definition_.reference.configuration.empty()) return;
   const SearchSpace whole = space(device);

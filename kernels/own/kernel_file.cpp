@@ -12,6 +12,7 @@
 #include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/expression/expression.hpp"
+#include "heddle/kernels/own/defined_family.hpp"
 #include "heddle/kernels/own/description_merge.hpp"
 #include "heddle/kernels/own/description_node.hpp"
 #include "heddle/kernels/own/source_folder.hpp"
@@ -218,6 +219,9 @@ class Reader {
       return each.is_buffer() && (each.role == Role::output || each.role == Role::state);
     });
     if (!writes) list.refuse("the kernel writes no buffer, expected one with the role output or inout");
+    if (std::ranges::none_of(kernel.arguments, DefinedFamily::is_compared)) {
+      list.refuse("no output is compared, so nothing would be verified");
+    }
   }
 
   [[nodiscard]] KernelArgument argument(const DescriptionNode& node) const {

@@ -22,6 +22,9 @@ constexpr std::int64_t kWarpThreads = 32;
 }
 
 Plan checked_plan(const DefinedFamily& family, const DeviceIdentity& device, const Problem& problem) {
+  if (!family.checked_elsewhere() && std::ranges::none_of(family.definition().arguments, DefinedFamily::is_compared)) {
+    refuse_problem(family, problem, "no output is compared, so nothing would be verified");
+  }
   const Configuration untuned = family.default_configuration(device, problem);
   if (const auto constraint = family.space(device).violated(untuned, problem)) {
     if (*constraint == DefinedFamily::kLaunchLimits) {

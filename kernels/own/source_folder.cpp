@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/regular_file.hpp"
 #include "heddle/kernels/text.hpp"
 
 namespace heddle {
@@ -23,10 +24,7 @@ constexpr std::size_t kMostIncluded = 64;
 }  // namespace
 
 std::string bytes_of_file(const fs::path& path, const std::string& named, std::size_t most) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) throw Error(ErrorKind::input, fmt::format("{}: is a folder", named));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorKind::input, fmt::format("{}: cannot be read", named));
+  std::ifstream file = open_regular_file(path, named);
   std::string bytes(most + 1, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (file.bad()) throw Error(ErrorKind::input, fmt::format("{}: cannot be read", named));

@@ -27,6 +27,7 @@ using nlohmann::json;
 
 constexpr std::size_t kMostThings = 10000;  // of an array; the description's own limits are lower
 constexpr std::size_t kLongestBenchmark = 48;
+constexpr std::array<std::string_view, 4> kMemory{"Scalar", "Vector", "Local", "Symbol"};
 constexpr std::array<const char*, 3> kDimensions{"X", "Y", "Z"};
 constexpr std::array<const char*, 3> kSmallDimensions{"x", "y", "z"};
 
@@ -229,12 +230,13 @@ class T1Reader {
     std::vector<std::string> shared;
     const DescriptionNode list = kernel_.at("Arguments");
     const auto nodes = list.elements(kMostThings);
-    const bool marked = std::ranges::any_of(nodes, [](const auto& node) { return is_marked(node, "Output"); });
+    const bool marked = std::ranges::any_of(
+        nodes, [](const auto& node) { return is_marked(node, "Output") && kMemory[memory_of(node)] != "Scalar"; });
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const DescriptionNode& node = nodes[i];
       const auto given = node.find("Name");
       const std::string name = given ? given->text() : fmt::format("argument_{}", i);
-      const std::size_t kind = node.at("MemoryType").one_of({"Scalar", "Vector", "Local", "Symbol"});
+      const std::size_t kind = memory_of(node);
       if (kind == 2) {
         shared.push_back(fmt::format("({}) * {}", size(node), bytes_of(node)));
         continue;
@@ -252,6 +254,11 @@ class T1Reader {
     }
     if (!shared.empty()) description_["shared_bytes"] = fmt::format("{}", fmt::join(shared, " + "));
     description_["arguments"] = std::move(arguments);
+  }
+
+  /// The place of an argument's memory in kMemory.
+  static std::size_t memory_of(const DescriptionNode& node) {
+    return node.at("MemoryType").one_of({kMemory.begin(), kMemory.end()});
   }
 
   /// Whether the source declares dynamic shared memory. For a kernel without, SharedMemory says how much of the static

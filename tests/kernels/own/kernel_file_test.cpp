@@ -1,6 +1,7 @@
 #include "heddle/kernels/own/kernel_file.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/array_file.hpp"
 #include "heddle/kernels/own/defined_family.hpp"
 #include "heddle/kernels/own/kernel_review.hpp"
 #include "temporary_folder.hpp"
@@ -188,6 +190,10 @@ TEST_CASE("what a file may be is limited") {
   };
   fails(folder.path("none.json"), "cannot be read");
   fails(folder.path(""), "is a folder");
+  REQUIRE(::mkfifo(folder.path("pipe").c_str(), 0600) == 0);  // opening it would wait for a writer
+  fails(folder.path("pipe"), "is no regular file");
+  CHECK_THROWS_WITH_AS(static_cast<void>(read_array(folder.path("pipe"), ElementType::int8, 1)),
+                       doctest::Contains("is no regular file"), Error);
   folder.write("long.json", std::string((1 << 20) + 1, ' '));
   fails(folder.path("long.json"), "longer than 1048576 bytes");
   folder.write("scale.cuh", std::string((1 << 22) + 1, ' '));

@@ -164,6 +164,8 @@ TEST_CASE("outputs of T1 are what is writable where none is marked") {
   const KernelDefinition kernel = folder.read(document);
   CHECK(kernel.arguments[0].compared);
   CHECK(kernel.arguments[3].compared);
+  document["KernelSpecification"]["Arguments"][4]["Output"] = 1;  // a scalar
+  CHECK(folder.read(document).arguments[0].compared);
 }
 
 TEST_CASE("a second file overrides and completes the first") {
