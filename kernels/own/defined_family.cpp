@@ -17,6 +17,7 @@
 #include "heddle/kernels/own/defined_verification.hpp"
 #include "heddle/kernels/own/definition_document.hpp"
 #include "heddle/kernels/own/example.hpp"
+#include "heddle/kernels/own/source_folder.hpp"
 #include "heddle/kernels/text.hpp"
 
 namespace heddle {
@@ -72,6 +73,7 @@ std::string contract_of(KernelDefinition kernel, const std::string& language) {
   kernel.bytes.clear();
   kernel.operations.clear();
   kernel.folder.clear();
+  kernel.allow_outside = true;
   return write_definition(kernel, {});
 }
 
@@ -383,10 +385,12 @@ SearchSpace DefinedFamily::space(const DeviceIdentity& device) const {
   for (const Expression& holds : constraints_) {
     Constraint& constraint = constraints.emplace_back();
     constraint.name = holds.text();
-    // Known as soon as the last parameter is that it names.
+    // Known as soon as the last parameter is that it names; before the first if it names none.
+    constraint.asks_no_parameter = true;
     for (const KernelDefinition::Tunable& tunable : definition_.parameters) {
       const bool named = std::ranges::find(holds.names(), tunable.name) != holds.names().end();
       if (named) constraint.last = tunable.name;
+      constraint.asks_no_parameter = constraint.asks_no_parameter && !named;
     }
     constraint.holds = [holds](const Configuration& configuration, const Problem& problem,
                                const DeviceIdentity& where) {
@@ -581,6 +585,10 @@ std::vector<std::byte> DefinedFamily::contents_of(std::size_t argument, const Pa
                                                   const Problem& problem) const {
   const auto names = names_of(nullptr, &problem, nullptr);
   const std::filesystem::path path = std::filesystem::path(definition_.folder) / file.filled(names);
+  if (!definition_.allow_outside && !leads_below(path, definition_.folder)) {
+    throw Error(ErrorKind::input, fmt::format("{} is not in the description's folder; --allow-outside allows that",
+                                              in_quotes(path.string())));
+  }
   return read_array(path, definition_.arguments[argument].type, bytes_of(argument, names));
 }
 

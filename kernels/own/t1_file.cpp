@@ -34,10 +34,12 @@ constexpr std::array<const char*, 3> kSmallDimensions{"x", "y", "z"};
 bool starts_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool continues_word(char c) { return starts_word(c) || (c >= '0' && c <= '9'); }
 
-/// Replaces names in an expression by texts.
+/// Replaces names in an expression by texts. Stops where the result is longer than any expression may be, so that many
+/// names of a long list do not fill the memory: whoever reads the expression says so.
 std::string substituted(const std::string& expression, const std::map<std::string, std::string>& names) {
+  constexpr std::size_t kLongestExpression = 2000;  // bytes, as Expression has it
   std::string all;
-  for (std::size_t at = 0; at < expression.size();) {
+  for (std::size_t at = 0; at < expression.size() && all.size() <= kLongestExpression;) {
     if (!starts_word(expression[at])) {
       all += expression[at++];
       continue;
@@ -356,7 +358,12 @@ class T1Reader {
       const auto threshold = node.find("ValidationThreshold"), method = node.find("ValidationMethod");
       if (!threshold) continue;
       const bool absolute = !method || method->text() != "SideBySideRelativeComparison";
-      verification[absolute ? "absolute" : "tolerance"] = threshold->real();
+      const double most = threshold->real();
+      if (absolute ? !(most >= 0.0) : !(most > 0.0 && most < 1.0)) {
+        threshold->expected(absolute ? "a number from 0" : "a number above 0 and below 1");
+      }
+      const char* const member = absolute ? "absolute" : "tolerance";
+      verification[member] = std::min(most, verification.value(member, most));  // the strictest counts for all
     }
     if (!verification.empty()) description_["verification"] = std::move(verification);
   }

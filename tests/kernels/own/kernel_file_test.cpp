@@ -173,6 +173,14 @@ TEST_CASE("a review counts points and finds what looks wrong") {
     CAPTURE(word);
     CHECK(all.find(word) != std::string::npos);
   }
+  // Only a file of the awkward size is missing: the default is allowed there.
+  json filled = scale_description();
+  filled["arguments"][2]["fill"] = {{"file", "k_{n}.bin"}};
+  folder.write("k_1000.bin", std::string(1000, '\1'));
+  all.clear();
+  for (const std::string& doubt : review(filled, "n=1000").doubts) all += doubt + "\n";
+  CHECK(all.find("k_77.bin: cannot be read") != std::string::npos);
+  CHECK(all.find("is not allowed at") == std::string::npos);
 
   json large = scale_description();
   for (int i = 0; i < 10; ++i) {
@@ -209,6 +217,19 @@ TEST_CASE("what a file may be is limited") {
   }());
   CHECK_THROWS_WITH_AS(static_cast<void>(read_kernel_file(inside.path("below/scale.json"))),
                        doctest::Contains("--allow-outside"), Error);
+  // An expression may make a path that leads outside, and so may a link.
+  std::filesystem::create_symlink(inside.path("scale.cu"), inside.path("below/of_1000"));
+  inside.write("below/scale.cu", kScaleSource);
+  inside.write("below/scale.cuh", kScaleHeader);
+  for (const char* const outside : {"{'../' * 1 + 'scale.cu'}", "of_{n}"}) {
+    json description = scale_description();
+    description["arguments"][2]["fill"] = {{"file", outside}};
+    inside.write("below/fill.json", description.dump());
+    const KernelDefinition kernel = read_kernel_file(inside.path("below/fill.json"));
+    const auto family = make_defined_family(describe(kernel).text);
+    CHECK_THROWS_WITH_AS(dynamic_cast<const DefinedFamily&>(*family).check_reference(kernel.problems.front(), gpu()),
+                         doctest::Contains("is not in the description's folder"), Error);
+  }
   std::filesystem::create_symlink(inside.path("scale.cu"), inside.path("below/link.cu"));
   inside.write("below/link.json", [] {
     json description = scale_description();
