@@ -16,6 +16,9 @@ namespace heddle {
 
 namespace {
 
+/// Constraints may be dear: so many values are tried between two questions whether to stop.
+constexpr std::size_t kStepsToAsk = 128;
+
 bool has_meaning(const Parameter& parameter, const Configuration& before) {
   return !parameter.active || parameter.active(before);
 }
@@ -81,8 +84,9 @@ SearchSpace::SearchSpace(DeviceIdentity device, std::vector<Parameter> parameter
       throw std::out_of_range(
           fmt::format("constraint '{}' waits for a parameter {}", constraint.name, constraint.last));
     }
-    known_after_.push_back(constraint.last.empty() ? parameters_.size()
-                                                   : static_cast<std::size_t>(named - parameters_.begin()) + 1);
+    known_after_.push_back(constraint.asks_no_parameter ? 0
+                           : constraint.last.empty()    ? parameters_.size()
+                                                        : static_cast<std::size_t>(named - parameters_.begin()) + 1);
   }
   foreseen_after_.resize(parameters_.size() + 1);
   for (std::size_t i = 0; i < constraints_.size(); ++i) {
@@ -101,11 +105,13 @@ struct SearchSpace::Walk {
   const Order& order;
   const Visit& visit;
   std::size_t steps_left;
+  const Stop& stop;
   std::vector<Level> levels;  ///< of the prefix
 };
 
-bool SearchSpace::walk(const Problem& problem, const Order& order, const Visit& visit, std::size_t most_steps) const {
-  Walk walk{.problem = problem, .order = order, .visit = visit, .steps_left = most_steps, .levels = {}};
+bool SearchSpace::walk(const Problem& problem, const Order& order, const Visit& visit, std::size_t most_steps,
+                       const Stop& stop) const {
+  Walk walk{.problem = problem, .order = order, .visit = visit, .steps_left = most_steps, .stop = stop, .levels = {}};
   walk.levels.reserve(parameters_.size());
   Configuration prefix;
   return extend(walk, prefix, 0);
@@ -136,6 +142,7 @@ bool SearchSpace::extend(Walk& walk, Configuration& prefix, std::size_t paramete
   if (walk.order) walk.order(parameter, levels);
   for (const Level level : levels) {
     if (walk.steps_left == 0) return false;
+    if (walk.stop && walk.steps_left % kStepsToAsk == 0 && walk.stop()) return false;
     --walk.steps_left;
     prefix.entries_.emplace_back(next.name, next.values[level]);
     walk.levels.push_back(level);
@@ -181,12 +188,16 @@ SearchSpace::Descent SearchSpace::descend(const Problem& problem, const Uniform&
   return descent;
 }
 
-double SearchSpace::estimate(const Problem& problem, std::size_t descents) const {
+double SearchSpace::estimate(const Problem& problem, std::size_t descents, const Stop& stop) const {
   std::mt19937_64 random(1);
   const Uniform uniform = [&] { return static_cast<double>(random() >> 11U) * 0x1p-53; };
   double sum = 0.0;
-  for (std::size_t i = 0; i < descents; ++i) sum += descend(problem, uniform).weight;
-  return sum / static_cast<double>(descents);
+  std::size_t made = 0;
+  while (made < descents && (made == 0 || !stop || !stop())) {
+    sum += descend(problem, uniform).weight;
+    ++made;
+  }
+  return sum / static_cast<double>(made);
 }
 
 std::optional<Configuration> SearchSpace::draw(const Problem& problem, const Uniform& uniform) const {

@@ -13,6 +13,7 @@
 
 #include "heddle/kernels/device_identity.hpp"
 #include "heddle/kernels/problem.hpp"
+#include "heddle/kernels/stop.hpp"
 #include "heddle/kernels/value.hpp"
 
 namespace heddle {
@@ -62,6 +63,7 @@ struct Constraint {
   /// first value, and with each value that `foresees` names, so that a branch without any configuration is dropped as
   /// early as that can be seen. Empty: nobody can tell.
   std::function<bool(const Configuration& before, const Problem&, const DeviceIdentity&)> may_hold = {};
+  bool asks_no_parameter = false;          ///< only the problem and the device: called before the first value
   std::vector<std::string> foresees = {};  ///< the parameters, but for `last`, that may_hold() depends on
 };
 
@@ -86,8 +88,9 @@ class SearchSpace {
     bool exact = true;  ///< false: an estimate
   };
   /// An estimate of how many configurations satisfy the constraints for `problem`: the mean over random descents
-  /// through the tree of values (Knuth 1975). The same calls give the same estimate.
-  [[nodiscard]] double estimate(const Problem& problem, std::size_t descents) const;
+  /// through the tree of values (Knuth 1975). The same calls give the same estimate, unless `stop` ends them after
+  /// fewer descents; one is always made.
+  [[nodiscard]] double estimate(const Problem& problem, std::size_t descents, const Stop& stop = {}) const;
 
   /// A random number in [0, 1).
   using Uniform = std::function<double()>;
@@ -101,10 +104,10 @@ class SearchSpace {
   /// Called with a configuration and its levels, one per parameter. Returns whether to go on.
   using Visit = std::function<bool(const Configuration& configuration, const std::vector<Level>& levels)>;
   /// Visits the configurations that satisfy the constraints for `problem`, one value after the other, until `visit`
-  /// returns false or `most_steps` values were tried. Without an order, that of Parameter::values: lexicographic.
-  /// Returns whether it came to the end.
+  /// returns false, `most_steps` values were tried or `stop` says so. Without an order, that of Parameter::values:
+  /// lexicographic. Returns whether it came to the end.
   bool walk(const Problem& problem, const Order& order, const Visit& visit,
-            std::size_t most_steps = std::numeric_limits<std::size_t>::max()) const;
+            std::size_t most_steps = std::numeric_limits<std::size_t>::max(), const Stop& stop = {}) const;
   /// All configurations that walk() visits, in lexicographic order. Only for spaces that are known to be small.
   [[nodiscard]] std::vector<Configuration> enumerate(const Problem& problem) const;
 

@@ -187,6 +187,17 @@ std::unique_ptr<Compilation> DeviceEvaluator::compile(const std::vector<Configur
 
 std::unique_ptr<Runner> DeviceEvaluator::prepare(const Configuration& configuration, const Problem& problem,
                                                  std::int64_t samples) {
+  try {
+    return prepare_beside_kept(configuration, problem, samples);
+  } catch (const DeviceFailure& failure) {
+    if (contents_.empty() || failure.status() != Status::out_of_memory) throw;
+  }
+  contents_.clear();  // what is kept of other problems may have taken the room
+  return prepare_beside_kept(configuration, problem, samples);
+}
+
+std::unique_ptr<Runner> DeviceEvaluator::prepare_beside_kept(const Configuration& configuration, const Problem& problem,
+                                                             std::int64_t samples) {
   if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
     Plan plan = family_.plan(configuration, problem, device(), samples);
     auto kernels = binary(plan.kernels);

@@ -39,6 +39,8 @@ class DeviceEvaluator final : public Evaluator {
   class PendingCompilation;
 
   [[nodiscard]] CompileRequest request(Kernels kernels) const;
+  [[nodiscard]] std::unique_ptr<Runner> prepare_beside_kept(const Configuration& configuration, const Problem& problem,
+                                                            std::int64_t samples);
   [[nodiscard]] std::shared_ptr<const Binary> binary(const Kernels& kernels);
 
   Device& device_;

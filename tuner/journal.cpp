@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/statistics.hpp"
 
 namespace heddle {
@@ -27,6 +28,11 @@ bool is_usable(const Measurement& measurement) {
   return timed(measurement.status) == !measurement.times.empty();
 }
 
+/// Whether the compiler failed at it, and not it in the compiler: another run tries again.
+bool may_compile_now(const Measurement& measurement) {
+  return measurement.status == Status::compilation && is_compilers_failure(measurement.message);
+}
+
 }  // namespace
 
 Journal::Journal(ProfileStore& store, const Evaluator& evaluator, TuningRun run)
@@ -41,7 +47,7 @@ Journal::Page& Journal::page(const Problem& problem) const {
   const ProfileKey key{
       .device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem};
   for (Measurement& known : store_.known(key, current_, run_)) {
-    if (!is_usable(known)) continue;
+    if (!is_usable(known) || may_compile_now(known)) continue;
     if (known.run == run_.id && known.visit > 0) {
       found->second.finals.push_back(std::move(known));
     } else {

@@ -32,4 +32,9 @@ void KeptContents::keep(const Problem& problem, const HostImage& contents) {
   kept_.push_back(std::move(fresh));
 }
 
+void KeptContents::clear() {
+  kept_.clear();
+  bytes_ = 0;
+}
+
 }  // namespace heddle

@@ -25,6 +25,8 @@ class KeptContents {
   [[nodiscard]] const Buffers* find(const Problem& problem) const;
   /// Keeps these if the device has room for them; forgets those that have been kept longest.
   void keep(const Problem& problem, const HostImage& contents);
+  [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
+  void clear();
 
  private:
   struct Kept {

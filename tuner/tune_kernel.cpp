@@ -6,6 +6,8 @@
 #include "fmt/format.h"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/own/buffer_difference.hpp"
+#include "heddle/kernels/own/defined_family.hpp"
+#include "heddle/kernels/own/kernel_review.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/device/cpu/scratch_folder.hpp"
 #include "heddle/tuner/example_evaluator.hpp"
@@ -37,6 +39,9 @@ std::vector<TuningResult> tune(const KernelDefinition& kernel, std::vector<Probl
   ProfileStore store(can_be_timed(worker.identity().backend) ? options.profiles : ":memory:",
                      ProfileStore::Access::read_write, families);
   if (problems.empty()) problems = family.default_problems(worker.identity());
+  for (const Problem& problem : problems) {
+    check_kernel(dynamic_cast<const DefinedFamily&>(family), worker.identity(), problem);
+  }
   StopCondition stop(budget, options.stop);
   return Tuner(evaluator, store, options.tuner, options.callbacks).tune(problems, stop);
 }
@@ -44,7 +49,13 @@ std::vector<TuningResult> tune(const KernelDefinition& kernel, std::vector<Probl
 CheckRun agrees_with(const KernelDefinition& kernel, HostReference reference) {
   return [kernel, reference = std::move(reference)](const KernelRun& run) -> Accuracy {
     Accuracy accuracy{.accepted = true, .worst_error = 0.0, .message = {}};
-    for (const auto& [name, expected] : reference(run.problem, run.before)) {
+    const HostImage outputs = reference(run.problem, run.before);
+    for (const KernelArgument& argument : kernel.arguments) {
+      if (!DefinedFamily::is_compared(argument) || outputs.contains(argument.name)) continue;
+      throw Error(ErrorKind::usage,
+                  fmt::format("kernel {}: the reference lacks the output {}", kernel.name, in_quotes(argument.name)));
+    }
+    for (const auto& [name, expected] : outputs) {
       const auto argument = std::ranges::find(kernel.arguments, name, &KernelArgument::name);
       const auto found = run.after.find(name);
       if (argument == kernel.arguments.end() || found == run.after.end()) {

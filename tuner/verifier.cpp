@@ -395,12 +395,12 @@ std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceI
     return !space.violated(configuration, sizes) && kernels(sizes) == own;
   };
   const Problem familys_awkward = family.awkward_problem();
-  if (shares_kernels(familys_awkward)) return familys_awkward;
+  if (familys_awkward != problem && shares_kernels(familys_awkward)) return familys_awkward;
   if (const Problem odd = with_awkward_sizes(problem, familys_awkward, shares_kernels); odd != problem) return odd;
   const std::vector<Problem::Size>& sizes = problem.sizes();
   if (std::any_of(sizes.begin(), sizes.end(), is_awkward)) return std::nullopt;
   for (const Problem& candidate : {familys_awkward, with_odd_sizes(problem, 1), with_odd_sizes(problem, -1)}) {
-    if (!space.violated(configuration, candidate)) return candidate;
+    if (candidate != problem && !space.violated(configuration, candidate)) return candidate;
   }
   return std::nullopt;
 }

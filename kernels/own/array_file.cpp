@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/regular_file.hpp"
 #include "heddle/kernels/text.hpp"
 
 namespace heddle {
@@ -21,11 +22,10 @@ constexpr std::size_t kLongestHeader = 65536;
 class ArrayFile {
  public:
   explicit ArrayFile(const std::filesystem::path& path)
-      : name_(printable(path.string())), file_(path, std::ios::binary) {
+      : name_(printable(path.string())), file_(open_regular_file(path, name_)) {
     std::error_code error;
-    if (std::filesystem::is_directory(path, error)) refuse("is a folder");
     size_ = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
-    if (!file_ || error) refuse("cannot be read");
+    if (error) refuse("cannot be read");
   }
 
   std::vector<std::byte> numbers(ElementType type, std::int64_t bytes) {

@@ -17,6 +17,7 @@
 #include "heddle/kernels/own/defined_verification.hpp"
 #include "heddle/kernels/own/definition_document.hpp"
 #include "heddle/kernels/own/example.hpp"
+#include "heddle/kernels/own/source_folder.hpp"
 #include "heddle/kernels/text.hpp"
 
 namespace heddle {
@@ -72,6 +73,7 @@ std::string contract_of(KernelDefinition kernel, const std::string& language) {
   kernel.bytes.clear();
   kernel.operations.clear();
   kernel.folder.clear();
+  kernel.allow_outside = true;
   return write_definition(kernel, {});
 }
 
@@ -383,10 +385,12 @@ SearchSpace DefinedFamily::space(const DeviceIdentity& device) const {
   for (const Expression& holds : constraints_) {
     Constraint& constraint = constraints.emplace_back();
     constraint.name = holds.text();
-    // Known as soon as the last parameter is that it names.
+    // Known as soon as the last parameter is that it names; before the first if it names none.
+    constraint.asks_no_parameter = true;
     for (const KernelDefinition::Tunable& tunable : definition_.parameters) {
       const bool named = std::ranges::find(holds.names(), tunable.name) != holds.names().end();
       if (named) constraint.last = tunable.name;
+      constraint.asks_no_parameter = constraint.asks_no_parameter && !named;
     }
     constraint.holds = [holds](const Configuration& configuration, const Problem& problem,
                                const DeviceIdentity& where) {
@@ -489,8 +493,8 @@ Plan DefinedFamily::plan(const Configuration& configuration, const Problem& prob
   return plan;
 }
 
-Plan DefinedFamily::plan_of(const Code& code, const Expression::Names& names,
-                            const std::vector<std::size_t>& arguments) const {
+Plan DefinedFamily::plan_of(const Code& code, const Expression::Names& names, const std::vector<std::size_t>& arguments,
+                            bool named) const {
   Plan plan;
   Launch launch{
       .grid = extent_of(code.grid, names, "grid"), .block = extent_of(code.block, names, "block"), .arguments = {}};
@@ -512,12 +516,28 @@ Plan DefinedFamily::plan_of(const Code& code, const Expression::Names& names,
     const KernelArgument& argument = definition_.arguments[i];
     if (!argument.is_buffer()) {
       launch.arguments.push_back(number_of(argument, *arguments_[i].value, names));
-    } else if (argument.passed) {
+    } else if (argument.passed || named) {
       launch.arguments.push_back(BufferArgument{.buffer = buffers[i], .offset = 0});
     }
   }
   plan.launches = {std::move(launch)};
   plan.samples = 1;
+  return plan;
+}
+
+Plan DefinedFamily::reference_plan(const LanguageCode& reference, const Expression::Names& names) const {
+  const auto& [language, code] = reference;
+  const std::vector<std::string>& named = definition_.reference.arguments;
+  Plan plan = plan_of(code, names, reference_arguments_, !named.empty());
+  const std::string& text = definition_.reference.code.at(language).text;
+  const auto own = definition_.code.find(language);
+  if (own != definition_.code.end() && text == own->second.text) return plan;
+  // A source of its own may take constant memory as an ordinary argument, or do without.
+  for (Buffer& buffer : plan.buffers) {
+    const std::string variable = buffer.symbol.substr(buffer.symbol.rfind(':') + 1);  // npos + 1 is 0
+    const bool taken = std::ranges::find(named, buffer.name) != named.end();
+    if (taken || text.find(variable) == std::string::npos) buffer.symbol.clear();
+  }
   return plan;
 }
 
@@ -565,6 +585,10 @@ std::vector<std::byte> DefinedFamily::contents_of(std::size_t argument, const Pa
                                                   const Problem& problem) const {
   const auto names = names_of(nullptr, &problem, nullptr);
   const std::filesystem::path path = std::filesystem::path(definition_.folder) / file.filled(names);
+  if (!definition_.allow_outside && !leads_below(path, definition_.folder)) {
+    throw Error(ErrorKind::input, fmt::format("{} is not in the description's folder; --allow-outside allows that",
+                                              in_quotes(path.string())));
+  }
   return read_array(path, definition_.arguments[argument].type, bytes_of(argument, names));
 }
 
@@ -590,8 +614,7 @@ DefinedFamily::ReferenceRun DefinedFamily::reference_run(const Problem& problem,
   if (const auto found = reference_.find(language_of(device.backend)); found != reference_.end()) {
     const auto names = names_of(nullptr, &problem, &device);
     try {
-      ReferenceRun run{.source = found->second.source.get(),
-                       .plan = plan_of(found->second, names, reference_arguments_)};
+      ReferenceRun run{.source = found->second.source.get(), .plan = reference_plan(*found, names)};
       // Where it is compiled with macros, with those of the default: it may stand in the same file.
       run.plan.kernels = {instance(found->second, untuned, names_of(&untuned, &problem, &device))};
       return run;
@@ -612,14 +635,15 @@ DefinedFamily::ReferenceRun DefinedFamily::reference_run(const Problem& problem,
 }
 
 void DefinedFamily::check_reference(const Problem& problem, const DeviceIdentity& device) const {
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+  for (std::size_t i = 0; i < arguments_.size() && examples_.folder.empty(); ++i) {
     if (definition_.arguments[i].fill.kind == Fill::Kind::file) {
       static_cast<void>(contents_of(i, arguments_[i].file, problem));
     }
   }
+  if (examples_.checked_elsewhere) return;
   for (const auto& [argument, file] : expected_files_) static_cast<void>(contents_of(argument, file, problem));
   if (const auto found = reference_.find(language_of(device.backend)); found != reference_.end()) {
-    static_cast<void>(plan_of(found->second, names_of(nullptr, &problem, &device), reference_arguments_));
+    static_cast<void>(reference_plan(*found, names_of(nullptr, &problem, &device)));
   }
   if (definition_.reference.configuration.empty()) return;
   const SearchSpace whole = space(device);

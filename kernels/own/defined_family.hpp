@@ -116,9 +116,12 @@ class DefinedFamily final : public KernelFamily {
                                       const std::vector<std::string>& known) const;
   [[nodiscard]] std::vector<std::string> known_names(std::size_t parameters, bool axes, bool device) const;
   [[nodiscard]] std::int64_t bytes_of(std::size_t argument, const Expression::Names& names) const;
-  /// A plan of one launch with these arguments, by their indices.
+  /// A plan of one launch with these arguments, by their indices. `named`: somebody asked for them, so that a buffer
+  /// which otherwise is only in constant memory is passed as well.
   [[nodiscard]] Plan plan_of(const Code& code, const Expression::Names& names,
-                             const std::vector<std::size_t>& arguments) const;
+                             const std::vector<std::size_t>& arguments, bool named = false) const;
+  using LanguageCode = std::pair<const std::string, Code>;
+  [[nodiscard]] Plan reference_plan(const LanguageCode& reference, const Expression::Names& names) const;
   [[nodiscard]] KernelInstance instance(const Code& code, const Configuration& configuration,
                                         const Expression::Names& names) const;
   /// What the buffers hold before a launch.

@@ -29,18 +29,27 @@ Verification::Runs DefinedVerification::runs(const Configuration& configuration,
        .launches = 1,
        .contents = [this, configuration, problem](
                        const HostImage&) { return family_.trial(configuration, problem, device_, 1, seed_).initial; },
-       .check = [this, problem](const HostImage& after) { return judged(after, problem); }});
+       .check = [this, configuration,
+                 problem](const HostImage& after) { return judged(after, configuration, problem); }});
   all.runs.push_back(std::move(run));
   return all;
 }
 
-Accuracy DefinedVerification::judged(const HostImage& after, const Problem& problem) {
+Accuracy DefinedVerification::judged(const HostImage& after, const Configuration& configuration,
+                                     const Problem& problem) {
   if (family_.checked_elsewhere()) return {.accepted = true, .worst_error = 0.0, .message = {}};
   if (const auto name = unwritten(after)) {
     return {.accepted = false,
             .worst_error = std::numeric_limits<double>::infinity(),
             .message = fmt::format("the output '{}' was not written: every byte is 0x{:02x}, as before the launch",
                                    *name, static_cast<int>(kPoison))};
+  }
+  if (const auto name = unchanged(after, configuration, problem)) {
+    return {.accepted = false,
+            .worst_error = std::numeric_limits<double>::infinity(),
+            .message = fmt::format("the output '{}' is as it was before the launch; if that is right, a reference "
+                                   "kernel or a file with the expected output shows it",
+                                   *name)};
   }
   const double error = family_.difference(after, *expected(problem));
   if (error <= family_.definition().tolerance) return {.accepted = true, .worst_error = error, .message = {}};
@@ -74,6 +83,23 @@ std::optional<std::string> DefinedVerification::unwritten(const HostImage& after
     const std::vector<std::byte>& bytes = after.at(argument.name);
     const bool poisoned = !bytes.empty() && std::ranges::all_of(bytes, [](std::byte each) { return each == kPoison; });
     if (poisoned) return argument.name;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> DefinedVerification::unchanged(const HostImage& after, const Configuration& configuration,
+                                                          const Problem& problem) const {
+  const KernelDefinition& kernel = family_.definition();
+  if (!kernel.reference.code.empty() || !kernel.reference.files.empty()) return std::nullopt;
+  const auto updated = [](const KernelArgument& argument) {
+    return DefinedFamily::is_compared(argument) && argument.role == Role::state;
+  };
+  if (std::ranges::none_of(kernel.arguments, updated)) return std::nullopt;
+  const HostImage before = family_.trial(configuration, problem, device_, 1, seed_).initial;
+  for (const KernelArgument& argument : kernel.arguments) {
+    if (!updated(argument)) continue;
+    const std::vector<std::byte>& bytes = after.at(argument.name);
+    if (!bytes.empty() && bytes == before.at(argument.name)) return argument.name;
   }
   return std::nullopt;
 }

@@ -31,12 +31,16 @@ class DefinedVerification final : public Verification {
                                                  const TimedEnd& expected) override;
 
  private:
-  [[nodiscard]] Accuracy judged(const HostImage& after, const Problem& problem);
+  [[nodiscard]] Accuracy judged(const HostImage& after, const Configuration& configuration, const Problem& problem);
   [[nodiscard]] std::shared_ptr<const HostImage> expected(const Problem& problem);
   [[nodiscard]] std::string_view against() const;
   /// The name of an output that is as it was filled before the launch. Integers that are all -1 look the same, and are
   /// no test of anything.
   [[nodiscard]] std::optional<std::string> unwritten(const HostImage& after) const;
+  /// The name of an inout buffer that holds what it held before the launch. A kernel that does nothing at all leaves
+  /// that with every configuration, so only a reference from outside could tell.
+  [[nodiscard]] std::optional<std::string> unchanged(const HostImage& after, const Configuration& configuration,
+                                                     const Problem& problem) const;
 
   const DefinedFamily& family_;
   DeviceIdentity device_;

@@ -206,6 +206,7 @@ std::pair<KernelDefinition, KernelExamples> definition_from(const json& from) {
   kernel.tolerance = from.at("tolerance").get<double>();
   kernel.absolute_tolerance = from.at("absolute_tolerance").get<double>();
   kernel.folder = from.at("folder").get<std::string>();
+  kernel.allow_outside = from.value("allow_outside", true);
   KernelExamples examples{.folder = from.at("examples").get<std::string>(),
                           .checked_elsewhere = from.at("checked_elsewhere").get<bool>()};
   return std::pair(std::move(kernel), std::move(examples));
@@ -216,24 +217,25 @@ std::pair<KernelDefinition, KernelExamples> definition_from(const json& from) {
 std::string write_definition(const KernelDefinition& kernel, const KernelExamples& examples) {
   json problems = json::array();
   for (const Problem& problem : kernel.problems) problems.push_back(problem.text());
-  const json document{{"name", kernel.name},
-                      {"meaning", kernel.meaning},
-                      {"version", kernel.version},
-                      {"axes", list_of(kernel.axes)},
-                      {"code", document_of(kernel.code)},
-                      {"parameters", list_of(kernel.parameters)},
-                      {"constraints", kernel.constraints},
-                      {"arguments", list_of(kernel.arguments)},
-                      {"bytes", kernel.bytes},
-                      {"operations", kernel.operations},
-                      {"problems", problems},
-                      {"awkward", kernel.awkward.text()},
-                      {"reference", document_of(kernel.reference)},
-                      {"tolerance", kernel.tolerance},
-                      {"absolute_tolerance", kernel.absolute_tolerance},
-                      {"folder", kernel.folder},
-                      {"examples", examples.folder},
-                      {"checked_elsewhere", examples.checked_elsewhere}};
+  json document{{"name", kernel.name},
+                {"meaning", kernel.meaning},
+                {"version", kernel.version},
+                {"axes", list_of(kernel.axes)},
+                {"code", document_of(kernel.code)},
+                {"parameters", list_of(kernel.parameters)},
+                {"constraints", kernel.constraints},
+                {"arguments", list_of(kernel.arguments)},
+                {"bytes", kernel.bytes},
+                {"operations", kernel.operations},
+                {"problems", problems},
+                {"awkward", kernel.awkward.text()},
+                {"reference", document_of(kernel.reference)},
+                {"tolerance", kernel.tolerance},
+                {"absolute_tolerance", kernel.absolute_tolerance},
+                {"folder", kernel.folder},
+                {"examples", examples.folder},
+                {"checked_elsewhere", examples.checked_elsewhere}};
+  if (!kernel.allow_outside) document["allow_outside"] = false;
   try {
     return document.dump();
   } catch (const json::type_error&) {

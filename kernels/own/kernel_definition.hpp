@@ -116,6 +116,8 @@ struct KernelDefinition {
   double absolute_tolerance = 0.0;  ///< reals that are no further apart than this count as equal
   /// Where the files are that fills and the reference name. Not part of what the kernel is.
   std::string folder = {};
+  /// Whether such a file may be outside that folder and those below. Not part of what the kernel is.
+  bool allow_outside = true;
 };
 
 /// How configurations of a defined kernel are measured. Part of what a worker process is told.

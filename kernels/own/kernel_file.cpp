@@ -12,6 +12,7 @@
 #include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/expression/expression.hpp"
+#include "heddle/kernels/own/defined_family.hpp"
 #include "heddle/kernels/own/description_merge.hpp"
 #include "heddle/kernels/own/description_node.hpp"
 #include "heddle/kernels/own/source_folder.hpp"
@@ -92,6 +93,8 @@ class Reader {
         std::ranges::any_of(kernel.parameters, [](const auto& each) { return each.untuned.has_value(); });
     if (named || kernel.parameters.empty() || kernel.problems.empty()) return;
     constexpr std::size_t kMostSteps = 1000000;
+    constexpr double kMostSeconds = 10.0;
+    bool late = false;
     std::string& untuned = kernel.code.begin()->second.untuned;
     try {
       const auto family = make_defined_family(describe(kernel).text);
@@ -102,9 +105,13 @@ class Reader {
             untuned = first.text();
             return false;
           },
-          kMostSteps);
+          kMostSteps, [&late, stop = stop_after(kMostSeconds)] { return late = stop(); });
     } catch (const Error& error) {
       throw Error(ErrorKind::input, fmt::format("{}: {}", file_, error.what()));
+    }
+    if (late) {
+      root_.refuse(fmt::format("no configuration that is allowed was found within {} s, so a default has to be named",
+                               kMostSeconds));
     }
   }
 
@@ -218,6 +225,9 @@ class Reader {
       return each.is_buffer() && (each.role == Role::output || each.role == Role::state);
     });
     if (!writes) list.refuse("the kernel writes no buffer, expected one with the role output or inout");
+    if (std::ranges::none_of(kernel.arguments, DefinedFamily::is_compared)) {
+      list.refuse("no output is compared, so nothing would be verified");
+    }
   }
 
   [[nodiscard]] KernelArgument argument(const DescriptionNode& node) const {
@@ -470,6 +480,7 @@ KernelDefinition read_kernel_file(const fs::path& file, const KernelFileOptions&
     named += " with " + printable(options.with.string());
   }
   KernelDefinition kernel = Reader(document, std::move(named), sources, t1).definition();
+  kernel.allow_outside = options.allow_outside;
   std::error_code error;
   const fs::path folder = file.parent_path();
   kernel.folder = fs::weakly_canonical(folder.empty() ? fs::path(".") : folder, error).string();

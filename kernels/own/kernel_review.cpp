@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kMostCounted = 20000.0;  // points; more are estimated
 constexpr std::size_t kDescents = 2000;   // of an estimate
+constexpr double kMostSeconds = 3.0;      // to count, and again to estimate: constraints may be dear
 constexpr std::int64_t kWarpThreads = 32;
 
 [[noreturn]] void refuse_problem(const DefinedFamily& family, const Problem& problem, const std::string& why) {
@@ -22,6 +23,9 @@ constexpr std::int64_t kWarpThreads = 32;
 }
 
 Plan checked_plan(const DefinedFamily& family, const DeviceIdentity& device, const Problem& problem) {
+  if (!family.checked_elsewhere() && std::ranges::none_of(family.definition().arguments, DefinedFamily::is_compared)) {
+    refuse_problem(family, problem, "no output is compared, so nothing would be verified");
+  }
   const Configuration untuned = family.default_configuration(device, problem);
   if (const auto constraint = family.space(device).violated(untuned, problem)) {
     if (*constraint == DefinedFamily::kLaunchLimits) {
@@ -126,24 +130,29 @@ class Reviewer {
     const bool conditional =
         std::ranges::any_of(space_.parameters(), [](const Parameter& p) { return bool(p.active); });
     const SearchSpace free(device_, space_.parameters(), {});
-    if (product > kMostCounted) {
-      review_.points = {.configurations = conditional ? free.estimate(problem_, kDescents) : product,
-                        .exact = !conditional};
-      review_.allowed = {.configurations = space_.estimate(problem_, kDescents), .exact = false};
+    std::vector<double> refused(space_.constraints().size());
+    const Stop late = stop_after(kMostSeconds);
+    const bool counted =
+        product <= kMostCounted &&
+        free.walk(problem_, {}, [&](const Configuration& configuration, const std::vector<SearchSpace::Level>&) {
+          bool allowed = true;
+          for (std::size_t i = 0; i < refused.size(); ++i) {
+            if (space_.constraints()[i].holds(configuration, problem_, device_)) continue;
+            allowed = false;
+            ++refused[i];
+          }
+          ++review_.points.configurations;
+          if (allowed) ++review_.allowed.configurations;
+          return !late();
+        });
+    if (!counted) {
+      review_.points = {
+          .configurations = conditional ? free.estimate(problem_, kDescents, stop_after(kMostSeconds)) : product,
+          .exact = !conditional};
+      review_.allowed = {.configurations = space_.estimate(problem_, kDescents, stop_after(kMostSeconds)),
+                         .exact = false};
       return;
     }
-    std::vector<double> refused(space_.constraints().size());
-    free.walk(problem_, {}, [&](const Configuration& configuration, const std::vector<SearchSpace::Level>&) {
-      bool allowed = true;
-      for (std::size_t i = 0; i < refused.size(); ++i) {
-        if (space_.constraints()[i].holds(configuration, problem_, device_)) continue;
-        allowed = false;
-        ++refused[i];
-      }
-      ++review_.points.configurations;
-      if (allowed) ++review_.allowed.configurations;
-      return true;
-    });
     for (std::size_t i = 0; i < refused.size(); ++i) {
       const std::string& name = space_.constraints()[i].name;
       if (refused[i] == 0.0 && name != DefinedFamily::kLaunchLimits) {
@@ -191,10 +200,15 @@ class Reviewer {
       if (buffer.bytes == 0) doubt("the buffer {} has no elements at {}", in_quotes(buffer.name), problem_.text());
     }
     const Problem awkward = family_.awkward_problem();
-    try {
-      check_kernel(family_, device_, awkward);
-    } catch (const Error&) {
+    if (space_.violated(family_.default_configuration(device_, awkward), awkward)) {
       doubt("the default is not allowed at {}: nothing is verified at sizes that divide nothing", awkward.text());
+      return;
+    }
+    try {
+      family_.check_reference(awkward, device_);
+    } catch (const Error& error) {
+      doubt("at {}, contents whose file is missing are random, and a reference that cannot be had is the default: {}",
+            awkward.text(), error.what());
     }
   }
 

@@ -23,7 +23,8 @@ struct KernelReview {
 /// (DefinedFamily::check_reference()).
 void check_kernel(const DefinedFamily& family, const DeviceIdentity& device, const Problem& problem);
 
-/// Looks at a kernel for one problem. Takes less than a second. Throws what check_kernel() throws.
+/// Looks at a kernel for one problem. Takes less than a second, and seconds where constraints are dear. Throws what
+/// check_kernel() throws.
 [[nodiscard]] KernelReview review_kernel(const DefinedFamily& family, const DeviceIdentity& device,
                                          const Problem& problem);
 

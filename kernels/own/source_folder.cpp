@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/regular_file.hpp"
 #include "heddle/kernels/text.hpp"
 
 namespace heddle {
@@ -23,16 +24,21 @@ constexpr std::size_t kMostIncluded = 64;
 }  // namespace
 
 std::string bytes_of_file(const fs::path& path, const std::string& named, std::size_t most) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) throw Error(ErrorKind::input, fmt::format("{}: is a folder", named));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorKind::input, fmt::format("{}: cannot be read", named));
+  std::ifstream file = open_regular_file(path, named);
   std::string bytes(most + 1, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (file.bad()) throw Error(ErrorKind::input, fmt::format("{}: cannot be read", named));
   bytes.resize(static_cast<std::size_t>(file.gcount()));
   if (bytes.size() > most) throw Error(ErrorKind::input, fmt::format("{}: longer than {} bytes", named, most));
   return bytes;
+}
+
+bool leads_below(const fs::path& path, const fs::path& folder) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(path, error);
+  if (error) return false;
+  const fs::path below = real.lexically_relative(fs::weakly_canonical(folder, error));
+  return !error && !below.empty() && *below.begin() != "..";
 }
 
 SourceFolder::SourceFolder(std::vector<fs::path> folders, bool allow_outside)
@@ -50,18 +56,13 @@ fs::path SourceFolder::find(const std::string& named) const {
   return folders_.front() / named;
 }
 
-bool SourceFolder::is_inside(const fs::path& real) const {
-  return std::ranges::any_of(folders_, [&](const fs::path& folder) {
-    std::error_code error;
-    const fs::path below = real.lexically_relative(fs::weakly_canonical(folder, error));
-    return !below.empty() && *below.begin() != "..";
-  });
+bool SourceFolder::is_allowed(const fs::path& path) const {
+  return allow_outside_ ||
+         std::ranges::any_of(folders_, [&](const fs::path& folder) { return leads_below(path, folder); });
 }
 
 void SourceFolder::require_inside(const DescriptionNode& node, const std::string& named) const {
-  std::error_code error;
-  const fs::path real = fs::weakly_canonical(find(named), error);  // where links lead to
-  if (allow_outside_ || (!error && is_inside(real))) return;
+  if (is_allowed(find(named))) return;
   node.refuse(fmt::format("{} is not in the description's folder; --allow-outside allows that", in_quotes(named)));
 }
 
@@ -96,7 +97,8 @@ void SourceFolder::collect(const std::string& text, std::vector<std::string>& na
     std::string name = text.substr(begin + 1, end - begin - 1);
     std::error_code error;
     const fs::path path = find(name);
-    if (!fs::is_regular_file(path, error) || std::ranges::find(names, name) != names.end()) continue;
+    if (!is_allowed(path) || !fs::is_regular_file(path, error) || std::ranges::find(names, name) != names.end())
+      continue;
     if (names.size() == kMostIncluded) return;
     names.push_back(std::move(name));
     try {

@@ -13,6 +13,9 @@ namespace heddle {
 /// A file's bytes, at most `most` of them. `named`: as messages call it. Throws Error(input).
 [[nodiscard]] std::string bytes_of_file(const std::filesystem::path& path, const std::string& named, std::size_t most);
 
+/// Whether `path`, after all links, is in `folder` or below. It need not be there.
+[[nodiscard]] bool leads_below(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 /// Where the files are that a description names.
 class SourceFolder {
  public:
@@ -25,13 +28,13 @@ class SourceFolder {
   [[nodiscard]] std::string text(const DescriptionNode& node, const std::string& named) const;
   /// Throws as text() does if the folder of `named` is outside. The file need not be there.
   void require_inside(const DescriptionNode& node, const std::string& named) const;
-  /// The names, as `text` gives them, of those files that it includes in quotes and that are there, and of those that
-  /// these include.
+  /// The names, as `text` gives them, of those files that it includes in quotes, that are there and that may be read,
+  /// and of those that these include.
   [[nodiscard]] std::vector<std::string> included(const std::string& text) const;
 
  private:
   [[nodiscard]] std::filesystem::path find(const std::string& named) const;
-  [[nodiscard]] bool is_inside(const std::filesystem::path& real) const;
+  [[nodiscard]] bool is_allowed(const std::filesystem::path& path) const;
   void collect(const std::string& text, std::vector<std::string>& names) const;
 
   std::vector<std::filesystem::path> folders_;

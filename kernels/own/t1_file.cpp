@@ -27,16 +27,19 @@ using nlohmann::json;
 
 constexpr std::size_t kMostThings = 10000;  // of an array; the description's own limits are lower
 constexpr std::size_t kLongestBenchmark = 48;
+constexpr std::array<std::string_view, 4> kMemory{"Scalar", "Vector", "Local", "Symbol"};
 constexpr std::array<const char*, 3> kDimensions{"X", "Y", "Z"};
 constexpr std::array<const char*, 3> kSmallDimensions{"x", "y", "z"};
 
 bool starts_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool continues_word(char c) { return starts_word(c) || (c >= '0' && c <= '9'); }
 
-/// Replaces names in an expression by texts.
+/// Replaces names in an expression by texts. Stops where the result is longer than any expression may be, so that many
+/// names of a long list do not fill the memory: whoever reads the expression says so.
 std::string substituted(const std::string& expression, const std::map<std::string, std::string>& names) {
+  constexpr std::size_t kLongestExpression = 2000;  // bytes, as Expression has it
   std::string all;
-  for (std::size_t at = 0; at < expression.size();) {
+  for (std::size_t at = 0; at < expression.size() && all.size() <= kLongestExpression;) {
     if (!starts_word(expression[at])) {
       all += expression[at++];
       continue;
@@ -229,12 +232,13 @@ class T1Reader {
     std::vector<std::string> shared;
     const DescriptionNode list = kernel_.at("Arguments");
     const auto nodes = list.elements(kMostThings);
-    const bool marked = std::ranges::any_of(nodes, [](const auto& node) { return is_marked(node, "Output"); });
+    const bool marked = std::ranges::any_of(
+        nodes, [](const auto& node) { return is_marked(node, "Output") && kMemory[memory_of(node)] != "Scalar"; });
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const DescriptionNode& node = nodes[i];
       const auto given = node.find("Name");
       const std::string name = given ? given->text() : fmt::format("argument_{}", i);
-      const std::size_t kind = node.at("MemoryType").one_of({"Scalar", "Vector", "Local", "Symbol"});
+      const std::size_t kind = memory_of(node);
       if (kind == 2) {
         shared.push_back(fmt::format("({}) * {}", size(node), bytes_of(node)));
         continue;
@@ -252,6 +256,11 @@ class T1Reader {
     }
     if (!shared.empty()) description_["shared_bytes"] = fmt::format("{}", fmt::join(shared, " + "));
     description_["arguments"] = std::move(arguments);
+  }
+
+  /// The place of an argument's memory in kMemory.
+  static std::size_t memory_of(const DescriptionNode& node) {
+    return node.at("MemoryType").one_of({kMemory.begin(), kMemory.end()});
   }
 
   /// Whether the source declares dynamic shared memory. For a kernel without, SharedMemory says how much of the static
@@ -349,7 +358,12 @@ class T1Reader {
       const auto threshold = node.find("ValidationThreshold"), method = node.find("ValidationMethod");
       if (!threshold) continue;
       const bool absolute = !method || method->text() != "SideBySideRelativeComparison";
-      verification[absolute ? "absolute" : "tolerance"] = threshold->real();
+      const double most = threshold->real();
+      if (absolute ? !(most >= 0.0) : !(most > 0.0 && most < 1.0)) {
+        threshold->expected(absolute ? "a number from 0" : "a number above 0 and below 1");
+      }
+      const char* const member = absolute ? "absolute" : "tolerance";
+      verification[member] = std::min(most, verification.value(member, most));  // the strictest counts for all
     }
     if (!verification.empty()) description_["verification"] = std::move(verification);
   }

@@ -97,6 +97,8 @@ std::string first_complaint(const std::string& log) {
   return log.substr(begin, log.find('\n', begin) - begin);
 }
 
+bool is_compilers_failure(std::string_view complaint) { return complaint.starts_with(kCompilerFailed); }
+
 CompileOutcome compile_one(Device& device, CompileRequest request) {
   auto done = device.compile({std::move(request)})->next();
   CompileOutcome& outcome = done.value().second;

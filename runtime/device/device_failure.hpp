@@ -25,4 +25,9 @@ class DeviceFailure : public Error {
 /// The line of a compiler's log that says what is wrong first; its notes and warnings may come before.
 [[nodiscard]] std::string first_complaint(const std::string& log);
 
+/// How the log of a compiler begins that took too long or too much memory, died, or could not be started.
+inline constexpr std::string_view kCompilerFailed = "error: the compiler";
+/// Whether a first_complaint() is of that kind: no fault of the code's, which may well compile another time.
+[[nodiscard]] bool is_compilers_failure(std::string_view complaint);
+
 }  // namespace heddle

@@ -156,7 +156,7 @@ class ProgramBatch final : public CompileBatch {
     try {
       fingerprint = compiler_.fingerprint(stop_.get_token());
     } catch (const std::exception& error) {  // it does not even say its version
-      for (const Unit* const unit : units) fail(*unit, error.what(), 0.0);
+      for (const Unit* const unit : units) fail(*unit, fmt::format("{}: {}", kCompilerFailed, error.what()), 0.0);
     }
     if (fingerprint) programs = divide(look_up(units, *fingerprint));
     const std::size_t threads = std::min<std::size_t>(compiler_.threads, programs.size());
@@ -214,7 +214,7 @@ class ProgramBatch final : public CompileBatch {
       try {
         if (!winding_up()) compile(program);
       } catch (const std::exception& error) {
-        for (const Unit* unit : program) fail(*unit, error.what(), 0.0);
+        for (const Unit* unit : program) fail(*unit, fmt::format("{}: {}", kCompilerFailed, error.what()), 0.0);
       }
       const std::lock_guard lock(mutex_);
       if (--unfinished_ == 0) changed_.notify_all();

@@ -37,6 +37,10 @@ struct Header {
   std::array<char, kChecksum> checksum{};
 };
 
+double end_of(const Channel::Patience& patience) {
+  return patience.seconds ? seconds_now() + *patience.seconds : std::numeric_limits<double>::infinity();
+}
+
 ChannelError closed() { return {Reason::closed, "the connection was closed"}; }
 
 }  // namespace
@@ -73,8 +77,12 @@ void Channel::wait(short event, double until, const Patience& patience) const {
   }
 }
 
-void Channel::send(const nlohmann::json& message) {
+void Channel::send(const nlohmann::json& message, const Patience& patience) {
+  const double until = end_of(patience);
   const std::vector<std::uint8_t> body = nlohmann::json::to_cbor(message);
+  if (body.size() > kLongest) {
+    throw ChannelError(Reason::garbled, fmt::format("a message has {} bytes, at most {}", body.size(), kLongest));
+  }
   Header header;
   header.bytes = static_cast<std::uint32_t>(body.size());
   const std::string checksum = digest({reinterpret_cast<const char*>(body.data()), body.size()});
@@ -83,15 +91,16 @@ void Channel::send(const nlohmann::json& message) {
   std::memcpy(bytes.data(), &header, sizeof header);
   std::copy(body.begin(), body.end(), bytes.begin() + sizeof header);
   for (std::string_view rest = bytes; !rest.empty();) {
-    const ssize_t sent = ::send(descriptor_, rest.data(), rest.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
+    wait(POLLOUT, until, patience);
+    const ssize_t sent = ::send(descriptor_, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (sent <= 0) throw closed();
     rest.remove_prefix(static_cast<std::size_t>(sent));
   }
 }
 
 nlohmann::json Channel::receive(const Patience& patience) {
-  const double until = patience.seconds ? seconds_now() + *patience.seconds : std::numeric_limits<double>::infinity();
+  const double until = end_of(patience);
   const auto read = [&](char* to, std::size_t bytes) {
     while (bytes > 0) {
       wait(POLLIN, until, patience);

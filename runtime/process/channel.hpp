@@ -49,8 +49,10 @@ class Channel {
   Channel(Channel&& other) noexcept;
   Channel& operator=(Channel&& other) noexcept;
 
-  /// Both throw ChannelError.
-  void send(const nlohmann::json& message);
+  /// Both throw ChannelError. A message that the other side does not take in time is late, too; one of more than 64 MiB
+  /// is garbled, and nothing of it is sent.
+  void send(const nlohmann::json& message, const Patience& patience);
+  void send(const nlohmann::json& message) { send(message, Patience()); }
   [[nodiscard]] nlohmann::json receive(const Patience& patience);
   /// Whether receive() ended when a part of a message had come.
   [[nodiscard]] bool inside_message() const noexcept { return inside_message_; }

@@ -33,6 +33,7 @@ extern "C" __global__ void twice(const float* x, float* y, int n) {
 extern "C" __global__ void thrice(const float* x, float* y, int n) {
   for (int i = 0; i < n; ++i) y[i] = 3.0f * x[i];
 }
+extern "C" __global__ void idle(const float* x, float* y, int n) {}
 extern "C" __global__ void swapped(float* y, const float* x) { y[blockIdx.x] = 2.0f * x[blockIdx.x]; }
 extern "C" __global__ void by_constant(const float* x, float* y, int n) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -118,6 +119,15 @@ TEST_CASE("a reference kernel finds what all configurations have in common") {
   check_all(kernel, Status::compilation, "the reference: ");
 }
 
+TEST_CASE("an inout buffer that no configuration writes is no result, unless a reference from outside says so") {
+  KernelDefinition kernel = faulty();
+  kernel.code["cuda"].kernel = "idle";
+  kernel.arguments[1].role = Role::state;
+  check_all(kernel, Status::wrong_result, "the output 'y' is as it was before the launch");
+  kernel.reference.code["cuda"] = reference_called("idle");
+  CHECK(verdicts(kernel)[0].status == Status::correct);
+}
+
 TEST_CASE("a named configuration as the reference of all others") {
   KernelDefinition kernel = faulty();
   kernel.reference.configuration = "fault=2";
@@ -189,6 +199,27 @@ TEST_CASE("constant memory is filled before each launch, by the variable's name"
   check_all(kernel, Status::launch, "'tests::factor' has 12 bytes, buffer 'factor' has 16");
   kernel.arguments.back().symbol = "factor";
   check_all(kernel, Status::launch, "has no __constant__ variable 'factor'");
+  kernel.arguments.back().symbol = "environ";  // of a library that the emulator's kernels may need
+  check_all(kernel, Status::launch, "has no __constant__ variable 'environ'");
+}
+
+TEST_CASE("a reference with a source of its own takes constant memory as an ordinary argument") {
+  KernelDefinition kernel = faulty();
+  kernel.code["cuda"].kernel = "by_constant";
+  kernel.arguments.push_back({.name = "factor", .elements = "3", .fill = {Fill::Kind::equal, 2.0, 2.0, false}});
+  kernel.arguments.back().symbol = "tests::factor";
+  kernel.arguments.back().passed = false;
+  kernel.reference.code["cuda"] = {.text = R"(
+extern "C" __global__ void plain(const float* x, float* y, const float* by, int n) {
+  for (int i = 0; i < n; ++i) y[i] = by[i % 3] * x[i];
+}
+)",
+                                   .kernel = "plain",
+                                   .grid = {"1"},
+                                   .block = {"1"}};
+  kernel.reference.arguments = {"x", "y", "factor", "n"};
+  CHECK(verdicts(kernel)[0].message.empty());
+  CHECK(verdicts(kernel)[0].status == Status::correct);
 }
 
 TEST_CASE("arguments that are not the kernel's are one clear failure") {
@@ -219,6 +250,22 @@ TEST_CASE("a function of the host computes what is expected") {
   const auto wrong = tune(kernel, {}, {}, agrees_with(kernel, times(3.0F)), {}, options);
   CHECK_FALSE(wrong.front().profile);
   CHECK(wrong.front().statuses.at(Status::wrong_result) >= 1);
+  const auto nothing = [](const Problem&, const HostImage&) { return HostImage(); };
+  CHECK_THROWS_WITH_AS(tune(kernel, {}, {}, agrees_with(kernel, nothing), {}, options),
+                       "kernel tests/faulty: the reference lacks the output 'y'", Error);
+}
+
+TEST_CASE("a program's kernel that cannot be verified is refused before it is tuned") {
+  const TemporaryFolder folder;
+  const TuneKernelOptions options{
+      .device = faulty_device(), .profiles = folder.path() / "p", .worker = {HEDDLE_WORKER_PROGRAM}};
+  KernelDefinition kernel = faulty();
+  kernel.folder = folder.path().string();
+  kernel.reference.files = {{"y", "missing.npy"}};
+  CHECK_THROWS_WITH_AS(tune(kernel, {}, {}, {}, {}, options), doctest::Contains("missing.npy: cannot be read"), Error);
+  kernel = faulty();
+  kernel.arguments[1].compared = false;
+  CHECK_THROWS_WITH_AS(tune(kernel, {}, {}, {}, {}, options), doctest::Contains("no output is compared"), Error);
 }
 
 }  // namespace heddle

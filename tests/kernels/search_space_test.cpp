@@ -92,6 +92,24 @@ TEST_CASE("a walk follows the order it is given and ends when it is told to") {
   CHECK(visited == 2);
 }
 
+TEST_CASE("a walk and an estimate through dear constraints end when they are told to") {
+  std::vector<Value> values;
+  for (std::int64_t i = 0; i < 1000; ++i) values.emplace_back(i);
+  Constraint counting;
+  std::size_t asked = 0;
+  counting.name = "counting";
+  counting.last = "a";
+  counting.holds = [&](const Configuration&, const Problem&, const DeviceIdentity&) { return ++asked > 0; };
+  const SearchSpace space({}, {{.name = "a", .values = values, .meaning = {}, .active = {}}}, {counting});
+  const auto visit = [](const Configuration&, const std::vector<SearchSpace::Level>&) { return true; };
+  const Stop at_once = [] { return true; };
+  CHECK_FALSE(space.walk(problem(2), {}, visit, 1000000, at_once));
+  CHECK(asked < 500);
+  asked = 0;
+  CHECK(space.estimate(problem(2), 1000, at_once) == 1000.0);
+  CHECK(asked == 1000);
+}
+
 TEST_CASE("configurations are drawn and their number is estimated") {
   const SearchSpace space = small_space();
   std::uint64_t state = 1;

@@ -82,6 +82,28 @@ TEST_CASE("an earlier run's measurements are known under the same kernels, drive
   for (const int unknown : {2, 3, 4}) CHECK(!journal.recall(fake::problem(8), Desk::text(unknown), 1));
 }
 
+TEST_CASE("what the compiler failed at is tried again by the next run, what it refused is not") {
+  Desk desk;
+  ProfileStore& store = desk.temporary.store;
+  const TuningRun first = store.begin_run("task");
+  Journal journal(store, desk.evaluator, first);
+  const std::vector<std::string> logs{"error: the compiler did not end within 60 s",
+                                      "kernel.cu(3): error: no such name"};
+  for (int i = 0; i < 2; ++i) {
+    Measurement failed = desk.measurement(i);
+    failed.status = Status::compilation;
+    failed.message = logs[static_cast<std::size_t>(i)];
+    failed.times.clear();
+    failed.cost.reset();
+    journal.add(failed);
+    CHECK(journal.recall(fake::problem(8), Desk::text(i), 1));  // this run does not wait for it a second time
+  }
+  store.end_run(first, true);
+  const Journal next(store, desk.evaluator, store.begin_run("task"));
+  CHECK_FALSE(next.recall(fake::problem(8), Desk::text(0), 1));
+  CHECK(next.recall(fake::problem(8), Desk::text(1), 1));
+}
+
 TEST_CASE("finals belong to their visit, and who failed in them is known to the visits after it") {
   Desk desk;
   Journal journal(desk.temporary.store, desk.evaluator, desk.temporary.store.begin_run("task"));

@@ -34,4 +34,9 @@ TEST_CASE("contents are kept on the device until newer ones need their place") {
   std::vector<std::byte> bytes(100);
   copy->read(bytes);
   CHECK(bytes == image(100, std::byte{5}).at("x"));
+  CHECK_FALSE(kept.empty());
+  kept.clear();
+  CHECK(kept.empty());
+  kept.keep(kept_problem(6), image(1000, std::byte{6}));  // all of the room is free again
+  CHECK(kept.find(kept_problem(6)) != nullptr);
 }

@@ -307,6 +307,7 @@ TEST_CASE(
                            fake::problem(size));
   };
   CHECK(*awkward(7, 8) == fake::problem(7));
+  CHECK(!awkward(7, 7));  // the problem is the awkward one already
   CHECK(*awkward(8, 8) == fake::problem(9));
   CHECK(!awkward(8, 9));  // 7 is too small for it, and 9 is odd
   CHECK(*awkward(10, 1000) == fake::problem(1001));

@@ -187,7 +187,7 @@ class IsolatedEvaluator::RemoteCompilation final : public Compilation {
           return Done{.index = culprit,
                       .compiled = false,
                       .seconds = 0.0,
-                      .log = fmt::format("error: the compiler: {}", lost.what())};
+                      .log = fmt::format("{}: {}", kCompilerFailed, lost.what())};
         }
         divide();
       }

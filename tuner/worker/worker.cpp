@@ -94,7 +94,7 @@ json Worker::exchange(const json& question, double seconds, const Stop& stop) {
     return stopped || process_->resident_bytes() > memory_limit_;
   };
   try {
-    channel_->send(question);
+    channel_->send(question, {.seconds = seconds, .watch = watch});
     answer = channel_->receive({.seconds = seconds, .watch = watch});
   } catch (const ChannelError& error) {
     if (stopped) {
@@ -134,7 +134,8 @@ WorkerLost Worker::lost(const ChannelError& error, double seconds) {
 
 void Worker::tell(const json& message) noexcept {
   try {
-    if (channel_) channel_->send(message);
+    constexpr double kMostSeconds = 1.0;
+    if (channel_) channel_->send(message, {.seconds = kMostSeconds, .watch = {}});
   } catch (const std::exception&) {  // seen by whoever asks next
   }
 }

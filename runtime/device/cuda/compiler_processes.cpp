@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/stop.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/runtime/process/channel.hpp"
 #include "heddle/runtime/process/child_process.hpp"
 
@@ -16,6 +19,14 @@ namespace heddle {
 namespace {
 
 using nlohmann::json;
+
+/// What each of so many processes may take, so that together they do not take all there is. A compiler that is given
+/// next to nothing compiles nothing, so there is a least share.
+std::int64_t share_of_memory(unsigned processes) {
+  constexpr std::int64_t kLeast = std::int64_t{1} << 30;
+  const std::int64_t all = available_memory() / 10 * 9;
+  return std::max(all / processes, std::min(all, kLeast));
+}
 
 constexpr double kDyingSeconds = 1.0;  // that a process may take to end after its socket has closed
 
@@ -40,10 +51,8 @@ ProgramResult result_of(const json& answer) {
 class CompilerProcesses::Process {
  public:
   /// In the session of this process: whoever ends that ends the compilers, too.
-  explicit Process(const std::vector<std::string>& command)
-      : process_(command, Session::of_parent),
-        channel_(process_.take_socket()),
-        most_bytes_(available_memory() / 10 * 9) {}
+  Process(const std::vector<std::string>& command, std::int64_t most_bytes)
+      : process_(command, Session::of_parent), channel_(process_.take_socket()), most_bytes_(most_bytes) {}
 
   [[nodiscard]] ProgramResult compile(const json& question, double seconds, const std::stop_token& stop) {
     bool too_large = false;
@@ -52,7 +61,7 @@ class CompilerProcesses::Process {
       return too_large || stop.stop_requested();
     };
     try {
-      channel_.send(question);
+      channel_.send(question, {.seconds = seconds, .watch = watch});
       const json answer = channel_.receive({.seconds = seconds, .watch = watch});
       if (answer.contains("error")) throw Error(ErrorKind::device, answer.at("error").get<std::string>());
       return result_of(answer);
@@ -70,11 +79,11 @@ class CompilerProcesses::Process {
 
  private:
   std::string complaint(const ChannelError& error, double seconds, bool too_large) {
-    if (too_large) return fmt::format("error: the compiler took more than {} MiB of memory", most_bytes_ >> 20);
-    if (!crashed_) return fmt::format("error: the compiler did not end within {:.3g} s", seconds);
+    if (too_large) return fmt::format("{} took more than {} MiB of memory", kCompilerFailed, most_bytes_ >> 20);
+    if (!crashed_) return fmt::format("{} did not end within {:.3g} s", kCompilerFailed, seconds);
     const ProcessEnd end = process_.end(kDyingSeconds);
     const std::string last_words = process_.last_words();
-    return fmt::format("error: the compiler ended with {} {}{}{}", end.signalled ? "signal" : "exit code", end.number,
+    return fmt::format("{} ended with {} {}{}{}", kCompilerFailed, end.signalled ? "signal" : "exit code", end.number,
                        last_words.empty() ? std::string() : ": ",
                        last_words.empty() && !end.signalled ? error.what() : last_words);
   }
@@ -85,8 +94,8 @@ class CompilerProcesses::Process {
   bool lost_ = false, crashed_ = false;
 };
 
-CompilerProcesses::CompilerProcesses(std::vector<std::string> command, const Nvrtc& nvrtc)
-    : command_(std::move(command)), library_(nvrtc.file()) {}
+CompilerProcesses::CompilerProcesses(std::vector<std::string> command, const Nvrtc& nvrtc, unsigned threads)
+    : command_(std::move(command)), library_(nvrtc.file()), most_bytes_(share_of_memory(threads)) {}
 
 CompilerProcesses::~CompilerProcesses() = default;
 
@@ -112,7 +121,7 @@ std::unique_ptr<CompilerProcesses::Process> CompilerProcesses::take() {
       return process;
     }
   }
-  return std::make_unique<Process>(command_);
+  return std::make_unique<Process>(command_, most_bytes_);
 }
 
 void CompilerProcesses::give_back(std::unique_ptr<Process> process) {

@@ -1,6 +1,7 @@
 // NVRTC in processes of its own, so that many programs are compiled at the same time.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -16,8 +17,9 @@ namespace heddle {
 /// process dies, they notice that their socket is closed. Thread-safe.
 class CompilerProcesses {
  public:
-  /// `command`: Compiling::command. `nvrtc`: the library that they open.
-  CompilerProcesses(std::vector<std::string> command, const Nvrtc& nvrtc);
+  /// `command`: Compiling::command. `nvrtc`: the library that they open. `threads`: that compile at the same time, and
+  /// share the memory.
+  CompilerProcesses(std::vector<std::string> command, const Nvrtc& nvrtc, unsigned threads);
   ~CompilerProcesses();
   CompilerProcesses(const CompilerProcesses&) = delete;
   CompilerProcesses& operator=(const CompilerProcesses&) = delete;
@@ -35,6 +37,7 @@ class CompilerProcesses {
 
   const std::vector<std::string> command_;
   const std::string library_;
+  const std::int64_t most_bytes_;  ///< of memory, for each process
   std::mutex mutex_;
   std::vector<std::unique_ptr<Process>> idle_;
 };

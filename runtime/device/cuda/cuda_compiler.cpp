@@ -42,7 +42,8 @@ CudaCompiler::CudaCompiler(std::shared_ptr<const Nvrtc> nvrtc, const std::string
       options_(options_for(*nvrtc_, architecture)),
       threads_(threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency())),
       seconds_(compiling.seconds),
-      processes_(compiling.command.empty() ? nullptr : std::make_shared<CompilerProcesses>(compiling.command, *nvrtc_)),
+      processes_(compiling.command.empty() ? nullptr
+                                           : std::make_shared<CompilerProcesses>(compiling.command, *nvrtc_, threads_)),
       turnstile_(std::make_shared<Turnstile>(threads_)) {}
 
 std::unique_ptr<CompileBatch> CudaCompiler::compile(const std::vector<CompileRequest>& requests) const {

@@ -124,7 +124,11 @@ std::span<std::byte> EmulatorCode::constant(std::string_view name) const {
   Dl_info info{};
   void* entry = nullptr;
   if (found == nullptr || ::dladdr1(found, &info, &entry, RTLD_DL_SYMENT) == 0 || entry == nullptr) return {};
-  return {static_cast<std::byte*>(found), static_cast<const ElfW(Sym)*>(entry)->st_size};
+  const auto& variable = *static_cast<const ElfW(Sym)*>(entry);
+  // A name that the kernels lack may be found in a library that they need.
+  const bool own = reinterpret_cast<std::uintptr_t>(info.dli_fbase) == loaded_.begin;
+  if (!own || ELF64_ST_TYPE(variable.st_info) != STT_OBJECT) return {};
+  return {static_cast<std::byte*>(found), variable.st_size};
 }
 
 std::string_view EmulatorCode::parameters(const std::string& name) const {

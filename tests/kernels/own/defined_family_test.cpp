@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <string>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/defined_family.hpp"
 #include "heddle/kernels/own/definition_document.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
 #include "own_kernel.hpp"
@@ -71,6 +73,18 @@ TEST_CASE("a plan has the geometry, the kernel and the arguments of the definiti
   CHECK(family->work(size(1000)).operations == 1000.0);
   CHECK_FALSE(family->supports("abacus"));
   CHECK(family->supports("emulator"));
+}
+
+TEST_CASE("a constraint that names only sizes is known before the first parameter") {
+  KernelDefinition kernel = test::add_kernel();
+  for (int i = 0; i < 8; ++i) {
+    kernel.parameters.push_back({.name = "p" + std::to_string(i), .values = {}});
+    for (std::int64_t value = 0; value < 100; ++value) kernel.parameters.back().values.emplace_back(value);
+  }
+  kernel.constraints = {"n > 10"};
+  const auto visit = [](const Configuration&, const std::vector<SearchSpace::Level>&) { return false; };
+  // The walk may try no value at all, and comes to its end.
+  CHECK(DefinedFamily(kernel, {}).space(device("cuda")).walk(size(5), {}, visit, 0));
 }
 
 TEST_CASE("the hash covers all that decides what a kernel computes, and nothing else") {

@@ -1,6 +1,7 @@
 #include "heddle/kernels/own/kernel_file.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/array_file.hpp"
 #include "heddle/kernels/own/defined_family.hpp"
 #include "heddle/kernels/own/kernel_review.hpp"
 #include "temporary_folder.hpp"
@@ -171,6 +173,14 @@ TEST_CASE("a review counts points and finds what looks wrong") {
     CAPTURE(word);
     CHECK(all.find(word) != std::string::npos);
   }
+  // Only a file of the awkward size is missing: the default is allowed there.
+  json filled = scale_description();
+  filled["arguments"][2]["fill"] = {{"file", "k_{n}.bin"}};
+  folder.write("k_1000.bin", std::string(1000, '\1'));
+  all.clear();
+  for (const std::string& doubt : review(filled, "n=1000").doubts) all += doubt + "\n";
+  CHECK(all.find("k_77.bin: cannot be read") != std::string::npos);
+  CHECK(all.find("is not allowed at") == std::string::npos);
 
   json large = scale_description();
   for (int i = 0; i < 10; ++i) {
@@ -188,6 +198,10 @@ TEST_CASE("what a file may be is limited") {
   };
   fails(folder.path("none.json"), "cannot be read");
   fails(folder.path(""), "is a folder");
+  REQUIRE(::mkfifo(folder.path("pipe").c_str(), 0600) == 0);  // opening it would wait for a writer
+  fails(folder.path("pipe"), "is no regular file");
+  CHECK_THROWS_WITH_AS(static_cast<void>(read_array(folder.path("pipe"), ElementType::int8, 1)),
+                       doctest::Contains("is no regular file"), Error);
   folder.write("long.json", std::string((1 << 20) + 1, ' '));
   fails(folder.path("long.json"), "longer than 1048576 bytes");
   folder.write("scale.cuh", std::string((1 << 22) + 1, ' '));
@@ -203,6 +217,19 @@ TEST_CASE("what a file may be is limited") {
   }());
   CHECK_THROWS_WITH_AS(static_cast<void>(read_kernel_file(inside.path("below/scale.json"))),
                        doctest::Contains("--allow-outside"), Error);
+  // An expression may make a path that leads outside, and so may a link.
+  std::filesystem::create_symlink(inside.path("scale.cu"), inside.path("below/of_1000"));
+  inside.write("below/scale.cu", kScaleSource);
+  inside.write("below/scale.cuh", kScaleHeader);
+  for (const char* const outside : {"{'../' * 1 + 'scale.cu'}", "of_{n}"}) {
+    json description = scale_description();
+    description["arguments"][2]["fill"] = {{"file", outside}};
+    inside.write("below/fill.json", description.dump());
+    const KernelDefinition kernel = read_kernel_file(inside.path("below/fill.json"));
+    const auto family = make_defined_family(describe(kernel).text);
+    CHECK_THROWS_WITH_AS(dynamic_cast<const DefinedFamily&>(*family).check_reference(kernel.problems.front(), gpu()),
+                         doctest::Contains("is not in the description's folder"), Error);
+  }
   std::filesystem::create_symlink(inside.path("scale.cu"), inside.path("below/link.cu"));
   inside.write("below/link.json", [] {
     json description = scale_description();

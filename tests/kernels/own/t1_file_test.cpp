@@ -164,6 +164,27 @@ TEST_CASE("outputs of T1 are what is writable where none is marked") {
   const KernelDefinition kernel = folder.read(document);
   CHECK(kernel.arguments[0].compared);
   CHECK(kernel.arguments[3].compared);
+  document["KernelSpecification"]["Arguments"][4]["Output"] = 1;  // a scalar
+  CHECK(folder.read(document).arguments[0].compared);
+}
+
+TEST_CASE("thresholds of T1: the strictest counts, and one that is none is refused where it stands") {
+  const T1Folder folder;
+  json document = blur();
+  const auto reference = [](const char* target, double threshold) {
+    return json{{"TargetName", target},
+                {"FillType", "BinaryRaw"},
+                {"DataSource", "expected.bin"},
+                {"ValidationMethod", "SideBySideRelativeComparison"},
+                {"ValidationThreshold", threshold}};
+  };
+  json& references = document["KernelSpecification"]["ReferenceArguments"];
+  document["KernelSpecification"]["Arguments"][3]["Output"] = 1;
+  references = {reference("output", 1e-6), reference("steps", 1e-2)};
+  CHECK(folder.read(document).tolerance == 1e-6);
+  references[1]["ValidationThreshold"] = 0.0;
+  CHECK_THROWS_WITH_AS(static_cast<void>(folder.read(document)), doctest::Contains("ValidationThreshold: found 0"),
+                       Error);
 }
 
 TEST_CASE("a second file overrides and completes the first") {

@@ -101,7 +101,7 @@ TEST_CASE("compiler processes: a program that cannot be started is one clear lin
   if (!nvrtc) return;
   const auto outcomes = compile(nvrtc, {.seconds = 60.0, .command = {"/nonexistent/compiler"}}, {scale(1)});
   CHECK(outcomes[0].binary == nullptr);
-  CHECK(outcomes[0].log == "cannot start /nonexistent/compiler: No such file or directory");
+  CHECK(outcomes[0].log == "error: the compiler: cannot start /nonexistent/compiler: No such file or directory");
 }
 
 }  // namespace

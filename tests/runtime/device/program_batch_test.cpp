@@ -146,7 +146,7 @@ TEST_CASE("with a compiler that does not work, what is built in is there and the
   for (; const auto done = batch->next(); ++count) {
     if (done->second.binary) continue;
     failed.insert(done->first);
-    CHECK(done->second.log == "the compiler does not say its version");
+    CHECK(done->second.log == "error: the compiler: the compiler does not say its version");
   }
   CHECK(count == 3);
   CHECK(failed == std::set<std::size_t>{0, 2});

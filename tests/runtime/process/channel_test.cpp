@@ -100,6 +100,22 @@ TEST_CASE("waiting ends in time, or when the watch says so") {
   CHECK(asked == 3);
 }
 
+TEST_CASE("sending to a process that takes nothing ends in time, and a message can be too long") {
+  const Pair pair;
+  Channel a(pair.ends[0]);
+  const Channel silent(pair.ends[1]);
+  const auto fails = [&](std::size_t bytes, ChannelError::Reason reason) {
+    try {
+      a.send(std::string(bytes, 'x'), {.seconds = 0.01, .watch = {}});
+      FAIL("sent");
+    } catch (const ChannelError& error) {
+      CHECK(error.reason() == reason);
+    }
+  };
+  fails(std::size_t{65} << 20U, ChannelError::Reason::garbled);
+  fails(std::size_t{8} << 20U, ChannelError::Reason::late);
+}
+
 TEST_CASE("sending to a process that is gone is an error, not a signal") {
   const Pair pair;
   Channel channel(pair.ends[0]);
