@@ -19,6 +19,7 @@
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
+#include "heddle/kernels/fuzzy/decimal.hpp"
 #include "heddle/kernels/fuzzy/formula.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/fuzzy/calculator.hpp"
@@ -184,10 +185,11 @@ void add_fuzzy(Command& program) {
                  });
   command.list("--levels", "L", "Levels of the cuts, from 0 to 1, lowest first [default: from 0 to 1 in even steps]",
                [options](const std::string& text) {
-                 const double level = read_real("--levels", text);
-                 if (!(level >= 0.0 && level <= 1.0))
+                 const auto level = fuzzy::read_decimal(text);
+                 if (!level || level->down < 0.0 || level->up > 1.0)
                    refuse_option("--levels", in_quotes(text), "a number from 0 to 1");
-                 options->levels.push_back(level);
+                 // Downwards: the cut of a lower level contains that of a higher one.
+                 options->levels.push_back(level->down);
                });
   command.flag("--enclose", "With --encoding mr: take numbers that are not symmetric, enclosed", options->enclose);
   command.option("--output", "FILE", "Write the results as CSV to this file [default: standard output]",

@@ -144,6 +144,20 @@ TEST_CASE("shapes are cut at their levels, outwards") {
   CHECK(around.radius[0] == 2.0);
 }
 
+TEST_CASE("even levels are never above the fractions that they stand for") {
+  int above = 0, far = 0;
+  for (int cuts = 2; cuts <= 64; ++cuts) {
+    for (int i = 0; i < cuts; ++i) {
+      const double level = even_level(i, cuts), off = std::fma(level, cuts - 1, -i);  // the sign of it is exact
+      above += off > 0.0 ? 1 : 0;
+      far += off < -i * 0x1p-52 ? 1 : 0;
+    }
+    CHECK(even_level(cuts - 1, cuts) == 1.0);
+  }
+  CHECK(above == 0);
+  CHECK(far == 0);
+}
+
 TEST_CASE_TEMPLATE("cuts of random triangles contain the true ones", T, double, float) {
   Generator random(sample_seed());
   int wrong = 0;
