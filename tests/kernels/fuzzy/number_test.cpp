@@ -103,6 +103,18 @@ TEST_CASE_TEMPLATE("conversions enclose, and say what they add", T, double, floa
   CHECK(symmetric.number.midpoint == T(2));
 }
 
+TEST_CASE_TEMPLATE("the power 0 is 1, whatever the number is", T, double, float) {
+  const LowerUpper<T, 3> around{{-Traits<T>::infinity, T(-1), T(0)}, {Traits<T>::infinity, T(2), T(0)}};
+  const MidpointRadius<T, 2> wide{T(1), {Traits<T>::infinity, T(3)}};
+  for (int i = 0; i < 3; ++i) {
+    CHECK(pow(around, 0).lower[i] == T(1));
+    CHECK(pow(around, 0).upper[i] == T(1));
+  }
+  CHECK(pow(wide, 0).midpoint == T(1));
+  CHECK(pow(wide, 0).radius[0] == T(0));
+  CHECK(pow(wide, 0).radius[1] == T(0));
+}
+
 TEST_CASE("containment of numbers is never claimed wrongly") {
   const MidpointRadius<double, 1> wide{1.0, {0x1p-60}}, narrow{1.0, {0x1p-61}};
   // Its bounds, rounded outwards, are numbers that it does not contain.
