@@ -17,6 +17,7 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/fuzzy/decimal.hpp"
@@ -54,6 +55,9 @@ std::pair<std::string, std::string> read_input(const std::string& text) {
 /// The format of the tables, once the options agree with each other.
 fuzzy::NumberFormat number_format(const FuzzyOptions& options) {
   constexpr int kUsualCuts = 4;
+  if (options.levels.size() > at(fuzzy::kMostCuts)) {
+    refuse_option("--levels", fmt::format("{} levels", options.levels.size()), fmt::format("1 to {}", fuzzy::kMostCuts));
+  }
   const auto levels = static_cast<int>(options.levels.size());
   fuzzy::NumberFormat format{.encoding = options.encoding,
                              .cuts = options.cuts.value_or(levels > 0 ? levels : kUsualCuts),

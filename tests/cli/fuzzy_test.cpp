@@ -105,6 +105,9 @@ TEST_CASE("wrong options of fuzzy are refused in one line") {
   check_refused(tables.run("x", {"--input", x, "--levels", "0.5,0.25"}), 2, {"--levels", "do not fall"});
   check_refused(tables.run("x", {"--input", x, "--levels", "0,1", "--cuts", "3"}), 2,
                 {"--levels", "2 levels", "3 cuts"});
+  std::string levels = "0";
+  for (int i = 1; i < 65; ++i) levels += ",1";
+  check_refused(tables.run("x", {"--input", x, "--levels", levels}), 2, {"--levels", "65 levels", "1 to 64"});
   check_refused(tables.run("x", {"--input", x, "--output", tables.x}), 2, {"--output", "would be lost"});
   CHECK(tables.place.read("x.csv") == kX);
 }
