@@ -56,7 +56,8 @@ std::pair<std::string, std::string> read_input(const std::string& text) {
 fuzzy::NumberFormat number_format(const FuzzyOptions& options) {
   constexpr int kUsualCuts = 4;
   if (options.levels.size() > at(fuzzy::kMostCuts)) {
-    refuse_option("--levels", fmt::format("{} levels", options.levels.size()), fmt::format("1 to {}", fuzzy::kMostCuts));
+    refuse_option("--levels", fmt::format("{} levels", options.levels.size()),
+                  fmt::format("1 to {}", fuzzy::kMostCuts));
   }
   const auto levels = static_cast<int>(options.levels.size());
   fuzzy::NumberFormat format{.encoding = options.encoding,

@@ -75,7 +75,8 @@ TEST_CASE("numbers that a float can hardly tell from symmetric ones are refused,
   CHECK(asymmetric("a,b,c\n1000000,1000000.3,1000001\n"));
   CHECK(asymmetric("lower_0,upper_0,lower_1,upper_1\n1000000,1000001,1000000.3,1000000.3\n"));
   // Half a unit of float away, in a cut of 32 units.
-  CHECK(load<float>("lower_0,upper_0,lower_1,upper_1\n1000000,1000002,1000001.03125,1000001.03125\n", two).count() == 1);
+  CHECK(load<float>("lower_0,upper_0,lower_1,upper_1\n1000000,1000002,1000001.03125,1000001.03125\n", two).count() ==
+        1);
   CHECK(load<float>("a,b,c\n1000000,1000000.5,1000001\n", two).count() == 1);
 }
 
