@@ -17,8 +17,10 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
+#include "heddle/kernels/fuzzy/decimal.hpp"
 #include "heddle/kernels/fuzzy/formula.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/fuzzy/calculator.hpp"
@@ -53,6 +55,10 @@ std::pair<std::string, std::string> read_input(const std::string& text) {
 /// The format of the tables, once the options agree with each other.
 fuzzy::NumberFormat number_format(const FuzzyOptions& options) {
   constexpr int kUsualCuts = 4;
+  if (options.levels.size() > at(fuzzy::kMostCuts)) {
+    refuse_option("--levels", fmt::format("{} levels", options.levels.size()),
+                  fmt::format("1 to {}", fuzzy::kMostCuts));
+  }
   const auto levels = static_cast<int>(options.levels.size());
   fuzzy::NumberFormat format{.encoding = options.encoding,
                              .cuts = options.cuts.value_or(levels > 0 ? levels : kUsualCuts),
@@ -184,10 +190,11 @@ void add_fuzzy(Command& program) {
                  });
   command.list("--levels", "L", "Levels of the cuts, from 0 to 1, lowest first [default: from 0 to 1 in even steps]",
                [options](const std::string& text) {
-                 const double level = read_real("--levels", text);
-                 if (!(level >= 0.0 && level <= 1.0))
+                 const auto level = fuzzy::read_decimal(text);
+                 if (!level || level->down < 0.0 || level->up > 1.0)
                    refuse_option("--levels", in_quotes(text), "a number from 0 to 1");
-                 options->levels.push_back(level);
+                 // Downwards: the cut of a lower level contains that of a higher one.
+                 options->levels.push_back(level->down);
                });
   command.flag("--enclose", "With --encoding mr: take numbers that are not symmetric, enclosed", options->enclose);
   command.option("--output", "FILE", "Write the results as CSV to this file [default: standard output]",

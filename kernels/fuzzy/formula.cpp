@@ -30,10 +30,6 @@ class Parser {
       : text_(text), names_(names), steps_(steps), canonical_(canonical) {}
 
   void run() {
-    if (text_.size() > Formula::kLongest) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("a formula of {} characters, expected at most {}", text_.size(), Formula::kLongest));
-    }
     skip();
     static_cast<void>(sum());
     if (at_ < text_.size()) fail("expected an operator or the end");
@@ -313,7 +309,12 @@ std::vector<std::byte> evaluate_as(const Formula& formula, const ArrayShape& sha
 
 }  // namespace
 
-Formula::Formula(std::string_view text) { Parser(text, names_, steps_, canonical_).run(); }
+Formula::Formula(std::string_view text, std::size_t longest) {
+  if (text.size() > longest) {
+    throw Error(ErrorKind::usage, fmt::format("a formula of {} characters, expected at most {}", text.size(), longest));
+  }
+  Parser(text, names_, steps_, canonical_).run();
+}
 
 bool Formula::works_cut_by_cut(Encoding encoding) const {
   return std::ranges::none_of(steps_, [&](const Step& step) {

@@ -21,6 +21,8 @@ namespace heddle::fuzzy {
 class Formula {
  public:
   static constexpr std::size_t kMostNames = 16, kLongest = 2000, kMostSteps = 500;
+  /// Of a canonical text, in which a name of one letter may have become "x16".
+  static constexpr std::size_t kLongestCanonical = 3 * kLongest;
 
   enum class Operation { input, constant, negate, add, subtract, multiply, divide, power, sqrt, exp, log, min, max };
 
@@ -33,8 +35,8 @@ class Formula {
   };
 
   /// Throws Error(usage) with the place of what is wrong: a word or sign that has no meaning there, more than
-  /// kMostNames names or none, more than kMostSteps operations.
-  explicit Formula(std::string_view text);
+  /// kMostNames names or none, more than kMostSteps operations, more than `longest` characters.
+  explicit Formula(std::string_view text, std::size_t longest = kLongest);
 
   /// The inputs, in the order in which the text names them first.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }

@@ -154,6 +154,7 @@ HEDDLE_EITHER T power_up(T x, unsigned n) {
 /// Bounds of a^n for n >= 0, each of them right; infinite where they overflow.
 template <class T>
 HEDDLE_EITHER Interval<T> power_bounds(const Interval<T>& a, unsigned n) {
+  if (n == 0) return {T(1), T(1)};
   if (a.lower >= T(0)) return {power_down(a.lower, n), power_up(a.upper, n)};
   const bool even = n % 2 == 0;
   if (a.upper <= T(0)) {

@@ -165,8 +165,9 @@ std::shared_ptr<const KernelFamily> make_map_family(const std::string& text) {
     throw Error(ErrorKind::usage,
                 fmt::format("fuzzy-map: found {}, expected an encoding and a formula", in_quotes(text)));
   }
-  return std::make_shared<const MapFamily>(Formula(std::string_view(text).substr(space + 1)),
-                                           encoding_of(std::string_view(text).substr(0, space)));
+  return std::make_shared<const MapFamily>(
+      Formula(std::string_view(text).substr(space + 1), Formula::kLongestCanonical),
+      encoding_of(std::string_view(text).substr(0, space)));
 }
 
 }  // namespace heddle::fuzzy

@@ -179,36 +179,36 @@ HEDDLE_EITHER int side_of(W x, W high, W low) {
   return low > W(0) ? 1 : low < W(0) ? -1 : 0;
 }
 
-// In the wider type: always right.
+// In the wider type: always right. Static, so that objects compiled for different instruction sets keep their own code.
 template <bool Up, class T>
-inline T wide_sum(T a, T b) {
+static inline T wide_sum(T a, T b) {
   using W = typename Wide<T>::type;
   const W sum = rounded(W(a) + W(b));
   const T near = static_cast<T>(sum);
   return moved<Up>(near, side_of<W>(W(near), sum, sum_error<W>(W(a), W(b), sum)));
 }
 template <bool Up, class T>
-inline T wide_product(T a, T b) {
+static inline T wide_product(T a, T b) {
   using W = typename Wide<T>::type;
   const W product = rounded(W(a) * W(b));
   const T near = static_cast<T>(product);
   return moved<Up>(near, side_of<W>(W(near), product, W(0)));
 }
 template <bool Up, class T>
-inline T wide_quotient(T a, T b) {
+static inline T wide_quotient(T a, T b) {
   using W = typename Wide<T>::type;
   const T near = rounded(a / b);
   const int side = side_of<W>(rounded(W(near) * W(b)), W(a), W(0));
   return moved<Up>(near, b < T(0) ? -side : side);
 }
 template <bool Up, class T>
-inline T wide_root(T a) {
+static inline T wide_root(T a) {
   using W = typename Wide<T>::type;
   const T near = sizeof(T) == 4 ? T(__builtin_sqrtf(float(a))) : T(__builtin_sqrt(double(a)));
   return moved<Up>(near, side_of<W>(rounded(W(near) * W(near)), W(a), W(0)));
 }
 template <bool Up, class T>
-inline T wide_fused(T a, T b, T c) {
+static inline T wide_fused(T a, T b, T c) {
   using W = typename Wide<T>::type;
   const W product = rounded(W(a) * W(b));
   const W sum = rounded(product + W(c));
@@ -216,8 +216,7 @@ inline T wide_fused(T a, T b, T c) {
   return moved<Up>(near, side_of<W>(W(near), sum, sum_error<W>(product, W(c), sum)));
 }
 
-// Out of line, since it is seldom that they are needed. Static, so that objects compiled for different instruction sets
-// keep their own code.
+// Out of line, since it is seldom that they are needed; static for the same reason.
 template <bool Up>
 [[gnu::noinline, gnu::cold]] static double slow_sum(double a, double b) {
   return wide_sum<Up>(a, b);

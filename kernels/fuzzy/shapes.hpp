@@ -10,8 +10,9 @@
 namespace heddle::fuzzy {
 
 /// Level i of `cuts` levels from 0 to 1 in equal steps: 0, 1/3, 2/3, 1. A single cut is that of level 0, the support.
+/// Where a double cannot hold the level it is the one below, since the cut of a lower level contains that of a higher.
 HEDDLE_EITHER double even_level(int i, int cuts) {
-  return cuts == 1 ? 0.0 : divide_near(static_cast<double>(i), static_cast<double>(cuts - 1));
+  return cuts == 1 ? 0.0 : divide_down(static_cast<double>(i), static_cast<double>(cuts - 1));
 }
 
 namespace detail {

@@ -1,10 +1,12 @@
 // Arrays of fuzzy numbers on a device:
 //
+//     using Number = fuzzy::LowerUpper<double, 4>;
 //     const auto device = open_device("cuda");
 //     fuzzy::Calculator calculator(*device);
-//     const fuzzy::Array x = calculator.array(numbers), y = calculator.array(others);  // vectors of LowerUpper<double,
-//     4> const fuzzy::Array z = calculator.map("exp(x)/y - 1", {{"x", x}, {"y", y}}); const
-//     std::vector<LowerUpper<double, 4>> results = (z * z).numbers<LowerUpper<double, 4>>();
+//     // From two std::vector<Number>:
+//     const fuzzy::Array x = calculator.array(numbers), y = calculator.array(others);
+//     const fuzzy::Array z = calculator.map("exp(x)/y - 1", {{"x", x}, {"y", y}});
+//     const std::vector<Number> results = (z * z).numbers<Number>();
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,14 @@ const char* fault_of(std::span<const T> number, Encoding encoding) {
   }
   if (encoding == Encoding::lower_upper) {
     for (std::size_t c = 0; c < number.size(); c += 2) {
-      if (number[c] > number[c + 1]) return "a lower bound above the upper one";
+      const T lower = number[c], upper = number[c + 1];
+      if (lower > upper) return "a lower bound above the upper one";
+      // Operations take infinite bounds as those of the whole line.
+      if (lower == Traits<T>::infinity) return "a lower bound of inf";
+      if (upper == -Traits<T>::infinity) return "an upper bound of -inf";
+      if ((lower == -Traits<T>::infinity) != (upper == Traits<T>::infinity)) {
+        return "one infinite bound, which the whole line alone has";
+      }
       if (c > 0 && (number[c] < number[c - 2] || number[c + 1] > number[c - 1]))
         return "a cut outside of the one before";
     }

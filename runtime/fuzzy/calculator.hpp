@@ -44,7 +44,8 @@ class Calculator {
   Calculator& operator=(const Calculator&) = delete;
 
   /// An array of such numbers, kept in either layout. Throws Error(input) with the position of one that is no fuzzy
-  /// number: nan, a lower bound above the upper one, cuts that are not nested, a radius below 0, an infinite midpoint.
+  /// number: nan, a lower bound above the upper one, cuts that are not nested, infinite bounds of a cut that is not the
+  /// whole line (tables may have them: see number_table.hpp), a radius below 0, an infinite midpoint.
   template <class Number>
   [[nodiscard]] Array array(const std::vector<Number>& numbers, Layout layout = kNumbers);
   /// The same from the numbers' components, those of a number next to each other. Throws Error(usage) if they are not

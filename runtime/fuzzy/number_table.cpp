@@ -131,6 +131,9 @@ class Rows {
                    "a symmetric one for midpoint and radii (--enclose takes the narrowest that contains it)");
   }
 
+  /// Whether rows have the bounds of cuts, which may have been rounded to the type of the numbers.
+  [[nodiscard]] bool have_bounds() const { return form_ == Form::bounds; }
+
  private:
   /// Column `j` must not be below column `least`: its number certainly is where one of its neighbours is.
   void require_at_least(std::size_t j, std::size_t least, const std::string& what) const {
@@ -208,16 +211,21 @@ void append_bounds(std::vector<T>& values, const Row& row) {
   }
 }
 
-/// Whether the cuts have one midpoint, but for what rounding moved.
+/// Whether the cuts have one midpoint, but for what rounding moved: the bounds of shapes were rounded in double, and
+/// bounds of a table perhaps in T, which excuses no more than a small part of a cut's width.
 template <class T>
-bool is_symmetric(const std::vector<Interval<double>>& bounds, double midpoint) {
-  constexpr double kUnits = 16;
+bool is_symmetric(const std::vector<Interval<double>>& bounds, double midpoint, bool rounded_before) {
+  constexpr double kUnits = 16, kPart = 1.0 / 16;
   for (const Interval<double>& cut : bounds) {
     const bool below = std::isinf(cut.lower), above = std::isinf(cut.upper);
     if (below != above) return false;
     if (below) continue;
     const double size = std::max(std::abs(cut.lower), std::abs(cut.upper));
-    const double allowed = kUnits * (Traits<T>::half_unit * size + static_cast<double>(Traits<T>::smallest));
+    double allowed = kUnits * (Traits<double>::half_unit * size + Traits<double>::smallest);
+    if (rounded_before) {
+      const double before = kUnits * (static_cast<double>(Traits<T>::half_unit) * size + Traits<T>::smallest);
+      allowed = std::max(allowed, std::min(before, kPart * (cut.upper - cut.lower)));
+    }
     if (!(std::abs(0.5 * cut.lower + 0.5 * cut.upper - midpoint) <= allowed)) return false;
   }
   return true;
@@ -232,7 +240,7 @@ void append_radii(std::vector<T>& values, const Row& row, const Rows& rows, bool
     const Interval<double> top = row.bounds.back();
     middle = top.lower == top.upper ? top.lower : 0.5 * top.lower + 0.5 * top.upper;
     if (!std::isfinite(middle)) middle = 0.0;  // the whole line, or half of it
-    if (!enclose && !is_symmetric<T>(row.bounds, middle)) rows.refuse_asymmetric();
+    if (!enclose && !is_symmetric<T>(row.bounds, middle, rows.have_bounds())) rows.refuse_asymmetric();
   }
   const T midpoint = static_cast<T>(middle);
   if (!std::isfinite(midpoint)) {

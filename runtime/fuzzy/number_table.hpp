@@ -45,7 +45,8 @@ struct NumberFormat {
 /// A header of these names says which it is. Without one, or with other names, the number of columns does; midpoint and
 /// radii need the header unless numbers are wanted in this form. Columns that could be two of these need the header.
 ///
-/// Every cut contains that of the row's numbers as they are spelled. Bounds and radii may be inf.
+/// Every cut contains that of the row's numbers as they are spelled. Bounds and radii may be inf; a cut with one
+/// infinite bound becomes the whole line, which contains it (Calculator::array() refuses such a cut).
 ///
 /// Throws Error(input) with one line "FILE:LINE:COLUMN: found ..., expected ..." for what is no number, a lower bound
 /// above the upper one, cuts that are not nested, a negative radius, corners that fall, a number that is not symmetric

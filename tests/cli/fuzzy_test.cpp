@@ -57,6 +57,11 @@ TEST_CASE("a formula over triangular and trapezoidal numbers gives the bounds of
     CHECK(cpu.out.starts_with("midpoint,radius_0,radius_1\n-1,3."));
     CHECK(cpu.out == gpu.out);
   }
+  SUBCASE("a level that no double can hold is rounded downwards, so that the cut contains the true one") {
+    const Outcome tenth = tables.run("x", {"--levels", "0.1", "--input", "x=" + tables.x});
+    CAPTURE(tenth.err);
+    CHECK(tenth.out.starts_with("lower_0,upper_0\n0.0999999"));
+  }
   SUBCASE("as a document") {
     const json document = json::parse(tables.run_both("x*y", {"--levels", "0.5,1", "--json"}).out);
     CHECK(document["command"] == "fuzzy");
@@ -100,6 +105,9 @@ TEST_CASE("wrong options of fuzzy are refused in one line") {
   check_refused(tables.run("x", {"--input", x, "--levels", "0.5,0.25"}), 2, {"--levels", "do not fall"});
   check_refused(tables.run("x", {"--input", x, "--levels", "0,1", "--cuts", "3"}), 2,
                 {"--levels", "2 levels", "3 cuts"});
+  std::string levels = "0";
+  for (int i = 1; i < 65; ++i) levels += ",1";
+  check_refused(tables.run("x", {"--input", x, "--levels", levels}), 2, {"--levels", "65 levels", "1 to 64"});
   check_refused(tables.run("x", {"--input", x, "--output", tables.x}), 2, {"--output", "would be lost"});
   CHECK(tables.place.read("x.csv") == kX);
 }

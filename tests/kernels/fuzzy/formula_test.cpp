@@ -137,6 +137,17 @@ TEST_CASE("names and spaces do not matter, and a family is called after what doe
   CHECK_FALSE(family.tuned_unasked());
 }
 
+TEST_CASE("a formula of the greatest length makes a family, though its canonical text is longer") {
+  std::string text = "a+b+c+d+e+f+g+h+i+j+k+l+m+n+o+0.";
+  text.append(Formula::kLongest - text.size(), '3');
+  const Formula formula(text);
+  CHECK(formula.canonical().size() > Formula::kLongest);
+  FamilyRegistry families = builtin_families();
+  const KernelFamily& family = families.add(describe_map(formula, Encoding::lower_upper));
+  CHECK(family.name() == map_name(formula, Encoding::lower_upper));
+  CHECK_THROWS_AS(Formula(text + "3"), Error);
+}
+
 TEST_CASE("what is no formula is refused with its place") {
   CHECK(refused("a*b +").find("its end") != std::string::npos);
   CHECK(refused("a $ b").find("character 3") != std::string::npos);

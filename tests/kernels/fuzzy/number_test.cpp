@@ -103,6 +103,18 @@ TEST_CASE_TEMPLATE("conversions enclose, and say what they add", T, double, floa
   CHECK(symmetric.number.midpoint == T(2));
 }
 
+TEST_CASE_TEMPLATE("the power 0 is 1, whatever the number is", T, double, float) {
+  const LowerUpper<T, 3> around{{-Traits<T>::infinity, T(-1), T(0)}, {Traits<T>::infinity, T(2), T(0)}};
+  const MidpointRadius<T, 2> wide{T(1), {Traits<T>::infinity, T(3)}};
+  for (int i = 0; i < 3; ++i) {
+    CHECK(pow(around, 0).lower[i] == T(1));
+    CHECK(pow(around, 0).upper[i] == T(1));
+  }
+  CHECK(pow(wide, 0).midpoint == T(1));
+  CHECK(pow(wide, 0).radius[0] == T(0));
+  CHECK(pow(wide, 0).radius[1] == T(0));
+}
+
 TEST_CASE("containment of numbers is never claimed wrongly") {
   const MidpointRadius<double, 1> wide{1.0, {0x1p-60}}, narrow{1.0, {0x1p-61}};
   // Its bounds, rounded outwards, are numbers that it does not contain.
@@ -142,6 +154,20 @@ TEST_CASE("shapes are cut at their levels, outwards") {
   const auto around = triangular<MidpointRadius<double, 3>>(1.0, 2.0, 4.0, kLevels.data());
   CHECK(around.midpoint == 2.0);
   CHECK(around.radius[0] == 2.0);
+}
+
+TEST_CASE("even levels are never above the fractions that they stand for") {
+  int above = 0, far = 0;
+  for (int cuts = 2; cuts <= 64; ++cuts) {
+    for (int i = 0; i < cuts; ++i) {
+      const double level = even_level(i, cuts), off = std::fma(level, cuts - 1, -i);  // the sign of it is exact
+      above += off > 0.0 ? 1 : 0;
+      far += off < -i * 0x1p-52 ? 1 : 0;
+    }
+    CHECK(even_level(cuts - 1, cuts) == 1.0);
+  }
+  CHECK(above == 0);
+  CHECK(far == 0);
 }
 
 TEST_CASE_TEMPLATE("cuts of random triangles contain the true ones", T, double, float) {

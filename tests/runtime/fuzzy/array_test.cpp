@@ -88,6 +88,15 @@ TEST_CASE("what is no array of fuzzy numbers, and arrays that do not fit each ot
   CHECK(refused({{2, 2}, {1, 1}}) == "fuzzy array: number 1 has a lower bound above the upper one");
   CHECK(refused({{0, -1}, {2, 1}}) == "fuzzy array: number 1 has a cut outside of the one before");
   CHECK(refused({{0, 1}, {2, std::numeric_limits<double>::quiet_NaN()}}) == "fuzzy array: number 1 has nan");
+  constexpr double kInfinite = Traits<double>::infinity;
+  CHECK(refused({{-kInfinite, 1}, {3, 2}}) ==
+        "fuzzy array: number 1 has one infinite bound, which the whole line alone has");
+  CHECK(refused({{-kInfinite, 1}, {kInfinite, kInfinite}}) ==
+        "fuzzy array: number 1 has one infinite bound, which the whole line alone has");
+  CHECK(refused({{kInfinite, kInfinite}, {kInfinite, kInfinite}}) == "fuzzy array: number 1 has a lower bound of inf");
+  CHECK(refused({{-kInfinite, -kInfinite}, {-kInfinite, -kInfinite}}) ==
+        "fuzzy array: number 1 has an upper bound of -inf");
+  CHECK(refused({{-kInfinite, 1}, {kInfinite, 1}}) == "nothing");
   using Radii = MidpointRadius<float, 2>;
   CHECK_THROWS_WITH_AS(static_cast<void>(calculator.array(std::vector<Radii>{{1, {-1, 0}}})),
                        "fuzzy array: number 0 has a radius below 0", Error);

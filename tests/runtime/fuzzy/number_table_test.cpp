@@ -64,6 +64,22 @@ TEST_CASE("midpoint and radii come from such columns, and from symmetric numbers
   CHECK(load("lower_0,upper_0,lower_1,upper_1\n0,inf,1,2\n", enclosing).values == Doubles{1.5, kInfinite, 0.5});
 }
 
+TEST_CASE("numbers that a float can hardly tell from symmetric ones are refused, unless rounding explains it") {
+  const NumberFormat two{.encoding = mr, .cuts = 2};
+  const DataFolder folder;
+  const auto asymmetric = [&](const std::string& bytes) {
+    const auto file = folder.write("f", bytes);
+    return refusal(folder, ErrorKind::input, [&] { (void)read_numbers<float>(file, two); }).find("not symmetric") !=
+           std::string::npos;
+  };
+  CHECK(asymmetric("a,b,c\n1000000,1000000.3,1000001\n"));
+  CHECK(asymmetric("lower_0,upper_0,lower_1,upper_1\n1000000,1000001,1000000.3,1000000.3\n"));
+  // Half a unit of float away, in a cut of 32 units.
+  CHECK(load<float>("lower_0,upper_0,lower_1,upper_1\n1000000,1000002,1000001.03125,1000001.03125\n", two).count() ==
+        1);
+  CHECK(load<float>("a,b,c\n1000000,1000000.5,1000001\n", two).count() == 1);
+}
+
 TEST_CASE("numbers contain what is spelled") {
   const Spelled tenth = *read_decimal("0.1");
   CHECK(load("0.1\n", {.encoding = lu, .cuts = 1}).values == Doubles{tenth.down, tenth.up});
