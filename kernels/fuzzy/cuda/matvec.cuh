@@ -92,10 +92,7 @@ struct SliceForm<MidpointRadiusArray<T, AllCuts, From>, Cuts> {
   }
 };
 
-#ifndef TILE_STEPS
-#define TILE_STEPS 8
-#endif
-constexpr int kTileSteps = TILE_STEPS, kTileColumns = kTileSteps * kChains;
+constexpr int kTileSteps = 8, kTileColumns = kTileSteps * kChains;
 
 /// Some columns of the vector in shared memory, without the cuts that the block has nothing to do with. Components lie
 /// in packs of 16 bytes, which a thread reads at once, and those that are left over next to other columns' ones.
@@ -153,9 +150,10 @@ struct Tile {
 };
 
 /// matrix: rows x columns elements; vector: `columns` numbers, of this form; result: `rows` numbers. Shared memory: two
-/// tiles.
+/// tiles. A thread has at most 128 registers, so that 512 threads run on a multiprocessor: a kernel that waits for
+/// memory is fast where many of its reads are on their way.
 template <class Array, template <class, int> class Matrix, int Cuts, int Rows, int Ahead, int Threads>
-__global__ void __launch_bounds__(Threads)
+__global__ void __launch_bounds__(Threads, 512 / Threads)
     matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
            typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
   static_assert(kChainTerms % kTileSteps == 0 && kTileSteps % Ahead == 0, "steps without a rest");
@@ -174,9 +172,7 @@ __global__ void __launch_bounds__(Threads)
   const T* from[Rows];  // this lane's next elements
 #pragma unroll
   for (int r = 0; r < Rows; ++r) from[r] = matrix + (task.row(r) * columns + task.lane) * Elements::stride;
-  const auto element = [&](int r, int steps) {
-    return Elements::load(from[r], elements, steps * kChains, task.first);
-  };
+  const auto element = [&](int r, int steps) { return Elements::load(from[r], elements, steps * kChains, task.first); };
   typename Elements::Element a[Ahead][Rows];
   if (whole > 0) {
     VectorTile::request(next_tile, vector, columns, 0, task.first);
