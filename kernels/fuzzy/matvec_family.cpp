@@ -42,16 +42,18 @@ class MatvecFamily final : public ArrayFamily {
     std::vector<Constraint> constraints = form_constraints();
     if (device.backend == "cpu") return {device, {threads_parameter(device)}, std::move(constraints)};
     constraints.push_back(cuts_constraint());
-    constraints.push_back(
-        {.name = "elements of a fuzzy matrix that are loaded ahead fit into registers",
-         .last = {},
-         .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
-           constexpr std::int64_t kMost = 8;  // cuts; one in lower-upper form of double takes 4 registers
-           return problem.at("matrix") == 1 || configuration.number("coarsen_cuts") *
-                                                       configuration.number("coarsen_rows") *
-                                                       configuration.number("ahead") <=
-                                                   kMost;
-         }});
+    constraints.push_back({.name = "elements that are loaded ahead fit into registers",
+                           .last = {},
+                           .holds = [form = encoding()](const Configuration& configuration, const Problem& problem,
+                                                        const DeviceIdentity&) {
+                             constexpr std::int64_t kMost = 256;  // bytes of a thread, a quarter of its registers
+                             const std::int64_t reals = matrix_of(problem) == MatrixKind::crisp
+                                                            ? 1
+                                                            : components(form, configuration.number("coarsen_cuts"));
+                             return reals * configuration.number("coarsen_rows") * configuration.number("ahead") *
+                                        (problem.at("bits") / 8) <=
+                                    kMost;
+                           }});
     constexpr std::int64_t kMostSums = 32;  // cuts, of which one in lower-upper form of double takes 4 registers
     constraints.push_back({.name = fmt::format("at most {} cuts are added up at a time", kMostSums),
                            .last = "coarsen_rows",
@@ -59,7 +61,7 @@ class MatvecFamily final : public ArrayFamily {
                              return configuration.number("coarsen_cuts") * configuration.number("coarsen_rows") <=
                                     kMostSums;
                            }});
-    constraints.push_back({.name = "what is read ahead fits into shared memory",
+    constraints.push_back({.name = "two tiles of the vector fit into shared memory",
                            .last = {},
                            .holds = [form = encoding()](const Configuration& configuration, const Problem& problem,
                                                         const DeviceIdentity& on) {
@@ -69,24 +71,24 @@ class MatvecFamily final : public ArrayFamily {
                    .values = {std::int64_t{4}, std::int64_t{2}, std::int64_t{1}, std::int64_t{8}},
                    .meaning = "rows that a warp takes",
                    .active = {}};
+    Parameter ahead = ahead_parameter();
+    ahead.values.erase(ahead.values.end() - 1);  // a tile of the vector has 8 steps
     return {
-        device, {cuts_parameter(), std::move(rows), ahead_parameter(), block_size_parameter()}, std::move(constraints)};
+        device, {cuts_parameter(), std::move(rows), std::move(ahead), block_size_parameter()}, std::move(constraints)};
   }
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
-    const std::int64_t cuts = untuned_cuts(problem.at("cuts"), 4);
-    if (matrix_of(problem) == MatrixKind::fuzzy) {
-      return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows=2 ahead=1 block_size=256", cuts));
-    }
-    const auto usual = [&](std::int64_t ahead, std::int64_t block) {
-      return space(device).parse(
-          fmt::format("coarsen_cuts={} coarsen_rows=4 ahead={} block_size={}", cuts, ahead, block));
-    };
-    // Where there are enough rows for all multiprocessors, large blocks that read far ahead.
-    const Configuration large = usual(8, 512);
+    // In double half as many elements, so that they take as many registers.
+    const bool crisp = matrix_of(problem) == MatrixKind::crisp;
+    const std::int64_t ahead = (crisp ? 256 : 128) / problem.at("bits");
+    // Where there are enough rows for all multiprocessors, several rows make up for each part of the vector.
     constexpr std::int64_t kRowsOfMultiprocessor = 32;
-    const bool fits = shared_bytes(large, problem, encoding()) <= device.local_bytes;
-    return fits && problem.at("rows") >= kRowsOfMultiprocessor * device.units ? large : usual(4, 256);
+    const bool many = problem.at("rows") >= kRowsOfMultiprocessor * device.units;
+    return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={}",
+                                           untuned_cuts(problem.at("cuts"), 4), crisp && many ? 4 : 1, ahead,
+                                           crisp && many ? 512
+                                           : crisp       ? 128
+                                                         : 256));
   }
 
   Kernels kernels(const Configuration& configuration, const Problem& problem,
@@ -97,9 +99,10 @@ class MatvecFamily final : public ArrayFamily {
       return {fmt::format("heddle::fuzzy::cpu::matvec<{}, {}, {}>", floats_in_vector(device.architecture),
                           shape.encoding == Encoding::lower_upper, !crisp)};
     }
-    return {fmt::format("heddle::fuzzy::{}_matvec<{}, {}, {}, {}, {}>", crisp ? "crisp" : "fuzzy", array_name(shape),
-                        configuration.number("coarsen_cuts"), configuration.number("coarsen_rows"),
-                        configuration.number("ahead"), configuration.number("block_size"))};
+    return {fmt::format("heddle::fuzzy::matvec<{}, heddle::fuzzy::{}, {}, {}, {}, {}>", array_name(shape),
+                        crisp ? "CrispElements" : "FuzzyElements", configuration.number("coarsen_cuts"),
+                        configuration.number("coarsen_rows"), configuration.number("ahead"),
+                        configuration.number("block_size"))};
   }
   Plan once(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device) const override {
     const ArrayShape shape = vector_of(problem);
@@ -164,14 +167,11 @@ class MatvecFamily final : public ArrayFamily {
   [[nodiscard]] static MatrixKind matrix_of(const Problem& problem) {
     return problem.at("matrix") == 1 ? MatrixKind::crisp : MatrixKind::fuzzy;
   }
-  /// A matrix of real numbers is read ahead into shared memory, and two tiles of the vector. One of fuzzy numbers is
-  /// read into registers.
+  /// Of two tiles of the vector.
   [[nodiscard]] static std::int64_t shared_bytes(const Configuration& configuration, const Problem& problem,
                                                  Encoding encoding) {
-    if (matrix_of(problem) == MatrixKind::fuzzy) return 0;
-    const std::int64_t elements = configuration.number("coarsen_rows") * configuration.number("block_size");
-    const std::int64_t tiles = 2 * components(encoding, configuration.number("coarsen_cuts")) * cuda::kWarp;
-    return configuration.number("ahead") * (elements + tiles) * (problem.at("bits") / 8);
+    constexpr std::int64_t kTileColumns = 256;  // as in matvec.cuh
+    return 2 * kTileColumns * components(encoding, configuration.number("coarsen_cuts")) * (problem.at("bits") / 8);
   }
   [[nodiscard]] ArrayShape vector_of(const Problem& problem) const {
     return shape_of(problem, encoding(), problem.at("columns"));

@@ -1,15 +1,16 @@
 // A matrix times a vector of fuzzy numbers. Each row is a dot product: its blocks of 2048 columns are summed as
 // sums.hpp says, and then added one after the other.
 //
-// A warp takes some neighbouring rows, so that what it reads of the vector serves all of them. All warps of a block
-// work on the same cuts and, nearly, on the same columns. A matrix of real numbers and the vector pass through shared
-// memory: what a thread loads from the cache waits behind all that comes from memory.
+// A warp takes some neighbouring rows, so that what it reads of the vector serves all of them. The matrix is read into
+// registers, some steps early. All warps of a block work on the same cuts and columns: they share tiles of the vector
+// in shared memory, since what a thread loads from the cache waits behind all that comes from memory.
 //
 //   parameter  meaning
 //   Array      where components of vectors lie: LowerUpperArray, MidpointRadiusArray
+//   Matrix     of what: CrispElements, FuzzyElements
 //   Cuts       cuts that a thread adds up; divides those of the array
 //   Rows       that a warp takes
-//   Ahead      steps of 32 columns that a warp reads the matrix ahead; divides 64
+//   Ahead      steps of 32 columns that a warp reads the matrix ahead; divides the steps of a tile
 //   Threads    of a block
 #pragma once
 
@@ -24,7 +25,6 @@ template <class Array, int Cuts, int Rows, int Threads>
 struct RowTask {
   static_assert(Array::count_of_cuts % Cuts == 0 && Threads % kWarp == 0 && Rows <= kWarp, "parts without a rest");
   static constexpr int groups = Array::count_of_cuts / Cuts;
-  using Number = typename Array::template Slice<Cuts>;
 
   long long rows, columns, first_row;
   int lane, first;  ///< first: of the cuts
@@ -41,18 +41,202 @@ struct RowTask {
   }
 };
 
-/// `add_block(sum, start)` adds to sum[r] the terms of row r in the block of columns from `start` on.
-template <class Array, int Cuts, int Rows, int Threads, class AddBlock>
-__device__ __forceinline__ void add_up_rows(const RowTask<Array, Cuts, Rows, Threads>& task,
-                                            typename Array::Real* result, const AddBlock& add_block) {
+/// Elements of a matrix of real numbers.
+template <class Array, int Cuts>
+struct CrispElements {
+  using Element = typename Array::Real;
+  static constexpr bool crisp = true;
+  static constexpr int stride = 1;  ///< reals from an element to the next
+  [[nodiscard]] __device__ __forceinline__ static Element load(const Element* from, long long, int i, int) {
+    return from[i];
+  }
+};
+/// Elements of a matrix of fuzzy numbers: an array, row after row.
+template <class Array, int Cuts>
+struct FuzzyElements {
+  using Element = typename Array::template Slice<Cuts>;
+  static constexpr bool crisp = false;
+  static constexpr int stride = Array::place == kNumbers ? Array::components : 1;
+  [[nodiscard]] __device__ __forceinline__ static Element load(const typename Array::Real* from, long long elements,
+                                                               int i, int first) {
+    return Array::template load<Cuts>(from, elements, i, first);
+  }
+};
+
+/// The components of a slice, in the order of Tile.
+template <class Array, int Cuts>
+struct SliceForm;
+template <class T, int AllCuts, Layout From, int Cuts>
+struct SliceForm<LowerUpperArray<T, AllCuts, From>, Cuts> {
+  static constexpr int components = 2 * Cuts;
+  __device__ __forceinline__ static int component_of_vector(int component, int first) { return 2 * first + component; }
+  __device__ __forceinline__ static LowerUpper<T, Cuts> number(const T (&component)[components]) {
+    LowerUpper<T, Cuts> x;
+#pragma unroll
+    for (int k = 0; k < Cuts; ++k) x.set(k, {component[2 * k], component[2 * k + 1]});
+    return x;
+  }
+};
+template <class T, int AllCuts, Layout From, int Cuts>
+struct SliceForm<MidpointRadiusArray<T, AllCuts, From>, Cuts> {
+  static constexpr int components = 1 + Cuts;
+  __device__ __forceinline__ static int component_of_vector(int component, int first) {
+    return component == 0 ? 0 : first + component;
+  }
+  __device__ __forceinline__ static MidpointRadius<T, Cuts> number(const T (&component)[components]) {
+    MidpointRadius<T, Cuts> x;
+    x.midpoint = component[0];
+#pragma unroll
+    for (int k = 0; k < Cuts; ++k) x.radius[k] = component[1 + k];
+    return x;
+  }
+};
+
+constexpr int kTileSteps = 8, kTileColumns = kTileSteps * kChains;
+
+/// Some columns of the vector in shared memory, without the cuts that the block has nothing to do with. Components lie
+/// in packs of 16 bytes, which a thread reads at once, and those that are left over next to other columns' ones.
+template <class Array, int Cuts, int Threads>
+struct Tile {
+  using T = typename Array::Real;
+  using Form = SliceForm<Array, Cuts>;
+  static constexpr int components = Form::components, pack = 16 / static_cast<int>(sizeof(T));
+  static constexpr int packed = components / pack * pack, size = components * kTileColumns;
+
+  __device__ __forceinline__ static int place(int component, int column) {
+    return component < packed ? (component / pack * kTileColumns + column) * pack + component % pack
+                              : component * kTileColumns + column;
+  }
+  /// Calls use(component, column) for this thread's share of the tile, in the order in which the vector lies in memory.
+  template <class Use>
+  __device__ __forceinline__ static void for_each_own(const Use& use) {
+#pragma unroll
+    for (int start = 0; start < size; start += Threads) {
+      const int i = start + static_cast<int>(threadIdx.x);
+      if (size % Threads != 0 && i >= size) break;
+      if constexpr (Array::place == kNumbers) {
+        use(i % components, i / components);
+      } else {
+        use(i / kTileColumns, i % kTileColumns);
+      }
+    }
+  }
+  __device__ __forceinline__ static void request(T* tile, const T* vector, long long columns, long long first_column,
+                                                 int first) {
+    for_each_own([&](int component, int column) {
+      const int of_vector = Form::component_of_vector(component, first);
+      start_grouped_copy(tile + place(component, column),
+                         vector + (Array::place == kNumbers ? (first_column + column) * Array::components + of_vector
+                                                            : of_vector * columns + first_column + column));
+    });
+    end_group();
+  }
+  /// Whether an infinite bound is among those that this thread requested.
+  __device__ __forceinline__ static bool has_infinity(const T* tile) {
+    bool found = false;
+    for_each_own([&](int component, int column) {
+      found = found || !(magnitude(tile[place(component, column)]) < Traits<T>::infinity);
+    });
+    return found;
+  }
+  __device__ __forceinline__ static auto number(const T* tile, int column) {
+    alignas(16) T component[components];
+#pragma unroll
+    for (int c = 0; c < packed; c += pack) detail::copy_packed<pack, pack>(tile + place(c, column), component + c);
+#pragma unroll
+    for (int c = packed; c < components; ++c) component[c] = tile[place(c, column)];
+    return Form::number(component);
+  }
+};
+
+/// matrix: rows x columns elements; vector: `columns` numbers, of this form; result: `rows` numbers. Shared memory: two
+/// tiles. A thread has at most 128 registers, so that 512 threads run on a multiprocessor: a kernel that waits for
+/// memory is fast where many of its reads are on their way.
+template <class Array, template <class, int> class Matrix, int Cuts, int Rows, int Ahead, int Threads>
+__global__ void __launch_bounds__(Threads, 512 / Threads)
+    matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
+           typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
+  static_assert(kChainTerms % kTileSteps == 0 && kTileSteps % Ahead == 0, "steps without a rest");
+  using T = typename Array::Real;
   using Number = typename Array::template Slice<Cuts>;
+  using VectorTile = Tile<Array, Cuts, Threads>;
+  using Elements = Matrix<Array, Cuts>;
+  constexpr int words = static_cast<int>(sizeof(T) / sizeof(float));
+  const RowTask<Array, Cuts, Rows, Threads> task(rows, form);
+  const long long columns = task.columns, whole = columns / kBlockTerms * kBlockTerms;
+
+  SharedMemory shared;
+  T* tile = reinterpret_cast<T*>(shared.take<float>(VectorTile::size * words));
+  T* next_tile = reinterpret_cast<T*>(shared.take<float>(VectorTile::size * words));
+  const long long elements = rows * columns;
+  const T* from[Rows];  // this lane's next elements
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) from[r] = matrix + (task.row(r) * columns + task.lane) * Elements::stride;
+  const auto element = [&](int r, int steps) { return Elements::load(from[r], elements, steps * kChains, task.first); };
+  typename Elements::Element a[Ahead][Rows];
+  if (whole > 0) {
+    VectorTile::request(next_tile, vector, columns, 0, task.first);
+#pragma unroll
+    for (int k = 0; k < Ahead; ++k) {
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) a[k][r] = element(r, k);
+    }
+  }
+
+  // Adds up the columns of a tile, and reads what comes after them.
+  Number sum[Rows];
+  const auto add_tile = [&](long long column, const auto& add) {
+#pragma unroll
+    for (int step = 0; step < kTileSteps; step += Ahead) {
+      const bool more = column + (step + Ahead) * kChains < whole;
+#pragma unroll
+      for (int k = 0; k < Ahead; ++k) {
+        const Number x = VectorTile::number(tile, (step + k) * kChains + task.lane);
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          add(sum[r], a[k][r], x);
+          if (more) a[k][r] = element(r, step + k + Ahead);
+        }
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) from[r] += kTileColumns * Elements::stride;
+  };
+
   Number total;  // of the row that this lane is going to store
   clear(total);
-  for (long long start = 0; start < task.columns; start += kBlockTerms) {
-    Number sum[Rows];
+  for (long long start = 0; start < columns; start += kBlockTerms) {
 #pragma unroll
     for (int r = 0; r < Rows; ++r) clear(sum[r]);
-    add_block(sum, start);
+    if (start < whole) {
+      for (long long column = start; column < start + kBlockTerms; column += kTileColumns) {
+        T* const used = tile;
+        tile = next_tile;
+        next_tile = used;
+        groups_arrived<0>();
+        // After the barrier the tile is there, and the one before it has been used by all.
+        const bool special = __syncthreads_or(Elements::crisp && VectorTile::has_infinity(tile)) != 0;
+        if (column + kTileColumns < whole) {
+          VectorTile::request(next_tile, vector, columns, column + kTileColumns, task.first);
+        }
+        if constexpr (Elements::crisp) {
+          if (!special) {
+            add_tile(column, [](Number& to, T element_of, const Number& x) { add_bounded_product(to, element_of, x); });
+            continue;
+          }
+        }
+        add_tile(column, [](Number& to, const auto& element_of, const Number& x) { add_product(to, element_of, x); });
+      }
+    } else {
+      for (long long column = start + task.lane; column < columns; column += kChains) {
+        const Number x = Array::template load<Cuts>(vector, columns, column, task.first);
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          add_product(sum[r], element(r, 0), x);
+          from[r] += kChains * Elements::stride;
+        }
+      }
+    }
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       const Number of_block = of_first_lane(sum_of_chains(sum[r]));
@@ -62,156 +246,6 @@ __device__ __forceinline__ void add_up_rows(const RowTask<Array, Cuts, Rows, Thr
   if (task.lane < Rows && task.first_row + task.lane < task.rows) {
     Array::template store<Cuts>(result, task.rows, task.first_row + task.lane, task.first, closed_sum(total));
   }
-}
-
-/// sum[r] <- sum[r] + a[r] x. One question for all rows, whether zeros among them matter.
-template <int Rows, class Number>
-__device__ __forceinline__ void add_products(Number (&sum)[Rows], const typename Number::Real (&a)[Rows],
-                                             const Number& x) {
-  if (is_bounded(x)) {
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) add_bounded_product(sum[r], a[r], x);
-  } else {
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) add_product(sum[r], a[r], x);
-  }
-}
-
-/// Some columns of a vector in shared memory: an array of their cuts `first` to `first` + Cuts - 1.
-template <class Array, int Cuts>
-struct Tile;
-template <class T, int AllCuts, Layout From, int Cuts>
-struct Tile<LowerUpperArray<T, AllCuts, From>, Cuts> : LowerUpperArray<T, Cuts, kCuts> {
-  __device__ __forceinline__ static int component_of_vector(int component, int first) { return 2 * first + component; }
-};
-template <class T, int AllCuts, Layout From, int Cuts>
-struct Tile<MidpointRadiusArray<T, AllCuts, From>, Cuts> : MidpointRadiusArray<T, Cuts, kCuts> {
-  __device__ __forceinline__ static int component_of_vector(int component, int first) {
-    return component == 0 ? 0 : first + component;
-  }
-};
-
-/// matrix: real numbers, rows x columns; vector: `columns` numbers, of this form; result: `rows` numbers. Shared
-/// memory: Ahead x Rows real numbers for each thread, and two tiles of Ahead x 32 numbers of Cuts cuts.
-template <class Array, int Cuts, int Rows, int Ahead, int Threads>
-__global__ void __launch_bounds__(Threads)
-    crisp_matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
-                 typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
-  static_assert(kChainTerms % Ahead == 0, "steps without a rest");
-  using T = typename Array::Real;
-  using Number = typename Array::template Slice<Cuts>;
-  using VectorTile = Tile<Array, Cuts>;
-  constexpr int words = static_cast<int>(sizeof(T) / sizeof(float)), tile_columns = Ahead * kChains;
-  const RowTask<Array, Cuts, Rows, Threads> task(rows, form);
-  const long long columns = task.columns, whole = columns / kBlockTerms * kBlockTerms;
-
-  // A thread copies the elements that it is going to use, into places of its own. It uses a step's elements and then
-  // replaces them, so that Ahead steps are on their way all the time.
-  SharedMemory shared;
-  T* const own = reinterpret_cast<T*>(shared.take<float>(Ahead * Rows * Threads * words)) + threadIdx.x;
-  const auto place = [&](int k, int r) { return own + (k * Rows + r) * Threads; };
-  const T* from[Rows];
-#pragma unroll
-  for (int r = 0; r < Rows; ++r) from[r] = matrix + task.row(r) * columns + task.lane;
-  const auto request = [&](int k, int steps) {
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) start_grouped_copy(place(k, r), from[r] + steps * kChains);
-  };
-  // The block's threads share out the next tile of the vector, which is requested with the first step of this one.
-  T* const tiles = reinterpret_cast<T*>(shared.take<float>(2 * VectorTile::components * tile_columns * words));
-  const auto tile = [&](int parity) { return tiles + parity * (VectorTile::components * tile_columns); };
-  const auto request_tile = [&](int parity, long long first_column) {
-    for (int i = static_cast<int>(threadIdx.x); i < VectorTile::components * tile_columns; i += Threads) {
-      const int component = VectorTile::component_of_vector(i / tile_columns, task.first);
-      const long long column = first_column + i % tile_columns;
-      start_grouped_copy(tile(parity) + i, vector + (Array::place == kNumbers ? column * Array::components + component
-                                                                              : component * columns + column));
-    }
-  };
-  if (whole > 0) request_tile(0, 0);
-#pragma unroll
-  for (int k = 0; k < Ahead; ++k) {
-    if (whole > 0) request(k, k);
-    end_group();
-  }
-  int parity = 0;
-
-  add_up_rows(task, result, [&](Number(&sum)[Rows], long long start) {
-    if (start < whole) {
-      for (int step = 0; step < kChainTerms; step += Ahead) {
-        const long long next = start + (step + Ahead) * kChains;
-        const bool more = next < whole;
-#pragma unroll
-        for (int k = 0; k < Ahead; ++k) {
-          groups_arrived<Ahead - 1>();
-          if (k == 0) {
-            __syncthreads();  // this tile is there, and the one before it has been used by all
-            if (more) request_tile(1 - parity, next);
-          }
-          const Number x = VectorTile::template load<Cuts>(tile(parity), tile_columns, k * kChains + task.lane, 0);
-          T a[Rows];
-#pragma unroll
-          for (int r = 0; r < Rows; ++r) a[r] = *place(k, r);
-          add_products(sum, a, x);
-          if (more) request(k, k + Ahead);
-          end_group();
-        }
-        parity = 1 - parity;
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) from[r] += tile_columns;
-      }
-    } else {
-      for (long long column = start + task.lane; column < columns; column += kChains) {
-        T a[Rows];
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) a[r] = matrix[task.row(r) * columns + column];
-        add_products(sum, a, Array::template load<Cuts>(vector, columns, column, task.first));
-      }
-    }
-  });
-}
-
-/// The same for a matrix of fuzzy numbers: an array, row after row.
-template <class Array, int Cuts, int Rows, int Ahead, int Threads>
-__global__ void __launch_bounds__(Threads)
-    fuzzy_matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
-                 typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
-  static_assert(kChainTerms % Ahead == 0, "steps without a rest");
-  using Number = typename Array::template Slice<Cuts>;
-  const RowTask<Array, Cuts, Rows, Threads> task(rows, form);
-  const long long columns = task.columns;
-  const auto element = [&](int r, long long column) {
-    return Array::template load<Cuts>(matrix, rows * columns, task.row(r) * columns + column, task.first);
-  };
-  const auto x_at = [&](long long column) { return Array::template load<Cuts>(vector, columns, column, task.first); };
-
-  add_up_rows(task, result, [&](Number(&sum)[Rows], long long start) {
-    long long column = start + task.lane;
-    if (columns - start >= kBlockTerms) {
-      for (int step = 0; step < kChainTerms; step += Ahead) {
-        Number a[Ahead][Rows], x[Ahead];
-#pragma unroll
-        for (int k = 0; k < Ahead; ++k) {
-#pragma unroll
-          for (int r = 0; r < Rows; ++r) a[k][r] = element(r, column + k * kChains);
-          x[k] = x_at(column + k * kChains);
-        }
-#pragma unroll
-        for (int k = 0; k < Ahead; ++k) {
-#pragma unroll
-          for (int r = 0; r < Rows; ++r) add_product(sum[r], a[k][r], x[k]);
-        }
-        column += Ahead * kChains;
-      }
-    } else {
-      for (; column < columns; column += kChains) {
-        const Number x = x_at(column);
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) add_product(sum[r], element(r, column), x);
-      }
-    }
-    __syncthreads();  // warps that read the same part of the vector find it in the cache
-  });
 }
 
 }  // namespace heddle::fuzzy
