@@ -331,7 +331,7 @@ class Reader {
     if (const auto options = node.find("options")) code.options = compile_options(*options);
   }
 
-  static CompileOptions compile_options(const DescriptionNode& node) {
+  [[nodiscard]] CompileOptions compile_options(const DescriptionNode& node) const {
     node.allow_members({"fast_math", "flush_denormals", "contraction", "standard", "extra"});
     CompileOptions options;
     if (const auto member = node.find("fast_math")) options.fast_math = member->truth();
@@ -343,7 +343,10 @@ class Reader {
     if (const auto member = node.find("extra")) {
       const auto words = member->elements(kMostOptions);
       options.extra.reserve(words.size());
-      for (const DescriptionNode& word : words) options.extra.push_back(word.text());
+      for (const DescriptionNode& word : words) {
+        sources_.require_no_path(word, word.text());
+        options.extra.push_back(word.text());
+      }
     }
     return options;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <string_view>
 #include <system_error>
@@ -20,6 +21,23 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestSource = std::size_t{1} << 22U;  // bytes, of each file
 constexpr std::size_t kMostIncluded = 64;
+
+/// Words by which a compiler of C++ reads or writes a file of the user's choice, or hands words on to another program.
+constexpr std::array<std::string_view, 34> kFileWords{
+    "-I",           "-i",     "--i",      "-pre-include", "--pre-include",
+    "-pch",         "--pch",  "-use-pch", "--use-pch",    "-create-pch",
+    "--create-pch", "-time",  "--time",   "-o",           "--output",
+    "-B",           "-L",     "-l",       "-T",           "-X",
+    "-M",           "-specs", "--specs",  "-wrapper",     "-fplugin",
+    "-fprofile",    "-fdump", "-dump",    "-save-temps",  "--save-temps",
+    "--sysroot",    "-Wl,",   "-Wp,",     "-Wa,"};
+
+/// What is no option is a file, or belongs to the word before it.
+bool names_a_file(std::string_view word) {
+  if (word == "-lineinfo") return false;
+  return !word.starts_with('-') ||
+         std::ranges::any_of(kFileWords, [&](std::string_view begin) { return word.starts_with(begin); });
+}
 
 }  // namespace
 
@@ -64,6 +82,12 @@ bool SourceFolder::is_allowed(const fs::path& path) const {
 void SourceFolder::require_inside(const DescriptionNode& node, const std::string& named) const {
   if (is_allowed(find(named))) return;
   node.refuse(fmt::format("{} is not in the description's folder; --allow-outside allows that", in_quotes(named)));
+}
+
+void SourceFolder::require_no_path(const DescriptionNode& node, const std::string& word) const {
+  if (allow_outside_ || !names_a_file(word)) return;
+  node.refuse(
+      fmt::format("{} may name a file outside the description's folder; --allow-outside allows that", in_quotes(word)));
 }
 
 std::string SourceFolder::text(const DescriptionNode& node, const std::string& named) const {

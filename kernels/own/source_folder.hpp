@@ -28,6 +28,8 @@ class SourceFolder {
   [[nodiscard]] std::string text(const DescriptionNode& node, const std::string& named) const;
   /// Throws as text() does if the folder of `named` is outside. The file need not be there.
   void require_inside(const DescriptionNode& node, const std::string& named) const;
+  /// Throws at `node` if `word`, for a compiler, may name a file and files outside are not allowed.
+  void require_no_path(const DescriptionNode& node, const std::string& word) const;
   /// The names, as `text` gives them, of those files that it includes in quotes, that are there and that may be read,
   /// and of those that these include.
   [[nodiscard]] std::vector<std::string> included(const std::string& text) const;

@@ -219,6 +219,7 @@ class T1Reader {
         if (standard == 0 || standard == 1) {  // an older standard than C++17 is not kept
           if (word.ends_with("20")) options["standard"] = "c++20";
         } else if (!word.empty()) {
+          sources_.require_no_path(node, word);
           extra.push_back(word);
         }
       }

@@ -315,6 +315,16 @@ const std::vector<WrongDescription>& wrong_descriptions() {
       {"an output in constant memory",
        [](json& d) { d["arguments"][1]["constant"] = "filter"; },
        {"arguments[1].constant: constant memory is an input"}},
+      {"a compiler's word that names a folder",
+       [](json& d) {
+         d["options"] = {{"extra", {"-lineinfo", "-I/etc"}}};
+       },
+       {"options.extra[1]: '-I/etc' may name a file", "--allow-outside"}},
+      {"a compiler's word that is a file",
+       [](json& d) {
+         d["options"] = {{"extra", {"@words"}}};
+       },
+       {"options.extra[0]: '@words' may name a file"}},
       {"no output that is compared",
        [](json& d) { d["arguments"][1]["compared"] = false; },
        {"arguments: no output is compared, so nothing would be verified"}},

@@ -187,6 +187,16 @@ TEST_CASE("thresholds of T1: the strictest counts, and one that is none is refus
                        Error);
 }
 
+TEST_CASE("T1 reads nothing outside the folder: neither an #include nor the compiler's words") {
+  const T1Folder folder;
+  json document = blur();
+  document["KernelSpecification"]["CompilerOptions"] = {"-include", "/etc/hostname"};
+  CHECK_THROWS_WITH_AS(static_cast<void>(folder.read(document)),
+                       doctest::Contains("CompilerOptions[0]: '-include' may name a file"), Error);
+  folder.write("blur.cu", std::string(kBlurSource) + "#include \"/etc/hostname\"\n");
+  CHECK_THROWS_WITH_AS(static_cast<void>(folder.read(blur())), doctest::Contains("an #include"), Error);
+}
+
 TEST_CASE("a second file overrides and completes the first") {
   const T1Folder folder;
   const KernelDefinition kernel = folder.read(blur(), json::parse(R"json({
