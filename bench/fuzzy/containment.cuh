@@ -8,7 +8,8 @@
 #pragma once
 
 #include "heddle/bench/fuzzy/containment_sizes.cuh"
-#include "heddle/kernels/fuzzy/midpoint_radius.hpp"
+#include "heddle/kernels/fuzzy/series.hpp"
+#include "heddle/kernels/fuzzy/sums.hpp"
 
 namespace heddle::bench {
 
@@ -207,6 +208,15 @@ __device__ __forceinline__ bool outside(const ExactCut& cut, const Point& value,
   return (value - cut.lower).high < -most || (cut.upper - value).high < -most;
 }
 
+template <class T>
+__device__ __forceinline__ LowerUpper<T, 2> converted(const LowerUpper<T, 2>& a) {
+  return to_lower_upper(to_midpoint_radius(a).number);
+}
+template <class T>
+__device__ __forceinline__ MidpointRadius<T, 2> converted(const MidpointRadius<T, 2>& a) {
+  return to_midpoint_radius(to_lower_upper(a)).number;
+}
+
 /// Does operation `Which` on the numbers of one sample, and looks at some points. Returns 0 where nothing could be
 /// said, 1 where all is well, and 2 where a cut leaves a point out.
 template <int Which, class Number>
@@ -224,8 +234,19 @@ __device__ __forceinline__ int look_at(const Number& a, const Number& b, const N
   if constexpr (Which == kSquare) result = pow(a, 2);
   if constexpr (Which == kSmaller) result = min(a, b);
   if constexpr (Which == kLarger) result = max(a, b);
+  if constexpr (Which == kNegation) result = -a;
+  if constexpr (Which == kCube) result = pow(a, 3);
+  if constexpr (Which == kInverseSquare) result = pow(a, -2);
+  if constexpr (Which == kConversion) result = converted(a);
+  if constexpr (Which == kFusedSum) {
+    result = c;
+    fuzzy::add_product(result, a, b);
+    result = fuzzy::closed_sum(result);
+  }
+  if constexpr (Which == kSeriesStep) result = fuzzy::series(a, c, b, 1);
+  constexpr bool kOfThree = Which == kProductAndSum || Which == kFusedSum || Which == kSeriesStep;
   constexpr bool kOfTwo = Which == kSum || Which == kDifference || Which == kProduct || Which == kQuotient ||
-                          Which == kProductAndSum || Which == kSmaller || Which == kLarger;
+                          Which == kSmaller || Which == kLarger || kOfThree;
   int said = 0;
 #pragma unroll 1
   for (int i = 0; i < Number::count; ++i) {
@@ -263,11 +284,14 @@ __device__ __forceinline__ int look_at(const Number& a, const Number& b, const N
         if (fabs(x.high) > 0x1p+1000 || fabs(y.high) > 0x1p+1000) continue;
         const bool less = (x - y).high < 0.0;
         value = less == (Which == kSmaller) ? x : y;
+      } else if constexpr (Which == kNegation || Which == kConversion) {
+        if (size > 0x1p+1000) continue;
+        value = Which == kNegation ? -x : x;
       } else {
         if (!in_range(x) || (kOfTwo && !in_range(y))) continue;
         if constexpr (Which == kProduct) value = x * y;
         if constexpr (Which == kQuotient) value = x / y;
-        if constexpr (Which == kProductAndSum) {
+        if constexpr (kOfThree) {
           if (!in_range(z)) continue;
           const Point product = x * y;
           value = product + z;
@@ -275,6 +299,16 @@ __device__ __forceinline__ int look_at(const Number& a, const Number& b, const N
         }
         if constexpr (Which == kRoot) value = root_of(x);
         if constexpr (Which == kSquare) value = x * x;
+        if constexpr (Which == kCube) {
+          value = x * x;
+          if (!in_range(value)) continue;
+          value = value * x;
+        }
+        if constexpr (Which == kInverseSquare) {
+          value = x * x;
+          if (value.high == 0.0 || !in_range(value)) continue;
+          value = point(1.0) / value;
+        }
         if constexpr (Which == kExponential) {
           if (fabs(x.high) > kLargestExponent) continue;
           value = exponential_of(x);
@@ -290,7 +324,7 @@ __device__ __forceinline__ int look_at(const Number& a, const Number& b, const N
           said = 1;
           continue;
         }
-        if (Which != kProductAndSum && Which != kExponential) size = fabs(value.high);
+        if (!kOfThree && Which != kExponential) size = fabs(value.high);
         if (Which != kExponential && !in_range(value)) continue;
       }
       if (outside(found, value, size)) return 2;
@@ -336,6 +370,12 @@ __global__ void check_containment(ContainmentCount* counts, unsigned long long s
     count<kSquare>(a, b, c, random, sample, checked, counts);
     count<kSmaller>(a, b, c, random, sample, checked, counts);
     count<kLarger>(a, b, c, random, sample, checked, counts);
+    count<kNegation>(a, b, c, random, sample, checked, counts);
+    count<kCube>(a, b, c, random, sample, checked, counts);
+    count<kInverseSquare>(a, b, c, random, sample, checked, counts);
+    count<kConversion>(a, b, c, random, sample, checked, counts);
+    count<kFusedSum>(a, b, c, random, sample, checked, counts);
+    count<kSeriesStep>(a, b, c, random, sample, checked, counts);
   }
 #pragma unroll
   for (int which = 0; which < kOperations; ++which) {

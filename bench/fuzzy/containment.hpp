@@ -16,7 +16,8 @@ namespace heddle::bench {
 
 /// The operations, in the order of their numbers.
 inline constexpr std::array<std::string_view, kOperations> kOperationNames{
-    "a + b", "a - b", "a * b", "a / b", "a * b + c", "sqrt(a)", "exp(a)", "log(a)", "a^2", "min(a, b)", "max(a, b)"};
+    "a + b",     "a - b",     "a * b", "a / b", "a * b + c", "sqrt(a)",     "exp(a)",          "log(a)",          "a^2",
+    "min(a, b)", "max(a, b)", "-a",    "a^3",   "a^-2",      "a converted", "fused a * b + c", "series a * b + c"};
 
 /// The numbers that are checked: either encoding of either type.
 inline constexpr std::array<std::string_view, 4> kCheckedNumbers{

@@ -15,6 +15,12 @@ enum Operation : int {
   kSquare,
   kSmaller,
   kLarger,
+  kNegation,
+  kCube,
+  kInverseSquare,
+  kConversion,  ///< to the other encoding and back
+  kFusedSum,    ///< a product added with a single rounding, as sums and matrices do
+  kSeriesStep,
   kOperations
 };
 

@@ -1,5 +1,5 @@
 // Sums and dot products of many fuzzy numbers, in an order that depends on their count alone: every kernel on every
-// device, and the host, gives the same bits. Compiled at run time too.
+// device, and the host, gives the same bits, but for the sign of a zero. Compiled at run time too.
 //
 // The order. Terms are taken in blocks of 2048. Within a block, chain l (0 to 31) adds up the terms l, l + 32, l + 64,
 // ..., one after the other. The 32 sums are added pairwise: chain l and l + 16, then l and l + 8, 4, 2, 1. The results

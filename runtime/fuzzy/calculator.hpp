@@ -59,8 +59,8 @@ class Calculator {
   /// `inputs` in the order of Formula::names().
   [[nodiscard]] Array map(const Formula& formula, const std::vector<Array>& inputs);
 
-  /// One number: the sum of all, and that of x[i] y[i]. Their bits do not depend on the device or its configuration
-  /// (kernels/fuzzy/sums.hpp). Throw what map() throws.
+  /// One number: the sum of all, and that of x[i] y[i]. Their bits, but for the sign of a zero, do not depend on the
+  /// device or its configuration (kernels/fuzzy/sums.hpp). Throw what map() throws.
   [[nodiscard]] Array sum(const Array& x);
   [[nodiscard]] Array dot(const Array& x, const Array& y);
 
@@ -68,7 +68,7 @@ class Calculator {
   /// are not rows x columns.
   [[nodiscard]] Matrix matrix(std::int64_t rows, std::int64_t columns, std::span<const float> values);
   [[nodiscard]] Matrix matrix(std::int64_t rows, std::int64_t columns, std::span<const double> values);
-  /// A matrix times a vector: a number for each row. The bits are the same everywhere, as those of dot(). Throws
+  /// A matrix times a vector: a number for each row. The bits are the same everywhere, as those of dot() are. Throws
   /// Error(usage) for a vector of another length than the rows have, or of another type.
   [[nodiscard]] Array product(const Matrix& matrix, const Array& vector);
   /// The same with fuzzy numbers in the matrix, row after row; as many rows as there is room for.

@@ -15,6 +15,7 @@ namespace heddle {
 namespace {
 
 constexpr const char* kKernels = R"(
+#include "heddle/kernels/common/copies.cuh"
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/reduce.cuh"
 
@@ -61,6 +62,25 @@ __global__ void copy(const float* in, float* out) {
   __syncthreads();
   const int from = static_cast<int>(blockDim.x - 1 - threadIdx.x);
   out[here()] = values[4 * from] + values[4 * from + 3];
+}
+
+// Copies in groups: the next one is on its way while this one is read.
+__global__ void groups(const float* in, float* out) {
+  heddle::SharedMemory shared;
+  const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
+  float* values = shared.take<float>(3 * threads);
+  for (int round = 0; round < 2; ++round) {
+    heddle::start_grouped_copy(values + round * threads + thread, in + 4 * here() + round);
+    heddle::end_group();
+  }
+  float sum = 0.0f;
+  for (int round = 0; round < 4; ++round) {
+    heddle::groups_arrived<1>();
+    sum = 2.0f * sum + values[round % 3 * threads + thread];
+    if (round < 2) heddle::start_grouped_copy(values + (round + 2) % 3 * threads + thread, in + 4 * here() + round + 2);
+    heddle::end_group();
+  }
+  out[here()] = sum;
 }
 
 // Every launch adds its own number to what the one before left.
@@ -190,6 +210,7 @@ Plan plan(const std::string& kernel) {
   if (kernel == "next_lane") plan.launches.push_back(launch(0, {in, out}, kThreads));
   if (kernel == "sums") plan.launches.push_back(launch(0, {in, out}));
   if (kernel == "copy") plan.launches.push_back(launch(0, {in, out}, 4 * kThreads));
+  if (kernel == "groups") plan.launches.push_back(launch(0, {in, out}, 3 * kThreads));
   if (kernel == "count") plan.launches.push_back(launch(0, {in, out, total}));
   if (kernel == "chain") {
     for (int i = 0; i < 4; ++i) {
@@ -284,6 +305,10 @@ const std::vector<Fault> kFaults{
      "const float sum =", "if (threadIdx.x == 31) return;\n const float sum =", "exit"},
     {"a copy that is read before it has arrived", "copy", "heddle::copies_arrived();\n", "", "before the copy"},
     {"a copy that only its own thread waits for", "copy", "  __syncthreads();\n", "", "nobody wrote"},
+    {"groups of copies of which one too many may still be on its way", "groups", "groups_arrived<1>",
+     "groups_arrived<2>", "before the copy"},
+    {"a group of copies that is not ended", "groups", "heddle::end_group();\n  }\n  float sum", "}\n  float sum",
+     "before the copy"},
     {"a launch that does not wait for the one before", "chain", "heddle::wait_for_previous_launch();\n", "",
      "wait_for_previous_launch()"},
     {"a launch that reads before it waits", "chain", "heddle::wait_for_previous_launch();",
@@ -325,7 +350,8 @@ const std::vector<Fault> kFaults{
 
 TEST_CASE("emulator: small kernels are right in any order") {
   const TemplateSource whole = source(kKernels);
-  for (const char* kernel : {"reverse", "next_lane", "sums", "copy", "count", "chain", "agree", "running", "gather"}) {
+  for (const char* kernel :
+       {"reverse", "next_lane", "sums", "copy", "groups", "count", "chain", "agree", "running", "gather"}) {
     INFO(std::string(kernel));
     const Result first = run(kernel, whole, 0);
     CHECK(first.finding == "");

@@ -67,6 +67,8 @@ const Calls& calls() {
       .start_copy = [](void* to, const void* from, unsigned bytes,
                        const void* at) { guarded([&](Grid& grid) { grid.start_copy(to, from, bytes, at); }); },
       .copies_arrived = [] { guarded([&](Grid& grid) { grid.copies_arrived(); }); },
+      .end_group = [] { guarded([&](Grid& grid) { grid.end_group(); }); },
+      .groups_arrived = [](unsigned later) { guarded([&](Grid& grid) { grid.groups_arrived(later); }); },
       .let_next_launch_start = [] { guarded([&](Grid& grid) { grid.let_next_launch_start(); }); },
       .wait_for_previous_launch = [] { guarded([&](Grid& grid) { grid.wait_for_previous_launch(); }); },
       .post = [](void* to, Quad value, unsigned bytes,

@@ -63,6 +63,8 @@ class Grid {
   void load(const void* from, void* to, unsigned bytes, const void* at);
   void start_copy(void* to, const void* from, unsigned bytes, const void* at);
   void copies_arrived();
+  void end_group();
+  void groups_arrived(unsigned later);
   void let_next_launch_start();
   void wait_for_previous_launch();
   [[nodiscard]] void* shared_piece(int piece, int offset, int count, const void* at);
@@ -96,6 +98,10 @@ class Grid {
   void exit_thread(Thread& thread);
   [[nodiscard]] Index3 block_index(std::uint32_t number) const;
   [[nodiscard]] Index3 thread_index(unsigned index) const;
+
+  // memory_check.cpp
+  /// Copies of the current thread arrive, as far as their groups are before this one.
+  void copies_before(std::uint64_t group);
 
   // shared_memory.cpp
   [[nodiscard]] std::size_t shared_span() const;

@@ -1,6 +1,7 @@
 // Every access to memory: whether the word exists, was written, and is ordered with what others did to it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -295,22 +296,34 @@ void Grid::start_copy(void* to, const void* from, unsigned bytes, const void* at
   for (unsigned i = 0; i < bytes; i += AddressSpace::kWord) {
     machine_.space.cell(static_cast<std::byte*>(to) + i).flags |= Cell::kInFlight;
   }
-  current_thread().copies.push_back({static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes});
+  Thread& thread = current_thread();
+  thread.copies.push_back({static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes, thread.group});
 }
 
-void Grid::copies_arrived() {
+void Grid::end_group() { ++current_thread().group; }
+
+void Grid::groups_arrived(unsigned later) {
+  const std::uint64_t ended = current_thread().group;
+  if (ended > later) copies_before(ended - later);
+}
+
+void Grid::copies_arrived() { copies_before(current_thread().group + 1); }
+
+void Grid::copies_before(std::uint64_t group) {
   Thread& thread = current_thread();
   const Viewer viewer = viewer_of(thread);
-  for (const Thread::Copy& copy : thread.copies) {
-    std::memcpy(copy.to, copy.from, copy.bytes);
-    for (unsigned i = 0; i < copy.bytes; i += AddressSpace::kWord) {
-      Cell& cell = machine_.space.cell(copy.to + i);
+  const auto left = std::find_if(thread.copies.begin(), thread.copies.end(),
+                                 [group](const Thread::Copy& copy) { return copy.group >= group; });
+  for (auto copy = thread.copies.begin(); copy != left; ++copy) {
+    std::memcpy(copy->to, copy->from, copy->bytes);
+    for (unsigned i = 0; i < copy->bytes; i += AddressSpace::kWord) {
+      Cell& cell = machine_.space.cell(copy->to + i);
       cell.flags &= static_cast<std::uint8_t>(~Cell::kInFlight);
-      cell.written = machine_.space.cell(copy.from + i).written;
+      cell.written = machine_.space.cell(copy->from + i).written;
       cell.writer = viewer.segment;
     }
   }
-  thread.copies.clear();
+  thread.copies.erase(thread.copies.begin(), left);
 }
 
 }  // namespace heddle::emulator

@@ -57,8 +57,10 @@ struct Thread {
     std::byte* to;
     const std::byte* from;
     unsigned bytes;
+    std::uint64_t group;
   };
-  std::vector<Copy> copies;  ///< started, not arrived
+  std::vector<Copy> copies;  ///< started, not arrived; the oldest first
+  std::uint64_t group = 0;   ///< of copies that are started now
   struct Poll {
     const void* packet;
     std::uint64_t changes;  ///< of the packet, when it was looked at

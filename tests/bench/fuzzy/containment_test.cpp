@@ -61,7 +61,27 @@ TEST_CASE("on the emulator the cuts of random fuzzy numbers contain what they ha
   }
 }
 
-TEST_CASE("a product that is contracted, and so rounded to nearest along with a sum, is found") {
+TEST_CASE("a product that is contracted, and so rounded to nearest along with the sum after it, is found") {
+  CHECK(wrong_in(Planted("fuzzy/series.hpp", "return add_down(multiply_down(factor, x), addend);",
+                         "return fused_near(factor, x, addend);")
+                     .source()) > 0);
+  // As the operators are contracted once they are inlined.
+  CHECK(wrong_in(Planted("fuzzy/containment.cuh", "result = a * b + c;", R"({
+    using namespace fuzzy::detail;
+    for (int i = 0; i < 2; ++i) {
+      const Interval<T> x = a.cut(i), y = b.cut(i), z = c.cut(i);
+      const auto sum = [](T u, T v, T w) { return fuzzy::fused_near(u, v, w); };
+      const T lower = smaller_product(smaller_product(sum(x.lower, y.lower, z.lower), sum(x.lower, y.upper, z.lower)),
+                                      smaller_product(sum(x.upper, y.lower, z.lower), sum(x.upper, y.upper, z.lower)));
+      const T upper = larger_product(larger_product(sum(x.lower, y.lower, z.upper), sum(x.lower, y.upper, z.upper)),
+                                     larger_product(sum(x.upper, y.lower, z.upper), sum(x.upper, y.upper, z.upper)));
+      result.set(i, lower != lower ? z : fuzzy::closed(lower, upper));
+    }
+  })")
+                     .source()) > 0);
+}
+
+TEST_CASE("a product that is rounded to nearest before a sum is found") {
   CHECK(wrong_in(Planted("fuzzy/rounding.hpp", "HEDDLE_DIRECTED(multiply, __fmul, __dmul)",
                          "HEDDLE_EITHER float multiply_up(float a, float b) { return __fmaf_rn(a, b, 0.0f); }\n"
                          "HEDDLE_EITHER float multiply_down(float a, float b) { return __fmaf_rn(a, b, 0.0f); }\n"

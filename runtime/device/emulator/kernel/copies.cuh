@@ -1,4 +1,5 @@
-// kernels/common/copies.cuh for the emulator: the same interface. A wait for some groups waits for all.
+// kernels/common/copies.cuh for the emulator: the same interface. A copy arrives when its group is awaited, so that
+// what is read before that is found.
 #pragma once
 
 #include "heddle/kernels/common/memory.cuh"
@@ -11,11 +12,11 @@ HEDDLE_CALL void start_grouped_copy(T* shared_to, const T* from) {
   heddle_emulator_calls->start_copy(shared_to, from, sizeof(T), HEDDLE_AT);
 }
 
-HEDDLE_PLAIN inline void end_group() {}
+HEDDLE_CALL void end_group() { heddle_emulator_calls->end_group(); }
 
 template <int Later>
 HEDDLE_CALL void groups_arrived() {
-  heddle_emulator_calls->copies_arrived();
+  heddle_emulator_calls->groups_arrived(Later);
 }
 
 }  // namespace heddle

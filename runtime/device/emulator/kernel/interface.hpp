@@ -72,6 +72,8 @@ struct Calls {
   void* (*shared_piece)(int piece, int offset, int count, const void* at);
   void (*start_copy)(void* shared_to, const void* from, unsigned bytes, const void* at);
   void (*copies_arrived)();
+  void (*end_group)();
+  void (*groups_arrived)(unsigned later);
   void (*let_next_launch_start)();
   void (*wait_for_previous_launch)();
   // The first `bytes` of the value: a packet, or a word.
