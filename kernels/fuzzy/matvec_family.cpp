@@ -78,17 +78,17 @@ class MatvecFamily final : public ArrayFamily {
   }
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
-    // In double half as many elements, so that they take as many registers.
-    const bool crisp = matrix_of(problem) == MatrixKind::crisp;
-    const std::int64_t ahead = (crisp ? 256 : 128) / problem.at("bits");
-    // Where there are enough rows for all multiprocessors, several rows make up for each part of the vector.
+    const std::int64_t cuts = untuned_cuts(problem.at("cuts"), 4), bits = problem.at("bits");
+    const auto configuration = [&](std::int64_t rows, std::int64_t ahead, std::int64_t block) {
+      return space(device).parse(
+          fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={}", cuts, rows, ahead, block));
+    };
+    if (matrix_of(problem) == MatrixKind::fuzzy) return configuration(1, 128 / bits, 256);
+    // Where there are enough rows for all multiprocessors, several rows make up for each part of the vector. In double
+    // half as many threads, which take twice the registers.
     constexpr std::int64_t kRowsOfMultiprocessor = 32;
     const bool many = problem.at("rows") >= kRowsOfMultiprocessor * device.units;
-    return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={}",
-                                           untuned_cuts(problem.at("cuts"), 4), crisp && many ? 4 : 1, ahead,
-                                           crisp && many ? 512
-                                           : crisp       ? 128
-                                                         : 256));
+    return many ? configuration(4, 8, 512 * 32 / bits) : configuration(1, 8, 128);
   }
 
   Kernels kernels(const Configuration& configuration, const Problem& problem,

@@ -150,10 +150,9 @@ struct Tile {
 };
 
 /// matrix: rows x columns elements; vector: `columns` numbers, of this form; result: `rows` numbers. Shared memory: two
-/// tiles. A thread has at most 128 registers, so that 512 threads run on a multiprocessor: a kernel that waits for
-/// memory is fast where many of its reads are on their way.
+/// tiles.
 template <class Array, template <class, int> class Matrix, int Cuts, int Rows, int Ahead, int Threads>
-__global__ void __launch_bounds__(Threads, 512 / Threads)
+__global__ void __launch_bounds__(Threads)
     matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
            typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
   static_assert(kChainTerms % kTileSteps == 0 && kTileSteps % Ahead == 0, "steps without a rest");
