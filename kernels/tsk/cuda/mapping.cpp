@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "heddle/kernels/common/options.hpp"
@@ -40,8 +41,15 @@ class CudaMapping final : public Mapping {
 
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem, int order) const override {
     const SearchSpace all = space(device, order);
-    for (const std::int64_t blocks : resident_blocks(device)) {
+    const std::vector<std::int64_t> counts = resident_blocks(device);
+    for (const std::int64_t blocks : counts) {
       if (blocks > problem.at("rows") / kWorthABlock && blocks > 1) continue;
+      // Where rows are too few for all multiprocessors: twice as many blocks of half the threads, which add up faster.
+      if (std::ranges::find(counts, 2 * blocks) != counts.end()) {
+        Configuration halved =
+            all.parse(fmt::format("scheme=resident block_size=128 row_sets=1 blocks={}", 2 * blocks));
+        if (!all.violated(halved, problem)) return halved;
+      }
       for (const ResidentPreference& preference : resident_preferences(problem.at("rows") / blocks)) {
         Configuration configuration = all.parse(fmt::format("scheme=resident block_size={} row_sets={} blocks={}",
                                                             preference.block_size, preference.row_sets, blocks));
