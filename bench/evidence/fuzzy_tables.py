@@ -22,12 +22,16 @@ LAYOUTS = [("1", "numbers", "gather"), ("2", "cuts", "gather_cuts")]
 GOALS = {"map": (88, "4"), "dot": (80, "4"), "crisp matvec": (85, "4"), "fuzzy matvec": (85, "4"), "series": (80, None)}
 
 
-def read(path):
-    """Lines of comments without their '#', and the rows."""
+def read(path, columns=()):
+    """Lines of comments without their '#', and the rows, which need to have some columns."""
     with open(path, encoding="utf-8", newline="") as file:
         lines = file.read().splitlines()
     notes = [line[1:].strip() for line in lines if line.startswith("#")]
-    return notes, list(csv.DictReader(line for line in lines if line and not line.startswith("#")))
+    reader = csv.DictReader(line for line in lines if line and not line.startswith("#"))
+    missing = [name for name in columns if name not in (reader.fieldnames or [])]
+    if missing:
+        sys.exit(f"{path}: found no column '{missing[0]}': an older program made it; run part fuzzy of gpu_evidence again")
+    return notes, list(reader)
 
 
 def geometric_mean(values):
@@ -232,7 +236,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     folder = pathlib.Path(sys.argv[1])
-    notes, rows = read(folder / "fuzzy_table.csv")
+    notes, rows = read(folder / "fuzzy_table.csv", ["problem", "limit_us", *(f"{way}_us" for way in WAYS)])
     own_notes, own_rows = read(folder / "fuzzy_sort.csv")
     beside_notes, beside_rows = read(folder / "sort_beside.csv")
     sort_notes = list(dict.fromkeys(own_notes + beside_notes))
