@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "heddle/kernels/arithmetic.hpp"
+#include "heddle/kernels/error.hpp"
 #include "heddle/kernels/mlp/mapping.hpp"
 #include "heddle/kernels/mlp/verification.hpp"
 #include "heddle/kernels/mlp/workload.hpp"
