@@ -112,6 +112,12 @@ const std::vector<Path>& paths() {
       wide(
           6, 1,
           "scheme=cluster coarsen_count=5 coarsening=rules storage=split block_size=256 threads_per_rule=256 vector=2"),
+      // Half of a thread's rules in registers, the others in shared memory: as many, and one more.
+      wide(6, 1,
+           "scheme=grid coarsen_count=4 coarsening=rules storage=halves block_size=64 threads_per_rule=64 vector=4"),
+      wide(7, 3,
+           "scheme=cluster coarsen_count=3 coarsening=rules storage=halves block_size=256 threads_per_rule=128 "
+           "vector=2"),
       // One block; more warps than tiles, so that they share rows and a layer's items.
       resident(4, 8, 0, 3, 37, "block_size=128 blocks=1 rows_in=shared"),
       // Layers beyond one tile of neurons; rows that are bytes or not.
@@ -283,6 +289,10 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
       }
       all.push_back({family.get(), problem, std::move(configuration)});
     }
+  }
+  if (!sample.only.empty()) {
+    std::erase_if(all,
+                  [&](const Case& what) { return what.configuration.text().find(sample.only) == std::string::npos; });
   }
   if (!sample.except.empty()) {
     std::erase_if(all,
