@@ -69,6 +69,13 @@ void TrainingSession::announce(std::int64_t bytes) const {
   if (observer_.room) observer_.room(largest_encoding(model_, bytes, options_.integer("epochs")));
 }
 
+void TrainingSession::show_beginning(const AnyNetwork& network) const {
+  if (!observer_.model) return;
+  Model first = model_;
+  first.network = network;
+  observer_.model(first);
+}
+
 void TrainingSession::begin() {
   TrainingState& state = model_.training;
   const auto split = state.options.find("validation");
@@ -98,6 +105,7 @@ void TrainingSession::tell(EpochReport report, Clock::time_point start, const Ca
   report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   reports_.push_back(report);
   if (observer_.epoch) observer_.epoch(report);
+  if (observer_.model) observer_.model(model_);
   compare_with_promise(report, last);
 }
 
