@@ -153,8 +153,11 @@ def regret(database=None) -> pd.DataFrame:
     InputError
         As ``profiles`` does.
     """
-    kept = profiles(database)
-    tried = measurements(database)
+    return losses(profiles(database), measurements(database))
+
+
+def losses(kept: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
+    """``regret`` of frames that ``profiles`` and ``measurements`` have returned."""
     key = ["identity", "family", "problem"]
     timed = tried[tried["status"].isin(_TIMED) & tried["cost"].notna()]
     best = timed.sort_values("cost").groupby(key).first()[["cost", "configuration"]]

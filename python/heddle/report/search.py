@@ -28,8 +28,11 @@ def importance(configurations: list[dict], costs: list) -> list[list]:
     return sorted(rows, key=lambda row: -row[2])
 
 
-def search_charts(label: str, configurations, costs, statuses, seconds, unit: str) -> list[Chart]:
+def search_charts(problem: str, configurations, costs, statuses, seconds, unit: str) -> list[Chart]:
     """`costs`: a time in `unit` or None for each attempt, in the order of the search; `seconds`: what each took."""
+    def title(text):
+        return f"{problem}: {text}" if problem else text[:1].upper() + text[1:]
+
     steps, best, clock = [], None, 0.0
     for index, (cost, taken) in enumerate(zip(costs, seconds), 1):
         clock += taken or 0.0
@@ -44,9 +47,9 @@ def search_charts(label: str, configurations, costs, statuses, seconds, unit: st
     for x, name in ((0, "evaluations"), (1, "seconds of compiling and measuring")):
         trace = line("best so far", [s[x] for s in steps], [s[2] for s in steps], 0)
         trace["line"]["shape"] = "hv"
-        charts.append(Chart(f"{label}: best so far against {name.split(' of')[0]}",
+        charts.append(Chart(title(f"best so far against {name.split(' of')[0]}"),
                             f"The fastest time known, down to {best:.4g} {unit} after {steps[-2][0]} of {len(costs)} "
-                            f"evaluations.", [trace], axes(name, f"best so far, {unit}", log_y=True), numbers))
+                            f"evaluations.", [trace], axes(name, f"best so far, {unit}", log_x=x == 0, log_y=True), numbers))
     counts = Counter(statuses)
     kinds = [kind for kind, _ in counts.most_common()]
     text = [" ".join(f"{k}={v}" for k, v in c.items()) for c in configurations]
@@ -73,17 +76,17 @@ def search_charts(label: str, configurations, costs, statuses, seconds, unit: st
     layout = axes("evaluation", unit, log_y=True)
     if len(costs) > MOST_ROWS:
         table = Table(["status", "evaluation from", "least", "median", "largest", "rows"], aggregate)
-        charts.append(Chart(f"{label}: configurations by status", f"Of {len(costs)} evaluations: {description}. Medians and "
+        charts.append(Chart(title("configurations by status"), f"Of {len(costs)} evaluations: {description}. Medians and "
                             "least times of groups of neighbours.", traces, layout, table, every))
     else:
-        charts.append(Chart(f"{label}: every configuration", f"Of {len(costs)} evaluations: {description}. Those without a "
+        charts.append(Chart(title("every configuration"), f"Of {len(costs)} evaluations: {description}. Those without a "
                             "time are drawn above the others.", traces, layout, every))
     matter = importance(configurations, costs)
     if matter:
         shown = matter[:20][::-1]
         trace = {"type": "bar", "orientation": "h", "x": [100 * row[2] for row in shown], "y": [row[0] for row in shown],
                  "marker": {"color": COLOURS[0]}, "hovertemplate": "%{y}: %{x:.3g} %<extra></extra>"}
-        charts.append(Chart(f"{label}: what each parameter matters", "How much of the variance of the log time a parameter "
+        charts.append(Chart(title("what each parameter matters"), "How much of the variance of the log time a parameter "
                             f"explains by itself; {matter[0][0]} matters most.", [trace],
                             {**axes("variance explained, %", ""), "height": 120 + 30 * len(shown)},
                             Table(["parameter", "values", "variance explained, %"],
@@ -104,9 +107,9 @@ def space_section(source) -> Section:
         raise InputError(f"'{source.name}': found a damaged recorded space: {error!r}") from None
     metadata = document.get("metadata") or {}
     facts = [("file", source.name), ("configurations", str(len(costs)))]
-    facts += [(name, str(metadata[name])) for name in ("device", "kernel", "problem") if name in metadata]
+    facts += [(name, str(metadata[name]).replace("|", ", ")) for name in ("device", "kernel", "problem") if name in metadata]
     section = Section(f"A search: {metadata.get('kernel') or document.get('kernel_name') or source.name}", facts)
-    section.charts = search_charts("search", configurations, costs, statuses, seconds, "ms")
+    section.charts = search_charts("", configurations, costs, statuses, seconds, "ms")
     if not section.charts:
         section.notes.append("No configuration has a time.")
     return section

@@ -36,7 +36,7 @@ def _grid(rows: pd.DataFrame) -> list[Chart]:
     logs = [math.log10(value) for value in rows["microseconds"]]
     low, high = min(logs), max(logs)
     charts = []
-    for value, index in sorted(facets.items(), key=lambda each: -len(each[1]))[:_MOST_FACETS]:
+    for value, index in sorted(sorted(facets.items(), key=lambda each: -len(each[1]))[:_MOST_FACETS], key=lambda each: str(each[0]).zfill(12)):
         values = value if isinstance(value, tuple) else (value,)
         where = ", ".join(f"{name} = {int(v) if v == v else 'none'}" for name, v in zip(others, values))
         part, at = rows.loc[index], table.loc[index]
@@ -54,13 +54,13 @@ def _grid(rows: pd.DataFrame) -> list[Chart]:
                            "text": [f"{t:.4g} us<br>{c}" for t, c in zip(of["microseconds"], of["configuration"])],
                            "hovertemplate": "%{x} × %{y}<br>%{text}<extra></extra>"})
         ticks = [low + (high - low) * i / 3 for i in range(4)]
-        layout = axes(x, y or "µs", True, True, coloraxis={
+        layout = axes(x, y or "µs", True, True, showlegend=True, coloraxis={
             "colorscale": SCALE, "cmin": low, "cmax": high if high > low else low + 1e-9,
             "colorbar": {"title": {"text": "µs"}, "tickvals": ticks, "ticktext": [f"{10 ** t:.2g}" for t in ticks],
                          "thickness": 12}})
         for axis, name in (("xaxis", x), *((("yaxis", y),) if y else ())):
             values = sorted(at[name].dropna().unique())
-            if len(values) <= 8 and all(v > 0 for v in values):
+            if len(values) <= 8 and values[0] > 0 and all(b >= 1.5 * a for a, b in zip(values, values[1:])):
                 layout[axis].update(tickvals=values, ticktext=[f"{int(v)}" for v in values])
         numbers = Table(["problem", "scheme", "microseconds", "spread", "configuration"],
                         [[p, scheme_of(c), t, s, c] for p, t, s, c in
@@ -128,7 +128,7 @@ def _provenance(rows: pd.DataFrame, stale: dict | None) -> Chart:
 def database_sections(source, stale: dict | None = None) -> list[Section]:
     profiles = frames.profiles(source.content)
     tried = frames.measurements(source.content)
-    regret = frames.regret(source.content) if len(tried) else None
+    regret = frames.losses(profiles, tried) if len(tried) else None
     sections = []
     devices = pd.concat([profiles[["identity", "device"]], tried[["identity", "device"]]]).drop_duplicates()
     for identity, device in devices.itertuples(index=False):

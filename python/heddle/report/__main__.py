@@ -1,0 +1,5 @@
+import sys
+
+from heddle.report import main
+
+sys.exit(main())
