@@ -10,8 +10,8 @@ from pathlib import Path
 import websocket
 
 PROGRAM = shutil.which("chromium")
-_COUNTS = ("[document.querySelectorAll('.plot').length, document.querySelectorAll('.plot[data-drawn] .main-svg').length / 1,"
-           " document.querySelectorAll('.plot[data-drawn]').length, document.documentElement.scrollWidth]")
+_COUNTS = ("document.documentElement && [document.querySelectorAll('.plot').length,"
+           " document.querySelectorAll('.plot[data-drawn] > .plot-container').length, document.documentElement.scrollWidth]")
 _TABLES = """[...document.querySelectorAll('figure')].map(f => ({
   title: f.querySelector('h3').textContent, label: f.querySelector('.plot').getAttribute('aria-label'),
   columns: [...f.querySelectorAll('th')].map(c => c.textContent),
@@ -49,7 +49,7 @@ class Page:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
         self.call("Page.navigate", url=file.resolve().as_uri())
         for _ in range(600):
-            self.plots, _parts, self.drawn, self.width = self.value(_COUNTS)
+            self.plots, self.drawn, self.width = self.value(_COUNTS) or (0, 0, 0)
             if self.plots and self.plots == self.drawn:
                 break
             time.sleep(0.1)
@@ -69,4 +69,4 @@ class Page:
             self.events.append(answer)
 
     def value(self, expression: str):
-        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"]["value"]
+        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")

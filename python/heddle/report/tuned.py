@@ -24,6 +24,12 @@ def scheme_of(configuration: str) -> str:
     return next(iter(values.values()), "only one")
 
 
+def _groups(table: pd.DataFrame, names: list[str]):
+    """Values of the columns as a tuple, and the rows that have them."""
+    return ((value if isinstance(value, tuple) else (value,), part.index) for value, part in
+            table.groupby(names, dropna=False))
+
+
 def _grid(rows: pd.DataFrame) -> list[Chart]:
     """The chosen scheme and its time over the two sizes with the most values, a chart for each value of the others."""
     table = pd.DataFrame([frames.sizes(problem) for problem in rows["problem"]], index=rows.index)
@@ -31,14 +37,13 @@ def _grid(rows: pd.DataFrame) -> list[Chart]:
     x = axes_by_values[0]
     y = axes_by_values[1] if len(axes_by_values) > 1 and table[axes_by_values[1]].nunique() > 1 else None
     others = [name for name in axes_by_values[2:] if table[name].nunique(dropna=False) > 1]
-    facets = table.groupby(others, dropna=False).groups if others else {(): table.index}
+    facets = dict(iter(_groups(table, others))) if others else {(): table.index}
     schemes = sorted({scheme_of(each) for each in rows["configuration"]})
     logs = [math.log10(value) for value in rows["microseconds"]]
     low, high = min(logs), max(logs)
     charts = []
     for value, index in sorted(sorted(facets.items(), key=lambda each: -len(each[1]))[:_MOST_FACETS], key=lambda each: str(each[0]).zfill(12)):
-        values = value if isinstance(value, tuple) else (value,)
-        where = ", ".join(f"{name} = {int(v) if v == v else 'none'}" for name, v in zip(others, values))
+        where = ", ".join(f"{name} = {int(v) if v == v else 'none'}" for name, v in zip(others, value))
         part, at = rows.loc[index], table.loc[index]
         traces = []
         for scheme in schemes:
