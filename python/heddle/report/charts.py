@@ -51,7 +51,7 @@ def number(value) -> str:
 def line(name: str, x, y, index: int = 0, text=None, **more) -> dict:
     colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
     few = len(x) <= 60
-    trace = {"type": "scatter", "mode": "lines+markers" if few else "lines", "name": name, "x": list(x), "y": list(y),
+    trace = {"type": "scatter", "mode": "lines+markers" if few else "lines", "name": name, "x": list(x), "y": list(y), "connectgaps": True,
              "line": {"color": colour, "dash": dash, "width": 2},
              "marker": {"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 6, "color": colour}}
     if text is not None:

@@ -15,9 +15,12 @@ _POINTS = 81
 
 
 def sentences(network: dict) -> list[str]:
-    """IF ... THEN ... of each rule, in the words of `heddle inspect`."""
+    """IF ... THEN ... of each rule, in the words of `heddle inspect`; those of many inputs are shortened."""
     result = []
     for rule in network.get("rules") or []:
+        if rule.get("words") and len(rule["sets"]) <= 12:
+            result.append(rule["words"])
+            continue
         words = " and ".join(f"{each['input']} is {each['word']}" for each in rule["sets"])
         if len(rule["sets"]) > 12:
             words = " and ".join(f"{each['input']} is {each['word']}" for each in rule["sets"][:12]) + ", ..."
@@ -53,12 +56,14 @@ def _range(inputs, name, sets):
     return (low, high) if high > low else (low - 1, low + 1)
 
 
-def membership_charts(after: dict, before: dict | None = None, inputs=None) -> list[Chart]:
+def membership_charts(after: dict, before: dict | None = None, inputs=None, new: bool = True) -> list[Chart]:
+    """`before`: the network as it began; a `new` one that finds its rules itself has none before its first epoch."""
     rules = after.get("rules") or []
     if not rules:
         return []
     names = list(dict.fromkeys(each["input"] for each in rules[0]["sets"]))
-    when = f"before (epoch {before['epoch']})" if before else ""
+    early = bool(before) and new and before["epoch"] > 0
+    when = f"after epoch {before['epoch']}" if early else "before"
     charts = []
     for name in names[:_MOST_INPUTS]:
         moments = [("after", _sets(after, name))]
@@ -75,12 +80,12 @@ def membership_charts(after: dict, before: dict | None = None, inputs=None) -> l
                     continue
                 y = [math.exp(-0.5 * ((v - mean) / deviation) ** 2) for v in x]
                 traces.append({
-                    "type": "scatter", "mode": "lines", "x": x, "y": y, "name": moment, "legendgroup": moment,
+                    "type": "scatter", "mode": "lines", "x0": x[0], "dx": x[1] - x[0], "y": y, "name": moment, "legendgroup": moment,
                     "showlegend": n == 0, "text": word, "hovertemplate": f"{word}<br>%{{x:.4g}}: %{{y:.3f}}<extra>{moment}</extra>",
                     "line": {"color": COLOURS[0 if final else 4], "width": 2 if final else 1.5,
                              "dash": DASHES[0 if final else 2]}, "opacity": 0.85 if len(sets) < 8 else 0.5})
         many = f" The first {_MOST_CURVES} are drawn." if any(len(s) > _MOST_CURVES for _, s in moments) else ""
-        versus = " The dotted curves are those before training." if len(moments) > 1 else ""
+        versus = f" The dotted curves are those {'after the first epoch' if early else 'before training'}." if len(moments) > 1 else ""
         charts.append(Chart(f"Membership functions of {name}", f"{len(moments[-1][1])} sets of {name} in its own units.{versus}"
                             f"{many}", traces, axes(name, "membership"),
                             Table(["moment", "set", "mean", "standard deviation"], rows)))

@@ -62,7 +62,6 @@ function ticks(traces, of) {
   found.ticktext = found.tickvals.map(v => Number(v.toPrecision(2)).toLocaleString('en', {maximumSignificantDigits: 2, useGrouping: false}));
   return found;
 }
-const narrow = window.matchMedia('(max-width: 34rem)').matches;
 for (const [index, chart] of charts.entries()) {
   const place = document.getElementById('chart-' + index);
   const ink = '#1b2733', line = '#e6eaee';
@@ -70,7 +69,7 @@ for (const [index, chart] of charts.entries()) {
   const given = chart.layout;
   const layout = {...given, font: {family: 'system-ui, sans-serif', size: 12, color: ink}, paper_bgcolor: 'rgba(0,0,0,0)',
     plot_bgcolor: 'rgba(0,0,0,0)', margin: {l: 50, r: 10, t: 10, b: 40}, hovermode: 'closest', autosize: true,
-    legend: {orientation: 'h', y: narrow ? -0.3 : -0.2, yanchor: 'top', x: 0}, hoverlabel: {align: 'left'},
+    legend: {orientation: 'h', y: 1.02, yanchor: 'bottom', x: 0}, hoverlabel: {align: 'left'},
     xaxis: {...axis, ...given.xaxis}, yaxis: {...axis, ...given.yaxis}};
   for (const [name, of] of [['xaxis', 'x'], ['yaxis', 'y']])
     if (layout[name].type === 'log' && !layout[name].tickvals) Object.assign(layout[name], ticks(chart.traces, of));
@@ -120,7 +119,34 @@ def _plain(value):
     return value
 
 
-def _bytes_of(section: Section, charts: list[dict], beside: Path, written: list[Path]) -> str:
+def _drawn(value):
+    """Numbers for the eye: six digits are more than a screen shows, and make a page a third as large."""
+    if isinstance(value, dict):
+        return {k: _drawn(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_drawn(v) for v in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+class _Room:
+    """How much of the page its tables may still take. What does not fit goes into a file beside it."""
+
+    def __init__(self):
+        self.left = 1_200_000  # characters
+
+    def rows(self, table: Table) -> int:
+        """How many rows of a table are on the page."""
+        characters = sum(sum(len(str(cell)) + 30 for cell in row) for row in table.rows)
+        if characters <= self.left or len(table.rows) <= _FEWEST_ROWS:
+            self.left -= characters
+            return len(table.rows)
+        return _FEWEST_ROWS
+
+
+_FEWEST_ROWS = 50
+
+
+def _html_of(section: Section, charts: list[dict], beside: Path, written: list[Path], room: _Room) -> str:
     out = [f"<section id=\"{_anchor(section)}\"><h2>{html.escape(section.title)}</h2>"]
     if section.facts:
         out.append("<dl>" + "".join(f"<div><dt>{html.escape(n)}</dt><dd>{html.escape(v)}</dd></div>" for n, v in section.facts)
@@ -132,9 +158,10 @@ def _bytes_of(section: Section, charts: list[dict], beside: Path, written: list[
         chart.table.rows = _plain(chart.table.rows)
         extra = ""
         every = chart.every_row
-        if every is None and len(chart.table.rows) > MOST_ROWS:
-            every = Table(chart.table.columns, chart.table.rows)
-            chart.table = Table(every.columns, every.rows[:MOST_ROWS])
+        shown = min(room.rows(chart.table), MOST_ROWS)
+        if shown < len(chart.table.rows):
+            every = every or chart.table
+            chart.table = Table(chart.table.columns, chart.table.rows[:shown])
         if every is not None:
             file = beside.with_name(f"{beside.stem}-{len(written) + 1}.csv")
             with open(file, "w", newline="", encoding="utf-8") as stream:
@@ -162,9 +189,10 @@ def page(title: str, remark: str, sections: list[Section], file: Path) -> list[P
 
     charts: list[dict] = []
     written: list[Path] = []
-    body = "".join(_bytes_of(section, charts, file, written) for section in sections)
+    room = _Room()
+    body = "".join(_html_of(section, charts, file, written, room) for section in sections)
     links = "".join(f'<li><a href="#{_anchor(s)}">{html.escape(s.title)}</a></li>' for s in sections)
-    data = json.dumps(_plain(charts), allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
+    data = json.dumps(_drawn(_plain(charts)), allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
     policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
     text = (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'

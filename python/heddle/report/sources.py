@@ -83,7 +83,8 @@ def read(path) -> Source:
     name = file.name
     if data.startswith(b"SQLite format 3\0"):
         return Source("database", name, file)
-    if b"heddle model" in data[:64]:
+    # A CBOR map in which a text of 12 bytes says so.
+    if data[:1] and 0xA0 <= data[0] <= 0xBF and b"\x6cheddle model" in data:
         return Source("model", name, _inspected(file))
     try:
         text = data.decode()

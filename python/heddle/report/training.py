@@ -15,9 +15,13 @@ def _epochs(run):
     return [event for event in run if event["event"] == "epoch"]
 
 
+def _base(file) -> str:
+    return str(file).rsplit("/", 1)[-1]
+
+
 def _title(run, name: str, count: int, index: int) -> str:
     begin = run[0]
-    return f"{name}{f' #{index}' if count > 1 else ''}: {begin.get('network')} on {begin.get('data', {}).get('train')}"
+    return f"{name}{f' #{index}' if count > 1 else ''}: {begin.get('network')} on {_base(begin.get('data', {}).get('train'))}"
 
 
 def _curves(epochs, measure: str) -> list[Chart]:
@@ -30,18 +34,17 @@ def _curves(epochs, measure: str) -> list[Chart]:
     charts.append(series("Error by epoch", "Mean error E of a row: of the rows that are learnt, each before its update, and of "
                          "rows that are not.", "epoch", "error", [n for n, _ in errors], x, [c for _, c in errors],
                          log_y=all(v is None or v > 0 for _, c in errors for v in c)))
-    for measured in [event for event in (measure,)]:
-        columns = [(part, [_value(event, part, measured) for event in epochs]) for part in ("validation", "test")]
-        columns = [(name, column) for name, column in columns if any(v is not None for v in column)]
-        if columns:
-            factor = 100 if measured == "accuracy" else 1
-            shown = [[None if v is None else factor * v for v in column] for _, column in columns]
-            title = "accuracy, %" if measured == "accuracy" else "RMSE"
-            charts.append(series(f"{title.split(',')[0].capitalize() if factor == 100 else title} by epoch",
-                                 "Of rows that were not learnt.", "epoch", title, [n for n, _ in columns], x, shown, index=1))
+    columns = [(part, [_value(event, part, measure) for event in epochs]) for part in ("validation", "test")]
+    columns = [(name, column) for name, column in columns if any(v is not None for v in column)]
+    if columns:
+        title, unit, factor = ("Accuracy", "accuracy, %", 100) if measure == "accuracy" else ("RMSE", "RMSE", 1)
+        shown = [[None if v is None else factor * v for v in column] for _, column in columns]
+        charts.append(series(f"{title} by epoch", "Of rows that were not learnt.", "epoch", unit, [n for n, _ in columns], x,
+                             shown, index=1))
     if any("rules" in event for event in epochs):
         charts.append(series("Rules by epoch", f"From {epochs[0].get('rules')} to {epochs[-1].get('rules')} rules.", "epoch",
                              "rules", ["rules"], x, [[event.get("rules") for event in epochs]], index=2))
+        charts[-1].layout["yaxis"]["rangemode"] = "tozero"
     return charts
 
 
@@ -84,7 +87,7 @@ def _confusion(metrics: dict) -> Chart | None:
     layout = axes("predicted", "class")
     layout["xaxis"].update(type="category")
     layout["yaxis"].update(type="category", autorange="reversed")
-    return Chart("Confusion matrix", f"Of {metrics['rows']} rows of {metrics['data']}: {100 * metrics['accuracy']:.2f} % are "
+    return Chart("Confusion matrix", f"Of {metrics['rows']} rows of {_base(metrics['data'])}: {100 * metrics['accuracy']:.2f} % are "
                  "predicted as what they are. The colour is the share of a class's rows.", [trace], layout,
                  Table(["class", *names], [[n, *row] for n, row in zip(names, matrix)]))
 
@@ -118,7 +121,7 @@ def log_sections(source) -> list[Section]:
         after = moments.get("after") or moments.get("before")
         if after:
             before = moments.get("before") if "after" in moments else None
-            section.charts += membership_charts(after, before, begin.get("inputs"))
+            section.charts += membership_charts(after, before, begin.get("inputs"), begin.get("resumed") is None)
             section.charts += surface_charts(after, begin.get("inputs"))
             if after.get("rules"):
                 section.lists.append(("Rules", sentences(after)))
