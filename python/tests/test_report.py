@@ -9,9 +9,9 @@ import pytest
 
 from heddle import frames
 from heddle.errors import InputError
-from heddle.report import main, report
-from heddle.report.network import surface_charts
-from heddle.report.search import importance
+from heddle.reports import main, report
+from heddle.reports.network import surface_charts
+from heddle.reports.search import importance
 
 from browser import PROGRAM, Page
 from database import ROOT, add_evidence, add_measurements, empty

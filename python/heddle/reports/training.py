@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from heddle.report.charts import COLOURS, Chart, Section, Table, axes, line, number, series
-from heddle.report.network import membership_charts, sentences, surface_charts
+from heddle.reports.charts import COLOURS, Chart, Section, Table, axes, line, number, series
+from heddle.reports.network import membership_charts, sentences, surface_charts
 
 
 def _value(event: dict, part: str, name: str):

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from heddle.errors import InputError
-from heddle.report.charts import Section
-from heddle.report.sources import Source, program, read
+from heddle.reports.charts import Section
+from heddle.reports.sources import Source, program, read
 
 __all__ = ["main", "report"]
 
@@ -34,7 +34,7 @@ def _stale(source: Source) -> dict | None:
 
 def _sections(sources: list[Source]) -> list[Section]:
     from heddle import frames
-    from heddle.report import search, training, tuned
+    from heddle.reports import search, training, tuned
 
     sections = []
     of = {kind: [each for each in sources if each.kind == kind] for kind in ("database", "log")}
@@ -92,7 +92,7 @@ def report(*sources, output="report.html", title: str | None = None) -> list[Pat
     InputError
         One line: a file is missing, damaged, or nothing that a report is made of; or the page cannot be written.
     """
-    from heddle.report.page import page
+    from heddle.reports.page import page
 
     if not sources:
         raise InputError("found no file, expected databases, models, logs or recorded spaces")

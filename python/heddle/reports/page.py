@@ -7,7 +7,7 @@ import html
 import json
 from pathlib import Path
 
-from heddle.report.charts import MOST_ROWS, Chart, Section, Table, number
+from heddle.reports.charts import MOST_ROWS, Chart, Section, Table, number
 
 _STYLE = """
 :root { --ink: #1b2733; --soft: #5b6875; --line: #dfe4e9; --paper: #ffffff; --back: #f5f7f9; --mark: #0072b2; }

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 
 from heddle.errors import InputError
-from heddle.report.charts import COLOURS, MOST_ROWS, SYMBOLS, Chart, Section, Table, axes, bands, line
+from heddle.reports.charts import COLOURS, MOST_ROWS, SYMBOLS, Chart, Section, Table, axes, bands, line
 
 
 def importance(configurations: list[dict], costs: list) -> list[list]:

@@ -7,8 +7,8 @@ import math
 import pandas as pd
 
 from heddle import frames
-from heddle.report.charts import COLOURS, MOST_ROWS, SCALE, SYMBOLS, Chart, Section, Table, axes, line
-from heddle.report.search import search_charts
+from heddle.reports.charts import COLOURS, MOST_ROWS, SCALE, SYMBOLS, Chart, Section, Table, axes, line
+from heddle.reports.search import search_charts
 
 _MOST_FACETS = 6
 _MOST_SEARCHES = 3

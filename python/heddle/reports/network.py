@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from heddle.report.charts import COLOURS, DASHES, SCALE, Chart, Table, axes
+from heddle.reports.charts import COLOURS, DASHES, SCALE, Chart, Table, axes
 
 _MOST_INPUTS = 8
 _MOST_CURVES = 24

@@ -1,5 +1,0 @@
-import sys
-
-from heddle.report import main
-
-sys.exit(main())
