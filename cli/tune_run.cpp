@@ -16,6 +16,7 @@
 #include "heddle/cli/crew.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
+#include "heddle/cli/outcomes.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/tune_target.hpp"
 #include "heddle/cli/tuning_findings.hpp"
