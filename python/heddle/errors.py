@@ -1,11 +1,21 @@
-"""Errors that a user can cause; each is one line."""
-
-try:
-    from heddle._heddle import InputError
-except ImportError:  # tables and reports do without the compiled module
-
-    class InputError(ValueError):
-        """A file or an argument that cannot be used."""
+"""What heddle raises. Each exception carries one line for the user, the same that the program prints."""
 
 
-__all__ = ["InputError"]
+class Error(Exception):
+    """Any failure of heddle's."""
+
+
+class InputError(Error, ValueError):
+    """Data or a model that cannot be used."""
+
+
+class UsageError(Error, ValueError):
+    """An option or argument that makes no sense."""
+
+
+class DeviceError(Error, RuntimeError):
+    """No such device or toolchain, or it failed."""
+
+
+class ProfilesError(Error, RuntimeError):
+    """The profile database cannot be used."""

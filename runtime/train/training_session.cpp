@@ -53,12 +53,12 @@ TrainingSession::TrainingSession(Device& device, const TrainingJob& job, const T
 }
 
 void TrainingSession::check_ranges(const InputLimit& limit) const {
-  if (const auto beyond = model_.inputs.first_beyond(learn().inputs, limit.largest)) {
+  if (const auto beyond = model_.inputs.first_beyond(learn().values(), limit.largest)) {
     throw Error(
         ErrorKind::usage,
         fmt::format("--scale {}{}{}: found {} in row {} of {}, expected scaled inputs up to {:.3g}, so that "
                     "float32 can hold {}",
-                    options_.word("scale"), limit.setting.empty() ? "" : ", ", limit.setting, learn().inputs[*beyond],
+                    options_.word("scale"), limit.setting.empty() ? "" : ", ", limit.setting, learn().values()[*beyond],
                     *beyond / static_cast<std::size_t>(learn().dim) + 1, learn().source, limit.largest, limit.held));
   }
   check_rows(model_, parts_.validation, limit.largest);
