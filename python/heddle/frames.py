@@ -15,7 +15,8 @@ import pandas as pd
 
 from heddle.errors import InputError
 
-#: ``application_id`` of a profile database, "hedl", and the schemas that these queries fit.
+#: What SQLite's ``application_id`` is in a profile database, and the schemas that these queries fit.
+_APPLICATION = 0x68656464
 _SCHEMAS = range(6, 1000)
 
 _DEVICE = "d.name AS device, d.backend, d.architecture, d.identity"
@@ -38,6 +39,8 @@ def _query(database, sql: str) -> pd.DataFrame:
     connection = None
     try:
         connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
+        if connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+            raise InputError(f"'{file}': found another program's database, expected one of heddle")
         schema = connection.execute("PRAGMA user_version").fetchone()[0]
         if schema not in _SCHEMAS:
             raise InputError(f"'{file}': found schema {schema}, expected 6 or later: any heddle command brings it there")

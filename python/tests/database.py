@@ -18,6 +18,9 @@ def empty(file) -> sqlite3.Connection:
     steps = re.findall(r'R"sql\((.*?)\)sql"', source, re.S)
     for step in steps:
         connection.executescript(step)
+    header = (ROOT / "profiles" / "migrations.hpp").read_text()
+    application = int(re.search(r"kApplicationId = (\w+)", header)[1], 0)
+    connection.execute(f"PRAGMA application_id = {application}")
     connection.execute(f"PRAGMA user_version = {len(steps)}")
     return connection
 

@@ -105,7 +105,8 @@ TEST_CASE("a log that the disk does not take costs neither the model nor a line"
   full.pop_back();
   const Outcome outcome = place.run(full);
   CHECK(outcome.code == 3);
-  CHECK(outcome.err.starts_with("heddle: cannot write '/dev/full': No space left on device; the rest of the log is in '"));
+  CHECK(outcome.err.starts_with(
+      "heddle: cannot write '/dev/full': No space left on device; the rest of the log is in '"));
   CHECK(outcome.err.find("; the model is kept in model.heddle\n") != std::string::npos);
   const std::size_t start = outcome.err.find("is in '") + 7;
   const std::filesystem::path kept = outcome.err.substr(start, outcome.err.find('\'', start) - start);
