@@ -4,9 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -21,10 +18,12 @@
 #include "heddle/cli/gain.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
+#include "heddle/cli/kept_elsewhere.hpp"
 #include "heddle/cli/metrics_table.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/reported.hpp"
+#include "heddle/cli/training_log.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/runtime/model/model_file.hpp"
@@ -40,7 +39,7 @@ struct TrainOptions {
   std::vector<std::pair<std::string, std::string>> values;
   DataArguments data;
   std::string train, test, test_label, resume, device, profiles;
-  std::string model = "model.heddle";
+  std::string model = "model.heddle", log;
   bool compare = false, metrics = false;
 };
 
@@ -97,23 +96,22 @@ Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
   return load_dataset(options.test, how);
 }
 
+Json data_document(const Dataset& train, const std::optional<Dataset>& test) {
+  return {{"train", train.source},
+          {"train_rows", train.rows()},
+          {"test", test ? Json(test->source) : Json()},
+          {"test_rows", test ? Json(test->rows()) : Json()},
+          {"dim", train.dim},
+          {"outputs", train.outputs()},
+          {"task", train.task == Task::classify ? "classify" : "regress"}};
+}
+
 Json document(const TrainOptions& options, const Device& device, const Dataset& train,
               const std::optional<Dataset>& test, const TrainingResult& result, const std::optional<TrainingGain>& gain,
               const Json& measured, const std::vector<std::string>& notices) {
   const NetworkSize size = result.model.size();
-  Json all{{"device", device.label()},
-           {"identity", to_json(device.identity())},
-           {"data",
-            {{"train", train.source},
-             {"train_rows", train.rows()},
-             {"test", test ? Json(test->source) : Json()},
-             {"test_rows", test ? Json(test->rows()) : Json()},
-             {"dim", train.dim},
-             {"outputs", train.outputs()},
-             {"task", train.task == Task::classify ? "classify" : "regress"}}},
-           {"model", options.model},
-           {"network", result.model.kind()},
-           {"size", size.text}};
+  Json all{{"device", device.label()}, {"identity", to_json(device.identity())}, {"data", data_document(train, test)},
+           {"model", options.model},   {"network", result.model.kind()},         {"size", size.text}};
   add_counts(all, size);
   all["ending"] = text(result.ending);
   all["message"] = result.message;
@@ -130,23 +128,20 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
 
 /// Saves a model where the user wanted it. If that cannot be (the disk is full, the folder has gone), it goes where
 /// temporary files go, and the Error(input) says so.
-void keep_model(const Model& model, ReservedFile& place) {
-  std::string why, folder;
+void keep_model(const Model& model, ReservedFile& place_of_model) {
+  std::string why, place;
   try {
-    return save_model(model, place);
+    return save_model(model, place_of_model);
   } catch (const Error& error) {
     why = error.what();
   }
   try {
-    folder = (std::filesystem::temp_directory_path() / "kept-model-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) throw Error(ErrorKind::input, std::strerror(errno));
-    const std::filesystem::path file = std::filesystem::path(folder) / "model.heddle";
-    save_model(model, file);
-    folder = file.string();
+    place =
+        kept_elsewhere("model.heddle", [&](const std::filesystem::path& file) { save_model(model, file); }).string();
   } catch (const std::exception& error) {
     throw Error(ErrorKind::input, fmt::format("{}; nor could the model be kept elsewhere: {}", why, error.what()));
   }
-  throw Error(ErrorKind::input, fmt::format("{}; the model is kept in '{}' instead", why, folder));
+  throw Error(ErrorKind::input, fmt::format("{}; the model is kept in '{}' instead", why, place));
 }
 
 /// One training, from the data to the model that is kept and what is said about it.
@@ -162,7 +157,9 @@ class Run {
         test_(options.test.empty() ? std::nullopt : std::optional(load_test_data(options, train_))),
         bar_(options.common.quiet),
         device_(open_device_for(trainer_, options.device, [this](const std::string& line) { tell(line); })),
-        table_(train_.task, test_.has_value(), values_.number("validation") > 0) {}
+        table_(train_.task, test_.has_value(), values_.number("validation") > 0) {
+    if (!options.log.empty()) log_ = std::make_unique<TrainingLog>(options.log, train_.task, interrupted);
+  }
 
   int run() {
     if (!options_.common.quiet) note_timing(device_->identity().backend);
@@ -172,11 +169,12 @@ class Run {
                     train_.outputs(), train_.task == Task::classify ? "classes" : "outputs", device_->label(),
                     device_->identity().name));
     catch_interrupts();
+    if (log_) begin_log();
     const TrainingResult result = train_or_keep(known);
     bar_.clear();
     // A training that was stopped or has diverged ends without delay.
     const bool whole = result.ending != Ending::stopped && result.ending != Ending::diverged;
-    if (options_.metrics && whole) measured_ = measure(result.model, known);
+    if ((options_.metrics || log_) && whole) measured_ = measure(result.model, known);
     return conclude(result);
   }
 
@@ -199,6 +197,7 @@ class Run {
     } catch (const std::exception& exception) {
       const Error error = as_error(exception);
       bar_.clear();
+      if (log_) log_->fail(error.what());
       if (!so_far_ || !so_far_->model.unready().empty()) throw error;
       throw Error(error.kind(), fmt::format("{}; {}", error.what(), kept_so_far()));
     }
@@ -229,7 +228,11 @@ class Run {
   }
 
   TrainingObserver observer() {
-    return {.epoch = [this](const EpochReport& report) { say(table_.line(report)); },
+    return {.epoch =
+                [this](const EpochReport& report) {
+                  if (log_) log_->epoch(report);
+                  say(table_.line(report));
+                },
             .progress = [this](const TrainingProgress& progress) { show(progress); },
             .notice = [this](const std::string& line) { tell(line); },
             .stop = interrupted,
@@ -239,11 +242,16 @@ class Run {
                   TrainingResult copy = so_far;  // whole before it takes the place of the last one
                   const std::scoped_lock lock(so_far_mutex_);
                   so_far_ = std::move(copy);
+                },
+            .model =
+                [this](const Model& model) {
+                  if (log_) log_->model(model);
                 }};
   }
 
   void tell(const std::string& notice) {
     bar_.clear();
+    if (log_) log_->notice(notice);
     const std::scoped_lock lock(so_far_mutex_);
     notices_.push_back(notice);
     if (!options_.common.quiet) note(notice);
@@ -269,25 +277,55 @@ class Run {
     return conclude(so_far_.value_or(TrainingResult()));
   }
 
+  void begin_log() {
+    log_->begin({{"device", device_->label()},
+                 {"identity", to_json(device_->identity())},
+                 {"data", data_document(train_, test_)},
+                 {"inputs", input_ranges(train_)},
+                 {"target_names", train_.target_names},
+                 {"classes", train_.classes},
+                 {"network", trainer_.name()},
+                 {"options", to_json(values_)},
+                 {"model", options_.model},
+                 {"resumed", options_.resume.empty() ? Json() : Json(options_.resume)}});
+    for (const std::string& before : notices_) log_->notice(before);
+  }
+
+  void end_log(const TrainingResult& result) {
+    log_->end(result.model, {{"ending", text(result.ending)},
+                             {"message", result.message},
+                             {"best_epoch", result.model.training.best_epoch},
+                             {"compiler_calls", device_->compiler_calls()},
+                             {"microseconds_per_sample", microseconds_per_sample(result.epochs)},
+                             {"metrics", metrics_or_null()},
+                             {"comparison", gain_ ? to_json(*gain_) : Json()}});
+  }
+
+  [[nodiscard]] Json metrics_or_null() const {
+    return measured_ ? metrics_document(*measured_, measured_data().source) : Json();
+  }
+
   /// The model is saved before anything is said.
   int conclude(const TrainingResult& result) {
     if (!result.model.unready().empty()) {
+      if (log_) end_log(result);
       note("interrupted before the first row was learnt; there is no model to save");
       return exit_interrupted;
     }
     if (!place_) place_.emplace(options_.model, 0, interrupted);
+    if (log_) end_log(result);
     keep_model(result.model, *place_);
     if (options_.common.json) {
-      print_document("train",
-                     document(options_, *device_, train_, test_, result, gain_,
-                              measured_ ? metrics_document(*measured_, measured_data().source) : Json(), notices_));
+      print_document("train", document(options_, *device_, train_, test_, result, gain_,
+                                       options_.metrics ? metrics_or_null() : Json(), notices_));
     } else {
       if (!result.message.empty()) print(result.message + "\n");
       print(table_.closing(result));
       print(fmt::format("model: {}\n", options_.model));
-      if (measured_) print("\n" + metrics_text(*measured_, measured_data().source));
+      if (measured_ && options_.metrics) print("\n" + metrics_text(*measured_, measured_data().source));
       if (gain_) print("\n" + gain_text(*gain_));
     }
+    if (log_) log_->check(fmt::format("the model is kept in {}", options_.model));
     if (result.ending == Ending::diverged) {
       throw Error(ErrorKind::input,
                   fmt::format("{}; the last good model is kept in {}", result.message, options_.model));
@@ -312,6 +350,7 @@ class Run {
   ProgressBar bar_;
   std::mutex so_far_mutex_;
   std::vector<std::string> notices_;
+  std::unique_ptr<TrainingLog> log_;  // with --log, once the device is open
   const std::unique_ptr<Device> device_;
   EpochTable table_;
   std::optional<ReservedFile> place_;  // of the model, from the first epoch on
@@ -323,6 +362,11 @@ class Run {
 int run(const Context& context, const TrainOptions& options) {
   check_destination(options.model);
   check_not_read("--model", options.model, {options.train, options.test, options.data.label, options.test_label});
+  if (!options.log.empty()) {
+    check_not_read(
+        "--log", options.log,
+        {options.train, options.test, options.data.label, options.test_label, options.resume, options.model});
+  }
   return Run(context, options).run();
 }
 
@@ -419,6 +463,9 @@ void add_train(Command& program) {
   command.option("--resume", "MODEL", "Go on training this model", options->resume);
   command.option("--model", "FILE", fmt::format("Where to keep the model [default: {}]", options->model),
                  options->model);
+  command.option("--log", "FILE",
+                 "Append a line for every epoch and what else a report of the training needs: JSON lines",
+                 options->log);
   command.flag("--metrics",
                "Confusion matrix, precision, recall and F1 of every class, or RMSE and R2 of every output; of the test "
                "rows, or of the training rows where there are none",

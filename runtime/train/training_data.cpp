@@ -99,7 +99,7 @@ DataParts part_data(const Dataset& data, double fraction, std::uint64_t seed) {
 LearningRows learning_rows(const Model& model, const Dataset& data) {
   return {.dim = data.dim,
           .outputs = data.outputs(),
-          .rows = model.inputs.apply(data.inputs, data.source),
+          .rows = model.inputs.apply(data.values(), data.source),
           .targets = network_targets(model, data)};
 }
 
@@ -107,7 +107,7 @@ Model model_for(const Dataset& learn, const OptionValues& options, AnyNetwork ne
   Model model;
   model.task = learn.task;
   model.network = std::move(network);
-  model.inputs = fit_scaling(parse_scale(options.word("scale")), learn.inputs, learn.dim);
+  model.inputs = fit_scaling(parse_scale(options.word("scale")), learn.values(), learn.dim);
   if (learn.task == Task::regress) model.targets = fit_scaling(targets, learn.targets, learn.targets_per_row);
   model.classes = learn.classes;
   model.input_names = learn.input_names;
