@@ -2,15 +2,34 @@
 
 import importlib
 
-from heddle import _heddle
-from heddle._heddle import devices
+from heddle._heddle import Model, devices
+from heddle._heddle import version as __version__
+from heddle.errors import DeviceError, Error, InputError, ProfilesError, UsageError
+from heddle.mlp import MlpClassifier, MlpRegressor
+from heddle.rules import Rules
+from heddle.sonfin import SonfinClassifier, SonfinRegressor
+from heddle.tsk import TskClassifier, TskRegressor
 
-__version__ = _heddle.version
-
-__all__ = ["devices"]
+__all__ = [
+    "DeviceError",
+    "Error",
+    "InputError",
+    "MlpClassifier",
+    "MlpRegressor",
+    "Model",
+    "ProfilesError",
+    "Rules",
+    "SonfinClassifier",
+    "SonfinRegressor",
+    "TskClassifier",
+    "TskRegressor",
+    "UsageError",
+    "__version__",
+    "devices",
+]
 
 # Tables and reports need pandas and plotly, which take longer to import than a small training.
-_LATER = {"profiles": "frames", "measurements": "frames", "regret": "frames", "report": "reports"}
+_LATER = {"measurements": "frames", "profiles": "frames", "regret": "frames", "report": "reports"}
 __all__ += list(_LATER)
 
 

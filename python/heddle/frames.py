@@ -166,8 +166,10 @@ def losses(kept: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
     best = timed.sort_values("cost").groupby(key).first()[["cost", "configuration"]]
     best.columns = ["best", "best_configuration"]
     # A search begins with the untuned default (docs/design.md, "Measuring").
-    default = timed.groupby(key).first()["cost"].rename("default")
-    chosen = timed.groupby([*key, "configuration"])["cost"].min().rename("chosen")
+    fastest = timed.groupby([*key, "configuration"])["cost"].min()
+    first = timed.groupby(key).first()[["configuration"]].reset_index()
+    default = first.merge(fastest.rename("default"), on=[*key, "configuration"]).set_index(key)["default"]
+    chosen = fastest.rename("chosen")
     table = kept.merge(best, on=key).merge(default, on=key).merge(chosen, on=[*key, "configuration"])
     table["loss"] = table["chosen"] / table["best"] - 1
     table["gain"] = table["default"] / table["chosen"]

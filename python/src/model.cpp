@@ -123,7 +123,7 @@ nb::list history(const PythonModel& self) {
 
 nb::bytes encoded(const PythonModel& self) {
   const std::string bytes = encode_model(self.model());
-  return {bytes.data(), bytes.size()};
+  return nb::bytes(bytes.data(), bytes.size());
 }
 
 PythonModel decoded(const nb::bytes& bytes) {

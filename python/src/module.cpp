@@ -3,11 +3,12 @@
 #include <nanobind/stl/string.h>
 
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/runtime/device/device.hpp"
-#include "heddle/runtime/device/provenance.hpp"
 #include "model.hpp"
 
 namespace nb = nanobind;
@@ -67,7 +68,7 @@ void raise(const std::exception_ptr& thrown, void*) {
 NB_MODULE(_heddle, module) {
   module.doc() = "Bindings of heddle's C++ libraries";
   nb::register_exception_translator(heddle::python::raise);
-  module.attr("version") = heddle::host_provenance().tool;
+  module.attr("version") = HEDDLE_VERSION;
   module.def("devices", &heddle::python::devices);
   heddle::python::bind_model(module);
   heddle::python::bind_training(module);

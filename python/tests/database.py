@@ -61,7 +61,7 @@ def add_measurements(connection, records, count, seed=1) -> None:
             cost = record["time"]
             if k != 1:
                 cost *= 1.5 + draw.random() if k else 1.4
-                configuration = f"scheme=graph kernels={draw.randint(1, 3)} block_size={32 * draw.randint(1, 32)}"
+                configuration = "scheme=default kernels=1 block_size=32" if k == 0 else f"scheme=graph kernels={draw.randint(1, 3)} block_size={32 * draw.randint(1, 32)}"
                 if k % 11 == 3:
                     status = "compilation"
                 if k == 2 and number % 7 == 0:

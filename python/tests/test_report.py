@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import re
+import subprocess
 
 import pytest
 
@@ -12,9 +13,10 @@ from heddle.errors import InputError
 from heddle.reports import main, report
 from heddle.reports.network import surface_charts
 from heddle.reports.search import importance
+from heddle.reports.sources import program
 
 from browser import PROGRAM, Page
-from database import ROOT, add_evidence, add_measurements, empty
+from database import EVIDENCE, ROOT, add_evidence, add_measurements, empty
 
 SPACE = ROOT / "tests" / "tuner" / "replay" / "data" / "cpu-sonfin-train.t4.json.gz"
 
@@ -163,3 +165,30 @@ def test_damaged_input_is_one_line_and_code_3(tmp_path, capsys, damage):
 def test_page_that_cannot_be_written_is_one_line(tmp_path):
     with pytest.raises(InputError, match="cannot write"):
         report(SPACE, output=tmp_path / "none" / "p.html")
+
+
+@pytest.mark.skipif(program() is None, reason="no program heddle")
+def test_report_of_what_the_program_writes(tmp_path, monkeypatch):
+    def heddle(*arguments):
+        done = subprocess.run([program(), *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout) if "--json" in arguments else done.stdout
+
+    heddle("profiles", "import", EVIDENCE, "--profiles", "h200.db")
+    records = json.loads(EVIDENCE.read_text())["profiles"]
+    imported = frames.profiles(tmp_path / "h200.db")
+    assert dict(zip(imported["problem"], imported["microseconds"])) == {r["problem"]: r["time"] for r in records}
+    rows = "".join(f"{x / 7 - 1:.4f},{y / 7 - 1:.4f},{(x / 7 - 1) * (y / 7 - 1):.5f}\n" for x in range(15) for y in range(15))
+    (tmp_path / "data.csv").write_text("x,y,z\n" + rows)
+    heddle("train", "data.csv", "--task", "regress", "--network", "tsk", "--device", "cpu", "--epochs", "6", "--sets", "2",
+           "--log", "run.log", "--model", "m")
+    model = heddle("inspect", "m", "--json")
+    (page,) = report(*(tmp_path / name for name in ("h200.db", "run.log", "m")), output=tmp_path / "p.html")
+    text = page.read_text()
+    assert all(rule["words"] in text for rule in model["rules"])
+    assert text.count("Membership functions of x") >= 2  # of the log and of the model
+    listed = heddle("profiles", "list", "--json", "--profiles", "h200.db")["records"]
+    assert f"{sum(r['stale'] is not None for r in listed)} of 186 are stale" in text
+    # A model that is cut off is the program's one line.
+    (tmp_path / "cut").write_bytes((tmp_path / "m").read_bytes()[:-40])
+    with pytest.raises(InputError):
+        report(tmp_path / "cut", output=tmp_path / "q.html")

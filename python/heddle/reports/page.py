@@ -19,7 +19,7 @@ header { padding-top: 2rem; }
 h1 { font-size: 1.75rem; font-weight: 650; letter-spacing: -.01em; margin: 0 0 .25rem; }
 h2 { font-size: 1.3rem; font-weight: 650; margin: 0 0 .75rem; }
 h3 { font-size: 1.02rem; font-weight: 600; margin: 0 0 .25rem; }
-header p, footer { color: var(--soft); margin: 0 0 1rem; }
+header p, footer p { color: var(--soft); margin: 0 0 1rem; }
 nav ul { list-style: none; padding: 0; margin: 0 0 1rem; display: flex; flex-wrap: wrap; gap: .35rem 1.25rem; }
 a { color: var(--mark); text-underline-offset: .15em; }
 section { margin: 2.25rem 0; }

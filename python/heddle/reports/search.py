@@ -41,14 +41,16 @@ def search_charts(problem: str, configurations, costs, statuses, seconds, unit: 
             steps.append([index, clock, best])
     if not steps:
         return []
-    steps.append([len(costs), clock, best])
+    found = steps[-1][0]
+    if found < len(costs):
+        steps.append([len(costs), clock, best])
     numbers = Table(["evaluation", "seconds", f"best so far, {unit}"], steps)
     charts = []
     for x, name in ((0, "evaluations"), (1, "seconds of compiling and measuring")):
         trace = line("best so far", [s[x] for s in steps], [s[2] for s in steps], 0)
         trace["line"]["shape"] = "hv"
         charts.append(Chart(title(f"best so far against {name.split(' of')[0]}"),
-                            f"The fastest time known, down to {best:.4g} {unit} after {steps[-2][0]} of {len(costs)} "
+                            f"The fastest time known, down to {best:.4g} {unit} after {found} of {len(costs)} "
                             f"evaluations.", [trace], axes(name, f"best so far, {unit}", log_x=x == 0, log_y=True), numbers))
     counts = Counter(statuses)
     kinds = [kind for kind, _ in counts.most_common()]

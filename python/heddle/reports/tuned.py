@@ -81,7 +81,9 @@ def _bars(title, description, names, values, unit, table) -> Chart:
     trace = {"type": "bar", "x": list(range(1, len(values) + 1)), "y": list(values), "text": list(names),
              "marker": {"color": COLOURS[0]}, "hovertemplate": "%{text}: %{y:.3g}<extra></extra>",
              "textposition": "none"}
-    return Chart(title, description, [trace], axes("problem, from the largest", unit), table)
+    layout = axes("problem, from the largest", unit)
+    layout["yaxis"]["rangemode"] = "tozero"
+    return Chart(title, description, [trace], layout, table)
 
 
 def _regret(rows: pd.DataFrame) -> list[Chart]:
