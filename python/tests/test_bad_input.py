@@ -33,7 +33,9 @@ def with_value(value, dtype=object):
 
 def test_rows_name_the_column_and_the_remedy():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    refused(lambda: new().fit(frame.mask(frame.index == 4), Y), heddle.InputError, "'a'", "SimpleImputer")
+    missing = frame.copy()
+    missing.loc[4, "b"] = np.nan
+    refused(lambda: new().fit(missing, Y), heddle.InputError, "'b'", "row 4", "SimpleImputer")
     words = frame.astype(object)
     words.loc[4, "b"] = "red"
     refused(lambda: new().fit(words, Y), heddle.InputError, "'b'", "'red'", "OneHotEncoder")

@@ -24,7 +24,7 @@ def test_learns_pendigits(pendigits):
 @pytest.mark.parametrize("processes", [1, 2])
 def test_grid_search_over_a_pipeline(pendigits, processes):
     X, y = pendigits[0][:1200], pendigits[1][:1200]
-    pipeline = make_pipeline(MinMaxScaler(), heddle.MlpClassifier(device="cpu", scale="none", epochs=5))
+    pipeline = make_pipeline(MinMaxScaler(), heddle.MlpClassifier(device="cpu", scale="none", epochs=60))
     search = GridSearchCV(pipeline, {"mlpclassifier__layers": [(4,), (32,)]}, cv=2, n_jobs=processes)
     search.fit(X, y)
     assert search.best_params_ == {"mlpclassifier__layers": (32,)}
@@ -34,7 +34,7 @@ def test_grid_search_over_a_pipeline(pendigits, processes):
 @pytest.mark.parametrize("processes", [1, 2])
 def test_cross_validated_regression(processes):
     X, y = load_diabetes(return_X_y=True)
-    pipeline = make_pipeline(StandardScaler(), heddle.TskRegressor(device="cpu", rules=4, epochs=10))
+    pipeline = make_pipeline(StandardScaler(), heddle.TskRegressor(device="cpu", rules=2, epochs=10, consequents="linear", ridge=0.01))
     scores = cross_val_score(pipeline, X, y, cv=3, n_jobs=processes)
     assert scores.mean() > 0.3
 
