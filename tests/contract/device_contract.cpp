@@ -125,7 +125,10 @@ const std::vector<Path>& paths() {
       wide(
           6, 1,
           "scheme=cluster coarsen_count=5 coarsening=rules storage=split block_size=256 threads_per_rule=256 vector=2"),
-      // Half of a thread's rules in registers, the others in shared memory: as many, and one more.
+      // Half of a thread's rules in registers, the others in shared memory: as many, and one more; packs that are no
+      // multiple of those of a turn.
+      wide(9, 1,
+           "scheme=grid coarsen_count=2 coarsening=rules storage=halves block_size=128 threads_per_rule=64 vector=1"),
       wide(6, 1,
            "scheme=grid coarsen_count=4 coarsening=rules storage=halves block_size=64 threads_per_rule=64 vector=4"),
       wide(7, 3,

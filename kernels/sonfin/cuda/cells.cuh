@@ -214,21 +214,13 @@ class Cells {
   }
 
   /// move_and_fire(), or without Moves fire_own(): first the rules whose parameters are in registers, then the others,
-  /// in a loop. The code of all tasks one after the other would not fit where instructions are read from at full rate.
+  /// in a loop, which takes fewer registers.
   template <bool Moves>
   __device__ __forceinline__ void pass(const Row& row, const Row& next, const float (&rate)[Rules],
                                        float largest_inverse, float (&own)[Rules]) {
     if constexpr (Storage == kHalves) {
-      // Warps of a scheduler take the halves in different order: while one waits for shared memory, another computes.
-      const int held_turn = static_cast<int>(threadIdx.x) / (4 * kWarp) % 2;
-#pragma unroll 1
-      for (int turn = 0; turn < 2; ++turn) {
-        if (turn == held_turn) {
-          pass_of<Moves, 0, kCentresHeld>(row, next, rate, largest_inverse, own);
-        } else {
-          pass_of<Moves, kCentresHeld, Rules>(row, next, rate, largest_inverse, own);
-        }
-      }
+      pass_of<Moves, 0, kCentresHeld>(row, next, rate, largest_inverse, own);
+      pass_of<Moves, kCentresHeld, Rules>(row, next, rate, largest_inverse, own);
     } else {
       pass_of<Moves, 0, Rules>(row, next, rate, largest_inverse, own);
     }
@@ -298,6 +290,10 @@ class Cells {
     });
   }
 
+  /// Packs of a turn of the loop over those in shared memory: about four for all rules, so that there is work while one
+  /// waits.
+  static constexpr int kPacksAtOnce = kCentresShared == 1 ? 4 : kCentresShared == 2 ? 2 : 1;
+
   /// action(i) for the packs of rule r. Those in registers are known by number when the code is compiled.
   template <class Action>
   __device__ __forceinline__ static void each_pack_of(int r, Action action) {
@@ -305,7 +301,7 @@ class Cells {
 #pragma unroll(Packs < 4 ? Packs : 4)
       for (int i = 0; i < Packs; ++i) action(i);
     } else if (Storage == kHalves && r >= kCentresHeld) {
-#pragma unroll 1
+#pragma unroll(kPacksAtOnce)
       for (int i = 0; i < Packs; ++i) action(i);
     } else {
 #pragma unroll
