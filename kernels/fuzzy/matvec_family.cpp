@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,20 +104,36 @@ class MatvecFamily final : public ArrayFamily {
   }
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
-    const std::int64_t cuts = untuned_cuts(problem.at("cuts"), 4), bits = problem.at("bits");
-    const auto configuration = [&](std::int64_t rows, std::int64_t ahead, std::int64_t block) {
+    const std::int64_t bits = problem.at("bits");
+    const bool lower_upper = encoding() == Encoding::lower_upper, fuzzy = matrix_of(problem) == MatrixKind::fuzzy;
+    const auto configuration = [&](std::int64_t cuts, std::int64_t rows, std::int64_t ahead, std::int64_t block) {
+      // In double a selection takes two instructions of the units that select, a product one of others.
+      std::int64_t products = 0;
+      if (!fuzzy && bits == 64) {
+        while (products != 4 && std::max<std::int64_t>(2 * products, 1) <= cuts)
+          products = std::max<std::int64_t>(2 * products, 1);
+      }
       return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={}{}", cuts, rows,
                                              ahead, block,
-                                             encoding() == Encoding::lower_upper ? " product_cuts=0" : ""));
+                                             lower_upper ? fmt::format(" product_cuts={}", products) : ""));
     };
-    if (matrix_of(problem) == MatrixKind::fuzzy) return configuration(1, 128 / bits, 256);
-    // Where there are enough rows for all multiprocessors, several rows make up for each part of the vector. In double
-    // half as many threads, which take twice the registers.
+    // Figures of these choices: bench/results/nvidia-h200/fuzzy_matvec.csv.
+    const std::int64_t cuts = untuned_cuts(problem.at("cuts"), 4);
+    if (fuzzy) {
+      if (problem.at("cuts") == 1) return configuration(1, 1, 8, 128);
+      const bool apart = lower_upper && problem.at("layout") == kCuts;
+      if (apart && bits == 32) return configuration(1, 1, 4, 256);
+      return configuration(cuts, 1, apart ? 4 : 128 / bits, 256);
+    }
+    // Where there are enough rows for all multiprocessors, several rows make up for each part of the vector. Bounds in
+    // double take more registers.
     constexpr std::int64_t kRowsOfMultiprocessor = 32;
-    const bool many = problem.at("rows") >= kRowsOfMultiprocessor * device.units;
-    if (!many) return configuration(1, 8, 128);
-    Configuration best = configuration(4, 16, 512 * 32 / bits);
-    return shared_bytes(best, problem, encoding()) <= device.local_bytes ? best : configuration(4, 8, 128);
+    const std::int64_t groups = problem.at("cuts") / cuts;
+    if (problem.at("rows") * groups < kRowsOfMultiprocessor * device.units) return configuration(cuts, 1, 8, 128);
+    const Configuration best = bits == 32    ? configuration(cuts, 4, 16, 512)
+                               : lower_upper ? configuration(cuts, 2, 16, 512)
+                                             : configuration(cuts, 4, 16, 256);
+    return shared_bytes(best, problem, encoding()) <= device.local_bytes ? best : configuration(cuts, 4, 8, 128);
   }
 
   Kernels kernels(const Configuration& configuration, const Problem& problem,

@@ -12,10 +12,12 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/fuzzy/storage.hpp"
 #include "heddle/tuner/verifier.hpp"
 
 namespace heddle {
@@ -100,6 +102,14 @@ Path online(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, std
           std::string("scheme=online ") + configuration};
 }
 
+/// The ring of stages of a real matrix, kernels/fuzzy/cuda/real_matvec.cuh.
+Path real_matrix(std::string_view encoding, std::int64_t columns, std::int64_t cuts, std::int64_t bits,
+                 fuzzy::Layout layout, const char* configuration) {
+  return {encoding == "lu" ? "fuzzy-matvec-lu" : "fuzzy-matvec-mr",
+          {{"rows", 5}, {"columns", columns}, {"matrix", 1}, {"cuts", cuts}, {"bits", bits}, {"layout", layout}},
+          configuration};
+}
+
 /// Packets of a record: 10 of 26 outputs, 14 of 40, 34 of 100.
 const std::vector<Path>& paths() {
   static const std::vector<Path> all{
@@ -149,6 +159,18 @@ const std::vector<Path>& paths() {
       online(14, 10, 0, 1, "block_size=64"),
       online(33, 70, 5, 3, "block_size=64"),
       online(9, 0, 0, 3, "block_size=128"),
+      // Rows that begin on a multiple of 16 bytes, and rows that do not; a ring as long as a tile, and longer ones;
+      // bounds chosen by selections, by products, and by both.
+      real_matrix("lu", 4100, 2, 32, fuzzy::kNumbers,
+                  "coarsen_cuts=2 coarsen_rows=4 ahead=16 block_size=64 product_cuts=1"),
+      real_matrix("lu", 4101, 2, 32, fuzzy::kCuts,
+                  "coarsen_cuts=1 coarsen_rows=2 ahead=8 block_size=64 product_cuts=0"),
+      real_matrix("lu", 2048, 4, 64, fuzzy::kCuts,
+                  "coarsen_cuts=4 coarsen_rows=1 ahead=8 block_size=64 product_cuts=4"),
+      real_matrix("lu", 2203, 2, 64, fuzzy::kNumbers,
+                  "coarsen_cuts=2 coarsen_rows=2 ahead=32 block_size=64 product_cuts=2"),
+      real_matrix("mr", 4100, 3, 64, fuzzy::kNumbers, "coarsen_cuts=3 coarsen_rows=2 ahead=16 block_size=64"),
+      real_matrix("mr", 2051, 2, 32, fuzzy::kCuts, "coarsen_cuts=2 coarsen_rows=4 ahead=32 block_size=64"),
   };
   return all;
 }

@@ -9,10 +9,10 @@
 
 namespace heddle::fuzzy {
 
-/// A warp's ring of stages. In a stage each row has 512 bytes: `steps` elements for each lane, 32 columns apart.
+/// A warp's ring of stages. In a stage each row has `steps` elements for each lane, 32 columns apart.
 template <class T, int Rows, int Ahead>
 struct StageRing {
-  static constexpr int steps = 16 / static_cast<int>(sizeof(T));  ///< of 32 columns, in a stage
+  static constexpr int steps = 4, wide_reals = 16 / static_cast<int>(sizeof(T));
   static constexpr int stages = Ahead / steps, of_row = steps * kChains, size = stages * Rows * of_row;
   static_assert(Ahead % kTileSteps == 0 && kTileSteps % steps == 0, "stages without a rest");
 
@@ -20,7 +20,10 @@ struct StageRing {
   /// multiple of 16 bytes.
   __device__ __forceinline__ static void request(T* to, const T* from, int lane, bool wide) {
     if (wide) {
-      start_wide_grouped_copy(to + lane * steps, from + lane * steps);
+#pragma unroll
+      for (int k = 0; k < of_row; k += kWarp * wide_reals) {
+        start_wide_grouped_copy(to + k + lane * wide_reals, from + k + lane * wide_reals);
+      }
     } else {
 #pragma unroll
       for (int k = 0; k < steps; ++k) start_grouped_copy(to + k * kChains + lane, from + k * kChains + lane);
@@ -43,7 +46,7 @@ __global__ void __launch_bounds__(Threads)
   constexpr int tiles_ahead = Ahead / kTileSteps, tiles = tiles_ahead + 1;
   const RowTask<Array, Cuts, Rows, Threads> task(rows, form);
   const long long columns = task.columns, whole = columns / kBlockTerms * kBlockTerms;
-  const bool wide = columns % Ring::steps == 0;
+  const bool wide = columns % Ring::wide_reals == 0;
 
   SharedMemory shared;
   T* const vector_tiles = reinterpret_cast<T*>(shared.take<float>(tiles * VectorTile::size * words));

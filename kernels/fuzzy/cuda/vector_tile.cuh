@@ -79,14 +79,28 @@ struct Tile {
   /// Calls use(component, column) for this thread's share of the tile, in the order in which the vector lies in memory.
   template <class Use>
   __device__ __forceinline__ static void for_each_own(const Use& use) {
+    const int thread = static_cast<int>(threadIdx.x);
+    // Written so that what depends on the thread is the same in every turn: the rest are constants of the addresses.
+    if constexpr (Array::place == kNumbers && Threads % components == 0 && size % Threads == 0) {
 #pragma unroll
-    for (int start = 0; start < size; start += Threads) {
-      const int i = start + static_cast<int>(threadIdx.x);
-      if (size % Threads != 0 && i >= size) break;
-      if constexpr (Array::place == kNumbers) {
-        use(i % components, i / components);
-      } else {
-        use(i / kTileColumns, i % kTileColumns);
+      for (int k = 0; k < size / Threads; ++k)
+        use(thread % components, thread / components + k * (Threads / components));
+    } else if constexpr (Array::place == kCuts && kTileColumns % Threads == 0) {
+#pragma unroll
+      for (int component = 0; component < components; ++component) {
+#pragma unroll
+        for (int start = 0; start < kTileColumns; start += Threads) use(component, start + thread);
+      }
+    } else {
+#pragma unroll
+      for (int start = 0; start < size; start += Threads) {
+        const int i = start + thread;
+        if (size % Threads != 0 && i >= size) break;
+        if constexpr (Array::place == kNumbers) {
+          use(i % components, i / components);
+        } else {
+          use(i / kTileColumns, i % kTileColumns);
+        }
       }
     }
   }
