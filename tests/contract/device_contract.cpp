@@ -76,30 +76,22 @@ Path wide(std::int64_t rules, std::int64_t outputs, const char* configuration) {
   return {"sonfin-train", {{"rules", rules}, {"dim", 517}, {"outputs", outputs}}, configuration};
 }
 
-/// All rows of a perceptron at once, in resident blocks: kernels/mlp/cuda/resident.cuh.
-Path resident(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, std::int64_t outputs, std::int64_t rows,
-              const char* configuration) {
+/// A perceptron of one or two hidden layers that learns from `batch` rows at a time.
+Path perceptron(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, std::int64_t outputs,
+                std::int64_t rows, std::int64_t batch, const std::string& configuration) {
   return {"mlp-train",
           {{"inputs", inputs},
            {"hidden1", hidden1},
            {"hidden2", hidden2},
            {"outputs", outputs},
            {"rows", rows},
-           {"batch", rows}},
-          std::string("scheme=resident ") + configuration};
+           {"batch", batch}},
+          configuration};
 }
-
-/// Row after row of a perceptron, in one block: kernels/mlp/cuda/online.cuh.
-Path online(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, std::int64_t outputs,
-            const char* configuration) {
-  return {"mlp-train",
-          {{"inputs", inputs},
-           {"hidden1", hidden1},
-           {"hidden2", hidden2},
-           {"outputs", outputs},
-           {"rows", 211},
-           {"batch", 1}},
-          std::string("scheme=online ") + configuration};
+/// All rows at once, in resident blocks: kernels/mlp/cuda/resident.cuh.
+Path resident(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, std::int64_t outputs, std::int64_t rows,
+              const std::string& configuration) {
+  return perceptron(inputs, hidden1, hidden2, outputs, rows, rows, "scheme=resident " + configuration);
 }
 
 /// The ring of stages of a real matrix, kernels/fuzzy/cuda/real_matvec.cuh.
@@ -155,10 +147,15 @@ const std::vector<Path>& paths() {
       resident(80, 9, 0, 1, 20, "block_size=64 blocks=2 rows_in=shared"),
       // More blocks than parameters have packets.
       resident(2, 1, 0, 1, 130, "block_size=64 blocks=8 rows_in=shared"),
-      // Row after row: lanes that share a neuron, and more neurons than threads; no hidden layer.
-      online(14, 10, 0, 1, "block_size=64"),
-      online(33, 70, 5, 3, "block_size=64"),
-      online(9, 0, 0, 3, "block_size=128"),
+      // Mini-batches in one block, and in several, one of which has no rows of the smaller batch at the end of an
+      // epoch.
+      perceptron(5, 9, 0, 3, 37, 14, "scheme=resident block_size=64 blocks=1 rows_in=shared"),
+      perceptron(20, 7, 5, 3, 51, 50, "scheme=resident block_size=64 blocks=2 rows_in=shared"),
+      // Row after row, kernels/mlp/cuda/online.cuh: lanes that share a neuron, more neurons than threads, no hidden
+      // layer.
+      perceptron(14, 10, 0, 1, 211, 1, "scheme=online block_size=64"),
+      perceptron(33, 70, 5, 3, 211, 1, "scheme=online block_size=64"),
+      perceptron(9, 0, 0, 3, 211, 1, "scheme=online block_size=128"),
       // Rows that begin on a multiple of 16 bytes, and rows that do not; a ring as long as a tile, and longer ones;
       // bounds chosen by selections, by products, and by both.
       real_matrix("lu", 4100, 2, 32, fuzzy::kNumbers,

@@ -188,13 +188,10 @@ class CudaTrainMapping final : public Mapping {
   }
 
  private:
-  /// Some parameters for a thread, so that barriers of many warps do not take longer than the work.
+  /// About a parameter for each thread. Of the smallest networks more warps than 8 would only wait for each other.
   static std::int64_t online_threads(const Problem& problem) {
-    constexpr std::int64_t kOfThread = 4;
-    for (const std::int64_t threads : {64, 128, 256}) {
-      if (layers_of(problem).parameters() <= kOfThread * threads) return threads;
-    }
-    return 512;
+    constexpr std::int64_t kFewThreads = 256;
+    return layers_of(problem).parameters() <= kFewThreads ? kFewThreads : 512;
   }
   /// As many parts of the gradient as keep all multiprocessors busy, none of few rows.
   static Configuration layered_default(const SearchSpace& all, const DeviceIdentity& device, const Problem& problem) {
