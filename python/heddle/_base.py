@@ -133,10 +133,6 @@ class Estimator(BaseEstimator):
             state["_model"] = _heddle.Model.from_bytes(state["_model"])
         super().__setstate__(state)
 
-    # Before scikit-learn 1.6 tags were a dictionary.
-    def _more_tags(self):
-        return {"requires_y": True}
-
 
 def same_value(a, b):
     """Whether two texts of an option mean the same."""
@@ -209,7 +205,8 @@ class Classifier(ClassifierMixin, Estimator):
         ndarray of shape (n_samples,)
             Of ``classes_``.
         """
-        return self.classes_[self._order[np.argmax(self._outputs(X), axis=1)]]
+        largest = np.argmax(self._outputs(X), axis=1)
+        return self.classes_[self._order[largest]]
 
     def predict_proba(self, X):
         """Estimated probabilities of the classes.
@@ -301,8 +298,8 @@ class Regressor(RegressorMixin, Estimator):
         outputs = self._outputs(X).astype(np.float64)
         return outputs[:, 0] if self._flat else outputs
 
-    def _more_tags(self):
-        return {"requires_y": True, "multioutput": True}
+    def _more_tags(self):  # before scikit-learn 1.6 tags were a dictionary
+        return {"multioutput": True}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

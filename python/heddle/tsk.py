@@ -1,4 +1,4 @@
-"""Takagi-Sugeno-Kang system of few readable ruless as estimators."""
+"""Takagi-Sugeno-Kang system of few readable rules, as estimators."""
 
 from heddle._base import Classifier, HasRules, Regressor
 
