@@ -87,6 +87,19 @@ Path resident(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, s
           std::string("scheme=resident ") + configuration};
 }
 
+/// Row after row of a perceptron, in one block: kernels/mlp/cuda/online.cuh.
+Path online(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, std::int64_t outputs,
+            const char* configuration) {
+  return {"mlp-train",
+          {{"inputs", inputs},
+           {"hidden1", hidden1},
+           {"hidden2", hidden2},
+           {"outputs", outputs},
+           {"rows", 211},
+           {"batch", 1}},
+          std::string("scheme=online ") + configuration};
+}
+
 /// Packets of a record: 10 of 26 outputs, 14 of 40, 34 of 100.
 const std::vector<Path>& paths() {
   static const std::vector<Path> all{
@@ -112,6 +125,12 @@ const std::vector<Path>& paths() {
       wide(
           6, 1,
           "scheme=cluster coarsen_count=5 coarsening=rules storage=split block_size=256 threads_per_rule=256 vector=2"),
+      // Half of a thread's rules in registers, the others in shared memory: as many, and one more.
+      wide(6, 1,
+           "scheme=grid coarsen_count=4 coarsening=rules storage=halves block_size=64 threads_per_rule=64 vector=4"),
+      wide(7, 3,
+           "scheme=cluster coarsen_count=3 coarsening=rules storage=halves block_size=256 threads_per_rule=128 "
+           "vector=2"),
       // One block; more warps than tiles, so that they share rows and a layer's items.
       resident(4, 8, 0, 3, 37, "block_size=128 blocks=1 rows_in=shared"),
       // Layers beyond one tile of neurons; rows that are bytes or not.
@@ -123,6 +142,10 @@ const std::vector<Path>& paths() {
       resident(80, 9, 0, 1, 20, "block_size=64 blocks=2 rows_in=shared"),
       // More blocks than parameters have packets.
       resident(2, 1, 0, 1, 130, "block_size=64 blocks=8 rows_in=shared"),
+      // Row after row: lanes that share a neuron, and more neurons than threads; no hidden layer.
+      online(14, 10, 0, 1, "block_size=64"),
+      online(33, 70, 5, 3, "block_size=64"),
+      online(9, 0, 0, 3, "block_size=128"),
   };
   return all;
 }
@@ -283,6 +306,10 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
       }
       all.push_back({family.get(), problem, std::move(configuration)});
     }
+  }
+  if (!sample.only.empty()) {
+    std::erase_if(all,
+                  [&](const Case& what) { return what.configuration.text().find(sample.only) == std::string::npos; });
   }
   if (!sample.except.empty()) {
     std::erase_if(all,

@@ -53,6 +53,13 @@ TEST_CASE("the emulator keeps the contract of devices, with perceptrons in resid
   attempt({.order = 6}, paths, 7, 3);
 }
 
+/// Both paths() that keep half of the rules in registers.
+TEST_CASE("the emulator keeps the contract of devices, with half of a thread's rules in shared memory") {
+  ContractSample halves{.drawn = 0, .large = false, .repeat = true, .thorough = true, .only = "storage=halves"};
+  std::erase_if(halves.families, [](const auto& family) { return family->name() != "sonfin-train"; });
+  attempt({.order = 7}, halves, 2, 2);
+}
+
 TEST_CASE("on the emulator no family's result depends on the order of threads and blocks") {
   for (const auto& family : test::families_with_carving().all()) {
     if (!family->supports("emulator")) continue;

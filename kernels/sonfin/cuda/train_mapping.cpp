@@ -57,9 +57,10 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
        .active = {}},
       {.name = "vector", .values = numbers({4, 2, 1}), .meaning = "inputs in one memory access", .active = {}},
       {.name = "storage",
-       .values = words({"registers", "shared", "split"}),
+       .values = words({"registers", "shared", "split", "halves"}),
        .meaning =
-           "where parameters stay: registers, shared memory, or centres in registers and widths in shared memory",
+           "where parameters stay: registers, shared memory, centres in registers and widths in shared memory, or half "
+           "of a thread's rules in registers and the others in shared memory",
        .active = is_resident},
       {.name = "kernels", .values = numbers({1, 2, 3}), .meaning = "launches per sample", .active = is_launched},
       {.name = "reduction",
@@ -144,6 +145,12 @@ std::vector<Constraint> constraints() {
        [](const Configuration& c, const Problem& p, const Identity&) {
          return c.number("block_size") == kWarp || Tiling(c).rules_per_block() < 2 * p.at("rules");
        }},
+      {"half of the rules in shared memory only where several resident warps share them, and each has two at least",
+       "storage",
+       [](const Configuration& c, const Problem&, const Identity&) {
+         return is_launched(c) || c.word("storage") != "halves" ||
+                (c.number("threads_per_rule") > kWarp && c.number("coarsen_count") > 1);
+       }},
       resident("as many blocks as the scheme links, each on a multiprocessor", "storage",
                [](const Shape& shape, const Problem&, const Identity& device) {
                  switch (shape.link) {
@@ -224,7 +231,7 @@ std::vector<Preference> resident_preferences(const Problem& problem) {
 
 std::vector<std::string> resident_candidates(const DeviceIdentity& device, const Problem& problem) {
   std::vector<std::string> candidates;
-  for (const char* storage : {"registers", "split", "shared"}) {
+  for (const char* storage : {"registers", "split", "halves", "shared"}) {
     for (const Preference& preference : resident_preferences(problem)) {
       if (preference.scheme == std::string_view("cluster") && device.compute_capability() < 90) continue;
       for (const std::int64_t count : preference.counts) {
