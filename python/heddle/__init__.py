@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 # Tables and reports need pandas and plotly, which take longer to import than a small training.
-_LATER = {"measurements": "frames", "profiles": "frames", "regret": "frames", "report": "reports"}
+_LATER = {"measurements": "frames", "profiles": "frames", "regret": "frames", "report": "reports", "tune": "tuning"}
 __all__ += list(_LATER)
 
 

@@ -29,7 +29,7 @@ def default_database() -> Path:
     if named:
         return Path(named)
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(data) / "heddle" / "profiles.db"
+    return Path(data) / "heddle" / "profiles.sqlite"
 
 
 def _query(database, sql: str) -> pd.DataFrame:
