@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/kernels/sonfin/predict.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/model/rule_base.hpp"
 #include "heddle/runtime/train/rule_options.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
