@@ -72,7 +72,8 @@ void add_convert(Command& program) {
   Command command = program.add("convert", "Write rows in another format: FANN's, Toman's, or a table");
   const auto options = std::make_shared<ConvertOptions>();
   command.positional("data", "DATA", "Rows with labels or targets", options->from);
-  command.option("--to", "WORD", "fann, toman or table: classes become an output each, in a table their names", options->to);
+  command.option("--to", "WORD", "fann, toman or table: classes become an output each, in a table their names",
+                 options->to);
   command.option("--output", "FILE", "Where to write them", options->output);
   add_data_options(command, options->data);
   add_task(command, options->data);

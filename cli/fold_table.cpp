@@ -19,8 +19,8 @@ std::string FoldTable::line(const FoldResult& fold) {
     headed_ = true;
   }
   return text + fmt::format("{:>5}  {:>7}  {:>7}  {:>6}  {:>11.5f}  {:>13}  {:>7.2f}  {}\n", fold.fold, fold.learnt,
-                            fold.tested, fold.epochs, fold.train_error, quality_text(task_, fold.test.value), fold.seconds,
-                            heddle::text(fold.ending));
+                            fold.tested, fold.epochs, fold.train_error, quality_text(task_, fold.test.value),
+                            fold.seconds, heddle::text(fold.ending));
 }
 
 std::string FoldTable::closing(const CrossValidation& all) const {

@@ -39,7 +39,8 @@ int run(const Context& context, InspectOptions& options) {
   if (options.weights) {
     const auto* const network = std::get_if<MlpModel>(&model.network);
     if (network == nullptr || network->parameters.empty()) {
-      throw Error(ErrorKind::usage, fmt::format("option --weights: {} is a network of {} without weights", options.file, model.size().text));
+      throw Error(ErrorKind::usage, fmt::format("option --weights: {} is a network of {} without weights", options.file,
+                                                model.size().text));
     }
     print_bytes(weights_text(*network));
     flush_output();

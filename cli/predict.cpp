@@ -43,7 +43,8 @@ class Predictions {
     std::string text;
     if (model_.task == Task::classify) {
       text = "class\n";
-      for (const std::int32_t index : classes_) text += csv_field(model_.classes[static_cast<std::size_t>(index)]) + "\n";
+      for (const std::int32_t index : classes_)
+        text += csv_field(model_.classes[static_cast<std::size_t>(index)]) + "\n";
       return text;
     }
     const auto outputs = static_cast<std::size_t>(model_.outputs());

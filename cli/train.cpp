@@ -96,10 +96,8 @@ Dataset load_training_data(const TrainOptions& options, const std::optional<Mode
 }
 
 Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
-  DataOptions how{.task = train.task,
-                  .label = options.test_label,
-                  .header = options.data.header,
-                  .format = options.data.format};
+  DataOptions how{
+      .task = train.task, .label = options.test_label, .header = options.data.header, .format = options.data.format};
   if (how.label.empty()) {
     if (options.data.label.starts_with("file:")) {
       throw Error(ErrorKind::usage, "option --test-label: expected file:PATH with the labels of " + options.test);
@@ -224,9 +222,11 @@ class Run {
                                                [&](const FoldResult& fold) { say(table.line(fold)); });
     bar_.clear();
     if (options_.common.json) {
-      Json document{{"device", device_->label()}, {"data", train_.source}, {"rows", train_.rows()}, {"network", trainer_.name()}};
+      Json document{
+          {"device", device_->label()}, {"data", train_.source}, {"rows", train_.rows()}, {"network", trainer_.name()}};
       document.update(folds_document(all, train_));
-      document["metrics"] = options_.metrics && !all.folds.empty() ? metrics_document(all.metrics, train_.source) : Json();
+      document["metrics"] =
+          options_.metrics && !all.folds.empty() ? metrics_document(all.metrics, train_.source) : Json();
       document["notices"] = notices_;
       print_document("train", document);
     } else {
@@ -382,18 +382,21 @@ class Run {
 
 int run(const Context& context, const TrainOptions& options) {
   if (options.folds > 0) {
-    for (const auto& [given, name] : {std::pair(!options.test.empty(), "test"), std::pair(!options.resume.empty(), "resume"),
-                                      std::pair(options.compare, "compare"), std::pair(options.model_named, "model")}) {
+    for (const auto& [given, name] :
+         {std::pair(!options.test.empty(), "test"), std::pair(!options.resume.empty(), "resume"),
+          std::pair(options.compare, "compare"), std::pair(options.model_named, "model")}) {
       if (given) {
-        throw Error(ErrorKind::usage, fmt::format("option --{}: found it with --folds, which keeps no model and tests each fold "
-                                                  "with rows of its own",
-                                                  name));
+        throw Error(ErrorKind::usage,
+                    fmt::format("option --{}: found it with --folds, which keeps no model and tests each fold "
+                                "with rows of its own",
+                                name));
       }
     }
     return Run(context, options).run();
   }
   check_destination(options.model);
-  check_not_read("--model", options.model, {options.train, options.test, options.data.label, options.test_label, options.weights});
+  check_not_read("--model", options.model,
+                 {options.train, options.test, options.data.label, options.test_label, options.weights});
   return Run(context, options).run();
 }
 
@@ -489,22 +492,25 @@ void add_train(Command& program) {
   add_task(command, options->data);
   command.option("--resume", "MODEL", "Go on training this model", options->resume);
   command.option("--weights", "FILE",
-                 "Weights to begin with, as 'heddle inspect --weights' prints them, for --network mlp", options->weights);
+                 "Weights to begin with, as 'heddle inspect --weights' prints them, for --network mlp",
+                 options->weights);
   command.option("--model", "FILE", fmt::format("Where to keep the model [default: {}]", options->model),
                  [options](const std::string& file) {
                    options->model = file;
                    options->model_named = true;
                  });
   add_row_options(command, options->data);
-  command.option("--folds", "N",
-                 "Cross-validation: train N networks, each without one of N parts of the rows, and test it with that part; no "
-                 "model is kept",
-                 [options](const std::string& text) {
-                   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options->folds);
-                   if (error != std::errc() || end != text.data() + text.size() || options->folds < 2) {
-                     throw Error(ErrorKind::usage, "option --folds: found " + in_quotes(text) + ", expected a whole number from 2");
-                   }
-                 });
+  command.option(
+      "--folds", "N",
+      "Cross-validation: train N networks, each without one of N parts of the rows, and test it with that part; no "
+      "model is kept",
+      [options](const std::string& text) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options->folds);
+        if (error != std::errc() || end != text.data() + text.size() || options->folds < 2) {
+          throw Error(ErrorKind::usage,
+                      "option --folds: found " + in_quotes(text) + ", expected a whole number from 2");
+        }
+      });
   command.flag("--metrics",
                "Confusion matrix, precision, recall and F1 of every class, or RMSE and R2 of every output; of the test "
                "rows, or of the training rows where there are none",

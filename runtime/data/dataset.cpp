@@ -156,7 +156,8 @@ void learn_from_file(const std::filesystem::path& file, const DataOptions& optio
 }
 
 Dataset load_text(std::string_view bytes, const DataOptions& options, LabelChoice choice, Dataset data) {
-  TextFormat format{.header = options.header, .label_columns = LabelColumns::chosen, .expected_inputs = 0, .coding = {}};
+  TextFormat format{
+      .header = options.header, .label_columns = LabelColumns::chosen, .expected_inputs = 0, .coding = {}};
   if (options.expected) {
     format.expected_inputs = options.expected->input_columns();
     format.coding = options.expected->coding;
@@ -233,7 +234,8 @@ void learn_outputs_of_classes(const Labels& labels, const std::vector<std::strin
     const std::vector<std::string>& expected = options.expected->classes;
     // Files without names have the classes in the order of the training rows.
     if (expected.size() != count || (!names.empty() && expected != classes)) {
-      refuse(data.source, "outputs for the classes " + listing(classes), "for those of the training rows: " + listing(expected));
+      refuse(data.source, "outputs for the classes " + listing(classes),
+             "for those of the training rows: " + listing(expected));
     }
     classes = expected;
   }
@@ -262,7 +264,8 @@ Dataset load_samples(SampleFile samples, const DataOptions& options, Dataset dat
                                       " says itself what its outputs are");
   }
   if (options.expected && samples.dim != options.expected->dim) {
-    refuse(data.source, std::to_string(samples.dim) + " inputs", std::to_string(options.expected->dim) + " as in training");
+    refuse(data.source, std::to_string(samples.dim) + " inputs",
+           std::to_string(options.expected->dim) + " as in training");
   }
   data.dim = samples.dim;
   data.inputs = std::move(samples.inputs);
@@ -285,10 +288,8 @@ Dataset load_samples(SampleFile samples, const DataOptions& options, Dataset dat
 }  // namespace
 
 DataFormat parse_data_format(std::string_view word) {
-  constexpr std::pair<std::string_view, DataFormat> kFormats[] = {{"table", DataFormat::table},
-                                                                  {"idx", DataFormat::idx},
-                                                                  {"fann", DataFormat::fann},
-                                                                  {"toman", DataFormat::toman}};
+  constexpr std::pair<std::string_view, DataFormat> kFormats[] = {
+      {"table", DataFormat::table}, {"idx", DataFormat::idx}, {"fann", DataFormat::fann}, {"toman", DataFormat::toman}};
   for (const auto& [name, format] : kFormats) {
     if (name == word) return format;
   }
@@ -296,10 +297,7 @@ DataFormat parse_data_format(std::string_view word) {
 }
 
 Expectation expectation(const Dataset& train) {
-  return {.dim = train.dim,
-          .classes = train.classes,
-          .targets_per_row = train.targets_per_row,
-          .coding = train.coding};
+  return {.dim = train.dim, .classes = train.classes, .targets_per_row = train.targets_per_row, .coding = train.coding};
 }
 
 Dataset load_dataset(const std::filesystem::path& file, const DataOptions& options) {
@@ -314,7 +312,7 @@ Dataset load_dataset(const std::filesystem::path& file, const DataOptions& optio
   const std::string bytes = read_data_file(file);
   DataFormat format = options.format;
   if (format == DataFormat::detect) {
-    format = is_idx(bytes)           ? DataFormat::idx
+    format = is_idx(bytes)             ? DataFormat::idx
              : looks_like_toman(bytes) ? DataFormat::toman
              : looks_like_fann(bytes)  ? DataFormat::fann
                                        : DataFormat::table;

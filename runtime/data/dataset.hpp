@@ -22,10 +22,11 @@ enum class Task { classify, regress };
 struct Dataset {
   std::string source;  ///< the file's name, for messages
   Task task = Task::classify;
-  std::int64_t dim = 0;                   ///< D
-  std::vector<float> inputs;              ///< N x D
-  std::vector<std::int32_t> labels;       ///< classify: N indices into `classes`; empty if the file has none
-  /// classify: sorted, by value if all are numbers; where each class has an output of its own in the file, in its order.
+  std::int64_t dim = 0;              ///< D
+  std::vector<float> inputs;         ///< N x D
+  std::vector<std::int32_t> labels;  ///< classify: N indices into `classes`; empty if the file has none
+  /// classify: sorted, by value if all are numbers; where each class has an output of its own in the file, in its
+  /// order.
   std::vector<std::string> classes;
   std::vector<float> targets;             ///< regress: N x targets_per_row; empty if the file has none
   std::int64_t targets_per_row = 0;       ///< regress

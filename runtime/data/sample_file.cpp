@@ -89,21 +89,24 @@ bool is_declaration(const Fields& fields) {
 }
 
 /// One section of Toman's file: how many columns, then a name, a smallest and a largest number for each.
-std::int64_t read_columns(Content& content, const std::string& source, const char* what, std::vector<std::string>& names,
-                          std::vector<Range>& ranges) {
+std::int64_t read_columns(Content& content, const std::string& source, const char* what,
+                          std::vector<std::string>& names, std::vector<Range>& ranges) {
   if (content.done()) refuse(source, "the end of the file", fmt::format("the number of {}", what));
   const std::int64_t line = content.number();
   const Fields head = blank_fields(content.next());
   const std::optional<std::int64_t> count = head.size() == 1 ? count_in(head[0]) : std::nullopt;
-  if (!count) refuse(place(source, line, 1), in_quotes(head[0]), fmt::format("the number of {} on a line of its own", what));
+  if (!count)
+    refuse(place(source, line, 1), in_quotes(head[0]), fmt::format("the number of {} on a line of its own", what));
   for (std::int64_t j = 0; j < *count; ++j) {
-    const std::string expected = fmt::format("a name, a smallest and a largest number: {} {} as line {} says", *count, what, line);
+    const std::string expected =
+        fmt::format("a name, a smallest and a largest number: {} {} as line {} says", *count, what, line);
     if (content.done()) refuse(place(source, content.last() + 1, 1), "the end of the file", expected);
     const std::int64_t at_line = content.number();
     const Fields fields = blank_fields(content.next());
     if (!is_declaration(fields)) refuse(place(source, at_line, 1), in_quotes(fields[0]), expected);
     const Range range{sample_number(fields[1], source, at_line, 2), sample_number(fields[2], source, at_line, 3)};
-    if (!(range.low < range.high)) refuse(place(source, at_line, 3), in_quotes(fields[2]), "more than the smallest number");
+    if (!(range.low < range.high))
+      refuse(place(source, at_line, 3), in_quotes(fields[2]), "more than the smallest number");
     names.emplace_back(fields[0]);
     ranges.push_back(range);
   }
@@ -124,7 +127,8 @@ void read_row(std::string_view line, std::int64_t number, SampleFile& file) {
   }
   if (outputs != file.outputs_per_row) {
     refuse(place(file.source, number, inputs + 2 + std::min<std::int64_t>(outputs, file.outputs_per_row)),
-           outputs < file.outputs_per_row ? "the end of the line" : in_quotes(fields[at(inputs + 1 + file.outputs_per_row)]),
+           outputs < file.outputs_per_row ? "the end of the line"
+                                          : in_quotes(fields[at(inputs + 1 + file.outputs_per_row)]),
            fmt::format("{} outputs", file.outputs_per_row));
   }
   for (std::ptrdiff_t j = 0; j < inputs; ++j) {
@@ -141,14 +145,16 @@ void read_row(std::string_view line, std::int64_t number, SampleFile& file) {
 
 void remark_outside(SampleFile& file) {
   std::size_t outside = 0;
-  const auto count = [&](float value, const Range& range) { outside += value < range.low || value > range.high ? 1 : 0; };
+  const auto count = [&](float value, const Range& range) {
+    outside += value < range.low || value > range.high ? 1 : 0;
+  };
   for (std::size_t i = 0; i < file.inputs.size(); ++i) count(file.inputs[i], file.input_ranges[i % at(file.dim)]);
   for (std::size_t i = 0; i < file.outputs.size(); ++i) {
     count(parse_number(file.outputs[i]).value_or(0.0F), file.output_ranges[i % at(file.outputs_per_row)]);
   }
   if (outside == 0) return;
-  file.remark = fmt::format("{}: {} number{} outside the smallest and largest that {} column declares", file.source, outside,
-                            outside == 1 ? " is" : "s are", outside == 1 ? "its" : "their");
+  file.remark = fmt::format("{}: {} number{} outside the smallest and largest that {} column declares", file.source,
+                            outside, outside == 1 ? " is" : "s are", outside == 1 ? "its" : "their");
 }
 
 /// Numbers of a file of FANN's, whatever lines they are on, as FANN reads them.
@@ -204,7 +210,8 @@ void append_inputs(std::string& text, const Dataset& data, std::int64_t row, cha
 
 /// A name without blanks, which would end it.
 std::string one_word(std::string name) {
-  std::ranges::replace_if(name, [](char c) { return c == ' ' || c == '\t' || c == '|' || c == '#'; }, '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == ' ' || c == '\t' || c == '|' || c == '#'; }, '_');
   return name;
 }
 
@@ -212,13 +219,15 @@ void append_columns(std::string& text, const std::vector<std::string>& names, co
                     const std::vector<Range>& ranges) {
   text += fmt::format("{}\n", ranges.size());
   for (std::size_t j = 0; j < ranges.size(); ++j) {
-    const std::string name = j < names.size() && !names[j].empty() ? one_word(names[j]) : fmt::format("{}{}", letter, j + 1);
+    const std::string name =
+        j < names.size() && !names[j].empty() ? one_word(names[j]) : fmt::format("{}{}", letter, j + 1);
     text += fmt::format("{} {} {}\n", name, ranges[j].low, ranges[j].high);
   }
 }
 
 /// Declared, or else those of the rows; a constant column gets room above it.
-std::vector<Range> ranges_of(const std::vector<Range>& declared, const std::vector<float>& values, std::int64_t columns) {
+std::vector<Range> ranges_of(const std::vector<Range>& declared, const std::vector<float>& values,
+                             std::int64_t columns) {
   if (!declared.empty()) return declared;
   std::vector<Range> ranges(at(columns));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -274,8 +283,10 @@ SampleFile read_fann(std::string_view bytes, const std::string& source) {
   file.outputs_per_row = (*counts)[2];
   // A number takes a character and a blank: nothing is allocated for counts that cannot be true.
   const auto most = static_cast<std::int64_t>(bytes.size()) / 2 + 1;
-  if (rows > most || file.dim > most || file.outputs_per_row > most || rows > most / (file.dim + file.outputs_per_row)) {
-    refuse(place(source, 1, 1), fmt::format("{} rows of {} inputs and {} outputs announced", rows, file.dim, file.outputs_per_row),
+  if (rows > most || file.dim > most || file.outputs_per_row > most ||
+      rows > most / (file.dim + file.outputs_per_row)) {
+    refuse(place(source, 1, 1),
+           fmt::format("{} rows of {} inputs and {} outputs announced", rows, file.dim, file.outputs_per_row),
            "no more than the file holds");
   }
   file.inputs.reserve(at(rows * file.dim));
@@ -286,8 +297,9 @@ SampleFile read_fann(std::string_view bytes, const std::string& source) {
     for (const auto& [count, what] : {std::pair(file.dim, "inputs"), std::pair(file.outputs_per_row, "outputs")}) {
       for (std::int64_t j = 0; j < count; ++j) {
         if (numbers.done()) {
-          refuse(place(source, line_count, 1), fmt::format("the end of the file in row {}", row + 1),
-                 fmt::format("{} rows of {} inputs and {} outputs, as line 1 says", rows, file.dim, file.outputs_per_row));
+          refuse(
+              place(source, line_count, 1), fmt::format("the end of the file in row {}", row + 1),
+              fmt::format("{} rows of {} inputs and {} outputs, as line 1 says", rows, file.dim, file.outputs_per_row));
         }
         const std::string_view field = numbers.take();
         if (by_lines && j == 0 && (numbers.column() != 1 || numbers.fields_of_line() != count)) {
@@ -355,8 +367,9 @@ std::string toman_text(const Dataset& data) {
   append_columns(text, data.input_names, "x", ranges_of(data.input_ranges, data.inputs, data.dim));
   text += "#Outputs\n";
   const bool classes = data.task == Task::classify;
-  append_columns(text, classes ? data.classes : data.target_names, "y",
-                 classes ? std::vector<Range>(at(data.outputs())) : ranges_of(data.target_ranges, data.targets, data.outputs()));
+  append_columns(
+      text, classes ? data.classes : data.target_names, "y",
+      classes ? std::vector<Range>(at(data.outputs())) : ranges_of(data.target_ranges, data.targets, data.outputs()));
   text += fmt::format("#Patterns\n{}\n", data.rows());
   for (std::int64_t row = 0; row < data.rows(); ++row) {
     append_inputs(text, data, row, ' ');
@@ -376,14 +389,17 @@ std::string table_text(const Dataset& data) {
   const std::int64_t labels = classes ? 1 : data.outputs();
   for (std::int64_t l = 0; l < labels; ++l) {
     if (l > 0) text += ',';
-    text += at(l) < data.target_names.size() ? csv_field(data.target_names[at(l)]) : classes ? "class" : fmt::format("y{}", l + 1);
+    text += at(l) < data.target_names.size() ? csv_field(data.target_names[at(l)])
+            : classes                        ? "class"
+                                             : fmt::format("y{}", l + 1);
   }
   text += '\n';
   for (std::int64_t row = 0; row < data.rows(); ++row) {
     append_inputs(text, data, row, ',');
     for (std::int64_t l = 0; l < labels; ++l) {
       text += ',';
-      text += classes ? csv_field(data.classes[at(data.labels[at(row)])]) : fmt::format("{}", data.targets[at(row * labels + l)]);
+      text += classes ? csv_field(data.classes[at(data.labels[at(row)])])
+                      : fmt::format("{}", data.targets[at(row * labels + l)]);
     }
     text += '\n';
   }

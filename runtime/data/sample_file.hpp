@@ -34,8 +34,8 @@ struct SampleFile {
 /// A line that begins with # is a comment. Numbers outside the range of their column are a remark.
 [[nodiscard]] SampleFile read_toman(std::string_view bytes, const std::string& source);
 
-/// The same formats, and a table with a header: classes are written as an output of 0 or 1 for each, in a table as their
-/// names. Numbers are the shortest that read back as the same.
+/// The same formats, and a table with a header: classes are written as an output of 0 or 1 for each, in a table as
+/// their names. Numbers are the shortest that read back as the same.
 [[nodiscard]] std::string fann_text(const Dataset& data);
 [[nodiscard]] std::string toman_text(const Dataset& data);
 [[nodiscard]] std::string table_text(const Dataset& data);

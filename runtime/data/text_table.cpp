@@ -56,7 +56,8 @@ bool looks_like_header_of_words(const Fields& fields, const Fields& second, cons
     numbers_below |= j < second.size() && !is_word(bare(second[j]));
   }
   if (numbers_below) return true;
-  refuse(source + ":1", "words in every input of lines 1 and 2", "to be told whether line 1 is a header: --header or --no-header");
+  refuse(source + ":1", "words in every input of lines 1 and 2",
+         "to be told whether line 1 is a header: --header or --no-header");
 }
 
 /// Columns and header as lines 1 and 2 and the options tell.
@@ -83,10 +84,9 @@ TextTable open_table(const Fields& first, const Fields& second, const std::strin
   bool header = format.header == Header::present;
   if (format.header == Header::detect && inputs > 0) {
     const std::vector<bool> is_label = marks(table.label_columns, table.columns);
-    header = (choice.named() && !unlabelled) ||
-             (format.coding.categories == Categories::refused
-                  ? looks_like_header(first, second, is_label, source)
-                  : looks_like_header_of_words(first, second, is_label, source));
+    header = (choice.named() && !unlabelled) || (format.coding.categories == Categories::refused
+                                                     ? looks_like_header(first, second, is_label, source)
+                                                     : looks_like_header_of_words(first, second, is_label, source));
     table.header_detected = header;
   }
   if (header) {

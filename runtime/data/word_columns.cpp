@@ -39,9 +39,9 @@ std::string WordColumns::at_place(Place where) const { return place(source_, whe
 
 float WordColumns::unseen(const Column& column, std::size_t index, std::string_view field, Place where) {
   if (coding_.categories == Categories::index) {
-    std::vector<std::string> some(coding_.columns[index].begin(),
-                                  coding_.columns[index].begin() +
-                                      static_cast<std::ptrdiff_t>(std::min<std::size_t>(column.index.size(), 10)));
+    std::vector<std::string> some(
+        coding_.columns[index].begin(),
+        coding_.columns[index].begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(column.index.size(), 10)));
     for (std::string& word : some) word = brief(word, 40);
     refuse(at_place(where), in_quotes(field),
            fmt::format("a category that the training rows have in this column: {}{}", fmt::join(some, ", "),
@@ -92,7 +92,9 @@ float WordColumns::take(std::int64_t index, std::string_view field, std::int64_t
 }
 
 void WordColumns::refuse_missing(const std::vector<std::string>& names) const {
-  const auto is_of_words = [&](std::size_t j) { return known_ ? !columns_[j].index.empty() : columns_[j].word_rows > 0; };
+  const auto is_of_words = [&](std::size_t j) {
+    return known_ ? !columns_[j].index.empty() : columns_[j].word_rows > 0;
+  };
   std::vector<std::string> lacking;
   Place first;
   bool numbers = false;
@@ -101,7 +103,8 @@ void WordColumns::refuse_missing(const std::vector<std::string>& names) const {
     if (column.missing == 0 || (is_of_words(j) && coding_.missing_is_category)) continue;
     if (lacking.empty() || column.first_missing.line < first.line) first = column.first_missing;
     numbers |= !is_of_words(j);
-    lacking.push_back(fmt::format("{} ({})", names.empty() ? fmt::format("{}", column.first_missing.field) : brief(names[j], 40),
+    lacking.push_back(fmt::format("{} ({})",
+                                  names.empty() ? fmt::format("{}", column.first_missing.field) : brief(names[j], 40),
                                   column.missing));
   }
   if (lacking.empty()) return;
@@ -113,7 +116,8 @@ void WordColumns::refuse_missing(const std::vector<std::string>& names) const {
 void WordColumns::refuse_mixed(const Column& column) const {
   // The fewer are the more likely mistake.
   const bool odd_word = column.word_rows <= column.numbers;
-  refuse(at_place(odd_word ? column.first_word : column.first_number), in_quotes(odd_word ? column.word : column.number),
+  refuse(at_place(odd_word ? column.first_word : column.first_number),
+         in_quotes(odd_word ? column.word : column.number),
          odd_word ? "a number, as most rows have in this column" : "a word, as most rows have in this column");
 }
 
@@ -129,7 +133,8 @@ void WordColumns::find_categories() {
     any = true;
     std::vector<std::size_t> order(column.words.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(column.words[i] == kMissing, column.words[i]); });
+    std::ranges::sort(order, {},
+                      [&](std::size_t i) { return std::pair(column.words[i] == kMissing, column.words[i]); });
     ranks_[j].resize(order.size());
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
       ranks_[j][order[rank]] = static_cast<float>(rank);
@@ -143,8 +148,9 @@ std::vector<float> WordColumns::encode(std::vector<float> taken, const std::vect
   refuse_missing(names);
   if (!known_) find_categories();
   if (unseen_ > 0) {
-    remark_ = fmt::format("{}: {} field{} a category that the training rows lack (first {}); all inputs of its column are 0 there",
-                          source_, unseen_, unseen_ == 1 ? " has" : "s have", first_unseen_);
+    remark_ = fmt::format(
+        "{}: {} field{} a category that the training rows lack (first {}); all inputs of its column are 0 there",
+        source_, unseen_, unseen_ == 1 ? " has" : "s have", first_unseen_);
   }
   if (coding_.columns.empty()) return taken;
   const std::size_t columns = columns_.size(), inputs = at(coding_.inputs()), rows = taken.size() / columns;

@@ -61,10 +61,7 @@ double Model::largest_input() const {
 }
 
 Expectation Model::expectation() const {
-  return {.dim = dim(),
-          .classes = classes,
-          .targets_per_row = task == Task::regress ? outputs() : 0,
-          .coding = coding};
+  return {.dim = dim(), .classes = classes, .targets_per_row = task == Task::regress ? outputs() : 0, .coding = coding};
 }
 
 void check_rows(const Model& model, const Dataset& data, double largest) {

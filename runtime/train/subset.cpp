@@ -62,7 +62,8 @@ std::vector<std::vector<std::int32_t>> deal_folds(const Dataset& data, std::int6
                                               data.rows(), data.source));
   }
   std::vector<std::int32_t> order = permutation(data.rows(), seed, kFoldsStream);
-  if (data.task == Task::classify) std::ranges::stable_sort(order, {}, [&](std::int32_t row) { return data.labels[at(row)]; });
+  if (data.task == Task::classify)
+    std::ranges::stable_sort(order, {}, [&](std::int32_t row) { return data.labels[at(row)]; });
   std::vector<std::vector<std::int32_t>> parts(at(folds));
   for (std::size_t i = 0; i < order.size(); ++i) parts[i % parts.size()].push_back(order[i]);
   for (auto& part : parts) std::ranges::sort(part);

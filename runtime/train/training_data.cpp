@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "heddle/runtime/train/subset.hpp"
 #include "heddle/runtime/device/provenance.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
+#include "heddle/runtime/train/subset.hpp"
 
 namespace heddle {
 
@@ -84,8 +84,10 @@ Model model_for(const Dataset& learn, const OptionValues& options, AnyNetwork ne
   Model model;
   model.task = learn.task;
   model.network = std::move(network);
-  const auto fit = [](Scale scale, std::span<const float> values, std::int64_t columns, const std::vector<Range>& declared) {
-    return scale == Scale::minmax && !declared.empty() ? declared_scaling(declared) : fit_scaling(scale, values, columns);
+  const auto fit = [](Scale scale, std::span<const float> values, std::int64_t columns,
+                      const std::vector<Range>& declared) {
+    return scale == Scale::minmax && !declared.empty() ? declared_scaling(declared)
+                                                       : fit_scaling(scale, values, columns);
   };
   model.coding = learn.coding;
   model.inputs = fit(parse_scale(options.word("scale")), learn.inputs, learn.dim, learn.input_ranges);
@@ -120,12 +122,14 @@ OptionValues training_options(const TrainingJob& job, std::string_view trainer) 
     }
   }
   // A file that declares the ranges of its columns means them to be used.
-  if (!options.is_set("scale") && job.train != nullptr && !job.train->input_ranges.empty()) options.set("scale", "minmax");
+  if (!options.is_set("scale") && job.train != nullptr && !job.train->input_ranges.empty())
+    options.set("scale", "minmax");
   if (job.options.is_set("patience") && options.number("validation") == 0.0) {
     throw Error(ErrorKind::usage, "--patience: found it without --validation, expected both or none");
   }
   if (job.weights != nullptr && trainer != MlpModel::kName) {
-    throw Error(ErrorKind::usage, fmt::format("--weights: found it with --network {}, expected --network {}", trainer, MlpModel::kName));
+    throw Error(ErrorKind::usage,
+                fmt::format("--weights: found it with --network {}, expected --network {}", trainer, MlpModel::kName));
   }
   if (job.weights != nullptr && job.resume != nullptr) {
     throw Error(ErrorKind::usage, "--weights: found it with --resume, expected one of them");
