@@ -321,9 +321,10 @@ Dataset load_dataset(const std::filesystem::path& file, const DataOptions& optio
     case DataFormat::idx:
       return load_idx(bytes, options, choice, std::move(data));
     case DataFormat::fann:
-      return load_samples(read_fann(bytes, data.source), options, std::move(data));
-    case DataFormat::toman:
-      return load_samples(read_toman(bytes, data.source), options, std::move(data));
+    case DataFormat::toman: {
+      SampleFile samples = format == DataFormat::fann ? read_fann(bytes, data.source) : read_toman(bytes, data.source);
+      return load_samples(std::move(samples), options, std::move(data));
+    }
     default:
       return load_text(bytes, options, choice, std::move(data));
   }
