@@ -134,6 +134,7 @@ Action parse(std::vector<std::string> arguments, const Context& context) {
   add_tune(commands);
   add_train(commands);
   add_predict(commands);
+  add_convert(commands);
   add_fuzzy(commands);
   add_inspect(commands);
   add_profiles(commands);

@@ -70,6 +70,7 @@ void add_devices(Command& program);
 void add_tune(Command& program);
 void add_train(Command& program);
 void add_predict(Command& program);
+void add_convert(Command& program);
 void add_fuzzy(Command& program);
 void add_inspect(Command& program);
 void add_profiles(Command& program);

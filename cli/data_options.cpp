@@ -1,5 +1,6 @@
 #include "heddle/cli/data_options.hpp"
 
+#include <charconv>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -16,6 +17,32 @@ void add_data_options(Command& command, DataArguments& arguments) {
                  arguments.label);
   command.toggle("header", "Whether line 1 of a text holds the columns' names [default: seen from its fields]",
                  [&arguments](bool present) { arguments.header = present ? Header::present : Header::absent; });
+  command.option("--format", "WORD", "Format of the data: table, idx, fann, toman [default: seen from the first lines]",
+                 [&arguments](const std::string& word) { arguments.format = parse_data_format(word); });
+}
+
+void add_row_options(Command& command, DataArguments& arguments) {
+  command.option(
+      "--categories", "WORD",
+      "How inputs that are words are read: index (place among the words of the column, sorted) or one-hot (an input "
+      "for each word) [default: they are refused]",
+      [&arguments](const std::string& word) { arguments.categories = parse_categories(word); });
+  command.option(
+      "--missing", "WORD",
+      "category: a missing value (? or nothing) in a column of words is a word of its own [default: it is refused]",
+      [&arguments](const std::string& word) {
+        if (word != "category") {
+          throw Error(ErrorKind::usage, "option --missing: found " + in_quotes(word) + ", expected category");
+        }
+        arguments.missing_is_category = true;
+      });
+  command.option(
+      "--rows", "N", "Use only N rows, which the seed draws [default: all]", [&arguments](const std::string& text) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), arguments.rows);
+        if (error != std::errc() || end != text.data() + text.size() || arguments.rows < 1) {
+          throw Error(ErrorKind::usage, "option --rows: found " + in_quotes(text) + ", expected a whole number from 1");
+        }
+      });
 }
 
 void check_not_read(const std::string& option, const std::string& written, const std::vector<std::string>& read) {

@@ -1,6 +1,7 @@
 // How the commands are told to read data files.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,9 +15,15 @@ struct DataArguments {
   std::string label;
   std::optional<Task> task;  ///< unless the model decides
   Header header = Header::detect;
+  DataFormat format = DataFormat::detect;
+  Categories categories = Categories::refused;
+  bool missing_is_category = false;
+  std::int64_t rows = 0;  ///< to be drawn; 0: all
 };
-/// --label, --header, --no-header
+/// --label, --header, --no-header, --format
 void add_data_options(Command& command, DataArguments& arguments);
+/// --categories, --missing, --rows: for commands that do not have a model which knows
+void add_row_options(Command& command, DataArguments& arguments);
 /// Throws Error(usage) where `option` would write over a file that is to be read: one of `read`, or the one that a
 /// label "file:PATH" among them names.
 void check_not_read(const std::string& option, const std::string& written, const std::vector<std::string>& read);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "heddle/cli/command.hpp"
@@ -16,6 +17,7 @@
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/model/description.hpp"
 #include "heddle/runtime/model/model_file.hpp"
+#include "heddle/runtime/train/mlp_weights.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -24,6 +26,7 @@ struct InspectOptions {
   Common common;
   std::string file;
   KernelInspection kernel;
+  bool weights = false;
 };
 
 int run(const Context& context, InspectOptions& options) {
@@ -33,6 +36,16 @@ int run(const Context& context, InspectOptions& options) {
                                               in_quotes(options.file)));
   }
   const Model model = load_model(options.file);
+  if (options.weights) {
+    const auto* const network = std::get_if<MlpModel>(&model.network);
+    if (network == nullptr || network->parameters.empty()) {
+      throw Error(ErrorKind::usage, fmt::format("option --weights: {} is a network of {} without weights", options.file,
+                                                model.size().text));
+    }
+    print_bytes(weights_text(*network));
+    flush_output();
+    return 0;
+  }
   if (options.common.json) {
     Json all{{"model", options.file},
              {"network", model.kind()},
@@ -68,6 +81,8 @@ void add_inspect(Command& program) {
                                 "or how the description of a kernel is understood");
   const auto options = std::make_shared<InspectOptions>();
   command.positional("file", "FILE", "What 'heddle train' wrote, or the description of a kernel", options->file);
+  command.flag("--weights", "Print the weights of a multilayer perceptron as text: a line a neuron, its bias first",
+               options->weights);
   command.group("Kernels");
   command.repeated("--size", "NAME=N", "Size at which the kernel is looked at [default: the description's first]",
                    [options](const std::string& text) {

@@ -13,6 +13,7 @@
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/files.hpp"
+#include "heddle/runtime/data/field.hpp"
 #include "heddle/runtime/model/model_file.hpp"
 #include "heddle/runtime/train/scoring.hpp"
 #include "heddle/runtime/train/trainer.hpp"
@@ -26,14 +27,6 @@ struct PredictOptions {
   std::string model, rows, output, device, profiles;
   bool metrics = false;
 };
-
-/// A field of a CSV line as RFC 4180 wants it.
-std::string csv(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  std::string quoted = "\"";
-  for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
 
 /// What the model says about each row, in the words and units of its training data.
 class Predictions {
@@ -50,13 +43,14 @@ class Predictions {
     std::string text;
     if (model_.task == Task::classify) {
       text = "class\n";
-      for (const std::int32_t index : classes_) text += csv(model_.classes[static_cast<std::size_t>(index)]) + "\n";
+      for (const std::int32_t index : classes_)
+        text += csv_field(model_.classes[static_cast<std::size_t>(index)]) + "\n";
       return text;
     }
     const auto outputs = static_cast<std::size_t>(model_.outputs());
     for (std::size_t l = 0; l < outputs; ++l) {
       text += l > 0 ? "," : "";
-      text += model_.target_names.empty() ? fmt::format("output_{}", l + 1) : csv(model_.target_names[l]);
+      text += model_.target_names.empty() ? fmt::format("output_{}", l + 1) : csv_field(model_.target_names[l]);
     }
     for (std::size_t i = 0; i < values_.size(); ++i)
       text += fmt::format("{}{}", i % outputs == 0 ? "\n" : ",", values_[i]);
@@ -95,7 +89,11 @@ int run(const Context& context, const PredictOptions& options) {
                                                    .label = options.data.label,
                                                    .header = options.data.header,
                                                    .expected = model.expectation(),
-                                                   .labels_optional = true});
+                                                   .labels_optional = true,
+                                                   .format = options.data.format});
+  if (!options.common.quiet) {
+    for (const std::string& remark : data.remarks) note(remark);
+  }
   if (!options.output.empty()) check_writable(options.output);
   const Notice notice = [&](const std::string& line) {
     if (!options.common.quiet) note(line);

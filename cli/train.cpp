@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/data_options.hpp"
 #include "heddle/cli/epoch_table.hpp"
+#include "heddle/cli/fold_table.hpp"
 #include "heddle/cli/gain.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
@@ -26,7 +28,11 @@
 #include "heddle/cli/training_log.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/stop.hpp"
+#include "heddle/kernels/text.hpp"
+#include "heddle/runtime/data/data_file.hpp"
 #include "heddle/runtime/model/model_file.hpp"
+#include "heddle/runtime/train/cross_validation.hpp"
+#include "heddle/runtime/train/subset.hpp"
 #include "heddle/runtime/train/trainer.hpp"
 
 namespace heddle::cli {
@@ -38,9 +44,10 @@ struct TrainOptions {
   /// Values of trainers' options, by name. Which trainer they are for is known only after the whole command line.
   std::vector<std::pair<std::string, std::string>> values;
   DataArguments data;
-  std::string train, test, test_label, resume, device, profiles;
+  std::string train, test, test_label, resume, weights, device, profiles;
+  std::int64_t folds = 0;  // of a cross-validation; 0: none
   std::string model = "model.heddle", log;
-  bool compare = false, metrics = false;
+  bool compare = false, metrics = false, model_named = false;
 };
 
 const Trainer& chosen_trainer(const TrainOptions& options, const std::optional<Model>& resumed) {
@@ -74,18 +81,22 @@ void check_destination(const std::filesystem::path& file) {
   check_writable(file);
 }
 
-Dataset load_training_data(const TrainOptions& options, const std::optional<Model>& resumed) {
-  DataOptions how{.label = options.data.label, .header = options.data.header};
+Dataset load_training_data(const TrainOptions& options, const std::optional<Model>& resumed, std::uint64_t seed) {
+  DataOptions how{.label = options.data.label, .header = options.data.header, .format = options.data.format};
+  how.categories = options.data.categories;
+  how.missing_is_category = options.data.missing_is_category;
   how.task = options.data.task.value_or(resumed ? resumed->task : Task::classify);
   if (resumed && how.task != resumed->task) {
     throw Error(ErrorKind::usage, "option --task: the resumed model does the other task");
   }
   if (resumed) how.expected = resumed->expectation();
-  return load_dataset(options.train, how);
+  Dataset data = load_dataset(options.train, how);
+  return options.data.rows > 0 ? draw_rows(data, options.data.rows, seed) : data;
 }
 
 Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
-  DataOptions how{.task = train.task, .label = options.test_label, .header = options.data.header};
+  DataOptions how{
+      .task = train.task, .label = options.test_label, .header = options.data.header, .format = options.data.format};
   if (how.label.empty()) {
     if (options.data.label.starts_with("file:")) {
       throw Error(ErrorKind::usage, "option --test-label: expected file:PATH with the labels of " + options.test);
@@ -144,6 +155,18 @@ void keep_model(const Model& model, ReservedFile& place_of_model) {
   throw Error(ErrorKind::input, fmt::format("{}; the model is kept in '{}' instead", why, place));
 }
 
+/// Draws rows: that of a resumed model, unless another is named.
+std::uint64_t seed_of(const OptionValues& values, const std::optional<Model>& resumed) {
+  if (resumed && !values.is_set("seed")) return resumed->training.seed;
+  return static_cast<std::uint64_t>(values.integer("seed"));
+}
+
+/// Weights to begin with, as --weights names them.
+std::optional<TrainingJob::Weights> load_weights(const TrainOptions& options) {
+  if (options.weights.empty()) return std::nullopt;
+  return TrainingJob::Weights{.text = read_data_file(options.weights), .source = options.weights};
+}
+
 /// One training, from the data to the model that is kept and what is said about it.
 class Run {
  public:
@@ -153,7 +176,8 @@ class Run {
         resumed_(options.resume.empty() ? std::nullopt : std::optional(load_model(options.resume))),
         trainer_(chosen_trainer(options, resumed_)),
         values_(trainer_options(trainer_, options)),
-        train_(load_training_data(options, resumed_)),
+        train_(load_training_data(options, resumed_, seed_of(values_, resumed_))),
+        weights_(load_weights(options)),
         test_(options.test.empty() ? std::nullopt : std::optional(load_test_data(options, train_))),
         bar_(options.common.quiet),
         device_(open_device_for(trainer_, options.device, [this](const std::string& line) { tell(line); })),
@@ -168,7 +192,12 @@ class Run {
     say(fmt::format("{}: {} rows, {} inputs, {} {}; on {} ({})\n", train_.source, train_.rows(), train_.dim,
                     train_.outputs(), train_.task == Task::classify ? "classes" : "outputs", device_->label(),
                     device_->identity().name));
+    for (const Dataset* data : {&train_, test_ ? &*test_ : nullptr}) {
+      if (data == nullptr) continue;
+      for (const std::string& remark : data->remarks) tell(remark);
+    }
     catch_interrupts();
+    if (options_.folds > 0) return validate(known);
     if (log_) begin_log();
     const TrainingResult result = train_or_keep(known);
     bar_.clear();
@@ -179,6 +208,35 @@ class Run {
   }
 
  private:
+  /// Cross-validation: no model is kept.
+  int validate(const Knowledge& known) {
+    FoldTable table(train_.task);
+    TrainingObserver quiet;
+    quiet.progress = [this](const TrainingProgress& progress) { show(progress); };
+    quiet.notice = [this](const std::string& line) { tell(line); };
+    quiet.stop = interrupted;
+    const TrainingJob job{.train = &train_, .options = values_, .weights = weights_ ? &*weights_ : nullptr};
+    const CrossValidation all = cross_validate(trainer_, *device_, known, job, options_.folds, quiet,
+                                               [&](const FoldResult& fold) { say(table.line(fold)); });
+    bar_.clear();
+    if (options_.common.json) {
+      Json document{
+          {"device", device_->label()}, {"data", train_.source}, {"rows", train_.rows()}, {"network", trainer_.name()}};
+      document.update(folds_document(all, train_));
+      document["metrics"] =
+          options_.metrics && !all.folds.empty() ? metrics_document(all.metrics, train_.source) : Json();
+      document["notices"] = notices_;
+      print_document("train", document);
+    } else {
+      if (!all.folds.empty()) print(table.closing(all));
+      if (options_.metrics && !all.folds.empty()) print("\n" + metrics_text(all.metrics, train_.source));
+    }
+    flush_output();
+    if (!all.stopped) return 0;
+    note(fmt::format("interrupted after {} of {} folds", all.folds.size(), options_.folds));
+    return exit_interrupted;
+  }
+
   /// Of the test rows; of the training rows where there are none.
   [[nodiscard]] Metrics measure(const Model& model, const Knowledge& known) {
     const Dataset& data = measured_data();
@@ -219,7 +277,8 @@ class Run {
     const TrainingJob job{.train = &train_,
                           .test = test_ ? &*test_ : nullptr,
                           .resume = resumed_ ? &*resumed_ : nullptr,
-                          .options = values_};
+                          .options = values_,
+                          .weights = weights_ ? &*weights_ : nullptr};
     if (!options_.compare) return trainer_.train(*device_, known, job, observer());
     ComparedTraining compared = train_by_turns(trainer_, *device_, known, job, observer());
     const std::scoped_lock lock(so_far_mutex_);
@@ -346,6 +405,7 @@ class Run {
   const Trainer& trainer_;
   const OptionValues values_;
   const Dataset train_;
+  const std::optional<TrainingJob::Weights> weights_;
   const std::optional<Dataset> test_;
   ProgressBar bar_;
   std::mutex so_far_mutex_;
@@ -360,12 +420,27 @@ class Run {
 };
 
 int run(const Context& context, const TrainOptions& options) {
+  if (options.folds > 0) {
+    for (const auto& [given, name] :
+         {std::pair(!options.test.empty(), "test"), std::pair(!options.resume.empty(), "resume"),
+          std::pair(options.compare, "compare"), std::pair(options.model_named, "model"),
+          std::pair(!options.log.empty(), "log")}) {
+      if (given) {
+        throw Error(ErrorKind::usage,
+                    fmt::format("option --{}: found it with --folds, which keeps no model and tests each fold "
+                                "with rows of its own",
+                                name));
+      }
+    }
+    return Run(context, options).run();
+  }
   check_destination(options.model);
-  check_not_read("--model", options.model, {options.train, options.test, options.data.label, options.test_label});
+  check_not_read("--model", options.model,
+                 {options.train, options.test, options.data.label, options.test_label, options.weights});
   if (!options.log.empty()) {
-    check_not_read(
-        "--log", options.log,
-        {options.train, options.test, options.data.label, options.test_label, options.resume, options.model});
+    check_not_read("--log", options.log,
+                   {options.train, options.test, options.data.label, options.test_label, options.resume,
+                    options.weights, options.model});
   }
   return Run(context, options).run();
 }
@@ -461,11 +536,29 @@ void add_train(Command& program) {
   command.option("--test-label", "COLUMN", "The same for the test rows [default: as --label]", options->test_label);
   add_task(command, options->data);
   command.option("--resume", "MODEL", "Go on training this model", options->resume);
+  command.option("--weights", "FILE",
+                 "Weights to begin with, as 'heddle inspect --weights' prints them, for --network mlp",
+                 options->weights);
   command.option("--model", "FILE", fmt::format("Where to keep the model [default: {}]", options->model),
-                 options->model);
+                 [options](const std::string& file) {
+                   options->model = file;
+                   options->model_named = true;
+                 });
   command.option("--log", "FILE",
                  "Append a line for every epoch and what else a report of the training needs: JSON lines",
                  options->log);
+  add_row_options(command, options->data);
+  command.option(
+      "--folds", "N",
+      "Cross-validation: train N networks, each without one of N parts of the rows, and test it with that part; no "
+      "model is kept",
+      [options](const std::string& text) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options->folds);
+        if (error != std::errc() || end != text.data() + text.size() || options->folds < 2) {
+          throw Error(ErrorKind::usage,
+                      "option --folds: found " + in_quotes(text) + ", expected a whole number from 2");
+        }
+      });
   command.flag("--metrics",
                "Confusion matrix, precision, recall and F1 of every class, or RMSE and R2 of every output; of the test "
                "rows, or of the training rows where there are none",

@@ -332,8 +332,10 @@ void TuneRun::refuse_kernel() const {
   const std::string untuned = task.family->default_configuration(device, task.problems.front()).text();
   const auto measurements = cards_.front().store->measurements(
       ProfileKey{.device = device, .family = std::string(task.family->name()), .problem = task.problems.front()});
-  const auto failure = std::ranges::find_if(
-      measurements, [&](const Measurement& each) { return each.configuration == untuned && failed(each.status); });
+  const auto failure = std::ranges::find_if(measurements, [&](const Measurement& each) {
+    const bool sound = each.status == Status::correct || each.status == Status::unverified;
+    return each.configuration == untuned && !sound && each.status != Status::pruned;
+  });
   if (failure == measurements.end()) return;
   throw Error(ErrorKind::input,
               fmt::format("kernel {} at {}: every configuration failed; the default '{}': {}: {}", task.family->name(),

@@ -4,12 +4,14 @@
 #include <functional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/data_file.hpp"
 #include "heddle/runtime/data/field.hpp"
 #include "heddle/runtime/data/idx.hpp"
 #include "heddle/runtime/data/label_choice.hpp"
+#include "heddle/runtime/data/sample_file.hpp"
 #include "heddle/runtime/data/text_table.hpp"
 
 namespace heddle {
@@ -148,8 +150,15 @@ void learn_from_file(const std::filesystem::path& file, const DataOptions& optio
 }
 
 Dataset load_text(std::string_view bytes, const DataOptions& options, LabelChoice choice, Dataset data) {
-  TextFormat format{.header = options.header, .label_columns = LabelColumns::chosen, .expected_inputs = 0};
-  if (options.expected) format.expected_inputs = options.expected->dim;
+  TextFormat format{
+      .header = options.header, .label_columns = LabelColumns::chosen, .expected_inputs = 0, .coding = {}};
+  if (options.expected) {
+    format.expected_inputs = options.expected->input_columns();
+    format.coding = options.expected->coding;
+  } else {
+    format.coding.categories = options.categories;
+    format.coding.missing_is_category = options.missing_is_category;
+  }
   if (choice.file) {
     format.label_columns = LabelColumns::none;
   } else if (choice.columns.empty()) {
@@ -157,12 +166,16 @@ Dataset load_text(std::string_view bytes, const DataOptions& options, LabelChoic
     choice.columns = {"last"};
   }
   TextTable table = read_text(bytes, data.source, choice, format);
-  data.dim = table.columns - static_cast<std::int64_t>(table.label_columns.size());
+  data.coding = std::move(table.coding);
+  data.dim = data.coding.columns.empty() ? table.columns - static_cast<std::int64_t>(table.label_columns.size())
+                                         : data.coding.inputs();
   data.inputs = std::move(table.inputs);
+  if (!table.remark.empty()) data.remarks.push_back(table.remark);
   for (std::size_t j = 0; j < table.names.size(); ++j) {
     const bool label = std::count(table.label_columns.begin(), table.label_columns.end(), j) != 0;
     if (!label) data.input_names.push_back(table.names[j]);
   }
+  data.input_names = data.coding.names(data.input_names);
   if (!table.names.empty()) {
     for (const std::int64_t column : table.label_columns) {
       data.target_names.push_back(table.names[static_cast<std::size_t>(column)]);
@@ -205,6 +218,67 @@ Dataset load_idx(std::string_view bytes, const DataOptions& options, const Label
   return data;
 }
 
+/// Where a file has an output for each class: 1 for the class of the row, 0 or -1 for the others.
+void learn_outputs_of_classes(const Labels& labels, const std::vector<std::string>& names, const DataOptions& options,
+                              Dataset& data) {
+  const auto count = static_cast<std::size_t>(labels.per_row);
+  std::vector<std::string> classes = names;
+  for (std::size_t c = classes.size(); c < count; ++c) classes.push_back(std::to_string(c + 1));
+  if (options.expected) {
+    const std::vector<std::string>& expected = options.expected->classes;
+    // Files without names have the classes in the order of the training rows.
+    if (expected.size() != count || (!names.empty() && expected != classes)) {
+      refuse(data.source, "outputs for the classes " + listing(classes),
+             "for those of the training rows: " + listing(expected));
+    }
+    classes = expected;
+  }
+  data.classes = std::move(classes);
+  data.labels.reserve(labels.fields.size() / count);
+  for (std::size_t row = 0; row < labels.fields.size(); row += count) {
+    std::int32_t chosen = -1;
+    for (std::size_t c = 0; c < count; ++c) {
+      const std::optional<float> value = parse_number(labels.fields[row + c]);
+      const bool on = value && *value == 1.0F, off = value && (*value == 0.0F || *value == -1.0F);
+      if ((!on && !off) || (on && chosen >= 0)) {
+        refuse(labels.place(row + c), on ? "a second 1" : in_quotes(labels.fields[row + c]),
+               "one 1 in the outputs of a row, 0 or -1 in the others, or --task regress");
+      }
+      if (on) chosen = static_cast<std::int32_t>(c);
+    }
+    if (chosen < 0) refuse(labels.place(row), "no output of 1 in the row", "one, or --task regress");
+    data.labels.push_back(chosen);
+  }
+}
+
+/// A file that says itself what is an input and what an output.
+Dataset load_samples(SampleFile samples, const DataOptions& options, Dataset data) {
+  if (!options.label.empty()) {
+    throw Error(ErrorKind::usage, "--label: found " + in_quotes(options.label) + ", expected none: " + data.source +
+                                      " says itself what its outputs are");
+  }
+  if (options.expected && samples.dim != options.expected->dim) {
+    refuse(data.source, std::to_string(samples.dim) + " inputs",
+           std::to_string(options.expected->dim) + " as in training");
+  }
+  data.dim = samples.dim;
+  data.inputs = std::move(samples.inputs);
+  data.input_names = std::move(samples.input_names);
+  data.input_ranges = std::move(samples.input_ranges);
+  if (!samples.remark.empty()) data.remarks.push_back(samples.remark);
+  const Labels labels{.fields = std::move(samples.outputs),
+                      .per_row = samples.outputs_per_row,
+                      .place = [&](std::size_t i) { return samples.place_of_output(i); }};
+  if (data.task == Task::classify && labels.per_row > 1) {
+    learn_outputs_of_classes(labels, samples.output_names, options, data);
+    return data;
+  }
+  data.target_names = std::move(samples.output_names);
+  if (data.task == Task::regress) data.target_ranges = std::move(samples.output_ranges);
+  learn(labels, options, data);
+  return data;
+}
+
 }  // namespace
 
 std::vector<std::string> ordered_classes(std::vector<std::string> words) {
@@ -217,8 +291,17 @@ std::vector<std::string> ordered_classes(std::vector<std::string> words) {
   return words;
 }
 
+DataFormat parse_data_format(std::string_view word) {
+  constexpr std::pair<std::string_view, DataFormat> kFormats[] = {
+      {"table", DataFormat::table}, {"idx", DataFormat::idx}, {"fann", DataFormat::fann}, {"toman", DataFormat::toman}};
+  for (const auto& [name, format] : kFormats) {
+    if (name == word) return format;
+  }
+  throw Error(ErrorKind::usage, "--format: found " + in_quotes(word) + ", expected table, idx, fann or toman");
+}
+
 Expectation expectation(const Dataset& train) {
-  return {.dim = train.dim, .classes = train.classes, .targets_per_row = train.targets_per_row};
+  return {.dim = train.dim, .classes = train.classes, .targets_per_row = train.targets_per_row, .coding = train.coding};
 }
 
 Dataset load_dataset(const std::filesystem::path& file, const DataOptions& options) {
@@ -231,8 +314,24 @@ Dataset load_dataset(const std::filesystem::path& file, const DataOptions& optio
     data.targets_per_row = options.expected->targets_per_row;
   }
   const std::string bytes = read_data_file(file);
-  return is_idx(bytes) ? load_idx(bytes, options, choice, std::move(data))
-                       : load_text(bytes, options, choice, std::move(data));
+  DataFormat format = options.format;
+  if (format == DataFormat::detect) {
+    format = is_idx(bytes)             ? DataFormat::idx
+             : looks_like_toman(bytes) ? DataFormat::toman
+             : looks_like_fann(bytes)  ? DataFormat::fann
+                                       : DataFormat::table;
+  }
+  switch (format) {
+    case DataFormat::idx:
+      return load_idx(bytes, options, choice, std::move(data));
+    case DataFormat::fann:
+    case DataFormat::toman: {
+      SampleFile samples = format == DataFormat::fann ? read_fann(bytes, data.source) : read_toman(bytes, data.source);
+      return load_samples(std::move(samples), options, std::move(data));
+    }
+    default:
+      return load_text(bytes, options, choice, std::move(data));
+  }
 }
 
 }  // namespace heddle

@@ -1,5 +1,5 @@
-// Rows with labels or targets, read from a file. Formats: numeric text separated by commas or blanks, with or without
-// a header; IDX; gzip of either.
+// Rows with labels or targets, read from a file. Formats: text separated by commas or blanks, with or without a header;
+// IDX; the data files of FANN and of Toman (sample_file.hpp); gzip of any of these.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/runtime/data/input_coding.hpp"
+#include "heddle/runtime/data/scaling.hpp"
 
 namespace heddle {
 
@@ -19,16 +22,22 @@ enum class Task { classify, regress };
 struct Dataset {
   std::string source;  ///< the file's name, for messages
   Task task = Task::classify;
-  std::int64_t dim = 0;                   ///< D
-  std::vector<float> inputs;              ///< N x D; empty where they are borrowed
-  std::vector<std::int32_t> labels;       ///< classify: N indices into `classes`; empty if the file has none
-  std::vector<std::string> classes;       ///< classify: sorted, by value if all are numbers
+  std::int64_t dim = 0;              ///< D
+  std::vector<float> inputs;         ///< N x D; empty where they are borrowed
+  std::vector<std::int32_t> labels;  ///< classify: N indices into `classes`; empty if the file has none
+  /// classify: sorted, by value if all are numbers; where each class has an output of its own in the file, in its
+  /// order.
+  std::vector<std::string> classes;
   std::vector<float> targets;             ///< regress: N x targets_per_row; empty if the file has none
   std::int64_t targets_per_row = 0;       ///< regress
   std::vector<std::string> input_names;   ///< D from the header; empty without one
   std::vector<std::string> target_names;  ///< the label columns' names from the header; empty without one
   /// In place of `inputs`: N x D of a caller, who keeps them alive and as they are while the dataset is used.
   std::span<const float> borrowed = {};
+  InputCoding coding;                ///< how columns of words became inputs; without columns if there are none
+  std::vector<Range> input_ranges;   ///< D where the file declares them, else empty
+  std::vector<Range> target_ranges;  ///< regress: of each target where the file declares them, else empty
+  std::vector<std::string> remarks;  ///< lines that the user should see
 
   /// N x D, wherever they lie.
   [[nodiscard]] std::span<const float> values() const {
@@ -53,6 +62,12 @@ struct Expectation {
   std::int64_t dim = 0;
   std::vector<std::string> classes;  ///< classify
   std::int64_t targets_per_row = 0;  ///< regress
+  InputCoding coding = {};           ///< of the columns that become `dim` inputs; without columns if all have numbers
+
+  /// Columns of a text that are inputs.
+  [[nodiscard]] std::int64_t input_columns() const {
+    return coding.columns.empty() ? dim : static_cast<std::int64_t>(coding.columns.size());
+  }
 };
 [[nodiscard]] Expectation expectation(const Dataset& train);
 
@@ -62,6 +77,10 @@ enum class Header {
   present,
   absent,
 };
+
+enum class DataFormat { detect, table, idx, fann, toman };
+/// Throws Error(usage) with the words there are.
+[[nodiscard]] DataFormat parse_data_format(std::string_view word);
 
 struct DataOptions {
   Task task = Task::classify;
@@ -73,6 +92,10 @@ struct DataOptions {
   std::optional<Expectation> expected = {};
   /// Only with `expected`: a file with exactly the expected inputs and no `label` named is read without labels.
   bool labels_optional = false;
+  DataFormat format = DataFormat::detect;  ///< detect: by the file's first lines
+  /// What is done with words among the inputs of a text; not looked at with `expected`, which has it.
+  Categories categories = Categories::refused;
+  bool missing_is_category = false;  ///< see InputCoding
 };
 
 /// Throws Error(input) with one line "FILE:LINE:COLUMN: found 'x', expected ..." (column: the field's number from 1)

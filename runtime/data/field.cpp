@@ -42,6 +42,13 @@ std::string_view bare(std::string_view field) {
   return field;
 }
 
+std::string csv_field(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  std::string quoted = "\"";
+  for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
 void refuse(std::string_view where, std::string_view found, std::string_view expected) {
   throw Error(ErrorKind::input, fmt::format("{}: found {}, expected {}", where, found, expected));
 }

@@ -14,6 +14,8 @@ namespace heddle {
 [[nodiscard]] bool is_word(std::string_view field);
 /// Without the blanks around it and one pair of double quotes.
 [[nodiscard]] std::string_view bare(std::string_view field);
+/// A field of a CSV line as RFC 4180 wants it.
+[[nodiscard]] std::string csv_field(const std::string& field);
 /// Throws Error(input): "WHERE: found FOUND, expected EXPECTED".
 [[noreturn]] void refuse(std::string_view where, std::string_view found, std::string_view expected);
 

@@ -90,6 +90,15 @@ Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t colu
   return scaling;
 }
 
+Scaling declared_scaling(std::span<const Range> ranges) {
+  Scaling scaling{.kind = Scale::minmax, .offset = {}, .factor = {}};
+  for (const Range& range : ranges) {
+    scaling.offset.push_back(range.low);
+    scaling.factor.push_back(1.0 / (static_cast<double>(range.high) - range.low));
+  }
+  return scaling;
+}
+
 std::optional<std::size_t> Scaling::first_beyond(std::span<const float> values, double largest) const {
   for (std::size_t first = 0; first < values.size(); first += offset.size()) {
     for (std::size_t j = 0; j < offset.size(); ++j) {

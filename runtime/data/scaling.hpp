@@ -11,6 +11,11 @@
 
 namespace heddle {
 
+/// The smallest and the largest number of a column, as a file declares them.
+struct Range {
+  float low = 0.0F, high = 1.0F;
+};
+
 enum class Scale {
   none,    ///< as read
   minmax,  ///< smallest of the training rows to 0, largest to 1
@@ -41,6 +46,9 @@ struct Scaling {
 
 /// From N x columns training values; N >= 1.
 [[nodiscard]] Scaling fit_scaling(Scale kind, std::span<const float> values, std::int64_t columns);
+
+/// Scale::minmax from ranges that a file declares, low to 0 and high to 1; low < high.
+[[nodiscard]] Scaling declared_scaling(std::span<const Range> ranges);
 
 /// sqrt of the columns' summed variances (of N): the first rule's width before beta, docs/design.md, "The network",.
 [[nodiscard]] double spread(std::span<const float> values, std::int64_t columns);

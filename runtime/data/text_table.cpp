@@ -1,11 +1,14 @@
 #include "heddle/runtime/data/text_table.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/field.hpp"
 #include "heddle/runtime/data/text_lines.hpp"
+#include "heddle/runtime/data/word_columns.hpp"
 
 namespace heddle {
 namespace {
@@ -43,6 +46,20 @@ bool looks_like_header(const Fields& fields, const Fields& second, const std::ve
   return words > 0;
 }
 
+/// Where inputs may be words, only a line of words above one with a number is certain to be a header.
+bool looks_like_header_of_words(const Fields& fields, const Fields& second, const std::vector<bool>& is_label,
+                                const std::string& source) {
+  bool numbers_below = false;
+  for (std::size_t j = 0; j < fields.size(); ++j) {
+    if (is_label[j]) continue;
+    if (!is_word(bare(fields[j]))) return false;
+    numbers_below |= j < second.size() && !is_word(bare(second[j]));
+  }
+  if (numbers_below) return true;
+  refuse(source + ":1", "words in every input of lines 1 and 2",
+         "to be told whether line 1 is a header: --header or --no-header");
+}
+
 /// Columns and header as lines 1 and 2 and the options tell.
 TextTable open_table(const Fields& first, const Fields& second, const std::string& source, const LabelChoice& choice,
                      const TextFormat& format) {
@@ -66,8 +83,10 @@ TextTable open_table(const Fields& first, const Fields& second, const std::strin
   }
   bool header = format.header == Header::present;
   if (format.header == Header::detect && inputs > 0) {
-    header = (choice.named() && !unlabelled) ||
-             looks_like_header(first, second, marks(table.label_columns, table.columns), source);
+    const std::vector<bool> is_label = marks(table.label_columns, table.columns);
+    header = (choice.named() && !unlabelled) || (format.coding.categories == Categories::refused
+                                                     ? looks_like_header(first, second, is_label, source)
+                                                     : looks_like_header_of_words(first, second, is_label, source));
     table.header_detected = header;
   }
   if (header) {
@@ -79,6 +98,22 @@ TextTable open_table(const Fields& first, const Fields& second, const std::strin
            std::to_string(format.expected_inputs) + " as in training");
   }
   return table;
+}
+
+float number_in(std::string_view field, const std::string& source, std::int64_t line, std::int64_t column) {
+  std::optional<float> value = parse_number(field);
+  if (!value) value = parse_number(bare(field));  // in double quotes
+  if (!value) refuse(place(source, line, column), field_text(field), "a finite number");
+  return *value;
+}
+
+/// The names of the columns that are no labels; empty without a header.
+std::vector<std::string> names_of_inputs(const TextTable& table, const std::vector<bool>& is_label) {
+  std::vector<std::string> names;
+  for (std::size_t j = 0; j < table.names.size(); ++j) {
+    if (!is_label[j]) names.push_back(table.names[j]);
+  }
+  return names;
 }
 
 }  // namespace
@@ -107,26 +142,32 @@ TextTable read_text(std::string_view bytes, const std::string& source, const Lab
   const std::vector<bool> is_label = marks(table.label_columns, table.columns);
   table.inputs.reserve(at(
       std::min<std::int64_t>(expected_rows * (table.columns - label_count), static_cast<std::int64_t>(bytes.size()))));
+  std::optional<WordColumns> words;
+  if (format.coding.categories != Categories::refused) {
+    words.emplace(format.coding, source, table.columns - label_count);
+  }
   for (std::int64_t number = 1;; ++number) {
     if (number >= table.first_line) {
       if (static_cast<std::int64_t>(fields.size()) != table.columns)
         refuse_ragged(table.source, table.columns, number, fields);
-      for (std::int64_t j = 0; j < table.columns; ++j) {
+      for (std::int64_t j = 0, input = 0; j < table.columns; ++j) {
         if (is_label[at(j)]) continue;
-        std::optional<float> value = parse_number(fields[at(j)]);
-        if (!value) value = parse_number(bare(fields[at(j)]));  // in double quotes
-        if (!value) {
-          refuse(place(source, number, j + 1), field_text(fields[at(j)]), "a finite number");
-        }
-        table.inputs.push_back(*value);
+        table.inputs.push_back(words ? words->take(input++, fields[at(j)], number, j + 1)
+                                     : number_in(fields[at(j)], source, number, j + 1));
       }
       for (const std::int64_t column : table.label_columns) table.labels.push_back(bare(fields[at(column)]));
       ++table.rows;
     }
-    if (lines.done()) return table;
+    if (lines.done()) break;
     line = lines.next();
     split(line, commas, fields);
   }
+  if (words) {
+    table.inputs = words->encode(std::move(table.inputs), names_of_inputs(table, is_label));
+    table.coding = words->coding();
+    table.remark = words->remark();
+  }
+  return table;
 }
 
 }  // namespace heddle

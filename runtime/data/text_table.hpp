@@ -19,7 +19,9 @@ struct TextTable {
   std::int64_t rows = 0;           ///< N
   std::int64_t columns = 0;
   std::vector<std::int64_t> label_columns;  ///< indices from 0
-  std::vector<float> inputs;                ///< N x (columns - label_columns)
+  std::vector<float> inputs;                ///< N x D, of the columns that are no labels
+  InputCoding coding;                       ///< of these columns; without columns if all have numbers
+  std::string remark;                       ///< a line for the user; empty if there is nothing to say
   std::vector<std::string_view> labels;     ///< N x label_columns, into the bytes that were read
 
   /// "FILE:LINE:COLUMN" of a label.
@@ -37,7 +39,8 @@ enum class LabelColumns {
 struct TextFormat {
   Header header = Header::detect;
   LabelColumns label_columns = LabelColumns::chosen;
-  std::int64_t expected_inputs = 0;  ///< 0: any number
+  std::int64_t expected_inputs = 0;  ///< columns of inputs; 0: any number
+  InputCoding coding = {};           ///< what is to be done with words; with columns: those of the training rows
 };
 
 /// Throws Error(input) as load_dataset() says. The labels point into `bytes`.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/runtime/model/checks.hpp"
 
 namespace heddle {
@@ -25,6 +26,17 @@ void check_scaling(const Scaling& scaling, std::int64_t columns, std::string_vie
   std::replace(factors.begin(), factors.end(), 0.0, 1.0);  // of a constant column
   require(source,
           out_of_range(fmt::format("{} factor", what), std::span<const double>(factors), kLeastFactor, kLargestFactor));
+}
+
+void check_coding(const InputCoding& coding, std::int64_t dim, const std::string& source) {
+  if (coding.columns.empty()) return;
+  require(source, wrong_count("inputs of its columns", at(coding.inputs()), dim));
+  if (coding.categories == Categories::refused) refuse_model(source, "categories without a coding", "index or one-hot");
+  for (const std::vector<std::string>& words : coding.columns) {
+    if (std::set<std::string_view>(words.begin(), words.end()).size() != words.size()) {
+      refuse_model(source, "a category twice", "each once");
+    }
+  }
 }
 
 }  // namespace
@@ -49,7 +61,7 @@ double Model::largest_input() const {
 }
 
 Expectation Model::expectation() const {
-  return {.dim = dim(), .classes = classes, .targets_per_row = task == Task::regress ? outputs() : 0};
+  return {.dim = dim(), .classes = classes, .targets_per_row = task == Task::regress ? outputs() : 0, .coding = coding};
 }
 
 void check_rows(const Model& model, const Dataset& data, double largest) {
@@ -84,6 +96,7 @@ void check(const Model& model, const std::string& source) {
   std::visit([&](const auto& own) { own.check(source); }, model.network);
   const std::int64_t dim = model.dim(), outputs = model.outputs();
   check_scaling(model.inputs, dim, "input", source);
+  check_coding(model.coding, dim, source);
   if (!model.input_names.empty()) require(source, wrong_count("input names", model.input_names.size(), dim));
   if (model.task == Task::classify) {
     require(source, wrong_count("classes", model.classes.size(), outputs));

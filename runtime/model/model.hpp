@@ -44,6 +44,7 @@ struct TrainingState {
 struct Model {
   Task task = Task::classify;
   AnyNetwork network;
+  InputCoding coding;                     ///< of the columns of a text that become D inputs; none if all have numbers
   Scaling inputs;                         ///< D columns
   Scaling targets;                        ///< regress: L columns, zscore
   std::vector<std::string> classes;       ///< classify: L

@@ -31,6 +31,12 @@ Json encode(const Scaling& scaling) {
   return {{"kind", text(scaling.kind)}, {"offset", packed(scaling.offset)}, {"factor", packed(scaling.factor)}};
 }
 
+Json encode(const InputCoding& coding) {
+  return {{"categories", text(coding.categories)},
+          {"missing", coding.missing_is_category ? "category" : "refused"},
+          {"columns", coding.columns}};
+}
+
 Json encode(const EpochRecord& r) {
   Json record{{"epoch", r.epoch},
               {"counts", r.counts},
@@ -79,6 +85,7 @@ Json encode_body(const Model& model) {
             {"input_names", model.input_names},
             {"training", encode(model.training)},
             {"provenance", model.provenance}};
+  if (!model.coding.columns.empty()) body["coding"] = encode(model.coding);
   if (model.task == Task::classify) {
     body["classes"] = model.classes;
   } else {
@@ -116,6 +123,20 @@ Scaling decode_scaling(const CborMap& from, std::int64_t columns) {
   return scaling;
 }
 
+InputCoding decode_coding(const CborMap& from) {
+  InputCoding coding;
+  coding.categories = from.second("categories", "index", "one-hot") ? Categories::one_hot : Categories::index;
+  coding.missing_is_category = from.second("missing", "refused", "category");
+  for (const Json& column : from.list("columns")) {
+    const auto is_text = [](const Json& word) { return word.is_string(); };
+    if (!column.is_array() || !std::all_of(column.begin(), column.end(), is_text)) {
+      refuse_model(from.source(), "something else among the columns", "lists of categories");
+    }
+    coding.columns.push_back(column.get<std::vector<std::string>>());
+  }
+  return coding;
+}
+
 EpochRecord decode_record(const CborMap& from) {
   return {.epoch = from.count("epoch"),
           .counts = from.counts("counts"),
@@ -151,6 +172,7 @@ Model decode_body(const CborMap& from) {
   model.network = decode_network(network, network.word("kind"));
   model.inputs = decode_scaling(from.map("inputs"), model.dim());
   model.input_names = from.words("input_names");
+  if (from.has("coding")) model.coding = decode_coding(from.map("coding"));
   model.training = decode_training(from.map("training"));
   model.provenance = from.texts("provenance");
   if (model.task == Task::classify) {

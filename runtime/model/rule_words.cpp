@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/text.hpp"
 
 namespace heddle {
@@ -14,8 +15,6 @@ namespace heddle {
 namespace {
 
 using Document = nlohmann::ordered_json;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Words for places from the lowest to the highest of so many.
 std::string word_of(std::int64_t place, std::int64_t places) {

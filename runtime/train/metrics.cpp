@@ -17,12 +17,14 @@ std::optional<double> ratio(double part, double whole) {
   return part / whole;
 }
 
-void measure_classes(const Model& model, const Dataset& data, std::span<const float> outputs, Metrics& found) {
-  const std::size_t count = model.classes.size();
-  const std::vector<std::int32_t> predicted = predicted_classes(outputs, static_cast<std::int64_t>(count));
+void measure_classes(std::span<const Dataset> sets, std::span<const Answers> answers, Metrics& found) {
+  const std::vector<std::string>& names = sets.front().classes;
+  const std::size_t count = names.size();
   found.confusion.resize(count * count);
-  for (std::size_t i = 0; i < predicted.size(); ++i) {
-    found.confusion[at(data.labels[i]) * count + at(predicted[i])] += 1;
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    for (std::size_t i = 0; i < answers[s].classes.size(); ++i) {
+      found.confusion[at(sets[s].labels[i]) * count + at(answers[s].classes[i])] += 1;
+    }
   }
   double hits = 0.0, sum = 0.0, defined = 0.0;
   found.classes.reserve(count);
@@ -34,7 +36,7 @@ void measure_classes(const Model& model, const Dataset& data, std::span<const fl
     }
     const auto right = static_cast<double>(found.confusion[c * count + c]);
     hits += right;
-    ClassMetrics own{.name = model.classes[c],
+    ClassMetrics own{.name = names[c],
                      .rows = rows,
                      .precision = ratio(right, static_cast<double>(named)),
                      .recall = ratio(right, static_cast<double>(rows)),
@@ -49,21 +51,27 @@ void measure_classes(const Model& model, const Dataset& data, std::span<const fl
   found.macro_f1 = ratio(sum, defined);
 }
 
-void measure_targets(const Model& model, const Dataset& data, std::span<const float> outputs, Metrics& found) {
-  const std::vector<float> values = model.targets.invert(outputs);
-  const std::size_t count = at(data.targets_per_row);
+void measure_targets(std::span<const Dataset> sets, std::span<const Answers> answers, Metrics& found) {
+  const std::vector<std::string>& names = sets.front().target_names;
+  const std::size_t count = at(sets.front().targets_per_row);
   const auto rows = static_cast<double>(found.rows);
   found.targets.reserve(count);
   for (std::size_t l = 0; l < count; ++l) {
+    const auto for_each_row = [&](const auto& visit) {
+      for (std::size_t s = 0; s < sets.size(); ++s) {
+        for (std::size_t i = l; i < answers[s].values.size(); i += count) {
+          visit(static_cast<double>(sets[s].targets[i]), static_cast<double>(answers[s].values[i]));
+        }
+      }
+    };
     double mean = 0.0, squares = 0.0, deviations = 0.0;
-    for (std::size_t i = l; i < values.size(); i += count) mean += static_cast<double>(data.targets[i]) / rows;
-    for (std::size_t i = l; i < values.size(); i += count) {
-      const auto target = static_cast<double>(data.targets[i]);
-      squares += square(static_cast<double>(values[i]) - target);
+    for_each_row([&](double target, double) { mean += target / rows; });
+    for_each_row([&](double target, double value) {
+      squares += square(value - target);
       deviations += square(target - mean);
-    }
+    });
     const std::optional<double> unexplained = ratio(squares, deviations);
-    found.targets.push_back({.name = data.target_names.empty() ? fmt::format("output_{}", l + 1) : data.target_names[l],
+    found.targets.push_back({.name = names.empty() ? fmt::format("output_{}", l + 1) : names[l],
                              .rmse = std::sqrt(squares / rows),
                              .r2 = unexplained ? std::optional(1.0 - *unexplained) : std::nullopt});
   }
@@ -71,15 +79,25 @@ void measure_targets(const Model& model, const Dataset& data, std::span<const fl
 
 }  // namespace
 
-Metrics metrics(const Model& model, const Dataset& data, std::span<const float> outputs) {
+Answers answers_of(const Model& model, std::span<const float> outputs) {
+  if (model.task == Task::classify) return {.classes = predicted_classes(outputs, model.outputs()), .values = {}};
+  return {.classes = {}, .values = model.targets.invert(outputs)};
+}
+
+Metrics metrics(std::span<const Dataset> sets, std::span<const Answers> answers) {
   Metrics found;
-  found.rows = data.rows();
-  if (model.task == Task::classify) {
-    measure_classes(model, data, outputs, found);
+  for (const Dataset& set : sets) found.rows += set.rows();
+  if (sets.front().task == Task::classify) {
+    measure_classes(sets, answers, found);
   } else {
-    measure_targets(model, data, outputs, found);
+    measure_targets(sets, answers, found);
   }
   return found;
+}
+
+Metrics metrics(const Model& model, const Dataset& data, std::span<const float> outputs) {
+  const Answers answers = answers_of(model, outputs);
+  return metrics(std::span(&data, 1), std::span(&answers, 1));
 }
 
 }  // namespace heddle

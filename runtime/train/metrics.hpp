@@ -37,6 +37,17 @@ struct Metrics {
   std::vector<TargetMetrics> targets;
 };
 
+/// What a network says of N rows, in the data's words and units.
+struct Answers {
+  std::vector<std::int32_t> classes;  ///< classify: N
+  std::vector<float> values;          ///< regress: N x targets of a row
+};
+/// `outputs`: what predict() returned.
+[[nodiscard]] Answers answers_of(const Model& model, std::span<const float> outputs);
+
+/// Of several sets together, each with its answers; at least one. They have labels, and agree in classes or targets.
+[[nodiscard]] Metrics metrics(std::span<const Dataset> sets, std::span<const Answers> answers);
+
 /// `outputs`: what predict() returned for `data`, which has labels.
 [[nodiscard]] Metrics metrics(const Model& model, const Dataset& data, std::span<const float> outputs);
 

@@ -186,7 +186,7 @@ mlp::Rule rule_of(const OptionValues& options) {
                               : mlp::kAdam;
 }
 
-void resolve_mlp_options(OptionValues& options, const OptionValues& asked, Task task) {
+void resolve_mlp_options(OptionValues& options, const OptionValues& asked, Task task, bool ranges_declared) {
   const mlp::Rule rule = rule_of(options);
   for (const RuleOption& option : kRuleOptions) {
     if (asked.is_set(option.option) && !option.rules[rule]) {
@@ -207,7 +207,7 @@ void resolve_mlp_options(OptionValues& options, const OptionValues& asked, Task 
     throw Error(ErrorKind::usage, "--target-scale: it has no meaning for classes");
   }
   if (options.word("target-scale") == kAuto) {
-    options.set("target-scale", options.word("output") == "sigmoid" ? "minmax" : "zscore");
+    options.set("target-scale", options.word("output") == "sigmoid" || ranges_declared ? "minmax" : "zscore");
   }
   const mlp::Control published = mlp::published_control(rule, 1);
   set_if_zero(options, "rate", published.rate);

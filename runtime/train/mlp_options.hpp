@@ -14,8 +14,10 @@ namespace heddle {
 [[nodiscard]] const std::vector<Option>& mlp_options();
 
 /// Sets what depends on other options or on the task and was left to heddle: afterwards every option has the value that
-/// is used. `asked`: as the user set them. Throws Error(usage) for an option that has no meaning with the others.
-void resolve_mlp_options(OptionValues& options, const OptionValues& asked, Task task);
+/// is used. `asked`: as the user set them;
+/// `ranges_declared`: the data says the smallest and largest of what is to be predicted. Throws Error(usage) for an
+/// option that has no meaning with the others.
+void resolve_mlp_options(OptionValues& options, const OptionValues& asked, Task task, bool ranges_declared = false);
 
 [[nodiscard]] mlp::Rule rule_of(const OptionValues& options);
 /// Of resolved options, for this many rows learnt and outputs. The end is not set.

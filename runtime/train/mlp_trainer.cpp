@@ -17,6 +17,7 @@
 #include "heddle/runtime/train/mlp_learner.hpp"
 #include "heddle/runtime/train/mlp_options.hpp"
 #include "heddle/runtime/train/mlp_predictor.hpp"
+#include "heddle/runtime/train/mlp_weights.hpp"
 #include "heddle/runtime/train/training_session.hpp"
 
 namespace heddle {
@@ -28,7 +29,7 @@ constexpr double kLargestScaledInput = 1e9;
 
 OptionValues options_of_mlp(const TrainingJob& job, Task task) {
   OptionValues options = training_options(job, MlpModel::kName);
-  resolve_mlp_options(options, job.options, task);
+  resolve_mlp_options(options, job.options, task, !job.train->target_ranges.empty());
   if (job.resume == nullptr) return options;
   for (const char* fixed : {"layers", "hidden", "output", "target-scale", "rule", "robust"}) {
     const auto taught = job.resume->training.options.find(fixed);
@@ -51,6 +52,12 @@ Beginning mlp_beginning(const TrainingJob& job) {
     throw Error(ErrorKind::input,
                 fmt::format("the model to go on from has the layers {}, expected {} as its options say",
                             job.resume->size().text, mlp::text(network.layers)));
+  }
+  if (job.weights != nullptr) {
+    network.parameters = read_weights(job.weights->text, job.weights->source, network.layers);
+    if (const std::string fault = fault_of_weights(network); !fault.empty()) {
+      throw Error(ErrorKind::input, fmt::format("{}: found {}", job.weights->source, fault));
+    }
   }
   const Scale targets = parse_scale(options.word("target-scale"));
   return {.options = std::move(options),

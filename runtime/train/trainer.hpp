@@ -77,6 +77,12 @@ struct TrainingJob {
   const Dataset* test = nullptr;  ///< optional; labelled; scored after every epoch
   const Model* resume = nullptr;  ///< optional; options that are not set are then the model's own
   OptionValues options;           ///< from Trainer::options()
+  /// Optional: the text of weights to begin with, and where it comes from, for messages. For networks that consist of
+  /// weights alone (mlp_weights.hpp); not with `resume`.
+  struct Weights {
+    std::string text, source;
+  };
+  const Weights* weights = nullptr;
 };
 
 enum class Ending {

@@ -10,36 +10,13 @@
 
 #include "heddle/runtime/device/provenance.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
+#include "heddle/runtime/train/subset.hpp"
 
 namespace heddle {
 
 namespace {
 
 constexpr std::uint64_t kValidationStream = 0;  // of permutation(); epochs count from 1
-
-Dataset select(const Dataset& from, std::span<const std::int32_t> rows) {
-  Dataset part{.source = from.source,
-               .task = from.task,
-               .dim = from.dim,
-               .inputs = {},
-               .labels = {},
-               .classes = from.classes,
-               .targets = {},
-               .targets_per_row = from.targets_per_row,
-               .input_names = from.input_names,
-               .target_names = from.target_names};
-  for (const std::int32_t row : rows) {
-    const auto inputs = from.row(row);
-    part.inputs.insert(part.inputs.end(), inputs.begin(), inputs.end());
-    if (from.task == Task::classify) {
-      part.labels.push_back(from.labels[static_cast<std::size_t>(row)]);
-    } else {
-      const auto targets = from.targets.begin() + row * from.targets_per_row;
-      part.targets.insert(part.targets.end(), targets, targets + from.targets_per_row);
-    }
-  }
-  return part;
-}
 
 void check_fits(const Dataset& data, Task task, std::int64_t dim, std::int64_t outputs,
                 const std::vector<std::string>& classes, std::string_view other) {
@@ -107,8 +84,16 @@ Model model_for(const Dataset& learn, const OptionValues& options, AnyNetwork ne
   Model model;
   model.task = learn.task;
   model.network = std::move(network);
-  model.inputs = fit_scaling(parse_scale(options.word("scale")), learn.values(), learn.dim);
-  if (learn.task == Task::regress) model.targets = fit_scaling(targets, learn.targets, learn.targets_per_row);
+  const auto fit = [](Scale scale, std::span<const float> values, std::int64_t columns,
+                      const std::vector<Range>& declared) {
+    return scale == Scale::minmax && !declared.empty() ? declared_scaling(declared)
+                                                       : fit_scaling(scale, values, columns);
+  };
+  model.coding = learn.coding;
+  model.inputs = fit(parse_scale(options.word("scale")), learn.values(), learn.dim, learn.input_ranges);
+  if (learn.task == Task::regress) {
+    model.targets = fit(targets, learn.targets, learn.targets_per_row, learn.target_ranges);
+  }
   model.classes = learn.classes;
   model.input_names = learn.input_names;
   model.target_names = learn.target_names;
@@ -136,8 +121,18 @@ OptionValues training_options(const TrainingJob& job, std::string_view trainer) 
       throw Error(ErrorKind::input, fmt::format("the model to go on from was taught with {}", error.what()));
     }
   }
+  // A file that declares the ranges of its columns means them to be used.
+  if (!options.is_set("scale") && job.train != nullptr && !job.train->input_ranges.empty())
+    options.set("scale", "minmax");
   if (job.options.is_set("patience") && options.number("validation") == 0.0) {
     throw Error(ErrorKind::usage, "--patience: found it without --validation, expected both or none");
+  }
+  if (job.weights != nullptr && trainer != MlpModel::kName) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--weights: found it with --network {}, expected --network {}", trainer, MlpModel::kName));
+  }
+  if (job.weights != nullptr && job.resume != nullptr) {
+    throw Error(ErrorKind::usage, "--weights: found it with --resume, expected one of them");
   }
   if (job.resume == nullptr) return options;
   const Model& model = *job.resume;

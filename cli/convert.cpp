@@ -1,0 +1,92 @@
+// heddle convert: rows from one format to another.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "heddle/cli/command.hpp"
+#include "heddle/cli/data_options.hpp"
+#include "heddle/cli/json.hpp"
+#include "heddle/cli/options.hpp"
+#include "heddle/cli/output.hpp"
+#include "heddle/kernels/files.hpp"
+#include "heddle/kernels/text.hpp"
+#include "heddle/runtime/data/sample_file.hpp"
+#include "heddle/runtime/data/scaling.hpp"
+#include "heddle/runtime/train/subset.hpp"
+
+namespace heddle::cli {
+namespace {
+
+struct ConvertOptions {
+  Common common;
+  DataArguments data;
+  std::string from, output, to, scale = "none";
+  std::int64_t seed = 1;
+};
+
+int run(const ConvertOptions& options) {
+  if (options.to != "fann" && options.to != "toman" && options.to != "table") {
+    throw Error(ErrorKind::usage, "option --to: found " + (options.to.empty() ? "nothing" : in_quotes(options.to)) +
+                                      ", expected fann, toman or table");
+  }
+  if (options.output.empty()) throw Error(ErrorKind::usage, "option --output: found nothing, expected a file");
+  check_not_read("--output", options.output, {options.from, options.data.label});
+  const Scale scale = parse_scale(options.scale);
+  Dataset data = load_dataset(options.from, {.task = options.data.task.value_or(Task::classify),
+                                             .label = options.data.label,
+                                             .header = options.data.header,
+                                             .format = options.data.format,
+                                             .categories = options.data.categories,
+                                             .missing_is_category = options.data.missing_is_category});
+  if (options.data.rows > 0) data = draw_rows(data, options.data.rows, static_cast<std::uint64_t>(options.seed));
+  if (scale != Scale::none) {
+    data.inputs = fit_scaling(scale, data.inputs, data.dim).apply(data.inputs, data.source);
+    data.input_ranges.clear();
+  }
+  if (!options.common.quiet) {
+    for (const std::string& remark : data.remarks) note(remark);
+  }
+  write_file(options.output, options.to == "fann"    ? fann_text(data)
+                             : options.to == "toman" ? toman_text(data)
+                                                     : table_text(data));
+  if (options.common.json) {
+    print_document("convert", {{"data", data.source},
+                               {"rows", data.rows()},
+                               {"inputs", data.dim},
+                               {"outputs", data.outputs()},
+                               {"format", options.to},
+                               {"output", options.output}});
+  } else {
+    print(fmt::format("{}: {} rows, {} inputs, {} outputs\n", options.output, data.rows(), data.dim, data.outputs()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_convert(Command& program) {
+  Command command = program.add("convert", "Write rows in another format: FANN's, Toman's, or a table");
+  const auto options = std::make_shared<ConvertOptions>();
+  command.positional("data", "DATA", "Rows with labels or targets", options->from);
+  command.option("--to", "WORD", "fann, toman or table: classes become an output each, in a table their names",
+                 options->to);
+  command.option("--output", "FILE", "Where to write them", options->output);
+  add_data_options(command, options->data);
+  add_task(command, options->data);
+  add_row_options(command, options->data);
+  command.option("--scale", "WORD", "Scale the inputs: none, minmax, zscore, unit [default: none]", options->scale);
+  command.option("--seed", "N", "Of --rows [default: 1]", [options](const std::string& text) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options->seed);
+    if (error != std::errc() || end != text.data() + text.size() || options->seed < 0) {
+      throw Error(ErrorKind::usage, "option --seed: found " + in_quotes(text) + ", expected a whole number from 0");
+    }
+  });
+  add_common(command, options->common);
+  command.action([options] { return run(*options); });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,82 @@
+#include "heddle/runtime/train/cross_validation.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include "heddle/kernels/arithmetic.hpp"
+#include "heddle/runtime/train/subset.hpp"
+
+namespace heddle {
+
+namespace {
+
+/// All parts but one, in the data's order.
+std::vector<std::int32_t> rows_outside(const std::vector<std::vector<std::int32_t>>& parts, std::size_t left_out,
+                                       std::int64_t rows) {
+  std::vector<bool> outside(at(rows), true);
+  for (const std::int32_t row : parts[left_out]) outside[at(row)] = false;
+  std::vector<std::int32_t> chosen;
+  for (std::int32_t row = 0; row < rows; ++row) {
+    if (outside[at(row)]) chosen.push_back(row);
+  }
+  return chosen;
+}
+
+void summarize(CrossValidation& all) {
+  const auto count = static_cast<double>(all.folds.size());
+  for (const FoldResult& fold : all.folds) all.mean += fold.test.value / count;
+  if (all.folds.size() < 2) return;
+  double squares = 0.0;
+  for (const FoldResult& fold : all.folds) squares += square(fold.test.value - all.mean);
+  all.spread = std::sqrt(squares / (count - 1));
+}
+
+}  // namespace
+
+CrossValidation cross_validate(const Trainer& trainer, Device& device, const Knowledge& known, const TrainingJob& job,
+                               std::int64_t folds, const TrainingObserver& observer,
+                               const std::function<void(const FoldResult&)>& told) {
+  const Dataset& data = *job.train;
+  const auto parts = deal_folds(data, folds, static_cast<std::uint64_t>(job.options.integer("seed")));
+  CrossValidation all;
+  std::vector<Answers> answers;
+  std::vector<Dataset> tested;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    const Dataset learnt = select(data, rows_outside(parts, i, data.rows()));
+    Dataset test = select(data, parts[i]);
+    TrainingJob own = job;
+    own.train = &learnt;
+    const TrainingResult result = trainer.train(device, known, own, observer);
+    if (result.ending == Ending::stopped) {
+      all.stopped = true;
+      break;
+    }
+    if (const std::string why = result.model.unready(); !why.empty()) {
+      throw Error(ErrorKind::input, fmt::format("fold {} of {}: found {}", i + 1, folds, why));
+    }
+    const auto predictor = trainer.predictor(device, known, result.model.network, observer.notice);
+    const std::vector<float> outputs = predict(*predictor, result.model, test);
+    const TrainingState& state = result.model.training;
+    all.folds.push_back({.fold = static_cast<std::int64_t>(i) + 1,
+                         .learnt = learnt.rows(),
+                         .tested = test.rows(),
+                         .epochs = state.epochs,
+                         .train_error = state.history.empty() ? 0.0 : state.history.back().train_error,
+                         .test = score(result.model, test, outputs),
+                         .ending = result.ending,
+                         .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+    answers.push_back(answers_of(result.model, outputs));
+    tested.push_back(std::move(test));
+    if (told) told(all.folds.back());
+  }
+  summarize(all);
+  if (!tested.empty()) all.metrics = metrics(tested, answers);
+  return all;
+}
+
+}  // namespace heddle
