@@ -41,7 +41,7 @@ namespace {
 
 struct Options {
   std::string device, formula = "a*b + c";
-  std::vector<std::string> only;
+  std::vector<std::string> only, also;
   std::vector<std::int64_t> cuts;
   std::int64_t numbers = 10'000'000, size = 8192, terms = 2000, cuts_of_series = 4'000'000;
   double seconds = std::numeric_limits<double>::infinity();
@@ -215,8 +215,11 @@ void print_table(Device& device, const Options& options) {
   Means means;
   std::vector<Means> of_parts;
   for (const Part& part : all) {
-    bench::ThreeWaysOptions ways{
-        .sample = options.sample, .launches = part.launches, .rounds = options.rounds, .seed = options.seed};
+    bench::ThreeWaysOptions ways{.sample = options.sample,
+                                 .also = options.also,
+                                 .launches = part.launches,
+                                 .rounds = options.rounds,
+                                 .seed = options.seed};
     // The last comparison, for which arrays are on the device, takes the rest.
     constexpr double kForTrying = 0.75;
     ways.late = [&](std::size_t i) {
@@ -260,6 +263,8 @@ int main(int argc, char** argv) {
   app.add_option("--sample", options.sample,
                  "configurations to draw, beside the untuned ones, of those that are valid "
                  "for all problems of a family, and as many for each");
+  app.add_option("--also", options.also, "configurations to try as well, as the table has them; several")
+      ->delimiter(',');
   app.add_option("--rounds", options.rounds, "of the last comparison, whose medians are told")
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "heddle/bench/common/interleave.hpp"
+#include "heddle/kernels/error.hpp"
 #include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/statistics.hpp"
 
@@ -50,12 +51,23 @@ std::vector<Candidates> candidates_of(const Evaluator& evaluator, const std::vec
         problems, [&](const Problem& problem) { return space.violated(configuration, problem).has_value(); });
   });
   common = drawn(std::move(common), options);
+  std::vector<Configuration> also;
+  for (const std::string& text : options.also) {
+    try {
+      also.push_back(space.parse(text));
+    } catch (const Error&) {
+      continue;  // another family's
+    }
+  }
   std::vector<Candidates> all;
   all.reserve(problems.size());
   for (std::size_t i = 0; i < problems.size(); ++i) {
     std::vector<Configuration> valid = space.enumerate(problems[i]);
     Candidates candidates{.configurations = {untuned[i]}, .valid = valid.size()};
     for (const Configuration& configuration : untuned) {
+      if (!space.violated(configuration, problems[i])) add(candidates.configurations, configuration);
+    }
+    for (const Configuration& configuration : also) {
       if (!space.violated(configuration, problems[i])) add(candidates.configurations, configuration);
     }
     for (const Configuration& configuration : common) add(candidates.configurations, configuration);

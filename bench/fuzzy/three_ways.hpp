@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "heddle/tuner/evaluator.hpp"
@@ -28,6 +29,8 @@ struct ThreeWaysOptions {
   /// Configurations that are drawn for a problem: so many of those that are valid for all problems, and so many of all
   /// that are valid for this one.
   std::size_t sample = 16;
+  /// Configurations to try beside those, wherever they are valid; of other families are left out.
+  std::vector<std::string> also{};
   std::int64_t launches = 4;  ///< in one timed run
   int rounds = 7;             ///< of the last comparison, in which the three ways run in turn
   unsigned seed = 1;
