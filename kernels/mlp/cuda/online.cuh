@@ -236,9 +236,11 @@ class OnlineTraining {
   /// One thread: counts the step.
   __device__ __forceinline__ void decide() const {
     Verdict& verdict = *verdict_;
-    verdict.decision = count_step(control_, kOutputs, static_cast<double>(verdict.squares), verdict.progress,
-                                  buffers_.errors, buffers_.slots);
-    verdict.step = step_of(control_, verdict.progress, 1);
+    Progress progress = verdict.progress;  // in registers while it is counted
+    verdict.decision =
+        count_step(control_, kOutputs, static_cast<double>(verdict.squares), progress, buffers_.errors, buffers_.slots);
+    verdict.step = step_of(control_, progress, 1);
+    verdict.progress = progress;
   }
 
   /// Deltas of the layers before layer L.

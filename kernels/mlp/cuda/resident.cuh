@@ -625,10 +625,12 @@ class ResidentTraining {
   /// One thread: counts the step.
   __device__ __forceinline__ void decide(double squares) const {
     Verdict& verdict = *memory_.verdict;
-    const int rows = rows_of_step(control_, verdict.progress);
-    verdict.decision = count_step(control_, kOutputs, squares, verdict.progress,
-                                  blockIdx.x == 0 ? buffers_.errors : nullptr, buffers_.slots);
-    verdict.step = step_of(control_, verdict.progress, rows);
+    Progress progress = verdict.progress;  // in registers while it is counted
+    const int rows = rows_of_step(control_, progress);
+    verdict.decision =
+        count_step(control_, kOutputs, squares, progress, blockIdx.x == 0 ? buffers_.errors : nullptr, buffers_.slots);
+    verdict.step = step_of(control_, progress, rows);
+    verdict.progress = progress;
   }
 
   /// A parameter that the block owns learns from the sum of its gradients. Returns the new one.
