@@ -134,9 +134,11 @@ PythonModel decoded(const nb::bytes& bytes) {
 
 void bind_model(nb::module_& module) {
   nb::class_<PythonModel>(module, "Model")
-      .def_static("load", [](const std::string& file) { return PythonModel(load_model(file)); }, nb::arg("file"))
-      .def("save", [](const PythonModel& self, const std::string& file) { save_model(self.model(), file); },
-           nb::arg("file"))
+      .def_static(
+          "load", [](const std::string& file) { return PythonModel(load_model(file)); }, nb::arg("file"))
+      .def(
+          "save", [](const PythonModel& self, const std::string& file) { save_model(self.model(), file); },
+          nb::arg("file"))
       .def_static("from_bytes", decoded, nb::arg("data"))
       .def("to_bytes", encoded)
       .def("predict", &PythonModel::predict, nb::arg("rows"), nb::arg("device") = "", nb::arg("profiles") = "",

@@ -86,8 +86,8 @@ nb::dict train(const std::string& network, const Rows& rows, const std::optional
     data.labels.assign(labels->data(), labels->data() + labels->size());
     for (const std::int32_t label : data.labels) {
       if (label < 0 || static_cast<std::size_t>(label) >= classes.size()) {
-        throw Error(ErrorKind::input, fmt::format("y: found the class number {}, expected less than {}", label,
-                                                  classes.size()));
+        throw Error(ErrorKind::input,
+                    fmt::format("y: found the class number {}, expected less than {}", label, classes.size()));
       }
     }
   } else if (targets) {
