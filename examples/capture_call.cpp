@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/kernel_definition.hpp"
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/kernel/tuned_kernel.hpp"
 

@@ -28,10 +28,10 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "heddle capture ";
-constexpr int kVersion = 1;
-constexpr std::size_t kLongestFirstLine = 64;                  // bytes
-constexpr std::size_t kLongestHeader = std::size_t{1} << 26U;  // bytes
+constexpr std::string_view kCaptureMagic = "heddle capture ";
+constexpr int kCaptureVersion = 1;
+constexpr std::size_t kLongestFirstLine = 64;                         // bytes
+constexpr std::size_t kLongestCaptureHeader = std::size_t{1} << 26U;  // bytes
 constexpr std::size_t kMostBuffers = 256;
 
 std::string_view view_of(const std::vector<std::byte>& bytes) {
@@ -79,16 +79,16 @@ class CaptureReader {
   }
 
   std::string read_header() {
-    std::string magic(kMagic.size(), '\0');
+    std::string magic(kCaptureMagic.size(), '\0');
     file_.read(magic.data(), static_cast<std::streamsize>(magic.size()));
-    if (!file_ || magic != kMagic) refuse("is no capture of a kernel's call");
+    if (!file_ || magic != kCaptureMagic) refuse("is no capture of a kernel's call");
     const std::string rest = line(kLongestFirstLine);
     const std::size_t blank = rest.find(' ');
     const std::string version = rest.substr(0, blank);
-    if (version != std::to_string(kVersion)) {
-      refuse(fmt::format("is a capture of version {}, expected {}", in_quotes(version), kVersion));
+    if (version != std::to_string(kCaptureVersion)) {
+      refuse(fmt::format("is a capture of version {}, expected {}", in_quotes(version), kCaptureVersion));
     }
-    std::string header = line(kLongestHeader);
+    std::string header = line(kLongestCaptureHeader);
     if (blank == std::string::npos || rest.substr(blank + 1) != digest(header)) {
       refuse("is damaged: its header does not have the digest that its first line says");
     }
@@ -203,11 +203,11 @@ void write_capture(const fs::path& file, const KernelCapture& capture) {
                                               printable(file.string()), all, kLargestCapture));
   }
   const std::string line = header.dump(-1, ' ', true);
-  if (line.size() > kLongestHeader) {
+  if (line.size() > kLongestCaptureHeader) {
     throw Error(ErrorKind::input, fmt::format("{}: the definition has {} bytes, expected at most {}",
-                                              printable(file.string()), line.size(), kLongestHeader));
+                                              printable(file.string()), line.size(), kLongestCaptureHeader));
   }
-  std::string bytes = fmt::format("{}{} {}\n{}\n", kMagic, kVersion, digest(line), line);
+  std::string bytes = fmt::format("{}{} {}\n{}\n", kCaptureMagic, kCaptureVersion, digest(line), line);
   bytes.reserve(bytes.size() + all);
   for (const auto& [name, contents] : capture.contents) bytes += view_of(contents);
   write_file(file, bytes);
@@ -217,9 +217,9 @@ bool is_capture(const fs::path& file) {
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return false;
   std::ifstream stream(file, std::ios::binary);
-  std::string magic(kMagic.size(), '\0');
+  std::string magic(kCaptureMagic.size(), '\0');
   stream.read(magic.data(), static_cast<std::streamsize>(magic.size()));
-  return stream && magic == kMagic;
+  return stream && magic == kCaptureMagic;
 }
 
 KernelCapture read_capture(const fs::path& file, bool allow_outside) {

@@ -539,8 +539,8 @@ TEST_CASE("T1 files are inspected and tuned, with a second file, too; wrong ones
           {"KernelSpecification.Language: found \"OpenCL\", expected CUDA"});
   refused([](json& d) { d["KernelSpecification"]["KernelFile"] = "no.cu"; },
           {"KernelSpecification.KernelFile: 'no.cu'"});
-  refused([](json& d) { d["KernelSpecification"]["Arguments"][0]["Type"] = "half"; },
-          {"KernelSpecification.Arguments[0].Type: found \"half\""});
+  refused([](json& d) { d["KernelSpecification"]["Arguments"][0]["Type"] = "float16"; },
+          {"KernelSpecification.Arguments[0].Type: found \"float16\""});
   refused([](json& d) { d["KernelSpecification"]["Arguments"][0].erase("Size"); },
           {"KernelSpecification.Arguments[0]: the member 'Size' is missing"});
   refused([](json& d) { d["KernelSpecification"]["Arguments"][0]["Size"] = "ProblemSize[3]"; },
