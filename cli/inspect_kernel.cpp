@@ -12,6 +12,8 @@
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/argument_value.hpp"
+#include "heddle/kernels/own/capture_file.hpp"
 #include "heddle/kernels/own/kernel_file.hpp"
 #include "heddle/kernels/own/kernel_review.hpp"
 #include "heddle/kernels/text.hpp"
@@ -31,6 +33,7 @@ std::string word_of(Role role) {
 
 /// "input", "output", "constant filter".
 std::string role_text(const KernelArgument& argument) {
+  if (argument.is_struct()) return "struct";
   if (!argument.is_buffer()) return "number";
   std::string role = word_of(argument.role);
   if (!argument.symbol.empty()) role = fmt::format("constant {}{}", argument.symbol, argument.passed ? ", passed" : "");
@@ -38,14 +41,36 @@ std::string role_text(const KernelArgument& argument) {
   return role;
 }
 
-std::string fill_text(const KernelArgument& argument) {
+std::string fill_text(const KernelArgument& argument, bool captured) {
   if (!argument.is_buffer() || argument.role == Role::output || argument.role == Role::scratch) return "";
+  if (captured) return "those of the call";
   const Fill& fill = argument.fill;
   if (fill.kind == Fill::Kind::index) return "0, 1, 2, ...";
   if (fill.kind == Fill::Kind::file) return fmt::format("those in {}", printable(fill.file));
   if (fill.kind == Fill::Kind::equal) return fmt::format("{}", fill.from);
   if (!fill.usual) return fmt::format("random, {} to {}", fill.from, fill.to);
   return is_real(argument.type) ? "random, -1 to 1" : "random, 0 to 9";
+}
+
+std::string type_text(const KernelArgument& argument) {
+  if (!argument.is_struct()) return name_of(ElementShape{argument.type, argument.lanes});
+  if (argument.fields.empty()) return fmt::format("struct of {} bytes", struct_bytes(argument).size());
+  std::vector<std::string> members;
+  members.reserve(argument.fields.size());
+  for (const KernelArgument::Field& each : argument.fields) {
+    members.push_back(fmt::format("{} {}", name_of(ElementShape{each.type, each.lanes}), each.name));
+  }
+  return fmt::format("struct {{{}}}", fmt::join(members, ", "));
+}
+
+std::string value_text(const KernelArgument& argument, bool captured) {
+  if (captured) return "that of the call";
+  if (!argument.is_struct()) return argument.value;
+  if (argument.fields.empty()) return argument.bytes;
+  std::vector<std::string> values;
+  values.reserve(argument.fields.size());
+  for (const KernelArgument::Field& each : argument.fields) values.push_back(each.value);
+  return fmt::format("{}", fmt::join(values, ", "));
 }
 
 DeviceIdentity identity_for(const KernelFamily& family, const std::string& label) {
@@ -86,16 +111,16 @@ void print_inspection(const std::string& file, const Inspected& what) {
   }
   std::size_t buffer = 0;
   for (const KernelArgument& each : kernel.arguments) {
-    Json record{{"name", each.name}, {"type", name_of(ElementShape{each.type, each.lanes})}};
+    Json record{{"name", each.name}, {"type", type_text(each)}};
     if (each.is_buffer()) {
       record.update({{"role", word_of(each.role)},
                      {"constant", each.symbol},
                      {"compared", DefinedFamily::is_compared(each)},
                      {"elements", each.elements},
                      {"bytes", what.review.plan.buffers[buffer++].bytes},
-                     {"fill", fill_text(each)}});
+                     {"fill", fill_text(each, what.family.captured())}});
     } else {
-      record["value"] = each.value;
+      record["value"] = value_text(each, what.family.captured());
     }
     arguments.push_back(std::move(record));
   }
@@ -162,9 +187,10 @@ void print_lines(const Inspected& what) {
                    {.title = "filled with"}});
   std::size_t buffer = 0;
   for (const KernelArgument& each : kernel.arguments) {
-    arguments.row({each.name, name_of(ElementShape{each.type, each.lanes}), role_text(each),
-                   each.is_buffer() ? each.elements : each.value,
-                   each.is_buffer() ? std::to_string(what.review.plan.buffers[buffer++].bytes) : "", fill_text(each)});
+    arguments.row({each.name, type_text(each), role_text(each),
+                   each.is_buffer() ? each.elements : value_text(each, what.family.captured()),
+                   each.is_buffer() ? std::to_string(what.review.plan.buffers[buffer++].bytes) : "",
+                   fill_text(each, what.family.captured())});
   }
   print("\n" + arguments.text());
   if (!what.review.doubts.empty()) print("\nwhat looks wrong\n");
@@ -176,19 +202,35 @@ void print_lines(const Inspected& what) {
 bool is_kernel_description(const std::string& file) {
   std::ifstream stream(file);
   char first = '\0';
-  return stream >> first && first == '{';
+  return is_capture(file) || (stream >> first && first == '{');
 }
 
 int inspect_kernel(const Context& context, const std::string& file, const KernelInspection& options,
                    const Common& common) {
   FamilyRegistry families = context.families;
-  const auto& family = dynamic_cast<const DefinedFamily&>(
-      families.add(describe(read_kernel_file(file, {.allow_outside = options.allow_outside, .with = options.with}))));
+  const bool captured = is_capture(file);
+  if (captured && !options.with.empty()) {
+    throw Error(ErrorKind::usage, "option --with: a capture is what it is; changes belong into the program");
+  }
+  KernelDefinition kernel;
+  KernelExamples examples;
+  if (captured) {
+    KernelCapture capture = read_capture(file, options.allow_outside);
+    examples.calls.emplace(capture.problem.text(), std::move(capture.numbers));
+    kernel = std::move(capture.kernel);
+  } else {
+    kernel = read_kernel_file(file, {.allow_outside = options.allow_outside, .with = options.with});
+  }
+  const auto& family = dynamic_cast<const DefinedFamily&>(families.add(describe(kernel, examples)));
   const DeviceIdentity device = identity_for(family, options.device);
   Sizes sizes;
   for (const std::string& size : options.sizes) read_size(sizes, families, size, false);
   sizes.check_names({&family});
   const Problem problem = sizes.empty() ? family.default_problems(device).front() : one_problem(family, device, sizes);
+  if (!family.has_workload(problem)) {
+    throw Error(ErrorKind::usage, fmt::format("option --size: the call was captured at {}, not at {}",
+                                              family.default_problems(device).front().text(), problem.text()));
+  }
   const KernelReview review = review_kernel(family, device, problem);
   const Inspected what{.family = family, .device = device, .problem = problem, .review = review};
   if (common.json) {

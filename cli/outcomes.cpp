@@ -42,6 +42,10 @@ std::string failures_text(const Outcomes& outcomes, std::int64_t& total) {
 
 }  // namespace
 
+bool failed(Status status) {
+  return status != Status::correct && status != Status::unverified && status != Status::pruned;
+}
+
 std::string outcomes_text(const Outcomes& outcomes) {
   std::vector<std::string> parts;
   for (const Kind& kind : kKinds) {

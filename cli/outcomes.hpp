@@ -11,6 +11,9 @@ namespace heddle::cli {
 
 using Outcomes = std::map<Status, std::int64_t>;
 
+/// Whether a configuration was tried and did not work: it is neither timed nor stopped because it could not win.
+[[nodiscard]] bool failed(Status status);
+
 /// All on one line: "5 verified, 23 timed, 82 stopped early, 1 failed (launch 1)"; "none" if there are none.
 [[nodiscard]] std::string outcomes_text(const Outcomes& outcomes);
 /// One indented line for each kind of outcome, with what it means for the user. Empty if there are none.

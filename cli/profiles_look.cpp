@@ -77,10 +77,6 @@ struct Known {
   std::vector<Measurement> failures;  ///< newest first
 };
 
-bool failed(Status status) {
-  return status != Status::correct && status != Status::unverified && status != Status::pruned;
-}
-
 std::map<ProfileKey, Known> known(const ProfileStore& store, const ProfileOptions& options) {
   std::map<ProfileKey, Known> all;
   for (Profile& profile : matching(store, options)) {

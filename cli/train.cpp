@@ -4,10 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -23,10 +20,12 @@
 #include "heddle/cli/gain.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
+#include "heddle/cli/kept_elsewhere.hpp"
 #include "heddle/cli/metrics_table.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/reported.hpp"
+#include "heddle/cli/training_log.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/kernels/text.hpp"
@@ -47,7 +46,7 @@ struct TrainOptions {
   DataArguments data;
   std::string train, test, test_label, resume, weights, device, profiles;
   std::int64_t folds = 0;  // of a cross-validation; 0: none
-  std::string model = "model.heddle";
+  std::string model = "model.heddle", log;
   bool compare = false, metrics = false, model_named = false;
 };
 
@@ -108,23 +107,22 @@ Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
   return load_dataset(options.test, how);
 }
 
+Json data_document(const Dataset& train, const std::optional<Dataset>& test) {
+  return {{"train", train.source},
+          {"train_rows", train.rows()},
+          {"test", test ? Json(test->source) : Json()},
+          {"test_rows", test ? Json(test->rows()) : Json()},
+          {"dim", train.dim},
+          {"outputs", train.outputs()},
+          {"task", train.task == Task::classify ? "classify" : "regress"}};
+}
+
 Json document(const TrainOptions& options, const Device& device, const Dataset& train,
               const std::optional<Dataset>& test, const TrainingResult& result, const std::optional<TrainingGain>& gain,
               const Json& measured, const std::vector<std::string>& notices) {
   const NetworkSize size = result.model.size();
-  Json all{{"device", device.label()},
-           {"identity", to_json(device.identity())},
-           {"data",
-            {{"train", train.source},
-             {"train_rows", train.rows()},
-             {"test", test ? Json(test->source) : Json()},
-             {"test_rows", test ? Json(test->rows()) : Json()},
-             {"dim", train.dim},
-             {"outputs", train.outputs()},
-             {"task", train.task == Task::classify ? "classify" : "regress"}}},
-           {"model", options.model},
-           {"network", result.model.kind()},
-           {"size", size.text}};
+  Json all{{"device", device.label()}, {"identity", to_json(device.identity())}, {"data", data_document(train, test)},
+           {"model", options.model},   {"network", result.model.kind()},         {"size", size.text}};
   add_counts(all, size);
   all["ending"] = text(result.ending);
   all["message"] = result.message;
@@ -141,23 +139,20 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
 
 /// Saves a model where the user wanted it. If that cannot be (the disk is full, the folder has gone), it goes where
 /// temporary files go, and the Error(input) says so.
-void keep_model(const Model& model, ReservedFile& place) {
-  std::string why, folder;
+void keep_model(const Model& model, ReservedFile& place_of_model) {
+  std::string why, place;
   try {
-    return save_model(model, place);
+    return save_model(model, place_of_model);
   } catch (const Error& error) {
     why = error.what();
   }
   try {
-    folder = (std::filesystem::temp_directory_path() / "kept-model-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) throw Error(ErrorKind::input, std::strerror(errno));
-    const std::filesystem::path file = std::filesystem::path(folder) / "model.heddle";
-    save_model(model, file);
-    folder = file.string();
+    place =
+        kept_elsewhere("model.heddle", [&](const std::filesystem::path& file) { save_model(model, file); }).string();
   } catch (const std::exception& error) {
     throw Error(ErrorKind::input, fmt::format("{}; nor could the model be kept elsewhere: {}", why, error.what()));
   }
-  throw Error(ErrorKind::input, fmt::format("{}; the model is kept in '{}' instead", why, folder));
+  throw Error(ErrorKind::input, fmt::format("{}; the model is kept in '{}' instead", why, place));
 }
 
 /// Draws rows: that of a resumed model, unless another is named.
@@ -186,7 +181,9 @@ class Run {
         test_(options.test.empty() ? std::nullopt : std::optional(load_test_data(options, train_))),
         bar_(options.common.quiet),
         device_(open_device_for(trainer_, options.device, [this](const std::string& line) { tell(line); })),
-        table_(train_.task, test_.has_value(), values_.number("validation") > 0) {}
+        table_(train_.task, test_.has_value(), values_.number("validation") > 0) {
+    if (!options.log.empty()) log_ = std::make_unique<TrainingLog>(options.log, train_.task, interrupted);
+  }
 
   int run() {
     if (!options_.common.quiet) note_timing(device_->identity().backend);
@@ -201,11 +198,12 @@ class Run {
     }
     catch_interrupts();
     if (options_.folds > 0) return validate(known);
+    if (log_) begin_log();
     const TrainingResult result = train_or_keep(known);
     bar_.clear();
     // A training that was stopped or has diverged ends without delay.
     const bool whole = result.ending != Ending::stopped && result.ending != Ending::diverged;
-    if (options_.metrics && whole) measured_ = measure(result.model, known);
+    if ((options_.metrics || log_) && whole) measured_ = measure(result.model, known);
     return conclude(result);
   }
 
@@ -257,6 +255,7 @@ class Run {
     } catch (const std::exception& exception) {
       const Error error = as_error(exception);
       bar_.clear();
+      if (log_) log_->fail(error.what());
       if (!so_far_ || !so_far_->model.unready().empty()) throw error;
       throw Error(error.kind(), fmt::format("{}; {}", error.what(), kept_so_far()));
     }
@@ -288,7 +287,11 @@ class Run {
   }
 
   TrainingObserver observer() {
-    return {.epoch = [this](const EpochReport& report) { say(table_.line(report)); },
+    return {.epoch =
+                [this](const EpochReport& report) {
+                  if (log_) log_->epoch(report);
+                  say(table_.line(report));
+                },
             .progress = [this](const TrainingProgress& progress) { show(progress); },
             .notice = [this](const std::string& line) { tell(line); },
             .stop = interrupted,
@@ -298,11 +301,16 @@ class Run {
                   TrainingResult copy = so_far;  // whole before it takes the place of the last one
                   const std::scoped_lock lock(so_far_mutex_);
                   so_far_ = std::move(copy);
+                },
+            .model =
+                [this](const Model& model) {
+                  if (log_) log_->model(model);
                 }};
   }
 
   void tell(const std::string& notice) {
     bar_.clear();
+    if (log_) log_->notice(notice);
     const std::scoped_lock lock(so_far_mutex_);
     notices_.push_back(notice);
     if (!options_.common.quiet) note(notice);
@@ -328,25 +336,55 @@ class Run {
     return conclude(so_far_.value_or(TrainingResult()));
   }
 
+  void begin_log() {
+    log_->begin({{"device", device_->label()},
+                 {"identity", to_json(device_->identity())},
+                 {"data", data_document(train_, test_)},
+                 {"inputs", input_ranges(train_)},
+                 {"target_names", train_.target_names},
+                 {"classes", train_.classes},
+                 {"network", trainer_.name()},
+                 {"options", to_json(values_)},
+                 {"model", options_.model},
+                 {"resumed", options_.resume.empty() ? Json() : Json(options_.resume)}});
+    for (const std::string& before : notices_) log_->notice(before);
+  }
+
+  void end_log(const TrainingResult& result) {
+    log_->end(result.model, {{"ending", text(result.ending)},
+                             {"message", result.message},
+                             {"best_epoch", result.model.training.best_epoch},
+                             {"compiler_calls", device_->compiler_calls()},
+                             {"microseconds_per_sample", microseconds_per_sample(result.epochs)},
+                             {"metrics", metrics_or_null()},
+                             {"comparison", gain_ ? to_json(*gain_) : Json()}});
+  }
+
+  [[nodiscard]] Json metrics_or_null() const {
+    return measured_ ? metrics_document(*measured_, measured_data().source) : Json();
+  }
+
   /// The model is saved before anything is said.
   int conclude(const TrainingResult& result) {
     if (!result.model.unready().empty()) {
+      if (log_) end_log(result);
       note("interrupted before the first row was learnt; there is no model to save");
       return exit_interrupted;
     }
     if (!place_) place_.emplace(options_.model, 0, interrupted);
+    if (log_) end_log(result);
     keep_model(result.model, *place_);
     if (options_.common.json) {
-      print_document("train",
-                     document(options_, *device_, train_, test_, result, gain_,
-                              measured_ ? metrics_document(*measured_, measured_data().source) : Json(), notices_));
+      print_document("train", document(options_, *device_, train_, test_, result, gain_,
+                                       options_.metrics ? metrics_or_null() : Json(), notices_));
     } else {
       if (!result.message.empty()) print(result.message + "\n");
       print(table_.closing(result));
       print(fmt::format("model: {}\n", options_.model));
-      if (measured_) print("\n" + metrics_text(*measured_, measured_data().source));
+      if (measured_ && options_.metrics) print("\n" + metrics_text(*measured_, measured_data().source));
       if (gain_) print("\n" + gain_text(*gain_));
     }
+    if (log_) log_->check(fmt::format("the model is kept in {}", options_.model));
     if (result.ending == Ending::diverged) {
       throw Error(ErrorKind::input,
                   fmt::format("{}; the last good model is kept in {}", result.message, options_.model));
@@ -372,6 +410,7 @@ class Run {
   ProgressBar bar_;
   std::mutex so_far_mutex_;
   std::vector<std::string> notices_;
+  std::unique_ptr<TrainingLog> log_;  // with --log, once the device is open
   const std::unique_ptr<Device> device_;
   EpochTable table_;
   std::optional<ReservedFile> place_;  // of the model, from the first epoch on
@@ -384,7 +423,8 @@ int run(const Context& context, const TrainOptions& options) {
   if (options.folds > 0) {
     for (const auto& [given, name] :
          {std::pair(!options.test.empty(), "test"), std::pair(!options.resume.empty(), "resume"),
-          std::pair(options.compare, "compare"), std::pair(options.model_named, "model")}) {
+          std::pair(options.compare, "compare"), std::pair(options.model_named, "model"),
+          std::pair(!options.log.empty(), "log")}) {
       if (given) {
         throw Error(ErrorKind::usage,
                     fmt::format("option --{}: found it with --folds, which keeps no model and tests each fold "
@@ -397,6 +437,11 @@ int run(const Context& context, const TrainOptions& options) {
   check_destination(options.model);
   check_not_read("--model", options.model,
                  {options.train, options.test, options.data.label, options.test_label, options.weights});
+  if (!options.log.empty()) {
+    check_not_read("--log", options.log,
+                   {options.train, options.test, options.data.label, options.test_label, options.resume,
+                    options.weights, options.model});
+  }
   return Run(context, options).run();
 }
 
@@ -499,6 +544,9 @@ void add_train(Command& program) {
                    options->model = file;
                    options->model_named = true;
                  });
+  command.option("--log", "FILE",
+                 "Append a line for every epoch and what else a report of the training needs: JSON lines",
+                 options->log);
   add_row_options(command, options->data);
   command.option(
       "--folds", "N",

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/options.hpp"
@@ -55,6 +56,10 @@ void add_tune(Command& program) {
                          read_kernel_file(file, {.allow_outside = options->allow_outside, .with = options->with})));
                      options->kernels.emplace_back(family.name());
                    });
+  command.repeated("--capture", "FILE",
+                   "Tune a kernel for a call that a program captured in this file, in place of the families; may be "
+                   "given several times",
+                   [options](const std::string& file) { options->captures.add(file, options->allow_outside); });
   command.option("--encoding", "E", "Encoding of --formula: lu (lower and upper bounds) or mr (midpoint and radii)",
                  [options](const std::string& text) { options->encoding = fuzzy::encoding_of(text); });
   command.repeated("--formula", "F",
@@ -116,7 +121,12 @@ void add_tune(Command& program) {
                  });
   add_profile_file(command, options->profiles);
   add_common(command, options->common);
-  command.action([options] { return tune(*options); });
+  command.action([options] {
+    for (std::string& name : options->captures.add_to(options->context.families)) {
+      options->kernels.push_back(std::move(name));
+    }
+    return tune(*options);
+  });
 }
 
 }  // namespace heddle::cli

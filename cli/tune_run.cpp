@@ -16,6 +16,7 @@
 #include "heddle/cli/crew.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
+#include "heddle/cli/outcomes.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/tune_target.hpp"
 #include "heddle/cli/tuning_findings.hpp"
@@ -83,7 +84,8 @@ class TuneRun {
         cards_(labels_.size()),
         crew_(labels_.size()) {
     tuner_ = options.tuner;
-    tuner_.tune_sizes_between = options.sizes.empty() && options.replay.empty();  // the user named no sizes
+    // The user named no sizes, and no calls at sizes that alone have contents.
+    tuner_.tune_sizes_between = options.sizes.empty() && options.replay.empty() && options.captures.empty();
     if (!budget_.seconds && !budget_.evaluations) budget_.seconds = kDefaultSeconds;
     rethrow_first(crew_.each([&](std::size_t i) {
       cards_[i].target = options_.replay.empty() ? device_target(options_.context, labels_[i], options_.compile_seconds)

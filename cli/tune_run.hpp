@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/cli/captures.hpp"
 #include "heddle/cli/context.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/problems.hpp"
@@ -20,6 +21,7 @@ struct TuneOptions {
   Context context;  ///< the program's families, and those of `kernels`
   /// Names of families that files or formulas describe; they alone are tuned.
   std::vector<std::string> kernels;
+  Captures captures;                        ///< calls, whose kernels are among `kernels`
   std::optional<fuzzy::Encoding> encoding;  ///< of formulas; nothing: both
   bool allow_outside = false;               ///< KernelFileOptions
   std::string with;                         ///< KernelFileOptions

@@ -73,7 +73,13 @@ class DeviceTarget final : public TuneTarget {
       throw Error(ErrorKind::usage, fmt::format("option --size: {} names no sizes, expected --size {}=LIST",
                                                 family->name(), family->axes().front().name));
     }
-    for (const Problem& problem : task.problems) check_kernel(*family, device, problem);
+    for (const Problem& problem : task.problems) {
+      if (!family->has_workload(problem)) {
+        throw Error(ErrorKind::usage, fmt::format("option --size: {} was captured at other sizes than {}",
+                                                  family->name(), problem.text()));
+      }
+      check_kernel(*family, device, problem);
+    }
   }
 
   const FamilyRegistry& families_;

@@ -6,6 +6,8 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
 
 install(TARGETS heddle heddle_kernels heddle_profiles heddle_runtime heddle_tuner EXPORT heddleTargets)
 install(EXPORT heddleTargets NAMESPACE heddle:: DESTINATION ${package_dir})
+# find_package(heddle) works on the build folder as well: python/ uses it so.
+export(EXPORT heddleTargets NAMESPACE heddle:: FILE ${PROJECT_BINARY_DIR}/heddleTargets.cmake)
 foreach(folder kernels profiles runtime tuner)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh")

@@ -14,8 +14,9 @@ constexpr double kUnknownSlowness = 8.0;
 // the idle compiler threads meanwhile. More than 16 would hurt, because searches that run side by side cannot learn
 // from each other's winners. With one compiler thread, a second search lets it compile while the first one measures.
 constexpr std::size_t kMinActive = 2, kMaxActive = 16;
-// If fewer searches than this are active, each has several batches in flight, so many in all.
-constexpr std::size_t kMaxBatchesAhead = 4;
+// If fewer searches than this are active, each has several batches in flight, so many in all: of 16 compiler threads
+// every one has four configurations, since a search measures in its own order and one slow kernel holds the others up.
+constexpr std::size_t kMaxBatchesAhead = 8;
 
 bool is_unknown(const PlannedVisit& visit) { return visit.search && !visit.profile; }
 

@@ -47,6 +47,18 @@ bool cannot_win(double cold, const std::vector<double>& times, double prune_abov
   return std::min(cold, fastest(times)) > (times.size() < 2 ? prune_first_above : prune_above);
 }
 
+/// Two repetitions that agree this well, as a part of their time, were not disturbed: no two disturbances are equal.
+constexpr double kAgreement = 0.03;
+
+/// Whether a configuration is slower than `settle_above` beyond doubt. `settle_once_above`: what a single disturbed
+/// repetition may reach.
+bool is_settled(double cold, const std::vector<double>& times, double settle_above, double settle_once_above) {
+  const double least = std::min(cold, fastest(times));
+  if (least > settle_once_above) return true;
+  if (least <= settle_above) return false;
+  return times.size() > 1 || std::abs(cold - times.front()) <= kAgreement * times.front();
+}
+
 }  // namespace
 
 std::int64_t pilot_work(const WorkRange& range) { return std::min(2 * range.least, range.most); }
@@ -93,21 +105,25 @@ Screened screen(Evaluator& evaluator, const Configuration& configuration, Measur
   try {
     const auto runner = evaluator.prepare(configuration, measurement.key.problem, measurement.samples);
     const double cold = runner->time();
-    const auto allowed_once = [&](double multiple, double longest_delay) {
-      return allowed(*limits.prune_above, multiple, longest_delay, measurement.samples, evaluator.shares_processor());
+    const auto allowed_once = [&](double limit, double multiple, double longest_delay) {
+      return allowed(limit, multiple, longest_delay, measurement.samples, evaluator.shares_processor());
     };
-    if (limits.prune_above && cold > allowed_once(kColdStart, kLongestLoading)) {
+    if (limits.prune_above && cold > allowed_once(*limits.prune_above, kColdStart, kLongestLoading)) {
       give_up(cold);
     } else {
       std::vector<double> times;
+      bool pruned = false;
       for (int repetition = 0; repetition < limits.repetitions; ++repetition) {
         times.push_back(runner->time());
-        if (limits.prune_above &&
-            cannot_win(cold, times, *limits.prune_above, allowed_once(kDisturbed, kLongestDisturbance))) {
-          break;
-        }
+        pruned = limits.prune_above && repetition + 1 < limits.repetitions &&
+                 cannot_win(cold, times, *limits.prune_above,
+                            allowed_once(*limits.prune_above, kDisturbed, kLongestDisturbance));
+        const bool settled =
+            limits.settle_above && is_settled(cold, times, *limits.settle_above,
+                                              allowed_once(*limits.settle_above, kDisturbed, kLongestDisturbance));
+        if (pruned || settled) break;
       }
-      if (times.size() < static_cast<std::size_t>(limits.repetitions)) {
+      if (pruned) {
         give_up(fastest(times));
       } else {
         measurement.status = Status::unverified;

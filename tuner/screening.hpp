@@ -28,6 +28,10 @@ struct ScreeningLimits {
   /// A configuration is pruned if its cost is not expected to be at most this, in microseconds per unit. Nothing: no
   /// limit.
   std::optional<double> prune_above;
+  /// A configuration that is clearly slower than this is timed no further, and keeps the times that it has: more of
+  /// them would make its cost more exact, and no finalist of it. Nothing: no limit. Only where nothing but the kernel
+  /// itself makes a repetition much slower: on devices that do not share the host's processor.
+  std::optional<double> settle_above = {};
 };
 
 /// The outcome of a screening.

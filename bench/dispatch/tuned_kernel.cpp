@@ -4,11 +4,16 @@
 //     bench_tuned_kernel [DEVICE]     by default the best one
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <array>
+#include <barrier>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "heddle/bench/common/stopwatch.hpp"
@@ -102,6 +107,50 @@ void hot_choice(benchmark::State& state) {
   while (state.KeepRunning()) benchmark::DoNotOptimize(&kernel.choice(sizes[++i % sizes.size()]));
 }
 BENCHMARK(hot_choice)->Arg(1)->Arg(4)->Arg(8);
+
+/// Eight threads at one kernel at the same time: nanoseconds of a choice in the slowest of them, median of the runs.
+/// Needs as many cores as threads; with fewer, threads wait for each other, and only their processor time says much.
+void choice_of_eight_threads(benchmark::State& state) {
+  constexpr int kThreads = 8, kChoices = 1000000;
+  const auto device = open_device(chosen_device);
+  const auto family = family_with(2);
+  const auto known = profiles(*family, device->identity(), 64);
+  CallableKernel kernel(*device, *family, known, types(), {});
+  warm_up(kernel, known);
+  std::vector<std::vector<AxisValue>> sizes;
+  sizes.reserve(known.size());
+  for (const Profile& profile : known) sizes.push_back(axis_values(profile.key.problem, family->axes()));
+  const auto processor_seconds = [] {
+    timespec now = {};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  };
+  std::vector<double> walls, processors;
+  while (state.KeepRunning()) {
+    std::array<double, kThreads> wall{}, processor{};
+    std::barrier together(kThreads);
+    std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        together.arrive_and_wait();
+        const bench::Stopwatch watch;
+        const double begin = processor_seconds();
+        for (int i = 0; i < kChoices; ++i) {
+          benchmark::DoNotOptimize(&kernel.choice(sizes[static_cast<std::size_t>(7 * t + i) % sizes.size()]));
+        }
+        processor[static_cast<std::size_t>(t)] = 1e9 * (processor_seconds() - begin) / kChoices;
+        wall[static_cast<std::size_t>(t)] = 1e9 * watch.seconds() / kChoices;
+      });
+    }
+    threads.clear();  // joins
+    walls.push_back(*std::max_element(wall.begin(), wall.end()));
+    processors.push_back(*std::max_element(processor.begin(), processor.end()));
+  }
+  state.counters["choice_ns"] = median(walls);
+  state.counters["processor_ns"] = median(processors);
+}
+BENCHMARK(choice_of_eight_threads)->Iterations(11)->Unit(benchmark::kMillisecond);
 
 /// The argument: profiles.
 void new_size(benchmark::State& state) {

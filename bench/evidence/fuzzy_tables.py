@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tables (Markdown) and plots (SVG) of fuzzy numbers in the shape of the published ones, from what part "fuzzy"
-of gpu_evidence left in a folder.
+"""Writes tables (Markdown) and plots (SVG) of fuzzy numbers in the shape of the published ones, from what parts "fuzzy"
+and "kernels" of gpu_evidence left in a folder.
 
     bench/evidence/fuzzy_tables.py FOLDER
 
@@ -30,7 +30,7 @@ def read(path, columns=()):
     reader = csv.DictReader(line for line in lines if line and not line.startswith("#"))
     missing = [name for name in columns if name not in (reader.fieldnames or [])]
     if missing:
-        sys.exit(f"{path}: found no column '{missing[0]}': an older program made it; run part fuzzy of gpu_evidence again")
+        sys.exit(f"{path}: found no column '{missing[0]}': an older program made it; run parts fuzzy and kernels of gpu_evidence again")
     return notes, list(reader)
 
 

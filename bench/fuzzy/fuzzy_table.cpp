@@ -42,6 +42,7 @@ namespace {
 struct Options {
   std::string device, formula = "a*b + c";
   std::vector<std::string> only;
+  std::vector<std::int64_t> cuts;
   std::int64_t numbers = 10'000'000, size = 8192, terms = 2000, cuts_of_series = 4'000'000;
   double seconds = std::numeric_limits<double>::infinity();
   std::size_t sample = 16;
@@ -88,6 +89,11 @@ std::vector<Problem> series_problems(const KernelFamily& family, const Options& 
 }
 
 std::vector<Problem> matvec_problems(const KernelFamily& family, const Options& options) {
+  const auto wanted = [&](std::string_view kind) {
+    return options.only.empty() ||
+           std::ranges::any_of(options.only, [&](const std::string& name) { return name == "matvec" || name == kind; });
+  };
+  const bool crisp = wanted("crisp-matvec"), fuzzy = wanted("fuzzy-matvec");
   constexpr std::int64_t kFuzzyRows = 4;  // a fuzzy matrix has fewer rows, since its elements are larger
   std::vector<Problem> problems;
   for (const std::int64_t bits : {64, 32}) {
@@ -97,9 +103,11 @@ std::vector<Problem> matvec_problems(const KernelFamily& family, const Options& 
             Problem::from(family.axes(), {std::max<std::int64_t>(rows, 1), options.size, matrix, cuts, bits, layout}));
       };
       for (const std::int64_t cuts : {kCuts, std::int64_t{1}, std::int64_t{12}}) {
-        add(cuts == kCuts ? options.size : options.size / kFuzzyRows, 1, cuts);
+        if (crisp) add(cuts == kCuts ? options.size : options.size / kFuzzyRows, 1, cuts);
       }
-      for (const std::int64_t cuts : {kCuts, std::int64_t{1}}) add(options.size / kFuzzyRows, 2, cuts);
+      for (const std::int64_t cuts : {kCuts, std::int64_t{1}}) {
+        if (fuzzy) add(options.size / kFuzzyRows, 2, cuts);
+      }
     }
   }
   return problems;
@@ -133,11 +141,19 @@ std::vector<Part> parts(FamilyRegistry& families, const Options& options) {
     arrays("map", encoding, families.add(fuzzy::describe_map(fuzzy::Formula(options.formula), encoding)));
     arrays("sum", encoding, fuzzy::sum_family(encoding));
     arrays("dot", encoding, fuzzy::dot_family(encoding));
-    if (wanted("matvec")) {
+    if (wanted("matvec") || wanted("crisp-matvec") || wanted("fuzzy-matvec")) {
       all.push_back(
           {.kernel = "matvec", .encoding = encoding, .family = &matvec, .problems = matvec_problems(matvec, options)});
     }
     arrays("sort", encoding, fuzzy::sort_family(encoding));
+  }
+  if (!options.cuts.empty()) {
+    for (Part& part : all) {
+      std::erase_if(part.problems, [&](const Problem& problem) {
+        return std::ranges::find(options.cuts, problem.at("cuts")) == options.cuts.end();
+      });
+    }
+    std::erase_if(all, [](const Part& part) { return part.problems.empty(); });
   }
   return all;
 }
@@ -229,9 +245,11 @@ int main(int argc, char** argv) {
   CLI::App app("Kernels of fuzzy numbers beside a copy and the arithmetic pipe: untuned, fixed and tuned");
   app.add_option("--device", options.device, "cuda:N; the best one if left out");
   app.add_option("--formula", options.formula, "of fuzzy-map");
-  app.add_option("--only", options.only, "series, map, sum, dot, matvec, sort; several")
+  app.add_option("--only", options.only,
+                 "series, map, sum, dot, matvec or one of crisp-matvec and fuzzy-matvec, sort; several")
       ->delimiter(',')
-      ->check(CLI::IsMember({"series", "map", "sum", "dot", "matvec", "sort"}));
+      ->check(CLI::IsMember({"series", "map", "sum", "dot", "matvec", "crisp-matvec", "fuzzy-matvec", "sort"}));
+  app.add_option("--cuts", options.cuts, "leave out problems of other cuts; several")->delimiter(',');
   app.add_option("--numbers", options.numbers, "in each array of 4 cuts")->check(CLI::PositiveNumber);
   app.add_option("--size", options.size, "columns of a matrix, and rows of a real one of 4 cuts")
       ->check(CLI::PositiveNumber);

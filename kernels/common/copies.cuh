@@ -18,6 +18,17 @@ __device__ __forceinline__ void start_grouped_copy(T* shared_to, const T* from) 
 #endif
 }
 
+/// The same of 16 bytes; both addresses are multiples of 16.
+template <class T>
+__device__ __forceinline__ void start_wide_grouped_copy(T* shared_to, const T* from) {
+#if __CUDA_ARCH__ >= 800
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared_to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
+#else
+  *reinterpret_cast<Pack<4>*>(shared_to) = *reinterpret_cast<const Pack<4>*>(from);
+#endif
+}
+
 /// Ends the present group, which may be empty.
 __device__ __forceinline__ void end_group() {
 #if __CUDA_ARCH__ >= 800

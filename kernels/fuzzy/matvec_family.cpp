@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "heddle/kernels/common/cuda_limits.hpp"
 #include "heddle/kernels/common/options.hpp"
@@ -15,6 +18,7 @@ namespace {
 
 /// Rows of matrices for tests repeat; a row and its neighbours differ.
 constexpr std::int64_t kPeriodOfRows = 61;
+constexpr std::int64_t kTileSteps = 8;  // as in vector_tile.cuh
 
 class MatvecFamily final : public ArrayFamily {
  public:
@@ -42,17 +46,23 @@ class MatvecFamily final : public ArrayFamily {
     std::vector<Constraint> constraints = form_constraints();
     if (device.backend == "cpu") return {device, {threads_parameter(device)}, std::move(constraints)};
     constraints.push_back(cuts_constraint());
-    constraints.push_back({.name = "elements that are loaded ahead fit into registers",
+    constraints.push_back(
+        {.name = "a real matrix is read whole tiles ahead, a fuzzy one a part of a tile",
+         .last = "ahead",
+         .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
+           const std::int64_t ahead = configuration.number("ahead");
+           return matrix_of(problem) == MatrixKind::crisp ? ahead % kTileSteps == 0 : kTileSteps % ahead == 0;
+         }});
+    constraints.push_back({.name = "fuzzy elements that are loaded ahead fit into registers",
                            .last = {},
                            .holds = [form = encoding()](const Configuration& configuration, const Problem& problem,
                                                         const DeviceIdentity&) {
                              constexpr std::int64_t kMost = 256;  // bytes of a thread, a quarter of its registers
-                             const std::int64_t reals = matrix_of(problem) == MatrixKind::crisp
-                                                            ? 1
-                                                            : components(form, configuration.number("coarsen_cuts"));
-                             return reals * configuration.number("coarsen_rows") * configuration.number("ahead") *
-                                        (problem.at("bits") / 8) <=
-                                    kMost;
+                             return matrix_of(problem) == MatrixKind::crisp ||
+                                    components(form, configuration.number("coarsen_cuts")) *
+                                            configuration.number("coarsen_rows") * configuration.number("ahead") *
+                                            (problem.at("bits") / 8) <=
+                                        kMost;
                            }});
     constexpr std::int64_t kMostSums = 32;  // cuts, of which one in lower-upper form of double takes 4 registers
     constraints.push_back({.name = fmt::format("at most {} cuts are added up at a time", kMostSums),
@@ -61,34 +71,69 @@ class MatvecFamily final : public ArrayFamily {
                              return configuration.number("coarsen_cuts") * configuration.number("coarsen_rows") <=
                                     kMostSums;
                            }});
-    constraints.push_back({.name = "two tiles of the vector fit into shared memory",
-                           .last = {},
-                           .holds = [form = encoding()](const Configuration& configuration, const Problem& problem,
-                                                        const DeviceIdentity& on) {
-                             return shared_bytes(configuration, problem, form) <= on.local_bytes;
-                           }});
+    constraints.push_back(
+        {.name = "tiles of the vector, and what is read ahead of a real matrix, fit into shared memory",
+         .last = {},
+         .holds = [form = encoding()](const Configuration& configuration, const Problem& problem,
+                                      const DeviceIdentity& on) {
+           return shared_bytes(configuration, problem, form) <= on.local_bytes;
+         }});
     Parameter rows{.name = "coarsen_rows",
                    .values = {std::int64_t{4}, std::int64_t{2}, std::int64_t{1}, std::int64_t{8}},
                    .meaning = "rows that a warp takes",
                    .active = {}};
     Parameter ahead = ahead_parameter();
-    ahead.values.erase(ahead.values.end() - 1);  // a tile of the vector has 8 steps
-    return {
-        device, {cuts_parameter(), std::move(rows), std::move(ahead), block_size_parameter()}, std::move(constraints)};
+    ahead.meaning = "steps of 32 columns that a warp reads the matrix ahead";
+    ahead.values.emplace_back(std::int64_t{32});
+    std::vector<Parameter> parameters{cuts_parameter(), std::move(rows), std::move(ahead), block_size_parameter()};
+    if (encoding() == Encoding::lower_upper) {
+      parameters.push_back({.name = "product_cuts",
+                            .values = {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4}},
+                            .meaning = "cuts whose bounds are chosen by products with 0 in place of selections",
+                            .active = {}});
+      constraints.push_back(
+          {.name = "products choose bounds of a real matrix's product alone, of cuts that are there",
+           .last = {},
+           .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
+             const std::int64_t products = configuration.number("product_cuts");
+             return products == 0 ||
+                    (matrix_of(problem) == MatrixKind::crisp && products <= configuration.number("coarsen_cuts"));
+           }});
+    }
+    return {device, std::move(parameters), std::move(constraints)};
   }
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
-    const std::int64_t cuts = untuned_cuts(problem.at("cuts"), 4), bits = problem.at("bits");
-    const auto configuration = [&](std::int64_t rows, std::int64_t ahead, std::int64_t block) {
-      return space(device).parse(
-          fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={}", cuts, rows, ahead, block));
+    const std::int64_t bits = problem.at("bits");
+    const bool lower_upper = encoding() == Encoding::lower_upper, fuzzy = matrix_of(problem) == MatrixKind::fuzzy;
+    const auto configuration = [&](std::int64_t cuts, std::int64_t rows, std::int64_t ahead, std::int64_t block) {
+      // In double a selection takes two instructions of the units that select, a product one of others.
+      std::int64_t products = 0;
+      if (!fuzzy && bits == 64) {
+        while (products != 4 && std::max<std::int64_t>(2 * products, 1) <= cuts)
+          products = std::max<std::int64_t>(2 * products, 1);
+      }
+      return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={}{}", cuts, rows,
+                                             ahead, block,
+                                             lower_upper ? fmt::format(" product_cuts={}", products) : ""));
     };
-    if (matrix_of(problem) == MatrixKind::fuzzy) return configuration(1, 128 / bits, 256);
-    // Where there are enough rows for all multiprocessors, several rows make up for each part of the vector. In double
-    // half as many threads, which take twice the registers.
+    // Figures of these choices: bench/results/nvidia-h200/fuzzy_matvec.csv.
+    const std::int64_t cuts = untuned_cuts(problem.at("cuts"), 4);
+    if (fuzzy) {
+      if (problem.at("cuts") == 1) return configuration(1, 1, 8, 128);
+      const bool apart = lower_upper && problem.at("layout") == kCuts;
+      if (apart && bits == 32) return configuration(1, 1, 4, 256);
+      return configuration(cuts, 1, apart ? 4 : 128 / bits, 256);
+    }
+    // Where there are enough rows for all multiprocessors, several rows make up for each part of the vector. Bounds in
+    // double take more registers.
     constexpr std::int64_t kRowsOfMultiprocessor = 32;
-    const bool many = problem.at("rows") >= kRowsOfMultiprocessor * device.units;
-    return many ? configuration(4, 8, 512 * 32 / bits) : configuration(1, 8, 128);
+    const std::int64_t groups = problem.at("cuts") / cuts;
+    if (problem.at("rows") * groups < kRowsOfMultiprocessor * device.units) return configuration(cuts, 1, 8, 128);
+    const Configuration best = bits == 32    ? configuration(cuts, 4, 16, 512)
+                               : lower_upper ? configuration(cuts, 2, 16, 512)
+                                             : configuration(cuts, 4, 16, 256);
+    return shared_bytes(best, problem, encoding()) <= device.local_bytes ? best : configuration(cuts, 4, 8, 128);
   }
 
   Kernels kernels(const Configuration& configuration, const Problem& problem,
@@ -99,10 +144,12 @@ class MatvecFamily final : public ArrayFamily {
       return {fmt::format("heddle::fuzzy::cpu::matvec<{}, {}, {}>", floats_in_vector(device.architecture),
                           shape.encoding == Encoding::lower_upper, !crisp)};
     }
-    return {fmt::format("heddle::fuzzy::matvec<{}, heddle::fuzzy::{}, {}, {}, {}, {}>", array_name(shape),
-                        crisp ? "CrispElements" : "FuzzyElements", configuration.number("coarsen_cuts"),
-                        configuration.number("coarsen_rows"), configuration.number("ahead"),
-                        configuration.number("block_size"))};
+    std::string arguments = fmt::format("{}, {}, {}, {}, {}", array_name(shape), configuration.number("coarsen_cuts"),
+                                        configuration.number("coarsen_rows"), configuration.number("ahead"),
+                                        configuration.number("block_size"));
+    if (!crisp) return {fmt::format("heddle::fuzzy::fuzzy_matvec<{}>", arguments)};
+    const std::int64_t products = encoding() == Encoding::lower_upper ? configuration.number("product_cuts") : 0;
+    return {fmt::format("heddle::fuzzy::real_matvec<{}, {}>", arguments, products)};
   }
   Plan once(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device) const override {
     const ArrayShape shape = vector_of(problem);
@@ -167,11 +214,16 @@ class MatvecFamily final : public ArrayFamily {
   [[nodiscard]] static MatrixKind matrix_of(const Problem& problem) {
     return problem.at("matrix") == 1 ? MatrixKind::crisp : MatrixKind::fuzzy;
   }
-  /// Of two tiles of the vector.
+  /// Of tiles of the vector; of a real matrix also what all warps read ahead.
   [[nodiscard]] static std::int64_t shared_bytes(const Configuration& configuration, const Problem& problem,
                                                  Encoding encoding) {
-    constexpr std::int64_t kTileColumns = 256;  // as in matvec.cuh
-    return 2 * kTileColumns * components(encoding, configuration.number("coarsen_cuts")) * (problem.at("bits") / 8);
+    const bool crisp = matrix_of(problem) == MatrixKind::crisp;
+    const std::int64_t columns = kTileSteps * cuda::kWarp, ahead = configuration.number("ahead");
+    const std::int64_t tiles = 1 + (crisp ? ahead / kTileSteps : 1);
+    const std::int64_t rows = configuration.number("coarsen_rows") * (configuration.number("block_size") / cuda::kWarp);
+    return (tiles * columns * components(encoding, configuration.number("coarsen_cuts")) +
+            (crisp ? rows * ahead * cuda::kWarp : 0)) *
+           (problem.at("bits") / 8);
   }
   [[nodiscard]] ArrayShape vector_of(const Problem& problem) const {
     return shape_of(problem, encoding(), problem.at("columns"));

@@ -108,16 +108,26 @@ HEDDLE_EITHER bool is_bounded(const MidpointRadius<T, cuts>& x) {
 }
 
 /// sum <- sum + a x for a real number a and an x that is_bounded(), rounded once. An a of 0 changes nothing.
-template <class T, int cuts>
+///
+/// Which bound of x belongs to which of the sum depends on the sign of a. The first `products` cuts multiply both
+/// bounds by a part of a, of which one is 0, and adding that product is exact; the others select a bound. The results
+/// are the same, but a GPU selects with other units than those that multiply.
+template <int products = 0, class T, int cuts>
 HEDDLE_EITHER void add_bounded_product(LowerUpper<T, cuts>& sum, T a, const LowerUpper<T, cuts>& x) {
   const bool negative = a < T(0);
+  const T above = negative ? T(0) : a, below = negative ? a : T(0);
   HEDDLE_UNROLL
   for (int i = 0; i < cuts; ++i) {
-    sum.lower[i] = fused_down(a, negative ? x.upper[i] : x.lower[i], sum.lower[i]);
-    sum.upper[i] = fused_up(a, negative ? x.lower[i] : x.upper[i], sum.upper[i]);
+    if (i < products) {
+      sum.lower[i] = fused_down(above, x.lower[i], fused_down(below, x.upper[i], sum.lower[i]));
+      sum.upper[i] = fused_up(above, x.upper[i], fused_up(below, x.lower[i], sum.upper[i]));
+    } else {
+      sum.lower[i] = fused_down(a, negative ? x.upper[i] : x.lower[i], sum.lower[i]);
+      sum.upper[i] = fused_up(a, negative ? x.lower[i] : x.upper[i], sum.upper[i]);
+    }
   }
 }
-template <class T, int cuts>
+template <int products = 0, class T, int cuts>
 HEDDLE_EITHER void add_bounded_product(MidpointRadius<T, cuts>& sum, T a, const MidpointRadius<T, cuts>& x) {
   sum.midpoint = fused_near(a, x.midpoint, sum.midpoint);
   const T size = magnitude(a), error = fused_up(Traits<T>::half_unit, magnitude(sum.midpoint), Traits<T>::smallest);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "heddle/kernels/arithmetic.hpp"
+#include "heddle/kernels/own/small_real.hpp"
 
 namespace heddle {
 
@@ -60,6 +61,8 @@ double buffer_difference(ElementType type, const std::vector<std::byte>& found, 
   if (found.size() != expected.size()) return std::numeric_limits<double>::infinity();
   if (type == ElementType::float32) return relative_difference<float>(found, expected, absolute);
   if (type == ElementType::float64) return relative_difference<double>(found, expected, absolute);
+  if (type == ElementType::float16) return relative_difference<Float16>(found, expected, absolute);
+  if (type == ElementType::bfloat16) return relative_difference<BFloat16>(found, expected, absolute);
   return found == expected ? 0.0 : std::numeric_limits<double>::infinity();
 }
 

@@ -12,6 +12,7 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/expression/item.hpp"
+#include "heddle/kernels/own/argument_value.hpp"
 #include "heddle/kernels/own/array_file.hpp"
 #include "heddle/kernels/own/buffer_difference.hpp"
 #include "heddle/kernels/own/defined_verification.hpp"
@@ -77,40 +78,6 @@ std::string contract_of(KernelDefinition kernel, const std::string& language) {
   return write_definition(kernel, {});
 }
 
-heddle::Argument number_of(const KernelArgument& argument, const Expression& value, const Expression::Names& names) {
-  const auto whole_of = [&](auto sample) {
-    using Number = decltype(sample);
-    const std::int64_t number = value.integer(names);
-    if (!std::in_range<Number>(number)) {
-      throw Error(ErrorKind::input,
-                  fmt::format("argument {}: {} is no {}", in_quotes(argument.name), number, name_of(argument.type)));
-    }
-    return static_cast<Number>(number);
-  };
-  switch (argument.type) {
-    case ElementType::int8:  // launches have no types for numbers of less than 4 bytes, and pass their bytes
-      return StructArgument(whole_of(std::int8_t{}));
-    case ElementType::uint8:
-      return StructArgument(whole_of(std::uint8_t{}));
-    case ElementType::int16:
-      return StructArgument(whole_of(std::int16_t{}));
-    case ElementType::uint16:
-      return StructArgument(whole_of(std::uint16_t{}));
-    case ElementType::int32:
-      return whole_of(std::int32_t{});
-    case ElementType::uint32:
-      return whole_of(std::uint32_t{});
-    case ElementType::int64:
-      return value.integer(names);
-    case ElementType::uint64:
-      return static_cast<std::uint64_t>(whole_of(std::uint64_t{}));
-    case ElementType::float32:
-      return static_cast<float>(value.real(names));
-    default:
-      return value.real(names);
-  }
-}
-
 Extent extent_of(const std::vector<Expression>& sizes, const Expression::Names& names, const char* of) {
   Extent extent;
   unsigned* const to[] = {&extent.x, &extent.y, &extent.z};
@@ -167,7 +134,9 @@ DefinedFamily::DefinedFamily(KernelDefinition definition, KernelExamples example
     }
     const bool same = std::ranges::count(definition_.arguments, argument.name, &KernelArgument::name) > 1;
     if (same) refuse(fmt::format("two arguments are called {}", in_quotes(argument.name)));
-    if (argument.is_buffer() == !argument.value.empty()) {
+    const int kinds = (argument.is_buffer() ? 1 : 0) + (argument.value.empty() ? 0 : 1) +
+                      (argument.fields.empty() ? 0 : 1) + (argument.bytes.empty() ? 0 : 1);
+    if (kinds != 1) {
       refuse(fmt::format("argument {} needs either elements or a value", in_quotes(argument.name)));
     }
     if (!argument.symbol.empty() && (!argument.is_buffer() || argument.role != Role::input)) {
@@ -183,8 +152,7 @@ DefinedFamily::DefinedFamily(KernelDefinition definition, KernelExamples example
       read.elements = expression(argument.elements, "elements", known_names(0, true, false));
       read.file = pattern(argument.fill.file, "fill", known_names(0, true, false));
     } else {
-      if (argument.lanes != 1) refuse(fmt::format("argument {} is a vector by value", in_quotes(argument.name)));
-      read.value = expression(argument.value, "value", known_names(0, true, false));
+      read.by_value = value_expressions(argument);
     }
   }
   if (!definition_.bytes.empty()) bytes_ = expression(definition_.bytes, "bytes", known_names(0, true, false));
@@ -240,6 +208,10 @@ void DefinedFamily::read_reference() {
     expected_files_.emplace_back(index, pattern(file, "expected", known_names(0, true, false)));
   }
   if (reference.files.empty()) return;
+  if (captured()) {  // the files belong to other contents than those of the call
+    expected_files_.clear();
+    return;
+  }
   verified_against_ = "the expected outputs in files";
   for (const KernelArgument& argument : definition_.arguments) {
     if (is_compared(argument) && !reference.files.contains(argument.name)) {
@@ -272,6 +244,22 @@ std::vector<std::string> DefinedFamily::known_names(std::size_t parameters, bool
   }
   if (device) names.insert(names.end(), device_names().begin(), device_names().end());
   return names;
+}
+
+ArgumentExpressions DefinedFamily::value_expressions(const KernelArgument& argument) const {
+  const std::vector<std::string> known = known_names(0, true, false);
+  ArgumentExpressions read;
+  if (!argument.value.empty()) read.number = expression(argument.value, "value", known);
+  for (const KernelArgument::Field& field : argument.fields) {
+    if (field.lanes < 1 || field.lanes > 4) {
+      throw Error(ErrorKind::input, fmt::format("kernel {}: the member {} of {} has {} lanes, expected 1 to 4",
+                                                in_quotes(definition_.name), in_quotes(field.name),
+                                                in_quotes(argument.name), field.lanes));
+    }
+    read.members.push_back(expression(field.value, "value", known));
+  }
+  if (!argument.bytes.empty()) static_cast<void>(struct_bytes(argument));
+  return read;
 }
 
 DefinedFamily::Pattern DefinedFamily::pattern(const std::string& text, const char* of,
@@ -311,11 +299,8 @@ DefinedFamily::Code DefinedFamily::read(const std::string& language, const Kerne
   }
   code.untuned = from.untuned;
   code.name = pattern(from.kernel, "kernel", known);
-  code.entry_point = code.name.values.empty() && from.kernel.find('<') == std::string::npos;
-  if (!code.entry_point && !from.macros.empty()) {
-    throw Error(ErrorKind::input,
-                fmt::format("kernel {}: a template has parameters and no macros", in_quotes(definition_.name)));
-  }
+  // A template with macros of its own gets the parameters as macros, too.
+  code.has_macros = !from.macros.empty() || (code.name.values.empty() && from.kernel.find('<') == std::string::npos);
   const auto all = known_names(definition_.parameters.size(), true, true);
   for (const auto& [name, value] : from.macros) code.macros.emplace_back(name, expression(value, "macros", all));
   for (const auto& [texts, expressions, of] :
@@ -467,7 +452,7 @@ Kernels DefinedFamily::kernels(const Configuration& configuration, const Problem
 KernelInstance DefinedFamily::instance(const Code& code, const Configuration& configuration,
                                        const Expression::Names& names) const {
   std::vector<KernelInstance::Definition> definitions;
-  if (code.entry_point) {
+  if (code.has_macros) {
     for (const auto& [parameter, value] : configuration.entries()) definitions.emplace_back(parameter, text(value));
     for (const auto& [macro, value] : code.macros) definitions.emplace_back(macro, text(value.value(names)));
   }
@@ -486,7 +471,26 @@ std::int64_t DefinedFamily::bytes_of(std::size_t argument, const Expression::Nam
 
 Plan DefinedFamily::plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                          std::int64_t samples) const {
-  Plan plan = plan_of(code(device.backend), names_of(&configuration, &problem, &device), all_arguments_);
+  return plan_with({}, configuration, problem, device, samples);
+}
+
+Plan DefinedFamily::measured_plan(const Configuration& configuration, const Problem& problem,
+                                  const DeviceIdentity& device, std::int64_t samples) const {
+  return plan_with(numbers_at(problem), configuration, problem, device, samples);
+}
+
+KernelNumbers DefinedFamily::numbers_at(const Problem& problem) const {
+  const auto call = examples_.calls.find(problem.text());
+  return call == examples_.calls.end() ? KernelNumbers() : call->second;
+}
+
+bool DefinedFamily::has_workload(const Problem& problem) const {
+  return !captured() || examples_.calls.contains(problem.text());
+}
+
+Plan DefinedFamily::plan_with(const KernelNumbers& numbers, const Configuration& configuration, const Problem& problem,
+                              const DeviceIdentity& device, std::int64_t samples) const {
+  Plan plan = plan_of(code(device.backend), names_of(&configuration, &problem, &device), all_arguments_, numbers);
   plan.kernels = kernels(configuration, problem, device);
   plan.launches.resize(static_cast<std::size_t>(samples), plan.launches.front());
   plan.samples = samples;
@@ -494,7 +498,7 @@ Plan DefinedFamily::plan(const Configuration& configuration, const Problem& prob
 }
 
 Plan DefinedFamily::plan_of(const Code& code, const Expression::Names& names, const std::vector<std::size_t>& arguments,
-                            bool named) const {
+                            const KernelNumbers& numbers, bool named) const {
   Plan plan;
   Launch launch{
       .grid = extent_of(code.grid, names, "grid"), .block = extent_of(code.block, names, "block"), .arguments = {}};
@@ -503,19 +507,21 @@ Plan DefinedFamily::plan_of(const Code& code, const Expression::Names& names, co
     throw Error(ErrorKind::input, fmt::format("shared_bytes {} is {}, expected 0 or more",
                                               in_quotes(code.shared_bytes->text()), launch.shared_bytes));
   }
+  plan.buffers = buffers_of(names);
   std::vector<int> buffers;  // of each argument
   buffers.reserve(arguments_.size());
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    const KernelArgument& argument = definition_.arguments[i];
-    buffers.push_back(static_cast<int>(plan.buffers.size()));
-    if (!argument.is_buffer()) continue;
-    plan.buffers.push_back(
-        {.name = argument.name, .bytes = bytes_of(i, names), .role = argument.role, .symbol = argument.symbol});
+  int count = 0;
+  for (const KernelArgument& argument : definition_.arguments) {
+    buffers.push_back(count);
+    if (argument.is_buffer()) ++count;
   }
   for (const std::size_t i : arguments) {
     const KernelArgument& argument = definition_.arguments[i];
     if (!argument.is_buffer()) {
-      launch.arguments.push_back(number_of(argument, *arguments_[i].value, names));
+      launch.arguments.push_back(value_of(argument, arguments_[i].by_value, names));
+      if (const auto given = numbers.find(argument.name); given != numbers.end()) {
+        if (const auto called = with_bytes(launch.arguments.back(), given->second)) launch.arguments.back() = *called;
+      }
     } else if (argument.passed || named) {
       launch.arguments.push_back(BufferArgument{.buffer = buffers[i], .offset = 0});
     }
@@ -525,10 +531,26 @@ Plan DefinedFamily::plan_of(const Code& code, const Expression::Names& names, co
   return plan;
 }
 
-Plan DefinedFamily::reference_plan(const LanguageCode& reference, const Expression::Names& names) const {
+std::vector<Buffer> DefinedFamily::buffers_of(const Expression::Names& names) const {
+  std::vector<Buffer> buffers;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    const KernelArgument& argument = definition_.arguments[i];
+    if (!argument.is_buffer()) continue;
+    buffers.push_back(
+        {.name = argument.name, .bytes = bytes_of(i, names), .role = argument.role, .symbol = argument.symbol});
+  }
+  return buffers;
+}
+
+std::vector<Buffer> DefinedFamily::buffers(const Problem& problem) const {
+  return buffers_of(names_of(nullptr, &problem, nullptr));
+}
+
+Plan DefinedFamily::reference_plan(const LanguageCode& reference, const Expression::Names& names,
+                                   const KernelNumbers& numbers) const {
   const auto& [language, code] = reference;
   const std::vector<std::string>& named = definition_.reference.arguments;
-  Plan plan = plan_of(code, names, reference_arguments_, !named.empty());
+  Plan plan = plan_of(code, names, reference_arguments_, numbers, !named.empty());
   const std::string& text = definition_.reference.code.at(language).text;
   const auto own = definition_.code.find(language);
   if (own != definition_.code.end() && text == own->second.text) return plan;
@@ -543,7 +565,7 @@ Plan DefinedFamily::reference_plan(const LanguageCode& reference, const Expressi
 
 Trial DefinedFamily::trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                            std::int64_t samples, std::uint64_t seed) const {
-  Trial trial{.plan = plan(configuration, problem, device, samples), .initial = {}};
+  Trial trial{.plan = measured_plan(configuration, problem, device, samples), .initial = {}};
   if (!examples_.folder.empty()) {
     trial.initial = saved_example(examples_.folder, problem, trial.plan.buffers);
     return trial;
@@ -614,7 +636,8 @@ DefinedFamily::ReferenceRun DefinedFamily::reference_run(const Problem& problem,
   if (const auto found = reference_.find(language_of(device.backend)); found != reference_.end()) {
     const auto names = names_of(nullptr, &problem, &device);
     try {
-      ReferenceRun run{.source = found->second.source.get(), .plan = reference_plan(*found, names)};
+      ReferenceRun run{.source = found->second.source.get(),
+                       .plan = reference_plan(*found, names, numbers_at(problem))};
       // Where it is compiled with macros, with those of the default: it may stand in the same file.
       run.plan.kernels = {instance(found->second, untuned, names_of(&untuned, &problem, &device))};
       return run;
@@ -626,16 +649,16 @@ DefinedFamily::ReferenceRun DefinedFamily::reference_run(const Problem& problem,
     const SearchSpace whole = space(device);
     const Configuration named = whole.parse(definition_.reference.configuration);
     if (!whole.violated(named, problem)) {
-      run.plan = plan(named, problem, device, 1);
+      run.plan = measured_plan(named, problem, device, 1);
       return run;
     }
   }
-  run.plan = plan(untuned, problem, device, 1);
+  run.plan = measured_plan(untuned, problem, device, 1);
   return run;
 }
 
 void DefinedFamily::check_reference(const Problem& problem, const DeviceIdentity& device) const {
-  for (std::size_t i = 0; i < arguments_.size() && examples_.folder.empty(); ++i) {
+  for (std::size_t i = 0; i < arguments_.size() && examples_.folder.empty() && !captured(); ++i) {
     if (definition_.arguments[i].fill.kind == Fill::Kind::file) {
       static_cast<void>(contents_of(i, arguments_[i].file, problem));
     }
@@ -643,7 +666,7 @@ void DefinedFamily::check_reference(const Problem& problem, const DeviceIdentity
   if (examples_.checked_elsewhere) return;
   for (const auto& [argument, file] : expected_files_) static_cast<void>(contents_of(argument, file, problem));
   if (const auto found = reference_.find(language_of(device.backend)); found != reference_.end()) {
-    static_cast<void>(reference_plan(*found, names_of(nullptr, &problem, &device)));
+    static_cast<void>(reference_plan(*found, names_of(nullptr, &problem, &device), {}));
   }
   if (definition_.reference.configuration.empty()) return;
   const SearchSpace whole = space(device);

@@ -14,6 +14,7 @@
 
 #include "heddle/kernels/expression/expression.hpp"
 #include "heddle/kernels/kernel_family.hpp"
+#include "heddle/kernels/own/argument_value.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
 #include "heddle/kernels/recent.hpp"
 
@@ -51,6 +52,17 @@ class DefinedFamily final : public KernelFamily {
                                 const DeviceIdentity& device) const override;
   [[nodiscard]] Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                           std::int64_t samples) const override;
+  /// plan() with the numbers of the captured call, where there is one: what is timed and verified. It is no part of
+  /// what the kernel is, so that profiles found with it are those of the program that called.
+  [[nodiscard]] Plan measured_plan(const Configuration& configuration, const Problem& problem,
+                                   const DeviceIdentity& device, std::int64_t samples) const;
+  /// The buffers of its arguments at some sizes, which are all that they depend on.
+  [[nodiscard]] std::vector<Buffer> buffers(const Problem& problem) const;
+  /// Whether its contents and numbers are those of calls that a program captured (KernelExamples::calls).
+  [[nodiscard]] bool captured() const noexcept { return !examples_.calls.empty(); }
+  /// Whether there is anything to run at `problem`: captured calls have contents at their sizes alone, and contents
+  /// that were made up could lead a kernel astray.
+  [[nodiscard]] bool has_workload(const Problem& problem) const;
   [[nodiscard]] Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                             std::int64_t samples, std::uint64_t seed) const override;
   [[nodiscard]] std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
@@ -92,13 +104,14 @@ class DefinedFamily final : public KernelFamily {
     std::unique_ptr<TemplateSource> source;
     Pattern name;
     std::vector<std::pair<std::string, Expression>> macros;
-    bool entry_point = false;
+    bool has_macros = false;  ///< the active parameters, and `macros`
     std::string untuned;
     std::vector<Expression> grid, block;
     std::optional<Expression> shared_bytes;
   };
   struct Argument {
-    std::optional<Expression> elements, value;
+    std::optional<Expression> elements;
+    ArgumentExpressions by_value;
     Pattern file;  ///< that it is filled from
   };
 
@@ -115,13 +128,21 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] Expression expression(const std::string& text, const char* of,
                                       const std::vector<std::string>& known) const;
   [[nodiscard]] std::vector<std::string> known_names(std::size_t parameters, bool axes, bool device) const;
+  [[nodiscard]] std::vector<Buffer> buffers_of(const Expression::Names& names) const;
   [[nodiscard]] std::int64_t bytes_of(std::size_t argument, const Expression::Names& names) const;
   /// A plan of one launch with these arguments, by their indices. `named`: somebody asked for them, so that a buffer
   /// which otherwise is only in constant memory is passed as well.
   [[nodiscard]] Plan plan_of(const Code& code, const Expression::Names& names,
-                             const std::vector<std::size_t>& arguments, bool named = false) const;
+                             const std::vector<std::size_t>& arguments, const KernelNumbers& numbers,
+                             bool named = false) const;
+  [[nodiscard]] Plan plan_with(const KernelNumbers& numbers, const Configuration& configuration, const Problem& problem,
+                               const DeviceIdentity& device, std::int64_t samples) const;
+  /// Those of the captured call at `problem`; none where nothing was captured.
+  [[nodiscard]] KernelNumbers numbers_at(const Problem& problem) const;
+  [[nodiscard]] ArgumentExpressions value_expressions(const KernelArgument& argument) const;
   using LanguageCode = std::pair<const std::string, Code>;
-  [[nodiscard]] Plan reference_plan(const LanguageCode& reference, const Expression::Names& names) const;
+  [[nodiscard]] Plan reference_plan(const LanguageCode& reference, const Expression::Names& names,
+                                    const KernelNumbers& numbers) const;
   [[nodiscard]] KernelInstance instance(const Code& code, const Configuration& configuration,
                                         const Expression::Names& names) const;
   /// What the buffers hold before a launch.

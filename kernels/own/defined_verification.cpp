@@ -22,7 +22,7 @@ DefinedVerification::DefinedVerification(const DefinedFamily& family, DeviceIden
 
 Verification::Runs DefinedVerification::runs(const Configuration& configuration, const Problem& problem) {
   Runs all;
-  all.plans = {family_.plan(configuration, problem, device_, 1)};
+  all.plans = {family_.measured_plan(configuration, problem, device_, 1)};
   VerificationRun run{.name = problem.text(), .stages = {}};
   run.stages.push_back(
       {.plan = 0,

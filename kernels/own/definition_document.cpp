@@ -9,6 +9,7 @@
 
 #include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/argument_value.hpp"
 
 namespace heddle {
 
@@ -28,8 +29,8 @@ std::string word_of(const std::array<std::string_view, N>& words, Enumeration va
   return std::string(words[static_cast<std::size_t>(value)]);
 }
 
-constexpr std::array<std::string_view, 10> kElementTypes{"uint8",   "int32",   "uint32", "int64", "uint64",
-                                                         "float32", "float64", "int8",   "int16", "uint16"};
+constexpr std::array<std::string_view, 12> kElementTypes{"uint8",   "int32", "uint32", "int64",  "uint64",  "float32",
+                                                         "float64", "int8",  "int16",  "uint16", "float16", "bfloat16"};
 constexpr std::array<std::string_view, 4> kFills{"random", "equal", "index", "file"};
 constexpr std::array<std::string_view, 5> kRoles{"parameter", "state", "input", "output", "scratch"};
 constexpr std::array<std::string_view, 3> kSpacings{"ratio", "difference", "equal"};
@@ -125,30 +126,60 @@ Fill fill_from(const json& from) {
           .file = from.at("file").get<std::string>()};
 }
 
+json document_of(const KernelArgument::Field& field) {
+  return {{"name", field.name},
+          {"type", word_of(kElementTypes, field.type)},
+          {"lanes", field.lanes},
+          {"value", field.value}};
+}
+
+KernelArgument::Field field_from(const json& from) {
+  return {.name = from.at("name").get<std::string>(),
+          .type = named<ElementType>(kElementTypes, from.at("type")),
+          .value = from.at("value").get<std::string>(),
+          .lanes = from.at("lanes").get<int>()};
+}
+
 json document_of(const KernelArgument& argument) {
-  return {{"name", argument.name},
-          {"type", word_of(kElementTypes, argument.type)},
-          {"elements", argument.elements},
-          {"role", word_of(kRoles, argument.role)},
-          {"value", argument.value},
-          {"lanes", argument.lanes},
-          {"fill", document_of(argument.fill)},
-          {"symbol", argument.symbol},
-          {"passed", argument.passed},
-          {"compared", argument.compared}};
+  json document{{"name", argument.name},
+                {"type", word_of(kElementTypes, argument.type)},
+                {"elements", argument.elements},
+                {"role", word_of(kRoles, argument.role)},
+                {"value", argument.value},
+                {"lanes", argument.lanes},
+                {"fill", document_of(argument.fill)},
+                {"symbol", argument.symbol},
+                {"passed", argument.passed},
+                {"compared", argument.compared}};
+  // Only where they are used, so that digests of other kernels stay.
+  if (!argument.fields.empty()) {
+    document["fields"] = json::array();
+    for (const KernelArgument::Field& field : argument.fields) document["fields"].push_back(document_of(field));
+  }
+  if (!argument.bytes.empty()) {
+    document["bytes"] = argument.bytes;
+    document["alignment"] = argument.alignment;
+  }
+  return document;
 }
 
 KernelArgument argument_from(const json& from) {
-  return {.name = from.at("name").get<std::string>(),
-          .type = named<ElementType>(kElementTypes, from.at("type")),
-          .elements = from.at("elements").get<std::string>(),
-          .role = named<Role>(kRoles, from.at("role")),
-          .value = from.at("value").get<std::string>(),
-          .lanes = from.at("lanes").get<int>(),
-          .fill = fill_from(from.at("fill")),
-          .symbol = from.at("symbol").get<std::string>(),
-          .passed = from.at("passed").get<bool>(),
-          .compared = from.at("compared").get<bool>()};
+  KernelArgument argument{.name = from.at("name").get<std::string>(),
+                          .type = named<ElementType>(kElementTypes, from.at("type")),
+                          .elements = from.at("elements").get<std::string>(),
+                          .role = named<Role>(kRoles, from.at("role")),
+                          .value = from.at("value").get<std::string>(),
+                          .lanes = from.at("lanes").get<int>(),
+                          .fill = fill_from(from.at("fill")),
+                          .symbol = from.at("symbol").get<std::string>(),
+                          .passed = from.at("passed").get<bool>(),
+                          .compared = from.at("compared").get<bool>()};
+  if (const auto fields = from.find("fields"); fields != from.end()) {
+    for (const json& field : *fields) argument.fields.push_back(field_from(field));
+  }
+  argument.bytes = from.value("bytes", std::string());
+  argument.alignment = from.value("alignment", std::int64_t{1});
+  return argument;
 }
 
 json document_of(const std::map<std::string, KernelCode>& code) {
@@ -175,6 +206,22 @@ KernelReference reference_from(const json& from) {
           .arguments = from.at("arguments").get<std::vector<std::string>>(),
           .configuration = from.at("configuration").get<std::string>(),
           .files = from.at("files").get<std::map<std::string, std::string>>()};
+}
+
+json document_of(const KernelNumbers& numbers) {
+  json document = json::object();
+  for (const auto& [name, bytes] : numbers) document[name] = hexadecimal(bytes);
+  return document;
+}
+
+KernelNumbers numbers_from(const json& from) {
+  KernelNumbers numbers;
+  for (const auto& [name, text] : from.items()) {
+    auto bytes = bytes_in(text.get_ref<const std::string&>());
+    if (!bytes) throw Error(ErrorKind::input, fmt::format("{} is no number in hexadecimal digits", excerpt(text)));
+    numbers.emplace(name, std::move(*bytes));
+  }
+  return numbers;
 }
 
 template <class Things>
@@ -209,6 +256,9 @@ std::pair<KernelDefinition, KernelExamples> definition_from(const json& from) {
   kernel.allow_outside = from.value("allow_outside", true);
   KernelExamples examples{.folder = from.at("examples").get<std::string>(),
                           .checked_elsewhere = from.at("checked_elsewhere").get<bool>()};
+  if (const auto calls = from.find("calls"); calls != from.end()) {
+    for (const auto& [problem, numbers] : calls->items()) examples.calls.emplace(problem, numbers_from(numbers));
+  }
   return std::pair(std::move(kernel), std::move(examples));
 }
 
@@ -236,6 +286,7 @@ std::string write_definition(const KernelDefinition& kernel, const KernelExample
                 {"examples", examples.folder},
                 {"checked_elsewhere", examples.checked_elsewhere}};
   if (!kernel.allow_outside) document["allow_outside"] = false;
+  for (const auto& [problem, numbers] : examples.calls) document["calls"][problem] = document_of(numbers);
   try {
     return document.dump();
   } catch (const json::type_error&) {

@@ -38,10 +38,15 @@ HostImage saved_example(const std::string& folder, const Problem& problem, const
 
 void save_example(const std::string& folder, const KernelFamily& family, const Problem& problem,
                   const DeviceIdentity& device, const HostImage& contents) {
-  const Plan plan = family.plan(family.default_configuration(device, problem), problem, device, 1);
+  save_example(folder, problem, family.plan(family.default_configuration(device, problem), problem, device, 1).buffers,
+               contents);
+}
+
+void save_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers,
+                  const HostImage& contents) {
   const std::filesystem::path path = example_file(folder, problem);
   std::ofstream file(path, std::ios::binary);
-  for (const Buffer& buffer : plan.buffers) {
+  for (const Buffer& buffer : buffers) {
     if (!has_contents(buffer)) continue;
     const auto found = contents.find(buffer.name);
     const std::size_t bytes = found == contents.end() ? 0 : found->second.size();

@@ -14,6 +14,10 @@ namespace heddle {
 /// Whether a buffer has contents before the kernel runs: all but outputs and scratch.
 [[nodiscard]] bool has_contents(const Buffer& buffer);
 
+/// save_example() for these buffers.
+void save_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers,
+                  const HostImage& contents);
+
 /// The contents that save_example() wrote for `problem`. Throws Error(input) if there are none of these sizes.
 [[nodiscard]] HostImage saved_example(const std::string& folder, const Problem& problem,
                                       const std::vector<Buffer>& buffers);

@@ -5,40 +5,15 @@
 #include <limits>
 #include <type_traits>
 
+#include "heddle/kernels/own/number_types.hpp"
+
 namespace heddle {
 
 namespace {
 
-/// Calls `what` with a number of the type.
-template <class What>
-auto with_number(ElementType type, const What& what) {
-  switch (type) {
-    case ElementType::uint8:
-      return what(std::uint8_t{});
-    case ElementType::int8:
-      return what(std::int8_t{});
-    case ElementType::int16:
-      return what(std::int16_t{});
-    case ElementType::uint16:
-      return what(std::uint16_t{});
-    case ElementType::int32:
-      return what(std::int32_t{});
-    case ElementType::uint32:
-      return what(std::uint32_t{});
-    case ElementType::int64:
-      return what(std::int64_t{});
-    case ElementType::uint64:
-      return what(std::uint64_t{});
-    case ElementType::float32:
-      return what(float{});
-    default:
-      return what(double{});
-  }
-}
-
 template <class Number>
 Number drawn(const Fill& fill, std::mt19937_64& random) {
-  if constexpr (std::is_floating_point_v<Number>) {
+  if constexpr (!std::is_integral_v<Number>) {
     const double from = fill.usual ? -1.0 : fill.from, to = fill.usual ? 1.0 : fill.to;
     return static_cast<Number>(from + static_cast<double>(random() >> 11) * 0x1p-53 * (to - from));
   } else {
@@ -64,7 +39,7 @@ std::vector<std::byte> filled(const Fill& fill, ElementType type, std::int64_t b
           const auto most = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
           number = static_cast<Number>(most == std::numeric_limits<std::uint64_t>::max() ? index : index % (most + 1));
         } else {
-          number = static_cast<Number>(index);
+          number = static_cast<Number>(static_cast<double>(index));
         }
       }
       std::memcpy(result.data() + at, &number, sizeof number);
@@ -78,11 +53,17 @@ bool fits(const Fill& fill, ElementType type) {
   return with_number(type, [&](auto sample) {
     using Number = decltype(sample);
     constexpr double kExact = 0x1p53;
-    const double most = static_cast<double>(std::numeric_limits<Number>::max());
-    const double least = static_cast<double>(std::numeric_limits<Number>::lowest());
+    double most = 0.0, least = 0.0;
+    if constexpr (std::is_arithmetic_v<Number>) {
+      most = static_cast<double>(std::numeric_limits<Number>::max());
+      least = static_cast<double>(std::numeric_limits<Number>::lowest());
+    } else {
+      most = Number::largest();
+      least = -most;
+    }
     const auto one = [&](double number) {
       if (!std::isfinite(number) || number < least || number > most) return false;
-      return std::is_floating_point_v<Number> || (number == std::floor(number) && std::abs(number) <= kExact);
+      return !std::is_integral_v<Number> || (number == std::floor(number) && std::abs(number) <= kExact);
     };
     return one(fill.from) && (fill.kind == Fill::Kind::equal || (one(fill.to) && fill.from <= fill.to));
   });

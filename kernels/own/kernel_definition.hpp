@@ -1,7 +1,9 @@
 // A kernel of a program's own, as data: text, parameters, geometry and arguments. A kernel family is made from it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,7 +29,7 @@ struct KernelArgument {
   Role role = Role::input;  ///< of a buffer
   /// Of a number: its value while the kernel is tuned. Calls give their own.
   std::string value = {};
-  int lanes = 1;   ///< of a buffer: numbers of an element, 4 for float4
+  int lanes = 1;   ///< numbers of an element, 4 for float4; of a value, each has it
   Fill fill = {};  ///< of a buffer that has contents, where no example gives them
   /// Of an input: the `__constant__` variable that its contents are copied to before the kernel runs, "filter" or
   /// "mylib::filter". Empty: none.
@@ -35,7 +37,22 @@ struct KernelArgument {
   bool passed = true;    ///< of a buffer with a symbol: whether the kernel takes its address as well
   bool compared = true;  ///< of a buffer that is written: whether what it holds afterwards is verified
 
+  /// One member of a struct.
+  struct Field {
+    std::string name;
+    ElementType type = ElementType::float32;
+    std::string value;  ///< while the kernel is tuned; every lane has it
+    int lanes = 1;      ///< 4 for float4
+  };
+  /// Of a struct that the kernel takes by value: its members, laid out as C++ does. It has neither elements nor a
+  /// value.
+  std::vector<Field> fields = {};
+  /// Of a struct whose members are not known: its bytes while the kernel is tuned, two hexadecimal digits each.
+  std::string bytes = {};
+  std::int64_t alignment = 1;  ///< of a struct given by its bytes: that of the type, a power of two up to 16
+
   [[nodiscard]] bool is_buffer() const noexcept { return !elements.empty(); }
+  [[nodiscard]] bool is_struct() const noexcept { return !fields.empty() || !bytes.empty(); }
 };
 
 /// The kernel for devices of one kind.
@@ -56,7 +73,7 @@ struct KernelCode {
   CompileOptions options = {};
   /// Files that the text includes in quotes, by the names that it gives them.
   std::map<std::string, std::string> headers = {};
-  /// Further macros of a function that is no template: expressions, by name.
+  /// Further macros: expressions, by name. A template that has some gets the active parameters as macros, too.
   std::map<std::string, std::string> macros = {};
 };
 
@@ -80,8 +97,8 @@ struct KernelReference {
 /// on a CPU) and `local_bytes` (shared memory of a block).
 ///
 /// A plan of it is one launch, and its cost is counted in launches. A class derived from KernelFamily can do what a
-/// definition cannot: several launches, blocks that wait for each other, clusters, structs as arguments, a model of its
-/// times, and elements that depend on the configuration.
+/// definition cannot: several launches, blocks that wait for each other, clusters, a model of its times, and elements
+/// that depend on the configuration.
 struct KernelDefinition {
   std::string name;     ///< of the family, as FamilyRegistry::add() takes it
   std::string meaning;  ///< one line
@@ -120,6 +137,9 @@ struct KernelDefinition {
   bool allow_outside = true;
 };
 
+/// Values of arguments that are passed by value, by the arguments' names: their bytes, as a launch passes them.
+using KernelNumbers = std::map<std::string, std::vector<std::byte>, std::less<>>;
+
 /// How configurations of a defined kernel are measured. Part of what a worker process is told.
 struct KernelExamples {
   /// A folder with the contents of the buffers for each problem (save_example()). Empty: seeded random numbers, from -1
@@ -127,6 +147,10 @@ struct KernelExamples {
   std::string folder = {};
   /// Somebody else looks at the outputs: they are not compared with those of the reference.
   bool checked_elsewhere = false;
+  /// Calls that a program made and captured, by the texts of their problems: the numbers that they passed, in place of
+  /// the definition's. If there are any, the kernel is measured and verified at these problems alone, with contents
+  /// from `folder`; files of the definition, which belong to other contents, are not read.
+  std::map<std::string, KernelNumbers> calls = {};
 };
 
 /// The description under which a defined kernel is added to a registry: `registry.add(describe(kernel))`.

@@ -12,6 +12,7 @@
 #include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/expression/expression.hpp"
+#include "heddle/kernels/own/argument_value.hpp"
 #include "heddle/kernels/own/defined_family.hpp"
 #include "heddle/kernels/own/description_merge.hpp"
 #include "heddle/kernels/own/description_node.hpp"
@@ -70,6 +71,7 @@ class Reader {
     const bool cpu = language && language->one_of({"cuda", "cpu"}) == 1;
     kernel.code[cpu ? "cpu" : "cuda"] = code(cpu);
     read_sizes(kernel);
+    kernel.tolerance = usual_tolerance(kernel);
     if (const auto node = root_.find("verification")) read_verification(*node, kernel, cpu ? "cpu" : "cuda");
     if (const auto node = root_.find("work")) read_work(*node, kernel);
     if (finds_default_) find_default(kernel);
@@ -231,12 +233,23 @@ class Reader {
   }
 
   [[nodiscard]] KernelArgument argument(const DescriptionNode& node) const {
-    node.allow_members({"name", "type", "value", "elements", "role", "fill", "constant", "passed", "compared"});
+    node.allow_members({"name", "type", "value", "elements", "role", "fill", "constant", "passed", "compared", "fields",
+                        "bytes", "alignment"});
     KernelArgument argument;
     argument.name = node.at("name").text();
     const DescriptionNode type = node.at("type");
+    if (type.value() == "struct") {
+      read_struct(node, argument);
+      return argument;
+    }
+    for (const char* const name : {"fields", "bytes", "alignment"}) {
+      if (const auto member = node.find(name)) member->refuse("only an argument of type struct has that");
+    }
     const auto shape = find_shape(type.text());
-    if (!shape) type.expected("int8 to int64, uint8 to uint64, float, double, or a vector such as float4");
+    if (!shape)
+      type.expected(
+          "int8 to int64, uint8 to uint64, half, __nv_bfloat16, float, double, a vector such as float4, "
+          "or struct");
     argument.type = shape->type;
     argument.lanes = shape->lanes;
     const auto value = node.find("value"), elements = node.find("elements");
@@ -247,7 +260,6 @@ class Reader {
       for (const char* const name : {"role", "fill", "constant", "passed", "compared"}) {
         if (const auto member = node.find(name)) member->refuse("a number has none");
       }
-      if (argument.lanes > 1) type.expected("a type of one number; a vector by value is not known");
       argument.value = value->expression();
       return argument;
     }
@@ -266,6 +278,35 @@ class Reader {
     }
     read_special(node, argument);
     return argument;
+  }
+
+  /// A struct by value: its members, or its bytes.
+  static void read_struct(const DescriptionNode& node, KernelArgument& argument) {
+    node.allow_members({"name", "type", "fields", "bytes", "alignment"});
+    const auto fields = node.find("fields"), bytes = node.find("bytes"), alignment = node.find("alignment");
+    if (fields.has_value() == bytes.has_value()) node.refuse("expected the fields of the struct or its bytes");
+    if (bytes) {
+      argument.bytes = bytes->text();
+      argument.alignment = alignment ? alignment->integer() : 1;
+      try {
+        static_cast<void>(struct_bytes(argument));
+      } catch (const Error& error) {
+        bytes->refuse(error.what());
+      }
+      return;
+    }
+    if (alignment) alignment->refuse("it follows from the fields");
+    for (const DescriptionNode& each : fields->elements(kMostArguments)) {
+      each.allow_members({"name", "type", "value"});
+      const DescriptionNode type = each.at("type");
+      const auto shape = find_shape(type.text());
+      if (!shape) type.expected("int8 to int64, uint8 to uint64, half, __nv_bfloat16, float, double, or a vector");
+      argument.fields.push_back({.name = each.at("name").text(),
+                                 .type = shape->type,
+                                 .value = each.at("value").expression(),
+                                 .lanes = shape->lanes});
+    }
+    if (argument.fields.empty()) fields->refuse("there are no members");
   }
 
   /// What few buffers have: constant memory, and outputs that are not verified.
@@ -375,6 +416,17 @@ class Reader {
       for (const DescriptionNode& node : nodes) kernel.problems.push_back(problem(node, kernel.axes));
     }
     if (const auto node = root_.find("awkward")) kernel.awkward = problem(*node, kernel.axes);
+  }
+
+  /// Outputs of 16 bits that were rounded another way differ by a unit of the last place, 2^-10 or 2^-7 of their size.
+  static double usual_tolerance(const KernelDefinition& kernel) {
+    double tolerance = kernel.tolerance;
+    for (const KernelArgument& argument : kernel.arguments) {
+      if (!DefinedFamily::is_compared(argument)) continue;
+      if (argument.type == ElementType::float16) tolerance = std::max(tolerance, 0x1p-9);
+      if (argument.type == ElementType::bfloat16) tolerance = std::max(tolerance, 0x1p-6);
+    }
+    return tolerance;
   }
 
   void read_verification(const DescriptionNode& node, KernelDefinition& kernel, const std::string& language) const {

@@ -77,6 +77,7 @@ std::set<std::string> asked_for(const KernelDefinition& kernel, const KernelCode
   for (const KernelArgument& argument : kernel.arguments) {
     add(argument.elements);
     add(argument.value);
+    for (const KernelArgument::Field& field : argument.fields) add(field.value);
   }
   for (std::size_t at = code.kernel.find('{'); at != std::string::npos; at = code.kernel.find('{', at + 1)) {
     add(code.kernel.substr(at + 1, code.kernel.find('}', at) - at - 1));

@@ -32,14 +32,13 @@ constexpr std::array<std::string_view, 34> kFileWords{
     "-fprofile",    "-fdump", "-dump",    "-save-temps",  "--save-temps",
     "--sysroot",    "-Wl,",   "-Wp,",     "-Wa,"};
 
-/// What is no option is a file, or belongs to the word before it.
+}  // namespace
+
 bool names_a_file(std::string_view word) {
   if (word == "-lineinfo") return false;
   return !word.starts_with('-') ||
          std::ranges::any_of(kFileWords, [&](std::string_view begin) { return word.starts_with(begin); });
 }
-
-}  // namespace
 
 std::string bytes_of_file(const fs::path& path, const std::string& named, std::size_t most) {
   std::ifstream file = open_regular_file(path, named);

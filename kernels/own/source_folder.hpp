@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/kernels/own/description_node.hpp"
@@ -15,6 +16,9 @@ namespace heddle {
 
 /// Whether `path`, after all links, is in `folder` or below. It need not be there.
 [[nodiscard]] bool leads_below(const std::filesystem::path& path, const std::filesystem::path& folder);
+
+/// Whether a word for a compiler may name a file: what is no option is a file, or belongs to the word before it.
+[[nodiscard]] bool names_a_file(std::string_view word);
 
 /// Where the files are that a description names.
 class SourceFolder {

@@ -10,12 +10,14 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/expression/expression.hpp"
+#include "heddle/kernels/own/argument_value.hpp"
 #include "heddle/kernels/own/element_type.hpp"
 #include "heddle/kernels/text.hpp"
 
@@ -78,6 +80,7 @@ class T1Reader {
     description_["sizes"] = json::array({json{{"problem", 1}}});
     read_source();
     read_parameters();
+    read_name();
     read_problem_size();
     read_launch();
     read_options();
@@ -104,11 +107,17 @@ class T1Reader {
     source_ = sources_.text(file, file.text());
     description_["source"] = file.text();
     description_["headers"] = sources_.included(source_);
+  }
+
+  /// Parameters that the arguments of a template name stand for their values: "sum<float, block_size_x>".
+  void read_name() {
     const DescriptionNode kernel = kernel_.at("KernelName");
-    if (kernel.text().find_first_of("<{") != std::string::npos) {
-      kernel.expected("the name of a function that is no template");
-    }
-    description_["kernel"] = kernel.text();
+    const std::string name = kernel.text();
+    if (name.find('{') != std::string::npos) kernel.expected("the name of a function, without braces");
+    std::map<std::string, std::string> values;
+    for (const std::string& parameter : names_) values[parameter] = fmt::format("{{{}}}", parameter);
+    const std::size_t list = std::min(name.find('<'), name.size());
+    description_["kernel"] = name.substr(0, list) + substituted(name.substr(list), values);
   }
 
   void read_parameters() {
@@ -245,7 +254,9 @@ class T1Reader {
         continue;
       }
       json argument{{"name", name}, {"type", type(node)}};
-      if (kind == 0) {
+      if (kind == 0 && is_custom(node)) {
+        read_struct(node, argument);
+      } else if (kind == 0) {
         argument["value"] = number(node.at("FillValue"), is_whole(node));
       } else {
         read_buffer(node, name, kind == 3, marked, argument);
@@ -274,14 +285,49 @@ class T1Reader {
   static ElementShape shape(const DescriptionNode& node) {
     const DescriptionNode type = node.at("Type");
     const std::string name = type.text();
-    if (name == "bool") return {ElementType::uint8, 1};
-    const auto found = find_shape(name);
-    if (!found) type.expected("bool, int8 to int64, uint8 to uint64, float, double, or float2 to float4");
+    if (name == "bool" || name == "custom") return {ElementType::uint8, 1};
+    // There, a number behind a type is always that of its lanes: float16 is no real of 16 bits.
+    const auto found = name == "float16" || name == "bfloat16" ? std::nullopt : find_shape(name);
+    if (!found) {
+      type.expected("bool, int8 to int64, uint8 to uint64, half, float or double, these with up to 4 lanes, or custom");
+    }
     return *found;
+  }
+  static bool is_custom(const DescriptionNode& node) { return node.at("Type").value() == "custom"; }
+  /// Bytes of an element whose type only the kernel knows.
+  static std::int64_t custom_bytes(const DescriptionNode& node) {
+    constexpr std::int64_t kMost = 4096;
+    const DescriptionNode member = node.at("TypeSize");
+    const std::int64_t bytes = member.integer();
+    if (bytes < 1 || bytes > kMost) member.expected(fmt::format("1 to {}", kMost));
+    return bytes;
   }
   static std::string type(const DescriptionNode& node) { return name_of(shape(node)); }
   static bool is_whole(const DescriptionNode& node) { return !is_real(shape(node).type); }
-  static std::int64_t bytes_of(const DescriptionNode& node) { return size_of(shape(node).type) * shape(node).lanes; }
+  static std::int64_t bytes_of(const DescriptionNode& node) {
+    return is_custom(node) ? custom_bytes(node) : size_of(shape(node).type) * shape(node).lanes;
+  }
+
+  /// A struct by value, whose bytes are in a file. Nothing says how it is aligned: to what its size allows, as most
+  /// are.
+  void read_struct(const DescriptionNode& node, json& argument) const {
+    const std::int64_t bytes = custom_bytes(node);
+    const auto kind = node.find("FillType");
+    if (!kind || kind->text() != "BinaryRaw") {
+      node.refuse("a value of type custom is given by FillType BinaryRaw and a file of TypeSize bytes");
+    }
+    const DescriptionNode source = node.at("DataSource");
+    const std::string content = sources_.text(source, source.text());
+    if (content.size() != static_cast<std::size_t>(bytes)) {
+      source.refuse(fmt::format("{} has {} bytes, expected {}", in_quotes(source.text()), content.size(), bytes));
+    }
+    argument["type"] = "struct";
+    argument["bytes"] = hexadecimal(std::as_bytes(std::span(content)));
+    std::int64_t alignment = 1;
+    constexpr std::int64_t kUsual = 8;
+    while (alignment < kUsual && bytes % (2 * alignment) == 0) alignment *= 2;
+    argument["alignment"] = alignment;
+  }
 
   /// A number, or an expression over ProblemSize; 4096.0 is an integer where one is wanted.
   [[nodiscard]] json number(const DescriptionNode& node, bool whole) const {
@@ -307,7 +353,7 @@ class T1Reader {
 
   void read_buffer(const DescriptionNode& node, const std::string& name, bool symbol, bool marked,
                    json& argument) const {
-    argument["elements"] = size(node);
+    argument["elements"] = is_custom(node) ? fmt::format("({}) * {}", size(node), custom_bytes(node)) : size(node);
     const bool output = is_marked(node, "Output");
     std::size_t access = 0;
     if (const auto member = node.find("AccessType")) access = member->one_of({"ReadOnly", "WriteOnly", "ReadWrite"});
@@ -332,6 +378,11 @@ class T1Reader {
     const std::vector<std::string_view> kinds{"Constant", "Random", "Generator", "BinaryRaw", "Script", "BinaryHDF"};
     const std::size_t which = kind ? kind->one_of(kinds) : value ? 0 : 1;
     if (which == 0) return number(node.at("FillValue"), whole);
+    if (which == 1 && is_custom(node)) {
+      node.refuse(
+          "random bytes are no values of a type that is not known; a file given with --with can say what the "
+          "buffer holds");
+    }
     if (which == 1) {
       if (!value) return {};
       const double most = whole ? std::floor(value->real()) : value->real();

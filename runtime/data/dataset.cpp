@@ -64,13 +64,7 @@ std::vector<std::string> classes_of(const Labels& labels, const DataOptions& opt
   if (options.header == Header::detect && first_rows.size() > 2) refuse_header_of_numbers(labels, first_rows);
   std::vector<std::string> classes;
   for (const auto& entry : first_rows) classes.emplace_back(entry.first);
-  const bool numbers = std::all_of(classes.begin(), classes.end(), [](const auto& c) { return parse_number(c); });
-  if (numbers) {
-    std::sort(classes.begin(), classes.end(), by_value_then_text);
-  } else {
-    std::sort(classes.begin(), classes.end());
-  }
-  return classes;
+  return ordered_classes(std::move(classes));
 }
 
 std::string listing(const std::vector<std::string>& words) {
@@ -286,6 +280,16 @@ Dataset load_samples(SampleFile samples, const DataOptions& options, Dataset dat
 }
 
 }  // namespace
+
+std::vector<std::string> ordered_classes(std::vector<std::string> words) {
+  const bool numbers = std::all_of(words.begin(), words.end(), [](const auto& word) { return parse_number(word); });
+  if (numbers) {
+    std::sort(words.begin(), words.end(), by_value_then_text);
+  } else {
+    std::sort(words.begin(), words.end());
+  }
+  return words;
+}
 
 DataFormat parse_data_format(std::string_view word) {
   constexpr std::pair<std::string_view, DataFormat> kFormats[] = {

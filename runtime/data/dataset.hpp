@@ -23,7 +23,7 @@ struct Dataset {
   std::string source;  ///< the file's name, for messages
   Task task = Task::classify;
   std::int64_t dim = 0;              ///< D
-  std::vector<float> inputs;         ///< N x D
+  std::vector<float> inputs;         ///< N x D; empty where they are borrowed
   std::vector<std::int32_t> labels;  ///< classify: N indices into `classes`; empty if the file has none
   /// classify: sorted, by value if all are numbers; where each class has an output of its own in the file, in its
   /// order.
@@ -32,21 +32,30 @@ struct Dataset {
   std::int64_t targets_per_row = 0;       ///< regress
   std::vector<std::string> input_names;   ///< D from the header; empty without one
   std::vector<std::string> target_names;  ///< the label columns' names from the header; empty without one
-  InputCoding coding;                     ///< how columns of words became inputs; without columns if there are none
-  std::vector<Range> input_ranges;        ///< D where the file declares them, else empty
-  std::vector<Range> target_ranges;       ///< regress: of each target where the file declares them, else empty
-  std::vector<std::string> remarks;       ///< lines that the user should see
+  /// In place of `inputs`: N x D of a caller, who keeps them alive and as they are while the dataset is used.
+  std::span<const float> borrowed = {};
+  InputCoding coding;                ///< how columns of words became inputs; without columns if there are none
+  std::vector<Range> input_ranges;   ///< D where the file declares them, else empty
+  std::vector<Range> target_ranges;  ///< regress: of each target where the file declares them, else empty
+  std::vector<std::string> remarks;  ///< lines that the user should see
 
-  [[nodiscard]] std::int64_t rows() const { return dim == 0 ? 0 : static_cast<std::int64_t>(inputs.size()) / dim; }
+  /// N x D, wherever they lie.
+  [[nodiscard]] std::span<const float> values() const {
+    return inputs.empty() ? borrowed : std::span<const float>(inputs);
+  }
+  [[nodiscard]] std::int64_t rows() const { return dim == 0 ? 0 : static_cast<std::int64_t>(values().size()) / dim; }
   /// L: classes, or targets of a row.
   [[nodiscard]] std::int64_t outputs() const {
     return task == Task::classify ? static_cast<std::int64_t>(classes.size()) : targets_per_row;
   }
   [[nodiscard]] bool labelled() const { return !labels.empty() || !targets.empty(); }
   [[nodiscard]] std::span<const float> row(std::int64_t index) const {
-    return {inputs.data() + index * dim, static_cast<std::size_t>(dim)};
+    return values().subspan(static_cast<std::size_t>(index * dim), static_cast<std::size_t>(dim));
   }
 };
+
+/// The classes called `words`, in the order of their indices: by value if all are numbers, else as texts.
+[[nodiscard]] std::vector<std::string> ordered_classes(std::vector<std::string> words);
 
 /// The properties that data read later must agree with: the training data, or the model made from it.
 struct Expectation {

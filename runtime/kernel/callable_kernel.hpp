@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <future>
 #include <map>
 #include <memory>
@@ -74,6 +75,9 @@ class CallableKernel {
   /// Waits until what was chosen is compiled and loaded, or replaced.
   void prepare(Sizes sizes);
   [[nodiscard]] KernelExplanation explain(Sizes sizes) const;
+  /// TunedKernel::capture(). `lengths[i]`: bytes of the memory at argument i, where the caller knows them.
+  void capture(const Problem& problem, Stream stream, const std::filesystem::path& file, void* const* values,
+               const std::vector<std::optional<std::int64_t>>& lengths) const;
 
   [[nodiscard]] const KernelFamily& family() const noexcept { return dispatcher_.family(); }
 

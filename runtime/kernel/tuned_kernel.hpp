@@ -7,8 +7,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <initializer_list>
 #include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -44,6 +48,11 @@ template <CallArgument T>
   }
   return type;
 }
+
+template <class T>
+inline constexpr bool kIsSpan = false;
+template <class T, std::size_t N>
+inline constexpr bool kIsSpan<std::span<T, N>> = true;
 
 /// A kernel of a family, called with arguments of the program's own. Every call chooses the configuration for its sizes
 /// from the profiles, as the dispatcher does. May be called from several threads at once.
@@ -121,7 +130,49 @@ class TunedKernel {
   }
   [[nodiscard]] KernelExplanation explain(const Problem& problem) const { return kernel_->explain(sizes_of(problem)); }
 
+  /// Writes a call that is about to be made into `file`: the definition with its sources, the sizes, the numbers, and
+  /// what the buffers hold that the kernel reads, as it is once everything on `stream` is done. `heddle tune --capture`
+  /// tunes the kernel for that call on any machine; profiles that it finds are the ones that calls here choose.
+  ///
+  /// `given`: what a call takes. A std::span in place of a pointer says how long its memory is; otherwise the driver is
+  /// asked. Nothing is launched.
+  ///
+  /// Throws Error(usage) if a length cannot be known (on the CPU and the emulator only a span says it) or is too small
+  /// for these sizes, for buffers of more than kLargestCapture bytes, for a family that is made from no definition and
+  /// for a stream that cannot be waited for; Error(input) if the file cannot be written; DeviceFailure.
+  template <class... Given>
+  void capture(const Problem& problem, Stream stream, const std::filesystem::path& file, const Given&... given) const {
+    static_assert(sizeof...(Given) == sizeof...(Arguments), "a call takes another number of arguments");
+    static_cast<void>(sizes_of(problem));
+    std::tuple<Arguments...> passed(value_passed<Arguments>(given)...);
+    const std::vector<std::optional<std::int64_t>> lengths{length_passed(given)...};
+    std::apply(
+        [&](auto&... arguments) {
+          std::array<void*, sizeof...(Arguments) + 1> values{
+              const_cast<void*>(static_cast<const void*>(&arguments))...};
+          kernel_->capture(problem, stream, file, values.data(), lengths);
+        },
+        passed);
+  }
+
  private:
+  template <class Argument, class Given>
+  static Argument value_passed(const Given& given) {
+    if constexpr (kIsSpan<Given>) {
+      return given.data();
+    } else {
+      return given;
+    }
+  }
+  template <class Given>
+  static std::optional<std::int64_t> length_passed(const Given& given) {
+    if constexpr (kIsSpan<Given>) {
+      return static_cast<std::int64_t>(given.size_bytes());
+    } else {
+      return std::nullopt;
+    }
+  }
+
   [[nodiscard]] std::vector<AxisValue> sizes_of(const Problem& problem) const {
     if (const auto why = misfit(problem, kernel_->family().axes())) throw Error(ErrorKind::usage, *why);
     return axis_values(problem, kernel_->family().axes());

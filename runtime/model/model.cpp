@@ -65,12 +65,12 @@ Expectation Model::expectation() const {
 }
 
 void check_rows(const Model& model, const Dataset& data, double largest) {
-  model.inputs.check(data.inputs, data.source, largest);
+  model.inputs.check(data.values(), data.source, largest);
   if (model.task == Task::regress) model.targets.check(data.targets, data.source, std::numeric_limits<float>::max());
 }
 
 std::vector<float> network_inputs(const Model& model, const Dataset& data) {
-  return model.inputs.apply(data.inputs, data.source, model.largest_input());
+  return model.inputs.apply(data.values(), data.source, model.largest_input());
 }
 
 std::vector<float> network_targets(const Model& model, const Dataset& data) {

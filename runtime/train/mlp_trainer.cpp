@@ -94,6 +94,7 @@ class MlpSession final : public TrainingSession {
     if (model_.training.best_epoch > 0) best_ = own().parameters;
     learner_.begin(first_learning());
     announce(own().largest_bytes());
+    show_beginning(own());
   }
 
   static std::unique_ptr<Predictor> predictor(Device& device, const Knowledge& known, const MlpModel& network,

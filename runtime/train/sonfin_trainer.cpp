@@ -80,6 +80,7 @@ class SonfinSession final : public TrainingSession {
     if (model_.training.best_epoch > 0) best_ = own().network;
     if (own().last) own().network = *std::exchange(own().last, std::nullopt);
     announce(own().largest_bytes(std::min(options_.integer("max-rules"), own().network.rules() + rows_.count())));
+    show_beginning(own());
   }
 
   static std::unique_ptr<Predictor> predictor(Device& device, const Knowledge& known, const SonfinModel& network,

@@ -66,6 +66,10 @@ struct TrainingObserver {
   /// Called at most once a second with the result that training would have if it were stopped here. For a process that
   /// has to end during long work: a run of a large network, the scores of many rows.
   std::function<void(const TrainingResult&)> keep = {};
+  /// Called before the first epoch with the model that training begins with (a SONFIN has no rules yet), and after each
+  /// report, with its epochs in the history. The network is that of the moment, or the best so far where training keeps
+  /// the one of the moment on the device.
+  std::function<void(const Model&)> model = {};
 };
 
 struct TrainingJob {

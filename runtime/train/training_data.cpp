@@ -76,7 +76,7 @@ DataParts part_data(const Dataset& data, double fraction, std::uint64_t seed) {
 LearningRows learning_rows(const Model& model, const Dataset& data) {
   return {.dim = data.dim,
           .outputs = data.outputs(),
-          .rows = model.inputs.apply(data.inputs, data.source),
+          .rows = model.inputs.apply(data.values(), data.source),
           .targets = network_targets(model, data)};
 }
 
@@ -90,7 +90,7 @@ Model model_for(const Dataset& learn, const OptionValues& options, AnyNetwork ne
                                                        : fit_scaling(scale, values, columns);
   };
   model.coding = learn.coding;
-  model.inputs = fit(parse_scale(options.word("scale")), learn.inputs, learn.dim, learn.input_ranges);
+  model.inputs = fit(parse_scale(options.word("scale")), learn.values(), learn.dim, learn.input_ranges);
   if (learn.task == Task::regress) {
     model.targets = fit(targets, learn.targets, learn.targets_per_row, learn.target_ranges);
   }

@@ -53,12 +53,12 @@ TrainingSession::TrainingSession(Device& device, const TrainingJob& job, const T
 }
 
 void TrainingSession::check_ranges(const InputLimit& limit) const {
-  if (const auto beyond = model_.inputs.first_beyond(learn().inputs, limit.largest)) {
+  if (const auto beyond = model_.inputs.first_beyond(learn().values(), limit.largest)) {
     throw Error(
         ErrorKind::usage,
         fmt::format("--scale {}{}{}: found {} in row {} of {}, expected scaled inputs up to {:.3g}, so that "
                     "float32 can hold {}",
-                    options_.word("scale"), limit.setting.empty() ? "" : ", ", limit.setting, learn().inputs[*beyond],
+                    options_.word("scale"), limit.setting.empty() ? "" : ", ", limit.setting, learn().values()[*beyond],
                     *beyond / static_cast<std::size_t>(learn().dim) + 1, learn().source, limit.largest, limit.held));
   }
   check_rows(model_, parts_.validation, limit.largest);
@@ -67,6 +67,13 @@ void TrainingSession::check_ranges(const InputLimit& limit) const {
 
 void TrainingSession::announce(std::int64_t bytes) const {
   if (observer_.room) observer_.room(largest_encoding(model_, bytes, options_.integer("epochs")));
+}
+
+void TrainingSession::show_beginning(const AnyNetwork& network) const {
+  if (!observer_.model) return;
+  Model first = model_;
+  first.network = network;
+  observer_.model(first);
 }
 
 void TrainingSession::begin() {
@@ -98,6 +105,7 @@ void TrainingSession::tell(EpochReport report, Clock::time_point start, const Ca
   report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   reports_.push_back(report);
   if (observer_.epoch) observer_.epoch(report);
+  if (observer_.model) observer_.model(model_);
   compare_with_promise(report, last);
 }
 

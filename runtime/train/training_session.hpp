@@ -53,6 +53,8 @@ class TrainingSession : public TrainingRun {
   void begin();
   /// Tells the observer how large the model's file may become if the numbers of the network take up to `bytes`.
   void announce(std::int64_t bytes) const;
+  /// Shows the observer the model that training begins with, which has this network.
+  void show_beginning(const AnyNetwork& network) const;
   /// Hands the observer the result so far, `make()`, if it wants one now. At most one part in 20 of the time goes into
   /// copies.
   template <class Make>

@@ -156,6 +156,7 @@ class TskSession final : public TrainingSession {
       if (job.options.is_set("step-size")) progress.step = options_.number("step-size");
     }
     announce(first_model().largest_bytes(system_.rules()));
+    show_beginning(first_model());
     learner_.begin(system_, own().antecedents, best, progress);
     if (scoring()) {
       predictor_ = std::make_unique<TskPredictor>(device, known, first_model(), observer.notice, observer.stop);

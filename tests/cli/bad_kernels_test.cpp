@@ -173,7 +173,41 @@ const std::vector<WrongDescription>& wrong_descriptions() {
        [](json& d) { d["arguments"][0]["type"] = "flaot"; },
        {"arguments[0].type: found \"flaot\", expected int8"}},
       {"a vector of five", [](json& d) { d["arguments"][0]["type"] = "float5"; }, {"arguments[0].type: "}},
-      {"a vector by value", [](json& d) { d["arguments"][2]["type"] = "int2"; }, {"arguments[2].type: "}},
+      {"a struct without members",
+       [](json& d) {
+         d["arguments"][2] = {{"name", "s"}, {"type", "struct"}, {"fields", json::array()}};
+       },
+       {"arguments[2].fields: there are no members"}},
+      {"a struct that says nothing",
+       [](json& d) {
+         d["arguments"][2] = {{"name", "s"}, {"type", "struct"}};
+       },
+       {"arguments[2]: expected the fields of the struct or its bytes"}},
+      {"a struct with a member of an unknown type",
+       [](json& d) {
+         d["arguments"][2] = {
+             {"name", "s"}, {"type", "struct"}, {"fields", {{{"name", "m"}, {"type", "x"}, {"value", 1}}}}};
+       },
+       {"arguments[2].fields[0].type: found \"x\", expected int8"}},
+      {"bytes that are no digits",
+       [](json& d) {
+         d["arguments"][2] = {{"name", "s"}, {"type", "struct"}, {"bytes", "0g"}};
+       },
+       {"arguments[2].bytes: argument 's': the bytes of a struct are '0g', expected two hexadecimal digits"}},
+      {"an alignment that no type has",
+       [](json& d) {
+         d["arguments"][2] = {{"name", "s"}, {"type", "struct"}, {"bytes", "000000"}, {"alignment", 3}};
+       },
+       {"arguments[2].bytes: argument 's': 3 bytes cannot be aligned to 3"}},
+      {"members of a number",
+       [](json& d) { d["arguments"][2]["fields"] = json::array(); },
+       {"arguments[2].fields: only an argument of type struct has that"}},
+      {"a fill that no half can be",
+       [](json& d) {
+         d["arguments"][0]["type"] = "half";
+         d["arguments"][0]["fill"] = 1e6;
+       },
+       {"arguments[0].fill: found 1000000.0, expected numbers that a float16 can be"}},
       {"an unknown role",
        [](json& d) { d["arguments"][0]["role"] = "in"; },
        {"arguments[0].role: found \"in\", expected one of input, output, inout, scratch"}},

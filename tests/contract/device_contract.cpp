@@ -12,10 +12,12 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/fuzzy/storage.hpp"
 #include "heddle/tuner/verifier.hpp"
 
 namespace heddle {
@@ -74,17 +76,30 @@ Path wide(std::int64_t rules, std::int64_t outputs, const char* configuration) {
   return {"sonfin-train", {{"rules", rules}, {"dim", 517}, {"outputs", outputs}}, configuration};
 }
 
-/// All rows of a perceptron at once, in resident blocks: kernels/mlp/cuda/resident.cuh.
-Path resident(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, std::int64_t outputs, std::int64_t rows,
-              const char* configuration) {
+/// A perceptron of one or two hidden layers that learns from `batch` rows at a time.
+Path perceptron(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, std::int64_t outputs,
+                std::int64_t rows, std::int64_t batch, const std::string& configuration) {
   return {"mlp-train",
           {{"inputs", inputs},
            {"hidden1", hidden1},
            {"hidden2", hidden2},
            {"outputs", outputs},
            {"rows", rows},
-           {"batch", rows}},
-          std::string("scheme=resident ") + configuration};
+           {"batch", batch}},
+          configuration};
+}
+/// All rows at once, in resident blocks: kernels/mlp/cuda/resident.cuh.
+Path resident(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, std::int64_t outputs, std::int64_t rows,
+              const std::string& configuration) {
+  return perceptron(inputs, hidden1, hidden2, outputs, rows, rows, "scheme=resident " + configuration);
+}
+
+/// The ring of stages of a real matrix, kernels/fuzzy/cuda/real_matvec.cuh.
+Path real_matrix(std::string_view encoding, std::int64_t columns, std::int64_t cuts, std::int64_t bits,
+                 fuzzy::Layout layout, const char* configuration) {
+  return {encoding == "lu" ? "fuzzy-matvec-lu" : "fuzzy-matvec-mr",
+          {{"rows", 5}, {"columns", columns}, {"matrix", 1}, {"cuts", cuts}, {"bits", bits}, {"layout", layout}},
+          configuration};
 }
 
 /// Packets of a record: 10 of 26 outputs, 14 of 40, 34 of 100.
@@ -112,6 +127,15 @@ const std::vector<Path>& paths() {
       wide(
           6, 1,
           "scheme=cluster coarsen_count=5 coarsening=rules storage=split block_size=256 threads_per_rule=256 vector=2"),
+      // Half of a thread's rules in registers, the others in shared memory: as many, and one more; packs that are no
+      // multiple of those of a turn.
+      wide(9, 1,
+           "scheme=grid coarsen_count=2 coarsening=rules storage=halves block_size=128 threads_per_rule=64 vector=1"),
+      wide(6, 1,
+           "scheme=grid coarsen_count=4 coarsening=rules storage=halves block_size=64 threads_per_rule=64 vector=4"),
+      wide(7, 3,
+           "scheme=cluster coarsen_count=3 coarsening=rules storage=halves block_size=256 threads_per_rule=128 "
+           "vector=2"),
       // One block; more warps than tiles, so that they share rows and a layer's items.
       resident(4, 8, 0, 3, 37, "block_size=128 blocks=1 rows_in=shared"),
       // Layers beyond one tile of neurons; rows that are bytes or not.
@@ -123,6 +147,27 @@ const std::vector<Path>& paths() {
       resident(80, 9, 0, 1, 20, "block_size=64 blocks=2 rows_in=shared"),
       // More blocks than parameters have packets.
       resident(2, 1, 0, 1, 130, "block_size=64 blocks=8 rows_in=shared"),
+      // Mini-batches in one block, and in several, one of which has no rows of the smaller batch at the end of an
+      // epoch.
+      perceptron(5, 9, 0, 3, 37, 14, "scheme=resident block_size=64 blocks=1 rows_in=shared"),
+      perceptron(20, 7, 5, 3, 51, 50, "scheme=resident block_size=64 blocks=2 rows_in=shared"),
+      // Row after row, kernels/mlp/cuda/online.cuh: lanes that share a neuron, more neurons than threads, no hidden
+      // layer.
+      perceptron(14, 10, 0, 1, 211, 1, "scheme=online block_size=64"),
+      perceptron(33, 70, 5, 3, 211, 1, "scheme=online block_size=64"),
+      perceptron(9, 0, 0, 3, 211, 1, "scheme=online block_size=128"),
+      // Rows that begin on a multiple of 16 bytes, and rows that do not; a ring as long as a tile, and longer ones;
+      // bounds chosen by selections, by products, and by both.
+      real_matrix("lu", 4100, 2, 32, fuzzy::kNumbers,
+                  "coarsen_cuts=2 coarsen_rows=4 ahead=16 block_size=64 product_cuts=1"),
+      real_matrix("lu", 4101, 2, 32, fuzzy::kCuts,
+                  "coarsen_cuts=1 coarsen_rows=2 ahead=8 block_size=64 product_cuts=0"),
+      real_matrix("lu", 2048, 4, 64, fuzzy::kCuts,
+                  "coarsen_cuts=4 coarsen_rows=1 ahead=8 block_size=64 product_cuts=4"),
+      real_matrix("lu", 2203, 2, 64, fuzzy::kNumbers,
+                  "coarsen_cuts=2 coarsen_rows=2 ahead=32 block_size=64 product_cuts=2"),
+      real_matrix("mr", 4100, 3, 64, fuzzy::kNumbers, "coarsen_cuts=3 coarsen_rows=2 ahead=16 block_size=64"),
+      real_matrix("mr", 2051, 2, 32, fuzzy::kCuts, "coarsen_cuts=2 coarsen_rows=4 ahead=32 block_size=64"),
   };
   return all;
 }
@@ -283,6 +328,10 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
       }
       all.push_back({family.get(), problem, std::move(configuration)});
     }
+  }
+  if (!sample.only.empty()) {
+    std::erase_if(all,
+                  [&](const Case& what) { return what.configuration.text().find(sample.only) == std::string::npos; });
   }
   if (!sample.except.empty()) {
     std::erase_if(all,

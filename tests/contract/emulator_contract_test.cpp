@@ -53,6 +53,20 @@ TEST_CASE("the emulator keeps the contract of devices, with perceptrons in resid
   attempt({.order = 6}, paths, 7, 3);
 }
 
+/// The paths() that keep half of the rules in registers.
+TEST_CASE("the emulator keeps the contract of devices, with half of a thread's rules in shared memory") {
+  ContractSample halves{.drawn = 0, .large = false, .repeat = true, .thorough = true, .only = "storage=halves"};
+  std::erase_if(halves.families, [](const auto& family) { return family->name() != "sonfin-train"; });
+  attempt({.order = 7}, halves, 3, 3);
+}
+
+/// The paths() of real matrices, or some of them.
+TEST_CASE("the emulator keeps the contract of devices, with real matrices in rings of stages") {
+  ContractSample paths{.drawn = 0, .large = false, .repeat = false};
+  std::erase_if(paths.families, [](const auto& family) { return !family->name().starts_with("fuzzy-matvec"); });
+  attempt({.order = 7}, paths, 8, 3);
+}
+
 TEST_CASE("on the emulator no family's result depends on the order of threads and blocks") {
   for (const auto& family : test::families_with_carving().all()) {
     if (!family->supports("emulator")) continue;

@@ -123,3 +123,36 @@ TEST_CASE("disturbed repetitions seldom cost a configuration its place") {
   CHECK(pruned < 0.05 * kRuns);
   CHECK(slow < 0.05 * kRuns);
 }
+
+TEST_CASE("what can be no finalist is not timed again, but keeps its time") {
+  const fake::Family family;
+  const Configuration configuration = fake::Family::configuration("good", 1, 1);
+  fake::FakeEvaluator evaluator(family);
+  evaluator.cost = [](const Configuration&, const Problem&) { return 10.0; };
+  evaluator.noise = 0.001;
+  evaluator.outliers = 0.0;
+  const auto times = [&](double settle_above) {
+    const Screened screened = screen(evaluator, configuration, blank(),
+                                     {.repetitions = 3, .prune_above = 12.0, .settle_above = settle_above});
+    CHECK(screened.measurement.status == Status::unverified);
+    CHECK(*screened.cost >= 10.0);
+    return screened.measurement.times.size();
+  };
+  CHECK(times(8.0) == 1);   // the warm-up and the first repetition agree
+  CHECK(times(11.0) == 3);  // it may become a finalist
+}
+
+TEST_CASE("a disturbed repetition does not settle what may be the best") {
+  const fake::Family family;
+  fake::FakeEvaluator evaluator(family, 3);
+  evaluator.cost = [](const Configuration&, const Problem&) { return 10.0; };
+  evaluator.outliers = 0.1;
+  int settled = 0;
+  constexpr int kRuns = 1000;
+  for (int run = 0; run < kRuns; ++run) {
+    const Screened screened = screen(evaluator, fake::Family::configuration("good", 1, 1), blank(),
+                                     {.repetitions = 3, .prune_above = {}, .settle_above = 11.0});
+    if (screened.measurement.times.size() < 3) ++settled;
+  }
+  CHECK(settled < 0.02 * kRuns);  // the warm-up and the first repetition are both disturbed in 1 % of all cases
+}

@@ -789,3 +789,14 @@ TEST_CASE("a run that goes on knows which configuration made way, and does not m
   CHECK(again.front().profile->configuration == kOneThread);
   CHECK(choice.evaluator.busy_core_measurements == measured);
 }
+
+TEST_CASE("every measurement has its own date, not that of the beginning of its search") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family, 15);
+  const std::string begun = evaluator.provenance().date;
+  REQUIRE(tune_one(evaluator, temporary.store, {.evaluations = 12}, 64).profile);
+  const auto measurements = temporary.store.measurements(key(64));
+  CHECK(measurements.size() >= 12);
+  for (const Measurement& measurement : measurements) CHECK(measurement.provenance.date > begun);
+}

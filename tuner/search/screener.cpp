@@ -1,6 +1,7 @@
 #include "heddle/tuner/search/screener.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "heddle/runtime/device/device_failure.hpp"
@@ -60,6 +61,9 @@ void Screener::time(std::size_t configuration, Screened& screened) {
   ScreeningLimits limits{.repetitions = context_.options.screening_repetitions, .prune_above = std::nullopt};
   if (verdicts_.reference() && !problem.is_protected(configuration)) {
     limits.prune_above = *verdicts_.reference() * context_.options.prune_factor;
+    if (!context_.evaluator.shares_processor() && std::isfinite(context_.options.prune_factor)) {
+      limits.settle_above = *verdicts_.reference() * context_.options.finalist_factor;
+    }
   }
   screened = screen(context_.evaluator, candidate, std::move(screened.measurement), limits);
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "heddle/runtime/device/provenance.hpp"
+
 namespace heddle {
 
 VisitJournal::VisitJournal(Evaluator& evaluator, Journal& journal, const SearchedProblem& problem,
@@ -28,6 +30,7 @@ Measurement VisitJournal::blank(const Configuration& configuration, std::int64_t
   measurement.samples = samples;
   measurement.run = journal_.run().id;
   measurement.provenance = provenance_;
+  measurement.provenance.date = utc_now();  // a visit may take minutes
   return measurement;
 }
 
@@ -45,7 +48,7 @@ Profile VisitJournal::blank_profile(const Configuration& configuration, std::int
   profile.configuration = measurement.configuration;
   profile.samples = samples;
   profile.run = measurement.run;
-  profile.provenance = provenance_;
+  profile.provenance = measurement.provenance;
   return profile;
 }
 

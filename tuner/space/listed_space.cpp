@@ -18,7 +18,7 @@ constexpr SearchSpace::Level kAbsent = SearchSpace::kNoMeaning;
 }  // namespace
 
 std::unique_ptr<ListedSpace> ListedSpace::list(const SearchSpace& space, const Problem& problem, std::size_t most,
-                                               std::size_t most_steps) {
+                                               std::size_t most_steps, const Stop& stop) {
   Table table;
   for (const auto& parameter : space.parameters()) {
     table.names.push_back(parameter.name);
@@ -30,7 +30,7 @@ std::unique_ptr<ListedSpace> ListedSpace::list(const SearchSpace& space, const P
     ++table.rows;
     return true;
   };
-  if (!space.walk(problem, {}, add, most_steps)) return nullptr;
+  if (!space.walk(problem, {}, add, most_steps, stop)) return nullptr;
   return std::unique_ptr<ListedSpace>(new ListedSpace(compacted(std::move(table))));
 }
 

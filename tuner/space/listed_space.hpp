@@ -14,9 +14,10 @@ namespace heddle {
 class ListedSpace final : public CandidateSpace {
  public:
   /// All configurations that `problem` allows, in lexicographic order. Nothing if there are more than `most`, or if
-  /// more than `most_steps` values have to be tried to find them.
+  /// more than `most_steps` values have to be tried to find them, or if `stop` says so: constraints may be dear.
   [[nodiscard]] static std::unique_ptr<ListedSpace> list(const SearchSpace& space, const Problem& problem,
-                                                         std::size_t most, std::size_t most_steps);
+                                                         std::size_t most, std::size_t most_steps,
+                                                         const Stop& stop = {});
   /// These configurations in their order, none twice. Throws Error(input) as Coordinates does.
   explicit ListedSpace(const std::vector<Configuration>& configurations);
 

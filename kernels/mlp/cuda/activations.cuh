@@ -1,6 +1,7 @@
 // What neurons make of their sums, and its slope.
 #pragma once
 
+#include "heddle/kernels/common/reduce.cuh"
 #include "heddle/kernels/mlp/control.cuh"
 
 namespace heddle::mlp {
@@ -29,6 +30,24 @@ __device__ __forceinline__ void soften(float* sums) {
   for (int k = 0; k < Count; ++k) all += sums[k] = __expf(sums[k] - largest);
   const float share = 1.0f / all;
   for (int k = 0; k < Count; ++k) sums[k] *= share;
+}
+
+/// A warp makes the outputs of a row of their sums, in place.
+__device__ __forceinline__ void finish_outputs(int activation, int outputs, float* own) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  if (activation != kSoftmax) {
+    for (int k = lane; k < outputs; k += kWarp) own[k] = activate(activation, own[k]);
+    return;
+  }
+  float largest = -infinity(), all = 0.0f;
+  for (int k = lane; k < outputs; k += kWarp) largest = fmaxf(largest, own[k]);
+#pragma unroll
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+    largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, offset));
+  }
+  for (int k = lane; k < outputs; k += kWarp) all += own[k] = __expf(own[k] - largest);
+  all = sum_over_lanes<kWarp>(all);
+  for (int k = lane; k < outputs; k += kWarp) own[k] /= all;
 }
 
 }  // namespace heddle::mlp

@@ -187,24 +187,6 @@ __global__ void __launch_bounds__(threads_of_tile(Tile))
   }
 }
 
-/// A warp makes the outputs of a row of their sums, in place.
-__device__ __forceinline__ void finish_outputs(int activation, int outputs, float* own) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  if (activation != kSoftmax) {
-    for (int k = lane; k < outputs; k += kWarp) own[k] = activate(activation, own[k]);
-    return;
-  }
-  float largest = -infinity(), all = 0.0f;
-  for (int k = lane; k < outputs; k += kWarp) largest = fmaxf(largest, own[k]);
-#pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
-    largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, offset));
-  }
-  for (int k = lane; k < outputs; k += kWarp) all += own[k] = __expf(own[k] - largest);
-  all = sum_over_lanes<kWarp>(all);
-  for (int k = lane; k < outputs; k += kWarp) own[k] /= all;
-}
-
 __device__ __forceinline__ double sum_over_warp(double value) {
 #pragma unroll
   for (int offset = kWarp / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(kAllLanes, value, offset);

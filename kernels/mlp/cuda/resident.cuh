@@ -1,7 +1,9 @@
-// All steps of a run in one launch whose blocks run at the same time, for networks that learn from all rows at once:
-// scheme = resident. Formulas: docs/design.md, "Perceptrons".
+// All steps of a run in one launch whose blocks run at the same time: scheme = resident. Formulas: docs/design.md,
+// "Perceptrons".
 //
-// Each block has its share of the rows and all weights on chip. A step is, in this order:
+// Each block has its share of the rows of a step and all weights on chip. Where all rows are learnt at once, a block
+// keeps its rows. Those of a mini-batch are replaced while the block learns from the one before. A step is, in this
+// order:
 //
 // | phase | work |
 // |---|---|
@@ -82,6 +84,7 @@ struct Verdict {
 /// A block's pieces of shared memory.
 struct ResidentMemory {
   float *rows, *weights, *values, *deltas, *workspace, *own;
+  int* places;  ///< of the rows of the tile, in the buffer of all rows
   double* losses;
   Verdict* verdict;
 
@@ -93,6 +96,7 @@ struct ResidentMemory {
     deltas = shared.take<float>(of.deltas);
     workspace = shared.take<float>(of.workspace);
     own = shared.take<float>(of.own);
+    places = shared.take<int>(of.places);
     losses = reinterpret_cast<double*>(shared.take<float>(of.losses));
     verdict = reinterpret_cast<Verdict*>(shared.take<float>(of.verdict));
     static_assert(sizeof(Verdict) <= 128, "ResidentPieces::verdict");
@@ -102,11 +106,12 @@ struct ResidentMemory {
 /// The buffers of a plan.
 struct ResidentBuffers {
   const float *rows, *targets;
+  const int* order;
   float *parameters, *state, *gradient;
   double* errors;
   Packet* packets;
   float* padded;  ///< room for the rows of all blocks as kRowsGlobal wants them
-  int error_slots;
+  int slots;      ///< epochs in `order` and `errors`
 };
 
 template <int V>
@@ -125,9 +130,8 @@ class ResidentTraining {
   __device__ __forceinline__ ResidentTraining(const ResidentMemory& memory, const ResidentBuffers& buffers,
                                               const Control& control)
       : memory_(memory), buffers_(buffers), control_(control) {
-    const int blocks = static_cast<int>(gridDim.x), each = ceil_div(control.rows, blocks);
-    first_row_ = static_cast<int>(blockIdx.x) * each;
-    rows_ = max(0, min(each, control.rows - first_row_));
+    const int blocks = static_cast<int>(gridDim.x);
+    share_rows(control.rows);
     owned_ = ceil_div(kPackets, blocks);
     first_owned_ = static_cast<int>(blockIdx.x) * owned_;
     own_ = max(0, min(owned_, kPackets - first_owned_));
@@ -136,6 +140,15 @@ class ResidentTraining {
   /// Brings the rows of the block where the phases want them. Returns false if they are no bytes; every thread the
   /// same.
   __device__ __forceinline__ bool fetch_rows() {
+    if (in_batches()) {
+      for (int i = thread(); i < Tile * kRowPitch; i += Block) {
+        rows_at()[i] = i % kRowPitch == kInputs ? 1.0f : 0.0f;
+      }
+      __syncthreads();
+      start_rows();
+      copies_arrived();
+      return true;
+    }
     if constexpr (In == kRowsBytes) {
       bool whole = true, fractions = true;
       for (int i = thread(); i < rows_ * kInputs; i += Block) {
@@ -167,6 +180,25 @@ class ResidentTraining {
       }
     }
     return true;
+  }
+
+  /// Starts to bring the block's rows of the next mini-batch on chip: copies_arrived(), and a barrier, have to follow.
+  /// The last mini-batch of an epoch may leave rows of the tile as they are: their deltas are 0.
+  __device__ __forceinline__ void start_rows() {
+    const Progress& progress = memory_.verdict->progress;
+    share_rows(rows_of_step(control_, progress));
+    const int first = progress.position + first_row_;
+    const int slot = (progress.epoch - control_.first_epoch) % buffers_.slots;
+    const int* const order = buffers_.order + static_cast<long long>(slot) * control_.rows + first;
+    // A warp for a row, so that only its lanes wait for the number of the row.
+#pragma unroll 1
+    for (int row = warp(); row < rows_; row += kWarps) {
+      const int place = control_.shuffled != 0 ? order[row] : first + row;
+      const float* const from = buffers_.rows + static_cast<long long>(place) * kInputs;
+      float* const to = rows_at() + row * kRowPitch;
+      for (int i = lane(); i < kInputs; i += kWarp) start_copy(to + i, from + i);
+      if (lane() == 0) memory_.places[row] = place;
+    }
   }
 
   /// Brings parameters and states on chip, and clears what stays 0.
@@ -230,11 +262,21 @@ class ResidentTraining {
     if (warp() == kWarps - 1) met = gather_squares();
     __syncthreads();
     if (gridDim.x > 1) return learn_together(met);
+    if (in_batches()) start_rows();
     learn_alone();
     return true;
   }
 
  private:
+  /// Whether a step learns from a part of the rows. Only blocks with their rows in shared memory do so.
+  __device__ __forceinline__ bool in_batches() const { return In == kRowsShared && control_.batch < control_.rows; }
+  /// Deals the rows of a step to the blocks.
+  __device__ __forceinline__ void share_rows(int rows) {
+    const int each = ceil_div(rows, static_cast<int>(gridDim.x));
+    first_row_ = static_cast<int>(blockIdx.x) * each;
+    rows_ = max(0, min(each, rows - first_row_));
+  }
+
   static constexpr int kWeight = kStateArrays, kGradient = kStateArrays + 1;  // after the states
   static constexpr int kRowPitch = In == kRowsShared ? kShape.value_pitch(0) : value_columns(kInputs);
 
@@ -452,14 +494,17 @@ class ResidentTraining {
   __device__ __forceinline__ void find_deltas() {
     constexpr int kPitch = kShape.delta_pitch(kLayers - 1);
     float* const of_outputs = deltas<kLayers - 1>();
-    const float* const targets = buffers_.targets + static_cast<long long>(first_row_) * kOutputs;
+    const bool batches = in_batches();
+    const auto targets = [&](int row) {
+      return buffers_.targets + static_cast<long long>(batches ? memory_.places[row] : first_row_ + row) * kOutputs;
+    };
     double squares = 0.0;
     if (control_.output == kSoftmax) {
       for (int row = thread(); row < Tile; row += Block) {
         float* const own = of_outputs + row * kPitch;
         if (row < rows_) soften<kOutputs>(own);
         for (int k = 0; k < kOutputs; ++k) {
-          const float error = row < rows_ ? own[k] - targets[row * kOutputs + k] : 0.0f;
+          const float error = row < rows_ ? own[k] - targets(row)[k] : 0.0f;
           squares += static_cast<double>(error) * static_cast<double>(error);
           own[k] = error;
         }
@@ -469,7 +514,7 @@ class ResidentTraining {
         const int row = i / kOutputs, k = i % kOutputs;
         float& at = of_outputs[row * kPitch + k];
         const float value = activate(control_.output, at);
-        const float error = row < rows_ ? value - targets[i] : 0.0f;
+        const float error = row < rows_ ? value - targets(row)[k] : 0.0f;
         squares += static_cast<double>(error) * static_cast<double>(error);
         at = row < rows_ ? error * slope(control_.output, value) : 0.0f;
       }
@@ -582,7 +627,7 @@ class ResidentTraining {
     Verdict& verdict = *memory_.verdict;
     const int rows = rows_of_step(control_, verdict.progress);
     verdict.decision = count_step(control_, kOutputs, squares, verdict.progress,
-                                  blockIdx.x == 0 ? buffers_.errors : nullptr, buffers_.error_slots);
+                                  blockIdx.x == 0 ? buffers_.errors : nullptr, buffers_.slots);
     verdict.step = step_of(control_, verdict.progress, rows);
   }
 
@@ -607,6 +652,7 @@ class ResidentTraining {
         }
       });
     }
+    copies_arrived();
     __syncthreads();
   }
 
@@ -765,8 +811,10 @@ class ResidentTraining {
     const bool changes = memory_.verdict->decision != kLeave;
     post_parts();
     __syncthreads();  // workspace and weights are free
+    if (in_batches()) start_rows();
     met = (owned_ <= 2 * kWarps ? learn_by_warps(changes) : learn_by_threads(changes)) && met;
     if (changes) met = fetch_totals() && met;
+    copies_arrived();
     return __syncthreads_and(met ? 1 : 0) != 0;
   }
 
@@ -798,19 +846,19 @@ __device__ __forceinline__ bool train_with(const ResidentMemory& memory, const R
   return true;
 }
 
-/// At most `steps` steps; `errors`: `slots` places.
+/// At most `steps` steps; `order` and `errors`: of `slots` epochs.
 template <int Block, int Tile, int In, int... Sizes>
 __global__ void __launch_bounds__(Block, 1)
-    train_resident(const float* rows, const float* targets, float* parameters, float* state, float* gradient,
-                   const Control* control_at, const Progress* before, Progress* after, double* errors, Packet* packets,
-                   float* padded, int steps, int slots) {
+    train_resident(const float* rows, const float* targets, const int* order, float* parameters, float* state,
+                   float* gradient, const Control* control_at, const Progress* before, Progress* after, double* errors,
+                   Packet* packets, float* padded, int steps, int slots) {
   constexpr ResidentShape<int> kShape{static_cast<int>(sizeof...(Sizes)) - 1, {Sizes...}, Block / kWarp, Tile};
   const Control control = *control_at;
   const ResidentMemory memory(ResidentPieces<int>(kShape, In, static_cast<int>(gridDim.x)));
   if (threadIdx.x == 0) memory.verdict->progress = *before;
   __syncthreads();
   if (!goes_on(control, memory.verdict->progress, 0, steps)) return;
-  const ResidentBuffers buffers{rows, targets, parameters, state, gradient, errors, packets, padded, slots};
+  const ResidentBuffers buffers{rows, targets, order, parameters, state, gradient, errors, packets, padded, slots};
   if (train_with<Block, Tile, In, Sizes...>(memory, buffers, control, after, steps)) return;
   if constexpr (In == kRowsBytes)
     train_with<Block, Tile, kRowsGlobal, Sizes...>(memory, buffers, control, after, steps);

@@ -56,8 +56,8 @@ void add_resident(Plan& plan, const ResidentLayout& layout, const RunLength& len
        .block = {.x = static_cast<unsigned>(layout.threads)},
        .shared_bytes = layout.shared_bytes,
        .resident = layout.blocks > 1,
-       .arguments = {at("rows"), at("targets"), at("parameters"), at("state"), at("gradient"), at("control"),
-                     at("before"), at("progress"), at("errors"), at("packets"), at("padded"),
+       .arguments = {at("rows"), at("targets"), at("order"), at("parameters"), at("state"), at("gradient"),
+                     at("control"), at("before"), at("progress"), at("errors"), at("packets"), at("padded"),
                      static_cast<std::int32_t>(length.steps), static_cast<std::int32_t>(length.epochs)}});
 }
 

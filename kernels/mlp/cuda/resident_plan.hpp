@@ -19,7 +19,7 @@ struct ResidentLayout {
   std::int64_t padded;        ///< floats of all rows in global memory; 0: they are not there
   std::int64_t shared_bytes;  ///< of a block
 
-  /// `rows`: of a step, all of them.
+  /// `rows`: of a step.
   ResidentLayout(const Layers& layers, std::int64_t rows, std::int64_t blocks, std::int64_t threads, RowsIn rows_in);
 };
 

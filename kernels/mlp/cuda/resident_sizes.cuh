@@ -162,7 +162,7 @@ struct ResidentPackets {
 /// The pieces of shared memory, in words.
 template <class Int>
 struct ResidentPieces {
-  Int rows, weights, values, deltas, workspace, own, losses, verdict;
+  Int rows, weights, values, deltas, workspace, own, places, losses, verdict;
 
   constexpr ResidentPieces(const ResidentShape<Int>& shape, Int rows_in, Int blocks)
       : rows(rows_in == kRowsShared  ? shape.tile * shape.value_pitch(0)
@@ -173,6 +173,7 @@ struct ResidentPieces {
         deltas(0),
         workspace(larger(shape.parts_at(shape.count), shape.warps * 32 * kPacketValues)),
         own(kOwnArrays * kPacketValues * ceil_div(shape.packets(), blocks)),
+        places(shape.tile),
         losses(2 * shape.warps),
         verdict(32) {
     for (Int l = 0; l < shape.count; ++l) {
@@ -182,7 +183,7 @@ struct ResidentPieces {
     }
   }
   [[nodiscard]] constexpr Int words() const {
-    return rows + weights + values + deltas + workspace + own + losses + verdict;
+    return rows + weights + values + deltas + workspace + own + places + losses + verdict;
   }
 };
 

@@ -2,9 +2,11 @@
 //
 //   scheme = layered  a step is kernels that follow each other, captured; for any network and batch: layered.cuh
 //   scheme = resident blocks that run at the same time do all steps of a run in one launch, where all rows are learnt
-//   at
-//                     once and the network and the block's rows fit on chip: resident.cuh
+//                     at once and the network and the block's rows fit on chip: resident.cuh
+//   scheme = online   one block does all steps of a run, where each learns from one row and the network fits on chip:
+//                     online.cuh
 #pragma once
 
 #include "heddle/kernels/mlp/cuda/layered.cuh"
+#include "heddle/kernels/mlp/cuda/online.cuh"
 #include "heddle/kernels/mlp/cuda/resident.cuh"

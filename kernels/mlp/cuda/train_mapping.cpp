@@ -7,6 +7,7 @@
 #include "heddle/kernels/common/cuda_limits.hpp"
 #include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/mlp/cuda/layered_plan.hpp"
+#include "heddle/kernels/mlp/cuda/online_plan.hpp"
 #include "heddle/kernels/mlp/cuda/resident_plan.hpp"
 #include "heddle/kernels/mlp/mapping.hpp"
 
@@ -22,14 +23,17 @@ std::vector<Value> words_of(std::initializer_list<const char*> list) {
 }
 
 bool resides(const Configuration& c) { return c.word("scheme") == "resident"; }
-bool is_layered(const Configuration& c) { return !resides(c); }
+bool is_layered(const Configuration& c) { return c.word("scheme") == "layered"; }
+bool is_online(const Configuration& c) { return c.word("scheme") == "online"; }
 
 RowsIn rows_in(const Configuration& c) {
   const std::string& where = c.word("rows_in");
   return where == "shared" ? kRowsShared : where == "bytes" ? kRowsBytes : kRowsGlobal;
 }
+std::int64_t rows_of_step(const Problem& problem) { return std::min(problem.at("rows"), problem.at("batch")); }
+bool in_batches(const Problem& problem) { return problem.at("batch") < problem.at("rows"); }
 ResidentLayout layout_of(const Configuration& c, const Problem& problem) {
-  return {layers_of(problem), problem.at("rows"), c.number("blocks"), c.number("block_size"), rows_in(c)};
+  return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("block_size"), rows_in(c)};
 }
 
 /// As many as there are multiprocessors, and powers of two below.
@@ -53,42 +57,55 @@ std::int64_t registers_of(const ResidentLayout& layout) {
 }
 
 std::vector<Constraint> constraints() {
-  return {parameters_constraint(),
-          {.name = "resident blocks learn from all rows at once",
-           .last = "scheme",
-           .holds = [](const Configuration& c, const Problem& problem,
-                       const DeviceIdentity&) { return is_layered(c) || problem.at("batch") >= problem.at("rows"); }},
-          {.name = "parts of a gradient take at most 1 GiB, and have at least 16 rows",
-           .last = "parts",
-           .holds =
-               [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
-                 if (resides(c) || c.number("parts") == 1) return true;
-                 constexpr std::int64_t kMostFloats = std::int64_t{1} << 28;
-                 return c.number("parts") * layers_of(problem).parameters() <= kMostFloats &&
-                        c.number("parts") * 16 <= problem.at("batch");
-               }},
-          {.name = "rows for every resident block",
-           .last = "blocks",
-           .holds =
-               [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
-                 return is_layered(c) || (c.number("blocks") - 1) * kTileRows < problem.at("rows");
-               }},
-          {.name = "bytes for more than 15 inputs",
-           .last = "rows_in",
-           .holds =
-               [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
-                 return is_layered(c) || rows_in(c) != kRowsBytes || problem.at("inputs") > 15;
-               }},
-          {.name = "registers and shared memory of a resident block",
-           .last = "rows_in",
-           .holds = [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
-             if (is_layered(c)) return true;
-             // What cannot fit is not laid out: its sizes would overflow.
-             if (layers_of(problem).parameters() * 4 > on.local_bytes) return false;
-             const ResidentLayout layout = layout_of(c, problem);
-             return layout.shared_bytes <= on.local_bytes &&
-                    registers_of(layout) <= cuda::registers_of_thread(layout.threads);
-           }}};
+  return {
+      parameters_constraint(),
+      {.name = "rows of mini-batches in shared memory",
+       .last = "rows_in",
+       .holds = [](const Configuration& c, const Problem& problem,
+                   const DeviceIdentity&) { return !resides(c) || rows_in(c) == kRowsShared || !in_batches(problem); }},
+      {.name = "online, a step learns from one row",
+       .last = "scheme",
+       .holds = [](const Configuration& c, const Problem& problem,
+                   const DeviceIdentity&) { return !is_online(c) || problem.at("batch") == 1; }},
+      {.name = "network, states and rows of an online block fit into its shared memory",
+       .last = "scheme",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+             if (!is_online(c)) return true;
+             const Layers layers = layers_of(problem);
+             return layers.parameters() * 4 <= on.local_bytes && online_bytes(layers) <= on.local_bytes;
+           }},
+      {.name = "parts of a gradient take at most 1 GiB, and have at least 16 rows",
+       .last = "parts",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             if (!is_layered(c) || c.number("parts") == 1) return true;
+             constexpr std::int64_t kMostFloats = std::int64_t{1} << 28;
+             return c.number("parts") * layers_of(problem).parameters() <= kMostFloats &&
+                    c.number("parts") * 16 <= problem.at("batch");
+           }},
+      {.name = "rows for every resident block",
+       .last = "blocks",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             return !resides(c) || (c.number("blocks") - 1) * kTileRows < rows_of_step(problem);
+           }},
+      {.name = "bytes for more than 15 inputs",
+       .last = "rows_in",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             return !resides(c) || rows_in(c) != kRowsBytes || problem.at("inputs") > 15;
+           }},
+      {.name = "registers and shared memory of a resident block",
+       .last = "rows_in",
+       .holds = [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+         if (!resides(c)) return true;
+         // What cannot fit is not laid out: its sizes would overflow.
+         if (layers_of(problem).parameters() * 4 > on.local_bytes) return false;
+         const ResidentLayout layout = layout_of(c, problem);
+         return layout.shared_bytes <= on.local_bytes &&
+                registers_of(layout) <= cuda::registers_of_thread(layout.threads);
+       }}};
 }
 
 class CudaTrainMapping final : public Mapping {
@@ -103,9 +120,10 @@ class CudaTrainMapping final : public Mapping {
     return {
         device,
         {{.name = "scheme",
-          .values = words_of({"layered", "resident"}),
+          .values = words_of({"layered", "resident", "online"}),
           .meaning = "kernels that follow each other, layer by layer; blocks that run at the same time and do all "
-                     "steps of a run in one launch, compiled for the sizes of the network",
+                     "steps of a run in one launch, compiled for the sizes of the network; one such block, for steps "
+                     "of one row",
           .active = {}},
          {.name = "tile",
           .values = whole({32, 64}),
@@ -117,8 +135,8 @@ class CudaTrainMapping final : public Mapping {
           .active = is_layered},
          {.name = "block_size",
           .values = whole({256, 128, 512, 64}),
-          .meaning = "threads of a resident block",
-          .active = resides},
+          .meaning = "threads of a resident or online block",
+          .active = [](const Configuration& c) { return !is_layered(c); }},
          {.name = "blocks", .values = {counts.begin(), counts.end()}, .meaning = "resident blocks", .active = resides},
          {.name = "rows_in",
           .values = words_of({"shared", "bytes", "global"}),
@@ -130,11 +148,16 @@ class CudaTrainMapping final : public Mapping {
 
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     const SearchSpace all = space(device);
+    if (problem.at("batch") == 1) {
+      const Configuration online = all.parse(fmt::format("scheme=online block_size={}", online_threads(problem)));
+      if (!all.violated(online, problem)) return online;
+    }
     // An exchange between blocks costs as much as some hundred rows of a small network.
     constexpr std::int64_t kWorthSharing = 192;
+    std::vector<std::int64_t> counts = block_counts(device);
+    if (rows_of_step(problem) <= kWorthSharing) std::reverse(counts.begin(), counts.end());
     for (const char* rows : {"shared", "bytes", "global"}) {
-      for (const std::int64_t blocks : block_counts(device)) {
-        if (blocks > 1 && problem.at("rows") <= kWorthSharing) continue;
+      for (const std::int64_t blocks : counts) {
         Configuration configuration =
             all.parse(fmt::format("scheme=resident block_size=256 blocks={} rows_in={}", blocks, rows));
         if (!all.violated(configuration, problem)) return configuration;
@@ -156,6 +179,8 @@ class CudaTrainMapping final : public Mapping {
     plan.samples = std::min(length.steps * batch, length.epochs * rows);
     if (resides(configuration)) {
       add_resident(plan, layout_of(configuration, problem), length);
+    } else if (is_online(configuration)) {
+      add_online(plan, layers_of(problem), configuration.number("block_size"), length);
     } else {
       add_layered(plan, layers_of(problem), batch, configuration.number("tile"), configuration.number("parts"), length);
     }
@@ -163,6 +188,11 @@ class CudaTrainMapping final : public Mapping {
   }
 
  private:
+  /// About a parameter for each thread. Of the smallest networks more warps than 8 would only wait for each other.
+  static std::int64_t online_threads(const Problem& problem) {
+    constexpr std::int64_t kFewThreads = 256;
+    return layers_of(problem).parameters() <= kFewThreads ? kFewThreads : 512;
+  }
   /// As many parts of the gradient as keep all multiprocessors busy, none of few rows.
   static Configuration layered_default(const SearchSpace& all, const DeviceIdentity& device, const Problem& problem) {
     constexpr std::int64_t kFewRows = 64;

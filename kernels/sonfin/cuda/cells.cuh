@@ -7,7 +7,7 @@
 // | Packs   | packs of inputs of one rule that one thread keeps; Lanes * Packs * Vector is at least the padded dim |
 // | Rules   | rules that the same threads keep |
 // | Vector  | inputs in one pack |
-// | Storage | where: 0 registers, 1 shared memory, 2 centres in registers and widths in shared memory |
+// | Storage | where: see storage.cuh |
 //
 // Group q of block b keeps rules (b * Groups + q) * Rules + 0 .. Rules - 1. Inside a group, lane i keeps packs
 // i, i + Lanes, ... of each. What is kept in shared memory belongs to one thread alone: no barrier is needed.
@@ -17,10 +17,9 @@
 #include "heddle/kernels/common/reduce.cuh"
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/group_sums.cuh"
+#include "heddle/kernels/sonfin/cuda/storage.cuh"
 
 namespace heddle::sonfin {
-
-constexpr int kRegisters = 0, kShared = 1, kSplit = 2;
 
 template <int Block, int Lanes, int Packs, int Rules, int Vector, int Storage>
 class Cells {
@@ -35,14 +34,13 @@ class Cells {
   static constexpr bool kWide = Lanes > kWarp;  ///< several warps share a rule
   /// Different sums of rules in a block: of every warp, or of every group if that is several warps.
   static constexpr int kRecords = kWide ? kGroups : Block / kWarp;
-  static constexpr bool kCentresInRegisters = Storage != kShared, kWidthsInRegisters = Storage == kRegisters;
-  static constexpr int kCells = Rules * Packs;
-  static constexpr int kSharedWords =
-      Block * Vector * kCells * ((kCentresInRegisters ? 0 : 1) + (kWidthsInRegisters ? 0 : 1));
+  /// Rules of a thread, its first ones, whose centres and whose widths are in registers.
+  static constexpr int kCentresHeld = centres_in_registers(Storage, Rules);
+  static constexpr int kWidthsHeld = widths_in_registers(Storage, Rules);
+  static constexpr int kCentresShared = Rules - kCentresHeld, kWidthsShared = Rules - kWidthsHeld;
   /// Registers of a thread for the parameters and, if they are in registers too, two rows.
   static constexpr int kRegisterWords =
-      Vector * kCells * ((kCentresInRegisters ? 1 : 0) + (kWidthsInRegisters ? 1 : 0)) +
-      (Storage == kRegisters ? 2 * Vector * Packs : 0);
+      Vector * Packs * (kCentresHeld + kWidthsHeld) + (Storage == kRegisters ? 2 * Vector * Packs : 0);
 
   /// Rows of inputs: this thread's share in registers, if the parameters are there too; else whole, in shared memory.
   static constexpr bool kRowsInRegisters = Storage == kRegisters;
@@ -68,8 +66,8 @@ class Cells {
   __device__ static int input(int i) { return (i * Lanes + lane()) * Vector; }
 
   __device__ __forceinline__ explicit Cells(SharedMemory& shared) : group_sums_(shared) {
-    if constexpr (!kCentresInRegisters) shared_centres_ = shared.take<float>(Block * Vector * kCells);
-    if constexpr (!kWidthsInRegisters) shared_inverses_ = shared.take<float>(Block * Vector * kCells);
+    if constexpr (kCentresShared > 0) shared_centres_ = shared.take<float>(Block * Vector * Packs * kCentresShared);
+    if constexpr (kWidthsShared > 0) shared_inverses_ = shared.take<float>(Block * Vector * Packs * kWidthsShared);
     if constexpr (!kRowsInRegisters) {
       rows_ = shared.take<float>(kRowsInShared * kSpan);
       for (int j = static_cast<int>(threadIdx.x); j < kRowsInShared * kSpan; j += Block) rows_[j] = 0.0f;
@@ -201,7 +199,7 @@ class Cells {
   /// Rule r of the group becomes a new rule: m = x, all widths the same.
   __device__ __forceinline__ void add(const Row& row, int r, float width) {
     moved_ |= 1u << r;
-    each_pack([&](int i) { set(r, i, row[i], filled<Vector>(__frcp_rn(width))); });
+    each_pack_of(r, [&](int i) { set(r, i, row[i], filled<Vector>(__frcp_rn(width))); });
   }
 
  private:
@@ -215,21 +213,34 @@ class Cells {
     return __uint_as_float(min(__float_as_uint(__fdividef(u, 1.0f + change)), __float_as_uint(largest)));
   }
 
-  /// move_and_fire(), or without Moves fire_own(). Pack by pack, so that a pack of the rows is read once for all rules.
+  /// move_and_fire(), or without Moves fire_own(): first the rules whose parameters are in registers, then the others,
+  /// in a loop, which takes fewer registers.
   template <bool Moves>
   __device__ __forceinline__ void pass(const Row& row, const Row& next, const float (&rate)[Rules],
                                        float largest_inverse, float (&own)[Rules]) {
-    constexpr int kChains = Rules < 4 ? Vector : 1;  // sums that are added up in parallel
-    float sums[Rules][kChains];
-#pragma unroll
-    for (int r = 0; r < Rules; ++r) {
-#pragma unroll
-      for (int c = 0; c < kChains; ++c) sums[r][c] = 0.0f;
+    if constexpr (Storage == kHalves) {
+      pass_of<Moves, 0, kCentresHeld>(row, next, rate, largest_inverse, own);
+      pass_of<Moves, kCentresHeld, Rules>(row, next, rate, largest_inverse, own);
+    } else {
+      pass_of<Moves, 0, Rules>(row, next, rate, largest_inverse, own);
     }
-    each_pack([&](int i) {
+  }
+
+  /// The pass of rules First to Last - 1. Pack by pack, so that a pack of the rows is read once for all rules.
+  template <bool Moves, int First, int Last>
+  __device__ __forceinline__ void pass_of(const Row& row, const Row& next, const float (&rate)[Rules],
+                                          float largest_inverse, float (&own)[Rules]) {
+    constexpr int kChains = Last - First < 4 ? Vector : 1;  // sums that are added up in parallel
+    float sums[Last - First][kChains];
+#pragma unroll
+    for (int r = First; r < Last; ++r) {
+#pragma unroll
+      for (int c = 0; c < kChains; ++c) sums[r - First][c] = 0.0f;
+    }
+    each_pack_of(First, [&](int i) {
       const Pack<Vector> x = row[i], y = Moves ? next[i] : x;
 #pragma unroll
-      for (int r = 0; r < Rules; ++r) {
+      for (int r = First; r < Last; ++r) {
         Pack<Vector> m = centre(r, i), u = inverse(r, i);
         // A rule that stays may be narrower than new ones.
         const float bound = rate[r] != 0.0f ? largest_inverse : infinity();
@@ -242,16 +253,16 @@ class Cells {
             u.value[v] = stepped(u.value[v], rate[r] * z * z, bound);
           }
           const float z = (y.value[v] - m.value[v]) * u.value[v];
-          sums[r][v % kChains] += z * z;
+          sums[r - First][v % kChains] += z * z;
         }
         if constexpr (Moves) set(r, i, m, u);
       }
     });
 #pragma unroll
-    for (int r = 0; r < Rules; ++r) {
-      float sum = sums[r][0];
+    for (int r = First; r < Last; ++r) {
+      float sum = sums[r - First][0];
 #pragma unroll
-      for (int c = 1; c < kChains; ++c) sum += sums[r][c];
+      for (int c = 1; c < kChains; ++c) sum += sums[r - First][c];
       own[r] = -sum;
     }
   }
@@ -264,7 +275,7 @@ class Cells {
 
   template <bool Plain>
   __device__ __forceinline__ void move(const Row& row, int r, float rate, float largest_inverse) {
-    each_pack([&](int i) {
+    each_pack_of(r, [&](int i) {
       const Pack<Vector> x = row[i];
       Pack<Vector> m = centre(r, i), u = inverse(r, i);
 #pragma unroll
@@ -279,10 +290,18 @@ class Cells {
     });
   }
 
+  /// Packs of a turn of the loop over those in shared memory: about four for all rules, so that there is work while one
+  /// waits.
+  static constexpr int kPacksAtOnce = kCentresShared == 1 ? 4 : kCentresShared == 2 ? 2 : 1;
+
+  /// action(i) for the packs of rule r. Those in registers are known by number when the code is compiled.
   template <class Action>
-  __device__ __forceinline__ static void each_pack(Action action) {
+  __device__ __forceinline__ static void each_pack_of(int r, Action action) {
     if constexpr (Storage == kShared) {
 #pragma unroll(Packs < 4 ? Packs : 4)
+      for (int i = 0; i < Packs; ++i) action(i);
+    } else if (Storage == kHalves && r >= kCentresHeld) {
+#pragma unroll(kPacksAtOnce)
       for (int i = 0; i < Packs; ++i) action(i);
     } else {
 #pragma unroll
@@ -292,42 +311,37 @@ class Cells {
   template <class Action>
   __device__ __forceinline__ static void each_cell(Action action) {
 #pragma unroll
-    for (int r = 0; r < Rules; ++r) each_pack([&](int i) { action(r, i); });
+    for (int r = 0; r < Rules; ++r) each_pack_of(r, [&](int i) { action(r, i); });
   }
 
+  /// Of the pack with this number in this thread's share of shared memory.
   __device__ __forceinline__ static int place(int r, int i) {
     return ((r * Packs + i) * Block + static_cast<int>(threadIdx.x)) * Vector;
   }
   __device__ __forceinline__ Pack<Vector> centre(int r, int i) const {
-    if constexpr (kCentresInRegisters) {
-      return centre_[r][i];
-    } else {
-      return load<Vector>(shared_centres_ + place(r, i));
-    }
+    if (r < kCentresHeld) return centre_[r < kCentresHeld ? r : 0][i];
+    return load<Vector>(shared_centres_ + place(r - kCentresHeld, i));
   }
   __device__ __forceinline__ Pack<Vector> inverse(int r, int i) const {
-    if constexpr (kWidthsInRegisters) {
-      return inverse_[r][i];
-    } else {
-      return load<Vector>(shared_inverses_ + place(r, i));
-    }
+    if (r < kWidthsHeld) return inverse_[r < kWidthsHeld ? r : 0][i];
+    return load<Vector>(shared_inverses_ + place(r - kWidthsHeld, i));
   }
   __device__ __forceinline__ void set(int r, int i, const Pack<Vector>& m, const Pack<Vector>& u) {
-    if constexpr (kCentresInRegisters) {
-      centre_[r][i] = m;
+    if (r < kCentresHeld) {
+      centre_[r < kCentresHeld ? r : 0][i] = m;
     } else {
-      store<Vector>(shared_centres_ + place(r, i), m);
+      store<Vector>(shared_centres_ + place(r - kCentresHeld, i), m);
     }
-    if constexpr (kWidthsInRegisters) {
-      inverse_[r][i] = u;
+    if (r < kWidthsHeld) {
+      inverse_[r < kWidthsHeld ? r : 0][i] = u;
     } else {
-      store<Vector>(shared_inverses_ + place(r, i), u);
+      store<Vector>(shared_inverses_ + place(r - kWidthsHeld, i), u);
     }
   }
 
   GroupSums<Block, Lanes, Rules> group_sums_;
-  Pack<Vector> centre_[kCentresInRegisters ? Rules : 1][kCentresInRegisters ? Packs : 1];
-  Pack<Vector> inverse_[kWidthsInRegisters ? Rules : 1][kWidthsInRegisters ? Packs : 1];
+  Pack<Vector> centre_[kCentresHeld > 0 ? kCentresHeld : 1][kCentresHeld > 0 ? Packs : 1];
+  Pack<Vector> inverse_[kWidthsHeld > 0 ? kWidthsHeld : 1][kWidthsHeld > 0 ? Packs : 1];
   float* shared_centres_ = nullptr;
   float* shared_inverses_ = nullptr;
   float* rows_ = nullptr;

@@ -7,6 +7,7 @@
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
 #include "heddle/kernels/sonfin/cuda/plan_writer.hpp"
+#include "heddle/kernels/sonfin/cuda/storage.cuh"
 
 namespace heddle::sonfin {
 
@@ -23,6 +24,7 @@ ResidentShape::Link link_of(const Configuration& c) {
 ResidentShape::Storage storage_of(const Configuration& c) {
   const std::string& storage = c.word("storage");
   if (storage == "registers") return ResidentShape::Storage::registers;
+  if (storage == "halves") return ResidentShape::Storage::halves;
   return storage == "shared" ? ResidentShape::Storage::shared : ResidentShape::Storage::split;
 }
 
@@ -64,16 +66,13 @@ std::int64_t ResidentShape::records() const {
 }
 
 std::int64_t ResidentShape::kept_registers() const {
-  const std::int64_t row = packs * vector, cells = row * rules;
-  switch (storage) {
-    case Storage::registers:
-      return 2 * cells + 2 * row;
-    case Storage::shared:
-      return 0;
-    case Storage::split:
-      return cells;
-  }
-  return 0;
+  const std::int64_t row = packs * vector;
+  return row * rules_in_registers() + (storage == Storage::registers ? 2 * row : 0);
+}
+
+std::int64_t ResidentShape::rules_in_registers() const {
+  const int where = static_cast<int>(storage), count = static_cast<int>(rules);
+  return centres_in_registers(where, count) + widths_in_registers(where, count);
 }
 
 std::int64_t ResidentShape::registers() const {
@@ -105,10 +104,10 @@ std::int64_t ResidentShape::shared_bytes() const {
               3 * columns + 1;
       break;
   }
-  const std::int64_t kept = storage == Storage::registers ? 0 : storage == Storage::split ? 1 : 2;
   const std::int64_t rows = storage == Storage::registers ? 0 : (several_warps() ? 2 : 3) * lanes * packs * vector;
   const std::int64_t group_sums = several_warps() ? 2 * warps() * power_of_two_from(rules) : 0;
-  return kWord * (words + rows + group_sums + kept * block * vector * packs * rules);
+  const std::int64_t kept = 2 * rules - rules_in_registers();
+  return kWord * (words + rows + group_sums + kept * block * vector * packs);
 }
 
 Kernels ResidentShape::kernels() const {

@@ -18,7 +18,7 @@ inline constexpr std::int64_t kReplicas = 8;
 /// A configuration of these schemes in numbers; names as in cells.cuh.
 struct ResidentShape {
   enum class Link { block, cluster, grid };
-  enum class Storage { registers, shared, split };
+  enum class Storage { registers, shared, split, halves };
 
   std::int64_t block, lanes, rules, vector;
   Storage storage;
@@ -46,6 +46,8 @@ struct ResidentShape {
   [[nodiscard]] PacketTurns packet_turns() const;
   /// Registers of a thread, roughly: what it keeps, and what it works with.
   [[nodiscard]] std::int64_t registers() const;
+  /// Of a thread's rules: how many have their centres in registers, and how many their widths, both added up.
+  [[nodiscard]] std::int64_t rules_in_registers() const;
   /// Those of parameters and rows.
   [[nodiscard]] std::int64_t kept_registers() const;
   [[nodiscard]] std::int64_t shared_bytes() const;

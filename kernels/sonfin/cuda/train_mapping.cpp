@@ -57,9 +57,10 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
        .active = {}},
       {.name = "vector", .values = numbers({4, 2, 1}), .meaning = "inputs in one memory access", .active = {}},
       {.name = "storage",
-       .values = words({"registers", "shared", "split"}),
+       .values = words({"registers", "shared", "split", "halves"}),
        .meaning =
-           "where parameters stay: registers, shared memory, or centres in registers and widths in shared memory",
+           "where parameters stay: registers, shared memory, centres in registers and widths in shared memory, or half "
+           "of a thread's rules in registers and the others in shared memory",
        .active = is_resident},
       {.name = "kernels", .values = numbers({1, 2, 3}), .meaning = "launches per sample", .active = is_launched},
       {.name = "reduction",
@@ -144,6 +145,12 @@ std::vector<Constraint> constraints() {
        [](const Configuration& c, const Problem& p, const Identity&) {
          return c.number("block_size") == kWarp || Tiling(c).rules_per_block() < 2 * p.at("rules");
        }},
+      {"half of the rules in shared memory only where several resident warps share them, and each has two at least",
+       "storage",
+       [](const Configuration& c, const Problem&, const Identity&) {
+         return is_launched(c) || c.word("storage") != "halves" ||
+                (c.number("threads_per_rule") > kWarp && c.number("coarsen_count") > 1);
+       }},
       resident("as many blocks as the scheme links, each on a multiprocessor", "storage",
                [](const Shape& shape, const Problem&, const Identity& device) {
                  switch (shape.link) {
@@ -180,25 +187,36 @@ std::vector<Constraint> constraints() {
   };
 }
 
+constexpr const char* kHalf = "halves";
+
 /// A scheme with some counts and block sizes, in the order in which they are tried.
 struct Preference {
   const char* scheme;
   std::vector<std::int64_t> counts, blocks, lanes;
+  std::string_view storage = {};  ///< the only one; empty: any but kHalf
 };
 
-/// Where rules have many inputs: 256 threads a rule, and as few rules a thread as the card has room for.
-std::vector<Preference> wide_preferences(const Problem& problem) {
+/// Where rules have many inputs: 256 threads a rule, and as few rules a thread as the card has room for. Many rules of
+/// that many inputs do not leave a thread the registers for what it keeps of each of them (docs/performance.md,
+/// "Several warps a rule"). Then 64 threads have two rules, one in registers and one in shared memory.
+std::vector<Preference> wide_preferences(const DeviceIdentity& device, const Problem& problem) {
   constexpr std::int64_t kManyInputs = 1536, kThreads = 256;
   if (problem.at("dim") < kManyInputs) return {};
   const std::vector<std::int64_t> counts{1, 2, 3, 4, 5, 6, 7, 8};
-  return {{"grid", counts, {kThreads}, {kThreads}}, {"grid", counts, {2 * kThreads}, {kThreads}}};
+  std::vector<Preference> all{{"grid", counts, {kThreads}, {kThreads}}, {"grid", counts, {2 * kThreads}, {kThreads}}};
+  constexpr std::int64_t kMostInRegisters = 140;  // inputs of all rules of a thread
+  const std::int64_t inputs = ceil_div(problem.at("dim"), 4 * kThreads) * 4;
+  if (ceil_div(problem.at("rules"), device.units) * inputs > kMostInRegisters) {
+    all.insert(all.begin(), {"grid", {2}, {kThreads}, {kThreads / 4}, kHalf});
+  }
+  return all;
 }
 
 /// The scheme with the cheapest exchange that holds the parameters, with one to four packs of inputs a thread. What an
 /// exchange costs grows with the warps that take part and, if there are many outputs, with what each of them tells: a
 /// cluster of blocks of 128 threads, then a grid; with one output any cluster is better than a grid. The sizes follow
 /// from what tuning chose on an H200 (bench/results/nvidia-h200/tune.txt).
-std::vector<Preference> resident_preferences(const Problem& problem) {
+std::vector<Preference> resident_preferences(const DeviceIdentity& device, const Problem& problem) {
   constexpr std::int64_t kTasksOfBlock = 2048;
   // Threads that the rules are spread over: one block, half of the largest cluster, half of the card.
   constexpr std::int64_t kOfBlock = 128, kOfCluster = 8 * 128, kOfGrid = 64 * 256;
@@ -212,7 +230,7 @@ std::vector<Preference> resident_preferences(const Problem& problem) {
   const bool many = problem.at("outputs") > 1;
   const std::vector<std::int64_t> counts{1, 2, 3, 4, 6, 8}, blocks{128, 256, 64, 32}, fewer{256, 128, 64, 32};
 
-  std::vector<Preference> all = wide_preferences(problem);
+  std::vector<Preference> all = wide_preferences(device, problem);
   if (stride * rules <= kTasksOfBlock) all.push_back({"block", counts, blocks, {lanes(kOfBlock)}});
   all.push_back({"cluster", {1}, {128}, {cluster, std::max<std::int64_t>(cluster / 2, 1)}});
   const Preference any_cluster{"cluster", counts, blocks, {least}};
@@ -224,8 +242,9 @@ std::vector<Preference> resident_preferences(const Problem& problem) {
 
 std::vector<std::string> resident_candidates(const DeviceIdentity& device, const Problem& problem) {
   std::vector<std::string> candidates;
-  for (const char* storage : {"registers", "split", "shared"}) {
-    for (const Preference& preference : resident_preferences(problem)) {
+  for (const char* storage : {"registers", kHalf, "split", "shared"}) {
+    for (const Preference& preference : resident_preferences(device, problem)) {
+      if (preference.storage.empty() ? storage == kHalf : preference.storage != storage) continue;
       if (preference.scheme == std::string_view("cluster") && device.compute_capability() < 90) continue;
       for (const std::int64_t count : preference.counts) {
         for (const std::int64_t block : preference.blocks) {

@@ -11,6 +11,7 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/device/cpu/process.hpp"
 #include "heddle/runtime/device/cpu/processor.hpp"
 #include "heddle/runtime/device/cpu/scratch_folder.hpp"
@@ -114,7 +115,15 @@ std::optional<std::string> definition_of(const std::string& word) {
 ProgramResult SystemCompiler::compile(const ProgramInput& input, const std::stop_token& stop) {
   const TemplateSource& source = *input.source;
   const ScratchFolder folder;
-  for (const SourceFile& file : source.files()) write(folder.path() / file.name, file.text);
+  for (const SourceFile& file : source.files()) {
+    const fs::path name(file.name);
+    if (name.is_absolute() || std::ranges::find(name, "..") != name.end()) {  // it would be written elsewhere
+      ProgramResult refused;
+      refused.log = fmt::format("the header {} is not below the folder of its source", in_quotes(file.name));
+      return refused;
+    }
+    write(folder.path() / name, file.text);
+  }
   for (const SourceFile& file : dialect_.files) write(folder.path() / file.name, file.text);
   ProgramResult result;
   std::vector<std::string> template_words;

@@ -148,6 +148,27 @@ std::shared_ptr<Memory> CudaDevice::allocate(std::int64_t bytes) {
   return std::make_shared<CudaMemory>(implementation_->context, bytes);
 }
 
+std::optional<std::int64_t> CudaDevice::bytes_behind(const void* address) const {
+  const CudaContext& context = *implementation_->context;
+  const CudaContext::Scope scope(context);
+  const auto at = static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(address));
+  CUdeviceptr begin = 0;
+  std::size_t bytes = 0;
+  if (context.driver().cuMemGetAddressRange(&begin, &bytes, at) != CUDA_SUCCESS) return std::nullopt;
+  return static_cast<std::int64_t>(begin + bytes - at);
+}
+
+void CudaDevice::read_at(const void* address, std::span<std::byte> to, Stream stream) const {
+  if (to.empty()) return;
+  const CudaContext& context = *implementation_->context;
+  const CudaContext::Scope scope(context);
+  auto* const queue = static_cast<CUstream>(stream.handle);
+  const auto at = static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(address));
+  context.check_call(context.driver().cuMemcpyDtoHAsync(to.data(), at, to.size(), queue),
+                     "cannot copy from the device");
+  context.check_call(context.driver().cuStreamSynchronize(queue), "cannot wait for the stream");
+}
+
 std::unique_ptr<Execution> CudaDevice::prepare(Plan plan, std::shared_ptr<const Binary> binary, Bindings bindings) {
   return std::make_unique<CudaExecution>(implementation_->context, implementation_->modules, std::move(plan),
                                          std::move(binary), bindings);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/runtime/device/caller_memory.hpp"
 #include "heddle/runtime/device/device.hpp"
 
 // CUcontext and CUstream of cuda.h, which users of heddle need not have.
@@ -14,7 +15,7 @@ struct CUstream_st;
 
 namespace heddle {
 
-class CudaDevice : public Device {
+class CudaDevice : public Device, public CallerMemory {
  public:
   /// Works in the primary context of GPU `ordinal`, on a stream of its own. Throws Error(device): no driver, no such
   /// GPU, no NVRTC for it, or a cache folder that others may write to.
@@ -34,6 +35,8 @@ class CudaDevice : public Device {
   [[nodiscard]] std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) override;
   [[nodiscard]] std::int64_t compiler_calls() const override;
   [[nodiscard]] std::shared_ptr<Memory> allocate(std::int64_t bytes) override;
+  [[nodiscard]] std::optional<std::int64_t> bytes_behind(const void* address) const override;
+  void read_at(const void* address, std::span<std::byte> to, Stream stream) const override;
   [[nodiscard]] std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary,
                                                    Bindings bindings = {}) override;
 

@@ -39,6 +39,7 @@
   X(cuEventSynchronize)                          \
   X(cuMemAlloc)                                  \
   X(cuMemFree)                                   \
+  X(cuMemGetAddressRange)                        \
   X(cuMemHostAlloc)                              \
   X(cuMemFreeHost)                               \
   X(cuMemcpyHtoDAsync)                           \

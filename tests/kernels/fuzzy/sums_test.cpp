@@ -106,6 +106,33 @@ long violations(const Number& found, const Add& add_all) {
 
 }  // namespace
 
+TEST_CASE_TEMPLATE("products with 0 choose the bounds that selections choose", T, float, double) {
+  using Number = LowerUpper<T, kTermCuts>;
+  constexpr int kCount = 2000;
+  const ArrayShape terms = shape<Number>(kCount, fuzzy::kNumbers);
+  for (const NumberKind kind : {NumberKind::usual, NumberKind::hostile}) {
+    const auto numbers = fuzzy::random_terms(terms, sample_seed(), kind, kCount);
+    const auto matrix = fuzzy::random_matrix(1, kCount, sizeof(T) == 8, sample_seed() + 1, kind, 1);
+    const auto* const elements = reinterpret_cast<const T*>(matrix.data());
+    Number selected, multiplied;
+    clear(selected);
+    clear(multiplied);
+    int negative = 0;
+    for (int n = 0; n < kCount; ++n) {
+      const Number x = number_at<Number>(terms, numbers, n);
+      if (!is_bounded(x)) continue;
+      negative += elements[n] < T(0) ? 1 : 0;
+      add_bounded_product(selected, elements[n], x);
+      fuzzy::add_bounded_product<kTermCuts - 1>(multiplied, elements[n], x);
+      for (int i = 0; i < kTermCuts; ++i) {
+        REQUIRE(multiplied.lower[i] == selected.lower[i]);
+        REQUIRE(multiplied.upper[i] == selected.upper[i]);
+      }
+    }
+    CHECK(negative > kCount / 10);
+  }
+}
+
 TEST_CASE_TEMPLATE("sums and dot products contain the exact ones", Number, LowerUpper<double, kTermCuts>,
                    LowerUpper<float, kTermCuts>, MidpointRadius<double, kTermCuts>, MidpointRadius<float, kTermCuts>) {
   for (const int count : kCounts) {

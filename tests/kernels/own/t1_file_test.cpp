@@ -222,4 +222,58 @@ TEST_CASE("a second file overrides and completes the first") {
                        doctest::Contains("there is no member 'girth'"), Error);
 }
 
+TEST_CASE("a T1 file may name a template with its arguments, which is compiled with macros all the same") {
+  const T1Folder folder;
+  json document = blur();
+  document["KernelSpecification"]["KernelName"] = "blur<float, filter_width, filter_width_2>";
+  const std::string text = untuned_plan_of(folder.read(document)).kernels.front().text();
+  CHECK(text.starts_with("blur<float, 3, filter_width_2> "));
+  CHECK(text.find(" tile_size_x=2") != std::string::npos);
+  CHECK(text.find(" kernel_tuner=1") != std::string::npos);
+  const json no_macros{{"macros", nullptr}};
+  CHECK(untuned_plan_of(folder.read(document, no_macros)).kernels.front().text() == "blur<float, 3, filter_width_2>");
+}
+
+TEST_CASE("half, vectors and structs of T1") {
+  const T1Folder folder;
+  json document = blur();
+  json& arguments = document["KernelSpecification"]["Arguments"];
+  arguments[1]["Type"] = "half2";
+  arguments[4] = {{"Name", "gain"},         {"Type", "custom"},     {"TypeSize", 12},
+                  {"MemoryType", "Scalar"}, {"DataSource", "gain"}, {"FillType", "BinaryRaw"}};
+  arguments.push_back({{"Name", "scale"}, {"Type", "half"}, {"MemoryType", "Scalar"}, {"FillValue", 1.5}});
+  arguments.push_back({{"Name", "nodes"},
+                       {"Type", "custom"},
+                       {"TypeSize", 24},
+                       {"MemoryType", "Vector"},
+                       {"Size", 10},
+                       {"FillType", "Constant"},
+                       {"FillValue", 0}});
+  folder.write("gain", std::string("\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\xff", 12));
+  const Plan plan = untuned_plan_of(folder.read(document));
+  CHECK(plan.buffers[1].bytes == 4 * 104 * 60);
+  CHECK(plan.buffers[4].bytes == 240);
+  const auto& passed = plan.launches.front().arguments;
+  const auto& gain = std::get<StructArgument>(passed[4]);
+  CHECK(gain.bytes.size() == 12);
+  CHECK(gain.bytes[11] == std::byte{0xff});
+  CHECK(gain.alignment == 4);
+  CHECK(std::get<StructArgument>(passed[5]).bytes == std::vector{std::byte{0x00}, std::byte{0x3e}});
+
+  const auto refused = [&](const char* member, const json& value) {
+    json wrong = document;
+    wrong["KernelSpecification"]["Arguments"][4][member] = value;
+    try {
+      static_cast<void>(folder.read(wrong));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(refused("TypeSize", 13).find("'gain' has 12 bytes, expected 13") != std::string::npos);
+  CHECK(refused("TypeSize", 0).find("TypeSize: found 0, expected 1 to 4096") != std::string::npos);
+  CHECK(refused("FillType", "Random").find("BinaryRaw") != std::string::npos);
+  CHECK(refused("Type", "float16").find("Type: found \"float16\", expected bool") != std::string::npos);
+}
+
 }  // namespace heddle

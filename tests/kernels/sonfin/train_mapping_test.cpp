@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -23,7 +24,7 @@ const DeviceIdentity kHopper{.backend = "cuda",
 
 TEST_CASE("where rules have many inputs, the default gives one 256 threads, and a thread as few rules as fit") {
   for (const Problem& sizes : {problem(2, 1536, 1), problem(96, 2000, 1), problem(152, 2048, 10), problem(600, 2000, 3),
-                               problem(600, 5000, 1), problem(949, 5000, 1), problem(1024, 5000, 10)}) {
+                               problem(600, 5000, 1), problem(924, 5000, 1)}) {
     const Configuration chosen = train_family().default_configuration(kHopper, sizes);
     CAPTURE(sizes.text());
     CAPTURE(chosen.text());
@@ -34,8 +35,31 @@ TEST_CASE("where rules have many inputs, the default gives one 256 threads, and 
     const std::int64_t groups = shape.block / shape.lanes;
     CHECK((shape.rules == 1 || groups * (shape.rules - 1) * kHopper.units < sizes.at("rules")));
   }
+  for (const Problem& sizes : {problem(949, 5000, 1), problem(1024, 5000, 10)}) {
+    const Configuration many = train_family().default_configuration(kHopper, sizes);
+    CAPTURE(many.text());
+    CHECK(many.word("storage") == "halves");
+    CHECK(ResidentShape(many, sizes).blocks <= kHopper.units);
+    CHECK(ResidentShape(many, sizes).shared_bytes() <= kHopper.local_bytes);
+  }
   const Configuration few = train_family().default_configuration(kHopper, problem(96, 1024, 1));
   CHECK(few.number("threads_per_rule") <= 32);
+}
+
+TEST_CASE("half of the rules in registers and half in shared memory: both take their share") {
+  const SearchSpace space = train_family().space(kHopper);
+  const auto shape = [&](const std::string& storage, int rules) {
+    return ResidentShape(space.parse(fmt::format("scheme=grid coarsen_count={} coarsening=rules block_size=256 "
+                                                 "threads_per_rule=256 vector=4 storage={}",
+                                                 rules, storage)),
+                         problem(949, 5000, 1));
+  };
+  // Five packs of four inputs of a rule are 20 words of centres and 20 of widths in a thread.
+  CHECK(shape("halves", 8).kept_registers() == 4 * 40);
+  CHECK(shape("halves", 7).kept_registers() == 3 * 40);
+  CHECK(shape("halves", 7).shared_bytes() - shape("split", 7).shared_bytes() == (4 * 40 - 7 * 20) * 256 * 4);
+  CHECK(shape("halves", 8).shared_bytes() == shape("split", 8).shared_bytes());
+  CHECK(shape("halves", 8).shared_bytes() <= kHopper.local_bytes);
 }
 
 TEST_CASE("a resident rule has several warps only where each thread has inputs for them") {
@@ -50,6 +74,13 @@ TEST_CASE("a resident rule has several warps only where each thread has inputs f
   CHECK(allowed(all, problem(100, 2052, 1)));
   CHECK(!allowed(all, problem(100, 2048, 1)));
   CHECK(!allowed("scheme=grid coarsen_count=1 block_size=64 threads_per_rule=128", problem(100, 2048, 1)));
+  // Two rules at least, so that each half has one.
+  const auto halved = [&](const std::string& shape) {
+    return !space.violated(space.parse("scheme=grid " + shape + " vector=4 storage=halves"), problem(100, 512, 1));
+  };
+  CHECK(halved("coarsen_count=2 coarsening=rules block_size=128 threads_per_rule=64"));
+  CHECK(!halved("coarsen_count=1 block_size=128 threads_per_rule=64"));
+  CHECK(!halved("coarsen_count=2 coarsening=rules block_size=128 threads_per_rule=32"));
   // Counts that only rules of several warps have.
   CHECK(
       allowed("scheme=grid coarsen_count=5 coarsening=rules block_size=64 threads_per_rule=64", problem(100, 512, 1)));

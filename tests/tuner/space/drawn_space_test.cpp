@@ -228,3 +228,9 @@ TEST_CASE("a constraint that may be foreseen ends branches before its last param
   CHECK(asked < 2000);  // of 10^11 configurations
   CHECK(space.estimate(any_problem(), 1000) == doctest::Approx(11.0).epsilon(0.2));
 }
+
+TEST_CASE("a space is not listed any longer than somebody waits for it") {
+  const SearchSpace space = digits(4, 18);
+  CHECK(ListedSpace::list(space, any_problem(), 10000, 1000000, [] { return false; }) != nullptr);
+  CHECK(ListedSpace::list(space, any_problem(), 10000, 1000000, [] { return true; }) == nullptr);
+}

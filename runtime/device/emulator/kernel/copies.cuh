@@ -12,6 +12,12 @@ HEDDLE_CALL void start_grouped_copy(T* shared_to, const T* from) {
   heddle_emulator_calls->start_copy(shared_to, from, sizeof(T), HEDDLE_AT);
 }
 
+template <class T>
+HEDDLE_CALL void start_wide_grouped_copy(T* shared_to, const T* from) {
+  constexpr unsigned kBytes = 16;
+  heddle_emulator_calls->start_copy(shared_to, from, kBytes, HEDDLE_AT);
+}
+
 HEDDLE_CALL void end_group() { heddle_emulator_calls->end_group(); }
 
 template <int Later>

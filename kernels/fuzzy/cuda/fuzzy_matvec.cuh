@@ -1,0 +1,109 @@
+// A matrix of fuzzy numbers times a vector of them: matvec.cuh. The matrix is read into registers, some steps early.
+#pragma once
+
+#include "heddle/kernels/fuzzy/cuda/vector_tile.cuh"
+
+namespace heddle::fuzzy {
+
+/// Elements of a matrix of fuzzy numbers: an array, row after row.
+template <class Array, int Cuts>
+struct FuzzyElements {
+  using Element = typename Array::template Slice<Cuts>;
+  static constexpr int stride = Array::place == kNumbers ? Array::components : 1;
+  [[nodiscard]] __device__ __forceinline__ static Element load(const typename Array::Real* from, long long elements,
+                                                               int i, int first) {
+    return Array::template load<Cuts>(from, elements, i, first);
+  }
+};
+
+/// matrix: rows x columns elements; vector: `columns` numbers, of this form; result: `rows` numbers. Shared memory: two
+/// tiles.
+template <class Array, int Cuts, int Rows, int Ahead, int Threads>
+__global__ void __launch_bounds__(Threads)
+    fuzzy_matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
+                 typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
+  static_assert(kTileSteps % Ahead == 0, "steps without a rest");
+  using T = typename Array::Real;
+  using Number = typename Array::template Slice<Cuts>;
+  using VectorTile = Tile<Array, Cuts, Threads>;
+  using Elements = FuzzyElements<Array, Cuts>;
+  constexpr int words = static_cast<int>(sizeof(T) / sizeof(float));
+  const RowTask<Array, Cuts, Rows, Threads> task(rows, form);
+  const long long columns = task.columns, whole = columns / kBlockTerms * kBlockTerms;
+
+  SharedMemory shared;
+  T* tile = reinterpret_cast<T*>(shared.take<float>(VectorTile::size * words));
+  T* next_tile = reinterpret_cast<T*>(shared.take<float>(VectorTile::size * words));
+  const long long elements = rows * columns;
+  const T* from[Rows];  // this lane's next elements
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) from[r] = matrix + (task.row(r) * columns + task.lane) * Elements::stride;
+  const auto element = [&](int r, int steps) { return Elements::load(from[r], elements, steps * kChains, task.first); };
+  typename Elements::Element a[Ahead][Rows];
+  if (whole > 0) {
+    VectorTile::request(next_tile, vector, columns, 0, task.first);
+    end_group();
+#pragma unroll
+    for (int k = 0; k < Ahead; ++k) {
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) a[k][r] = element(r, k);
+    }
+  }
+
+  // Adds up the columns of a tile, and reads what comes after them.
+  Number sum[Rows];
+  const auto add_tile = [&](long long column) {
+#pragma unroll
+    for (int step = 0; step < kTileSteps; step += Ahead) {
+      const bool more = column + (step + Ahead) * kChains < whole;
+#pragma unroll
+      for (int k = 0; k < Ahead; ++k) {
+        const Number x = VectorTile::number(tile, (step + k) * kChains + task.lane);
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          add_product(sum[r], a[k][r], x);
+          if (more) a[k][r] = element(r, step + k + Ahead);
+        }
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) from[r] += kTileColumns * Elements::stride;
+  };
+
+  Number total;  // of the row that this lane is going to store
+  clear(total);
+  for (long long start = 0; start < columns; start += kBlockTerms) {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) clear(sum[r]);
+    if (start < whole) {
+      for (long long column = start; column < start + kBlockTerms; column += kTileColumns) {
+        T* const used = tile;
+        tile = next_tile;
+        next_tile = used;
+        groups_arrived<0>();
+        // After the barrier the tile is there, and the one before it has been used by all.
+        __syncthreads();
+        if (column + kTileColumns < whole) {
+          VectorTile::request(next_tile, vector, columns, column + kTileColumns, task.first);
+          end_group();
+        }
+        add_tile(column);
+      }
+    } else {
+      for (long long column = start + task.lane; column < columns; column += kChains) {
+        const Number x = Array::template load<Cuts>(vector, columns, column, task.first);
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          add_product(sum[r], element(r, 0), x);
+          from[r] += kChains * Elements::stride;
+        }
+      }
+    }
+    add_block(total, sum, task.lane);
+  }
+  if (task.lane < Rows && task.first_row + task.lane < task.rows) {
+    Array::template store<Cuts>(result, task.rows, task.first_row + task.lane, task.first, closed_sum(total));
+  }
+}
+
+}  // namespace heddle::fuzzy

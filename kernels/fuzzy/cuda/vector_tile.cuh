@@ -1,0 +1,145 @@
+// What the kernels of matrix-vector products share: which rows a warp takes, and tiles of the vector in shared memory.
+//
+// All warps of a block work on the same cuts and columns: they share tiles of the vector in shared memory, since what a
+// thread loads from the cache waits behind all that comes from memory.
+#pragma once
+
+#include "heddle/kernels/common/copies.cuh"
+#include "heddle/kernels/fuzzy/cuda/chains.cuh"
+#include "heddle/kernels/fuzzy/storage.hpp"
+
+namespace heddle::fuzzy {
+
+/// A warp's part of the work.
+template <class Array, int Cuts, int Rows, int Threads>
+struct RowTask {
+  static_assert(Array::count_of_cuts % Cuts == 0 && Threads % kWarp == 0 && Rows <= kWarp, "parts without a rest");
+  static constexpr int groups = Array::count_of_cuts / Cuts;
+
+  long long rows, columns, first_row;
+  int lane, first;  ///< first: of the cuts
+
+  __device__ __forceinline__ RowTask(long long all_rows, const ArrayForm& vector)
+      : rows(all_rows), columns(vector.numbers), lane(static_cast<int>(threadIdx.x) % kWarp) {
+    constexpr int warps = Threads / kWarp;
+    first = static_cast<int>(blockIdx.x % groups) * Cuts;
+    first_row = (static_cast<long long>(blockIdx.x / groups) * warps + threadIdx.x / kWarp) * Rows;
+  }
+  /// Row r of the warp's rows. In place of those beyond the end the last one, whose result is not stored.
+  [[nodiscard]] __device__ __forceinline__ long long row(int r) const {
+    return first_row + r < rows ? first_row + r : rows - 1;
+  }
+};
+
+/// The components of a slice, in the order of Tile.
+template <class Array, int Cuts>
+struct SliceForm;
+template <class T, int AllCuts, Layout From, int Cuts>
+struct SliceForm<LowerUpperArray<T, AllCuts, From>, Cuts> {
+  static constexpr int components = 2 * Cuts;
+  __device__ __forceinline__ static int component_of_vector(int component, int first) { return 2 * first + component; }
+  __device__ __forceinline__ static LowerUpper<T, Cuts> number(const T (&component)[components]) {
+    LowerUpper<T, Cuts> x;
+#pragma unroll
+    for (int k = 0; k < Cuts; ++k) x.set(k, {component[2 * k], component[2 * k + 1]});
+    return x;
+  }
+};
+template <class T, int AllCuts, Layout From, int Cuts>
+struct SliceForm<MidpointRadiusArray<T, AllCuts, From>, Cuts> {
+  static constexpr int components = 1 + Cuts;
+  __device__ __forceinline__ static int component_of_vector(int component, int first) {
+    return component == 0 ? 0 : first + component;
+  }
+  __device__ __forceinline__ static MidpointRadius<T, Cuts> number(const T (&component)[components]) {
+    MidpointRadius<T, Cuts> x;
+    x.midpoint = component[0];
+#pragma unroll
+    for (int k = 0; k < Cuts; ++k) x.radius[k] = component[1 + k];
+    return x;
+  }
+};
+
+constexpr int kTileSteps = 8, kTileColumns = kTileSteps * kChains;
+static_assert(kChainTerms % kTileSteps == 0, "tiles without a rest");
+
+/// Some columns of the vector in shared memory, without the cuts that the block has nothing to do with. Components lie
+/// in packs of 16 bytes, which a thread reads at once, and those that are left over next to other columns' ones.
+template <class Array, int Cuts, int Threads>
+struct Tile {
+  using T = typename Array::Real;
+  using Form = SliceForm<Array, Cuts>;
+  static constexpr int components = Form::components, pack = 16 / static_cast<int>(sizeof(T));
+  static constexpr int packed = components / pack * pack, size = components * kTileColumns;
+
+  __device__ __forceinline__ static int place(int component, int column) {
+    return component < packed ? (component / pack * kTileColumns + column) * pack + component % pack
+                              : component * kTileColumns + column;
+  }
+  /// Calls use(component, column) for this thread's share of the tile, in the order in which the vector lies in memory.
+  template <class Use>
+  __device__ __forceinline__ static void for_each_own(const Use& use) {
+    const int thread = static_cast<int>(threadIdx.x);
+    // Written so that what depends on the thread is the same in every turn: the rest are constants of the addresses.
+    if constexpr (Array::place == kNumbers && Threads % components == 0 && size % Threads == 0) {
+#pragma unroll
+      for (int k = 0; k < size / Threads; ++k)
+        use(thread % components, thread / components + k * (Threads / components));
+    } else if constexpr (Array::place == kCuts && kTileColumns % Threads == 0) {
+#pragma unroll
+      for (int component = 0; component < components; ++component) {
+#pragma unroll
+        for (int start = 0; start < kTileColumns; start += Threads) use(component, start + thread);
+      }
+    } else {
+#pragma unroll
+      for (int start = 0; start < size; start += Threads) {
+        const int i = start + thread;
+        if (size % Threads != 0 && i >= size) break;
+        if constexpr (Array::place == kNumbers) {
+          use(i % components, i / components);
+        } else {
+          use(i / kTileColumns, i % kTileColumns);
+        }
+      }
+    }
+  }
+  /// Starts the copies of this thread's share, as a part of its present group.
+  __device__ __forceinline__ static void request(T* tile, const T* vector, long long columns, long long first_column,
+                                                 int first) {
+    for_each_own([&](int component, int column) {
+      const int of_vector = Form::component_of_vector(component, first);
+      start_grouped_copy(tile + place(component, column),
+                         vector + (Array::place == kNumbers ? (first_column + column) * Array::components + of_vector
+                                                            : of_vector * columns + first_column + column));
+    });
+  }
+  /// Whether an infinite bound is among those that this thread requested.
+  __device__ __forceinline__ static bool has_infinity(const T* tile) {
+    bool found = false;
+    for_each_own([&](int component, int column) {
+      found = found || !(magnitude(tile[place(component, column)]) < Traits<T>::infinity);
+    });
+    return found;
+  }
+  __device__ __forceinline__ static auto number(const T* tile, int column) {
+    alignas(16) T component[components];
+#pragma unroll
+    for (int c = 0; c < packed; c += pack) detail::copy_packed<pack, pack>(tile + place(c, column), component + c);
+#pragma unroll
+    for (int c = packed; c < components; ++c) component[c] = tile[place(c, column)];
+    return Form::number(component);
+  }
+};
+
+/// Adds the sums of a block of columns to the totals: lane r keeps that of row r.
+template <class Number, int Rows>
+__device__ __forceinline__ void add_block(Number& total, const Number (&sum)[Rows], int lane) {
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const Number of_block = of_first_lane(sum_of_chains(sum[r]));
+    if (lane == r) add_term(total, of_block);
+  }
+}
+
+}  // namespace heddle::fuzzy

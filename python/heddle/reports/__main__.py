@@ -1,0 +1,5 @@
+import sys
+
+from heddle.reports import main
+
+sys.exit(main())

@@ -1,0 +1,122 @@
+"""Charts about a network: membership functions, rules as sentences, the surface over two inputs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from heddle.reports.charts import COLOURS, DASHES, SCALE, Chart, Table, axes
+
+_MOST_INPUTS = 8
+_MOST_CURVES = 24
+_MOST_SENTENCES = 200
+_POINTS = 81
+
+
+def sentences(network: dict) -> list[str]:
+    """IF ... THEN ... of each rule, in the words of `heddle inspect`; those of many inputs are shortened."""
+    result = []
+    for rule in network.get("rules") or []:
+        if rule.get("words") and len(rule["sets"]) <= 12:
+            result.append(rule["words"])
+            continue
+        words = " and ".join(f"{each['input']} is {each['word']}" for each in rule["sets"])
+        if len(rule["sets"]) > 12:
+            words = " and ".join(f"{each['input']} is {each['word']}" for each in rule["sets"][:12]) + ", ..."
+        then = []
+        for each in rule["consequents"]:
+            text = f"{each['output']} = {each['constant']:.4g}"
+            for slope, part in zip(each.get("slopes") or [], rule["sets"]):
+                text += f" {'-' if slope < 0 else '+'} {abs(slope):.4g} {part['input']}"
+            then.append(text)
+        result.append(f"IF {words} THEN {', '.join(then[:8])}{', ...' if len(then) > 8 else ''}")
+    if len(result) > _MOST_SENTENCES:
+        result = result[:_MOST_SENTENCES] + [f"... and {len(result) - _MOST_SENTENCES} more"]
+    return result
+
+
+def _sets(network: dict, name: str) -> list[tuple]:
+    """The different sets of an input: word, mean, standard deviation."""
+    found = {}
+    for rule in network.get("rules") or []:
+        for each in rule["sets"]:
+            if each["input"] == name:
+                found[round(each["mean"], 9), round(each["standard_deviation"], 9)] = each["word"]
+    return [(word, mean, deviation) for (mean, deviation), word in sorted(found.items())]
+
+
+def _range(inputs, name, sets):
+    for each in inputs or []:
+        if each["name"] == name and each["maximum"] > each["minimum"]:
+            margin = 0.1 * (each["maximum"] - each["minimum"])
+            return each["minimum"] - margin, each["maximum"] + margin
+    low = min(mean - 3 * deviation for _, mean, deviation in sets)
+    high = max(mean + 3 * deviation for _, mean, deviation in sets)
+    return (low, high) if high > low else (low - 1, low + 1)
+
+
+def membership_charts(after: dict, before: dict | None = None, inputs=None, new: bool = True) -> list[Chart]:
+    """`before`: the network as it began; a `new` one that finds its rules itself has none before its first epoch."""
+    rules = after.get("rules") or []
+    if not rules:
+        return []
+    names = list(dict.fromkeys(each["input"] for each in rules[0]["sets"]))
+    early = bool(before) and new and before["epoch"] > 0
+    when = f"after epoch {before['epoch']}" if early else "before"
+    charts = []
+    for name in names[:_MOST_INPUTS]:
+        moments = [("after", _sets(after, name))]
+        if before and before.get("rules"):
+            moments.insert(0, (when, _sets(before, name)))
+        low, high = _range(inputs, name, [s for _, sets in moments for s in sets])
+        x = [low + (high - low) * i / (_POINTS - 1) for i in range(_POINTS)]
+        traces, rows = [], []
+        for k, (moment, sets) in enumerate(moments):
+            final = moment == "after"
+            for n, (word, mean, deviation) in enumerate(sets):
+                rows.append([moment, word, mean, deviation])
+                if n >= _MOST_CURVES or deviation <= 0:
+                    continue
+                y = [math.exp(-0.5 * ((v - mean) / deviation) ** 2) for v in x]
+                traces.append({
+                    "type": "scatter", "mode": "lines", "x0": x[0], "dx": x[1] - x[0], "y": y, "name": moment, "legendgroup": moment,
+                    "showlegend": n == 0, "text": word, "hovertemplate": f"{word}<br>%{{x:.4g}}: %{{y:.3f}}<extra>{moment}</extra>",
+                    "line": {"color": COLOURS[0 if final else 4], "width": 2 if final else 1.5,
+                             "dash": DASHES[0 if final else 2]}, "opacity": 0.85 if len(sets) < 8 else 0.5})
+        many = f" The first {_MOST_CURVES} are drawn." if any(len(s) > _MOST_CURVES for _, s in moments) else ""
+        versus = f" The dotted curves are those {'after the first epoch' if early else 'before training'}." if len(moments) > 1 else ""
+        charts.append(Chart(f"Membership functions of {name}", f"{len(moments[-1][1])} sets of {name} in its own units.{versus}"
+                            f"{many}", traces, axes(name, "membership"),
+                            Table(["moment", "set", "mean", "standard deviation"], rows)))
+    return charts
+
+
+def surface_charts(network: dict, inputs=None) -> list[Chart]:
+    """The output over two inputs, by the formula of docs/design.md: firings normalised, times the consequents."""
+    rules = network.get("rules") or []
+    if not rules or len(rules[0]["sets"]) != 2:
+        return []
+    names = [each["input"] for each in rules[0]["sets"]]
+    mean = np.array([[s["mean"] for s in rule["sets"]] for rule in rules])
+    deviation = np.array([[s["standard_deviation"] for s in rule["sets"]] for rule in rules])
+    if not (deviation > 0).all():
+        return []
+    spans = [_range(inputs, name, _sets(network, name)) for name in names]
+    x, y = (np.linspace(low, high, 31) for low, high in spans)
+    grid = np.stack([g.ravel() for g in np.meshgrid(x, y)], axis=1)
+    firing = -0.5 * (((grid[:, None, :] - mean) / deviation) ** 2).sum(axis=2)
+    firing = np.exp(firing - firing.max(axis=1, keepdims=True))
+    firing /= firing.sum(axis=1, keepdims=True)
+    charts = []
+    for k, consequent in enumerate(rules[0]["consequents"][:6]):
+        part = np.array([rule["consequents"][k]["constant"] for rule in rules])[None, :]
+        slopes = [rule["consequents"][k].get("slopes") or [0.0, 0.0] for rule in rules]
+        z = (firing * (part + grid @ np.array(slopes).T)).sum(axis=1).reshape(len(y), len(x))
+        trace = {"type": "contour", "x": x.tolist(), "y": y.tolist(), "z": z.tolist(), "colorscale": SCALE,
+                 "colorbar": {"thickness": 12}, "line": {"width": 0.5}}
+        rows = [[float(a), float(b), float(z[j, i])] for j, b in enumerate(y) for i, a in enumerate(x)]
+        charts.append(Chart(f"Surface of {consequent['output']}", f"The network's output over {names[0]} and {names[1]}, from "
+                            f"{z.min():.4g} to {z.max():.4g}.", [trace], axes(names[0], names[1]),
+                            Table([*names, str(consequent["output"])], rows)))
+    return charts

@@ -1,0 +1,194 @@
+"""Reports: their numbers against the data, in a browser where there is one, and what damaged input is answered with."""
+
+import csv
+import gzip
+import json
+import re
+import subprocess
+
+import pytest
+
+from heddle import frames
+from heddle.errors import InputError
+from heddle.reports import main, report
+from heddle.reports.network import surface_charts
+from heddle.reports.search import importance
+from heddle.reports.sources import program
+
+from browser import PROGRAM, Page
+from database import EVIDENCE, ROOT, add_evidence, add_measurements, empty
+
+SPACE = ROOT / "tests" / "tuner" / "replay" / "data" / "cpu-sonfin-train.t4.json.gz"
+
+
+@pytest.fixture
+def tuned(tmp_path):
+    """An H200's committed profiles with 930 measurements."""
+    connection = empty(tmp_path / "tuned.db")
+    records = add_evidence(connection)
+    add_measurements(connection, records, 930)
+    connection.close()
+    return tmp_path / "tuned.db", records
+
+
+def _rule(words, constant):
+    return {"sets": [{"input": f"x{j}", "word": w, "mean": m, "standard_deviation": 1.0} for j, (w, m) in enumerate(words)],
+            "consequents": [{"output": "y", "constant": constant}]}
+
+
+def _log(file, epochs=4):
+    rules = [_rule([("low", 0.0), ("high", 4.0)], 1.0), _rule([("high", 4.0), ("low", 0.0)], 3.0)]
+    events = [{"format": "heddle training log", "version": 1, "event": "begin", "date": "2026-11-25T11:00:00Z", "device": "cpu",
+               "identity": {"name": "a processor"}, "network": "sonfin", "model": "m", "options": {"epochs": epochs},
+               "data": {"train": "data.csv", "train_rows": 30, "dim": 2, "outputs": 2, "task": "classify"},
+               "inputs": [{"name": "x0", "minimum": 0, "maximum": 4}, {"name": "x1", "minimum": 0, "maximum": 4}]},
+              {"event": "model", "moment": "before", "epoch": 1, "rules": rules}]
+    for epoch in range(1, epochs + 1):
+        events.append({"event": "epoch", "epoch": epoch, "rules": 2, "samples": 30, "train_error": 0.5 / epoch, "validation": None,
+                       "test": {"error": 0.6 / epoch, "accuracy": 1 - 0.3 / epoch}, "microseconds_per_sample": 2.0,
+                       "mappings": [{"capacity": 32, "configuration": "scheme=rules threads=2", "tier": "exact", "samples": 30,
+                                     "microseconds_per_sample": 2.0, "promised_microseconds_per_sample": None}]})
+    metrics = {"data": "test.csv", "rows": 10, "accuracy": 0.9, "classes": [{"name": "a"}, {"name": "</script><b>"}],
+               "confusion": [[5, 1], [0, 4]]}
+    events += [{"event": "model", "moment": "after", "epoch": epochs, "rules": rules},
+               {"event": "end", "ending": "completed", "microseconds_per_sample": 2.0, "metrics": metrics}]
+    file.write_text("".join(json.dumps(each, separators=(",", ":")) + "\n" for each in events))
+    return file
+
+
+def test_frames_are_the_rows_of_the_database(tuned):
+    file, records = tuned
+    profiles = frames.profiles(file)
+    kept = {(p, c): t for p, c, t in zip(profiles["problem"], profiles["configuration"], profiles["microseconds"])}
+    assert kept == {(r["problem"], r["configuration"]): r["time"] for r in records}
+    measured = frames.measurements(file)
+    assert len(measured) == 930
+    assert measured.loc[measured["status"] == "compilation", "microseconds"].isna().all()
+    regret = frames.regret(file)
+    better = [r["problem"] for k, r in enumerate(records) if k % 7 == 0]
+    assert sorted(regret.loc[regret["loss"] > 0, "problem"]) == sorted(better)
+    assert regret.loc[regret["loss"] > 0, "loss"].tolist() == pytest.approx([1 / 0.9 - 1] * len(better))
+    assert regret["gain"].tolist() == pytest.approx([1.4] * len(records))
+
+
+def test_importance_names_the_parameter_that_decides():
+    configurations = [{"a": a, "b": b} for a in (1, 2, 3) for b in (1, 2)]
+    rows = importance(configurations, [10.0**c["a"] for c in configurations])
+    assert [(row[0], row[1]) for row in rows] == [("a", 3), ("b", 2)]
+    assert rows[0][2] == pytest.approx(1.0) and rows[1][2] == pytest.approx(0.0)
+
+
+def test_surface_is_the_weighted_mean_of_the_rules():
+    rules = [_rule([("low", 0.0), ("low", 0.0)], 1.0), _rule([("high", 2.0), ("high", 2.0)], 3.0)]
+    inputs = [{"name": name, "minimum": 0.0, "maximum": 2.0} for name in ("x0", "x1")]
+    table = surface_charts({"rules": rules}, inputs)[0].table
+    middle = min(table.rows, key=lambda row: abs(row[0] - 1) + abs(row[1] - 1))
+    assert middle == pytest.approx([1.0, 1.0, 2.0])
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="no chromium")
+@pytest.mark.parametrize("width", [1280, 400])
+def test_page_draws_every_chart_and_shows_the_data(tuned, tmp_path, width):
+    file, records = tuned
+    log = _log(tmp_path / "run.log")
+    page = tmp_path / "report.html"
+    assert report(file, log, SPACE, output=page) == [page]
+    assert page.stat().st_size <= 7 << 20
+    seen = Page(page, width, tmp_path / "browser")
+    assert seen.errors == [] and seen.requests == []
+    assert seen.plots == seen.drawn == len(seen.tables) > 15
+    assert seen.width <= width
+    assert all(each["label"] and each["rows"] for each in seen.tables)
+    grid = {row[0]: (float(row[2]), row[4]) for each in seen.tables if each["title"].startswith("Chosen") for row in each["rows"]}
+    of = {r["problem"]: (r["time"], r["configuration"]) for r in records}
+    assert grid and all(of[problem] == shown for problem, shown in grid.items())
+    errors = next(each for each in seen.tables if each["title"] == "Error by epoch")
+    assert [[float(v) for v in row] for row in errors["rows"]] == [[e, 0.5 / e, 0.6 / e] for e in range(1, 5)]
+    confusion = next(each for each in seen.tables if each["title"] == "Confusion matrix")
+    assert confusion["rows"] == [["a", "5", "1"], ["</script><b>", "0", "4"]]
+    with gzip.open(SPACE) as stream:
+        results = json.load(stream)["results"]
+    every = [each for each in seen.tables if each["title"] == "Every configuration"]
+    assert [float(row[2]) for row in every[0]["rows"]] == [r["measurements"][0]["value"] for r in results]
+
+
+def test_many_measurements_are_aggregated_and_go_into_a_file(tmp_path):
+    connection = empty(tmp_path / "one.db")
+    add_measurements(connection, add_evidence(connection, most=1), 6000)
+    connection.close()
+    page, table = report(tmp_path / "one.db", output=tmp_path / "p.html")
+    rows = list(csv.reader(table.open(encoding="utf-8")))
+    assert len(rows) == 6001
+    costs = frames.measurements(tmp_path / "one.db")["cost"]
+    assert [row[2] for row in rows[1:]] == ["" if c != c else repr(c) for c in costs]
+    assert "all 6000 are in p-1.csv" in page.read_text()
+
+
+def _damaged_log(tmp_path):
+    lines = _log(tmp_path / "whole.log").read_text().splitlines(keepends=True)
+    (tmp_path / "d").write_text("".join([*lines[:2], "{half\n", *lines[2:]]))
+    return "line 3"
+
+
+def _truncated_database(tmp_path):
+    connection = empty(tmp_path / "whole.db")
+    add_evidence(connection)
+    connection.close()
+    (tmp_path / "d").write_bytes((tmp_path / "whole.db").read_bytes()[:20_000])
+    return "damaged profile database"
+
+
+def _bytes(content, word):
+    def write(tmp_path):
+        (tmp_path / "d").write_bytes(content)
+        return word
+
+    return write
+
+
+@pytest.mark.parametrize("damage", [
+    _damaged_log, _truncated_database, _bytes(b"", "found no JSON"), _bytes(b"\x1f\x8bxx", "'"), _bytes(b"\xff\xfe\x00", "bytes"),
+    _bytes(b"[1, 2]", "another document"), _bytes(b'{"results": [{}]}', "damaged recorded space"),
+    _bytes(b"[" * 200_000, "nested too deep"), _bytes(b'{"results": []}', "nothing to draw"),
+    _bytes(b'{"format":"heddle training log","version":1', "no whole line"),
+    _bytes(b'{"format":"heddle training log","version":9,"event":"begin"}\n', "version 9"),
+    _bytes(b'{"format":"heddle training log","version":1,"event":"begin"}\n{"event":"epoch"}\n', "damage in a log"),
+])
+def test_damaged_input_is_one_line_and_code_3(tmp_path, capsys, damage):
+    word = damage(tmp_path)
+    assert main([str(tmp_path / "d"), "-o", str(tmp_path / "p.html")]) == 3
+    error = capsys.readouterr().err
+    assert re.fullmatch(r"heddle-report: [^\n]+\n", error) and word in error
+    assert not (tmp_path / "p.html").exists()
+
+
+def test_page_that_cannot_be_written_is_one_line(tmp_path):
+    with pytest.raises(InputError, match="cannot write"):
+        report(SPACE, output=tmp_path / "none" / "p.html")
+
+
+@pytest.mark.skipif(program() is None, reason="no program heddle")
+def test_report_of_what_the_program_writes(tmp_path, monkeypatch):
+    def heddle(*arguments):
+        done = subprocess.run([program(), *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout) if "--json" in arguments else done.stdout
+
+    heddle("profiles", "import", EVIDENCE, "--profiles", "h200.db")
+    records = json.loads(EVIDENCE.read_text())["profiles"]
+    imported = frames.profiles(tmp_path / "h200.db")
+    assert dict(zip(imported["problem"], imported["microseconds"])) == {r["problem"]: r["time"] for r in records}
+    rows = "".join(f"{x / 7 - 1:.4f},{y / 7 - 1:.4f},{(x / 7 - 1) * (y / 7 - 1):.5f}\n" for x in range(15) for y in range(15))
+    (tmp_path / "data.csv").write_text("x,y,z\n" + rows)
+    heddle("train", "data.csv", "--task", "regress", "--network", "tsk", "--device", "cpu", "--epochs", "6", "--sets", "2",
+           "--log", "run.log", "--model", "m")
+    model = heddle("inspect", "m", "--json")
+    (page,) = report(*(tmp_path / name for name in ("h200.db", "run.log", "m")), output=tmp_path / "p.html")
+    text = page.read_text()
+    assert all(rule["words"] in text for rule in model["rules"])
+    assert text.count("Membership functions of x") >= 2  # of the log and of the model
+    listed = heddle("profiles", "list", "--json", "--profiles", "h200.db")["records"]
+    assert f"{sum(r['stale'] is not None for r in listed)} of 186 are stale" in text
+    # A model that is cut off is the program's one line.
+    (tmp_path / "cut").write_bytes((tmp_path / "m").read_bytes()[:-40])
+    with pytest.raises(InputError):
+        report(tmp_path / "cut", output=tmp_path / "q.html")

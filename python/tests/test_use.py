@@ -1,0 +1,120 @@
+"""The estimators in scikit-learn's tools, with processes, pickles, threads and Ctrl-C."""
+
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+import heddle
+
+
+def test_learns_pendigits(pendigits):
+    X, y, X_test, y_test = pendigits
+    assert heddle.MlpClassifier(device="cpu", epochs=10).fit(X, y).score(X_test, y_test) > 0.93
+    assert heddle.SonfinClassifier(device="cpu", max_rules=150, epochs=5).fit(X, y).score(X_test, y_test) > 0.9
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_grid_search_over_a_pipeline(pendigits, processes):
+    X, y = pendigits[0][:1200], pendigits[1][:1200]
+    pipeline = make_pipeline(MinMaxScaler(), heddle.MlpClassifier(device="cpu", scale="none", epochs=60))
+    search = GridSearchCV(pipeline, {"mlpclassifier__layers": [(4,), (32,)]}, cv=2, n_jobs=processes)
+    search.fit(X, y)
+    assert search.best_params_ == {"mlpclassifier__layers": (32,)}
+    assert search.best_score_ > 0.7
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_cross_validated_regression(processes):
+    X, y = load_diabetes(return_X_y=True)
+    pipeline = make_pipeline(StandardScaler(), heddle.TskRegressor(device="cpu", rules=2, epochs=10, consequents="linear", ridge=0.01))
+    scores = cross_val_score(pipeline, X, y, cv=3, n_jobs=processes)
+    assert scores.mean() > 0.3
+
+
+def test_pickle_predicts_the_same(pendigits):
+    X, y, X_test, _ = pendigits
+    model = heddle.SonfinClassifier(device="cpu", max_rules=20, epochs=1).fit(X[:500], y[:500])
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(model.predict_proba(X_test), again.predict_proba(X_test))
+
+
+def test_partial_fit_goes_on(pendigits):
+    X, y, X_test, y_test = pendigits
+    model = heddle.SonfinClassifier(device="cpu", max_rules=80)
+    model.partial_fit(X[:200], y[:200], classes=range(10))
+    before = model.score(X_test, y_test)
+    for start in range(200, 4000, 400):
+        model.partial_fit(X[start : start + 400], y[start : start + 400])
+    assert model.n_iter_ == 11
+    assert model.score(X_test, y_test) > before
+    with pytest.raises(heddle.InputError, match="expected one of"):
+        model.partial_fit(X[:3], [1, 2, 11])
+
+
+def test_rules_in_words_and_numbers():
+    X = np.linspace(0, 10, 200, dtype=np.float32).reshape(-1, 1)
+    model = heddle.TskRegressor(device="cpu", sets=3, epochs=5).fit(X, 2 * X[:, 0])
+    rules = model.rules_
+    assert len(rules) == 3
+    assert rules.means.shape == rules.deviations.shape == (3, 1)
+    assert rules.consequents.shape == (3, 1, 1)
+    assert str(rules).splitlines()[0].lstrip().startswith("1  IF input 1 is low THEN output 1 = ")
+    assert np.all((rules.means > -5) & (rules.means < 15))
+
+
+def test_classes_keep_scikit_learns_order():
+    X = np.array([[0.0], [1.0], [2.0]] * 20, dtype=np.float32)
+    y = np.array(["10", "9", "x"] * 20)[:60]
+    numbers = np.array(["10", "9", "-1"] * 20)
+    for answers in (y, numbers):
+        model = heddle.MlpClassifier(device="cpu", epochs=200).fit(X, answers)
+        assert list(model.classes_) == sorted(set(answers))
+        assert np.array_equal(model.predict(X), answers)
+        assert np.array_equal(model.classes_[np.argmax(model.predict_proba(X), axis=1)], answers)
+
+
+def test_interruption_keeps_what_there_is(pendigits):
+    X, y, X_test, y_test = pendigits
+    model = heddle.SonfinClassifier(device="cpu", max_rules=500, epochs=100000)
+    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    timer.cancel()
+    assert 0 < model.n_iter_ < 100000
+    assert model.score(X_test, y_test) > 0.5
+
+
+def test_other_threads_run_while_it_learns(pendigits):
+    X, y = pendigits[:2]
+    turns, over = [], threading.Event()
+
+    def count():
+        while not over.is_set():
+            turns.append(time.monotonic())
+            time.sleep(0.001)
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    begun = time.monotonic()
+    heddle.SonfinClassifier(device="cpu", max_rules=300, epochs=5).fit(X, y)
+    ended = time.monotonic()
+    over.set()
+    counter.join()
+    during = [turn for turn in turns if begun < turn < ended]
+    assert len(during) > 10
+
+
+def test_float32_is_not_copied(pendigits):
+    from heddle._data import checked_rows
+
+    rows = pendigits[0]
+    assert np.shares_memory(rows, checked_rows(heddle.MlpClassifier(), rows, reset=True))

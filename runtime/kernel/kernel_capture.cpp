@@ -1,0 +1,79 @@
+// Captures: the part of CallableKernel that writes a call into a file.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+#include <variant>
+
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/argument_value.hpp"
+#include "heddle/kernels/own/capture_file.hpp"
+#include "heddle/kernels/own/defined_family.hpp"
+#include "heddle/kernels/own/example.hpp"
+#include "heddle/kernels/text.hpp"
+#include "heddle/runtime/device/caller_memory.hpp"
+#include "heddle/runtime/kernel/callable_kernel.hpp"
+
+namespace heddle {
+
+void CallableKernel::capture(const Problem& problem, Stream stream, const std::filesystem::path& file,
+                             void* const* values, const std::vector<std::optional<std::int64_t>>& lengths) const {
+  const auto* const family = dynamic_cast<const DefinedFamily*>(&dispatcher_.family());
+  if (family == nullptr) {
+    throw Error(ErrorKind::usage, fmt::format("{} cannot be captured: only a kernel that a definition describes is "
+                                              "known elsewhere",
+                                              dispatcher_.family().name()));
+  }
+  const DeviceIdentity& device = device_.identity();
+  const Plan plan = family->plan(family->default_configuration(device, problem), problem, device, 1);
+  require_callable(plan);
+  std::int64_t all = 0;
+  for (const Buffer& buffer : plan.buffers) {
+    if (has_contents(buffer)) all += buffer.bytes;
+  }
+  if (all > kLargestCapture) {
+    throw Error(ErrorKind::usage, fmt::format("{} at {} cannot be captured: its buffers have {} bytes, expected at "
+                                              "most {}",
+                                              family->name(), problem.text(), all, kLargestCapture));
+  }
+
+  KernelCapture capture{
+      .kernel = family->definition(), .problem = problem, .numbers = {}, .contents = {}, .device = device.name};
+  const auto* const memory = dynamic_cast<const CallerMemory*>(&device_);
+  const std::vector<Argument>& arguments = plan.launches.front().arguments;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const KernelArgument& named = capture.kernel.arguments[i];  // no constant memory, so all of them are passed
+    const auto* const place = std::get_if<BufferArgument>(&arguments[i]);
+    if (place == nullptr) {
+      const auto* const from = static_cast<const std::byte*>(values[i]);
+      capture.numbers[named.name] = {from, from + bytes_of(arguments[i]).size()};
+      continue;
+    }
+    const Buffer& buffer = plan.buffers[static_cast<std::size_t>(place->buffer)];
+    if (!has_contents(buffer)) continue;
+    std::vector<std::byte>& bytes = capture.contents[buffer.name];
+    if (buffer.bytes == 0) continue;
+    const void* address = nullptr;
+    std::memcpy(&address, values[i], sizeof address);
+    auto known = lengths[i];
+    if (!known && memory != nullptr) known = memory->bytes_behind(address);
+    if (!known) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: the length of {} cannot be known on {}; a std::span in place of the pointer says it",
+                              family->name(), in_quotes(buffer.name), device_.label()));
+    }
+    if (*known < buffer.bytes) {
+      throw Error(ErrorKind::usage, fmt::format("{} at {}: {} has {} bytes, expected {}", family->name(),
+                                                problem.text(), in_quotes(buffer.name), *known, buffer.bytes));
+    }
+    bytes.resize(static_cast<std::size_t>(buffer.bytes));
+    if (memory != nullptr) {
+      memory->read_at(address, bytes, stream);
+    } else {
+      std::memcpy(bytes.data(), address, bytes.size());  // a launch is done when it returns
+    }
+  }
+  write_capture(file, capture);
+}
+
+}  // namespace heddle
