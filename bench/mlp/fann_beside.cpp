@@ -6,12 +6,13 @@
 //
 // Everything is logistic; weights begin uniformly from -0.5 to 0.5. FANN's batch training divides the summed gradient
 // by the number of rows, as the rule plain with the mean does, but its derivative of the logistic function is computed
-// from an output that it first moves to 0.01..0.99; its RPROP is iRPROP- with a first step of 0.1 (0.0125 here). So
+// from an output that it first moves to 0.01..0.99; RPROP begins with FANN's first step of 0.1 in both. So
 // errors come near each other and are not the same.
 #include <floatfann.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -181,14 +182,16 @@ Json compare_all(const Options& options) {
   }
   const std::vector<Rule> rules{
       {"batch", FANN_TRAIN_BATCH, {{"rule", "plain"}, {"gradient", "mean"}, {"rate", fmt::format("{}", kRate)}}},
-      {"rprop", FANN_TRAIN_RPROP, {{"rule", "rprop"}}},
+      {"rprop", FANN_TRAIN_RPROP, {{"rule", "rprop"}, {"first-step", "0.1"}}},
       {"incremental",
        FANN_TRAIN_INCREMENTAL,
        {{"rule", "plain"}, {"batch", "1"}, {"rate", fmt::format("{}", kRate / 10)}}}};
   Json results = Json::array();
   for (const Rule& rule : rules) results.push_back(compare(rule, data, rows, fann_rows.get(), options));
+  std::string network = fmt::format("{}-{}-{}", data.dim, options.layers, data.outputs());
+  std::ranges::replace(network, ',', '-');
   return {{"data", std::string(data.source.substr(data.source.find_last_of('/') + 1))},
-          {"network", fmt::format("{}-{}-{}", data.dim, options.layers, data.outputs())},
+          {"network", network},
           {"rows", data.rows()},
           {"results", results}};
 }

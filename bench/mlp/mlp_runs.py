@@ -85,8 +85,8 @@ def main():
             mine = [run(heddle, device, options, seed, pathlib.Path(folder)) for seed in seeds]
         runs += [{"set": name, "seed": seed, "report": document} for seed, document in zip(seeds, mine)]
         if name == "toman":
-            epochs = [document["epochs"][-1]["epoch"] for document in mine if document["ending"] == "target_reached"]
-            print(f"| {name} | {len(seeds)} | {min(epochs)} to {max(epochs)}, {len(epochs)} reached it | "
+            epochs = [document["epochs"][-1]["epoch"] for document in mine if document["ending"] == "target reached"]
+            print(f"| {name} | {len(seeds)} | {min(epochs, default=0)} to {max(epochs, default=0)}, {len(epochs)} reached it | "
                   f"{', '.join(map(str, epochs))} |", flush=True)
         else:
             found = [100 * score(document) for document in mine]
