@@ -73,8 +73,8 @@ void compare_gradients(const Workload& work, const Moment& before, const Moment&
   constexpr double kRounding = 1e-6;
   const double least = std::numeric_limits<double>::min(), squares = squares_of_step(before, after);
   const double outputs = static_cast<double>(rows) * work.layers.outputs();
-  const double whole = expected.squares + 2.0 * kRounding / kErrorTolerance * std::sqrt(expected.squares * outputs);
-  judgement.expect(std::abs(squares - expected.squares) / std::max(whole, least), kErrorTolerance,
+  const double scale = expected.squares + 2.0 * kRounding / kErrorTolerance * std::sqrt(expected.squares * outputs);
+  judgement.expect(std::abs(squares - expected.squares) / std::max(scale, least), kErrorTolerance,
                    "sum of squared errors");
   const double factor = control.gradient_sum != 0 ? 1.0 : 1.0 / rows;
   const std::vector<Range> parts = parts_of(work.layers);
