@@ -795,7 +795,7 @@ TEST_CASE("every measurement has its own date, not that of the beginning of its 
   const Family family;
   fake::FakeEvaluator evaluator(family, 15);
   const std::string begun = evaluator.provenance().date;
-  REQUIRE(tune_one(evaluator, temporary.store, {.evaluations = 12}, 64).profile);
+  REQUIRE(tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 12}, 64).profile);
   const auto measurements = temporary.store.measurements(key(64));
   CHECK(measurements.size() >= 12);
   for (const Measurement& measurement : measurements) CHECK(measurement.provenance.date > begun);

@@ -28,7 +28,11 @@ Dataset surface(int points) {
                .targets = {},
                .targets_per_row = 1,
                .input_names = {"x", "y"},
-               .target_names = {"z"}};
+               .target_names = {"z"},
+               .coding = {},
+               .input_ranges = {},
+               .target_ranges = {},
+               .remarks = {}};
   for (int i = 0; i < points; ++i) {
     for (int j = 0; j < points; ++j) {
       const float x = 4.0F * static_cast<float>(i) / static_cast<float>(points - 1) - 2.0F;
