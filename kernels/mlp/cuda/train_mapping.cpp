@@ -149,7 +149,7 @@ class CudaTrainMapping final : public Mapping {
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     const SearchSpace all = space(device);
     if (problem.at("batch") == 1) {
-      const Configuration online = all.parse(fmt::format("scheme=online block_size={}", online_threads(problem)));
+      Configuration online = all.parse(fmt::format("scheme=online block_size={}", online_threads(problem)));
       if (!all.violated(online, problem)) return online;
     }
     // An exchange between blocks costs as much as some hundred rows of a small network.
