@@ -11,7 +11,7 @@ using Floats = std::vector<float>;
 
 constexpr const char* kShirts = "size,colour,price,class\n3,red,10,a\n4,blue,11,b\n5,red,12,a\n6,green,13,b\n";
 
-Dataset read_shirts(const DataFolder& folder, const std::string& text, DataOptions options) {
+Dataset read_shirts(const DataFolder& folder, const std::string& text, const DataOptions& options) {
   return load_dataset(folder.write("f", text), options);
 }
 
