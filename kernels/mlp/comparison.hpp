@@ -20,9 +20,8 @@ struct Moment {
 
 /// The gradient, layer by layer, weights and biases each: the norm of the difference at most 1e-4 of the norm of the
 /// reference's, and what neurons of ReLU that float32 cannot tell from 0 may change. The sum of squared errors within
-/// 1e-5, and what outputs that are off by 1e-6 change. Every weight and state within float32's rounding of what the
-/// rule in float64 makes of `after.gradient`. Counters of the progress are equal. Where no step is due, nothing has
-/// changed.
+/// 1e-5. Every weight and state within float32's rounding of what the rule in float64 makes of `after.gradient`.
+/// Counters of the progress are equal. Where no step is due, nothing has changed.
 [[nodiscard]] Accuracy compare_step(const Workload& work, const Moment& before, const Moment& after);
 
 /// Whether two moments are the same, bit by bit.
