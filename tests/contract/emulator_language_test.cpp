@@ -383,6 +383,18 @@ TEST_CASE("emulator: every planted fault is found") {
   }
 }
 
+TEST_CASE("emulator: a thread that looks at one packet many times before it decides is no deadlock") {
+  const std::string text = edited("agree", "while (packet.stamp != stamp) packet",
+                                  "while (packet.stamp != stamp) for (int look = 0; look < 40; ++look) packet");
+  const TemplateSource patient = source(text), whole = source(kKernels);
+  const Result right = run("agree", whole, 0);
+  for (const std::uint64_t order : {0, 1, 2, 3, 4, 5, 6}) {
+    const Result result = run("agree", patient, order);
+    CHECK(result.finding == "");
+    CHECK(result.out == right.out);
+  }
+}
+
 TEST_CASE("emulator: what depends on the order of blocks differs between orders") {
   const std::string text =
       edited("count", "out[here()] = 1.0f;", "out[here()] = static_cast<float>(atomicAdd(total, 1));");

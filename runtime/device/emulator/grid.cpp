@@ -68,7 +68,7 @@ std::optional<Finding> Grid::run() {
         if (!deliveries_.empty()) continue;
         if (!schedule_.wake_pollers_in_vain()) throw deadlock(alive_);
       }
-      if (deliveries_.empty() && schedule_.idle_looks() > 64 * unfinished_ + 10000) throw deadlock(alive_);
+      if (deliveries_.empty() && schedule_.idle_looks() > 2 * kMostLooks * unfinished_ + 10000) throw deadlock(alive_);
       const Schedule::Turn turn = schedule_.run_next();
       if (finding_) break;
       if (turn.ended) exit_thread(*turn.thread);

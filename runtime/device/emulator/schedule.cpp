@@ -4,15 +4,6 @@
 #include <utility>
 
 namespace heddle::emulator {
-namespace {
-
-// When all threads poll and nothing arrives, they are woken this many times before they count as a deadlock. A thread
-// that polls one packet again has not always polled all packets that it waits for: it may poll one packet in place of
-// several missing ones.
-constexpr std::size_t kMostLooks = 20;
-
-}  // namespace
-
 void Schedule::ready(Thread& thread) {
   thread.wait = Wait::nothing;
   ready_.push_back(&thread);

@@ -9,6 +9,11 @@
 
 namespace heddle::emulator {
 
+/// How often a thread looks in vain, while nobody makes progress, before that counts as a deadlock. A thread that polls
+/// one packet again has not always polled all packets that it waits for: it may poll one packet in place of several
+/// missing ones, is then woken once for each of these looks, and finds what has arrived only the next time round.
+constexpr std::size_t kMostLooks = 256;
+
 /// The threads that can go on, and those that poll a packet until it changes. One runs at a time.
 class Schedule {
  public:
