@@ -33,6 +33,7 @@ class CudaDevice : public Device {
   [[nodiscard]] std::string remark() const override;
   [[nodiscard]] std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) override;
   [[nodiscard]] std::int64_t compiler_calls() const override;
+  [[nodiscard]] std::optional<double> joules() override;
   [[nodiscard]] std::shared_ptr<Memory> allocate(std::int64_t bytes) override;
   [[nodiscard]] std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary,
                                                    Bindings bindings = {}) override;
