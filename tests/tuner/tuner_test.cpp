@@ -807,7 +807,8 @@ TEST_CASE("what a kernel takes is recorded with every measurement, its energy wi
   fake::FakeEvaluator evaluator(family, 15);
   evaluator.resources = KernelResources{.registers = 96, .shared_bytes = 4096, .local_bytes = 8, .occupancy = 0.5};
   evaluator.energy = 0.25;
-  const TuningResult result = tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 20}, 64, {.energy = true});
+  const TuningResult result =
+      tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 20}, 64, {.energy = true});
   REQUIRE(result.profile);
   CHECK(result.resources == evaluator.resources);
   CHECK(result.energy == 0.25);
@@ -821,7 +822,8 @@ TEST_CASE("what a kernel takes is recorded with every measurement, its energy wi
   CHECK(finals > 1);
 
   evaluator.energy.reset();  // a device without a counter
-  const TuningResult without = tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 20}, 65, {.energy = true});
+  const TuningResult without =
+      tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 20}, 65, {.energy = true});
   REQUIRE(without.profile);
   CHECK(!without.energy);
 }
