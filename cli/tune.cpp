@@ -96,6 +96,7 @@ void add_tune(Command& program) {
                                                     in_quotes(text), Compiling::kMostSeconds));
         }
       });
+  command.flag("--energy", "Measure the energy of the finalists, too: a second or two each", options->tuner.energy);
   command.option("--target", "F",
                  "End the search for a problem at this fraction of the speed that the peak rates allow; needs "
                  "--peak-bandwidth or --peak-rate",

@@ -377,6 +377,11 @@ int TuneRun::carry_out() {
   if (lost_) std::rethrow_exception(lost_);
   if (!stopped && !options_.kernels.empty() && summary.reached == 0) refuse_kernel();
   report(stopped);
+  if (options_.tuner.energy && std::ranges::any_of(results, [](const Json& result) {
+        return !result.at("profile").is_null() && result.at("joules_per_sample").is_null();
+      })) {
+    note("energy: not measured; the device has no counter of energy that can be read (on NVIDIA cards NVML has it)");
+  }
   if (!options_.common.json) {
     for (const auto& [family, losses] : summary.losses) {
       if (losses.empty()) continue;

@@ -21,6 +21,14 @@ Json record_of(const NamedTime& time) {
           {"status", text(time.status)}};
 }
 
+Json record_of(const std::optional<KernelResources>& resources) {
+  if (!resources) return {};
+  return {{"registers", resources->registers},
+          {"shared_bytes", resources->shared_bytes},
+          {"local_bytes", resources->local_bytes},
+          {"occupancy", resources->occupancy}};
+}
+
 /// Of what the family says that any implementation has to do; a rate is null without a winner.
 Json rates_of(const Work& work, const TuningResult& result) {
   const auto rate = [&](double amount) {  // a microsecond has 1e3 times as much as a second has in billions
@@ -58,6 +66,8 @@ Json record_of(std::string_view device, std::string_view family, std::string_vie
           {"recalled", result.recalled},
           {"statuses", statuses},
           {"work", rates_of(work, result)},
+          {"resources", record_of(result.resources)},
+          {"joules_per_sample", number_or_null(result.energy)},
           {"seconds", cli::to_json(result.effort)}};
 }
 

@@ -75,6 +75,15 @@ std::string ResultPrinter::text(const TuningResult& result) const {
   }
   for (const NamedTime& other : result.named) line += fmt::format("  {:>8}", time_text(other.time));
   line += "  " + result.profile->configuration;
+  if (const auto& resources = result.resources) {
+    line += fmt::format("  ({} registers, {} bytes shared, {}occupancy {:.0f} %)", resources->registers,
+                        resources->shared_bytes,
+                        resources->local_bytes > 0 ? fmt::format("{} bytes local, ", resources->local_bytes) : "",
+                        100.0 * resources->occupancy);
+  }
+  if (result.energy)
+    line += fmt::format("  ({} J per {})", short_number(*result.energy),
+                        described_ != nullptr ? described_->unit() : "sample");
   if (!result.profile->ties.empty()) line += fmt::format("  (as fast: {} more)", result.profile->ties.size());
   if (!result.change.empty()) {
     line += fmt::format("  ({}: {})", result.searched ? "searched again" : "measured again", result.change);

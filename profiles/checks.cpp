@@ -61,6 +61,16 @@ void check_numbers(const Measurement& measurement) {
     refuse("worst_error", fmt::format("{}", measurement.worst_error), "a number from 0");
   }
   check_range("samples", measurement.samples, 0, kMostSamples);
+  if (measurement.energy) check_number("energy", *measurement.energy, false);
+  if (const auto& resources = measurement.resources) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 40U;  // far above any device
+    check_range("registers", resources->registers, 0, kMost);
+    check_range("shared_bytes", resources->shared_bytes, 0, kMost);
+    check_range("local_bytes", resources->local_bytes, 0, kMost);
+    if (!(resources->occupancy >= 0.0 && resources->occupancy <= 1.0)) {
+      refuse("occupancy", fmt::format("{}", resources->occupancy), "a number from 0 to 1");
+    }
+  }
 }
 
 }  // namespace heddle

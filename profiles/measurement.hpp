@@ -9,6 +9,7 @@
 #include "heddle/kernels/device_identity.hpp"
 #include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/problem.hpp"
+#include "heddle/profiles/kernel_resources.hpp"
 #include "heddle/profiles/provenance.hpp"
 #include "heddle/profiles/status.hpp"
 
@@ -37,6 +38,9 @@ struct Measurement {
   std::optional<double> cost;
   std::int64_t run = 0;    ///< TuningRun::id; 0: of none
   std::int64_t visit = 0;  ///< in the finals of which visit of the run, from 1; 0: screening
+  /// Nothing where the device does not say, or where nothing was prepared to run.
+  std::optional<KernelResources> resources = {};
+  std::optional<double> energy = {};  ///< joules per sample; nothing if it was not measured
   Provenance provenance;
 };
 

@@ -174,6 +174,15 @@ CREATE TABLE model_snapshots (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX model_snapshots_by_provenance ON model_snapshots (provenance);
 )sql",
+
+    // What the compiled configuration takes of a multiprocessor, and the energy of a unit of work; NULL: not known.
+    R"sql(
+ALTER TABLE measurements ADD COLUMN registers INTEGER;     -- of a thread
+ALTER TABLE measurements ADD COLUMN shared_bytes INTEGER;  -- of a block
+ALTER TABLE measurements ADD COLUMN local_bytes INTEGER;   -- of a thread
+ALTER TABLE measurements ADD COLUMN occupancy REAL;        -- 0 to 1
+ALTER TABLE measurements ADD COLUMN energy REAL;           -- joules per sample
+)sql",
 };
 
 }  // namespace

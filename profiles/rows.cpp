@@ -141,15 +141,25 @@ std::int64_t provenance(SQLite::Database& database, const Provenance& p) {
 void insert(SQLite::Database& database, const Measurement& m) {
   constexpr int kUnused = 0;  // the column cold_cache: nothing was ever measured with a cold cache
   promise(m);
-  SQLite::Statement row(database,
-                        "INSERT INTO measurements (device, family, problem, source_hash, configuration, status, "
-                        "times, samples, cold_cache, compile_seconds, worst_error, message, provenance, date, run, "
-                        "visit, contract_digest, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SQLite::Statement row(
+      database,
+      "INSERT INTO measurements (device, family, problem, source_hash, configuration, status, "
+      "times, samples, cold_cache, compile_seconds, worst_error, message, provenance, date, run, "
+      "visit, contract_digest, cost, registers, shared_bytes, local_bytes, occupancy, energy) VALUES (?, ?, ?, ?, ?, "
+      "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   bind_all(row, device(database, m.key.device), m.key.family, m.key.problem.text(), m.kernels.source_hash,
            m.configuration, std::string(text(m.status)), json_array(m.times), m.samples, kUnused, m.compile_seconds,
            storable_error(m.worst_error), m.message, provenance(database, m.provenance), m.provenance.date, m.run,
            m.visit, m.kernels.contract_digest);
-  if (m.cost) row.bind(row.getBindParameterCount(), *m.cost);
+  constexpr int kCost = 18;  // behind what every measurement has
+  if (m.cost) row.bind(kCost, *m.cost);
+  if (m.resources) {
+    row.bind(kCost + 1, m.resources->registers);
+    row.bind(kCost + 2, m.resources->shared_bytes);
+    row.bind(kCost + 3, m.resources->local_bytes);
+    row.bind(kCost + 4, m.resources->occupancy);
+  }
+  if (m.energy) row.bind(kCost + 5, *m.energy);
   row.exec();
 }
 
@@ -184,8 +194,10 @@ constexpr const char* kJoins = "JOIN devices d ON d.id = r.device JOIN provenanc
 
 template <>
 std::string select_from<Measurement>(const char* table) {
-  return fmt::format("SELECT r.status, r.times, r.compile_seconds, r.message, r.cost, r.run, r.visit, {} FROM {} r {}",
-                     kCommonColumns, table, kJoins);
+  return fmt::format(
+      "SELECT r.status, r.times, r.compile_seconds, r.message, r.cost, r.run, r.visit, r.registers, r.shared_bytes, "
+      "r.local_bytes, r.occupancy, r.energy, {} FROM {} r {}",
+      kCommonColumns, table, kJoins);
 }
 
 template <>
@@ -225,6 +237,13 @@ std::optional<Measurement> read<Measurement>(SQLite::Statement& row, const Famil
                           .provenance = provenance_of(row)};
   const SQLite::Column cost = row.getColumn("cost");
   if (!cost.isNull()) measurement.cost = cost.getDouble();
+  if (const SQLite::Column registers = row.getColumn("registers"); !registers.isNull()) {
+    measurement.resources = KernelResources{.registers = registers.getInt64(),
+                                            .shared_bytes = row.getColumn("shared_bytes").getInt64(),
+                                            .local_bytes = row.getColumn("local_bytes").getInt64(),
+                                            .occupancy = row.getColumn("occupancy").getDouble()};
+  }
+  if (const SQLite::Column energy = row.getColumn("energy"); !energy.isNull()) measurement.energy = energy.getDouble();
   check_record("a measurement", *key, [&] {
     measurement.times = parse_json_array(row.getColumn("times").getString());
     check_numbers(measurement);

@@ -8,6 +8,7 @@
 
 #include "fmt/format.h"
 #include "heddle/runtime/device/provenance.hpp"
+#include "heddle/tuner/energy.hpp"
 
 namespace heddle {
 
@@ -64,6 +65,20 @@ class DeviceRunner final : public Runner {
       samples += static_cast<double>(execution_->plan().samples);
     }
     return taken * kMicroseconds / samples;
+  }
+
+  std::optional<KernelResources> resources() override { return execution_->resources(); }
+
+  std::optional<double> energy() override {
+    const auto joules = joules_of_launch({.joules = [this] { return device_.joules(); },
+                                          .launch =
+                                              [this] {
+                                                execution_->restore();
+                                                execution_->launch();
+                                              },
+                                          .wait = [this] { execution_->synchronize(); }});
+    if (!joules) return std::nullopt;
+    return *joules / static_cast<double>(execution_->plan().samples);
   }
 
   void check_guards() override {

@@ -14,6 +14,7 @@
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/stop.hpp"
+#include "heddle/profiles/kernel_resources.hpp"
 #include "heddle/profiles/provenance.hpp"
 #include "heddle/profiles/status.hpp"
 
@@ -30,6 +31,11 @@ class Runner {
   /// The same while another program keeps one core busy, over many repetitions. That program is started for this
   /// measurement alone. Nothing on devices that programs do not share in this way.
   [[nodiscard]] virtual std::optional<double> busy_core_time() { return std::nullopt; }
+  /// Of the kernels that it launches; nothing where the device does not say.
+  [[nodiscard]] virtual std::optional<KernelResources> resources() { return std::nullopt; }
+  /// Joules per sample, over so many repetitions that the device's counter can be read to 1 %: about a second. Nothing
+  /// where the device has no counter of energy. Throws DeviceFailure.
+  [[nodiscard]] virtual std::optional<double> energy() { return std::nullopt; }
   /// Throws DeviceFailure(overrun) if a kernel wrote behind a buffer.
   virtual void check_guards() = 0;
 };

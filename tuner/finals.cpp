@@ -58,6 +58,8 @@ void run_finals(std::vector<Finalist>& finalists,
     entrant.attempt([&] {
       entrant.runner = prepare(finalist.configuration);
       (void)entrant.runner->time();  // warm-up
+      finalist.resources = entrant.runner->resources();
+      if (limits.energy) finalist.energy = entrant.runner->energy();
     });
     if (device_in_doubt(finalists)) return;
     if (entrant.runner) racing.push_back(std::move(entrant));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Finalist {
   Status status = Status::unverified;
   std::string message;       ///< if it failed
   double worst_error = 0.0;  ///< once verified
+  std::optional<KernelResources> resources = {};
+  std::optional<double> energy = {};  ///< joules per sample, if it was measured
   [[nodiscard]] bool failed() const { return status != Status::unverified && status != Status::correct; }
 };
 
@@ -31,6 +34,7 @@ struct FinalsLimits {
   std::uint64_t seed = 1;  ///< of the order within each round
   /// Called after a round. A round for which it is true is timed again, at most `minimum_rounds` rounds in all.
   std::function<bool()> disturbed = {};
+  bool energy = false;  ///< whether the energy of every finalist is measured before the first round
 };
 
 /// Times all finalists once per round. The order changes from round to round, so that drifting clocks favour none.

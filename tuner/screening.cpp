@@ -104,6 +104,7 @@ Screened screen(Evaluator& evaluator, const Configuration& configuration, Measur
   };
   try {
     const auto runner = evaluator.prepare(configuration, measurement.key.problem, measurement.samples);
+    measurement.resources = runner->resources();
     const double cold = runner->time();
     const auto allowed_once = [&](double limit, double multiple, double longest_delay) {
       return allowed(limit, multiple, longest_delay, measurement.samples, evaluator.shares_processor());

@@ -280,6 +280,7 @@ std::string Tuner::task(const std::vector<Problem>& problems) const {
       provenance.compiler, options_.strategy, options_.seed, options_.screening_repetitions, options_.prune_factor,
       options_.finalists, options_.minimum_repetitions, options_.maximum_repetitions, concurrent_searches(evaluator_),
       options_.tune_sizes_between);
+  if (options_.energy) task += " energy";
   for (const Problem& problem : problems) task += fmt::format("\n{}", problem.text());
   return task;
 }

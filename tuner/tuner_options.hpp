@@ -36,6 +36,8 @@ struct TunerOptions {
   /// Whether untuned sizes between the problems are visited after the problems, in the budget that is left. The
   /// dispatcher then also has winners at sizes that are no powers of two.
   bool tune_sizes_between = false;
+  /// Whether the energy of the finalists is measured, about a second each, where the device has a counter.
+  bool energy = false;
   /// The search for one problem ends when this many configurations in a row were not faster. Nothing: no such limit.
   std::optional<std::int64_t> patience = {};
   /// The search also ends when it reaches this fraction of the roofline bound: the speed at which the bytes and

@@ -20,6 +20,8 @@ bool TuningResult::improve(const TuningResult& later) {
   untuned = later.untuned;
   named = later.named;
   samples = later.samples;
+  resources = later.resources;
+  energy = later.energy;
   return changed;
 }
 

@@ -34,9 +34,11 @@ struct TuningResult {
   std::optional<double> out_of_time;
   /// The compiler was given up after so many seconds, in which it had not finished the untuned default or a finalist.
   std::optional<double> compiler_out_of_time;
-  bool winner_changed = false;              ///< a later visit of this problem found another winner
-  bool was_stored = false;                  ///< stored; false if a faster profile was stored already
-  NamedTime untuned;                        ///< the untuned default; name "default"
+  std::optional<KernelResources> resources = {};  ///< of the winner
+  std::optional<double> energy = {};              ///< of the winner, joules per sample
+  bool winner_changed = false;                    ///< a later visit of this problem found another winner
+  bool was_stored = false;                        ///< stored; false if a faster profile was stored already
+  NamedTime untuned;                              ///< the untuned default; name "default"
   std::vector<NamedTime> named;             ///< in the order of KernelFamily::named_configurations(), where they exist
   std::int64_t samples = 0;                 ///< samples per repetition, for all times here
   std::size_t valid = 0;                    ///< configurations that satisfy the constraints

@@ -15,6 +15,7 @@
 #include "heddle/kernels/plan.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/kernels/template_source.hpp"
+#include "heddle/profiles/kernel_resources.hpp"
 #include "heddle/profiles/provenance.hpp"
 #include "heddle/runtime/device/compiling.hpp"
 #include "heddle/runtime/device/device_failure.hpp"
@@ -91,6 +92,8 @@ class Execution {
   /// Whether the guard after every buffer that prepare() allocated is untouched; the name of the first overrun
   /// buffer if not.
   [[nodiscard]] virtual std::optional<std::string> overrun() = 0;
+  /// Of the kernels that the plan launches. Nothing where the device has no such limits, or does not say.
+  [[nodiscard]] virtual std::optional<KernelResources> resources() { return {}; }
 };
 
 /// Thread safety: compile() and load() may be called from any thread; everything else from one thread at a time.
@@ -118,6 +121,10 @@ class Device {
   /// Keeps one unit of the device busy for as long as the handle lives, as another program would that runs at the same
   /// time. Empty where programs do not share the units.
   [[nodiscard]] virtual std::shared_ptr<void> occupy() { return {}; }
+
+  /// The energy that the device has taken since any fixed moment, in joules, by a counter that may move only every
+  /// tenth of a second. Nothing where there is no such counter.
+  [[nodiscard]] virtual std::optional<double> joules() { return {}; }
 
   [[nodiscard]] virtual std::shared_ptr<Memory> allocate(std::int64_t bytes) = 0;
   /// Allocates the buffers that `bindings` does not name, each with a guard behind it, and loads the kernels.

@@ -33,12 +33,18 @@ TEST_CASE("measurements come back whole, newest first") {
   Measurement third = measurement();
   third.status = Status::compilation;
   third.times.clear();
+  third.resources = KernelResources{.registers = 255, .shared_bytes = 49152, .local_bytes = 16, .occupancy = 0.125};
+  third.energy = 0.75;
   store.record(third);
 
   const auto all = store.measurements();
   REQUIRE(all.size() == 3);
   CHECK(all[0].status == Status::compilation);
   CHECK(all[0].times.empty());
+  CHECK(all[0].resources == third.resources);
+  CHECK(all[0].energy == 0.75);
+  CHECK(!all[1].resources);
+  CHECK(!all[1].energy);
   CHECK(all[1].key == second.key);
   CHECK(all[1].times == second.times);
   CHECK(all[1].status == second.status);

@@ -55,6 +55,11 @@ TEST_CASE("numbers that nobody can have measured are damage") {
   CHECK(contains(after("UPDATE measurements SET worst_error = -0.5"), "worst_error is -0.5"));
   CHECK(after("UPDATE measurements SET worst_error = 9e999") == "");  // a wrong result can be
   CHECK(contains(after("UPDATE measurements SET samples = -1"), "samples is -1"));
+  CHECK(contains(after("UPDATE measurements SET energy = -1"), "energy is -1"));
+  CHECK(contains(after("UPDATE measurements SET registers = -1, shared_bytes = 0, local_bytes = 0, occupancy = 0"),
+                 "registers is -1"));
+  CHECK(contains(after("UPDATE measurements SET registers = 1, shared_bytes = 0, local_bytes = 0, occupancy = 1.5"),
+                 "occupancy is 1.5"));
 }
 
 TEST_CASE("texts that no heddle writes are damage") {

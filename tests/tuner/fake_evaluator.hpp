@@ -31,9 +31,11 @@ class FakeEvaluator final : public Evaluator {
   std::function<Status(const Configuration&)> fate = [](const Configuration&) { return Status::correct; };
   /// Microseconds per sample while another program takes a unit; empty: programs do not share the units.
   std::function<double(const Configuration&)> busy_core_cost;
-  int busy_core_measurements = 0;  ///< number of calls of busy_core_time()
-  double noise = 0.02;             ///< relative
-  double outliers = 0.05;          ///< repetitions that take twice as long on top
+  int busy_core_measurements = 0;            ///< number of calls of busy_core_time()
+  std::optional<KernelResources> resources;  ///< of every configuration
+  std::optional<double> energy;              ///< joules per sample
+  double noise = 0.02;                       ///< relative
+  double outliers = 0.05;                    ///< repetitions that take twice as long on top
   bool on_processor = false;
   std::size_t threads = 4;
   double now = 0.0;  ///< virtual seconds, which compiling and running take
@@ -170,6 +172,8 @@ class FakeEvaluator final : public Evaluator {
       std::uniform_real_distribution<double> uniform(0.0, 1.0);
       return owner_.busy_core_cost(configuration_) * (1.0 + 5.0 * owner_.noise * uniform(owner_.random_));
     }
+    std::optional<KernelResources> resources() override { return owner_.resources; }
+    std::optional<double> energy() override { return owner_.energy; }
     void check_guards() override {
       if (status_ == Status::overrun) throw DeviceFailure(status_, "wrote behind buffer 'values'");
     }

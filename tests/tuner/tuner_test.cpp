@@ -800,3 +800,30 @@ TEST_CASE("every measurement has its own date, not that of the beginning of its 
   CHECK(measurements.size() >= 12);
   for (const Measurement& measurement : measurements) CHECK(measurement.provenance.date > begun);
 }
+
+TEST_CASE("what a kernel takes is recorded with every measurement, its energy with those of the finals") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family, 15);
+  evaluator.resources = KernelResources{.registers = 96, .shared_bytes = 4096, .local_bytes = 8, .occupancy = 0.5};
+  evaluator.energy = 0.25;
+  const TuningResult result =
+      tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 20}, 64, {.energy = true});
+  REQUIRE(result.profile);
+  CHECK(result.resources == evaluator.resources);
+  CHECK(result.energy == 0.25);
+  int finals = 0;
+  for (const Measurement& measurement : temporary.store.measurements(key(64))) {
+    if (measurement.status != Status::correct && measurement.status != Status::unverified) continue;
+    CHECK(measurement.resources == evaluator.resources);
+    CHECK(measurement.energy.has_value() == (measurement.visit > 0));
+    finals += measurement.visit > 0 ? 1 : 0;
+  }
+  CHECK(finals > 1);
+
+  evaluator.energy.reset();  // a device without a counter
+  const TuningResult without =
+      tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 20}, 65, {.energy = true});
+  REQUIRE(without.profile);
+  CHECK(!without.energy);
+}

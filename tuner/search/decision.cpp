@@ -64,7 +64,8 @@ void Decision::run(std::vector<Finalist>& finalists) {
       {.minimum_rounds = options.minimum_repetitions,
        .maximum_rounds = options.maximum_repetitions,
        .seed = options.seed,
-       .disturbed = [&] { return shares_processor && stolen.disturbed(); }},
+       .disturbed = [&] { return shares_processor && stolen.disturbed(); },
+       .energy = options.energy},
       [&, before = stop.now()](int round) {
         // Slow rounds are not repeated after the budget is used up.
         stolen = StolenTime();  // of this round
@@ -86,6 +87,8 @@ bool Decision::take_from_journal() {
     finalist.times = known.times;
     finalist.message = known.message;
     finalist.worst_error = known.worst_error;
+    finalist.resources = known.resources;
+    finalist.energy = known.energy;
     finalist.yields_to_fewer_threads = known.message == kLosesWhenBusy;
     finalist.beaten = known.status == Status::unverified && !known.message.empty() && !finalist.yields_to_fewer_threads;
     const bool failed = known.times.empty();
@@ -279,6 +282,8 @@ void Decision::record(const Finalist& finalist) {
   if (finalist.yields_to_fewer_threads) measurement.message = kLosesWhenBusy;
   measurement.times = finalist.times;
   measurement.cost = median(finalist.times);
+  measurement.resources = finalist.resources;
+  measurement.energy = finalist.energy;
   measurements_.push_back(std::move(measurement));
 }
 

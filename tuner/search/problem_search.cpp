@@ -237,6 +237,8 @@ TuningResult ProblemSearch::result() const {
     profile.worst_error = finalist.worst_error;
     profile.ties = decision_.winner()->ties;
     result.profile = std::move(profile);
+    result.resources = finalist.resources;
+    result.energy = finalist.energy;
   }
   return result;
 }

@@ -78,6 +78,20 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
     });
   }
 
+  std::optional<KernelResources> resources() override { return resources_; }
+
+  std::optional<double> energy() override {
+    return owner_.attempt([this]() -> std::optional<double> {
+      if (make_ready()) (void)run({});
+      constexpr double kLooks = 12.0;  // a counter that is dead is looked at ten times, a launch or 10 ms each
+      const double launch = owner_.deadline(Job::time, problem_, static_cast<double>(samples_), kQuick);
+      const double seconds = kQuick + kLooks * launch;
+      const json answer = owner_.worker_.ask({{"ask", "energy"}, {"number", number_}}, seconds);
+      const json& energy = answer.at("energy");
+      return energy.is_null() ? std::nullopt : std::optional(energy.get<double>());
+    });
+  }
+
   void check_guards() override {
     try {
       owner_.attempt([this] {
@@ -99,15 +113,22 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
     if (generation_ == worker.generation()) return false;
     number_ = worker.next_number();
     const double start = seconds_now();
-    (void)worker.ask({{"ask", "prepare"},
-                      {"family", owner_.family_.name()},
-                      {"seed", owner_.seed_},
-                      {"number", number_},
-                      {"configuration", configuration_},
-                      {"problem", problem_.text()},
-                      {"samples", samples_}},
-                     std::max(kQuick, owner_.deadline(Job::prepare, problem_, 1.0, bytes_ / kBytesPerSecond)));
+    const json ready =
+        worker.ask({{"ask", "prepare"},
+                    {"family", owner_.family_.name()},
+                    {"seed", owner_.seed_},
+                    {"number", number_},
+                    {"configuration", configuration_},
+                    {"problem", problem_.text()},
+                    {"samples", samples_}},
+                   std::max(kQuick, owner_.deadline(Job::prepare, problem_, 1.0, bytes_ / kBytesPerSecond)));
     owner_.took(Job::prepare, problem_, seconds_now() - start);
+    if (const json& told = ready.at("resources"); told.is_object()) {
+      resources_ = KernelResources{.registers = told.at("registers"),
+                                   .shared_bytes = told.at("shared_bytes"),
+                                   .local_bytes = told.at("local_bytes"),
+                                   .occupancy = told.at("occupancy")};
+    }
     generation_ = worker.generation();
     return true;
   }
@@ -127,6 +148,7 @@ class IsolatedEvaluator::RemoteRunner final : public Runner {
   Problem problem_;
   std::int64_t samples_;
   double operations_ = 0.0, bytes_ = 0.0;  ///< of a run, where it is the first for its problem
+  std::optional<KernelResources> resources_;
   std::int64_t number_ = 0;
   std::int64_t generation_ = 0;
 };

@@ -49,6 +49,14 @@ json to_json(const Provenance& p) {
           {"host", p.host},     {"clocks", p.clocks},     {"date", p.date}};
 }
 
+json to_json(const std::optional<KernelResources>& resources) {
+  if (!resources) return {};
+  return {{"registers", resources->registers},
+          {"shared_bytes", resources->shared_bytes},
+          {"local_bytes", resources->local_bytes},
+          {"occupancy", resources->occupancy}};
+}
+
 json to_json(const Verdict& verdict) {
   return {{"status", text(verdict.status)}, {"worst_error", verdict.worst_error}, {"message", verdict.message}};
 }
@@ -131,13 +139,18 @@ class Server {
       Measured& family = measured(q);
       const Problem problem = problem_of(q, family);
       const Configuration configuration = configuration_of(q.at("configuration"), problem, family);
-      runners_[integer(q, "number")] = family.evaluator.prepare(configuration, problem, samples_of(q, family, problem));
-      return json::object();
+      auto& runner = runners_[integer(q, "number")];
+      runner = family.evaluator.prepare(configuration, problem, samples_of(q, family, problem));
+      return {{"resources", to_json(runner->resources())}};
     }
     if (ask == "time") return {{"time", known(runners_, q).time()}};
     if (ask == "busy core time") {
       const auto time = known(runners_, q).busy_core_time();
       return {{"time", time ? json(*time) : json()}};
+    }
+    if (ask == "energy") {
+      const auto energy = known(runners_, q).energy();
+      return {{"energy", energy ? json(*energy) : json()}};
     }
     if (ask == "guards") {
       known(runners_, q).check_guards();

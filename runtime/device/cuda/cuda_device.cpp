@@ -144,6 +144,8 @@ std::unique_ptr<CompileBatch> CudaDevice::compile(std::vector<CompileRequest> re
 
 std::int64_t CudaDevice::compiler_calls() const { return implementation_->compiler.calls(); }
 
+std::optional<double> CudaDevice::joules() { return implementation_->nvml.joules(); }
+
 std::shared_ptr<Memory> CudaDevice::allocate(std::int64_t bytes) {
   return std::make_shared<CudaMemory>(implementation_->context, bytes);
 }

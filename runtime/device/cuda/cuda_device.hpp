@@ -34,6 +34,7 @@ class CudaDevice : public Device, public CallerMemory {
   [[nodiscard]] std::string remark() const override;
   [[nodiscard]] std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) override;
   [[nodiscard]] std::int64_t compiler_calls() const override;
+  [[nodiscard]] std::optional<double> joules() override;
   [[nodiscard]] std::shared_ptr<Memory> allocate(std::int64_t bytes) override;
   [[nodiscard]] std::optional<std::int64_t> bytes_behind(const void* address) const override;
   void read_at(const void* address, std::span<std::byte> to, Stream stream) const override;

@@ -315,4 +315,18 @@ std::optional<std::string> CudaExecution::overrun() {
   return {};
 }
 
+std::optional<KernelResources> CudaExecution::resources() {
+  if (launches_.empty()) return {};
+  const CudaContext::Scope scope(*context_);
+  KernelResources all{.occupancy = 1.0};
+  for (const auto& launch : launches_) {
+    const KernelResources one = launch->resources(*context_);
+    all.registers = std::max(all.registers, one.registers);
+    all.shared_bytes = std::max(all.shared_bytes, one.shared_bytes);
+    all.local_bytes = std::max(all.local_bytes, one.local_bytes);
+    all.occupancy = std::min(all.occupancy, one.occupancy);
+  }
+  return all;
+}
+
 }  // namespace heddle

@@ -38,6 +38,7 @@ class CudaExecution : public Execution {
   void save() override;
   void restore() override;
   [[nodiscard]] std::optional<std::string> overrun() override;
+  [[nodiscard]] std::optional<KernelResources> resources() override;
 
  private:
   /// A launch with its arguments packed once.

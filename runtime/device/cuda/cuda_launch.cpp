@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
@@ -125,6 +126,28 @@ void CudaLaunch::require_room(const CudaContext& context, const Launch& launch, 
       throw DeviceFailure(Status::launch, fmt::format("{}: {} blocks have to run at once, there is room for {}",
                                                       kernel.text(), wanted, room));
   }
+}
+
+KernelResources CudaLaunch::resources(const CudaContext& context) const {
+  const Driver& driver = context.driver();
+  const auto of_function = [&](CUfunction_attribute which) {
+    int value = 0;
+    context.check(driver.cuFuncGetAttribute(&value, which, function_), "cannot ask for the resources of a kernel");
+    return std::int64_t{value};
+  };
+  const unsigned threads = config_.blockDimX * config_.blockDimY * config_.blockDimZ;
+  int blocks = 0, most = 0;
+  CUdevice device = 0;
+  context.check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function_, static_cast<int>(threads),
+                                                                   config_.sharedMemBytes),
+                "cannot ask for the room of a kernel");
+  context.check(driver.cuCtxGetDevice(&device), "cannot find the device");
+  context.check(driver.cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device),
+                "cannot ask for the threads of a multiprocessor");
+  return {.registers = of_function(CU_FUNC_ATTRIBUTE_NUM_REGS),
+          .shared_bytes = of_function(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) + config_.sharedMemBytes,
+          .local_bytes = of_function(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+          .occupancy = std::min(1.0, static_cast<double>(blocks) * threads / std::max(1, most))};
 }
 
 CUresult CudaLaunch::submit(const CudaContext& context, CUstream stream, void* const* values) const {

@@ -25,6 +25,9 @@ class CudaLaunch {
   /// error means depends on whose launch it is.
   [[nodiscard]] CUresult submit(const CudaContext& context, CUstream stream, void* const* values) const;
 
+  /// Needs the context to be current. Throws DeviceFailure.
+  [[nodiscard]] KernelResources resources(const CudaContext& context) const;
+
  private:
   void allow(const CudaContext& context, const Launch& launch) const;
   void require_arguments(const CudaContext& context, const Launch& launch, const KernelInstance& kernel) const;

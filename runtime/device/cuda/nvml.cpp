@@ -11,6 +11,7 @@ namespace {
 using Plain = int();
 using VersionOf = int(char*, unsigned);
 using CardOf = int(const char*, void**);
+using EnergyOf = int(void*, unsigned long long*);
 using ClockOf = int(void*, int, unsigned*);
 constexpr int kSmClock = 1;
 constexpr int kMemoryClock = 2;
@@ -43,6 +44,15 @@ std::string Nvml::clocks() const {
   if (card_ == nullptr || !library_.find("nvmlDeviceGetClockInfo", clock_of)) return {};
   if (clock_of(card_, kSmClock, &sm) != 0 || clock_of(card_, kMemoryClock, &memory) != 0) return {};
   return fmt::format("SM {} MHz, memory {} MHz", sm, memory);
+}
+
+std::optional<double> Nvml::joules() const {
+  constexpr double kMillijoule = 1e-3;
+  EnergyOf* energy_of = nullptr;
+  unsigned long long counter = 0;
+  if (card_ == nullptr || !library_.find("nvmlDeviceGetTotalEnergyConsumption", energy_of)) return {};
+  if (energy_of(card_, &counter) != 0) return {};
+  return kMillijoule * static_cast<double>(counter);
 }
 
 }  // namespace heddle

@@ -1,6 +1,7 @@
 // The state of a card according to NVIDIA's management library, for provenance.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "heddle/runtime/device/cuda/shared_library.hpp"
@@ -18,6 +19,8 @@ class Nvml {
 
   [[nodiscard]] std::string driver_version() const;  ///< "580.159.04"
   [[nodiscard]] std::string clocks() const;          ///< now: "SM 1980 MHz, memory 3201 MHz"
+  /// That the card has taken since the driver was loaded. Cards before Volta have no counter.
+  [[nodiscard]] std::optional<double> joules() const;
 
  private:
   SharedLibrary library_;
