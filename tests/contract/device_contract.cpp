@@ -323,7 +323,8 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
       for (const auto& [name, size] : path.sizes) problem = problem.with(name, size);
       Configuration configuration = space.parse(path.configuration);
       if (space.violated(configuration, problem)) {  // a GPU of few multiprocessors, or of little shared memory
-        CHECK_MESSAGE((device.backend != "emulator" || device.compute_capability() < 90), problem.text() << ": " << configuration.text());
+        CHECK_MESSAGE((device.backend != "emulator" || device.compute_capability() < 90),
+                      problem.text() << ": " << configuration.text());
         continue;
       }
       all.push_back({family.get(), problem, std::move(configuration)});
