@@ -156,6 +156,11 @@ const std::vector<Path>& paths() {
       perceptron(14, 10, 0, 1, 211, 1, "scheme=online block_size=64"),
       perceptron(33, 70, 5, 3, 211, 1, "scheme=online block_size=64"),
       perceptron(9, 0, 0, 3, 211, 1, "scheme=online block_size=128"),
+      // Sums of the published mappings, kernels/mlp/cuda/layered_sums.cuh: more neurons than a block has room for
+      // beside
+      // the addends, and more weights of a row than threads.
+      perceptron(60, 17, 0, 3, 37, 14, "scheme=layered product=tree"),
+      perceptron(60, 17, 0, 3, 37, 37, "scheme=layered product=thread learners=one"),
       // Rows that begin on a multiple of 16 bytes, and rows that do not; a ring as long as a tile, and longer ones;
       // bounds chosen by selections, by products, and by both.
       real_matrix("lu", 4100, 2, 32, fuzzy::kNumbers,

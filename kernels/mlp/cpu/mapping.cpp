@@ -92,6 +92,16 @@ class CpuTrainMapping final : public Mapping {
     const double work = static_cast<double>(layers_of(problem).parameters()) * static_cast<double>(problem.at("batch"));
     return cpu_default(device, work > kWorthSharing ? cores_of(device) : 1);
   }
+  std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
+    return {{.name = "sequential",
+             .meaning = "one thread, one row and one vector at a time: next to a program without threads or tiles",
+             .configuration = [all = cpu_space(device)](const Problem& p) -> std::optional<Configuration> {
+               Configuration configuration =
+                   all.parse("coarsen_rows=1 coarsen_vectors=1 tile_rows=16 block_size=4 threads=1");
+               if (all.violated(configuration, p)) return std::nullopt;
+               return configuration;
+             }}};
+  }
   Kernels kernels(const Configuration& configuration, const Problem&, const DeviceIdentity&) const override {
     return {instance("train", configuration)};
   }

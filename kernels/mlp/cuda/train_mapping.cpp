@@ -25,6 +25,9 @@ std::vector<Value> words_of(std::initializer_list<const char*> list) {
 bool resides(const Configuration& c) { return c.word("scheme") == "resident"; }
 bool is_layered(const Configuration& c) { return c.word("scheme") == "layered"; }
 bool is_online(const Configuration& c) { return c.word("scheme") == "online"; }
+bool has_product(const Configuration& c, std::string_view name) { return is_layered(c) && c.word("product") == name; }
+bool in_tiles(const Configuration& c) { return has_product(c, "tiles"); }
+bool by_thread(const Configuration& c) { return has_product(c, "thread"); }
 
 RowsIn rows_in(const Configuration& c) {
   const std::string& where = c.word("rows_in");
@@ -32,6 +35,14 @@ RowsIn rows_in(const Configuration& c) {
 }
 std::int64_t rows_of_step(const Problem& problem) { return std::min(problem.at("rows"), problem.at("batch")); }
 bool in_batches(const Problem& problem) { return problem.at("batch") < problem.at("rows"); }
+/// Of a layered configuration.
+LayeredShape layered_shape(const Configuration& c, const Problem& problem) {
+  if (in_tiles(c)) return {.tile = c.number("tile"), .parts = c.number("parts")};
+  if (by_thread(c)) {
+    return {.product = Product::thread, .parts = rows_of_step(problem), .alone = c.word("learners") == "one"};
+  }
+  return {.product = Product::tree};
+}
 ResidentLayout layout_of(const Configuration& c, const Problem& problem) {
   return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("block_size"), rows_in(c)};
 }
@@ -56,6 +67,8 @@ std::int64_t registers_of(const ResidentLayout& layout) {
   return 90 + most * 2;
 }
 
+constexpr std::int64_t kMostFloats = std::int64_t{1} << 28;  // of all parts of a gradient
+
 std::vector<Constraint> constraints() {
   return {
       parameters_constraint(),
@@ -79,10 +92,24 @@ std::vector<Constraint> constraints() {
        .last = "parts",
        .holds =
            [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
-             if (!is_layered(c) || c.number("parts") == 1) return true;
-             constexpr std::int64_t kMostFloats = std::int64_t{1} << 28;
+             if (!in_tiles(c) || c.number("parts") == 1) return true;
              return c.number("parts") * layers_of(problem).parameters() <= kMostFloats &&
                     c.number("parts") * 16 <= problem.at("batch");
+           }},
+      {.name = "gradients of single rows take at most 1 GiB",
+       .last = "product",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             return !by_thread(c) || rows_of_step(problem) * layers_of(problem).parameters() <= kMostFloats;
+           }},
+      {.name = "a block for every neuron, where its threads add up by a tree",
+       .last = "product",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             constexpr int kMostInY = 65535;  // blocks of a grid
+             const Layers layers = layers_of(problem);
+             return !has_product(c, "tree") ||
+                    *std::max_element(layers.sizes, layers.sizes + layers.count + 1) <= kMostInY;
            }},
       {.name = "rows for every resident block",
        .last = "blocks",
@@ -125,14 +152,23 @@ class CudaTrainMapping final : public Mapping {
                      "steps of a run in one launch, compiled for the sizes of the network; one such block, for steps "
                      "of one row",
           .active = {}},
+         {.name = "product",
+          .values = words_of({"tiles", "thread", "tree"}),
+          .meaning = "how a step computes its products: tiles of the tensor cores; a thread for a sum, as published by "
+                     "Gurgel; threads that add up by a tree, as published by Toman",
+          .active = is_layered},
          {.name = "tile",
           .values = whole({32, 64}),
           .meaning = "lines of both factors of a product that a block has",
-          .active = is_layered},
+          .active = in_tiles},
          {.name = "parts",
           .values = whole({1, 4, 16, 64, 256}),
           .meaning = "blocks that share the rows of a gradient",
-          .active = is_layered},
+          .active = in_tiles},
+         {.name = "learners",
+          .values = words_of({"many", "one"}),
+          .meaning = "blocks that add up the gradients of the rows and change the weights",
+          .active = by_thread},
          {.name = "block_size",
           .values = whole({256, 128, 512, 64}),
           .meaning = "threads of a resident or online block",
@@ -166,6 +202,40 @@ class CudaTrainMapping final : public Mapping {
     return layered_default(all, device, problem);
   }
 
+  std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
+    // Each where the space allows it, and where `possible` says that the published program runs.
+    const auto named = [&](const char* name, const char* meaning, const char* text, auto possible) {
+      return NamedConfiguration{
+          .name = name,
+          .meaning = meaning,
+          .configuration = [all = space(device), text, possible](const Problem& p) -> std::optional<Configuration> {
+            if (!possible(p)) return std::nullopt;
+            Configuration configuration = all.parse(text);
+            if (all.violated(configuration, p)) return std::nullopt;
+            return configuration;
+          }};
+    };
+    return {
+        named("gurgel",
+              "Gurgel: a block for a row, a thread for a neuron or weight; one block adds up the rows. At most 1024 "
+              "weights and 65535 rows",
+              "scheme=layered product=thread learners=one",
+              [](const Problem& p) { return layers_of(p).parameters() <= 1024 && p.at("rows") <= 65535; }),
+        named("gurgel-wide",
+              "the same for any network: many threads share the weights of a row, and many blocks add up",
+              "scheme=layered product=thread learners=many", [](const Problem&) { return true; }),
+        named("toman",
+              "Toman: a block for a row, or for a weight, whose threads add up by a tree. At most 1024 weights "
+              "between two hidden layers, or a hidden one and the outputs",
+              "scheme=layered product=tree", [](const Problem& p) {
+                const Layers layers = layers_of(p);
+                for (int l = 1; l < layers.count; ++l) {
+                  if (std::int64_t{layers.sizes[l]} * layers.sizes[l + 1] > 1024) return false;
+                }
+                return true;
+              })};
+  }
+
   Kernels kernels(const Configuration& configuration, const Problem& problem,
                   const DeviceIdentity& device) const override {
     return plan(configuration, problem, device, {.steps = 2, .epochs = 1}).kernels;
@@ -182,7 +252,7 @@ class CudaTrainMapping final : public Mapping {
     } else if (is_online(configuration)) {
       add_online(plan, layers_of(problem), configuration.number("block_size"), length);
     } else {
-      add_layered(plan, layers_of(problem), batch, configuration.number("tile"), configuration.number("parts"), length);
+      add_layered(plan, layers_of(problem), batch, layered_shape(configuration, problem), length);
     }
     return plan;
   }
@@ -205,13 +275,14 @@ class CudaTrainMapping final : public Mapping {
     }
     std::int64_t parts = 1;
     for (const std::int64_t more : {4, 16, 64, 256}) {
-      const Configuration candidate = all.parse(fmt::format("scheme=layered tile={} parts={}", tile, more));
+      const Configuration candidate =
+          all.parse(fmt::format("scheme=layered product=tiles tile={} parts={}", tile, more));
       if (tiles * parts >= device.units || more * kFewRows > problem.at("batch") || all.violated(candidate, problem)) {
         break;
       }
       parts = more;
     }
-    return all.parse(fmt::format("scheme=layered tile={} parts={}", tile, parts));
+    return all.parse(fmt::format("scheme=layered product=tiles tile={} parts={}", tile, parts));
   }
 };
 
