@@ -151,6 +151,14 @@ const std::vector<Path>& paths() {
       // epoch.
       perceptron(5, 9, 0, 3, 37, 14, "scheme=resident block_size=64 blocks=1 rows_in=shared"),
       perceptron(20, 7, 5, 3, 51, 50, "scheme=resident block_size=64 blocks=2 rows_in=shared"),
+      // The first layer divided among the blocks, kernels/mlp/cuda/spread.cuh: more rows than blocks, and several
+      // layers
+      // behind it; blocks without rows; rows that are copied in packs, and the last part with fewer inputs and neurons;
+      // more neurons of a block than a packet holds, with all rows at once.
+      perceptron(13, 17, 5, 3, 211, 70, "scheme=spread block_size=64 blocks=4 input_parts=2"),
+      perceptron(20, 24, 0, 3, 40, 6, "scheme=spread block_size=64 blocks=8 input_parts=1"),
+      perceptron(36, 9, 0, 3, 40, 17, "scheme=spread block_size=128 blocks=16 input_parts=8"),
+      perceptron(150, 40, 0, 10, 37, 37, "scheme=spread block_size=64 blocks=4 input_parts=1"),
       // Row after row, kernels/mlp/cuda/online.cuh: lanes that share a neuron, more neurons than threads, no hidden
       // layer.
       perceptron(14, 10, 0, 1, 211, 1, "scheme=online block_size=64"),

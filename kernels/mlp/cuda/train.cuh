@@ -4,6 +4,7 @@
 //                     layered_sums.cuh for the products of the published programs
 //   scheme = resident blocks that run at the same time do all steps of a run in one launch, where all rows are learnt
 //                     at once and the network and the block's rows fit on chip: resident.cuh
+//   scheme = spread   such blocks, with the first layer's weights divided among them: spread.cuh
 //   scheme = online   one block does all steps of a run, where each learns from one row and the network fits on chip:
 //                     online.cuh
 #pragma once
@@ -12,3 +13,4 @@
 #include "heddle/kernels/mlp/cuda/layered_sums.cuh"
 #include "heddle/kernels/mlp/cuda/online.cuh"
 #include "heddle/kernels/mlp/cuda/resident.cuh"
+#include "heddle/kernels/mlp/cuda/spread.cuh"

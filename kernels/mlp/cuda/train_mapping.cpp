@@ -9,6 +9,7 @@
 #include "heddle/kernels/mlp/cuda/layered_plan.hpp"
 #include "heddle/kernels/mlp/cuda/online_plan.hpp"
 #include "heddle/kernels/mlp/cuda/resident_plan.hpp"
+#include "heddle/kernels/mlp/cuda/spread_plan.hpp"
 #include "heddle/kernels/mlp/mapping.hpp"
 
 namespace heddle::mlp {
@@ -24,6 +25,8 @@ std::vector<Value> words_of(std::initializer_list<const char*> list) {
 
 bool resides(const Configuration& c) { return c.word("scheme") == "resident"; }
 bool is_layered(const Configuration& c) { return c.word("scheme") == "layered"; }
+bool is_spread(const Configuration& c) { return c.word("scheme") == "spread"; }
+bool has_blocks(const Configuration& c) { return resides(c) || is_spread(c); }
 bool is_online(const Configuration& c) { return c.word("scheme") == "online"; }
 bool has_product(const Configuration& c, std::string_view name) { return is_layered(c) && c.word("product") == name; }
 bool in_tiles(const Configuration& c) { return has_product(c, "tiles"); }
@@ -47,6 +50,11 @@ ResidentLayout layout_of(const Configuration& c, const Problem& problem) {
   return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("block_size"), rows_in(c)};
 }
 
+SpreadLayout spread_layout(const Configuration& c, const Problem& problem) {
+  return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("input_parts"),
+          c.number("block_size")};
+}
+
 /// As many as there are multiprocessors, and powers of two below.
 std::vector<std::int64_t> block_counts(const DeviceIdentity& device) {
   std::vector<std::int64_t> counts{std::clamp<std::int64_t>(device.units, 1, ResidentLayout::kMostBlocks)};
@@ -57,17 +65,18 @@ std::vector<std::int64_t> block_counts(const DeviceIdentity& device) {
 }
 
 /// Registers of a thread, roughly: the sums of a product, its factors, and the rest.
-std::int64_t registers_of(const ResidentLayout& layout) {
+std::int64_t registers_of(const ResidentShape<std::int64_t>& shape) {
   std::int64_t most = 0;
-  for (std::int64_t l = 0; l < layout.shape.count; ++l) {
-    const std::int64_t forward = layout.shape.row_tiles(l) * layout.shape.column_tiles(l) * 4;
-    const std::int64_t gradient = layout.shape.value_width(l) * layout.shape.delta_width(l) * 2;
+  for (std::int64_t l = 0; l < shape.count; ++l) {
+    const std::int64_t forward = shape.row_tiles(l) * shape.column_tiles(l) * 4;
+    const std::int64_t gradient = shape.value_width(l) * shape.delta_width(l) * 2;
     most = std::max({most, forward, gradient});
   }
   return 90 + most * 2;
 }
 
-constexpr std::int64_t kMostFloats = std::int64_t{1} << 28;  // of all parts of a gradient
+constexpr std::int64_t kMostPackets = std::int64_t{1} << 22;  // 64 MiB
+constexpr std::int64_t kMostFloats = std::int64_t{1} << 28;   // of all parts of a gradient
 
 std::vector<Constraint> constraints() {
   return {
@@ -123,6 +132,26 @@ std::vector<Constraint> constraints() {
            [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
              return !resides(c) || rows_in(c) != kRowsBytes || problem.at("inputs") > 15;
            }},
+      {.name = "inputs and neurons of a first hidden layer for every block",
+       .last = "input_parts",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             return !is_spread(c) ||
+                    (layers_of(problem).count > 1 && c.number("blocks") > 1 &&
+                     c.number("blocks") % c.number("input_parts") == 0 && spread_layout(c, problem).all_have_some());
+           }},
+      {.name = "registers and shared memory of a block with a part of the first layer",
+       .last = "input_parts",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+             if (!is_spread(c)) return true;
+             // What cannot fit is not laid out: its sizes would overflow.
+             if (rows_of_step(problem) * 4 > on.local_bytes) return false;
+             const SpreadLayout layout = spread_layout(c, problem);
+             return layout.shared_bytes <= on.local_bytes && layout.packets <= kMostPackets &&
+                    std::max(registers_of(layout.first.products()), registers_of(layout.others)) <=
+                        cuda::registers_of_thread(layout.threads);
+           }},
       {.name = "registers and shared memory of a resident block",
        .last = "rows_in",
        .holds = [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
@@ -131,7 +160,7 @@ std::vector<Constraint> constraints() {
          if (layers_of(problem).parameters() * 4 > on.local_bytes) return false;
          const ResidentLayout layout = layout_of(c, problem);
          return layout.shared_bytes <= on.local_bytes &&
-                registers_of(layout) <= cuda::registers_of_thread(layout.threads);
+                registers_of(layout.shape) <= cuda::registers_of_thread(layout.threads);
        }}};
 }
 
@@ -147,10 +176,10 @@ class CudaTrainMapping final : public Mapping {
     return {
         device,
         {{.name = "scheme",
-          .values = words_of({"layered", "resident", "online"}),
+          .values = words_of({"layered", "resident", "spread", "online"}),
           .meaning = "kernels that follow each other, layer by layer; blocks that run at the same time and do all "
-                     "steps of a run in one launch, compiled for the sizes of the network; one such block, for steps "
-                     "of one row",
+                     "steps of a run in one launch, compiled for the sizes of the network; such blocks that divide "
+                     "the first layer among them; one such block, for steps of one row",
           .active = {}},
          {.name = "product",
           .values = words_of({"tiles", "thread", "tree"}),
@@ -173,7 +202,14 @@ class CudaTrainMapping final : public Mapping {
           .values = whole({256, 128, 512, 64}),
           .meaning = "threads of a resident or online block",
           .active = [](const Configuration& c) { return !is_layered(c); }},
-         {.name = "blocks", .values = {counts.begin(), counts.end()}, .meaning = "resident blocks", .active = resides},
+         {.name = "blocks",
+          .values = {counts.begin(), counts.end()},
+          .meaning = "resident blocks",
+          .active = has_blocks},
+         {.name = "input_parts",
+          .values = whole({4, 2, 1, 8}),
+          .meaning = "blocks that share the inputs of the same neurons",
+          .active = is_spread},
          {.name = "rows_in",
           .values = words_of({"shared", "bytes", "global"}),
           .meaning = "rows in shared memory; there as bytes, if they are bytes or fractions of 255, otherwise in "
@@ -249,6 +285,8 @@ class CudaTrainMapping final : public Mapping {
     plan.samples = std::min(length.steps * batch, length.epochs * rows);
     if (resides(configuration)) {
       add_resident(plan, layout_of(configuration, problem), length);
+    } else if (is_spread(configuration)) {
+      add_spread(plan, spread_layout(configuration, problem), length);
     } else if (is_online(configuration)) {
       add_online(plan, layers_of(problem), configuration.number("block_size"), length);
     } else {

@@ -55,6 +55,35 @@ TEST_CASE("perceptrons: published mappings have the published launches") {
   CHECK(learns->grid.x == 1);
 }
 
+TEST_CASE("perceptrons: the first layer is divided among blocks where it fits into none") {
+  const DeviceIdentity older{"cuda", "any", "8.0", 108, 40, 40 << 20, 163 << 10};
+  const Problem digits = mlp::training_problem(mlp::layers(784, std::vector<std::int64_t>{128}, 10), 60000, 64);
+  const KernelFamily& family = mlp::train_family();
+  for (const DeviceIdentity& device : {kGpu, older}) {
+    const SearchSpace space = family.space(device);
+    std::size_t spread = 0;
+    for (const Configuration& each : space.enumerate(digits)) {
+      CHECK(each.word("scheme") != "resident");
+      if (each.word("scheme") != "spread") continue;
+      ++spread;
+      const Plan plan = family.plan(each, digits, device, 1 << 14);
+      REQUIRE(plan.launches.size() == 2);
+      CHECK(plan.launches.back().shared_bytes <= device.local_bytes);
+      CHECK(plan.launches.back().grid.x == static_cast<unsigned>(each.number("blocks")));
+    }
+    CHECK(spread > 0);
+    // Every block has some inputs and neurons of a hidden layer.
+    const auto valid = [&](const Problem& problem, const char* text) {
+      return !space.violated(space.parse(text), problem).has_value();
+    };
+    const char* const few = "scheme=spread block_size=256 blocks=4 input_parts=2";
+    CHECK(valid(mlp::training_problem(mlp::layers(40, std::vector<std::int64_t>{8}, 3), 500, 50), few));
+    CHECK_FALSE(valid(mlp::training_problem(mlp::layers(40, std::vector<std::int64_t>{}, 3), 500, 50), few));
+    CHECK_FALSE(valid(mlp::training_problem(mlp::layers(40, std::vector<std::int64_t>{1}, 3), 500, 50), few));
+    CHECK_FALSE(valid(mlp::training_problem(mlp::layers(4, std::vector<std::int64_t>{8}, 3), 500, 50), few));
+  }
+}
+
 TEST_CASE("perceptrons: a CPU has a mapping without threads") {
   const DeviceIdentity cpu{"cpu", "any", "x86-64-v3", 8, 0, 32 << 20, 1 << 20};
   const auto configuration = named(cpu, "sequential", perceptron(14, {10}, 1, 32561));
