@@ -157,7 +157,7 @@ const std::vector<Path>& paths() {
       // more neurons of a block than a packet holds, with all rows at once.
       perceptron(13, 17, 5, 3, 211, 70, "scheme=spread block_size=64 blocks=4 input_parts=2"),
       perceptron(20, 24, 0, 3, 40, 6, "scheme=spread block_size=64 blocks=8 input_parts=1"),
-      perceptron(36, 9, 0, 3, 40, 17, "scheme=spread block_size=128 blocks=16 input_parts=8"),
+      perceptron(60, 9, 0, 3, 40, 17, "scheme=spread block_size=128 blocks=16 input_parts=8"),
       perceptron(150, 40, 0, 10, 37, 37, "scheme=spread block_size=64 blocks=4 input_parts=1"),
       // Row after row, kernels/mlp/cuda/online.cuh: lanes that share a neuron, more neurons than threads, no hidden
       // layer.
