@@ -46,6 +46,13 @@ def _sets(network: dict, name: str) -> list[tuple]:
     return [(word, mean, deviation) for (mean, deviation), word in sorted(found.items())]
 
 
+def _spread(sets: list[tuple]) -> list[tuple]:
+    """All of them, or as many as a chart can show, at equal steps through their order."""
+    if len(sets) <= _MOST_CURVES:
+        return sets
+    return [sets[i * (len(sets) - 1) // (_MOST_CURVES - 1)] for i in range(_MOST_CURVES)]
+
+
 def _range(inputs, name, sets):
     for each in inputs or []:
         if each["name"] == name and each["maximum"] > each["minimum"]:
@@ -74,17 +81,15 @@ def membership_charts(after: dict, before: dict | None = None, inputs=None, new:
         traces, rows = [], []
         for k, (moment, sets) in enumerate(moments):
             final = moment == "after"
-            for n, (word, mean, deviation) in enumerate(sets):
-                rows.append([moment, word, mean, deviation])
-                if n >= _MOST_CURVES or deviation <= 0:
-                    continue
+            rows += [[moment, *each] for each in sets]
+            for n, (word, mean, deviation) in enumerate(_spread([each for each in sets if each[2] > 0])):
                 y = [math.exp(-0.5 * ((v - mean) / deviation) ** 2) for v in x]
                 traces.append({
                     "type": "scatter", "mode": "lines", "x0": x[0], "dx": x[1] - x[0], "y": y, "name": moment, "legendgroup": moment,
                     "showlegend": n == 0, "text": word, "hovertemplate": f"{word}<br>%{{x:.4g}}: %{{y:.3f}}<extra>{moment}</extra>",
                     "line": {"color": COLOURS[0 if final else 4], "width": 2 if final else 1.5,
                              "dash": DASHES[0 if final else 2]}, "opacity": 0.85 if len(sets) < 8 else 0.5})
-        many = f" The first {_MOST_CURVES} are drawn." if any(len(s) > _MOST_CURVES for _, s in moments) else ""
+        many = f" {_MOST_CURVES} of them, from the lowest to the highest, are drawn." if any(len(s) > _MOST_CURVES for _, s in moments) else ""
         versus = f" The dotted curves are those {'after the first epoch' if early else 'before training'}." if len(moments) > 1 else ""
         charts.append(Chart(f"Membership functions of {name}", f"{len(moments[-1][1])} sets of {name} in its own units.{versus}"
                             f"{many}", traces, axes(name, "membership"),

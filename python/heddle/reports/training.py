@@ -11,6 +11,10 @@ def _value(event: dict, part: str, name: str):
     return score.get(name) if score else None
 
 
+def _percent(part):
+    return None if part is None else 100 * part
+
+
 def _epochs(run):
     return [event for event in run if event["event"] == "epoch"]
 
@@ -42,10 +46,14 @@ def _curves(epochs, measure: str) -> list[Chart]:
         charts.append(series(f"{title} by epoch", "Of rows that were not learnt.", "epoch", unit, [n for n, _ in columns], x,
                              shown, index=1))
     if any("rules" in event for event in epochs):
-        charts.append(series("Rules by epoch", f"From {epochs[0].get('rules')} to {epochs[-1].get('rules')} rules.", "epoch",
+        charts.append(series("Rules by epoch", _growth(epochs[0].get("rules"), epochs[-1].get("rules")), "epoch",
                              "rules", ["rules"], x, [[event.get("rules") for event in epochs]], index=2))
         charts[-1].layout["yaxis"]["rangemode"] = "tozero"
     return charts
+
+
+def _growth(first, last) -> str:
+    return f"{last} rules from the first epoch to the last." if first == last else f"From {first} rules after the first epoch to {last}."
 
 
 def _mappings(epochs) -> Chart | None:
@@ -141,7 +149,7 @@ def runs_compared(logs) -> Section | None:
         return None
     section = Section("Training runs side by side")
     for title, unit, get in (("Train error", "error", lambda e: e.get("train_error")),
-                             ("Test accuracy", "accuracy", lambda e: _value(e, "test", "accuracy")),
+                             ("Test accuracy", "accuracy, %", lambda e: _percent(_value(e, "test", "accuracy"))),
                              ("Time per sample", "µs", lambda e: e.get("microseconds_per_sample"))):
         traces, rows = [], []
         for k, (name, epochs) in enumerate(runs):
@@ -152,7 +160,7 @@ def runs_compared(logs) -> Section | None:
                 rows += [[name, *p] for p in part]
         if traces:
             section.charts.append(Chart(f"{title} of all runs", f"{title} by epoch, a line for each run.", traces,
-                                        axes("epoch", unit, log_y=unit != "accuracy"), Table(["run", "epoch", unit], rows)))
+                                        axes("epoch", unit, log_y=not unit.startswith("accuracy")), Table(["run", "epoch", unit], rows)))
     return section
 
 
