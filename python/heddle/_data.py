@@ -40,9 +40,19 @@ def checked_rows_and_answers(estimator, X, y, reset, numbers):
         raise _explained(error, X) from None
 
 
+def two_parts(eval_set):
+    """The X and y of an ``eval_set``."""
+    try:
+        X, y = eval_set
+    except (TypeError, ValueError):
+        raise InputError(f"eval_set: found {type(eval_set).__name__}, expected a tuple of X and y") from None
+    return X, y
+
+
 def _validated(estimator, reset, *arrays, **how):
     # Rows that come as float64 have to fit into float32; validation looks at what it returns.
-    return validate_data(estimator, *arrays, reset=reset, dtype=np.float32, order="C", **how)
+    with np.errstate(over="ignore"):
+        return validate_data(estimator, *arrays, reset=reset, dtype=np.float32, order="C", **how)
 
 
 def _refuse_sparse(estimator, X):
@@ -91,7 +101,7 @@ def _fault(X):
                         "number; sklearn.preprocessing.OneHotEncoder (or OrdinalEncoder) in a pipeline makes numbers "
                         "of words"
                     )
-            if isinstance(value, (float, np.floating)) and abs(value) > np.finfo(np.float32).max:
+            if isinstance(value, (float, np.floating)) and abs(float(value)) > float(np.finfo(np.float32).max):
                 return (
                     f"X: found {'infinity (inf)' if np.isinf(value) else value} in {column}, row {row}, expected a "
                     "finite number that float32 can hold; sklearn.preprocessing.FunctionTransformer with "

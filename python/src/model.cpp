@@ -115,9 +115,21 @@ nb::list history(const PythonModel& self) {
     entry["train_error"] = record.train_error;
     entry["validation_error"] = number(record.validation_error);
     entry["validation_value"] = number(record.validation_value);
+    entry["test_error"] = number(record.test_error);
+    entry["test_value"] = number(record.test_value);
     entry["microseconds_per_sample"] = record.microseconds_per_sample;
     all.append(entry);
   }
+  return all;
+}
+
+/// How inputs are scaled: (value - offset) * factor of each.
+nb::dict input_scaling(const PythonModel& self) {
+  const Scaling& scaling = self.model().inputs;
+  nb::dict all;
+  all["kind"] = std::string(text(scaling.kind));
+  all["offset"] = scaling.offset;
+  all["factor"] = scaling.factor;
   return all;
 }
 
@@ -145,6 +157,7 @@ void bind_model(nb::module_& module) {
            nb::arg("source") = "X")
       .def("arrays", arrays)
       .def("history", history)
+      .def("input_scaling", input_scaling)
       .def("document", [](const PythonModel& self) { return document(self.model()).dump(); })
       .def("sentences", [](const PythonModel& self) { return describe(self.model()).sentences; })
       .def_prop_ro("kind", [](const PythonModel& self) { return std::string(self.model().kind()); })
