@@ -6,12 +6,11 @@ import os
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from heddle import _heddle
 from heddle._data import checked_rows, checked_rows_and_answers, two_parts
-from heddle._options import option_values, parameter_values
+from heddle._options import device_label, file_name, in_parameters_words, option_values
 from heddle._progress import ProgressBar
 from heddle.errors import InputError
 
@@ -39,7 +38,7 @@ class Estimator(BaseEstimator):
             options.pop("patience", None)
         names = [str(name) for name in getattr(self, "feature_names_in_", [])]
         test_X, test_answers = test or (None, None)
-        with ProgressBar(self.verbose, type(self).__name__) as bar:
+        with in_parameters_words(), ProgressBar(self.verbose, type(self).__name__) as bar:
             answer = _heddle.train(
                 self._network,
                 X,
@@ -48,10 +47,10 @@ class Estimator(BaseEstimator):
                 None if classes else answers,
                 names,
                 options,
-                self.device or "",
-                _path(self.profiles),
+                device_label(self.device),
+                file_name("profiles", self.profiles),
                 resume,
-                _path(self.log),
+                file_name("log", self.log),
                 test_X,
                 test_answers if classes else None,
                 None if classes else test_answers,
@@ -75,7 +74,7 @@ class Estimator(BaseEstimator):
     def _outputs(self, X):
         check_is_fitted(self, "_model")
         X = checked_rows(self, X, reset=False)
-        return self._model.predict(X, self.device or "", _path(self.profiles))
+        return self._model.predict(X, device_label(self.device), file_name("profiles", self.profiles))
 
     def save(self, file):
         """Writes the model file that ``heddle train`` would have written.
@@ -93,16 +92,21 @@ class Estimator(BaseEstimator):
         self._model.save(os.fspath(file))
 
     @classmethod
-    def load(cls, file):
-        """Reads a model file, of ``save`` or of ``heddle train``; parameters are the options it was trained with.
+    def load(cls, file, **parameters):
+        """Reads a model file, of ``save`` or of ``heddle train``.
+
+        It predicts, and ``partial_fit`` goes on with the options that it was trained with (``model_.options``). Parameters are
+        those of a new estimator, so that ``fit`` begins anew with these.
 
         Parameters
         ----------
         file : str or path
+        **parameters
+            Of the estimator, ``device="cpu"``.
 
         Returns
         -------
-        Estimator
+        estimator
             Fitted. Classes are whole numbers where all are, else numbers where all are, else words.
 
         Raises
@@ -114,7 +118,7 @@ class Estimator(BaseEstimator):
         task = "classify" if issubclass(cls, ClassifierMixin) else "regress"
         if (model.kind, model.task) != (cls._network, task):
             raise InputError(f"'{file}': found a {model.kind} to {model.task}, expected a {cls._network} to {task}")
-        estimator = cls(**parameter_values(cls._network, model.options))
+        estimator = cls(**parameters)
         estimator._model = model
         estimator.n_features_in_ = model.dim
         if model.input_names:
@@ -148,11 +152,6 @@ class Estimator(BaseEstimator):
         super().__setstate__(state)
 
 
-def _path(file):
-    """A parameter that is a path or None, as C++ takes it."""
-    return "" if file is None else os.fspath(file)
-
-
 class Classifier(ClassifierMixin, Estimator):
     """Adds classes."""
 
@@ -183,12 +182,10 @@ class Classifier(ClassifierMixin, Estimator):
         KeyboardInterrupt
             Ctrl-C; the estimator keeps what was learnt.
         """
-        X, y = checked_rows_and_answers(self, X, y, reset=True, numbers=False)
-        check_classification_targets(y)
-        y = column_or_1d(y, warn=True)
+        X, y = checked_rows_and_answers(self, X, y, reset=True, numeric=False)
         classes, index = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise InputError(f"y: found one class only ({classes[0]!r}), expected at least two")
+            raise InputError(f"y: found one class only ({classes.tolist()[0]!r}), expected at least two")
         self._keep_classes(classes)
         return self._taught(X, self._labels(index), self._words, self._test_part(eval_set))
 
@@ -196,7 +193,7 @@ class Classifier(ClassifierMixin, Estimator):
         """Rows and numbers of outputs, or None."""
         if eval_set is None:
             return None
-        X, y = checked_rows_and_answers(self, *two_parts(eval_set), reset=False, numbers=False)
+        X, y = checked_rows_and_answers(self, *two_parts(eval_set), reset=False, numeric=False)
         return X, self._labels(self._index(y, "eval_set y"))
 
     def _index(self, y, what="y"):
@@ -204,7 +201,7 @@ class Classifier(ClassifierMixin, Estimator):
         index = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = self.classes_[index] != y
         if np.any(unknown):
-            raise InputError(f"{what}: found the class {y[unknown][0]!r}, expected one of {self.classes_.tolist()}")
+            raise InputError(f"{what}: found the class {y[unknown].tolist()[0]!r}, expected one of {self.classes_.tolist()}")
         return index
 
     def _keep_answers_of(self, model):
@@ -320,12 +317,13 @@ class Regressor(RegressorMixin, Estimator):
         self._flat = model.outputs == 1
 
     def _rows_and_targets(self, X, y, reset):
-        X, y = checked_rows_and_answers(self, X, y, reset=reset, numbers=True)
+        X, y = checked_rows_and_answers(self, X, y, reset=reset, numeric=True)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         if reset:
             self._flat = y.ndim == 1
-        targets = np.ascontiguousarray(y, dtype=np.float32).reshape(len(X), -1)
+        with np.errstate(over="ignore"):
+            targets = np.ascontiguousarray(y, dtype=np.float32).reshape(len(X), -1)
         if not np.isfinite(targets).all():
             raise InputError("y: found a number that float32 cannot hold, expected a smaller one")
         return X, targets
@@ -387,9 +385,7 @@ class OnlineClassifier(Classifier):
             As ``fit``, and for a class that was not announced.
         """
         first = not hasattr(self, "_model")
-        X, y = checked_rows_and_answers(self, X, y, reset=first, numbers=False)
-        check_classification_targets(y)
-        y = column_or_1d(y, warn=True)
+        X, y = checked_rows_and_answers(self, X, y, reset=first, numeric=False)
         if first:
             if classes is None:
                 raise InputError("classes: found none, expected all classes in the first call of partial_fit")
@@ -398,7 +394,7 @@ class OnlineClassifier(Classifier):
             raise InputError("classes: found others than in the first call of partial_fit, expected the same")
         index = self._index(y)
         if len(self.classes_) < 2:
-            raise InputError(f"classes: found one class only ({self.classes_[0]!r}), expected at least two")
+            raise InputError(f"classes: found one class only ({self.classes_.tolist()[0]!r}), expected at least two")
         model = None if first else self._model
         return self._taught(X, self._labels(index), self._words, None, model, 1 if first else model.epochs + 1)
 

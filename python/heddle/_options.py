@@ -7,7 +7,10 @@ are checked by it, and the docstrings are made from it. Only names and defaults 
 
 import inspect
 import numbers
+import os
+import re
 import textwrap
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -68,22 +71,6 @@ def option_values(network, given, seed):
     return options
 
 
-def parameter_values(network, options):
-    """Parameters of an estimator from the options of a model, by name and as texts: the inverse of ``option_values``."""
-    read = {
-        "integer": int,
-        "number": float,
-        "choice": str,
-        "flag": lambda text: text == "true",
-        "integers": lambda text: tuple(map(int, text.split(","))) if text else None,
-    }
-    known = {option["name"]: option["kind"] for option in _heddle.options(network)}
-    values = {name.replace("-", "_"): read[known[name]](text) for name, text in options.items() if name in known}
-    if "seed" in values:
-        values["random_state"] = values.pop("seed")
-    return values
-
-
 def as_option(name, value):
     """A parameter's value as the command line writes it."""
     if isinstance(value, (bool, np.bool_)):
@@ -97,6 +84,36 @@ def as_option(name, value):
     if isinstance(value, (list, tuple, np.ndarray)):
         return ",".join(as_option(name, each) for each in value)
     raise UsageError(f"{name}: found {value!r}, expected a number, a word or a sequence of whole numbers")
+
+
+def device_label(device):
+    """The parameter ``device`` as C++ takes it; empty: the best one."""
+    if device is None or isinstance(device, str):
+        return device or ""
+    raise UsageError(f"device: found {device!r}, expected a label such as 'cuda:0' or 'cpu'")
+
+
+def file_name(name, file):
+    """A parameter that is a path or None, as C++ takes it."""
+    if file is None:
+        return ""
+    try:
+        return os.fsdecode(file)
+    except TypeError:
+        raise UsageError(f"{name}: found {file!r}, expected a path") from None
+
+
+@contextmanager
+def in_parameters_words():
+    """Names in errors about options become those of the parameters: ``--learning-rate`` is ``learning_rate``."""
+    try:
+        yield
+    except UsageError as error:
+        def parameter(match):
+            name = match[1].replace("-", "_")
+            return "random_state" if name == "seed" else name
+
+        raise UsageError(re.sub(r"--([a-z][a-z0-9-]*)", parameter, str(error))) from None
 
 
 def same_value(a, b):

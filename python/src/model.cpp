@@ -133,6 +133,17 @@ nb::dict input_scaling(const PythonModel& self) {
   return all;
 }
 
+/// PythonModel::predict with one line about rows of another form.
+FloatArray predict_rows(PythonModel& self, const nb::object& given, const std::string& device,
+                        const std::string& profiles, const std::string& source) {
+  Rows rows;
+  if (!nb::try_cast(given, rows)) {
+    throw Error(ErrorKind::input, fmt::format("{}: found {}, expected rows of float32 in host memory, N x D", source,
+                                              nb::type_name(given.type()).c_str()));
+  }
+  return self.predict(rows, device, profiles, source);
+}
+
 nb::bytes encoded(const PythonModel& self) {
   const std::string bytes = encode_model(self.model());
   return nb::bytes(bytes.data(), bytes.size());
@@ -153,7 +164,7 @@ void bind_model(nb::module_& module) {
           nb::arg("file"))
       .def_static("from_bytes", decoded, nb::arg("data"))
       .def("to_bytes", encoded)
-      .def("predict", &PythonModel::predict, nb::arg("rows"), nb::arg("device") = "", nb::arg("profiles") = "",
+      .def("predict", predict_rows, nb::arg("rows"), nb::arg("device") = "", nb::arg("profiles") = "",
            nb::arg("source") = "X")
       .def("arrays", arrays)
       .def("history", history)

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import random
 import re
 import subprocess
 
@@ -160,6 +161,57 @@ def test_damaged_input_is_one_line_and_code_3(tmp_path, capsys, damage):
     error = capsys.readouterr().err
     assert re.fullmatch(r"heddle-report: [^\n]+\n", error) and word in error
     assert not (tmp_path / "p.html").exists()
+
+
+def _whole_database(tmp_path):
+    connection = empty(tmp_path / "d.db")
+    add_measurements(connection, add_evidence(connection, most=12), 60)
+    connection.commit()
+    return tmp_path / "d.db", connection
+
+
+@pytest.mark.parametrize("change", [  # the schema forbids other types
+    "UPDATE measurements SET times = 'no list'", "UPDATE measurements SET times = '[1, 2], [3'",
+    "UPDATE measurements SET times = '[null]'", "UPDATE profiles SET time = -1", "UPDATE profiles SET date = 'never'",
+    "UPDATE profiles SET configuration = ''", "UPDATE devices SET identity = ''", "DROP TABLE measurements",
+    "DROP TABLE provenances", "PRAGMA application_id = 7", "PRAGMA user_version = 1", "PRAGMA user_version = 5000"])
+def test_rows_that_make_no_sense(tmp_path, capsys, monkeypatch, change):
+    """A page or one line; what the file says is not believed."""
+    monkeypatch.setenv("HEDDLE_PROGRAM", "")
+    monkeypatch.setenv("PATH", "")
+    file, connection = _whole_database(tmp_path)
+    connection.execute(change)
+    connection.commit()
+    connection.close()
+    _page_or_one_line(tmp_path, capsys, file)
+
+
+def test_databases_with_wrong_bytes(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HEDDLE_PROGRAM", "")
+    monkeypatch.setenv("PATH", "")
+    file, connection = _whole_database(tmp_path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    whole = file.read_bytes()
+    draw = random.Random(3)
+    answers = []
+    for _ in range(25):
+        damaged = bytearray(whole)
+        start = draw.randrange(16, len(whole) - 600)
+        damaged[start:start + 600] = draw.randbytes(600)
+        file.write_bytes(damaged)
+        answers.append(_page_or_one_line(tmp_path, capsys, file))
+    assert answers.count(3) >= 3
+
+
+def _page_or_one_line(tmp_path, capsys, file):
+    code = main([str(file), "-o", str(tmp_path / "p.html")])
+    error = capsys.readouterr().err
+    if code == 0:
+        assert (tmp_path / "p.html").exists()
+    else:
+        assert code == 3 and re.fullmatch(r"heddle-report: [^\n]+\n", error)
+    return code
 
 
 def test_page_that_cannot_be_written_is_one_line(tmp_path):
