@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heddle.reports.charts import COLOURS, Chart, Section, Table, axes, line, number, series
-from heddle.reports.network import membership_charts, sentences, surface_charts
+from heddle.reports.network import input_spans, membership_charts, model_surface, sentences, surface_charts
 
 
 def _value(event: dict, part: str, name: str):
@@ -165,15 +165,20 @@ def runs_compared(logs) -> Section | None:
 
 
 def model_section(source) -> Section:
-    model = source.content
-    section = Section(f"Model {source.name}", [("network", str(model.get("network"))), ("size", str(model.get("size"))),
-                                               ("task", str(model.get("task"))), ("epochs", str(model.get("epochs")))])
-    section.charts = membership_charts(model) + surface_charts(model)
-    if model.get("rules"):
-        section.lists.append(("Rules", sentences(model)))
-    if model.get("layers"):
-        sizes = model["layers"]
-        trace = {"type": "bar", "x": [f"layer {i}" for i in range(len(sizes))], "y": sizes, "marker": {"color": COLOURS[0]}}
-        section.charts.append(Chart("Layers", f"Neurons of each layer; {model.get('weights')} weights.", [trace],
-                                    axes("", "neurons"), Table(["layer", "neurons"], [[i, n] for i, n in enumerate(sizes)])))
+    model, document = source.content.model, source.content.document
+    facts = [("file", source.name), *((name, document.get(name)) for name in ("network", "size", "task", "epochs"))]
+    facts += [(title, document[name]) for title, name in (("hidden layers", "hidden"), ("outputs are", "output_activation"),
+                                                          ("weights", "weights")) if name in document]
+    section = Section(f"Model {source.name}", [(name, str(value)) for name, value in facts])
+    inputs = input_spans(model)
+    section.charts = membership_charts(document, inputs=inputs) + model_surface(model, inputs)
+    if document.get("rules"):
+        section.lists.append(("Rules", sentences(document)))
+    if document.get("layers"):
+        sizes = document["layers"]
+        names = ["inputs", *(f"layer {i}" for i in range(1, len(sizes) - 1)), "outputs"]
+        trace = {"type": "bar", "x": names, "y": sizes, "text": sizes, "textposition": "auto", "textangle": 0,
+                 "marker": {"color": COLOURS[0]}}
+        section.charts.append(Chart("Layers", f"Neurons of each layer; {document.get('weights')} weights between them.", [trace],
+                                    axes("", "neurons"), Table(["layer", "neurons"], [list(each) for each in zip(names, sizes)])))
     return section
