@@ -1,5 +1,9 @@
 """What `fit` of the Python package takes beside the training of the program, by turns, on the letter data.
 
+Training is one call of the C++ trainer, the same in both. The program does not say how long that call took, only its epochs
+(without what comes before the first: the clusters of a TSK system) and, from outside, the whole command, which also reads the
+data and writes the model. So the call is timed inside `fit`, and the command as a whole. Both models must be the same.
+
 usage: fit.py PROGRAM DATA [TURNS]
 PROGRAM: build/release/cli/heddle. DATA: a folder with letter-recognition.data.gz (bench/data/SOURCES.md). The package heddle
 is installed. Prints a table in Markdown.
@@ -14,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from unittest import mock
 
 import numpy as np
 
@@ -38,50 +43,58 @@ def letter(folder):
 
 
 def program_seconds(program, estimator, options, file, folder):
-    """Wall time of the epochs alone: reading data, opening the device and writing the model are not counted."""
+    """Of the whole command, and of its epochs alone; and the model."""
     model = folder / "model.heddle"
     command = [program, "train", file, "--device", "cpu", "--network", estimator._network, "--model", model, "--json", "--quiet"]
     for name, value in options.items():
         command += [f"--{name.replace('_', '-')}", ",".join(map(str, value)) if isinstance(value, tuple) else str(value)]
     begun = time.perf_counter()
-    document = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    output = subprocess.run(command, check=True, capture_output=True).stdout
     whole = time.perf_counter() - begun
-    return sum(epoch["seconds"] for epoch in document["epochs"]), whole, heddle.Model.load(str(model))
+    return whole, sum(epoch["seconds"] for epoch in json.loads(output)["epochs"]), heddle.Model.load(str(model))
 
 
 def fit_seconds(estimator, options, rows, labels):
-    """All of `fit`: checks of the data, classes, the device."""
-    begun = time.perf_counter()
-    model = estimator(device="cpu", **options).fit(rows, labels)
-    return time.perf_counter() - begun, model.model_
+    """All of `fit`: checks of the data, classes, training; training alone; and the model."""
+    inside = []
+
+    def timed(*arguments, train=heddle._heddle.train):
+        begun = time.perf_counter()
+        answer = train(*arguments)
+        inside.append(time.perf_counter() - begun)
+        return answer
+
+    with mock.patch.object(heddle._heddle, "train", timed):
+        begun = time.perf_counter()
+        model = estimator(device="cpu", **options).fit(rows, labels)
+        return time.perf_counter() - begun, inside[0], model.model_
 
 
 def main():
     program, data, turns = sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 7
     rows, labels = letter(data)
-    print(f"{TRAINING_ROWS} rows of letter, {turns} turns; medians of seconds. Load at the beginning: {os.getloadavg()[0]:.1f}\n")
-    print("| network | epochs of the program | fit | fit / epochs | whole program |")
-    print("|---|---|---|---|---|")
+    print(f"{TRAINING_ROWS} rows of letter, {turns} turns, seconds as medians; load at the beginning {os.getloadavg()[0]:.1f} on "
+          f"{os.cpu_count()} cores\n")
+    print("| network | the program's epochs | whole command | training inside `fit` | `fit` | `fit` / training | `fit` / command |")
+    print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         file = folder / "rows.csv"
         file.write_text("".join(",".join(f"{v:.0f}" for v in row) + f",{label}\n" for row, label in zip(rows, labels)))
         for estimator, options in CASES:
-            turns_of = []
+            table = []
             for turn in range(turns):
-                order = [program_seconds, fit_seconds] if turn % 2 == 0 else [fit_seconds, program_seconds]
-                for run in order:
-                    if run is program_seconds:
-                        epochs, whole, one = program_seconds(program, estimator, options, file, folder)
-                    else:
-                        fit, other = fit_seconds(estimator, options, rows, labels)
+                runs = [lambda: program_seconds(program, estimator, options, file, folder),
+                        lambda: fit_seconds(estimator, options, rows, labels)]
+                answers = [run() for run in (runs if turn % 2 == 0 else runs[::-1])]
+                (command, epochs, one), (fit, training, other) = answers if turn % 2 == 0 else answers[::-1]
                 for name, numbers in one.arrays().items():
                     assert numbers.tobytes() == other.arrays()[name].tobytes(), name
-                turns_of.append((epochs, fit, whole))
-            ratios = [fit / epochs for epochs, fit, _ in turns_of]
-            epochs, fit, whole = (statistics.median(column) for column in zip(*turns_of))
-            print(f"| {estimator._network} | {epochs:.3f} | {fit:.3f} | {statistics.median(ratios):.3f} ({min(ratios):.3f} to "
-                  f"{max(ratios):.3f}) | {whole:.3f} |", flush=True)
+                table.append((epochs, command, training, fit, fit / training, fit / command))
+            columns = list(zip(*table))
+            middle = [f"{statistics.median(column):.3f}" for column in columns]
+            spread = [f" ({min(column):.3f} to {max(column):.3f})" for column in columns[4:]]
+            print(f"| {estimator._network} | {' | '.join(middle[:4])} | {middle[4]}{spread[0]} | {middle[5]}{spread[1]} |", flush=True)
 
 
 if __name__ == "__main__":
