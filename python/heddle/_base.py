@@ -241,6 +241,13 @@ class Classifier(ClassifierMixin, Estimator):
         -------
         ndarray of shape (n_samples,)
             Of ``classes_``.
+
+        Raises
+        ------
+        InputError
+            Rows that cannot be used, with the column.
+        DeviceError
+            No such device, or it failed.
         """
         largest = np.argmax(self._outputs(X), axis=1)
         return self.classes_[self._order[largest]]
@@ -262,6 +269,13 @@ class Classifier(ClassifierMixin, Estimator):
         -------
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; columns as ``classes_``.
+
+        Raises
+        ------
+        InputError
+            Rows that cannot be used, with the column.
+        DeviceError
+            No such device, or it failed.
         """
         outputs = self._outputs(X).astype(np.float64)
         nearest = nearest_distributions(outputs)
@@ -338,6 +352,14 @@ class Regressor(RegressorMixin, Estimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            float64.
+
+        Raises
+        ------
+        InputError
+            Rows that cannot be used, with the column.
+        DeviceError
+            No such device, or it failed.
         """
         outputs = self._outputs(X).astype(np.float64)
         return outputs[:, 0] if self._flat else outputs
@@ -413,6 +435,11 @@ class OnlineRegressor(Regressor):
         Returns
         -------
         self
+
+        Raises
+        ------
+        InputError
+            As ``fit``.
         """
         first = not hasattr(self, "_model")
         X, targets = self._rows_and_targets(X, y, reset=first)

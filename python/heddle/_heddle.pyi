@@ -12,27 +12,76 @@ version: str = '0.1.0'
 def devices() -> list: ...
 
 class Model:
+    """
+    A trained model: what a model file has. It keeps a device open between predictions.
+    """
+
     @staticmethod
-    def load(file: str) -> Model: ...
+    def load(file: str) -> Model:
+        """
+        Reads a model file. Raises InputError where there is none, or it is damaged.
+        """
 
-    def save(self, file: str) -> None: ...
+    def save(self, file: str) -> None:
+        """Writes a model file. Raises InputError where it cannot be written."""
 
     @staticmethod
-    def from_bytes(data: bytes) -> Model: ...
+    def from_bytes(data: bytes) -> Model:
+        """
+        A model of the bytes of a model file. Raises InputError where they are damaged.
+        """
 
-    def to_bytes(self) -> bytes: ...
+    def to_bytes(self) -> bytes:
+        """The bytes of a model file."""
 
-    def predict(self, rows: object, device: str = '', profiles: str = '', source: str = 'X') -> NDArray[numpy.float32]: ...
+    def predict(self, rows: object, device: str = '', profiles: str = '', source: str = 'X') -> NDArray[numpy.float32]:
+        """
+        Outputs of the network.
 
-    def arrays(self) -> dict: ...
+        Parameters
+        ----------
+        rows : ndarray of shape (n_samples, n_features)
+            float32 in host memory; not copied if it lies row after row.
+        device : str
+            ``"cuda:0"``, ``"cpu"``; empty: the best one here.
+        profiles : str
+            Database of ``heddle tune``; empty: the default one.
+        source : str
+            What the rows are called in messages.
 
-    def history(self) -> list: ...
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            float32: of classes as the network gives them, in the order of ``classes``; of numbers in the units of the data.
 
-    def input_scaling(self) -> dict: ...
+        Raises
+        ------
+        InputError
+            Rows of another form, or that the network cannot take.
+        DeviceError
+            No such device, or it failed.
+        """
 
-    def document(self) -> str: ...
+    def arrays(self) -> dict:
+        """
+        The network's numbers by name, float32. Rules: centres and widths (n_rules, n_features) in scaled inputs, consequents (n_rules, n_terms, n_outputs). Perceptrons: parameters, of one axis.
+        """
 
-    def sentences(self) -> list[str]: ...
+    def history(self) -> list:
+        """
+        One dict an epoch: epoch, train_error (mean E of a row), validation_error and test_error with validation_value and test_value (accuracy, 0 to 1, or RMSE in the units of the data), which are None where there are no such rows, and microseconds_per_sample (learning alone).
+        """
+
+    def input_scaling(self) -> dict:
+        """
+        How inputs are scaled, (value - offset) * factor of each: a dict with kind, offset and factor.
+        """
+
+    def document(self) -> str:
+        """What ``heddle inspect --json`` says of the network, as JSON."""
+
+    def sentences(self) -> list[str]:
+        """The rules in words, one for each."""
 
     @property
     def kind(self) -> str: ...

@@ -164,13 +164,13 @@ def regret(database=None) -> pd.DataFrame:
 def losses(kept: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
     """``regret`` of frames that ``profiles`` and ``measurements`` have returned."""
     key = ["identity", "family", "problem"]
-    timed = tried[tried["status"].isin(_TIMED) & tried["cost"].notna()]
-    best = timed.sort_values("cost").groupby(key).first()[["cost", "configuration"]]
-    best.columns = ["best", "best_configuration"]
+    timed = tried.loc[tried["status"].isin(_TIMED) & tried["cost"].notna(), [*key, "configuration", "cost"]]
+    best = timed.sort_values("cost", kind="stable").drop_duplicates(key)
+    best = best.rename(columns={"cost": "best", "configuration": "best_configuration"})
+    fastest = timed.groupby([*key, "configuration"], sort=False)["cost"].min()
     # A search begins with the untuned default (docs/design.md, "Measuring").
-    fastest = timed.groupby([*key, "configuration"])["cost"].min()
-    first = timed.groupby(key).first()[["configuration"]].reset_index()
-    default = first.merge(fastest.rename("default"), on=[*key, "configuration"]).set_index(key)["default"]
+    first = timed.drop_duplicates(key)[[*key, "configuration"]]
+    default = first.merge(fastest.rename("default"), on=[*key, "configuration"]).drop(columns="configuration")
     chosen = fastest.rename("chosen")
     table = kept.merge(best, on=key).merge(default, on=key).merge(chosen, on=[*key, "configuration"])
     table["loss"] = table["chosen"] / table["best"] - 1

@@ -156,21 +156,57 @@ PythonModel decoded(const nb::bytes& bytes) {
 }  // namespace
 
 void bind_model(nb::module_& module) {
-  nb::class_<PythonModel>(module, "Model")
+  nb::class_<PythonModel>(module, "Model",
+                          "A trained model: what a model file has. It keeps a device open between predictions.")
       .def_static(
-          "load", [](const std::string& file) { return PythonModel(load_model(file)); }, nb::arg("file"))
+          "load", [](const std::string& file) { return PythonModel(load_model(file)); }, nb::arg("file"),
+          "Reads a model file. Raises InputError where there is none, or it is damaged.")
       .def(
           "save", [](const PythonModel& self, const std::string& file) { save_model(self.model(), file); },
-          nb::arg("file"))
-      .def_static("from_bytes", decoded, nb::arg("data"))
-      .def("to_bytes", encoded)
+          nb::arg("file"), "Writes a model file. Raises InputError where it cannot be written.")
+      .def_static("from_bytes", decoded, nb::arg("data"),
+                  "A model of the bytes of a model file. Raises InputError where they are damaged.")
+      .def("to_bytes", encoded, "The bytes of a model file.")
       .def("predict", predict_rows, nb::arg("rows"), nb::arg("device") = "", nb::arg("profiles") = "",
-           nb::arg("source") = "X")
-      .def("arrays", arrays)
-      .def("history", history)
-      .def("input_scaling", input_scaling)
-      .def("document", [](const PythonModel& self) { return document(self.model()).dump(); })
-      .def("sentences", [](const PythonModel& self) { return describe(self.model()).sentences; })
+           nb::arg("source") = "X", R"(Outputs of the network.
+
+Parameters
+----------
+rows : ndarray of shape (n_samples, n_features)
+    float32 in host memory; not copied if it lies row after row.
+device : str
+    ``"cuda:0"``, ``"cpu"``; empty: the best one here.
+profiles : str
+    Database of ``heddle tune``; empty: the default one.
+source : str
+    What the rows are called in messages.
+
+Returns
+-------
+ndarray of shape (n_samples, n_outputs)
+    float32: of classes as the network gives them, in the order of ``classes``; of numbers in the units of the data.
+
+Raises
+------
+InputError
+    Rows of another form, or that the network cannot take.
+DeviceError
+    No such device, or it failed.)")
+      .def("arrays", arrays,
+           "The network's numbers by name, float32. Rules: centres and widths (n_rules, n_features) in scaled inputs, "
+           "consequents (n_rules, n_terms, n_outputs). Perceptrons: parameters, of one axis.")
+      .def("history", history,
+           "One dict an epoch: epoch, train_error (mean E of a row), validation_error and test_error with "
+           "validation_value and test_value (accuracy, 0 to 1, or RMSE in the units of the data), which are None where "
+           "there are no such rows, and microseconds_per_sample (learning alone).")
+      .def("input_scaling", input_scaling,
+           "How inputs are scaled, (value - offset) * factor of each: a dict with kind, offset and factor.")
+      .def(
+          "document", [](const PythonModel& self) { return document(self.model()).dump(); },
+          "What ``heddle inspect --json`` says of the network, as JSON.")
+      .def(
+          "sentences", [](const PythonModel& self) { return describe(self.model()).sentences; },
+          "The rules in words, one for each.")
       .def_prop_ro("kind", [](const PythonModel& self) { return std::string(self.model().kind()); })
       .def_prop_ro("task",
                    [](const PythonModel& self) {

@@ -11,9 +11,15 @@ import threading
 import time
 from contextlib import contextmanager
 
+import joblib
+import numpy as np
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from heddle import frames
+from heddle import MlpClassifier, frames
 from heddle.errors import InputError, UsageError
 from heddle.reports.sources import program
 from heddle.tuning import tune
@@ -115,6 +121,18 @@ def test_a_cluster_finds_the_winners_of_one_process(tmp_path):
     winners = _winners(tmp_path / "one")
     assert winners == _winners(tmp_path / "many") and len(winners) == 9
     assert [each["configuration"] for each in alone] == [each["configuration"] for each in shared] == fastest
+
+
+def test_estimators_learn_on_workers_of_a_cluster():
+    """Under joblib's Dask backend, as they are; in processes that get pickles."""
+    distributed = pytest.importorskip("distributed")
+    X, y = load_iris(return_X_y=True)
+    pipeline = make_pipeline(StandardScaler(), MlpClassifier(device="cpu", scale="none", epochs=20))
+    alone = cross_val_score(pipeline, X, y, cv=3)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        with distributed.Client(cluster), joblib.parallel_backend("dask"):
+            shared = cross_val_score(pipeline, X, y, cv=3, n_jobs=2)
+    assert np.array_equal(alone, shared)
 
 
 def test_interruption_keeps_what_there_is(tmp_path):

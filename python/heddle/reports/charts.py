@@ -56,7 +56,9 @@ def number(value) -> str:
         return "–"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
-    return str(value) if isinstance(value, int) else f"{value:.4g}"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
 def line(name: str, x, y, index: int = 0, text=None, **more) -> dict:

@@ -1,0 +1,54 @@
+"""Docstrings say what every parameter is, what is returned and what is raised, in the form of numpydoc."""
+
+import inspect
+
+import pytest
+
+import heddle
+
+
+ESTIMATORS = [f"{network}{kind}" for network in ("Sonfin", "Tsk", "Mlp") for kind in ("Classifier", "Regressor")]
+FUNCTIONS = ["measurements", "profiles", "regret", "report", "tune"]
+
+
+def public():
+    """Names and what they stand for: estimators with their methods, and functions."""
+    for name in ESTIMATORS:
+        estimator = getattr(heddle, name)
+        yield name, estimator
+        for own in ("fit", "partial_fit", "predict", "predict_proba", "save", "load"):
+            if hasattr(estimator, own):
+                yield f"{name}.{own}", getattr(estimator, own)
+    for name in FUNCTIONS:
+        yield name, getattr(heddle, name)
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(("name", "thing"), list(public()))
+def test_docstring(name, thing):
+    text = inspect.getdoc(thing)
+    parameters = [each for each in inspect.signature(thing).parameters.values() if each.name != "self"]
+    explained = {line.split(" : ")[0] for line in text.splitlines()}
+    for each in parameters:
+        stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        assert stars + each.name in explained
+    assert ("Parameters\n----------" in text) == bool(parameters)
+    if not inspect.isclass(thing):
+        assert "Raises\n------" in text
+        assert name.endswith("save") or "Returns\n-------" in text
+
+
+@pytest.mark.parametrize("name", ["load", "save", "from_bytes", "to_bytes", "predict", "arrays", "history", "document"])
+def test_docstrings_of_models(name):
+    assert len(getattr(heddle.Model, name).__doc__.splitlines()) > 1  # the signature is the first
+
+
+@pytest.mark.parametrize("estimator", ["SonfinClassifier", "TskRegressor", "MlpClassifier"])
+def test_parameters_are_explained_by_the_trainers_table(estimator):
+    text = words(getattr(heddle, estimator).__doc__)
+    for option in heddle._heddle.options(getattr(heddle, estimator)._network):
+        meaning = option["meaning"].replace("--", "")
+        assert (meaning if option["name"] == "seed" else meaning[1:]) in text
