@@ -5,53 +5,9 @@
 #include <algorithm>
 
 #include "heddle/cli/output.hpp"
+#include "heddle/runtime/train/training_document.hpp"
 
 namespace heddle::cli {
-namespace {
-
-Json score_document(const std::optional<Score>& score, Task task) {
-  if (!score) return {};
-  return {{"error", score->error}, {task == Task::classify ? "accuracy" : "rmse", score->value}};
-}
-
-}  // namespace
-
-double microseconds_per_sample(const std::vector<EpochReport>& epochs) {
-  double microseconds = 0.0, samples = 0.0;
-  for (const EpochReport& report : epochs) {
-    microseconds += report.microseconds_per_sample * static_cast<double>(report.samples);
-    samples += static_cast<double>(report.samples);
-  }
-  return samples > 0 ? microseconds / samples : 0.0;
-}
-
-Json to_json(const EpochReport& report, Task task) {
-  Json mappings = Json::array();
-  for (const MappingUse& use : report.mappings) {
-    mappings.push_back({{"capacity", use.capacity},
-                        {"configuration", use.configuration},
-                        {"tier", text(use.tier)},
-                        {"samples", use.samples},
-                        {"microseconds_per_sample", use.microseconds_per_sample},
-                        {"promised_microseconds_per_sample", use.promised ? Json(*use.promised) : Json()}});
-  }
-  Json json;
-  json["epoch"] = report.epoch;
-  add_counts(json, report.size);
-  json.update({{"samples", report.samples},
-               {"train_error", report.train_error},
-               {"validation", score_document(report.validation, task)},
-               {"test", score_document(report.test, task)},
-               {"microseconds_per_sample", report.microseconds_per_sample},
-               {"seconds", report.seconds},
-               {"mappings", mappings}});
-  return json;
-}
-
-void add_counts(Json& object, const NetworkSize& size) {
-  for (const auto& [name, count] : size.counts) object[name] = count;
-}
-
 std::string EpochTable::value(const std::optional<Score>& score) const {
   if (!score) return "-";
   return task_ == Task::classify ? fmt::format("{:.2f} %", 100 * score->value) : fmt::format("{:.5g}", score->value);

@@ -1,19 +1,12 @@
-// The reports of `heddle train` about epochs, for people and as JSON.
+// The reports of `heddle train` about epochs, for people.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "heddle/cli/json.hpp"
 #include "heddle/runtime/train/trainer.hpp"
 
 namespace heddle::cli {
-
-/// Over all samples of all epochs; 0 if there were none.
-[[nodiscard]] double microseconds_per_sample(const std::vector<EpochReport>& epochs);
-[[nodiscard]] Json to_json(const EpochReport& report, Task task);
-/// A member for each count of a network's size.
-void add_counts(Json& object, const NetworkSize& size);
 
 /// Lines appear one by one while training goes on; the first has the titles above it.
 class EpochTable {

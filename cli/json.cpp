@@ -1,6 +1,7 @@
 #include "heddle/cli/json.hpp"
 
 #include "heddle/cli/output.hpp"
+#include "heddle/runtime/device/identity_document.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -13,12 +14,7 @@ Json provenance_json(const Provenance& provenance) {
 
 }  // namespace
 
-Json to_json(const DeviceIdentity& device) {
-  return {{"backend", device.backend},           {"name", device.name},
-          {"architecture", device.architecture}, {"units", device.units},
-          {"memory_gib", device.memory_gib},     {"cache_bytes", device.cache_bytes},
-          {"local_bytes", device.local_bytes}};
-}
+Json to_json(const DeviceIdentity& device) { return identity_document(device); }
 
 Json to_json(const Problem& problem) {
   Json json = Json::object();

@@ -68,32 +68,4 @@ std::string metrics_text(const Metrics& metrics, const std::string& source) {
                      100 * metrics.accuracy, percent(metrics.macro_f1), class_text(metrics), confusion_text(metrics));
 }
 
-Json metrics_document(const Metrics& metrics, const std::string& source) {
-  Json all{{"data", source}, {"rows", metrics.rows}};
-  if (!metrics.targets.empty()) {
-    Json& targets = all["outputs"] = Json::array();
-    for (const TargetMetrics& each : metrics.targets) {
-      targets.push_back({{"name", each.name}, {"rmse", each.rmse}, {"r2", number_or_null(each.r2)}});
-    }
-    return all;
-  }
-  all["accuracy"] = metrics.accuracy;
-  all["mean_f1"] = number_or_null(metrics.macro_f1);
-  Json& classes = all["classes"] = Json::array();
-  for (const ClassMetrics& each : metrics.classes) {
-    classes.push_back({{"name", each.name},
-                       {"rows", each.rows},
-                       {"precision", number_or_null(each.precision)},
-                       {"recall", number_or_null(each.recall)},
-                       {"f1", number_or_null(each.f1)}});
-  }
-  const std::size_t count = metrics.classes.size();
-  Json& confusion = all["confusion"] = Json::array();
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(i * count);
-    confusion.push_back(std::vector<std::int64_t>(row, row + static_cast<std::ptrdiff_t>(count)));
-  }
-  return all;
-}
-
 }  // namespace heddle::cli

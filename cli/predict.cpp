@@ -17,6 +17,7 @@
 #include "heddle/runtime/model/model_file.hpp"
 #include "heddle/runtime/train/scoring.hpp"
 #include "heddle/runtime/train/trainer.hpp"
+#include "heddle/runtime/train/training_document.hpp"
 
 namespace heddle::cli {
 namespace {

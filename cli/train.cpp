@@ -20,13 +20,12 @@
 #include "heddle/cli/gain.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
-#include "heddle/cli/kept_elsewhere.hpp"
 #include "heddle/cli/metrics_table.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/reported.hpp"
-#include "heddle/cli/training_log.hpp"
 #include "heddle/kernels/files.hpp"
+#include "heddle/kernels/kept_elsewhere.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/data_file.hpp"
@@ -34,6 +33,8 @@
 #include "heddle/runtime/train/cross_validation.hpp"
 #include "heddle/runtime/train/subset.hpp"
 #include "heddle/runtime/train/trainer.hpp"
+#include "heddle/runtime/train/training_document.hpp"
+#include "heddle/runtime/train/training_log.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -107,22 +108,16 @@ Dataset load_test_data(const TrainOptions& options, const Dataset& train) {
   return load_dataset(options.test, how);
 }
 
-Json data_document(const Dataset& train, const std::optional<Dataset>& test) {
-  return {{"train", train.source},
-          {"train_rows", train.rows()},
-          {"test", test ? Json(test->source) : Json()},
-          {"test_rows", test ? Json(test->rows()) : Json()},
-          {"dim", train.dim},
-          {"outputs", train.outputs()},
-          {"task", train.task == Task::classify ? "classify" : "regress"}};
-}
-
 Json document(const TrainOptions& options, const Device& device, const Dataset& train,
               const std::optional<Dataset>& test, const TrainingResult& result, const std::optional<TrainingGain>& gain,
               const Json& measured, const std::vector<std::string>& notices) {
   const NetworkSize size = result.model.size();
-  Json all{{"device", device.label()}, {"identity", to_json(device.identity())}, {"data", data_document(train, test)},
-           {"model", options.model},   {"network", result.model.kind()},         {"size", size.text}};
+  Json all{{"device", device.label()},
+           {"identity", to_json(device.identity())},
+           {"data", data_document(train, test ? &*test : nullptr)},
+           {"model", options.model},
+           {"network", result.model.kind()},
+           {"size", size.text}};
   add_counts(all, size);
   all["ending"] = text(result.ending);
   all["message"] = result.message;
@@ -133,7 +128,7 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
   all["metrics"] = measured;
   all["notices"] = notices;
   Json& epochs = all["epochs"] = Json::array();
-  for (const EpochReport& report : result.epochs) epochs.push_back(to_json(report, train.task));
+  for (const EpochReport& report : result.epochs) epochs.push_back(epoch_document(report, train.task));
   return all;
 }
 
@@ -337,27 +332,14 @@ class Run {
   }
 
   void begin_log() {
-    log_->begin({{"device", device_->label()},
-                 {"identity", to_json(device_->identity())},
-                 {"data", data_document(train_, test_)},
-                 {"inputs", input_ranges(train_)},
-                 {"target_names", train_.target_names},
-                 {"classes", train_.classes},
-                 {"network", trainer_.name()},
-                 {"options", to_json(values_)},
-                 {"model", options_.model},
-                 {"resumed", options_.resume.empty() ? Json() : Json(options_.resume)}});
+    const TrainingJob job{.train = &train_, .test = test_ ? &*test_ : nullptr, .options = values_};
+    log_->begin(*device_, trainer_.name(), job,
+                {{"model", options_.model}, {"resumed", options_.resume.empty() ? Json() : Json(options_.resume)}});
     for (const std::string& before : notices_) log_->notice(before);
   }
 
   void end_log(const TrainingResult& result) {
-    log_->end(result.model, {{"ending", text(result.ending)},
-                             {"message", result.message},
-                             {"best_epoch", result.model.training.best_epoch},
-                             {"compiler_calls", device_->compiler_calls()},
-                             {"microseconds_per_sample", microseconds_per_sample(result.epochs)},
-                             {"metrics", metrics_or_null()},
-                             {"comparison", gain_ ? to_json(*gain_) : Json()}});
+    log_->end(*device_, result, {{"metrics", metrics_or_null()}, {"comparison", gain_ ? to_json(*gain_) : Json()}});
   }
 
   [[nodiscard]] Json metrics_or_null() const {

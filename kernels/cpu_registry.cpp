@@ -5,7 +5,7 @@
 #include "heddle/kernels/common/cpu_builtin_table.hpp"
 #include "heddle/kernels/fuzzy/cpu/sort.hpp"
 #include "heddle/kernels/mlp/cpu/predict.hpp"
-#include "heddle/kernels/mlp/cpu/train.hpp"
+#include "heddle/kernels/mlp/cpu/training.hpp"
 #include "heddle/kernels/sonfin/cpu/predict.hpp"
 #include "heddle/kernels/sonfin/cpu/train.hpp"
 #include "heddle/kernels/tsk/cpu/batch.hpp"
@@ -20,6 +20,7 @@ const BuiltinKernel HEDDLE_CPU_TABLE[] = {
     HEDDLE_KERNEL(tsk, descend, 256, 1, float),
     HEDDLE_KERNEL(tsk, descend, 256, 1, double),
     HEDDLE_KERNEL(mlp, train, 4, 2),
+    HEDDLE_KERNEL_OF_WIDTH(mlp, train_online),
     HEDDLE_KERNEL(mlp, predict, 4, 2),
     HEDDLE_KERNEL_WITHOUT_WIDTH(fuzzy, sort, float, 8),
     HEDDLE_KERNEL_WITHOUT_WIDTH(fuzzy, sort, double, 8),

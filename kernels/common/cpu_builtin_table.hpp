@@ -29,6 +29,12 @@ extern const BuiltinKernel exact_v4[];
     "heddle::" #family "::cpu::" #template_ "<" HEDDLE_TEXT(HEDDLE_CPU_WIDTH) ", " #__VA_ARGS__ ">", \
         heddle::family::cpu::template_<HEDDLE_CPU_WIDTH, __VA_ARGS__>                                \
   }
+/// One with no other argument: "heddle::mlp::cpu::train_online<16>".
+#define HEDDLE_KERNEL_OF_WIDTH(family, template_)                                  \
+  {                                                                                \
+    "heddle::" #family "::cpu::" #template_ "<" HEDDLE_TEXT(HEDDLE_CPU_WIDTH) ">", \
+        heddle::family::cpu::template_<HEDDLE_CPU_WIDTH>                           \
+  }
 /// One that has no vectors of its own: "heddle::fuzzy::cpu::sort<float, 8>".
 #define HEDDLE_KERNEL_WITHOUT_WIDTH(family, template_, ...) \
   { "heddle::" #family "::cpu::" #template_ "<" #__VA_ARGS__ ">", heddle::family::cpu::template_<__VA_ARGS__> }

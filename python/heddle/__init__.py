@@ -1,14 +1,20 @@
 """Fuzzy and small neural networks as scikit-learn estimators, trained by kernels tuned for the device at hand."""
 
 import importlib
+from typing import TYPE_CHECKING
 
 from heddle._heddle import Model, devices
 from heddle._heddle import version as __version__
 from heddle.errors import DeviceError, Error, InputError, ProfilesError, UsageError
-from heddle.mlp import MlpClassifier, MlpRegressor
-from heddle.rules import Rules
-from heddle.sonfin import SonfinClassifier, SonfinRegressor
-from heddle.tsk import TskClassifier, TskRegressor
+
+if TYPE_CHECKING:
+    from heddle.frames import measurements, profiles, regret
+    from heddle.mlp import MlpClassifier, MlpRegressor
+    from heddle.reports import report
+    from heddle.rules import Rules
+    from heddle.sonfin import SonfinClassifier, SonfinRegressor
+    from heddle.tsk import TskClassifier, TskRegressor
+    from heddle.tuning import tune
 
 __all__ = [
     "DeviceError",
@@ -26,14 +32,34 @@ __all__ = [
     "UsageError",
     "__version__",
     "devices",
+    "measurements",
+    "profiles",
+    "regret",
+    "report",
+    "tune",
 ]
 
-# Tables and reports need pandas and plotly, which take longer to import than a small training.
-_LATER = {"measurements": "frames", "profiles": "frames", "regret": "frames", "report": "reports", "tune": "tuning"}
-__all__ += list(_LATER)
+# Imported when they are first asked for: estimators need scikit-learn, tables pandas and reports plotly, each of which takes
+# longer to import than a small training.
+_MODULES = {
+    "frames": ("measurements", "profiles", "regret"),
+    "mlp": ("MlpClassifier", "MlpRegressor"),
+    "reports": ("report",),
+    "rules": ("Rules",),
+    "sonfin": ("SonfinClassifier", "SonfinRegressor"),
+    "tsk": ("TskClassifier", "TskRegressor"),
+    "tuning": ("tune",),
+}
+_LATER = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name):
     if name in _LATER:
-        return getattr(importlib.import_module(f"heddle.{_LATER[name]}"), name)
+        found = getattr(importlib.import_module(f"heddle.{_LATER[name]}"), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module 'heddle' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

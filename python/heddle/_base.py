@@ -6,28 +6,13 @@ import os
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from heddle import _heddle
-from heddle._data import checked_rows, checked_rows_and_answers
+from heddle._data import checked_rows, checked_rows_and_answers, two_parts
+from heddle._options import device_label, file_name, in_parameters_words, option_values
 from heddle._progress import ProgressBar
-from heddle.errors import InputError, UsageError
-
-
-def as_option(name, value):
-    """A parameter's value as the command line writes it."""
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, numbers.Integral):
-        return str(int(value))
-    if isinstance(value, numbers.Real):
-        return repr(float(value))
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return ",".join(as_option(name, each) for each in value)
-    raise UsageError(f"{name}: found {value!r}, expected a number, a word or a sequence of whole numbers")
+from heddle.errors import InputError
 
 
 class Estimator(BaseEstimator):
@@ -35,45 +20,40 @@ class Estimator(BaseEstimator):
 
     _network = ""
 
-    def _options(self):
-        """The options that differ from their defaults, by name; the trainer's own defaults hold for the others."""
-        given = self.get_params(deep=False)
-        options = {}
-        for option in _heddle.options(self._network):
-            name = option["name"].replace("-", "_")
-            if name == "seed":
-                options["seed"] = str(self._seed())
-            elif given[name] is not None:
-                value = as_option(name, given[name])
-                if not same_value(value, option["default"]):
-                    options[option["name"]] = value
-        return options
-
     def _seed(self):
         if isinstance(self.random_state, numbers.Integral):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _taught(self, X, labels, classes, targets, resume=None, epochs=None):
-        """Trains, keeps the model in ``_model``, and only then passes on an interruption or a divergence."""
-        options = self._options()
+    def _taught(self, X, answers, classes, test=None, resume=None, epochs=None):
+        """Trains, keeps the model in ``_model``, and only then passes on an interruption or a divergence.
+
+        `answers` are numbers of outputs of classes (int32, one axis) or targets (float32, two axes); `test` is None or rows and
+        their answers.
+        """
+        options = option_values(self._network, self.get_params(deep=False), self._seed())
         if epochs is not None:
             options["epochs"] = str(epochs)
             options.pop("validation", None)
             options.pop("patience", None)
         names = [str(name) for name in getattr(self, "feature_names_in_", [])]
-        with ProgressBar(self.verbose, type(self).__name__) as bar:
+        test_X, test_answers = test or (None, None)
+        with in_parameters_words(), ProgressBar(self.verbose, type(self).__name__) as bar:
             answer = _heddle.train(
                 self._network,
                 X,
-                labels,
+                answers if classes else None,
                 classes,
-                targets,
+                None if classes else answers,
                 names,
                 options,
-                self.device or "",
-                os.fspath(self.profiles) if self.profiles is not None else "",
+                device_label(self.device),
+                file_name("profiles", self.profiles),
                 resume,
+                file_name("log", self.log),
+                test_X,
+                test_answers if classes else None,
+                None if classes else test_answers,
                 bar.epoch if self.verbose else None,
                 bar.progress if self.verbose else None,
                 bar.notice if self.verbose else None,
@@ -87,13 +67,14 @@ class Estimator(BaseEstimator):
             raise answer["raised"]
         if answer["ending"] == "diverged":
             raise InputError(f"{answer['message']}; the last good model is kept in the estimator")
+        if answer["log"]:
+            raise InputError(answer["log"])
         return self
 
     def _outputs(self, X):
         check_is_fitted(self, "_model")
         X = checked_rows(self, X, reset=False)
-        profiles = os.fspath(self.profiles) if self.profiles is not None else ""
-        return self._model.predict(X, self.device or "", profiles)
+        return self._model.predict(X, device_label(self.device), file_name("profiles", self.profiles))
 
     def save(self, file):
         """Writes the model file that ``heddle train`` would have written.
@@ -110,6 +91,43 @@ class Estimator(BaseEstimator):
         check_is_fitted(self, "_model")
         self._model.save(os.fspath(file))
 
+    @classmethod
+    def load(cls, file, **parameters):
+        """Reads a model file, of ``save`` or of ``heddle train``.
+
+        It predicts, and ``partial_fit`` goes on with the options that it was trained with (``model_.options``). Parameters are
+        those of a new estimator, so that ``fit`` begins anew with these.
+
+        Parameters
+        ----------
+        file : str or path
+        **parameters
+            Of the estimator, ``device="cpu"``.
+
+        Returns
+        -------
+        estimator
+            Fitted. Classes are whole numbers where all are, else numbers where all are, else words.
+
+        Raises
+        ------
+        InputError
+            No such file, or damaged, or a model of another network or task.
+        """
+        model = _heddle.Model.load(os.fspath(file))
+        task = "classify" if issubclass(cls, ClassifierMixin) else "regress"
+        if (model.kind, model.task) != (cls._network, task):
+            raise InputError(f"'{file}': found a {model.kind} to {model.task}, expected a {cls._network} to {task}")
+        estimator = cls(**parameters)
+        estimator._model = model
+        estimator.n_features_in_ = model.dim
+        if model.input_names:
+            estimator.feature_names_in_ = np.array(model.input_names, dtype=object)
+        estimator.n_iter_ = model.epochs
+        estimator.device_ = ""
+        estimator._keep_answers_of(model)
+        return estimator
+
     @property
     def model_(self):
         """The model itself: ``heddle.Model``."""
@@ -118,7 +136,7 @@ class Estimator(BaseEstimator):
 
     @property
     def history_(self):
-        """One dict an epoch: errors on the training and the validation rows, time per sample."""
+        """One dict an epoch: errors on the training, the validation and the test rows, time per sample."""
         return self.model_.history()
 
     def __getstate__(self):
@@ -134,18 +152,10 @@ class Estimator(BaseEstimator):
         super().__setstate__(state)
 
 
-def same_value(a, b):
-    """Whether two texts of an option mean the same."""
-    try:
-        return float(a) == float(b)
-    except ValueError:
-        return a == b
-
-
 class Classifier(ClassifierMixin, Estimator):
     """Adds classes."""
 
-    def fit(self, X, y):
+    def fit(self, X, y, eval_set=None):
         """Learns from rows and their classes, from nothing.
 
         Parameters
@@ -154,6 +164,8 @@ class Classifier(ClassifierMixin, Estimator):
             float32, row after row, is not copied.
         y : array-like of shape (n_samples,)
             Classes: numbers or words.
+        eval_set : tuple (X, y), optional
+            Rows that are not learnt. ``history_`` and a ``log`` have their error and accuracy after each epoch.
 
         Returns
         -------
@@ -170,14 +182,39 @@ class Classifier(ClassifierMixin, Estimator):
         KeyboardInterrupt
             Ctrl-C; the estimator keeps what was learnt.
         """
-        X, y = checked_rows_and_answers(self, X, y, reset=True, numbers=False)
-        check_classification_targets(y)
-        y = column_or_1d(y, warn=True)
+        X, y = checked_rows_and_answers(self, X, y, reset=True, numeric=False)
         classes, index = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise InputError(f"y: found one class only ({classes[0]!r}), expected at least two")
+            raise InputError(f"y: found one class only ({classes.tolist()[0]!r}), expected at least two")
         self._keep_classes(classes)
-        return self._taught(X, self._labels(index), self._words, None)
+        return self._taught(X, self._labels(index), self._words, self._test_part(eval_set))
+
+    def _test_part(self, eval_set):
+        """Rows and numbers of outputs, or None."""
+        if eval_set is None:
+            return None
+        X, y = checked_rows_and_answers(self, *two_parts(eval_set), reset=False, numeric=False)
+        return X, self._labels(self._index(y, "eval_set y"))
+
+    def _index(self, y, what="y"):
+        """Where each of `y` is in ``classes_``."""
+        index = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        unknown = self.classes_[index] != y
+        if np.any(unknown):
+            raise InputError(f"{what}: found the class {y[unknown].tolist()[0]!r}, expected one of {self.classes_.tolist()}")
+        return index
+
+    def _keep_answers_of(self, model):
+        for numbers_of in (int, float):
+            try:
+                words = [numbers_of(word) for word in model.classes]
+            except ValueError:
+                continue
+            if [str(each) for each in words] == model.classes:
+                break
+        else:
+            words = model.classes
+        self._keep_classes(np.unique(np.array(words)))
 
     def _keep_classes(self, classes):
         """``_order``: which of ``classes_`` each output of the network stands for."""
@@ -246,7 +283,7 @@ def nearest_distributions(outputs):
 class Regressor(RegressorMixin, Estimator):
     """Adds numbers to predict, one or several."""
 
-    def fit(self, X, y):
+    def fit(self, X, y, eval_set=None):
         """Learns from rows and their numbers, from nothing.
 
         Parameters
@@ -254,6 +291,8 @@ class Regressor(RegressorMixin, Estimator):
         X : array-like of shape (n_samples, n_features)
             float32, row after row, is not copied.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        eval_set : tuple (X, y), optional
+            Rows that are not learnt. ``history_`` and a ``log`` have their error and RMSE after each epoch.
 
         Returns
         -------
@@ -271,15 +310,20 @@ class Regressor(RegressorMixin, Estimator):
             Ctrl-C; the estimator keeps what was learnt.
         """
         X, targets = self._rows_and_targets(X, y, reset=True)
-        return self._taught(X, None, [], targets)
+        test = None if eval_set is None else self._rows_and_targets(*two_parts(eval_set), reset=False)
+        return self._taught(X, targets, [], test)
+
+    def _keep_answers_of(self, model):
+        self._flat = model.outputs == 1
 
     def _rows_and_targets(self, X, y, reset):
-        X, y = checked_rows_and_answers(self, X, y, reset=reset, numbers=True)
+        X, y = checked_rows_and_answers(self, X, y, reset=reset, numeric=True)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         if reset:
             self._flat = y.ndim == 1
-        targets = np.ascontiguousarray(y, dtype=np.float32).reshape(len(X), -1)
+        with np.errstate(over="ignore"):
+            targets = np.ascontiguousarray(y, dtype=np.float32).reshape(len(X), -1)
         if not np.isfinite(targets).all():
             raise InputError("y: found a number that float32 cannot hold, expected a smaller one")
         return X, targets
@@ -341,22 +385,16 @@ class OnlineClassifier(Classifier):
             As ``fit``, and for a class that was not announced.
         """
         first = not hasattr(self, "_model")
-        X, y = checked_rows_and_answers(self, X, y, reset=first, numbers=False)
-        check_classification_targets(y)
-        y = column_or_1d(y, warn=True)
+        X, y = checked_rows_and_answers(self, X, y, reset=first, numeric=False)
         if first:
             if classes is None:
                 raise InputError("classes: found none, expected all classes in the first call of partial_fit")
             self._keep_classes(np.unique(np.asarray(classes)))
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
             raise InputError("classes: found others than in the first call of partial_fit, expected the same")
-        index = np.searchsorted(self.classes_, y)
-        index = np.minimum(index, len(self.classes_) - 1)
-        unknown = self.classes_[index] != y
-        if np.any(unknown):
-            raise InputError(f"y: found the class {y[unknown][0]!r}, expected one of {list(self.classes_)}")
+        index = self._index(y)
         if len(self.classes_) < 2:
-            raise InputError(f"classes: found one class only ({self.classes_[0]!r}), expected at least two")
+            raise InputError(f"classes: found one class only ({self.classes_.tolist()[0]!r}), expected at least two")
         model = None if first else self._model
         return self._taught(X, self._labels(index), self._words, None, model, 1 if first else model.epochs + 1)
 
@@ -379,4 +417,4 @@ class OnlineRegressor(Regressor):
         first = not hasattr(self, "_model")
         X, targets = self._rows_and_targets(X, y, reset=first)
         model = None if first else self._model
-        return self._taught(X, None, [], targets, model, 1 if first else model.epochs + 1)
+        return self._taught(X, targets, [], None, model, 1 if first else model.epochs + 1)

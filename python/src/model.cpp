@@ -115,10 +115,33 @@ nb::list history(const PythonModel& self) {
     entry["train_error"] = record.train_error;
     entry["validation_error"] = number(record.validation_error);
     entry["validation_value"] = number(record.validation_value);
+    entry["test_error"] = number(record.test_error);
+    entry["test_value"] = number(record.test_value);
     entry["microseconds_per_sample"] = record.microseconds_per_sample;
     all.append(entry);
   }
   return all;
+}
+
+/// How inputs are scaled: (value - offset) * factor of each.
+nb::dict input_scaling(const PythonModel& self) {
+  const Scaling& scaling = self.model().inputs;
+  nb::dict all;
+  all["kind"] = std::string(text(scaling.kind));
+  all["offset"] = scaling.offset;
+  all["factor"] = scaling.factor;
+  return all;
+}
+
+/// PythonModel::predict with one line about rows of another form.
+FloatArray predict_rows(PythonModel& self, const nb::object& given, const std::string& device,
+                        const std::string& profiles, const std::string& source) {
+  Rows rows;
+  if (!nb::try_cast(given, rows)) {
+    throw Error(ErrorKind::input, fmt::format("{}: found {}, expected rows of float32 in host memory, N x D", source,
+                                              nb::type_name(given.type()).c_str()));
+  }
+  return self.predict(rows, device, profiles, source);
 }
 
 nb::bytes encoded(const PythonModel& self) {
@@ -141,10 +164,11 @@ void bind_model(nb::module_& module) {
           nb::arg("file"))
       .def_static("from_bytes", decoded, nb::arg("data"))
       .def("to_bytes", encoded)
-      .def("predict", &PythonModel::predict, nb::arg("rows"), nb::arg("device") = "", nb::arg("profiles") = "",
+      .def("predict", predict_rows, nb::arg("rows"), nb::arg("device") = "", nb::arg("profiles") = "",
            nb::arg("source") = "X")
       .def("arrays", arrays)
       .def("history", history)
+      .def("input_scaling", input_scaling)
       .def("document", [](const PythonModel& self) { return document(self.model()).dump(); })
       .def("sentences", [](const PythonModel& self) { return describe(self.model()).sentences; })
       .def_prop_ro("kind", [](const PythonModel& self) { return std::string(self.model().kind()); })

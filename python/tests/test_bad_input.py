@@ -1,5 +1,8 @@
 """What cannot be used is an exception with one line; the interpreter never dies."""
 
+import gc
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,8 +14,12 @@ X = np.random.default_rng(1).random((40, 3)).astype(np.float32)
 Y = np.arange(40) % 2
 
 
-def new(**options):
-    return heddle.MlpClassifier(device="cpu", epochs=2, **options)
+def new(epochs=2, **options):
+    return heddle.MlpClassifier(device="cpu", epochs=epochs, **options)
+
+
+def numeric():
+    return heddle.TskRegressor(device="cpu", epochs=2, rules=2)
 
 
 def refused(call, kind, *parts):
@@ -55,8 +62,145 @@ def test_shapes_and_kinds():
     model = new().fit(X, Y)
     refused(lambda: model.predict(X[:, :2]), ValueError, "2 features")
     refused(lambda: model.predict(scipy.sparse.csr_matrix(X)), heddle.InputError, "sparse")
-    with pytest.raises(TypeError):
+
+
+def test_object_arrays():
+    """Numbers in one are numbers; anything else is named, with its column."""
+    assert np.array_equal(new().fit(X.astype(object), Y).predict(X), new().fit(X, Y).predict(X))
+    for thing, name in (({"a": 1}, "dict"), ([1, 2], "list"), (object(), "object")):
+        table = X.astype(object)
+        table[4, 1] = thing
+        line = refused(lambda table=table: new().fit(table, Y), heddle.InputError, name, "column 1", "row 4")
+        assert "FunctionTransformer" in line
+    with pytest.raises(TypeError):  # as of scikit-learn's own estimators
         new().fit(with_value({"a": 1}), Y)
+    refused(lambda: new().fit(X, np.array(["a", 1] * 20, dtype=object)), heddle.InputError, "y", "int, str")
+    refused(lambda: new().fit(X, np.array([{}] * 40, dtype=object)), heddle.InputError, "y")
+    refused(lambda: numeric().fit(X, np.array(["a", "b"] * 20)), heddle.InputError, "y", "numbers")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+def test_numbers_that_are_none(value):
+    at_predict = new().fit(X, Y)
+    bad = X.astype(np.float64)
+    bad[4, 1] = value
+    for call in (lambda: new().fit(bad, Y), lambda: at_predict.predict(bad), lambda: at_predict.predict_proba(bad),
+                 lambda: at_predict.partial_fit(bad, Y), lambda: new().fit(X, Y, eval_set=(bad, Y))):
+        refused(call, heddle.InputError, "X", "column 1", "row 4")
+    refused(lambda: numeric().fit(X, bad[:, 1]), heddle.InputError, "y")
+    refused(lambda: numeric().fit(X, bad), heddle.InputError, "y")
+
+
+def test_another_number_of_features():
+    model = new().fit(X, Y)
+    for call in (model.predict, model.predict_proba, lambda x: model.score(x, Y), lambda x: model.partial_fit(x, Y),
+                 lambda x: new().fit(X, Y, eval_set=(x, Y))):
+        refused(lambda call=call: call(X[:, :2]), heddle.InputError, "2 features", "3 features")
+    refused(lambda: model.model_.predict(np.ascontiguousarray(X[:, :2])), heddle.InputError, "2 inputs", "3")
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    refused(lambda: new().fit(frame, Y).predict(frame[["b", "a", "c"]]), heddle.InputError, "feature names")
+
+
+@pytest.mark.parametrize("estimator", [heddle.SonfinClassifier, heddle.TskClassifier, heddle.MlpClassifier])
+def test_one_class(estimator):
+    refused(lambda: estimator(device="cpu").fit(X, np.zeros(40)), heddle.InputError, "one class", "0.0")
+    refused(lambda: estimator(device="cpu").fit(X, ["a"] * 40), heddle.InputError, "one class", "'a'")
+
+
+def test_one_class_online():
+    refused(lambda: new().partial_fit(X, np.ones(40), classes=[1]), heddle.InputError, "one class", "(1)")
+
+
+@pytest.mark.parametrize("form", ["csr_matrix", "csc_matrix", "coo_matrix", "bsr_matrix", "dok_matrix", "lil_matrix", "csr_array"])
+def test_sparse_matrices_are_refused_by_name(form):
+    sparse = getattr(scipy.sparse, form)(X)
+    model = new().fit(X, Y)
+    for call in (lambda: new().fit(sparse, Y), lambda: model.predict(sparse), lambda: model.partial_fit(sparse, Y),
+                 lambda: numeric().fit(sparse, Y), lambda: new().fit(X, Y, eval_set=(sparse, Y))):
+        refused(call, heddle.InputError, form, "sparse", "toarray")
+
+
+def test_empty_arrays():
+    model = new().fit(X, Y)
+    refused(lambda: new().fit(X[:0], Y[:0]), heddle.InputError, "0 sample")
+    refused(lambda: new().fit(X[:, :0], Y), heddle.InputError, "0 feature")
+    refused(lambda: new().fit([], []), heddle.InputError)
+    refused(lambda: new().fit(None, Y), heddle.InputError)
+    refused(lambda: new().fit(X, None), heddle.InputError, "y")
+    refused(lambda: model.predict(X[:0]), heddle.InputError, "0 sample")
+    refused(lambda: model.model_.predict(X[:, :0]), heddle.InputError, "0 inputs")
+    assert model.model_.predict(X[:0]).shape == (0, 2)
+
+
+class OnADevice:
+    """What CuPy's arrays say of themselves."""
+
+    shape, ndim, dtype = (40, 3), 2, np.dtype("float32")
+    __cuda_array_interface__ = {"shape": (40, 3), "typestr": "<f4", "data": (4096, False), "version": 3}
+
+    def __len__(self):
+        return 40
+
+    def __array__(self, *_, **__):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+class OnlyDlpack(OnADevice):
+    """What arrays of JAX and others say."""
+
+    __cuda_array_interface__ = property(lambda self: (_ for _ in ()).throw(AttributeError()))
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+@pytest.mark.parametrize("array", [OnADevice(), OnlyDlpack()])
+def test_arrays_on_another_device(array):
+    model = new().fit(X, Y)
+    for call in (lambda: new().fit(array, Y), lambda: new().fit(X, array), lambda: model.predict(array)):
+        refused(call, heddle.InputError, "another device", ".get()")
+    refused(lambda: model.model_.predict(array), heddle.InputError, "host memory")
+
+
+def test_arrays_of_the_array_api():
+    strict = pytest.importorskip("array_api_strict")
+    plain = new().fit(X, Y).predict_proba(X)
+    assert np.array_equal(new().fit(strict.asarray(X), strict.asarray(Y)).predict_proba(strict.asarray(X)), plain)
+    elsewhere = strict.asarray(X, device=strict.Device("device1"))
+    refused(lambda: new().fit(elsewhere, Y), heddle.InputError, "device1")
+
+
+def test_masked_values_are_missing():
+    refused(lambda: new().fit(np.ma.masked_array(X, X > 0.5), Y), heddle.InputError, "masked", "SimpleImputer")
+
+
+def test_an_array_that_is_freed_while_a_call_is_under_way():
+    """The call holds it: what remains of the caller's names does not matter."""
+    plain = new(epochs=300).fit(X, Y).predict_proba(X)
+    rows = [X.copy()]
+    model, began = new(epochs=300), threading.Event()
+
+    def learn():
+        x = rows.pop()
+        began.set()
+        model.fit(x, Y.copy())
+
+    thread = threading.Thread(target=learn)
+    thread.start()
+    began.wait()
+    while thread.is_alive():
+        gc.collect()
+        np.full_like(X, np.nan)  # memory of the same size, which would land where a freed array was
+    thread.join()
+    assert np.array_equal(model.predict_proba(X), plain)
+
+
+def test_errors_at_predict_leave_the_model_as_it_was():
+    model = new().fit(X, Y)
+    before = model.predict_proba(X)
+    for bad in (X[:, :2], X * np.nan, X[:0], scipy.sparse.csr_matrix(X), None, "word"):
+        refused(lambda bad=bad: model.predict(bad), heddle.InputError)
+    assert np.array_equal(model.predict_proba(X), before)
 
 
 def test_arrays_that_lie_otherwise_give_the_same():
@@ -68,6 +212,13 @@ def test_arrays_that_lie_otherwise_give_the_same():
 
 
 def test_options():
+    refused(lambda: heddle.MlpClassifier(device=3).fit(X, Y), heddle.UsageError, "device")
+    refused(lambda: new(profiles=3).fit(X, Y), heddle.UsageError, "profiles")
+    refused(lambda: new(log=3).fit(X, Y), heddle.UsageError, "log")
+    refused(lambda: new(random_state=-1).fit(X, Y), heddle.UsageError, "random_state:")
+    refused(lambda: new(weight_decay=-1).fit(X, Y), heddle.UsageError, "weight_decay:")
+    refused(lambda: new().fit(X, Y, eval_set=X), heddle.InputError, "eval_set")
+    refused(lambda: new().fit(X, Y, eval_set=(X, Y + 5)), heddle.InputError, "eval_set y", "5")
     refused(lambda: new(layers=(0,)).fit(X, Y), heddle.UsageError, "layers")
     refused(lambda: new(rule="magic").fit(X, Y), heddle.UsageError, "rule", "magic")
     refused(lambda: new(rate=object()).fit(X, Y), heddle.UsageError, "rate")

@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import heddle
 from heddle import _heddle
-from heddle._base import as_option, same_value
+from heddle._options import as_option, same_value
 
 ESTIMATORS = [
     heddle.SonfinClassifier,
@@ -27,7 +27,7 @@ def test_parameters_are_the_trainers_options(estimator):
     given = estimator().get_params()
     options = {each["name"].replace("-", "_"): each["default"] for each in _heddle.options(estimator._network)}
     options["random_state"] = options.pop("seed")
-    others = {"device", "profiles", "verbose"}
+    others = {"device", "profiles", "log", "verbose"}
     assert set(given) == set(options) | others
     for name, default in options.items():
         value = "" if given[name] is None else as_option(name, given[name])

@@ -3,12 +3,14 @@
 import csv
 import gzip
 import json
+import random
 import re
 import subprocess
 
+import numpy as np
 import pytest
 
-from heddle import frames
+from heddle import Model, frames
 from heddle.errors import InputError
 from heddle.reports import main, report
 from heddle.reports.network import surface_charts
@@ -101,7 +103,7 @@ def test_page_draws_every_chart_and_shows_the_data(tuned, tmp_path, width):
     assert all(each["label"] and each["rows"] for each in seen.tables)
     grid = {row[0]: (float(row[2]), row[4]) for each in seen.tables if each["title"].startswith("Chosen") for row in each["rows"]}
     of = {r["problem"]: (r["time"], r["configuration"]) for r in records}
-    assert grid and all(of[problem] == shown for problem, shown in grid.items())
+    assert grid == of  # every profile is in one of the charts
     errors = next(each for each in seen.tables if each["title"] == "Error by epoch")
     assert [[float(v) for v in row] for row in errors["rows"]] == [[e, 0.5 / e, 0.6 / e] for e in range(1, 5)]
     confusion = next(each for each in seen.tables if each["title"] == "Confusion matrix")
@@ -109,7 +111,7 @@ def test_page_draws_every_chart_and_shows_the_data(tuned, tmp_path, width):
     with gzip.open(SPACE) as stream:
         results = json.load(stream)["results"]
     every = [each for each in seen.tables if each["title"] == "Every configuration"]
-    assert [float(row[2]) for row in every[0]["rows"]] == [r["measurements"][0]["value"] for r in results]
+    assert [float(row[2]) for row in every[0]["rows"]] == [1e3 * r["measurements"][0]["value"] for r in results]  # µs
 
 
 def test_many_measurements_are_aggregated_and_go_into_a_file(tmp_path):
@@ -162,9 +164,140 @@ def test_damaged_input_is_one_line_and_code_3(tmp_path, capsys, damage):
     assert not (tmp_path / "p.html").exists()
 
 
+def _whole_database(tmp_path):
+    connection = empty(tmp_path / "d.db")
+    add_measurements(connection, add_evidence(connection, most=12), 60)
+    connection.commit()
+    return tmp_path / "d.db", connection
+
+
+@pytest.mark.parametrize("change", [  # the schema forbids other types
+    "UPDATE measurements SET times = 'no list'", "UPDATE measurements SET times = '[1, 2], [3'",
+    "UPDATE measurements SET times = '[null]'", "UPDATE profiles SET time = -1", "UPDATE profiles SET date = 'never'",
+    "UPDATE profiles SET problem = 'rules' WHERE problem = (SELECT min(problem) FROM profiles)",
+    "UPDATE profiles SET problem = 'rules=many' WHERE problem = (SELECT min(problem) FROM profiles)",
+    "UPDATE profiles SET configuration = ''", "UPDATE devices SET identity = ''", "DROP TABLE measurements",
+    "DROP TABLE provenances", "PRAGMA application_id = 7", "PRAGMA user_version = 1", "PRAGMA user_version = 5000"])
+def test_rows_that_make_no_sense(tmp_path, capsys, monkeypatch, change):
+    """A page or one line; what the file says is not believed."""
+    monkeypatch.setenv("HEDDLE_PROGRAM", "")
+    monkeypatch.setenv("PATH", "")
+    file, connection = _whole_database(tmp_path)
+    connection.execute(change)
+    connection.commit()
+    connection.close()
+    _page_or_one_line(tmp_path, capsys, file)
+
+
+def test_databases_with_wrong_bytes(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HEDDLE_PROGRAM", "")
+    monkeypatch.setenv("PATH", "")
+    file, connection = _whole_database(tmp_path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    whole = file.read_bytes()
+    draw = random.Random(3)
+    answers = []
+    for _ in range(25):
+        damaged = bytearray(whole)
+        start = draw.randrange(16, len(whole) - 600)
+        damaged[start:start + 600] = draw.randbytes(600)
+        file.write_bytes(damaged)
+        answers.append(_page_or_one_line(tmp_path, capsys, file))
+    assert answers.count(3) >= 3
+
+
+def _page_or_one_line(tmp_path, capsys, file):
+    code = main([str(file), "-o", str(tmp_path / "p.html")])
+    error = capsys.readouterr().err
+    if code == 0:
+        assert (tmp_path / "p.html").exists()
+    else:
+        assert code == 3 and re.fullmatch(r"heddle-report: [^\n]+\n", error)
+    return code
+
+
 def test_page_that_cannot_be_written_is_one_line(tmp_path):
     with pytest.raises(InputError, match="cannot write"):
         report(SPACE, output=tmp_path / "none" / "p.html")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with models, logs and databases that the program wrote: z = x y, and rows of two classes."""
+    if program() is None:
+        pytest.skip("no program heddle")
+    folder = tmp_path_factory.mktemp("trained")
+
+    def heddle(*arguments):
+        subprocess.run([program(), *map(str, arguments)], cwd=folder, capture_output=True, text=True, check=True)
+
+    grid = [(x / 7 - 1, y / 7 - 1) for x in range(15) for y in range(15)]
+    (folder / "data.csv").write_text("x,y,z\n" + "".join(f"{x:.4f},{y:.4f},{x * y:.5f}\n" for x, y in grid))
+    (folder / "classes.csv").write_text("".join(f"{x:.4f},{y:.4f},{'above' if y > x else 'below'}\n" for x, y in grid))
+    for network, more in (("tsk", ["--sets", "2"]), ("mlp", ["--layers", "8", "--hidden", "tanh"])):
+        heddle("train", "data.csv", "--task", "regress", "--network", network, "--device", "cpu", "--epochs", "30", *more,
+               "--log", "run.log", "--model", network)
+    heddle("train", "classes.csv", "--test", "classes.csv", "--network", "sonfin", "--device", "cpu", "--epochs", "4",
+           "--log", "sonfin.log", "--model", "sonfin")
+    heddle("profiles", "import", EVIDENCE, "--profiles", "h200.db")
+    connection = empty(folder / "others.db")
+    add_evidence(connection, most=40, device="cuda|NVIDIA H100|9.0|132 units|80 GiB|52428800 cache|232448 local", factor=1.5)
+    add_evidence(connection, most=20, device="cuda|NVIDIA A100|8.0|108 units|40 GiB|41943040 cache|166912 local", factor=2.5)
+    connection.close()
+    return folder
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="no chromium")
+@pytest.mark.parametrize("width", [1280, 400])
+def test_page_of_models_runs_and_devices(trained, tmp_path, width):
+    names = ["h200.db", "others.db", "run.log", "sonfin.log", "tsk", "mlp", "sonfin"]
+    (page,) = report(*(trained / name for name in names), output=tmp_path / "p.html")
+    assert page.stat().st_size <= 7 << 20
+    seen = Page(page, width, tmp_path / "browser")
+    assert seen.errors == [] and seen.requests == []
+    assert seen.plots == seen.drawn == len(seen.tables) > 25
+    assert seen.width <= width
+    assert all(each["label"] and each["rows"] for each in seen.tables)
+
+    def numbers(rows):
+        return [[float(cell) for cell in row] for row in rows]
+
+    def titled(title):
+        return [each["rows"] for each in seen.tables if each["title"] == title]
+
+    # Three devices side by side: two of them have tuned only some of the sizes.
+    time_of = {f"sonfin-train {r['problem']}": r["time"] for r in json.loads(EVIDENCE.read_text())["profiles"]}
+    (compared,) = titled("Time of the same problems")
+    assert len(compared) == 40 and sum(row[1] == "–" for row in compared) == 20
+    for problem, a100, h100, h200 in compared:
+        assert float(h200) == time_of[problem] and float(h100) == 1.5 * time_of[problem]
+        assert a100 == "–" or float(a100) == 2.5 * time_of[problem]
+    # Runs over one another, from three logs, and their epochs.
+    logs = [json.loads(line) for name in ("run.log", "sonfin.log") for line in (trained / name).read_text().splitlines()]
+    epochs = [event for event in logs if event["event"] == "epoch"]
+    (errors,) = titled("Train error of all runs")
+    assert [float(row[2]) for row in errors] == [event["train_error"] for event in epochs]
+    confusion = [event for event in logs if event["event"] == "end"][-1]["metrics"]["confusion"]
+    assert [[int(cell) for cell in row[1:]] for row in titled("Confusion matrix")[0]] == confusion
+    # Sets before and after, in the log; those after are the model's.
+    after = [event for event in logs if event["event"] == "model" and event["network"] == "tsk"][-1]
+    kept = sorted({(s["mean"], s["standard_deviation"]) for rule in after["rules"] for s in rule["sets"] if s["input"] == "x"})
+    tables = [rows for rows in titled("Membership functions of x")]
+    assert len(tables) == 2 and {row[0] for row in tables[0]} == {"before", "after"} and {row[0] for row in tables[1]} == {"after"}
+    for rows in tables:
+        shown = [tuple(each) for each in numbers(row[2:] for row in rows if row[0] == "after")]
+        assert shown == sorted(shown) and set(shown) <= set(kept)
+        assert len(shown) == len({(round(mean, 9), round(deviation, 9)) for mean, deviation in kept})
+    # Surfaces of models are what they predict.
+    surfaces = titled("Surface of z")
+    assert len(surfaces) == 3  # of the log, and of both models
+    for name, rows in zip(("tsk", "mlp"), surfaces[1:]):
+        at = np.array(numbers(row[:2] for row in rows), dtype=np.float32)
+        assert len(at) == 961
+        predicted = Model.load(str(trained / name)).predict(at, "cpu")[:, 0]
+        assert [float(row[2]) for row in rows] == pytest.approx(predicted.tolist())
+    assert numbers([row[1:] for row in titled("Layers")[0]]) == [[2], [8], [1]]
 
 
 @pytest.mark.skipif(program() is None, reason="no program heddle")

@@ -1,16 +1,24 @@
 """Tuning on a cluster of processes, one of which is killed in the middle."""
 
+import gzip
+import json
 import os
+import random
 import signal
+import subprocess
+import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
 from heddle import frames
-from heddle.errors import UsageError
+from heddle.errors import InputError, UsageError
 from heddle.reports.sources import program
 from heddle.tuning import tune
+
+from database import ROOT
 
 pytestmark = pytest.mark.skipif(program() is None, reason="no program heddle")
 
@@ -24,10 +32,11 @@ def _text(problem):
 
 
 def test_one_process_keeps_a_verified_profile(tmp_path):
-    (record,) = tune(_problems(1), family="sonfin-train", device="cpu", budget=2, profiles=tmp_path / "p")
-    assert record["action"] == "added"
+    (profile,) = tune(_problems(1), family="sonfin-train", device="cpu", budget=2, profiles=tmp_path / "p")
+    assert profile["problem"] == _problems(1)[0]
     kept = frames.profiles(tmp_path / "p")
     assert kept["problem"].tolist() == [_text(_problems(1)[0])]
+    assert kept["configuration"].tolist() == [profile["configuration"]]
 
 
 def test_errors_are_the_line_of_the_program(tmp_path):
@@ -35,27 +44,122 @@ def test_errors_are_the_line_of_the_program(tmp_path):
         tune(_problems(1), family="nonsense", budget=1, profiles=tmp_path / "p")
 
 
-def test_every_problem_is_tuned_though_a_worker_is_killed(tmp_path):
+@contextmanager
+def cluster_that_loses_a_worker(busy_at_once, pause):
+    """A client of three processes, and a list that names the one that is killed once so many are at work, and `pause` seconds
+    are over."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         with distributed.Client(cluster) as client:
-            pids = client.run(os.getpid)
-            killed = []
+            pids, killed, over = client.run(os.getpid), [], threading.Event()
 
             def kill():
-                """Once it is at work."""
-                while not killed:
+                while not killed and not over.is_set():
                     busy = [worker for worker, keys in client.processing().items() if keys]
-                    if len(busy) == 3:
-                        time.sleep(0.5)
+                    if len(busy) >= busy_at_once:
+                        time.sleep(pause)
                         os.kill(pids[busy[0]], signal.SIGKILL)
                         killed.append(busy[0])
-                    time.sleep(0.05)
+                    time.sleep(0.01)
 
             killer = threading.Thread(target=kill)
             killer.start()
-            records = tune(_problems(6), family="sonfin-train", device="cpu", budget=2, profiles=tmp_path / "p", client=client)
-            killer.join()
+            try:
+                yield client, killed
+            finally:
+                over.set()
+                killer.join()
+
+
+def test_every_problem_is_tuned_though_a_worker_is_killed(tmp_path):
+    with cluster_that_loses_a_worker(3, 0.5) as (client, killed):
+        found = tune(_problems(6), family="sonfin-train", device="cpu", budget=2, profiles=tmp_path / "p", client=client)
     assert len(killed) == 1
-    assert [record["action"] for record in records] == ["added"] * 6
-    assert sorted(frames.profiles(tmp_path / "p")["problem"]) == sorted(map(_text, _problems(6)))
+    assert [each["problem"] for each in found] == _problems(6)
+    kept = frames.profiles(tmp_path / "p")
+    assert sorted(kept["problem"]) == sorted(map(_text, _problems(6)))
+    assert kept["worst_error"].notna().all()  # of its verification
+
+
+def _recordings(folder, count):
+    """Recorded spaces whose times are drawn, with the fastest configuration of each."""
+    with gzip.open(ROOT / "tests" / "tuner" / "replay" / "data" / "cpu-sonfin-train.t4.json.gz") as stream:
+        whole = json.load(stream)
+    draw, files, fastest = random.Random(5), [], []
+    for number in range(count):
+        timed = [each for each in whole["results"] if each["invalidity"] == "correct"]
+        times = draw.sample(range(1000, 100000), len(timed))
+        for each, time_of in zip(timed, times):
+            each["measurements"] = [{**each["measurements"][0], "value": time_of / 1000}]
+            each["times"]["runtimes"] = [time_of / 1000] * 3
+        files.append(folder / f"space-{number}.t4.json")
+        files[-1].write_text(json.dumps(whole))
+        best = timed[times.index(min(times))]["configuration"]
+        fastest.append(" ".join(f"{name}={value}" for name, value in best.items()))
+    return files, fastest
+
+
+def _winners(database):
+    kept = frames.profiles(database)
+    return dict(zip(kept["family"], zip(kept["configuration"], kept["microseconds"])))
+
+
+def test_a_cluster_finds_the_winners_of_one_process(tmp_path):
+    """Recorded times and exhaustive search, so that nothing is left to chance; a worker dies all the same."""
+    files, fastest = _recordings(tmp_path, 9)
+    how = {"strategy": "exhaustive", "budget": 1e6}
+    alone = tune(files, profiles=tmp_path / "one", **how)
+    with cluster_that_loses_a_worker(1, 0.0) as (client, killed):
+        shared = tune(files, profiles=tmp_path / "many", client=client, **how)
+    assert len(killed) == 1
+    winners = _winners(tmp_path / "one")
+    assert winners == _winners(tmp_path / "many") and len(winners) == 9
+    assert [each["configuration"] for each in alone] == [each["configuration"] for each in shared] == fastest
+
+
+def test_interruption_keeps_what_there_is(tmp_path):
+    """A real Ctrl-C, in a process of its own, once something was measured."""
+    code = f"""
+import heddle, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a program that was started in the background ignores it
+try:
+    heddle.tune({_problems(30)!r}, family="sonfin-train", device="cpu", budget=600, profiles={str(tmp_path / "p")!r})
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            assert process.poll() is None
+            if (tmp_path / "p").exists() and len(frames.measurements(tmp_path / "p")):
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert said == "interrupted\n"
+    kept = frames.measurements(tmp_path / "p")
+    assert 1 <= len(kept) and kept["problem"].nunique() < 30
+    # The same call goes on: what was measured is not measured again.
+    first = _problems(30)[:1]
+    tune(first, family="sonfin-train", device="cpu", budget=600, profiles=tmp_path / "p")
+    tried = frames.measurements(tmp_path / "p")
+    tried = tried[tried["problem"] == _text(first[0])]
+    again = kept[kept["problem"] == _text(first[0])]
+    assert len(again) and set(again["id"]) <= set(tried["id"])
+
+
+def test_recorded_spaces_take_the_place_of_a_device(tmp_path):
+    (file,), _ = _recordings(tmp_path, 1)
+    with pytest.raises(UsageError, match="^family: "):
+        tune([file], family="sonfin-train", profiles=tmp_path / "p")
+    with pytest.raises(UsageError, match="^device: "):
+        tune([file], device="cpu", profiles=tmp_path / "p")
+    with pytest.raises(UsageError, match="^family: found none"):
+        tune(_problems(1), profiles=tmp_path / "p")
+    with pytest.raises(InputError, match="No such file"):
+        tune([tmp_path / "none"], profiles=tmp_path / "p")
+    (tmp_path / "damaged").write_text("{")
+    with pytest.raises(InputError):
+        tune([tmp_path / "damaged"], profiles=tmp_path / "p")

@@ -1,7 +1,10 @@
 """The estimators in scikit-learn's tools, with processes, pickles, threads and Ctrl-C."""
 
+import json
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -21,22 +24,73 @@ def test_learns_pendigits(pendigits):
     assert heddle.SonfinClassifier(device="cpu", max_rules=150, epochs=5).fit(X, y).score(X_test, y_test) > 0.9
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_grid_search_over_a_pipeline(pendigits, processes):
-    X, y = pendigits[0][:1200], pendigits[1][:1200]
-    pipeline = make_pipeline(MinMaxScaler(), heddle.MlpClassifier(device="cpu", scale="none", epochs=60))
-    search = GridSearchCV(pipeline, {"mlpclassifier__layers": [(4,), (32,)]}, cv=2, n_jobs=processes)
-    search.fit(X, y)
-    assert search.best_params_ == {"mlpclassifier__layers": (32,)}
-    assert search.best_score_ > 0.7
+def pipelines(pendigits):
+    """For a set of classes and one of numbers: rows, answers, a pipeline with scaling, what to search, and what is reached."""
+    digits = make_pipeline(MinMaxScaler(), heddle.MlpClassifier(device="cpu", scale="none", epochs=25))
+    diabetes = make_pipeline(StandardScaler(), heddle.TskRegressor(device="cpu", rules=2, epochs=10, consequents="linear", ridge=0.01))
+    return {
+        "pendigits": (*pendigits[:2], digits, {"mlpclassifier__layers": [(2,), (32,)]}, 0.9),
+        "diabetes": (*load_diabetes(return_X_y=True), diabetes, {"tskregressor__ridge": [1e3, 0.01]}, 0.3),
+    }
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_cross_validated_regression(processes):
-    X, y = load_diabetes(return_X_y=True)
-    pipeline = make_pipeline(StandardScaler(), heddle.TskRegressor(device="cpu", rules=2, epochs=10, consequents="linear", ridge=0.01))
-    scores = cross_val_score(pipeline, X, y, cv=3, n_jobs=processes)
-    assert scores.mean() > 0.3
+@pytest.mark.parametrize("data", ["pendigits", "diabetes"])
+def test_grid_search_over_a_pipeline(pendigits, data, processes):
+    X, y, pipeline, grid, reached = pipelines(pendigits)[data]
+    search = GridSearchCV(pipeline, grid, cv=2, n_jobs=processes).fit(X, y)
+    (name, values), = grid.items()
+    assert search.best_params_ == {name: values[1]}
+    assert search.best_score_ > reached
+    assert search.score(X, y) > reached  # refitted, in this process
+
+
+@pytest.mark.parametrize("data", ["pendigits", "diabetes"])
+def test_cross_validation_of_a_pipeline(pendigits, data):
+    X, y, pipeline, _, reached = pipelines(pendigits)[data]
+    alone = cross_val_score(pipeline, X, y, cv=3)
+    assert alone.mean() > reached
+    assert np.array_equal(cross_val_score(pipeline, X, y, cv=3, n_jobs=2), alone)  # in processes, too
+
+
+def test_interruption_in_a_process_of_its_own(tmp_path):
+    """A real Ctrl-C: the model so far is in the estimator, and the interpreter goes on."""
+    code = f"""
+import signal, threading
+import numpy as np
+import heddle
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a program that was started in the background ignores it
+X = np.random.default_rng(1).random((2000, 8), dtype=np.float32)
+y = (X[:, 0] > X[:, 1]).astype(int)
+model = heddle.MlpClassifier(device="cpu", epochs=1000000, report=1, log={str(tmp_path / "log")!r})
+try:
+    model.fit(X, y)
+except KeyboardInterrupt:
+    model.save({str(tmp_path / "m")!r})
+    print(model.n_iter_, model.score(X, y), flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            assert process.poll() is None
+            if (tmp_path / "log").exists() and (tmp_path / "log").read_text().count('"event":"epoch"') >= 20:
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    epochs, score = said.split()
+    assert process.returncode == 0 and 20 <= int(epochs) < 1000000 and float(score) > 0.7
+    assert heddle.MlpClassifier.load(tmp_path / "m", device="cpu").n_iter_ == int(epochs)
+    assert json.loads((tmp_path / "log").read_text().splitlines()[-1])["ending"] == "stopped"
+
+
+def test_errors_of_rows_that_are_not_learnt(pendigits):
+    X, y, X_test, y_test = pendigits
+    model = heddle.SonfinClassifier(device="cpu", max_rules=30, epochs=3).fit(X[:600], y[:600], eval_set=(X_test, y_test))
+    assert [epoch["test_value"] for epoch in model.history_][-1] == pytest.approx(model.score(X_test, y_test))
+    assert len(model.history_) == 3 and all(epoch["validation_value"] is None for epoch in model.history_)
 
 
 def test_pickle_predicts_the_same(pendigits):

@@ -67,6 +67,7 @@ std::vector<Scheme> launched() {
 const char* const kTrain = "sonfin-train";
 const char* const kPredict = "sonfin-predict";
 const char* const kBatch = "tsk-constant";
+const char* const kPerceptron = "mlp-train";
 
 const Scheme kBatchResident{"resident", "scheme=resident"}, kBatchPublished{"published", "published-split"},
     kBatchKept{"graph, kept", "scheme=graph storage=kept solver=block"};
@@ -85,8 +86,40 @@ std::vector<Scheme> batch_all() {
   return all;
 }
 
+/// Faults in the rules of perceptrons, which all kernels of a backend compile. The runs of mini-batches are with Adam
+/// and decay; plain and without decay; plain, with decay, and until a target is reached.
+std::vector<Fault> faults_of_rules(const std::vector<Scheme>& schemes) {
+  return {{"weights do not decay",
+           kPerceptron,
+           schemes,
+           {{"mlp/control.cuh", "1.0f - control.rate * control.decay", "1.0f"}},
+           "decay",
+           "bytes"},
+          {"the first moment is not corrected",
+           kPerceptron,
+           schemes,
+           {{"mlp/control.cuh", "static_cast<double>(control.rate) / (1.0 - counted.beta1_power)",
+             "static_cast<double>(control.rate)"}},
+           "adam",
+           "plain"},
+          {"goes on after the target",
+           kPerceptron,
+           schemes,
+           {{"mlp/control.cuh", "if (progress.squares <= control.target_squares)", "if (false)"}},
+           "target reached",
+           "bytes"},
+          {"the error of the last step for that of an epoch",
+           kPerceptron,
+           schemes,
+           {{"mlp/control.cuh", "progress.squares += squares;", "progress.squares = squares;"}},
+           "sum of squared errors"}};
+}
+
 std::vector<Fault> cuda_faults() {
-  return {
+  std::vector<Fault> all = faults_of_rules({{"layered", "scheme=layered product=tiles"},
+                                            {"resident", "scheme=resident blocks=2 block_size=64"},
+                                            {"spread", "scheme=spread blocks=4 block_size=64 input_parts=2"}});
+  const std::vector<Fault> others{
       {"always the plain step",
        kTrain,
        launched(),
@@ -288,6 +321,8 @@ std::vector<Fault> cuda_faults() {
          "progress.halted == kGoesOn"}},
        "expected 3"},
   };
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
 }
 
 std::vector<Fault> cpu_faults() {
@@ -299,7 +334,22 @@ std::vector<Fault> cpu_faults() {
   const std::vector<Scheme> batch{{"kept", "storage=kept tile_rows=64 threads=1"},
                                   {"recomputed, a team", "storage=recomputed tile_rows=64 threads=2"}};
   constexpr std::int64_t kRowsInFloat32 = 8203;  // of fewer, activations are float64
-  return {
+  const std::vector<Scheme> perceptrons{{"tiles", "scheme=tiles threads=1"},
+                                        {"tiles, a team", "scheme=tiles threads=2"}};
+  std::vector<Fault> all = faults_of_rules(perceptrons);
+  const std::vector<Fault> others{
+      {"rows as they come",
+       kPerceptron,
+       perceptrons,
+       {{"mlp/cpu/train.hpp", "order != nullptr ? order[position + b] : position + b", "position + b"}},
+       "shuffled",
+       "in order"},
+      {"gradients of biases without the first row of a tile",
+       kPerceptron,
+       perceptrons,
+       {{"mlp/cpu/train.hpp", "for (int b = 0; b < count; ++b) sum += load<W>(deltas",
+         "for (int b = 1; b < count; ++b) sum += load<W>(deltas"}},
+       "gradient of the biases of layer 1"},
       {"always the plain step",
        kTrain,
        train,
@@ -411,6 +461,8 @@ std::vector<Fault> cpu_faults() {
          "if (progress_.halted != kGoesOn) return;\n    const long long numbers"}},
        "expected 3"},
   };
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
 }
 
 bool has_values(const Configuration& configuration, const std::string& values) {
@@ -460,12 +512,13 @@ struct Planted {
   const Scheme* scheme;
 };
 
-/// All of them. Except on a GPU, a short run draws some of the Takagi-Sugeno-Kang families'.
+/// All of them. Except on a GPU, a short run draws some of those of Takagi-Sugeno-Kang networks and perceptrons.
 std::vector<Planted> planted_in(const std::vector<Fault>& faults, const DeviceIdentity& device) {
   const std::size_t count = device.backend == "cpu" ? 3 : 1;  // an emulated one takes many seconds
   std::vector<Planted> all, drawn;
   for (const Fault& fault : faults) {
-    std::vector<Planted>& some = fault.family == kBatch && device.backend != "cuda" ? drawn : all;
+    std::vector<Planted>& some =
+        fault.family != kTrain && fault.family != kPredict && device.backend != "cuda" ? drawn : all;
     for (const Scheme& scheme : fault.schemes) some.push_back({&fault, &scheme});
   }
   REQUIRE(all.size() + drawn.size() >= 30);
@@ -500,7 +553,8 @@ void find_wrong_kernels(Device& device) {
     std::unique_ptr<PlantedFamily>& wrong = planted[fault];
     if (!wrong) wrong = std::make_unique<PlantedFamily>(sound, identity.backend, fault->replacements);
     // Few rules in few inputs, several blocks of threads.
-    Problem problem = sound.awkward_problem().with("rules", 11).with("dim", 5);
+    Problem problem = sound.awkward_problem();
+    if (fault->family != kPerceptron) problem = problem.with("rules", 11).with("dim", 5);
     if (fault->rows > 0) problem = problem.with("rows", fault->rows);
     const auto configuration = configuration_of(sound, identity, problem, *scheme);
     if (!configuration) {

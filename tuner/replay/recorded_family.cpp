@@ -65,6 +65,7 @@ DeviceIdentity RecordedFamily::device() const {
   device.backend = "replay";
   device.name = recording_.device.empty() ? recording_.name : recording_.device;
   device.architecture = "recorded";
+  device.units = 1;  // an export refuses a device without any
   return device;
 }
 

@@ -12,6 +12,7 @@
 
 #include "heddle/kernels/common/cpu_launch.hpp"
 #include "heddle/kernels/mlp/cpu/forward.hpp"
+#include "heddle/kernels/mlp/cpu/learn.hpp"
 
 namespace heddle::mlp::cpu {
 namespace {
@@ -200,37 +201,8 @@ class Trainer {
       for (int i = 0; i < count; ++i) gradient[i] += more[i];
     }
     for (int i = 0; i < count; ++i) gradient[i] *= step.gradient_factor;
-    if (decision == kLeave) return;
-    const long long all = layers_.parameters();
-    float* weights = a_.parameters + offset;
-    float* states[kStateArrays];
-    for (int s = 0; s < kStateArrays; ++s) states[s] = a_.state + s * all + offset;
-    if (decision == kRestore) {
-      for (int i = 0; i < count; ++i) {
-        restore(control_, states[kBestArray][i], weights[i], states[0][i], states[1][i], states[2][i]);
-      }
-      return;
-    }
-    if (decision == kKeepAndLearn) {
-      for (int i = 0; i < count; ++i) states[kBestArray][i] = weights[i];
-    }
-    switch (control_.rule) {
-      case kPlain:
-        return learn_all<kPlain>(gradient, count, step, weights, states);
-      case kAdaptive:
-        return learn_all<kAdaptive>(gradient, count, step, weights, states);
-      case kRprop:
-        return learn_all<kRprop>(gradient, count, step, weights, states);
-      default:
-        return learn_all<kAdam>(gradient, count, step, weights, states);
-    }
-  }
-
-  template <int R>
-  void learn_all(const float* gradient, int count, const Step& step, float* weights, float* const* states) const {
-    float *s0 = states[0], *s1 = states[1], *s2 = states[2];
-#pragma GCC ivdep
-    for (int i = 0; i < count; ++i) learn<R>(control_, step, gradient[i], weights[i], s0[i], s1[i], s2[i]);
+    change_parameters(control_, decision, step, {a_.parameters, a_.state, a_.gradient, layers_.parameters()}, offset,
+                      count);
   }
 
   const LaunchContext& context_;

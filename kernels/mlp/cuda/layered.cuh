@@ -18,6 +18,7 @@
 
 #include "heddle/kernels/mlp/cuda/activations.cuh"
 #include "heddle/kernels/mlp/cuda/layered_sizes.cuh"
+#include "heddle/kernels/mlp/cuda/layered_steps.cuh"
 #include "heddle/kernels/mlp/cuda/learning.cuh"
 #include "heddle/kernels/mlp/cuda/products.cuh"
 
@@ -50,16 +51,6 @@ struct LinesBeside {
     if (line < lines) return at[static_cast<long long>(row(addend)) * lines + line];
     return line == lines && ones != 0 ? 1.0f : 0.0f;
   }
-};
-
-struct AsItStands {
-  __device__ __forceinline__ int operator()(int i) const { return i; }
-};
-/// Rows in the order of an epoch.
-struct AsOrdered {
-  const int* order;  ///< of the rows of the step; null: as they come
-  int first;
-  __device__ __forceinline__ int operator()(int i) const { return order != nullptr ? order[i] : first + i; }
 };
 
 /// A thread's share of a stage of one factor, on its way from global to shared memory.
@@ -129,34 +120,6 @@ __device__ __forceinline__ void multiply_tile(const Left& left, const Right& rig
   }
 }
 
-/// The step under way.
-struct StepUnderWay {
-  Control control;
-  Progress progress;
-  AsOrdered rows_of;
-  int rows = 0;  ///< 0: there is none
-};
-
-/// Step `done` of a run of `steps`; `slots`: epochs in `order`.
-__device__ __forceinline__ StepUnderWay step_under_way(const Control* control, const Progress* now, const int* order,
-                                                       int done, int steps, int slots) {
-  StepUnderWay step{*control, *now, {nullptr, 0}};
-  if (!goes_on(step.control, step.progress, done, steps)) return step;
-  step.rows = rows_of_step(step.control, step.progress);
-  step.rows_of.first = step.progress.position;
-  if (step.control.shuffled != 0) {
-    const int slot = (step.progress.epoch - step.control.first_epoch) % slots;
-    step.rows_of.order = order + static_cast<long long>(slot) * step.control.rows + step.progress.position;
-  }
-  return step;
-}
-
-/// One layer of weights: where it is among the parameters, and its sizes.
-struct LayerAt {
-  int weights, in, out;
-  __device__ __forceinline__ int biases() const { return weights + in * out; }
-};
-
 /// Values of `rows` rows of a layer. Grid: tiles of rows x tiles of neurons.
 template <int Tile, class Row>
 __device__ __forceinline__ void find_values(const float* from, const Row& row, int rows, const float* parameters,
@@ -171,15 +134,14 @@ __device__ __forceinline__ void find_values(const float* from, const Row& row, i
                       });
 }
 
-/// `from`: the rows of the data if `place` is kFirstLayer. The last layer keeps the sums.
-enum LayerPlace { kFirstLayer = 1, kLastLayer = 2 };
+/// `from`: the rows of the data if `place` is kFirstLayer.
 template <int Tile>
 __global__ void __launch_bounds__(threads_of_tile(Tile))
     forward_layer(const float* from, const float* parameters, float* to, const Control* control, const Progress* now,
                   const int* order, LayerAt layer, int place, int done, int steps, int slots) {
   const StepUnderWay step = step_under_way(control, now, order, done, steps, slots);
   if (static_cast<int>(blockIdx.x) * Tile >= step.rows) return;
-  const int activation = (place & kLastLayer) != 0 ? static_cast<int>(kLinear) : step.control.hidden;
+  const int activation = step.activation_of(place);
   if ((place & kFirstLayer) != 0) {
     find_values<Tile>(from, step.rows_of, step.rows, parameters, layer, activation, to);
   } else {

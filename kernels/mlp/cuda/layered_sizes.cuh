@@ -10,6 +10,8 @@ constexpr int kLayeredBlock = 256;                          ///< threads of the 
 constexpr int kMostSquares = 1024;                          ///< blocks that sum squared errors
 constexpr int kLearnWords = 2 * (kLayeredBlock / 32) + 32;  ///< of shared memory that learn_layered() takes
 
+constexpr int kMostSummands = 1024;  ///< threads of a block that adds up plain sums
+
 /// Threads of a block that computes a tile of Tile x Tile sums.
 [[nodiscard]] constexpr int threads_of_tile(int tile) { return 4 * tile; }
 /// Words of shared memory of such a block: both factors.

@@ -33,25 +33,26 @@ ResidentLayout::ResidentLayout(const Layers& layers, std::int64_t rows, std::int
   shared_bytes = kWord * ResidentPieces<std::int64_t>(shape, rows_in, blocks).words();
 }
 
-void add_resident(Plan& plan, const ResidentLayout& layout, const RunLength& length) {
-  constexpr std::int64_t kEmpty = 256;  // threads that empty the packets
-  const auto scratch = [&plan](const char* name, std::int64_t bytes) {
-    plan.buffers.push_back({name, bytes, Role::scratch});
-  };
-  scratch("before", sizeof(Progress));
-  scratch("packets", kPacketBytes * layout.packets);
-  scratch("padded", kWord * std::max<std::int64_t>(layout.padded, 4));
+void add_packets(Plan& plan, std::int64_t packets) {
+  constexpr std::int64_t kEmpty = 256;  // threads that empty them
+  plan.buffers.push_back({"before", sizeof(Progress), Role::scratch});
+  plan.buffers.push_back({"packets", kPacketBytes * packets, Role::scratch});
   const auto at = [&plan](const char* name) { return BufferArgument{plan.buffer(name), 0}; };
-  const auto begin = static_cast<int>(plan.kernels.size());
   plan.kernels.emplace_back("heddle::mlp::begin_resident");
   plan.launches.push_back(
-      {.kernel = begin,
-       .grid = {.x = static_cast<unsigned>(ceil_div(layout.packets, kEmpty))},
+      {.kernel = static_cast<int>(plan.kernels.size()) - 1,
+       .grid = {.x = static_cast<unsigned>(ceil_div(packets, kEmpty))},
        .block = {.x = static_cast<unsigned>(kEmpty)},
-       .arguments = {at("packets"), static_cast<std::int32_t>(layout.packets), at("progress"), at("before")}});
+       .arguments = {at("packets"), static_cast<std::int32_t>(packets), at("progress"), at("before")}});
+}
+
+void add_resident(Plan& plan, const ResidentLayout& layout, const RunLength& length) {
+  add_packets(plan, layout.packets);
+  plan.buffers.push_back({"padded", kWord * std::max<std::int64_t>(layout.padded, 4), Role::scratch});
+  const auto at = [&plan](const char* name) { return BufferArgument{plan.buffer(name), 0}; };
   plan.kernels.emplace_back(expression(layout));
   plan.launches.push_back(
-      {.kernel = begin + 1,
+      {.kernel = static_cast<int>(plan.kernels.size()) - 1,
        .grid = {.x = static_cast<unsigned>(layout.blocks)},
        .block = {.x = static_cast<unsigned>(layout.threads)},
        .shared_bytes = layout.shared_bytes,

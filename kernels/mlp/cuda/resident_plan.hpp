@@ -23,6 +23,9 @@ struct ResidentLayout {
   ResidentLayout(const Layers& layers, std::int64_t rows, std::int64_t blocks, std::int64_t threads, RowsIn rows_in);
 };
 
+/// Adds the packets of a resident scheme, the place of the progress before its steps, and the launch that fills both.
+void add_packets(Plan& plan, std::int64_t packets);
+
 /// Adds the scratch buffers, the kernels and the launches of a run of `length` to a plan that has training_buffers().
 void add_resident(Plan& plan, const ResidentLayout& layout, const RunLength& length);
 

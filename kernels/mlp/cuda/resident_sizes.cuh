@@ -43,8 +43,9 @@ constexpr int kPolls = 6;
 constexpr int kManyPolls = 12;  ///< where each thread awaits many
 /// Arrays of a parameter that its owner keeps: itself, its states, its gradient.
 constexpr int kOwnArrays = kStateArrays + 2;
-/// From so many chunks of addends on, warps share the addends of an output.
-constexpr int kDeepChunks = 16;
+/// From so many chunks of addends on, warps that would have none share the addends of an output; from so many on, a
+/// warp also sums several tiles of rows at a time.
+constexpr int kSharedChunks = 8, kDeepChunks = 16;
 constexpr int kMostRowTiles = 5;     ///< tiles of rows that a warp sums at a time, of a deep product
 constexpr int kMostColumnTiles = 4;  ///< tiles of columns
 
@@ -101,7 +102,7 @@ struct ResidentShape {
   /// 1, or an even number.
   [[nodiscard]] constexpr Int sharing(Int l) const {
     const Int share = warps / groups(l) / 2 * 2;
-    return chunks(l) >= kDeepChunks && share >= 2 ? share : Int(1);
+    return chunks(l) >= kSharedChunks && share >= 2 ? share : Int(1);
   }
   /// Sums of one warp of a group.
   [[nodiscard]] constexpr Int group_words(Int l) const { return row_tiles(l) * column_tiles(l) * 4 * 32; }
@@ -144,7 +145,7 @@ struct ResidentShape {
 };
 
 /// The packets of a grid: those of the gradients, [owner][block][packet of the owner]; those of the new parameters,
-/// [copy][packet]; those of the errors, [step modulo 2][copy][block].
+/// [step modulo 2][copy][packet]; those of the errors, [step modulo 2][copy][block].
 template <class Int>
 struct ResidentPackets {
   Int blocks;
@@ -155,7 +156,7 @@ struct ResidentPackets {
   [[nodiscard]] constexpr Int copies() const { return blocks < 32 ? Int(1) : all > 2048 ? Int(2) : Int(8); }
   [[nodiscard]] constexpr Int error_copies() const { return blocks < 32 ? Int(1) : Int(8); }
   [[nodiscard]] constexpr Int totals_at() const { return blocks * blocks * owned(); }
-  [[nodiscard]] constexpr Int errors_at() const { return totals_at() + copies() * all; }
+  [[nodiscard]] constexpr Int errors_at() const { return totals_at() + 2 * copies() * all; }
   [[nodiscard]] constexpr Int count() const { return errors_at() + 2 * error_copies() * blocks; }
 };
 
@@ -172,7 +173,7 @@ struct ResidentPieces {
         values(0),
         deltas(0),
         workspace(larger(shape.parts_at(shape.count), shape.warps * 32 * kPacketValues)),
-        own(kOwnArrays * kPacketValues * ceil_div(shape.packets(), blocks)),
+        own(round_up(kOwnArrays * kPacketValues * ceil_div(shape.packets(), blocks), Int(4))),
         places(shape.tile),
         losses(2 * shape.warps),
         verdict(32) {

@@ -1,12 +1,16 @@
 // Steps of learning of a perceptron on a GPU. Formulas: docs/design.md, "Perceptrons".
 //
-//   scheme = layered  a step is kernels that follow each other, captured; for any network and batch: layered.cuh
+//   scheme = layered  a step is kernels that follow each other, captured; for any network and batch: layered.cuh, and
+//                     layered_sums.cuh for the products of the published programs
 //   scheme = resident blocks that run at the same time do all steps of a run in one launch, where all rows are learnt
 //                     at once and the network and the block's rows fit on chip: resident.cuh
+//   scheme = spread   such blocks, with the first layer's weights divided among them: spread.cuh
 //   scheme = online   one block does all steps of a run, where each learns from one row and the network fits on chip:
 //                     online.cuh
 #pragma once
 
 #include "heddle/kernels/mlp/cuda/layered.cuh"
+#include "heddle/kernels/mlp/cuda/layered_sums.cuh"
 #include "heddle/kernels/mlp/cuda/online.cuh"
 #include "heddle/kernels/mlp/cuda/resident.cuh"
+#include "heddle/kernels/mlp/cuda/spread.cuh"

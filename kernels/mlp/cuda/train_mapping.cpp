@@ -9,6 +9,7 @@
 #include "heddle/kernels/mlp/cuda/layered_plan.hpp"
 #include "heddle/kernels/mlp/cuda/online_plan.hpp"
 #include "heddle/kernels/mlp/cuda/resident_plan.hpp"
+#include "heddle/kernels/mlp/cuda/spread_plan.hpp"
 #include "heddle/kernels/mlp/mapping.hpp"
 
 namespace heddle::mlp {
@@ -24,7 +25,12 @@ std::vector<Value> words_of(std::initializer_list<const char*> list) {
 
 bool resides(const Configuration& c) { return c.word("scheme") == "resident"; }
 bool is_layered(const Configuration& c) { return c.word("scheme") == "layered"; }
+bool is_spread(const Configuration& c) { return c.word("scheme") == "spread"; }
+bool has_blocks(const Configuration& c) { return resides(c) || is_spread(c); }
 bool is_online(const Configuration& c) { return c.word("scheme") == "online"; }
+bool has_product(const Configuration& c, std::string_view name) { return is_layered(c) && c.word("product") == name; }
+bool in_tiles(const Configuration& c) { return has_product(c, "tiles"); }
+bool by_thread(const Configuration& c) { return has_product(c, "thread"); }
 
 RowsIn rows_in(const Configuration& c) {
   const std::string& where = c.word("rows_in");
@@ -32,8 +38,21 @@ RowsIn rows_in(const Configuration& c) {
 }
 std::int64_t rows_of_step(const Problem& problem) { return std::min(problem.at("rows"), problem.at("batch")); }
 bool in_batches(const Problem& problem) { return problem.at("batch") < problem.at("rows"); }
+/// Of a layered configuration.
+LayeredShape layered_shape(const Configuration& c, const Problem& problem) {
+  if (in_tiles(c)) return {.tile = c.number("tile"), .parts = c.number("parts")};
+  if (by_thread(c)) {
+    return {.product = Product::thread, .parts = rows_of_step(problem), .alone = c.word("learners") == "one"};
+  }
+  return {.product = Product::tree};
+}
 ResidentLayout layout_of(const Configuration& c, const Problem& problem) {
   return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("block_size"), rows_in(c)};
+}
+
+SpreadLayout spread_layout(const Configuration& c, const Problem& problem) {
+  return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("input_parts"),
+          c.number("block_size")};
 }
 
 /// As many as there are multiprocessors, and powers of two below.
@@ -46,15 +65,18 @@ std::vector<std::int64_t> block_counts(const DeviceIdentity& device) {
 }
 
 /// Registers of a thread, roughly: the sums of a product, its factors, and the rest.
-std::int64_t registers_of(const ResidentLayout& layout) {
+std::int64_t registers_of(const ResidentShape<std::int64_t>& shape) {
   std::int64_t most = 0;
-  for (std::int64_t l = 0; l < layout.shape.count; ++l) {
-    const std::int64_t forward = layout.shape.row_tiles(l) * layout.shape.column_tiles(l) * 4;
-    const std::int64_t gradient = layout.shape.value_width(l) * layout.shape.delta_width(l) * 2;
+  for (std::int64_t l = 0; l < shape.count; ++l) {
+    const std::int64_t forward = shape.row_tiles(l) * shape.column_tiles(l) * 4;
+    const std::int64_t gradient = shape.value_width(l) * shape.delta_width(l) * 2;
     most = std::max({most, forward, gradient});
   }
   return 90 + most * 2;
 }
+
+constexpr std::int64_t kMostPackets = std::int64_t{1} << 22;  // 64 MiB
+constexpr std::int64_t kMostFloats = std::int64_t{1} << 28;   // of all parts of a gradient
 
 std::vector<Constraint> constraints() {
   return {
@@ -79,10 +101,24 @@ std::vector<Constraint> constraints() {
        .last = "parts",
        .holds =
            [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
-             if (!is_layered(c) || c.number("parts") == 1) return true;
-             constexpr std::int64_t kMostFloats = std::int64_t{1} << 28;
+             if (!in_tiles(c) || c.number("parts") == 1) return true;
              return c.number("parts") * layers_of(problem).parameters() <= kMostFloats &&
                     c.number("parts") * 16 <= problem.at("batch");
+           }},
+      {.name = "gradients of single rows take at most 1 GiB",
+       .last = "product",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             return !by_thread(c) || rows_of_step(problem) * layers_of(problem).parameters() <= kMostFloats;
+           }},
+      {.name = "a block for every neuron, where its threads add up by a tree",
+       .last = "product",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             constexpr int kMostInY = 65535;  // blocks of a grid
+             const Layers layers = layers_of(problem);
+             return !has_product(c, "tree") ||
+                    *std::max_element(layers.sizes, layers.sizes + layers.count + 1) <= kMostInY;
            }},
       {.name = "rows for every resident block",
        .last = "blocks",
@@ -96,6 +132,26 @@ std::vector<Constraint> constraints() {
            [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
              return !resides(c) || rows_in(c) != kRowsBytes || problem.at("inputs") > 15;
            }},
+      {.name = "inputs and neurons of a first hidden layer for every block",
+       .last = "input_parts",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             return !is_spread(c) ||
+                    (layers_of(problem).count > 1 && c.number("blocks") > 1 &&
+                     c.number("blocks") % c.number("input_parts") == 0 && spread_layout(c, problem).all_have_some());
+           }},
+      {.name = "registers and shared memory of a block with a part of the first layer",
+       .last = "input_parts",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+             if (!is_spread(c)) return true;
+             // What cannot fit is not laid out: its sizes would overflow.
+             if (rows_of_step(problem) * 4 > on.local_bytes) return false;
+             const SpreadLayout layout = spread_layout(c, problem);
+             return layout.shared_bytes <= on.local_bytes && layout.packets <= kMostPackets &&
+                    std::max(registers_of(layout.first.products()), registers_of(layout.others)) <=
+                        cuda::registers_of_thread(layout.threads);
+           }},
       {.name = "registers and shared memory of a resident block",
        .last = "rows_in",
        .holds = [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
@@ -104,7 +160,7 @@ std::vector<Constraint> constraints() {
          if (layers_of(problem).parameters() * 4 > on.local_bytes) return false;
          const ResidentLayout layout = layout_of(c, problem);
          return layout.shared_bytes <= on.local_bytes &&
-                registers_of(layout) <= cuda::registers_of_thread(layout.threads);
+                registers_of(layout.shape) <= cuda::registers_of_thread(layout.threads);
        }}};
 }
 
@@ -120,24 +176,40 @@ class CudaTrainMapping final : public Mapping {
     return {
         device,
         {{.name = "scheme",
-          .values = words_of({"layered", "resident", "online"}),
+          .values = words_of({"layered", "resident", "spread", "online"}),
           .meaning = "kernels that follow each other, layer by layer; blocks that run at the same time and do all "
-                     "steps of a run in one launch, compiled for the sizes of the network; one such block, for steps "
-                     "of one row",
+                     "steps of a run in one launch, compiled for the sizes of the network; such blocks that divide "
+                     "the first layer among them; one such block, for steps of one row",
           .active = {}},
+         {.name = "product",
+          .values = words_of({"tiles", "thread", "tree"}),
+          .meaning = "how a step computes its products: tiles of the tensor cores; a thread for a sum, as published by "
+                     "Gurgel; threads that add up by a tree, as published by Toman",
+          .active = is_layered},
          {.name = "tile",
           .values = whole({32, 64}),
           .meaning = "lines of both factors of a product that a block has",
-          .active = is_layered},
+          .active = in_tiles},
          {.name = "parts",
           .values = whole({1, 4, 16, 64, 256}),
           .meaning = "blocks that share the rows of a gradient",
-          .active = is_layered},
+          .active = in_tiles},
+         {.name = "learners",
+          .values = words_of({"many", "one"}),
+          .meaning = "blocks that add up the gradients of the rows and change the weights",
+          .active = by_thread},
          {.name = "block_size",
           .values = whole({256, 128, 512, 64}),
           .meaning = "threads of a resident or online block",
           .active = [](const Configuration& c) { return !is_layered(c); }},
-         {.name = "blocks", .values = {counts.begin(), counts.end()}, .meaning = "resident blocks", .active = resides},
+         {.name = "blocks",
+          .values = {counts.begin(), counts.end()},
+          .meaning = "resident blocks",
+          .active = has_blocks},
+         {.name = "input_parts",
+          .values = whole({4, 2, 1, 8}),
+          .meaning = "blocks that share the inputs of the same neurons",
+          .active = is_spread},
          {.name = "rows_in",
           .values = words_of({"shared", "bytes", "global"}),
           .meaning = "rows in shared memory; there as bytes, if they are bytes or fractions of 255, otherwise in "
@@ -166,6 +238,40 @@ class CudaTrainMapping final : public Mapping {
     return layered_default(all, device, problem);
   }
 
+  std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
+    // Each where the space allows it, and where `possible` says that the published program runs.
+    const auto named = [&](const char* name, const char* meaning, const char* text, auto possible) {
+      return NamedConfiguration{
+          .name = name,
+          .meaning = meaning,
+          .configuration = [all = space(device), text, possible](const Problem& p) -> std::optional<Configuration> {
+            if (!possible(p)) return std::nullopt;
+            Configuration configuration = all.parse(text);
+            if (all.violated(configuration, p)) return std::nullopt;
+            return configuration;
+          }};
+    };
+    return {
+        named("gurgel",
+              "Gurgel: a block for a row, a thread for a neuron or weight; one block adds up the rows. At most 1024 "
+              "weights and 65535 rows",
+              "scheme=layered product=thread learners=one",
+              [](const Problem& p) { return layers_of(p).parameters() <= 1024 && p.at("rows") <= 65535; }),
+        named("gurgel-wide",
+              "the same for any network: many threads share the weights of a row, and many blocks add up",
+              "scheme=layered product=thread learners=many", [](const Problem&) { return true; }),
+        named("toman",
+              "Toman: a block for a row, or for a weight, whose threads add up by a tree. At most 1024 weights "
+              "between two hidden layers, or a hidden one and the outputs",
+              "scheme=layered product=tree", [](const Problem& p) {
+                const Layers layers = layers_of(p);
+                for (int l = 1; l < layers.count; ++l) {
+                  if (std::int64_t{layers.sizes[l]} * layers.sizes[l + 1] > 1024) return false;
+                }
+                return true;
+              })};
+  }
+
   Kernels kernels(const Configuration& configuration, const Problem& problem,
                   const DeviceIdentity& device) const override {
     return plan(configuration, problem, device, {.steps = 2, .epochs = 1}).kernels;
@@ -179,10 +285,12 @@ class CudaTrainMapping final : public Mapping {
     plan.samples = std::min(length.steps * batch, length.epochs * rows);
     if (resides(configuration)) {
       add_resident(plan, layout_of(configuration, problem), length);
+    } else if (is_spread(configuration)) {
+      add_spread(plan, spread_layout(configuration, problem), length);
     } else if (is_online(configuration)) {
       add_online(plan, layers_of(problem), configuration.number("block_size"), length);
     } else {
-      add_layered(plan, layers_of(problem), batch, configuration.number("tile"), configuration.number("parts"), length);
+      add_layered(plan, layers_of(problem), batch, layered_shape(configuration, problem), length);
     }
     return plan;
   }
@@ -205,13 +313,14 @@ class CudaTrainMapping final : public Mapping {
     }
     std::int64_t parts = 1;
     for (const std::int64_t more : {4, 16, 64, 256}) {
-      const Configuration candidate = all.parse(fmt::format("scheme=layered tile={} parts={}", tile, more));
+      const Configuration candidate =
+          all.parse(fmt::format("scheme=layered product=tiles tile={} parts={}", tile, more));
       if (tiles * parts >= device.units || more * kFewRows > problem.at("batch") || all.violated(candidate, problem)) {
         break;
       }
       parts = more;
     }
-    return all.parse(fmt::format("scheme=layered tile={} parts={}", tile, parts));
+    return all.parse(fmt::format("scheme=layered product=tiles tile={} parts={}", tile, parts));
   }
 };
 

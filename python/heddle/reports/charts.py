@@ -39,6 +39,17 @@ class Section:
     notes: list[str] = field(default_factory=list)
 
 
+def device_text(identity: str) -> str:
+    """An identity of the database, "cuda|NVIDIA H200|9.0|132 units|140 GiB|62914560 cache|232448 local", for people."""
+    parts = []
+    for part in identity.split("|"):
+        size, _, what = part.partition(" ")
+        if what in ("cache", "local") and size.isdigit():
+            part = f"{int(size) / (1 << 20):.3g} MiB {what}" if int(size) >= 1 << 20 else f"{int(size) >> 10} KiB {what}"
+        parts.append(part)
+    return ", ".join(part for part in parts if part != "0 GiB")
+
+
 def number(value) -> str:
     """Four digits that matter; a dash for what was not measured."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):

@@ -25,7 +25,7 @@ a { color: var(--mark); text-underline-offset: .15em; }
 section { margin: 2.25rem 0; }
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: .6rem 1.5rem; margin: 0 0 1.25rem; }
 dt { color: var(--soft); font-size: .8rem; } dd { margin: 0; font-weight: 500; }
-.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); gap: 1.25rem; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); gap: 1.25rem; align-items: start; }
 figure, .list { margin: 0; background: var(--paper); border: 1px solid var(--line); border-radius: 8px; padding: 1rem;
   min-width: 0; }
 figcaption p { margin: 0 0 .5rem; color: var(--soft); font-size: .88rem; }
@@ -35,7 +35,7 @@ table { border-collapse: collapse; font-size: .8rem; font-variant-numeric: tabul
 th { position: sticky; top: 0; background: var(--paper); text-align: left; color: var(--soft); font-weight: 600; }
 th, td { padding: .25rem .9rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th.n, td.n { text-align: right; white-space: nowrap; }
-td:not(.n) { min-width: 6rem; }
+td:not(.n) { min-width: 6rem; overflow-wrap: anywhere; }
 details { margin-top: .5rem; } summary { cursor: pointer; color: var(--mark); font-size: .88rem; padding: .25rem 0; }
 .list { margin-top: 1.25rem; } .list ol { margin: .25rem 0 0; padding-left: 2.2rem; font-size: .9rem; max-height: 26rem; overflow: auto; }
 .note { color: var(--soft); font-size: .9rem; }

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 
 from heddle.errors import InputError
-from heddle.reports.charts import COLOURS, MOST_ROWS, SYMBOLS, Chart, Section, Table, axes, bands, line
+from heddle.reports.charts import COLOURS, MOST_ROWS, SYMBOLS, Chart, Section, Table, axes, bands, device_text, line
 
 
 def importance(configurations: list[dict], costs: list) -> list[list]:
@@ -109,9 +109,12 @@ def space_section(source) -> Section:
         raise InputError(f"'{source.name}': found a damaged recorded space: {error!r}") from None
     metadata = document.get("metadata") or {}
     facts = [("file", source.name), ("configurations", str(len(costs)))]
-    facts += [(name, str(metadata[name]).replace("|", ", ")) for name in ("device", "kernel", "problem") if name in metadata]
+    facts += [(name, device_text(str(metadata[name]))) for name in ("device", "kernel", "problem") if name in metadata]
     section = Section(f"A search: {metadata.get('kernel') or document.get('kernel_name') or source.name}", facts)
-    section.charts = search_charts("", configurations, costs, statuses, seconds, "ms")
+    unit = "ms"
+    if min((cost for cost in costs if cost is not None), default=1.0) < 0.1:  # as the times of heddle's own families
+        unit, costs = "µs", [None if cost is None else 1e3 * cost for cost in costs]
+    section.charts = search_charts("", configurations, costs, statuses, seconds, unit)
     if not section.charts:
         section.notes.append("No configuration has a time.")
     return section

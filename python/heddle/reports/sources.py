@@ -6,11 +6,11 @@ import gzip
 import json
 import os
 import shutil
-import subprocess
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from heddle._heddle import Model
 from heddle.errors import InputError
 
 _MOST_BYTES = 2 << 30
@@ -42,16 +42,16 @@ def program() -> str | None:
     return os.environ.get("HEDDLE_PROGRAM") or shutil.which("heddle")
 
 
-def _inspected(file: Path) -> dict:
-    """The model as `heddle inspect --json` describes it, so that words and units are the program's own."""
-    found = program()
-    if found is None:
-        raise InputError(f"'{file}': a model is read by the program heddle, which is not on the path (HEDDLE_PROGRAM)")
-    done = subprocess.run([found, "inspect", "--json", str(file)], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or [f"heddle inspect ended with {done.returncode}"]
-        raise InputError(lines[-1].removeprefix("heddle: "))
-    return json.loads(done.stdout)
+@dataclass
+class ModelFile:
+    model: Model
+    document: dict  #: members as `heddle inspect --json` has them
+
+    @classmethod
+    def read(cls, file: Path) -> ModelFile:
+        model = Model.load(str(file))
+        document = json.loads(model.document())
+        return cls(model, {"network": model.kind, "size": model.size, "task": model.task, "epochs": model.epochs, **document})
 
 
 def _log(file: Path, text: str) -> list[list[dict]]:
@@ -85,7 +85,7 @@ def read(path) -> Source:
         return Source("database", name, file)
     # A CBOR map in which a text of 12 bytes says so.
     if data[:1] and 0xA0 <= data[0] <= 0xBF and b"\x6cheddle model" in data:
-        return Source("model", name, _inspected(file))
+        return Source("model", name, ModelFile.read(file))
     try:
         text = data.decode()
     except UnicodeDecodeError:

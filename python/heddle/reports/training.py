@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from heddle.reports.charts import COLOURS, Chart, Section, Table, axes, line, number, series
-from heddle.reports.network import membership_charts, sentences, surface_charts
+from heddle.reports.network import input_spans, membership_charts, model_surface, sentences, surface_charts
 
 
 def _value(event: dict, part: str, name: str):
     score = event.get(part)
     return score.get(name) if score else None
+
+
+def _percent(part):
+    return None if part is None else 100 * part
 
 
 def _epochs(run):
@@ -42,10 +46,14 @@ def _curves(epochs, measure: str) -> list[Chart]:
         charts.append(series(f"{title} by epoch", "Of rows that were not learnt.", "epoch", unit, [n for n, _ in columns], x,
                              shown, index=1))
     if any("rules" in event for event in epochs):
-        charts.append(series("Rules by epoch", f"From {epochs[0].get('rules')} to {epochs[-1].get('rules')} rules.", "epoch",
+        charts.append(series("Rules by epoch", _growth(epochs[0].get("rules"), epochs[-1].get("rules")), "epoch",
                              "rules", ["rules"], x, [[event.get("rules") for event in epochs]], index=2))
         charts[-1].layout["yaxis"]["rangemode"] = "tozero"
     return charts
+
+
+def _growth(first, last) -> str:
+    return f"{last} rules from the first epoch to the last." if first == last else f"From {first} rules after the first epoch to {last}."
 
 
 def _mappings(epochs) -> Chart | None:
@@ -141,7 +149,7 @@ def runs_compared(logs) -> Section | None:
         return None
     section = Section("Training runs side by side")
     for title, unit, get in (("Train error", "error", lambda e: e.get("train_error")),
-                             ("Test accuracy", "accuracy", lambda e: _value(e, "test", "accuracy")),
+                             ("Test accuracy", "accuracy, %", lambda e: _percent(_value(e, "test", "accuracy"))),
                              ("Time per sample", "µs", lambda e: e.get("microseconds_per_sample"))):
         traces, rows = [], []
         for k, (name, epochs) in enumerate(runs):
@@ -152,20 +160,25 @@ def runs_compared(logs) -> Section | None:
                 rows += [[name, *p] for p in part]
         if traces:
             section.charts.append(Chart(f"{title} of all runs", f"{title} by epoch, a line for each run.", traces,
-                                        axes("epoch", unit, log_y=unit != "accuracy"), Table(["run", "epoch", unit], rows)))
+                                        axes("epoch", unit, log_y=not unit.startswith("accuracy")), Table(["run", "epoch", unit], rows)))
     return section
 
 
 def model_section(source) -> Section:
-    model = source.content
-    section = Section(f"Model {source.name}", [("network", str(model.get("network"))), ("size", str(model.get("size"))),
-                                               ("task", str(model.get("task"))), ("epochs", str(model.get("epochs")))])
-    section.charts = membership_charts(model) + surface_charts(model)
-    if model.get("rules"):
-        section.lists.append(("Rules", sentences(model)))
-    if model.get("layers"):
-        sizes = model["layers"]
-        trace = {"type": "bar", "x": [f"layer {i}" for i in range(len(sizes))], "y": sizes, "marker": {"color": COLOURS[0]}}
-        section.charts.append(Chart("Layers", f"Neurons of each layer; {model.get('weights')} weights.", [trace],
-                                    axes("", "neurons"), Table(["layer", "neurons"], [[i, n] for i, n in enumerate(sizes)])))
+    model, document = source.content.model, source.content.document
+    facts = [("file", source.name), *((name, document.get(name)) for name in ("network", "size", "task", "epochs"))]
+    facts += [(title, document[name]) for title, name in (("hidden layers", "hidden"), ("outputs are", "output_activation"),
+                                                          ("weights", "weights")) if name in document]
+    section = Section(f"Model {source.name}", [(name, str(value)) for name, value in facts])
+    inputs = input_spans(model)
+    section.charts = membership_charts(document, inputs=inputs) + model_surface(model, inputs)
+    if document.get("rules"):
+        section.lists.append(("Rules", sentences(document)))
+    if document.get("layers"):
+        sizes = document["layers"]
+        names = ["inputs", *(f"layer {i}" for i in range(1, len(sizes) - 1)), "outputs"]
+        trace = {"type": "bar", "x": names, "y": sizes, "text": sizes, "textposition": "auto", "textangle": 0,
+                 "marker": {"color": COLOURS[0]}}
+        section.charts.append(Chart("Layers", f"Neurons of each layer; {document.get('weights')} weights between them.", [trace],
+                                    axes("", "neurons"), Table(["layer", "neurons"], [list(each) for each in zip(names, sizes)])))
     return section

@@ -7,10 +7,12 @@ import math
 import pandas as pd
 
 from heddle import frames
-from heddle.reports.charts import COLOURS, MOST_ROWS, SCALE, SYMBOLS, Chart, Section, Table, axes, line
+from heddle.reports.charts import COLOURS, MOST_ROWS, SCALE, SYMBOLS, Chart, Section, Table, axes, device_text, line
 from heddle.reports.search import search_charts
 
 _MOST_FACETS = 6
+_FEWEST_OF_FACET = 6
+_MOST_NAMED_BARS = 12
 _MOST_SEARCHES = 3
 _STALE = "stale"
 
@@ -30,6 +32,20 @@ def _groups(table: pd.DataFrame, names: list[str]):
             table.groupby(names, dropna=False))
 
 
+def _facets(table: pd.DataFrame, others: list[str]) -> list[tuple[str, pd.Index]]:
+    """Groups with the same values of `others`, each with its name; small ones become one group."""
+    if not others:
+        return [("", table.index)]
+    groups = sorted(_groups(table, others), key=lambda each: -len(each[1]))
+    large = [each for each in groups[:_MOST_FACETS] if len(each[1]) >= _FEWEST_OF_FACET]
+    named = [(", ".join(f"{name} = {int(v) if v == v else 'none'}" for name, v in zip(others, value)), index)
+             for value, index in sorted(large, key=lambda each: [v if v == v else -1 for v in each[0]])]
+    rest = groups[len(large):]
+    if rest:
+        named.append((f"{'other values of ' if named else 'all values of '}{', '.join(others)}", rest[0][1].append([i for _, i in rest[1:]])))
+    return named
+
+
 def _grid(rows: pd.DataFrame) -> list[Chart]:
     """The chosen scheme and its time over the two sizes with the most values, a chart for each value of the others."""
     table = pd.DataFrame([frames.sizes(problem) for problem in rows["problem"]], index=rows.index)
@@ -37,13 +53,12 @@ def _grid(rows: pd.DataFrame) -> list[Chart]:
     x = axes_by_values[0]
     y = axes_by_values[1] if len(axes_by_values) > 1 and table[axes_by_values[1]].nunique() > 1 else None
     others = [name for name in axes_by_values[2:] if table[name].nunique(dropna=False) > 1]
-    facets = dict(iter(_groups(table, others))) if others else {(): table.index}
+    facets = _facets(table, others)
     schemes = sorted({scheme_of(each) for each in rows["configuration"]})
     logs = [math.log10(value) for value in rows["microseconds"]]
     low, high = min(logs), max(logs)
     charts = []
-    for value, index in sorted(sorted(facets.items(), key=lambda each: -len(each[1]))[:_MOST_FACETS], key=lambda each: str(each[0]).zfill(12)):
-        where = ", ".join(f"{name} = {int(v) if v == v else 'none'}" for name, v in zip(others, value))
+    for where, index in facets:
         part, at = rows.loc[index], table.loc[index]
         traces = []
         for scheme in schemes:
@@ -56,8 +71,8 @@ def _grid(rows: pd.DataFrame) -> list[Chart]:
                       "line": {"width": 1, "color": "#ffffff"}}
             traces.append({"type": "scatter", "mode": "markers", "name": scheme, "marker": marker,
                            "x": sizes[x].tolist(), "y": sizes[y].tolist() if y else of["microseconds"].tolist(),
-                           "text": [f"{t:.4g} us<br>{c}" for t, c in zip(of["microseconds"], of["configuration"])],
-                           "hovertemplate": "%{x} × %{y}<br>%{text}<extra></extra>"})
+                           "text": [f"{p}<br>{t:.4g} µs<br>{c}" for p, t, c in zip(of["problem"], of["microseconds"], of["configuration"])],
+                           "hovertemplate": "%{text}<extra></extra>"})
         ticks = [low + (high - low) * i / 3 for i in range(4)]
         layout = axes(x, y or "µs", True, True, showlegend=True, coloraxis={
             "colorscale": SCALE, "cmin": low, "cmax": high if high > low else low + 1e-9,
@@ -78,6 +93,12 @@ def _grid(rows: pd.DataFrame) -> list[Chart]:
 
 
 def _bars(title, description, names, values, unit, table) -> Chart:
+    if len(values) <= _MOST_NAMED_BARS:
+        trace = {"type": "bar", "orientation": "h", "x": list(values)[::-1], "y": list(names)[::-1],
+                 "marker": {"color": COLOURS[0]}, "hovertemplate": "%{y}: %{x:.3g}<extra></extra>"}
+        layout = {**axes(unit, ""), "height": 120 + 30 * len(values)}
+        layout["xaxis"]["rangemode"] = "tozero"
+        return Chart(title, description, [trace], layout, table)
     trace = {"type": "bar", "x": list(range(1, len(values) + 1)), "y": list(values), "text": list(names),
              "marker": {"color": COLOURS[0]}, "hovertemplate": "%{text}: %{y:.3g}<extra></extra>",
              "textposition": "none"}
@@ -143,7 +164,7 @@ def database_sections(source, stale: dict | None = None) -> list[Section]:
         for family in sorted({*kept["family"], *made["family"]}):
             rows, attempts = kept[kept["family"] == family], made[made["family"] == family]
             section = Section(f"{device}: {family}", [
-                ("file", source.name), ("device", identity.replace("|", ", ")), ("profiles", f"{len(rows)}"),
+                ("file", source.name), ("device", device_text(identity)), ("profiles", f"{len(rows)}"),
                 ("measurements", f"{len(attempts)}")])
             if not rows.empty:
                 section.charts += _grid(rows)
@@ -175,15 +196,16 @@ def devices_compared(databases) -> Section | None:
     rows = pd.concat([frames.profiles(each.content).assign(file=each.name) for each in databases])
     names = rows.groupby(["file", "device"]).ngroups
     rows["who"] = rows["device"] + (" (" + rows["file"] + ")" if rows["device"].nunique() < names else "")
-    table = rows.pivot_table(index=["family", "problem"], columns="who", values="microseconds").dropna()
-    if table.shape[1] < 2 or table.empty:
+    table = rows.pivot_table(index=["family", "problem"], columns="who", values="microseconds").dropna(thresh=2)
+    table = table.dropna(axis="columns", how="all")
+    if table.empty:
         return None
-    table = table.sort_values(table.columns[0])
+    table = table.loc[table.min(axis=1).sort_values().index]
     problems = [f"{family} {problem}" for family, problem in table.index]
     x = list(range(1, len(table) + 1))
     traces = [line(who, x, table[who], k, problems) for k, who in enumerate(table.columns)]
-    chart = Chart("Time of the same problems", "What each device takes for the problems that all of them have tuned, from "
-                  "the fastest.", traces, axes("problem, by time on the first", "µs", log_y=True),
+    chart = Chart("Time of the same problems", "What each device takes for the problems that at least two of them have tuned, "
+                  "from the fastest.", traces, axes("problem, by its shortest time", "µs", log_y=True),
                   Table(["problem", *table.columns], [[p, *v] for p, v in zip(problems, table.values.tolist())]))
     return Section("Devices side by side", [("problems in common", str(len(table)))], [chart])
 

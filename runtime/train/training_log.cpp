@@ -1,18 +1,19 @@
-#include "heddle/cli/training_log.hpp"
+#include "heddle/runtime/train/training_log.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "heddle/cli/epoch_table.hpp"
-#include "heddle/cli/kept_elsewhere.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
+#include "heddle/kernels/kept_elsewhere.hpp"
+#include "heddle/runtime/device/identity_document.hpp"
 #include "heddle/runtime/device/provenance.hpp"
 #include "heddle/runtime/model/description.hpp"
+#include "heddle/runtime/train/training_document.hpp"
 
-namespace heddle::cli {
+namespace heddle {
 namespace {
 
 constexpr std::string_view kBeginning = R"({"format":"heddle training log",)";
@@ -20,25 +21,10 @@ constexpr std::string_view kBeginning = R"({"format":"heddle training log",)";
 /// More sets than these make no chart that anybody reads, and a line of tens of megabytes.
 constexpr std::int64_t kMostSets = 20'000;
 
+using Json = TrainingLog::Json;
+
 /// ASCII, as documents are.
 std::string text_of(const Json& line) { return line.dump(-1, ' ', true, Json::error_handler_t::replace); }
-
-Json score_document(const std::optional<double>& error, const std::optional<double>& value, Task task) {
-  if (!error) return {};
-  return {{"error", *error}, {task == Task::classify ? "accuracy" : "rmse", number_or_null(value)}};
-}
-
-/// An epoch between two reports. Its members are those of a reported one, as far as they are known.
-Json to_json(const EpochRecord& record, Task task) {
-  Json json{{"epoch", record.epoch}};
-  for (const auto& [name, count] : record.counts) json[name] = count;
-  json.update({{"samples", record.samples},
-               {"train_error", record.train_error},
-               {"validation", score_document(record.validation_error, record.validation_value, task)},
-               {"test", score_document(record.test_error, record.test_value, task)},
-               {"microseconds_per_sample", record.microseconds_per_sample}});
-  return json;
-}
 
 std::int64_t sets_of(const Model& model) {
   const auto counts = model.size().counts;
@@ -51,11 +37,22 @@ std::int64_t sets_of(const Model& model) {
 TrainingLog::TrainingLog(const std::filesystem::path& file, Task task, Stop stop)
     : file_(file, kBeginning, std::move(stop)), task_(task) {}
 
-void TrainingLog::begin(const Json& content) {
+void TrainingLog::begin(const Device& device, std::string_view network, const TrainingJob& job, const Json& more) {
   const std::scoped_lock lock(mutex_);
-  Json line{{"format", "heddle training log"}, {"version", 1}, {"event", "begin"}, {"heddle", HEDDLE_VERSION}};
-  line["date"] = utc_now();
-  line.update(content);
+  Json line{{"format", "heddle training log"},
+            {"version", 1},
+            {"event", "begin"},
+            {"heddle", HEDDLE_VERSION},
+            {"date", utc_now()},
+            {"device", device.label()},
+            {"identity", identity_document(device.identity())},
+            {"data", data_document(*job.train, job.test)},
+            {"inputs", input_ranges(*job.train)},
+            {"target_names", job.train->target_names},
+            {"classes", job.train->classes},
+            {"network", network},
+            {"options", options_document(job.options)}};
+  line.update(more);
   write(line);
 }
 
@@ -81,7 +78,7 @@ void TrainingLog::epochs(const Model& model) {
     last_epoch_ = record.epoch;
     const bool reported = report_ && report_->epoch == record.epoch;
     Json line{{"event", "epoch"}};
-    line.update(reported ? cli::to_json(*report_, task_) : to_json(record, task_));
+    line.update(reported ? epoch_document(*report_, task_) : epoch_document(record, task_));
     // A report of many epochs counts all their samples; a line is about one.
     line["samples"] = record.samples;
     write(line);
@@ -108,13 +105,18 @@ void TrainingLog::notice(const std::string& line) {
   write({{"event", "notice"}, {"text", line}});
 }
 
-void TrainingLog::end(const Model& model, const Json& content) {
+void TrainingLog::end(const Device& device, const TrainingResult& result, const Json& more) {
   const std::scoped_lock lock(mutex_);
   if (ended_) return;
-  epochs(model);
-  if (model.unready().empty()) network(model, "after");
-  Json line{{"event", "end"}};
-  line.update(content);
+  epochs(result.model);
+  if (result.model.unready().empty()) network(result.model, "after");
+  Json line{{"event", "end"},
+            {"ending", text(result.ending)},
+            {"message", result.message},
+            {"best_epoch", result.model.training.best_epoch},
+            {"compiler_calls", device.compiler_calls()},
+            {"microseconds_per_sample", microseconds_per_sample(result.epochs)}};
+  line.update(more);
   write(line);
   ended_ = true;
 }
@@ -157,46 +159,4 @@ void TrainingLog::check(const std::string& meanwhile) {
   throw Error(ErrorKind::input, fmt::format("{}; {}; {}", failure_, place, meanwhile));
 }
 
-Json to_json(const OptionValues& options) {
-  Json json = Json::object();
-  for (const Option& option : options.declared()) {
-    switch (option.kind) {
-      case Option::Kind::flag:
-        json[option.name] = options.flag(option.name);
-        break;
-      case Option::Kind::integer:
-        json[option.name] = options.integer(option.name);
-        break;
-      case Option::Kind::integers:
-        json[option.name] = options.integers(option.name);
-        break;
-      case Option::Kind::number:
-        json[option.name] = options.number(option.name);
-        break;
-      case Option::Kind::choice:
-        json[option.name] = options.word(option.name);
-        break;
-    }
-  }
-  return json;
-}
-
-Json input_ranges(const Dataset& data) {
-  constexpr std::int64_t kMostInputs = 1000;
-  if (data.dim > kMostInputs) return {};
-  const auto dim = static_cast<std::size_t>(data.dim);
-  std::vector<float> least(data.inputs.begin(), data.inputs.begin() + static_cast<std::ptrdiff_t>(dim)), most = least;
-  for (std::size_t i = 0; i < data.inputs.size(); ++i) {
-    least[i % dim] = std::min(least[i % dim], data.inputs[i]);
-    most[i % dim] = std::max(most[i % dim], data.inputs[i]);
-  }
-  Json inputs = Json::array();
-  for (std::size_t j = 0; j < dim; ++j) {
-    inputs.push_back({{"name", data.input_names.empty() ? fmt::format("input {}", j + 1) : data.input_names[j]},
-                      {"minimum", least[j]},
-                      {"maximum", most[j]}});
-  }
-  return inputs;
-}
-
-}  // namespace heddle::cli
+}  // namespace heddle

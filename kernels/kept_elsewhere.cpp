@@ -1,4 +1,4 @@
-#include "heddle/cli/kept_elsewhere.hpp"
+#include "heddle/kernels/kept_elsewhere.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 #include "heddle/kernels/error.hpp"
 
-namespace heddle::cli {
+namespace heddle {
 
 std::filesystem::path kept_elsewhere(const std::string& name,
                                      const std::function<void(const std::filesystem::path&)>& write) {
@@ -18,4 +18,4 @@ std::filesystem::path kept_elsewhere(const std::string& name,
   return file;
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle

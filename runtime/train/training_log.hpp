@@ -1,28 +1,32 @@
-// The log of `heddle train --log`: JSON lines, written while the training goes on. docs/formats.md describes them.
+// The log of a training (`heddle train --log`): JSON lines, written while the training goes on. docs/formats.md
+// describes them.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "heddle/cli/json.hpp"
 #include "heddle/kernels/line_file.hpp"
 #include "heddle/runtime/train/trainer.hpp"
 
-namespace heddle::cli {
+namespace heddle {
 
 /// Writing never fails: a line that the file does not take waits in memory and is tried again with the next one, and
 /// the training goes on. The functions may be called from any thread.
 class TrainingLog {
  public:
+  using Json = nlohmann::ordered_json;
+
   /// Throws Error(input) as LineFile does.
   TrainingLog(const std::filesystem::path& file, Task task, Stop stop);
 
-  /// The first line: what is trained with what. `content` holds the members that the caller knows.
-  void begin(const Json& content);
+  /// The first line: what is trained with what. `more`: members that only the caller knows.
+  void begin(const Device& device, std::string_view network, const TrainingJob& job, const Json& more);
   /// An epoch that was reported; the line is written by model(), which knows the epochs before it, too.
   void epoch(const EpochReport& report);
   /// As TrainingObserver::model: a line for each new epoch, and one with the network where it is the first that has
@@ -31,7 +35,7 @@ class TrainingLog {
   void notice(const std::string& line);
   /// The last lines: epochs that no report named, the network as it is kept, and how the training ended. Afterwards
   /// nothing is written.
-  void end(const Model& model, const Json& content);
+  void end(const Device& device, const TrainingResult& result, const Json& more);
   /// The last line of a training that failed.
   void fail(const std::string& why);
 
@@ -55,9 +59,4 @@ class TrainingLog {
   std::string failure_;
 };
 
-/// The options of a trainer by name, with their defaults: numbers, words, truth values, arrays.
-[[nodiscard]] Json to_json(const OptionValues& options);
-/// Name and range of each input of training data; null for more than 1000 inputs.
-[[nodiscard]] Json input_ranges(const Dataset& data);
-
-}  // namespace heddle::cli
+}  // namespace heddle

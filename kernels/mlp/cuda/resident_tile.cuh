@@ -1,0 +1,353 @@
+// The products of a network for a tile of rows, in one block: values, deltas and gradients. Everything lies in shared
+// memory, but for rows that are kRowsGlobal. ResidentShape says how warps share the work.
+#pragma once
+
+#include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/mlp/cuda/activations.cuh"
+#include "heddle/kernels/mlp/cuda/products.cuh"
+#include "heddle/kernels/mlp/cuda/resident_memory.cuh"
+#include "heddle/kernels/mlp/cuda/resident_sizes.cuh"
+
+namespace heddle::mlp {
+
+template <int V>
+struct Constant {
+  static constexpr int value = V;
+};
+
+/// Block: threads; Tile: rows, a multiple of 16; In: a RowsIn; Sizes: neurons of the inputs and of every layer.
+template <int Block, int Tile, int In, int... Sizes>
+class ResidentTile {
+ public:
+  static constexpr int kLayers = static_cast<int>(sizeof...(Sizes)) - 1, kWarps = Block / kWarp, kBlock = Block;
+  static constexpr int kTile = Tile, kIn = In;
+  static constexpr ResidentShape<int> kShape{kLayers, {Sizes...}, kWarps, Tile};
+  static constexpr int kInputs = kShape.in(0), kOutputs = kShape.out(kLayers - 1);
+  static constexpr int kByteColumns = value_columns(kInputs);
+  static constexpr int kRowPitch = In == kRowsShared ? kShape.value_pitch(0) : value_columns(kInputs);
+
+  /// `rows`: of the tile; bytes begin there, too. `hidden`: an Activation.
+  __device__ __forceinline__ ResidentTile(const ResidentMemory& memory, float* rows, int hidden)
+      : memory_(memory), rows_(rows), hidden_(hidden) {}
+
+  __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
+  __device__ __forceinline__ static int lane() { return thread() % kWarp; }
+  __device__ __forceinline__ static int warp() { return thread() / kWarp; }
+
+  // Where things lie.
+
+  template <int L>
+  __device__ __forceinline__ float* weights() const {
+    constexpr int kAt = kShape.weights_at(L);
+    return memory_.weights + kAt;
+  }
+  /// Column in(L): the bias.
+  template <int L>
+  __device__ __forceinline__ float& weight(Constant<L>, int neuron, int column) const {
+    constexpr int kPitch = kShape.value_pitch(L);
+    return weights<L>()[neuron * kPitch + column];
+  }
+  template <int L>
+  __device__ __forceinline__ float* values() const {
+    constexpr int kAt = offset_of_values(L);
+    return memory_.values + kAt;
+  }
+  template <int L>
+  __device__ __forceinline__ float* deltas() const {
+    constexpr int kAt = offset_of_deltas(L);
+    return memory_.deltas + kAt;
+  }
+  static constexpr int offset_of_values(int layer) {
+    int words = 0;
+    for (int l = 1; l < layer; ++l) words += Tile * kShape.value_pitch(l);
+    return words;
+  }
+  static constexpr int offset_of_deltas(int layer) {
+    int words = 0;
+    for (int l = 0; l < layer; ++l) words += Tile * kShape.delta_pitch(l);
+    return words;
+  }
+  /// Of layers L and beyond.
+  template <int L>
+  __device__ __forceinline__ void fill_ones() const {
+    if constexpr (L < kLayers) {
+      constexpr int kPitch = kShape.value_pitch(L), kColumn = kShape.in(L);
+      for (int row = thread(); row < Tile; row += Block) values<L>()[row * kPitch + kColumn] = 1.0f;
+      fill_ones<L + 1>();
+    }
+  }
+
+  [[nodiscard]] __device__ __forceinline__ float* rows() const { return rows_; }
+  __device__ __forceinline__ void change_rows(float* rows) { rows_ = rows; }
+  /// What numbers of the rows have to be multiplied by.
+  __device__ __forceinline__ void scale_rows(float factor) { factor_ = factor; }
+
+  /// Clears what stays 0, and sets what stays 1. A barrier has to follow.
+  __device__ __forceinline__ void prepare() const {
+    constexpr ResidentPieces<int> kPieces(kShape, In, 1);
+    for (int i = thread(); i < kPieces.weights; i += Block) memory_.weights[i] = 0.0f;
+    for (int i = thread(); i < kPieces.values; i += Block) memory_.values[i] = 0.0f;
+    for (int i = thread(); i < kPieces.deltas; i += Block) memory_.deltas[i] = 0.0f;
+    __syncthreads();
+    fill_ones<1>();
+  }
+
+  // The products.
+
+  template <int L>
+  __device__ __forceinline__ auto left_factor(int row) const {
+    if constexpr (L > 0) {
+      constexpr int kPitch = kShape.value_pitch(L);
+      return RowsAlong<kPitch>{values<L>() + row * kPitch};
+    } else if constexpr (In == kRowsBytes) {
+      constexpr int kPitch = kByteColumns / 4;
+      return BytesAlong<kPitch>{reinterpret_cast<const unsigned*>(rows_) + row * kPitch};
+    } else {
+      return RowsAlong<kRowPitch>{rows_ + row * kRowPitch};
+    }
+  }
+  template <int L>
+  __device__ __forceinline__ auto left_of_gradient(int group) const {
+    constexpr int kWidth = kShape.value_width(L);
+    if constexpr (L > 0) {
+      return ColumnsAcross<kShape.value_pitch(L), kWidth>{values<L>() + group * 8 * kWidth};
+    } else if constexpr (In == kRowsBytes) {
+      return BytesAcross<kByteColumns / 4>{reinterpret_cast<const unsigned*>(rows_) + group * 8};
+    } else {
+      return ColumnsAcross<kRowPitch, kWidth>{rows_ + group * 8 * kWidth};
+    }
+  }
+  /// What a sum of products with the values of layer L has to be multiplied by.
+  template <int L>
+  __device__ __forceinline__ float factor() const {
+    return L == 0 && In == kRowsBytes ? factor_ : 1.0f;
+  }
+
+  template <int L>
+  __device__ __forceinline__ void finish_neuron(int row, int neuron, float sum) const {
+    if (neuron >= kShape.out(L)) return;
+    if constexpr (L + 1 < kLayers) {
+      constexpr int kPitch = kShape.value_pitch(L + 1);
+      values<L + 1>()[row * kPitch + neuron] = activate(hidden_, factor<L>() * sum);
+    } else {
+      constexpr int kPitch = kShape.delta_pitch(L);
+      deltas<L>()[row * kPitch + neuron] = factor<L>() * sum;
+    }
+  }
+
+  /// Values of layer L + 1; of the outputs their sums, where their deltas will be.
+  template <int L>
+  __device__ __forceinline__ void forward() {
+    constexpr int kRowTiles = kShape.row_tiles(L), kColumnTiles = kShape.column_tiles(L);
+    constexpr int kGroups = kShape.groups(L), kAcross = kShape.column_groups(L), kSharing = kShape.sharing(L);
+    constexpr int kChunks = kShape.chunks(L), kPitch = kShape.value_pitch(L);
+    const auto row_of = [](int group) { return group / kAcross * kRowTiles * kTileRows; };
+    const auto neuron_of = [](int group) { return group % kAcross * kColumnTiles * kTileColumns; };
+    // Element i of tile (m, n) of a lane.
+    const auto finish = [&](int group, int of_lane, int m, int n, int i, float sum) {
+      finish_neuron<L>(row_of(group) + m * kTileRows + of_lane / 4 + i / 2 * 8,
+                       neuron_of(group) + n * kTileColumns + of_lane % 4 * 2 + i % 2, sum);
+    };
+    const auto add = [&](int group, float(&sums)[kRowTiles][kColumnTiles][4], int first, int step) {
+      const int neuron = neuron_of(group);
+      multiply_add(sums, left_factor<L>(row_of(group)),
+                   NeuronsAlong<kPitch>{weights<L>() + neuron * kPitch, kShape.out(L) - 1 - neuron}, first, kChunks,
+                   step);
+    };
+    if constexpr (kSharing == 1) {
+#pragma unroll 1
+      for (int group = warp(); group < kGroups; group += kWarps) {
+        float sums[kRowTiles][kColumnTiles][4];
+        clear(sums);
+        add(group, sums, 0, 1);
+#pragma unroll
+        for (int m = 0; m < kRowTiles; ++m) {
+#pragma unroll
+          for (int n = 0; n < kColumnTiles; ++n) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) finish(group, lane(), m, n, i, sums[m][n][i]);
+          }
+        }
+      }
+    } else {
+      // Half of the warps that share a group's addends leave their sums for the other half, which adds its own. All
+      // threads add up what is left then.
+      constexpr int kHalf = kSharing / 2, kWords = kShape.group_words(L);
+      const int group = warp() % kGroups, share = warp() / kGroups;
+      float sums[kRowTiles][kColumnTiles][4];
+      clear(sums);
+      if (share < kSharing) add(group, sums, share, kSharing);
+      const auto each = [&](const auto& use) {
+        float* at = memory_.workspace + (share % kHalf * kGroups + group) * kWords + lane();
+#pragma unroll
+        for (int m = 0; m < kRowTiles; ++m) {
+#pragma unroll
+          for (int n = 0; n < kColumnTiles; ++n) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) use(at[((m * kColumnTiles + n) * 4 + i) * kWarp], sums[m][n][i]);
+          }
+        }
+      };
+      if (share >= kHalf && share < kSharing) each([](float& left, float sum) { left = sum; });
+      __syncthreads();
+      if (share < kHalf) each([](float& left, float sum) { left += sum; });
+      __syncthreads();
+      for (int e = thread(); e < kGroups * kWords; e += Block) {
+        float sum = memory_.workspace[e];
+#pragma unroll
+        for (int part = 1; part < kHalf; ++part) sum += memory_.workspace[part * kGroups * kWords + e];
+        const int element = e % kWords / kWarp;
+        finish(e / kWords, e % kWarp, element / (4 * kColumnTiles), element / 4 % kColumnTiles, element % 4, sum);
+      }
+    }
+    __syncthreads();
+    if constexpr (L + 1 < kLayers) forward<L + 1>();
+  }
+
+  /// Makes deltas of the sums of the outputs, and the squares of this thread's errors. `output`: an Activation;
+  /// `count`: rows that are there; targets(row): those of a row of the tile.
+  template <class Targets>
+  __device__ __forceinline__ void find_deltas(int output, int count, const Targets& targets) const {
+    constexpr int kPitch = kShape.delta_pitch(kLayers - 1);
+    float* const of_outputs = deltas<kLayers - 1>();
+    double squares = 0.0;
+    if (output == kSoftmax) {
+      for (int row = thread(); row < Tile; row += Block) {
+        float* const own = of_outputs + row * kPitch;
+        if (row < count) soften<kOutputs>(own);
+        for (int k = 0; k < kOutputs; ++k) {
+          const float error = row < count ? own[k] - targets(row)[k] : 0.0f;
+          squares += static_cast<double>(error) * static_cast<double>(error);
+          own[k] = error;
+        }
+      }
+    } else {
+      for (int i = thread(); i < Tile * kOutputs; i += Block) {
+        const int row = i / kOutputs, k = i % kOutputs;
+        float& at = of_outputs[row * kPitch + k];
+        const float value = activate(output, at);
+        const float error = row < count ? value - targets(row)[k] : 0.0f;
+        squares += static_cast<double>(error) * static_cast<double>(error);
+        at = row < count ? error * slope(output, value) : 0.0f;
+      }
+    }
+#pragma unroll
+    for (int offset = kWarp / 2; offset > 0; offset /= 2) squares += __shfl_xor_sync(kAllLanes, squares, offset);
+    if (lane() == 0) memory_.losses[warp()] = squares;
+  }
+
+  /// Of the block's rows.
+  __device__ __forceinline__ double own_squares() const {
+    double squares = 0.0;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) squares += memory_.losses[w];
+    return squares;
+  }
+
+  /// Deltas of the layers before layer L.
+  template <int L>
+  __device__ __forceinline__ void backward() {
+    if constexpr (L > 0) {
+      constexpr int kTo = kShape.delta_pitch(L - 1), kPitch = kShape.value_pitch(L);
+      go_back<L>([&](int row, int neuron, float sum) {
+        deltas<L - 1>()[row * kTo + neuron] = sum * slope(hidden_, values<L>()[row * kPitch + neuron]);
+      });
+      __syncthreads();
+      backward<L - 1>();
+    }
+  }
+  /// After backward(): deltas of the inputs, where these are values of hidden neurons. They go to to[row][kRowPitch].
+  __device__ __forceinline__ void backward_to_inputs(float* to) const {
+    go_back<0>([&](int row, int neuron, float sum) {
+      to[row * kRowPitch + neuron] = sum * slope(hidden_, rows_[row * kRowPitch + neuron]);
+    });
+  }
+
+  /// The block's part of the gradient of layers L and beyond.
+  template <int L>
+  __device__ __forceinline__ void find_gradient() {
+    constexpr int kWidth = kShape.value_width(L), kNeurons = kShape.delta_width(L), kGroups = kShape.value_groups(L);
+    constexpr int kItems = kShape.items(L), kSharing = kShape.row_sharing(L), kPitch = kShape.value_pitch(L);
+    constexpr int kFrom = kShape.delta_pitch(L), kColumns = kShape.in(L) + 1, kOut = kShape.out(L);
+    constexpr int kParts = kShape.parts_at(L), kWords = kShape.weight_words(L);
+    constexpr int kTaking = kShape.gradient_warps(), kFirstWarp = kShape.first_warp(L);
+#pragma unroll 1
+    for (int unit = (warp() + kTaking - kFirstWarp) % kTaking; unit < kItems * kSharing; unit += kTaking) {
+      const int item = unit % kItems, share = unit / kItems;
+      const int first = item / kGroups * 8 * kNeurons, column = item % kGroups * 8 * kWidth + kWidth * lane_group();
+      float sums[kWidth / 2][kNeurons][4];
+      clear(sums);
+      multiply_add(sums, left_of_gradient<L>(item % kGroups),
+                   ColumnsBeside<kFrom, kNeurons, true>{deltas<L>() + first, Tile - 1}, share, Tile / kDepth, kSharing);
+      float* const to = kSharing == 1 ? weights<L>() : memory_.workspace + kParts + share * kWords;
+#pragma unroll
+      for (int n = 0; n < kNeurons; ++n) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          const int neuron = first + kNeurons * (2 * lane_of_group() + i) + n;
+          Pack<kWidth> found;
+#pragma unroll
+          for (int m = 0; m < kWidth / 2; ++m) {
+            found.value[2 * m] = factor<L>() * sums[m][n][i];
+            found.value[2 * m + 1] = factor<L>() * sums[m][n][i + 2];
+          }
+          if (neuron >= kOut) continue;
+          if (column + kWidth <= kColumns) {
+            heddle::store<kWidth>(to + neuron * kPitch + column, found);
+          } else {
+#pragma unroll
+            for (int j = 0; j < kWidth; ++j) {
+              if (column + j < kColumns) to[neuron * kPitch + column + j] = found.value[j];
+            }
+          }
+        }
+      }
+    }
+    if constexpr (L + 1 < kLayers) find_gradient<L + 1>();
+  }
+
+  /// An element of the block's part of the gradient.
+  template <int L>
+  __device__ __forceinline__ float part(Constant<L>, int neuron, int column) const {
+    constexpr int kSharing = kShape.row_sharing(L), kPitch = kShape.value_pitch(L);
+    constexpr int kParts = kShape.parts_at(L), kWords = kShape.weight_words(L);
+    if constexpr (kSharing == 1) return weight(Constant<L>{}, neuron, column);
+    const float* from = memory_.workspace + kParts + neuron * kPitch + column;
+    float sum = from[0];
+#pragma unroll
+    for (int share = 1; share < kSharing; ++share) sum += from[share * kWords];
+    return sum;
+  }
+
+ private:
+  /// The products of the deltas and weights of layer L: calls use(row, neuron before the layer, sum).
+  template <int L, class Use>
+  __device__ __forceinline__ void go_back(const Use& use) const {
+    constexpr int kWidth = kShape.value_width(L), kAcross = ceil_div(kShape.in(L), 8 * kWidth);
+    constexpr int kChunks = ceil_div(kShape.out(L), kDepth), kItems = Tile / kTileRows * kAcross;
+    constexpr int kFrom = kShape.delta_pitch(L), kPitch = kShape.value_pitch(L);
+#pragma unroll 1
+    for (int item = warp(); item < kItems; item += kWarps) {
+      const int row = item / kAcross * kTileRows, neuron = item % kAcross * 8 * kWidth;
+      float sums[1][kWidth][4];
+      clear(sums);
+      multiply_add(sums, RowsAlong<kFrom>{deltas<L>() + row * kFrom},
+                   ColumnsBeside<kPitch, kWidth, false>{weights<L>() + neuron, kShape.out(L) - 1}, 0, kChunks);
+#pragma unroll
+      for (int n = 0; n < kWidth; ++n) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int at_neuron = neuron + kWidth * (2 * lane_of_group() + i % 2) + n;
+          if (at_neuron < kShape.in(L)) use(row + lane_group() + i / 2 * 8, at_neuron, sums[0][n][i]);
+        }
+      }
+    }
+  }
+
+  const ResidentMemory memory_;
+  float* rows_;
+  int hidden_;
+  float factor_ = 1.0f;
+};
+
+}  // namespace heddle::mlp

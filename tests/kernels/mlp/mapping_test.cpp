@@ -1,0 +1,95 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/kernels/mlp/train.hpp"
+
+namespace heddle {
+namespace {
+
+const DeviceIdentity kGpu{"cuda", "any", "9.0", 132, 80, 50 << 20, 227 << 10};
+
+Problem perceptron(std::int64_t inputs, const std::vector<std::int64_t>& hidden, std::int64_t outputs,
+                   std::int64_t rows) {
+  return mlp::training_problem(mlp::layers(inputs, hidden, outputs), rows, rows);
+}
+
+std::optional<Configuration> named(const DeviceIdentity& device, const std::string& name, const Problem& problem) {
+  for (const NamedConfiguration& each : mlp::train_family().named_configurations(device)) {
+    if (each.name == name) return each.configuration(problem);
+  }
+  FAIL("no configuration is called " << name);
+  return std::nullopt;
+}
+
+TEST_CASE("perceptrons: published mappings are there where the published programs run") {
+  const Problem adult = perceptron(14, {10}, 1, 32561), digits = perceptron(784, {25, 15}, 10, 10000);
+  CHECK(named(kGpu, "gurgel", adult).has_value());
+  CHECK_FALSE(named(kGpu, "gurgel", digits).has_value());                          // weights for threads of a block
+  CHECK_FALSE(named(kGpu, "gurgel", perceptron(14, {10}, 1, 65536)).has_value());  // rows for blocks of a grid
+  CHECK(named(kGpu, "gurgel-wide", digits).has_value());
+  CHECK_FALSE(named(kGpu, "gurgel-wide", perceptron(784, {128}, 10, 60000)).has_value());  // 24 GB of gradients
+  CHECK(named(kGpu, "toman", digits).has_value());
+  CHECK_FALSE(named(kGpu, "toman", perceptron(14, {128}, 10, 1000)).has_value());  // 1280 weights behind a hidden layer
+}
+
+TEST_CASE("perceptrons: published mappings have the published launches") {
+  const Problem adult = perceptron(14, {10}, 1, 32561), digits = perceptron(784, {25, 15}, 10, 10000);
+  const auto launches = [](const std::string& name, const Problem& problem) {
+    const Plan plan = mlp::train_family().plan(*named(kGpu, name, problem), problem, kGpu, problem.at("rows") * 4);
+    const std::int64_t steps = plan.samples / problem.at("rows");
+    REQUIRE(steps > 0);
+    CHECK(plan.captured);
+    return (static_cast<std::int64_t>(plan.launches.size()) - 1) / steps;  // one goes before all steps
+  };
+  CHECK(launches("gurgel", adult) == 7);
+  CHECK(launches("toman", digits) == 10);
+  const Plan plan = mlp::train_family().plan(*named(kGpu, "gurgel", adult), adult, kGpu, 4 * 32561);
+  const auto learns = std::find_if(plan.launches.begin(), plan.launches.end(), [&](const Launch& launch) {
+    return plan.kernels[static_cast<std::size_t>(launch.kernel)].text().find("learn_layered") != std::string::npos;
+  });
+  REQUIRE(learns != plan.launches.end());
+  CHECK(learns->grid.x == 1);
+}
+
+TEST_CASE("perceptrons: the first layer is divided among blocks where it fits into none") {
+  const DeviceIdentity older{"cuda", "any", "8.0", 108, 40, 40 << 20, 163 << 10};
+  const Problem digits = mlp::training_problem(mlp::layers(784, std::vector<std::int64_t>{128}, 10), 60000, 64);
+  const KernelFamily& family = mlp::train_family();
+  for (const DeviceIdentity& device : {kGpu, older}) {
+    const SearchSpace space = family.space(device);
+    std::size_t spread = 0;
+    for (const Configuration& each : space.enumerate(digits)) {
+      CHECK(each.word("scheme") != "resident");
+      if (each.word("scheme") != "spread") continue;
+      ++spread;
+      const Plan plan = family.plan(each, digits, device, 1 << 14);
+      REQUIRE(plan.launches.size() == 2);
+      CHECK(plan.launches.back().shared_bytes <= device.local_bytes);
+      CHECK(plan.launches.back().grid.x == static_cast<unsigned>(each.number("blocks")));
+    }
+    CHECK(spread > 0);
+    // Every block has some inputs and neurons of a hidden layer.
+    const auto valid = [&](const Problem& problem, const char* text) {
+      return !space.violated(space.parse(text), problem).has_value();
+    };
+    const char* const few = "scheme=spread block_size=256 blocks=4 input_parts=2";
+    CHECK(valid(mlp::training_problem(mlp::layers(40, std::vector<std::int64_t>{8}, 3), 500, 50), few));
+    CHECK_FALSE(valid(mlp::training_problem(mlp::layers(40, std::vector<std::int64_t>{}, 3), 500, 50), few));
+    CHECK_FALSE(valid(mlp::training_problem(mlp::layers(40, std::vector<std::int64_t>{1}, 3), 500, 50), few));
+    CHECK_FALSE(valid(mlp::training_problem(mlp::layers(4, std::vector<std::int64_t>{8}, 3), 500, 50), few));
+  }
+}
+
+TEST_CASE("perceptrons: a CPU has a mapping without threads") {
+  const DeviceIdentity cpu{"cpu", "any", "x86-64-v3", 8, 0, 32 << 20, 1 << 20};
+  const auto configuration = named(cpu, "sequential", perceptron(14, {10}, 1, 32561));
+  REQUIRE(configuration.has_value());
+  CHECK(mlp::train_family().host_threads(*configuration, cpu) == 1);
+}
+
+}  // namespace
+}  // namespace heddle
