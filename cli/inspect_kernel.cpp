@@ -127,6 +127,8 @@ void print_inspection(const std::string& file, const Inspected& what) {
   const auto count = [](const SearchSpace::Count& each) {
     return Json{{"points", each.configurations}, {"exact", each.exact}};
   };
+  Json metrics = Json::object();
+  for (const auto& [name, value] : kernel.metrics) metrics[name] = value;
   const Work work = what.family.work(what.problem);
   print_document("inspect", {{"description", file},
                              {"kernel", kernel.name},
@@ -143,6 +145,7 @@ void print_inspection(const std::string& file, const Inspected& what) {
                              {"block", {launch.block.x, launch.block.y, launch.block.z}},
                              {"shared_bytes", launch.shared_bytes},
                              {"work", {{"bytes", work.bytes}, {"operations", work.operations}}},
+                             {"metrics", metrics},
                              {"verified_against", what.family.verified_against()},
                              {"tolerance", kernel.tolerance},
                              {"absolute_tolerance", kernel.absolute_tolerance},
@@ -166,6 +169,7 @@ void print_lines(const Inspected& what) {
                     launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z, launch.shared_bytes));
   const Work work = what.family.work(what.problem);
   print(fmt::format("work      {} bytes, {} operations\n", work.bytes, work.operations));
+  for (const auto& [name, value] : kernel.metrics) print(fmt::format("metric    {} = {}\n", name, value));
   print(fmt::format("verified  {}\n", verified_text(what.family)));
 
   Table parameters({{.title = "parameter"}, {.title = "values"}, {.title = "when"}, {.title = "meaning"}});

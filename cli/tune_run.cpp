@@ -88,7 +88,8 @@ class TuneRun {
     tuner_.tune_sizes_between = options.sizes.empty() && options.replay.empty() && options.captures.empty();
     if (!budget_.seconds && !budget_.evaluations) budget_.seconds = kDefaultSeconds;
     rethrow_first(crew_.each([&](std::size_t i) {
-      cards_[i].target = options_.replay.empty() ? device_target(options_.context, labels_[i], options_.compile_seconds)
+      cards_[i].target = options_.replay.empty() ? device_target(options_.context, labels_[i], options_.compile_seconds,
+                                                                 options_.tuner.cold_cache)
                                                  : replay_target(options_.replay);
     }));
     group();
@@ -146,7 +147,10 @@ void TuneRun::group() {
       Model& model = *models_.emplace_back(std::make_unique<Model>());
       const bool named = !options_.families.empty() || options_.kernels.empty();
       model.work = card.target->tasks(named ? options_.families : options_.kernels, options_.sizes);
-      for (const FamilyTask& task : model.work) model.problems += task.problems.size();
+      for (const FamilyTask& task : model.work) {
+        model.problems += task.problems.size();
+        if (options_.tuner.objective) options_.tuner.objective->check(*task.family, card.target->identity());
+      }
     }
     Model& model = *models_[card.model];
     const std::string& label = card.target->label();
@@ -413,6 +417,15 @@ int tune(const TuneOptions& options) {
   const bool peak = options.tuner.peak_bytes_per_second > 0.0 || options.tuner.peak_operations_per_second > 0.0;
   if (options.tuner.target && !peak) {
     throw Error(ErrorKind::usage, "option --target: needs --peak-bandwidth or --peak-rate, of which it is a fraction");
+  }
+  if (options.tuner.target && options.tuner.objective) {
+    throw Error(ErrorKind::usage, "option --target: is about the time, so --objective cannot be given");
+  }
+  if (options.tuner.cold_cache && options.kernels.empty()) {
+    throw Error(ErrorKind::usage, "option --l2: only kernels of your own are timed with a cold cache (--kernel)");
+  }
+  if (options.tuner.cold_cache && options.tuner.energy) {
+    throw Error(ErrorKind::usage, "option --l2: energy is measured with a warm cache, so --energy cannot be given");
   }
   if (!options.kernels.empty() && !options.replay.empty()) {
     throw Error(ErrorKind::usage,

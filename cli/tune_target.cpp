@@ -20,11 +20,12 @@ namespace {
 
 class DeviceTarget final : public TuneTarget {
  public:
-  DeviceTarget(const FamilyRegistry& families, const std::string& device, double compile_seconds)
+  DeviceTarget(const FamilyRegistry& families, const std::string& device, double compile_seconds, bool cold_cache)
       : families_(families),
         worker_({.device = device,
                  .families = families.descriptions(),
                  .compile_seconds = compile_seconds,
+                 .cold_cache = cold_cache,
                  .stop = interrupted}) {}
 
   const std::string& label() const override { return worker_.label(); }
@@ -146,8 +147,9 @@ std::vector<std::string> device_labels(const std::string& text) {
   return labels;
 }
 
-std::unique_ptr<TuneTarget> device_target(const Context& context, const std::string& device, double compile_seconds) {
-  return std::make_unique<DeviceTarget>(context.families, device, compile_seconds);
+std::unique_ptr<TuneTarget> device_target(const Context& context, const std::string& device, double compile_seconds,
+                                          bool cold_cache) {
+  return std::make_unique<DeviceTarget>(context.families, device, compile_seconds, cold_cache);
 }
 
 std::unique_ptr<TuneTarget> replay_target(const std::string& file) { return std::make_unique<ReplayTarget>(file); }

@@ -39,9 +39,9 @@ class TuneTarget {
 /// Throws Error(device) if there is no card, Error(usage) for an empty label.
 [[nodiscard]] std::vector<std::string> device_labels(const std::string& text);
 /// The device with the families of `context`. Throws Error(device) for a device that does not answer.
-/// `compile_seconds`: Compiling::seconds.
+/// `compile_seconds`: Compiling::seconds. `cold_cache`: DeviceEvaluator's.
 [[nodiscard]] std::unique_ptr<TuneTarget> device_target(const Context& context, const std::string& device,
-                                                        double compile_seconds);
+                                                        double compile_seconds, bool cold_cache);
 /// Throws Error(input) for what is no recording.
 [[nodiscard]] std::unique_ptr<TuneTarget> replay_target(const std::string& file);
 

@@ -44,6 +44,8 @@ Json record_of(std::string_view device, std::string_view family, std::string_vie
                std::string_view verified_against, const Work& work, const TuningResult& result) {
   Json named = Json::array(), statuses = Json::object();
   for (const NamedTime& time : result.named) named.push_back(record_of(time));
+  Json metrics = Json::object();
+  for (const auto& [name, value] : result.metrics) metrics[name] = number_or_null(value);
   for (const auto& [status, count] : result.statuses) statuses[std::string(text(status))] = count;
   return {{"device", device},
           {"family", family},
@@ -68,6 +70,8 @@ Json record_of(std::string_view device, std::string_view family, std::string_vie
           {"work", rates_of(work, result)},
           {"resources", record_of(result.resources)},
           {"joules_per_sample", number_or_null(result.energy)},
+          {"objective", number_or_null(result.objective)},
+          {"metrics", metrics},
           {"seconds", cli::to_json(result.effort)}};
 }
 

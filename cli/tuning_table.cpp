@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace heddle::cli {
@@ -13,13 +15,16 @@ namespace {
 /// Runs of the untuned default that take as long as one problem at least, verification included.
 constexpr double kRunsOfOne = 25.0;
 
+/// Of every described kernel that has no metric of the same name.
+constexpr std::array<std::string_view, 2> kRates{"GFLOP/s", "GB/s"};
+
 std::string time_text(const std::optional<double>& time) { return time ? short_number(*time) : "-"; }
 
 /// The most important part comes first: a terminal may cut the end off.
 std::string progress_text(const TuningProgress& progress) {
   std::string text = fmt::format("{}/{}", progress.problem_index + 1, progress.problems);
   if (progress.seconds_left) text += fmt::format("  {} left", duration(*progress.seconds_left));
-  if (progress.best) text += fmt::format("  {} us", short_number(*progress.best));
+  if (progress.best) text += fmt::format("  {}{}", short_number(*progress.best), progress.best_is_time ? " us" : "");
   if (progress.problem != nullptr) text += "  " + progress.problem->text();
   return text + fmt::format("  {}, {} tried", heddle::text(progress.stage), progress.all_evaluations);
 }
@@ -34,10 +39,19 @@ ResultPrinter::ResultPrinter(const std::vector<Problem>& problems, const std::ve
   for (const std::string& device : devices) device_width_ = std::max(device_width_, device.size() + 2);
 }
 
+bool ResultPrinter::has_metric(std::string_view name) const {
+  return std::ranges::find(described_->metrics(), name, &Metric::name) != described_->metrics().end();
+}
+
 std::string ResultPrinter::head(const std::vector<NamedTime>& named) const {
   std::string line = fmt::format("{:<{}}{:<{}}  {:>8}  {:>8}  {:>6}", device_width_ > 0 ? "device" : "", device_width_,
                                  "problem", width_, "us", "default", "gain");
-  if (described_ != nullptr) line += fmt::format("  {:>8}  {:>8}", "GFLOP/s", "GB/s");
+  if (described_ != nullptr) {
+    for (const std::string_view name : kRates) {
+      if (!has_metric(name)) line += fmt::format("  {:>8}", name);
+    }
+    for (const Metric& metric : described_->metrics()) line += fmt::format("  {:>8}", metric.name);
+  }
   for (const NamedTime& other : named) line += fmt::format("  {:>8}", other.name);
   return line + "  configuration\n";
 }
@@ -70,8 +84,13 @@ std::string ResultPrinter::text(const TuningResult& result) const {
   if (described_ != nullptr) {
     constexpr double kBillionsPerSecond = 1e-3;  // of what takes microseconds
     const Work work = described_->work(result.problem);
-    line += fmt::format("  {:>8}  {:>8}", short_number(kBillionsPerSecond * work.operations / result.profile->time),
-                        short_number(kBillionsPerSecond * work.bytes / result.profile->time));
+    for (const auto& [name, amount] : {std::pair(kRates[0], work.operations), std::pair(kRates[1], work.bytes)}) {
+      if (has_metric(name)) continue;
+      line += fmt::format("  {:>8}", short_number(kBillionsPerSecond * amount / result.profile->time));
+    }
+    for (const auto& [name, value] : result.metrics) {
+      line += fmt::format("  {:>{}}", time_text(value), std::max<std::size_t>(name.size(), 8));
+    }
   }
   for (const NamedTime& other : result.named) line += fmt::format("  {:>8}", time_text(other.time));
   line += "  " + result.profile->configuration;
@@ -81,6 +100,7 @@ std::string ResultPrinter::text(const TuningResult& result) const {
                         resources->local_bytes > 0 ? fmt::format("{} bytes local, ", resources->local_bytes) : "",
                         100.0 * resources->occupancy);
   }
+  if (result.objective) line += fmt::format("  (objective {})", short_number(*result.objective));
   if (result.energy)
     line += fmt::format("  ({} J per {})", short_number(*result.energy),
                         described_ != nullptr ? described_->unit() : "sample");

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/cli/output.hpp"
@@ -28,6 +29,8 @@ class ResultPrinter {
  private:
   [[nodiscard]] std::string head(const std::vector<NamedTime>& named) const;
   [[nodiscard]] std::string text(const TuningResult& result) const;
+  /// Of the described kernel.
+  [[nodiscard]] bool has_metric(std::string_view name) const;
 
   std::mutex mutex_;
   static constexpr std::size_t kLeastWidth = 7;  ///< of "problem"

@@ -42,7 +42,7 @@ const KernelFamily& FamilyRegistry::add(FamilyDescription description) {
     throw Error(ErrorKind::usage,
                 fmt::format("this program has no maker of kernel families called {}", in_quotes(description.maker)));
   }
-  const KernelFamily& made = add(maker->second(description.text));
+  const KernelFamily& made = add(description.here ? description.here() : maker->second(description.text));
   descriptions_.push_back(std::move(description));
   return made;
 }

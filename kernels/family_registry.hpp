@@ -17,6 +17,9 @@ namespace heddle {
 struct FamilyDescription {
   std::string maker;  ///< the name given to FamilyRegistry::add_maker()
   std::string text;   ///< what the maker reads: a name, or the whole contents of a file
+  /// Makes the family in this process, where it may have what a text cannot say. Empty: by the maker. Worker processes
+  /// have only the text, so that the family they make has to do the same with every configuration that this one allows.
+  std::function<std::shared_ptr<const KernelFamily>()> here = {};
 };
 
 /// Makes a family from the text of its description. The same text gives the same family in every process. Throws Error

@@ -2,6 +2,7 @@
 // added to a program's FamilyRegistry.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/kernels/expression/expression.hpp"
 #include "heddle/kernels/plan.hpp"
 #include "heddle/kernels/problem.hpp"
 #include "heddle/kernels/search_space.hpp"
@@ -45,6 +47,18 @@ struct NamedConfiguration {
   std::string meaning;  ///< one line
   /// The configuration for a problem; nothing where the mapping cannot run (GPU-FNN: dim above 1024).
   std::function<std::optional<Configuration>(const Problem&)> configuration;
+};
+
+/// What expressions over measurements may name beside sizes and parameters. `time`: microseconds per unit of work;
+/// `energy`: joules per unit; `bytes`, `operations`: Work; the rest: what the kernel takes of a multiprocessor.
+inline constexpr std::array<std::string_view, 8> kMeasuredNames{
+    "time", "energy", "bytes", "operations", "registers", "shared_bytes", "local_bytes", "occupancy"};
+
+/// A number that tables show beside the time, "GFLOP/s". Its expression may name the sizes, the parameters, and what
+/// was measured: measured_names() of tuner/objective.hpp.
+struct Metric {
+  std::string name;
+  Expression value;
 };
 
 /// Stateless and immutable: may be shared between threads.
@@ -103,6 +117,8 @@ class KernelFamily {
   /// configurations that are as fast the tuner prefers the one with fewer.
   [[nodiscard]] virtual std::int64_t host_threads(const Configuration&, const DeviceIdentity&) const { return 0; }
   [[nodiscard]] virtual Work work(const Problem& problem) const = 0;
+  /// Further numbers that tables show.
+  [[nodiscard]] virtual std::span<const Metric> metrics() const { return {}; }
   /// The parts of a unit of work that the time of a configuration is a sum over, by name; each name once. The family
   /// counts them, and what one of each costs on a device is fitted to measurements (heddle/profiles/cost_model.hpp).
   /// Empty: the family has no model of times on this backend.

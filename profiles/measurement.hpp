@@ -40,6 +40,7 @@ struct Measurement {
   std::int64_t visit = 0;  ///< in the finals of which visit of the run, from 1; 0: screening
   /// Nothing where the device does not say, or where nothing was prepared to run.
   std::optional<KernelResources> resources = {};
+  bool cold_cache = false;            ///< timed one launch at a time, with nothing of its data in the cache
   std::optional<double> energy = {};  ///< joules per sample; nothing if it was not measured
   Provenance provenance;
 };

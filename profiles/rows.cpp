@@ -139,7 +139,6 @@ std::int64_t provenance(SQLite::Database& database, const Provenance& p) {
 }  // namespace
 
 void insert(SQLite::Database& database, const Measurement& m) {
-  constexpr int kUnused = 0;  // the column cold_cache: nothing was ever measured with a cold cache
   promise(m);
   SQLite::Statement row(
       database,
@@ -148,9 +147,9 @@ void insert(SQLite::Database& database, const Measurement& m) {
       "visit, contract_digest, cost, registers, shared_bytes, local_bytes, occupancy, energy) VALUES (?, ?, ?, ?, ?, "
       "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   bind_all(row, device(database, m.key.device), m.key.family, m.key.problem.text(), m.kernels.source_hash,
-           m.configuration, std::string(text(m.status)), json_array(m.times), m.samples, kUnused, m.compile_seconds,
-           storable_error(m.worst_error), m.message, provenance(database, m.provenance), m.provenance.date, m.run,
-           m.visit, m.kernels.contract_digest);
+           m.configuration, std::string(text(m.status)), json_array(m.times), m.samples, m.cold_cache ? 1 : 0,
+           m.compile_seconds, storable_error(m.worst_error), m.message, provenance(database, m.provenance),
+           m.provenance.date, m.run, m.visit, m.kernels.contract_digest);
   constexpr int kCost = 18;  // behind what every measurement has
   if (m.cost) row.bind(kCost, *m.cost);
   if (m.resources) {
@@ -196,7 +195,7 @@ template <>
 std::string select_from<Measurement>(const char* table) {
   return fmt::format(
       "SELECT r.status, r.times, r.compile_seconds, r.message, r.cost, r.run, r.visit, r.registers, r.shared_bytes, "
-      "r.local_bytes, r.occupancy, r.energy, {} FROM {} r {}",
+      "r.local_bytes, r.occupancy, r.energy, r.cold_cache, {} FROM {} r {}",
       kCommonColumns, table, kJoins);
 }
 
@@ -243,6 +242,7 @@ std::optional<Measurement> read<Measurement>(SQLite::Statement& row, const Famil
                                             .local_bytes = row.getColumn("local_bytes").getInt64(),
                                             .occupancy = row.getColumn("occupancy").getDouble()};
   }
+  measurement.cold_cache = row.getColumn("cold_cache").getInt() != 0;
   if (const SQLite::Column energy = row.getColumn("energy"); !energy.isNull()) measurement.energy = energy.getDouble();
   check_record("a measurement", *key, [&] {
     measurement.times = parse_json_array(row.getColumn("times").getString());

@@ -26,21 +26,35 @@ std::int64_t kept_bytes(const Device& device) {
   return (device.identity().memory_gib << 30) / kPart;
 }
 
+/// Mean over so many runs with a cold cache: emptying it takes longer than most kernels.
+constexpr std::int64_t kMostColdRuns = 32;
+
 class DeviceRunner final : public Runner {
  public:
-  DeviceRunner(Device& device, Plan plan, std::shared_ptr<const Binary> binary, const HostImage& contents)
-      : device_(device), execution_(device.prepare(std::move(plan), std::move(binary))) {
+  /// `evictor`: written as a whole before each of `cold_runs` runs that a time is the mean of; empty: a time is that of
+  /// one run, whose launches find in the cache what the one before left there.
+  DeviceRunner(Device& device, Plan plan, std::shared_ptr<const Binary> binary, const HostImage& contents,
+               std::shared_ptr<Memory> evictor, std::int64_t cold_runs)
+      : device_(device),
+        execution_(device.prepare(std::move(plan), std::move(binary))),
+        evictor_(std::move(evictor)),
+        cold_runs_(cold_runs) {
     for (const auto& [name, bytes] : contents) execution_->memory(name).write(bytes);
     begin();
   }
-  DeviceRunner(Device& device, Plan plan, std::shared_ptr<const Binary> binary, const KeptContents::Buffers& contents)
-      : device_(device), execution_(device.prepare(std::move(plan), std::move(binary))) {
+  DeviceRunner(Device& device, Plan plan, std::shared_ptr<const Binary> binary, const KeptContents::Buffers& contents,
+               std::shared_ptr<Memory> evictor, std::int64_t cold_runs)
+      : device_(device),
+        execution_(device.prepare(std::move(plan), std::move(binary))),
+        evictor_(std::move(evictor)),
+        cold_runs_(cold_runs) {
     for (const auto& [name, memory] : contents) execution_->memory(name).copy(*memory);
     begin();
   }
 
   using Runner::time;
   double time(const Stop&) override {
+    if (evictor_) return cold_time();
     execution_->restore();
     execution_->synchronize();  // or the restoring would hide the latency of the first launch
     return execution_->time() * kMicroseconds / static_cast<double>(execution_->plan().samples);
@@ -88,6 +102,17 @@ class DeviceRunner final : public Runner {
   }
 
  private:
+  double cold_time() {
+    double seconds = 0.0;
+    for (std::int64_t run = 0; run < cold_runs_; ++run) {
+      execution_->restore();
+      evictor_->fill(static_cast<std::byte>(run));
+      execution_->synchronize();
+      seconds += execution_->time();
+    }
+    return seconds * kMicroseconds / static_cast<double>(cold_runs_ * execution_->plan().samples);
+  }
+
   void begin() {
     execution_->save();
     execution_->synchronize();
@@ -95,6 +120,8 @@ class DeviceRunner final : public Runner {
 
   Device& device_;
   std::unique_ptr<Execution> execution_;
+  std::shared_ptr<Memory> evictor_;
+  std::int64_t cold_runs_;
   bool settled_ = false;  // whether it ran beside another program before
 };
 
@@ -168,10 +195,11 @@ class DeviceEvaluator::PendingCompilation final : public Compilation {
   std::vector<std::shared_ptr<KernelCache::Batch>> others_;
 };
 
-DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed)
+DeviceEvaluator::DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed, bool cold_cache)
     : device_(device),
       family_(family),
       seed_(seed),
+      cold_cache_(cold_cache),
       contents_(device, kept_bytes(device)),
       kernels_(std::make_shared<KernelCache>(device)),
       verifier_(
@@ -213,15 +241,33 @@ std::unique_ptr<Runner> DeviceEvaluator::prepare(const Configuration& configurat
 
 std::unique_ptr<Runner> DeviceEvaluator::prepare_beside_kept(const Configuration& configuration, const Problem& problem,
                                                              std::int64_t samples) {
+  auto [evictor, cold_runs] = eviction(samples);
+  if (evictor) samples = 1;
   if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
     Plan plan = family_.plan(configuration, problem, device(), samples);
     auto kernels = binary(plan.kernels);
-    return std::make_unique<DeviceRunner>(device_, std::move(plan), std::move(kernels), *kept);
+    return std::make_unique<DeviceRunner>(device_, std::move(plan), std::move(kernels), *kept, std::move(evictor),
+                                          cold_runs);
   }
   Trial trial = family_.trial(configuration, problem, device(), samples, seed_);
   auto kernels = binary(trial.plan.kernels);
   if (family_.shares_contents()) contents_.keep(problem, trial.initial);
-  return std::make_unique<DeviceRunner>(device_, std::move(trial.plan), std::move(kernels), trial.initial);
+  return std::make_unique<DeviceRunner>(device_, std::move(trial.plan), std::move(kernels), trial.initial,
+                                        std::move(evictor), cold_runs);
+}
+
+DeviceEvaluator::Eviction DeviceEvaluator::eviction(std::int64_t samples) {
+  if (!cold_cache_) return {};
+  if (!evictor_) {
+    constexpr std::int64_t kTimes = 2;  // what is read from the cache meanwhile may keep its place
+    const std::int64_t cache = device().cache_bytes;
+    if (cache <= 0) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} does not say how large its cache is, so it cannot be emptied", device_.label()));
+    }
+    evictor_ = device_.allocate(kTimes * cache);
+  }
+  return {.memory = evictor_, .repetitions = std::min(samples, kMostColdRuns)};
 }
 
 void DeviceEvaluator::check_device() {

@@ -17,7 +17,9 @@ namespace heddle {
 class DeviceEvaluator final : public Evaluator {
  public:
   /// Throws Error(usage) if the family has no templates for the device. Device and family must outlive it.
-  DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed);
+  /// `cold_cache`: kernels are timed one unit of work at a time, with nothing of their data in the device's last-level
+  /// cache. Then Error(usage) from prepare() for a device that does not say how large that is.
+  DeviceEvaluator(Device& device, const KernelFamily& family, std::uint64_t seed, bool cold_cache = false);
   ~DeviceEvaluator() override;
 
   [[nodiscard]] const KernelFamily& family() const override { return family_; }
@@ -41,11 +43,19 @@ class DeviceEvaluator final : public Evaluator {
   [[nodiscard]] CompileRequest request(Kernels kernels) const;
   [[nodiscard]] std::unique_ptr<Runner> prepare_beside_kept(const Configuration& configuration, const Problem& problem,
                                                             std::int64_t samples);
+  /// How runners of so many samples empty the cache; nothing where they do not.
+  struct Eviction {
+    std::shared_ptr<Memory> memory;
+    std::int64_t repetitions = 0;  ///< runs that a time is the mean of
+  };
+  [[nodiscard]] Eviction eviction(std::int64_t samples);
   [[nodiscard]] std::shared_ptr<const Binary> binary(const Kernels& kernels);
 
   Device& device_;
   const KernelFamily& family_;
   std::uint64_t seed_;
+  bool cold_cache_;
+  std::shared_ptr<Memory> evictor_;  ///< larger than the cache; from the first cold measurement on
   KeptContents contents_;
   std::shared_ptr<KernelCache> kernels_;  ///< shared with compilations and verification
   Verifier verifier_;

@@ -18,6 +18,7 @@ struct Entrant {
     finalist->status = failure.status();
     finalist->message = failure.what();
     finalist->times.clear();
+    finalist->values.clear();
     runner.reset();
   }
   /// `step`: something that may fail. Afterwards runner is empty if it did.
@@ -42,7 +43,7 @@ void drop_finished(std::vector<Entrant>& racing) {
 
 const Finalist* leader(const std::vector<Entrant>& racing) {
   const auto faster = [](const Entrant& a, const Entrant& b) {
-    return median(a.finalist->times) < median(b.finalist->times);
+    return median(a.finalist->costs()) < median(b.finalist->costs());
   };
   return std::min_element(racing.begin(), racing.end(), faster)->finalist;
 }
@@ -70,19 +71,26 @@ void run_finals(std::vector<Finalist>& finalists,
     // A rotated start rather than a library's shuffle, whose result differs between libraries.
     std::rotate(racing.begin(), racing.begin() + static_cast<std::ptrdiff_t>(random() % racing.size()), racing.end());
     for (Entrant& entrant : racing) {
-      entrant.attempt([&] { entrant.finalist->times.push_back(entrant.runner->time()); });
+      entrant.attempt([&] {
+        Finalist& finalist = *entrant.finalist;
+        finalist.times.push_back(entrant.runner->time());
+        if (limits.objective) finalist.values.push_back(limits.objective(finalist, finalist.times.back()));
+      });
       if (device_in_doubt(finalists)) return;
     }
     drop_finished(racing);
     if (limits.disturbed && limits.disturbed() && repeats-- > 0) {
-      for (const Entrant& entrant : racing) entrant.finalist->times.pop_back();
+      for (const Entrant& entrant : racing) {
+        entrant.finalist->times.pop_back();
+        if (limits.objective) entrant.finalist->values.pop_back();
+      }
       --round;
       continue;
     }
     if (round + 1 < limits.minimum_rounds || racing.empty()) continue;
     const Finalist* first = leader(racing);
     for (Entrant& entrant : racing) {
-      if (entrant.finalist == first || !clearly_slower(entrant.finalist->times, first->times)) continue;
+      if (entrant.finalist == first || !clearly_slower(entrant.finalist->costs(), first->costs())) continue;
       entrant.finalist->beaten = true;
       entrant.attempt([&] { entrant.runner->check_guards(); });
       entrant.runner.reset();
@@ -103,13 +111,13 @@ Ranking rank(const std::vector<Finalist>& finalists) {
   }
   if (ranking.order.empty()) return ranking;
   std::sort(ranking.order.begin(), ranking.order.end(),
-            [&](std::size_t a, std::size_t b) { return median(finalists[a].times) < median(finalists[b].times); });
+            [&](std::size_t a, std::size_t b) { return median(finalists[a].costs()) < median(finalists[b].costs()); });
   const Finalist& fastest = finalists[ranking.order.front()];
   const auto tied = [&](std::size_t i) {
     // A finalist that dropped out was compared with the leader of its rounds; the present fastest may have been unlucky
     // in them.
     const Finalist& finalist = finalists[i];
-    return &finalist == &fastest || !(finalist.beaten || clearly_slower(finalist.times, fastest.times));
+    return &finalist == &fastest || !(finalist.beaten || clearly_slower(finalist.costs(), fastest.costs()));
   };
   const auto end = std::stable_partition(ranking.order.begin(), ranking.order.end(), tied);
   ranking.ties = static_cast<std::size_t>(end - ranking.order.begin());

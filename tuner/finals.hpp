@@ -15,9 +15,10 @@
 namespace heddle {
 
 struct Finalist {
-  std::size_t configuration = 0;  ///< index in the list of the search
-  std::vector<double> times;      ///< microseconds per sample; entry i of all finalists comes from the same round
-  bool beaten = false;            ///< dropped out: clearly slower than the leader of that round
+  std::size_t configuration = 0;    ///< index in the list of the search
+  std::vector<double> times;        ///< microseconds per sample; entry i of all finalists comes from the same round
+  std::vector<double> values = {};  ///< of the objective, one for each of `times`; empty: the times themselves
+  bool beaten = false;              ///< dropped out: clearly slower than the leader of that round
   bool yields_to_fewer_threads = false;  ///< a finalist with fewer threads is preferred: on a busy machine this one
                                          ///< loses more than it gains on a quiet one
   Status status = Status::unverified;
@@ -25,6 +26,8 @@ struct Finalist {
   double worst_error = 0.0;  ///< once verified
   std::optional<KernelResources> resources = {};
   std::optional<double> energy = {};  ///< joules per sample, if it was measured
+  /// What decides.
+  [[nodiscard]] const std::vector<double>& costs() const { return values.empty() ? times : values; }
   [[nodiscard]] bool failed() const { return status != Status::unverified && status != Status::correct; }
 };
 
@@ -35,6 +38,8 @@ struct FinalsLimits {
   /// Called after a round. A round for which it is true is timed again, at most `minimum_rounds` rounds in all.
   std::function<bool()> disturbed = {};
   bool energy = false;  ///< whether the energy of every finalist is measured before the first round
+  /// The objective's value of a finalist that took so many microseconds. Empty: the time decides.
+  std::function<double(const Finalist&, double time)> objective = {};
 };
 
 /// Times all finalists once per round. The order changes from round to round, so that drifting clocks favour none.

@@ -15,7 +15,9 @@ bool timed(Status status) { return status == Status::correct || status == Status
 Recollection recollection(const Measurement& measurement, bool own) {
   Recollection result{.observation = {.status = measurement.status, .cost = measurement.cost},
                       .message = measurement.message,
-                      .own = own};
+                      .own = own,
+                      .resources = measurement.resources,
+                      .energy = measurement.energy};
   if (!timed(measurement.status)) return result;
   result.observation.status = Status::unverified;
   if (!result.observation.cost) result.observation.cost = median(measurement.times);
@@ -35,8 +37,12 @@ bool may_compile_now(const Measurement& measurement) {
 
 }  // namespace
 
-Journal::Journal(ProfileStore& store, const Evaluator& evaluator, TuningRun run)
-    : store_(store), evaluator_(evaluator), run_(run) {
+Journal::Journal(ProfileStore& store, const Evaluator& evaluator, TuningRun run, const TunerOptions& options)
+    : store_(store),
+      evaluator_(evaluator),
+      run_(run),
+      cold_cache_(options.cold_cache),
+      has_objective_(options.objective != nullptr) {
   current_.kernels = evaluator.kernels();
   current_.provenance = evaluator.provenance();
 }
@@ -47,7 +53,7 @@ Journal::Page& Journal::page(const Problem& problem) const {
   const ProfileKey key{
       .device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem};
   for (Measurement& known : store_.known(key, current_, run_)) {
-    if (!is_usable(known) || may_compile_now(known)) continue;
+    if (!is_usable(known) || may_compile_now(known) || known.cold_cache != cold_cache_) continue;
     if (known.run == run_.id && known.visit > 0) {
       found->second.finals.push_back(std::move(known));
     } else {
@@ -94,6 +100,7 @@ bool Journal::count_once(const Problem& problem, const std::string& configuratio
 
 std::map<std::string, double> Journal::earlier_costs(const Problem& problem) const {
   std::map<std::string, double> costs;
+  if (has_objective_) return costs;
   for (const auto& [configuration, measurement] : page(problem).earlier) {
     if (const auto cost = recollection(measurement, false).observation.cost) costs.emplace(configuration, *cost);
   }

@@ -11,6 +11,7 @@
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/strategy.hpp"
+#include "heddle/tuner/tuner_options.hpp"
 
 namespace heddle {
 
@@ -20,6 +21,8 @@ struct Recollection {
   std::string message;
   /// True: this run measured it, before it was restarted or in an earlier visit. False: an earlier run did.
   bool own = false;
+  std::optional<KernelResources> resources = {};
+  std::optional<double> energy = {};  ///< joules per sample
 };
 
 /// Writes the measurements of a run to the store and answers what is already known. A restarted run asks for the same
@@ -27,7 +30,8 @@ struct Recollection {
 /// killed. Evaluator and store must outlive it.
 class Journal {
  public:
-  Journal(ProfileStore& store, const Evaluator& evaluator, TuningRun run);
+  /// Only what was measured with the same cache (TunerOptions::cold_cache) is known.
+  Journal(ProfileStore& store, const Evaluator& evaluator, TuningRun run, const TunerOptions& options = {});
 
   [[nodiscard]] const TuningRun& run() const noexcept { return run_; }
 
@@ -42,7 +46,8 @@ class Journal {
   /// Counts an evaluation. Returns false if this run has counted it before.
   bool count_once(const Problem& problem, const std::string& configuration);
 
-  /// Costs of the configurations that worked in earlier runs, microseconds per sample.
+  /// Costs of the configurations that worked in earlier runs, microseconds per sample. None where the run has an
+  /// objective of its own.
   [[nodiscard]] std::map<std::string, double> earlier_costs(const Problem& problem) const;
 
   /// Writes the measurement to the store at once, so that it survives the end of this process. Throws Error(profiles).
@@ -60,6 +65,7 @@ class Journal {
   ProfileStore& store_;
   const Evaluator& evaluator_;
   TuningRun run_;
+  bool cold_cache_, has_objective_;
   Measurement current_;                    ///< present source and environment
   mutable std::map<Problem, Page> pages_;  ///< read from the store when they are first needed
 };

@@ -30,7 +30,7 @@ void Lessons::learn(const ProblemSearch& search, const TuningResult& result) {
   for (const Profile& other : known_.profiles()) {
     const auto cost = search.attempts().cost(other.configuration);
     if (cost && other.key.problem != result.problem) {
-      coverage_.learn(other.key.problem, result.problem, *cost / result.profile->time - 1.0);
+      coverage_.learn(other.key.problem, result.problem, *cost / result.objective.value_or(result.profile->time) - 1.0);
     }
   }
   coverage_.add_tuned(result.problem);

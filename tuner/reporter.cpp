@@ -18,6 +18,7 @@ void Reporter::progress(std::size_t index, double fraction_before, double share,
   progress.all_evaluations = evaluations_;
   for (const auto& [problem, evaluations] : under_way_) progress.all_evaluations += evaluations;
   progress.best = search.attempts().best();
+  progress.best_is_time = !search.has_objective();
   progress.untuned = search.untuned();
   progress.effort = effort_;
   progress.effort += search.effort();

@@ -114,8 +114,15 @@ Screened screen(Evaluator& evaluator, const Configuration& configuration, Measur
     } else {
       std::vector<double> times;
       bool pruned = false;
-      for (int repetition = 0; repetition < limits.repetitions; ++repetition) {
+      constexpr int kMostRepetitions = 100;  // all of them are kept in the database
+      double passed = 0.0;                   // microseconds in kernels
+      const auto goes_on = [&](int repetition) {
+        return repetition < limits.repetitions ||
+               (passed < 1e6 * limits.least_seconds && repetition < kMostRepetitions);
+      };
+      for (int repetition = 0; goes_on(repetition); ++repetition) {
         times.push_back(runner->time());
+        passed += times.back() * static_cast<double>(measurement.samples);
         pruned = limits.prune_above && repetition + 1 < limits.repetitions &&
                  cannot_win(cold, times, *limits.prune_above,
                             allowed_once(*limits.prune_above, kDisturbed, kLongestDisturbance));
@@ -128,6 +135,7 @@ Screened screen(Evaluator& evaluator, const Configuration& configuration, Measur
         give_up(fastest(times));
       } else {
         measurement.status = Status::unverified;
+        if (limits.energy) measurement.energy = runner->energy();
         result.cost = fastest(times);  // whatever disturbs a repetition makes it slower; the finals look at medians
         measurement.times = std::move(times);
       }

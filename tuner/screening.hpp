@@ -32,6 +32,10 @@ struct ScreeningLimits {
   /// them would make its cost more exact, and no finalist of it. Nothing: no limit. Only where nothing but the kernel
   /// itself makes a repetition much slower: on devices that do not share the host's processor.
   std::optional<double> settle_above = {};
+  /// It is timed until so much time has passed, in seconds: of the first configuration of a search, which starts with
+  /// an idle device whose clocks have to rise.
+  double least_seconds = 0.0;
+  bool energy = false;  ///< whether its energy is measured as well, about a second
 };
 
 /// The outcome of a screening.

@@ -47,7 +47,7 @@ class Tuning {
         most_active_(concurrent_searches(evaluator)),
         known_(store.profiles_before(run), store.displaced(), evaluator),
         agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
-        journal_(store, evaluator, run),
+        journal_(store, evaluator, run, options),
         models_(store.models_before(run)),
         lessons_(evaluator, known_, problems, agenda_, journal_, models_),
         schedule_(lessons_, stop, agenda_, most_active_, pool),
@@ -195,8 +195,8 @@ class Tuning {
   void conclude(const std::vector<TuningResult>& results) {
     const KernelFamily& family = evaluator_.family();
     const DeviceIdentity& device = evaluator_.device();
-    const std::vector<Measurement> measured =
-        store_.measurements(std::string(family.name()), device, evaluator_.kernels());
+    std::vector<Measurement> measured = store_.measurements(std::string(family.name()), device, evaluator_.kernels());
+    std::erase_if(measured, [](const Measurement& each) { return each.cold_cache; });
     std::vector<Profile> winners;
     winners.reserve(results.size());
     for (const TuningResult& result : results) {
@@ -281,6 +281,8 @@ std::string Tuner::task(const std::vector<Problem>& problems) const {
       options_.finalists, options_.minimum_repetitions, options_.maximum_repetitions, concurrent_searches(evaluator_),
       options_.tune_sizes_between);
   if (options_.energy) task += " energy";
+  if (options_.objective) task += fmt::format(" objective {}", options_.objective->text());
+  if (options_.cold_cache) task += " cold";
   for (const Problem& problem : problems) task += fmt::format("\n{}", problem.text());
   return task;
 }

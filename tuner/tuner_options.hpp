@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "heddle/tuner/objective.hpp"
 #include "heddle/tuner/strategy.hpp"
 
 namespace heddle {
@@ -38,6 +40,12 @@ struct TunerOptions {
   bool tune_sizes_between = false;
   /// Whether the energy of the finalists is measured, about a second each, where the device has a counter.
   bool energy = false;
+  /// What the search makes small. Nothing: the time. Configurations are then not stopped early, because their time
+  /// does not say what they are worth, and of processor threads the tuner takes as many as the winner has. The winner
+  /// replaces the stored profile, whatever that one's time.
+  std::shared_ptr<const Objective> objective = {};
+  /// Whether kernels are timed one launch at a time, each with nothing of its data in the device's cache.
+  bool cold_cache = false;
   /// The search for one problem ends when this many configurations in a row were not faster. Nothing: no such limit.
   std::optional<std::int64_t> patience = {};
   /// The search also ends when it reaches this fraction of the roofline bound: the speed at which the bytes and

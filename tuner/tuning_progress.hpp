@@ -23,6 +23,7 @@ struct TuningProgress {
   std::size_t valid = 0;         ///< of this problem
   std::int64_t all_evaluations = 0;
   std::optional<double> best;          ///< of this problem, microseconds per sample
+  bool best_is_time = true;            ///< false: it is the value of another objective
   std::optional<double> untuned;       ///< of this problem: the untuned default
   double fraction = 0.0;               ///< of the whole run, 0 to 1
   std::optional<double> seconds_left;  ///< of the budget; without one an estimate once there is something to go by

@@ -22,6 +22,8 @@ bool TuningResult::improve(const TuningResult& later) {
   samples = later.samples;
   resources = later.resources;
   energy = later.energy;
+  objective = later.objective;
+  metrics = later.metrics;
   return changed;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/profiles/measurement.hpp"
@@ -36,9 +37,12 @@ struct TuningResult {
   std::optional<double> compiler_out_of_time;
   std::optional<KernelResources> resources = {};  ///< of the winner
   std::optional<double> energy = {};              ///< of the winner, joules per sample
-  bool winner_changed = false;                    ///< a later visit of this problem found another winner
-  bool was_stored = false;                        ///< stored; false if a faster profile was stored already
-  NamedTime untuned;                              ///< the untuned default; name "default"
+  std::optional<double> objective = {};           ///< of the winner: its value, where the time is not the objective
+  /// Of the winner: KernelFamily::metrics(), in their order; nothing where one has no value.
+  std::vector<std::pair<std::string, std::optional<double>>> metrics = {};
+  bool winner_changed = false;              ///< a later visit of this problem found another winner
+  bool was_stored = false;                  ///< stored; false if a faster profile was stored already
+  NamedTime untuned;                        ///< the untuned default; name "default"
   std::vector<NamedTime> named;             ///< in the order of KernelFamily::named_configurations(), where they exist
   std::int64_t samples = 0;                 ///< samples per repetition, for all times here
   std::size_t valid = 0;                    ///< configurations that satisfy the constraints

@@ -64,6 +64,7 @@ std::optional<Bounds> bounds_of(const std::vector<Value>& values) {
 
 /// The definition for one language, without the source itself and without what only tells how to tune.
 std::string contract_of(KernelDefinition kernel, const std::string& language) {
+  kernel.name = kernel.name.substr(0, kernel.name.find('@'));  // the rest is a digest of this
   kernel.code = {{language, kernel.code.at(language)}};
   kernel.code.begin()->second.text.clear();
   kernel.code.begin()->second.headers.clear();
@@ -73,6 +74,7 @@ std::string contract_of(KernelDefinition kernel, const std::string& language) {
   kernel.awkward = {};
   kernel.bytes.clear();
   kernel.operations.clear();
+  kernel.metrics.clear();
   kernel.folder.clear();
   kernel.allow_outside = true;
   return write_definition(kernel, {});
@@ -159,6 +161,9 @@ DefinedFamily::DefinedFamily(KernelDefinition definition, KernelExamples example
   if (!definition_.operations.empty()) {
     operations_ = expression(definition_.operations, "operations", known_names(0, true, false));
   }
+  for (const auto& [name, text] : definition_.metrics) {
+    metrics_.push_back({name, expression(text, "metrics", names_of_metrics())});
+  }
   for (const auto& [language, each] : definition_.code) {
     if (language != "cuda" && language != "cpu") {
       refuse(fmt::format("code for {}, expected cuda or cpu", in_quotes(language)));
@@ -243,6 +248,12 @@ std::vector<std::string> DefinedFamily::known_names(std::size_t parameters, bool
     for (const Axis& axis : definition_.axes) names.push_back(axis.name);
   }
   if (device) names.insert(names.end(), device_names().begin(), device_names().end());
+  return names;
+}
+
+std::vector<std::string> DefinedFamily::names_of_metrics() const {
+  std::vector<std::string> names = known_names(definition_.parameters.size(), true, false);
+  for (const std::string_view name : kMeasuredNames) names.emplace_back(name);
   return names;
 }
 
@@ -382,6 +393,13 @@ SearchSpace DefinedFamily::space(const DeviceIdentity& device) const {
       return holds.truth(names_of(&configuration, &problem, &where));
     };
     foresee(constraint, holds);
+  }
+  for (const KernelDefinition::Condition& condition : definition_.conditions) {
+    if (!condition.holds) continue;  // a worker process, which is asked about configurations that are allowed
+    Constraint& constraint = constraints.emplace_back();
+    constraint.name = condition.name;
+    constraint.holds = [holds = condition.holds](const Configuration& configuration, const Problem&,
+                                                 const DeviceIdentity&) { return holds(configuration); };
   }
   if (runs_cuda_templates(device.backend)) constraints.push_back(launch_limits());
   return {device, std::move(parameters), std::move(constraints)};
@@ -714,8 +732,24 @@ double DefinedFamily::difference(const HostImage& found, const HostImage& expect
   return worst;
 }
 
+std::string family_name(const KernelDefinition& kernel) {
+  constexpr std::size_t kDigits = 12;  // hexadecimal
+  if (kernel.name.find('@') != std::string::npos) return kernel.name;
+  const DefinedFamily family(kernel, {});
+  std::string hashes;
+  for (const auto& [language, code] : kernel.code) hashes += family.source(language).hash();
+  if (kernel.code.size() > 1) hashes = digest(hashes);
+  return fmt::format("{}@{}", kernel.name, hashes.substr(0, kDigits));
+}
+
 FamilyDescription describe(const KernelDefinition& kernel, const KernelExamples& examples) {
-  return {.maker = "defined-kernel", .text = write_definition(kernel, examples)};
+  KernelDefinition named = kernel;
+  named.name = family_name(kernel);
+  FamilyDescription description{.maker = "defined-kernel", .text = write_definition(named, examples)};
+  if (!kernel.conditions.empty()) {
+    description.here = [named, examples] { return std::make_shared<const DefinedFamily>(named, examples); };
+  }
+  return description;
 }
 
 std::shared_ptr<const KernelFamily> make_defined_family(const std::string& text) {

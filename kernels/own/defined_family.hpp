@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,6 +71,7 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] std::int64_t host_threads(const Configuration& configuration,
                                           const DeviceIdentity& device) const override;
   [[nodiscard]] Work work(const Problem& problem) const override;
+  [[nodiscard]] std::span<const Metric> metrics() const override { return metrics_; }
 
   /// How far buffers that a launch wrote are from those that are expected, as a part of their norm: the largest over
   /// the buffers that are compared. Infinite where whole numbers differ.
@@ -128,6 +130,7 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] Expression expression(const std::string& text, const char* of,
                                       const std::vector<std::string>& known) const;
   [[nodiscard]] std::vector<std::string> known_names(std::size_t parameters, bool axes, bool device) const;
+  [[nodiscard]] std::vector<std::string> names_of_metrics() const;
   [[nodiscard]] std::vector<Buffer> buffers_of(const Expression::Names& names) const;
   [[nodiscard]] std::int64_t bytes_of(std::size_t argument, const Expression::Names& names) const;
   /// A plan of one launch with these arguments, by their indices. `named`: somebody asked for them, so that a buffer
@@ -167,6 +170,7 @@ class DefinedFamily final : public KernelFamily {
   std::vector<Expression> constraints_;
   std::vector<Argument> arguments_;
   std::optional<Expression> bytes_, operations_;
+  std::vector<Metric> metrics_;
 };
 
 }  // namespace heddle

@@ -254,6 +254,14 @@ std::pair<KernelDefinition, KernelExamples> definition_from(const json& from) {
   kernel.absolute_tolerance = from.at("absolute_tolerance").get<double>();
   kernel.folder = from.at("folder").get<std::string>();
   kernel.allow_outside = from.value("allow_outside", true);
+  if (const auto conditions = from.find("conditions"); conditions != from.end()) {
+    for (const json& name : *conditions) kernel.conditions.push_back({.name = name.get<std::string>(), .holds = {}});
+  }
+  if (const auto metrics = from.find("metrics"); metrics != from.end()) {
+    for (const json& metric : *metrics) {
+      kernel.metrics.emplace_back(metric.at(0).get<std::string>(), metric.at(1).get<std::string>());
+    }
+  }
   KernelExamples examples{.folder = from.at("examples").get<std::string>(),
                           .checked_elsewhere = from.at("checked_elsewhere").get<bool>()};
   if (const auto calls = from.find("calls"); calls != from.end()) {
@@ -286,6 +294,10 @@ std::string write_definition(const KernelDefinition& kernel, const KernelExample
                 {"examples", examples.folder},
                 {"checked_elsewhere", examples.checked_elsewhere}};
   if (!kernel.allow_outside) document["allow_outside"] = false;
+  for (const KernelDefinition::Condition& condition : kernel.conditions) {
+    document["conditions"].push_back(condition.name);
+  }
+  for (const auto& [name, text] : kernel.metrics) document["metrics"].push_back(json::array({name, text}));
   for (const auto& [problem, numbers] : examples.calls) document["calls"][problem] = document_of(numbers);
   try {
     return document.dump();

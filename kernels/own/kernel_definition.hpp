@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/kernels/compile_options.hpp"
@@ -16,6 +17,7 @@
 #include "heddle/kernels/own/fill.hpp"
 #include "heddle/kernels/plan.hpp"
 #include "heddle/kernels/problem.hpp"
+#include "heddle/kernels/search_space.hpp"
 #include "heddle/kernels/value.hpp"
 
 namespace heddle {
@@ -100,10 +102,12 @@ struct KernelReference {
 /// definition cannot: several launches, blocks that wait for each other, clusters, a model of its times, and elements
 /// that depend on the configuration.
 struct KernelDefinition {
-  std::string name;     ///< of the family, as FamilyRegistry::add() takes it
+  /// Letters, digits, and '-', '_', '.', '/', at most 48. The family's name has '@' and a digest of the definition
+  /// behind it (describe()), so that two kernels of one name have profiles of their own.
+  std::string name;
   std::string meaning;  ///< one line
-  /// Any text. A profile is stale if this, the source, the parameters, the geometry or the arguments were others when
-  /// it was measured. So change it with anything else that decides what is right or fast: the program's own check.
+  /// Any text. With another one, another source, other parameters, geometry or arguments it is another kernel, with
+  /// profiles of its own. So change it with anything else that decides what is right or fast: the program's own check.
   std::string version = {};
   std::vector<Axis> axes;
   std::map<std::string, KernelCode> code;  ///< by "cuda", which the emulator runs as well, and "cpu"
@@ -117,10 +121,22 @@ struct KernelDefinition {
   };
   std::vector<Tunable> parameters;
   std::vector<std::string> constraints;  ///< have to be true of a configuration and a problem
+  /// A constraint that is a function of the program: of the parameters alone, since worker processes do not have it.
+  /// What depends on sizes or the device is an expression.
+  struct Condition {
+    std::string name;  ///< shown when violated
+    std::function<bool(const Configuration&)> holds;
+  };
+  /// Part of what the kernel is by their names alone: change `version` with what they do.
+  std::vector<Condition> conditions = {};
   std::vector<KernelArgument> arguments;
   /// What any implementation has to move and to do in one launch. Empty: the bytes of all buffers, an operation per
   /// element of the buffers that are written.
   std::string bytes = {}, operations = {};
+  /// Numbers that tables show beside the time: expressions over the sizes, the parameters, and what is measured (`time`
+  /// in microseconds, `energy` in joules, `bytes`, `operations`, `registers`, `shared_bytes`, `local_bytes`,
+  /// `occupancy`), by their names: {"GFLOP/s", "operations / time / 1e3"}.
+  std::vector<std::pair<std::string, std::string>> metrics = {};
   /// The problems of a tuning run that names none; may be empty.
   std::vector<Problem> problems = {};
   /// Odd sizes, at which a configuration is verified beside the problem's own. Empty: 97 on each axis, or its largest
@@ -153,7 +169,12 @@ struct KernelExamples {
   std::map<std::string, KernelNumbers> calls = {};
 };
 
-/// The description under which a defined kernel is added to a registry: `registry.add(describe(kernel))`.
+/// The name of its family: with the digest of all that decides what the kernel computes and how fast, unless the name
+/// has one already. Throws Error(input) with what is wrong with the definition.
+[[nodiscard]] std::string family_name(const KernelDefinition& kernel);
+
+/// The description under which a defined kernel is added to a registry: `registry.add(describe(kernel))`. The family is
+/// called family_name(). Throws what that throws.
 /// builtin_families() has its maker, so that every worker process can make it again.
 [[nodiscard]] FamilyDescription describe(const KernelDefinition& kernel, const KernelExamples& examples = {});
 

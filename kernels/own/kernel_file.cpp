@@ -31,7 +31,6 @@ constexpr std::size_t kLongestDescription = std::size_t{1} << 20U;  // bytes
 constexpr std::size_t kMostHeaders = 64, kMostParameters = 256, kMostValues = 10000, kMostConstraints = 1000;
 constexpr std::size_t kMostArguments = 256, kMostSizes = 10000, kMostOptions = 64;
 constexpr std::size_t kLongestName = 48;  // of a kernel; '@' and the digest follow
-constexpr std::size_t kDigest = 12;       // hexadecimal digits
 
 nlohmann::json document_in(const fs::path& path) {
   const std::string file = printable(path.string());
@@ -56,9 +55,10 @@ class Reader {
       : file_(std::move(file)), sources_(std::move(sources)), root_(document, file_), finds_default_(finds_default) {}
 
   KernelDefinition definition() {
-    root_.allow_members({"name",      "meaning",    "version",     "language",     "source", "headers",      "kernel",
-                         "axes",      "parameters", "constraints", "grid",         "block",  "shared_bytes", "options",
-                         "arguments", "sizes",      "awkward",     "verification", "work",   "macros"});
+    root_.allow_members({"name",         "meaning", "version",    "language",    "source",  "headers",
+                         "kernel",       "axes",    "parameters", "constraints", "grid",    "block",
+                         "shared_bytes", "options", "arguments",  "sizes",       "awkward", "verification",
+                         "work",         "macros",  "metrics"});
     KernelDefinition kernel;
     kernel.name = name();
     if (const auto node = root_.find("meaning")) kernel.meaning = node->text();
@@ -74,8 +74,13 @@ class Reader {
     kernel.tolerance = usual_tolerance(kernel);
     if (const auto node = root_.find("verification")) read_verification(*node, kernel, cpu ? "cpu" : "cuda");
     if (const auto node = root_.find("work")) read_work(*node, kernel);
+    if (const auto node = root_.find("metrics")) read_metrics(*node, kernel);
     if (finds_default_) find_default(kernel);
-    kernel.name += fmt::format("@{}", digest_of(kernel, cpu ? "cpu" : "cuda"));
+    try {
+      kernel.name = family_name(kernel);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::input, fmt::format("{}: {}", file_, error.what()));
+    }
     return kernel;
   }
 
@@ -114,15 +119,6 @@ class Reader {
     if (late) {
       root_.refuse(fmt::format("no configuration that is allowed was found within {} s, so a default has to be named",
                                kMostSeconds));
-    }
-  }
-
-  /// The same expressions give the same digest, whatever else the description says about how to tune.
-  [[nodiscard]] std::string digest_of(const KernelDefinition& kernel, const std::string& language) const {
-    try {
-      return make_defined_family(describe(kernel).text)->source(language).hash().substr(0, kDigest);
-    } catch (const Error& error) {
-      throw Error(ErrorKind::input, fmt::format("{}: {}", file_, error.what()));
     }
   }
 
@@ -508,6 +504,20 @@ class Reader {
     node.allow_members({"bytes", "operations"});
     if (const auto member = node.find("bytes")) kernel.bytes = member->expression();
     if (const auto member = node.find("operations")) kernel.operations = member->expression();
+  }
+
+  static void read_metrics(const DescriptionNode& node, KernelDefinition& kernel) {
+    constexpr std::size_t kMostMetrics = 16, kLongestMetric = 24;
+    if (!node.value().is_object() || node.value().size() > kMostMetrics) {
+      node.expected(fmt::format("an object of at most {} expressions by their names", kMostMetrics));
+    }
+    for (const auto& [metric, value] : node.value().items()) {
+      if (metric.empty() || metric.size() > kLongestMetric || printable(metric) != metric) {
+        node.refuse(
+            fmt::format("the name is {}, expected 1 to {} printable characters", in_quotes(metric), kLongestMetric));
+      }
+      kernel.metrics.emplace_back(metric, node.at(metric).expression());
+    }
   }
 
   std::string file_;

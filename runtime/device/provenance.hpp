@@ -11,5 +11,7 @@ namespace heddle {
 [[nodiscard]] Provenance host_provenance();
 /// The present second in UTC: "2026-01-31T12:00:00Z".
 [[nodiscard]] std::string utc_now();
+/// The same to the millisecond: "2026-01-31T12:00:00.250Z".
+[[nodiscard]] std::string utc_now_exactly();
 
 }  // namespace heddle

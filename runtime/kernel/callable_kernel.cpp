@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kKinds{"a pointer", "int32", "uint32", "int64",
                                                  "uint64",    "float", "double", "a struct"};
+constexpr std::size_t kPointer = 0;  // in kKinds
 static_assert(kKinds.size() == std::variant_size_v<Argument>);
 
 bool ready(const std::shared_future<CompileOutcome>& compiled) {
@@ -58,11 +59,23 @@ void CallableKernel::require_callable(const Plan& plan) const {
     throw Error(error.kind(), fmt::format("{}: {}", family, error.what()));
   }
   const std::vector<Argument>& arguments = plan.launches.front().arguments;
-  if (arguments.size() != types_.size()) {
-    throw Error(ErrorKind::usage, fmt::format("{}: the kernel takes {} arguments, the program passes {}", family,
-                                              arguments.size(), types_.size()));
+  std::size_t values = arguments.size();
+  for (const CallConstant& constant : call_constants(plan)) {
+    values = std::max(values, constant.value + 1);
+    const bool passes_pointer = constant.value >= types_.size() || types_[constant.value].kind == kPointer;
+    if (!passes_pointer) {
+      throw Error(ErrorKind::usage, fmt::format("{}: argument {} is the contents of constant memory, '{}', the program "
+                                                "passes {}",
+                                                family, constant.value + 1, plan.buffers[constant.buffer].name,
+                                                kKinds[types_[constant.value].kind]));
+    }
   }
-  for (std::size_t i = 0; i < types_.size(); ++i) {
+  if (values != types_.size()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: the kernel takes {} arguments{}, the program passes {}", family, values,
+                            values > arguments.size() ? " with constant memory" : "", types_.size()));
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
     const CallType& type = types_[i];
     if (arguments[i].index() != type.kind) {
       throw Error(ErrorKind::usage, fmt::format("{}: argument {} is {} to the kernel, the program passes {}", family,

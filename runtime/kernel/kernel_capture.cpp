@@ -24,6 +24,10 @@ void CallableKernel::capture(const Problem& problem, Stream stream, const std::f
                                               "known elsewhere",
                                               dispatcher_.family().name()));
   }
+  if (const auto& conditions = family->definition().conditions; !conditions.empty()) {
+    throw Error(ErrorKind::usage, fmt::format("{} cannot be captured: its condition {} is a function of this program",
+                                              family->name(), in_quotes(conditions.front().name)));
+  }
   const DeviceIdentity& device = device_.identity();
   const Plan plan = family->plan(family->default_configuration(device, problem), problem, device, 1);
   require_callable(plan);
@@ -41,18 +45,10 @@ void CallableKernel::capture(const Problem& problem, Stream stream, const std::f
       .kernel = family->definition(), .problem = problem, .numbers = {}, .contents = {}, .device = device.name};
   const auto* const memory = dynamic_cast<const CallerMemory*>(&device_);
   const std::vector<Argument>& arguments = plan.launches.front().arguments;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const KernelArgument& named = capture.kernel.arguments[i];  // no constant memory, so all of them are passed
-    const auto* const place = std::get_if<BufferArgument>(&arguments[i]);
-    if (place == nullptr) {
-      const auto* const from = static_cast<const std::byte*>(values[i]);
-      capture.numbers[named.name] = {from, from + bytes_of(arguments[i]).size()};
-      continue;
-    }
-    const Buffer& buffer = plan.buffers[static_cast<std::size_t>(place->buffer)];
-    if (!has_contents(buffer)) continue;
+  const auto keep_contents = [&](const Buffer& buffer, std::size_t i) {
+    if (!has_contents(buffer)) return;
     std::vector<std::byte>& bytes = capture.contents[buffer.name];
-    if (buffer.bytes == 0) continue;
+    if (buffer.bytes == 0) return;
     const void* address = nullptr;
     std::memcpy(&address, values[i], sizeof address);
     auto known = lengths[i];
@@ -72,6 +68,20 @@ void CallableKernel::capture(const Problem& problem, Stream stream, const std::f
     } else {
       std::memcpy(bytes.data(), address, bytes.size());  // a launch is done when it returns
     }
+  };
+  std::size_t argument = 0;
+  for (const KernelArgument& named : capture.kernel.arguments) {
+    if (named.is_buffer() && !named.passed) continue;
+    if (const auto* const place = std::get_if<BufferArgument>(&arguments[argument])) {
+      keep_contents(plan.buffers[static_cast<std::size_t>(place->buffer)], argument);
+    } else {
+      const auto* const from = static_cast<const std::byte*>(values[argument]);
+      capture.numbers[named.name] = {from, from + bytes_of(arguments[argument]).size()};
+    }
+    ++argument;
+  }
+  for (const CallConstant& constant : call_constants(plan)) {
+    if (constant.value >= arguments.size()) keep_contents(plan.buffers[constant.buffer], constant.value);
   }
   write_capture(file, capture);
 }

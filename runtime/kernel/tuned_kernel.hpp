@@ -57,7 +57,8 @@ inline constexpr bool kIsSpan<std::span<T, N>> = true;
 /// A kernel of a family, called with arguments of the program's own. Every call chooses the configuration for its sizes
 /// from the profiles, as the dispatcher does. May be called from several threads at once.
 ///
-/// `Arguments`: a type for each parameter of the kernel function, in its order. Pointers are those of the device: on a
+/// `Arguments`: a type for each parameter of the kernel function, in its order, then one for what goes to constant
+/// memory alone. Pointers are those of the device: on a
 /// GPU device memory in the context of the device, on the CPU and the emulator any memory of this process.
 /// Memory::pointer() gives such an address on each of them. Memory is as large as the family's plan for these sizes
 /// says.
@@ -81,6 +82,9 @@ inline constexpr bool kIsSpan<std::span<T, N>> = true;
 ///   in pieces. A configuration for which that does not hold counts as one that fails;
 /// - all configurations give their kernels the same arguments, in number, order, types and meaning. Numbers that depend
 ///   on the configuration belong into the kernel's template arguments or definitions, since calls give all numbers;
+/// - contents of constant memory that the kernel does not take as well come behind its arguments, as pointers, in the
+///   order of the definition; each call copies them to the variable, on its stream. Calls on several streams that run
+///   at the same time have to give the same contents;
 /// - a buffer that the kernel writes is none of role `input`. Scratch buffers are arguments as well.
 ///
 /// Families of kernel definitions (kernels/own/kernel_definition.hpp) are like that.

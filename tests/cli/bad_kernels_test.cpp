@@ -7,30 +7,12 @@
 #include <vector>
 
 #include "cli/program.hpp"
+#include "cli/twice_kernel.hpp"
 
 namespace heddle::test {
 namespace {
 
 using nlohmann::json;
-
-constexpr const char* kDoubleSource = R"(
-__global__ void twice(const float* x, float* y, int n) {
-  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (i < n) y[i] = 2 * x[i];
-}
-)";
-
-json twice_description() {
-  return json::parse(R"json({
-    "name": "tests/twice", "source": "twice.cu", "kernel": "twice", "axes": ["n"],
-    "parameters": [{"name": "block_size", "values": [32, 64, 128]}],
-    "constraints": ["block_size <= n or n < 1000"],
-    "grid": "ceil_div(n, block_size)", "block": "block_size",
-    "arguments": [{"name": "x", "type": "float", "elements": "n"},
-                  {"name": "y", "type": "float", "elements": "n", "role": "output"},
-                  {"name": "n", "type": "int32", "value": "n"}]
-  })json");
-}
 
 struct WrongDescription {
   const char* what;
@@ -380,18 +362,28 @@ const std::vector<WrongDescription>& wrong_descriptions() {
          d["work"] = {{"bytes", "8 n"}};
        },
        {"bytes: expression '8 n'"}},
+      {"metrics that are no object",
+       [](json& d) { d["metrics"] = "n / time"; },
+       {"metrics: found \"n / time\", expected an object of at most 16 expressions"}},
+      {"a metric that cannot be read",
+       [](json& d) {
+         d["metrics"] = {{"rate", "n /"}};
+       },
+       {"metrics: expression 'n /'"}},
+      {"a metric over what nobody measures",
+       [](json& d) {
+         d["metrics"] = {{"rate", "n / seconds"}};
+       },
+       {"metrics: ", "asks for 'seconds', expected one of: block_size, n, time, energy"}},
+      {"a metric without a name",
+       [](json& d) {
+         d["metrics"] = {{"", "n"}};
+       },
+       {"metrics: the name is ''"}},
       {"a size that the kernel does not have", [](json&) {}, {"--size", "m=3"}, 2, "m=3"},
       {"a size that is no number", [](json&) {}, {"--size n", "many"}, 2, "n=many"},
       {"no size at all", [](json&) {}, {"names no sizes, expected --size n=LIST"}, 2, ""}};
   return all;
-}
-
-/// All that goes wrong before anything is compiled.
-std::vector<std::string> tune_kernel(const std::string& file, const std::string& size, const std::string& database) {
-  std::vector<std::string> command{"tune",   "--kernel",      file, "--device", "emulator", "--profiles",
-                                   database, "--evaluations", "2",  "--quiet",  "--json"};
-  if (!size.empty()) command.insert(command.end(), {"--size", size});
-  return command;
 }
 
 TEST_CASE("wrong descriptions of kernels are one line each") {

@@ -156,6 +156,73 @@ TEST_CASE("a captured call is tuned elsewhere, with its numbers and contents, an
   CHECK(why.running->configuration.text() == results.front().profile->configuration);
 }
 
+TEST_CASE("constant memory of a called kernel is filled by each call, and captured") {
+  KernelDefinition definition;
+  definition.name = "tests/weighted";
+  definition.axes = {{.name = "n", .maximum = 1 << 20}};
+  definition.code["cuda"] = {.text = R"(
+namespace tests { __constant__ float weights[3]; }
+__constant__ float offset[1];
+template <int Block>
+__global__ void weighted(const float* x, const float* shift, float* y, int n) {
+  const int i = static_cast<int>(blockIdx.x) * Block + static_cast<int>(threadIdx.x);
+  if (i < n) y[i] = tests::weights[i % 3] * x[i] + offset[0] + shift[0];
+}
+)",
+                             .kernel = "weighted<{block}>",
+                             .grid = {"ceil_div(n, block)"},
+                             .block = {"block"}};
+  definition.parameters = {{.name = "block", .values = {Value(std::int64_t{32}), Value(std::int64_t{64})}}};
+  // In the middle, so that the order of a call differs from that of the definition.
+  definition.arguments = {{.name = "x", .elements = "n"},
+                          {.name = "weights", .elements = "3", .symbol = "tests::weights", .passed = false},
+                          {.name = "shift", .elements = "1", .symbol = "offset"},
+                          {.name = "y", .elements = "n", .role = Role::output},
+                          {.name = "n", .type = ElementType::int32, .value = "n"}};
+  FamilyRegistry families = builtin_families();
+  const KernelFamily& family = families.add(describe(definition));
+  const auto device = open_device("emulator");
+  using Weighted = TunedKernel<const float*, const float*, float*, std::int32_t, const float*>;
+  const Weighted kernel(*device, family, {}, {.wait = true});
+  const Problem problem = Problem::from(family.axes(), {50});
+  std::vector<float> x(50), y(50);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  for (const float factor : {1.0F, 5.0F}) {  // another call, other contents
+    const std::vector<float> weights{factor, 2.0F * factor, 4.0F * factor}, shift{0.25F * factor};
+    kernel(problem, x.data(), shift.data(), y.data(), 50, weights.data());
+    for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == weights[i % 3] * x[i] + 2.0F * shift[0]);
+  }
+  CHECK_THROWS_WITH_AS((TunedKernel<const float*, const float*, float*, std::int32_t>(*device, family, {})),
+                       doctest::Contains("takes 5 arguments with constant memory, the program passes 4"), Error);
+  CHECK_THROWS_WITH_AS((TunedKernel<const float*, const float*, float*, std::int32_t, float>(*device, family, {})),
+                       doctest::Contains("argument 5 is the contents of constant memory, 'weights'"), Error);
+
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "call";
+  const std::vector<float> weights{1.0F, 2.0F, 3.0F}, shift{0.5F};
+  kernel.capture(problem, {}, file, std::span<const float>(x), std::span<const float>(shift), std::span<float>(y), 50,
+                 std::span<const float>(weights));
+  const KernelCapture read = read_capture(file);
+  CHECK(std::memcmp(read.contents.at("weights").data(), weights.data(), 12) == 0);
+  CHECK(std::memcmp(read.contents.at("shift").data(), shift.data(), 4) == 0);
+  CHECK(read.contents.at("x").size() == 200);
+  CHECK(read.numbers.size() == 1);
+  CHECK(family_name(read.kernel) == family.name());
+}
+
+TEST_CASE("a kernel with a condition of the program is not captured") {
+  KernelDefinition definition = line_kernel();
+  definition.conditions = {{"any", [](const Configuration&) { return true; }}};
+  FamilyRegistry families = builtin_families();
+  const KernelFamily& family = families.add(describe(definition));
+  const Call call;
+  const LineKernel kernel(*call.device, family, {}, {.wait = true});
+  const TemporaryFolder folder;
+  CHECK_THROWS_WITH_AS(kernel.capture(call.problem(), {}, folder.path() / "call", call.to, call.x.data(),
+                                      const_cast<float*>(call.y.data())),
+                       doctest::Contains("its condition 'any' is a function of this program"), Error);
+}
+
 TEST_CASE("a call is captured only if the lengths of its buffers are known and long enough") {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "call";
@@ -172,11 +239,12 @@ TEST_CASE("a call is captured only if the lengths of its buffers are known and l
     return "captured";
   };
   CHECK(refusal_of([&] { kernel.capture(call.problem(), {}, file, call.to, call.x.data(), y); }) ==
-        "tests/line: the length of 'x' cannot be known on emulator; a std::span in place of the pointer says it");
+        std::string(call.family.name()) +
+            ": the length of 'x' cannot be known on emulator; a std::span in place of the pointer says it");
   CHECK(refusal_of([&] {
           kernel.capture(call.problem(), {}, file, call.to, std::span<const float>(call.x.data(), 49),
                          std::span<float>(y, 50));
-        }) == "tests/line at n=50: 'x' has 196 bytes, expected 200");
+        }) == std::string(call.family.name()) + " at n=50: 'x' has 196 bytes, expected 200");
   CHECK_FALSE(std::filesystem::exists(file));
 }
 

@@ -252,7 +252,7 @@ TEST_CASE("a function of the host computes what is expected") {
   CHECK(wrong.front().statuses.at(Status::wrong_result) >= 1);
   const auto nothing = [](const Problem&, const HostImage&) { return HostImage(); };
   CHECK_THROWS_WITH_AS(tune(kernel, {}, {}, agrees_with(kernel, nothing), {}, options),
-                       "kernel tests/faulty: the reference lacks the output 'y'", Error);
+                       doctest::Contains(": the reference lacks the output 'y'"), Error);
 }
 
 TEST_CASE("a program's kernel that cannot be verified is refused before it is tuned") {

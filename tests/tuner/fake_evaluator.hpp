@@ -33,9 +33,11 @@ class FakeEvaluator final : public Evaluator {
   std::function<double(const Configuration&)> busy_core_cost;
   int busy_core_measurements = 0;            ///< number of calls of busy_core_time()
   std::optional<KernelResources> resources;  ///< of every configuration
-  std::optional<double> energy;              ///< joules per sample
-  double noise = 0.02;                       ///< relative
-  double outliers = 0.05;                    ///< repetitions that take twice as long on top
+  std::optional<double> energy;              ///< joules per sample, unless `energy_of` says it
+  std::function<double(const Configuration&)> energy_of;
+  int energy_measurements = 0;
+  double noise = 0.02;     ///< relative
+  double outliers = 0.05;  ///< repetitions that take twice as long on top
   bool on_processor = false;
   std::size_t threads = 4;
   double now = 0.0;  ///< virtual seconds, which compiling and running take
@@ -173,7 +175,10 @@ class FakeEvaluator final : public Evaluator {
       return owner_.busy_core_cost(configuration_) * (1.0 + 5.0 * owner_.noise * uniform(owner_.random_));
     }
     std::optional<KernelResources> resources() override { return owner_.resources; }
-    std::optional<double> energy() override { return owner_.energy; }
+    std::optional<double> energy() override {
+      ++owner_.energy_measurements;
+      return owner_.energy_of ? owner_.energy_of(configuration_) : owner_.energy;
+    }
     void check_guards() override {
       if (status_ == Status::overrun) throw DeviceFailure(status_, "wrote behind buffer 'values'");
     }

@@ -121,7 +121,7 @@ TEST_CASE("tune(): a kernel of the program's own is tuned, stored and called, an
   REQUIRE(results.size() == 2);
   for (const TuningResult& result : results) {
     REQUIRE(result.profile);
-    CHECK(result.profile->key.family == "own-add");
+    CHECK(result.profile->key.family == family_name(kernel));
     CHECK(result.untuned.time);
   }
   CHECK(checked == std::set<std::string>{"n=64", "n=600", "n=97"});
@@ -197,7 +197,7 @@ TEST_CASE("tune(): an example or a problem that does not fit, a check that throw
   CHECK_THROWS_WITH_AS(tune(kernel, {size(64)}, short_example, {}, {}, task.options),
                        "the example for n=64 has 4 bytes of 'x', expected 256", Error);
   CHECK_THROWS_WITH_AS(tune(kernel, {Problem({{.name = "m", .value = 64}})}, {}, {}, {}, task.options),
-                       doctest::Contains("own-add problem 'm=64': "), Error);
+                       doctest::Contains("problem 'm=64': "), Error);
   const auto angry = [](const KernelRun&) -> Accuracy { throw std::runtime_error("no"); };
   CHECK_THROWS_WITH_AS(tune(kernel, {size(64)}, ramp, angry, {}, task.options), "no", std::runtime_error);
   TuneKernelOptions itself = task.options;

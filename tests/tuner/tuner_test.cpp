@@ -790,6 +790,29 @@ TEST_CASE("a run that goes on knows which configuration made way, and does not m
   CHECK(choice.evaluator.busy_core_measurements == measured);
 }
 
+TEST_CASE("while the default is compiled, so are the first proposals, if nothing else is known") {
+  class Unnamed : public Family {
+   public:
+    std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&) const override { return {}; }
+  };
+  const TemporaryStore temporary;
+  const Unnamed family;
+  fake::FakeEvaluator evaluator(family, 15);
+  evaluator.compile_seconds = 1.0;
+  std::size_t compiled_first = 0;
+  evaluator.cost = [&](const Configuration& configuration, const Problem&) {
+    if (compiled_first == 0) compiled_first = evaluator.compiled.size();
+    return 2.0 + std::abs(static_cast<double>(configuration.number("width")) - 10.0);
+  };
+  const TuningResult result = tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 40}, 64);
+  REQUIRE(result.profile);
+  CHECK(compiled_first > 8);
+  CHECK(result.evaluations() == 40);
+  std::set<std::string> screened;
+  for (const Measurement& each : temporary.store.measurements(key(64))) screened.insert(each.configuration);
+  CHECK(screened.size() == 40);
+}
+
 TEST_CASE("every measurement has its own date, not that of the beginning of its search") {
   const TemporaryStore temporary;
   const Family family;

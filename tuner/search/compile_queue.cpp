@@ -63,6 +63,18 @@ void CompileQueue::wait_for_all(Batch& batch, const StopCondition& stop) {
   }
 }
 
+std::optional<std::size_t> CompileQueue::next_ready(Batch& batch, const std::vector<std::size_t>& left,
+                                                    const StopCondition& stop) {
+  while (true) {
+    const auto ready = std::ranges::find_if(left, [&](std::size_t configuration) {
+      return batch.ready.contains(configuration) ||
+             std::ranges::find(batch.compiling, configuration) == batch.compiling.end();
+    });
+    if (ready != left.end()) return *ready;
+    if (must_drop(stop) || !wait_for_one(batch, stop)) return std::nullopt;
+  }
+}
+
 std::optional<Compilation::Done> CompileQueue::wait_for(Batch& batch, std::size_t configuration,
                                                         const StopCondition& stop) {
   while (!batch.ready.contains(configuration)) {

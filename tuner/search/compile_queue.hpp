@@ -31,6 +31,10 @@ class CompileQueue {
   /// Takes the batch out that is to be measured next; there has to be one. Where compiling and measuring share the
   /// processor, it is compiled first.
   [[nodiscard]] Batch take(const StopCondition& stop);
+  /// The first of `left`, configurations of a batch that was taken out, that is compiled or known; waits until one is.
+  /// Nothing if `stop` ends the batch first.
+  [[nodiscard]] std::optional<std::size_t> next_ready(Batch& batch, const std::vector<std::size_t>& left,
+                                                      const StopCondition& stop);
   /// Waits for one configuration of a batch that was taken out. Nothing if `stop` ends the batch first.
   [[nodiscard]] std::optional<Compilation::Done> wait_for(Batch& batch, std::size_t configuration,
                                                           const StopCondition& stop);

@@ -45,7 +45,7 @@ void Decision::reach() {
       if (!finalist.failed()) record(finalist);
       finalists_[finalist.configuration] = std::move(finalist);
     }
-    if (winner_ && finalist_failed && faster_is_waiting(median(winner_->finalist.times))) winner_.reset();
+    if (winner_ && finalist_failed && faster_is_waiting(median(winner_->finalist.costs()))) winner_.reset();
   }
 }
 
@@ -65,7 +65,8 @@ void Decision::run(std::vector<Finalist>& finalists) {
        .maximum_rounds = options.maximum_repetitions,
        .seed = options.seed,
        .disturbed = [&] { return shares_processor && stolen.disturbed(); },
-       .energy = options.energy},
+       .energy = options.energy || (options.objective && options.objective->needs_energy(context_.evaluator.family())),
+       .objective = objective()},
       [&, before = stop.now()](int round) {
         // Slow rounds are not repeated after the budget is used up.
         stolen = StolenTime();  // of this round
@@ -73,6 +74,14 @@ void Decision::run(std::vector<Finalist>& finalists) {
         return stop.interrupted() || (round >= 2 * options.minimum_repetitions && stop.reached()) ||
                (slow && stop.must_abandon());
       });
+}
+
+std::function<double(const Finalist&, double)> Decision::objective() const {
+  if (!context_.options.objective) return {};
+  return [this](const Finalist& finalist, double time) {
+    return context_.objective_of(finalist.configuration,
+                                 {.time = time, .energy = finalist.energy, .resources = finalist.resources});
+  };
 }
 
 /// Takes the finals of this visit from the journal. Returns whether an earlier process had finished them.
@@ -89,6 +98,9 @@ bool Decision::take_from_journal() {
     finalist.worst_error = known.worst_error;
     finalist.resources = known.resources;
     finalist.energy = known.energy;
+    if (const auto value = objective()) {
+      for (const double time : finalist.times) finalist.values.push_back(value(finalist, time));
+    }
     finalist.yields_to_fewer_threads = known.message == kLosesWhenBusy;
     finalist.beaten = known.status == Status::unverified && !known.message.empty() && !finalist.yields_to_fewer_threads;
     const bool failed = known.times.empty();
@@ -185,6 +197,7 @@ void Decision::choose_winner(std::vector<Finalist>& finalists, bool known) {
 /// lose little enough while one core is busy (TunerOptions::max_busy_core_loss).
 bool Decision::compare_with_fewer_threads(const Finalist& candidate, const std::vector<Finalist>& finalists) {
   const SearchedProblem& problem = context_.problem;
+  if (context_.options.objective) return false;  // the times do not decide
   const Finalist* other = nullptr;
   for (const Finalist& finalist : finalists) {
     if (finalist.failed() || finalist.times.empty()) continue;

@@ -48,6 +48,8 @@ class Decision {
  private:
   bool take_from_journal();
   void run(std::vector<Finalist>& finalists);
+  /// FinalsLimits::objective.
+  [[nodiscard]] std::function<double(const Finalist&, double)> objective() const;
   [[nodiscard]] std::vector<Finalist> next_finalists() const;
   [[nodiscard]] bool faster_is_waiting(double time) const;
   /// `known`: the finals come from the journal, which includes the comparison with a busy core.

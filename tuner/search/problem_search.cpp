@@ -44,16 +44,23 @@ ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const Tuner
 
 bool ProblemSearch::take_turn(std::size_t ahead) {
   bool more = false;
-  if (strategy_) {
+  if (informed_) {
     until_interrupted([&] { more = measure_batch(*screening_) && propose(ahead); });
     return more;
+  }
+  // Where nothing but the default is to be measured first, the compiler has time for proposals meanwhile.
+  if (!evaluator_.shares_processor() && plan_.strategy != nullptr && queue_.configurations() == 1) {
+    until_interrupted([&] {
+      start_strategy();
+      static_cast<void>(propose(ahead));
+    });
   }
   until_interrupted([&] { measure_first(); });
   if (screener_.out_of_time() || queue_.out_of_time()) return false;
   // A first guess: the time of the first configurations.
   if (pace_.batch_seconds == 0.0) pace_.batch_seconds = stop_.seconds_used();
   if (plan_.strategy == nullptr) return false;
-  start_strategy();
+  if (!strategy_) start_strategy();
   until_interrupted([&] {
     tell_strategy();
     more = propose(ahead);
@@ -116,7 +123,7 @@ void ProblemSearch::measure_first() {
     if (evaluator_.shares_processor()) queue_.add(affordable(std::move(uncompiled_first_), 0));
     measure_batch(stop_);
   }
-  queue_.clear();
+  if (!strategy_ || !measured || queue_.must_drop(stop_)) queue_.clear();
 }
 
 void ProblemSearch::start_strategy() {
@@ -132,6 +139,7 @@ void ProblemSearch::tell_strategy() {
     screening_->observe(tried.cost);
   }
   last_batch_end_ = stop_.now();
+  informed_ = true;
 }
 
 /// Starts to compile proposals until `ahead` batches are in flight. Returns whether there is something to measure.
@@ -150,22 +158,28 @@ bool ProblemSearch::propose_batch() {
   // Never more than may still be tried.
   const auto left = static_cast<std::size_t>(screening_->evaluations_left().value_or(kBatch + in_flight));
   std::vector<std::size_t> proposals = strategy_->next(std::min(kBatch, left - std::min(left, in_flight)));
+  // Before it was told anything, the strategy may propose the default, which is being compiled.
+  if (!informed_) std::erase(proposals, problem_.find(problem_.untuned()));
   if (proposals.empty()) return false;
   queue_.add(std::move(proposals));
   return true;
 }
 
-/// Measures the configurations of the next batch in their order, not in the order in which the compiler finishes: a
-/// continued run then sees the same. If not all of them could be measured, drops what else is in flight and returns
-/// false.
+/// Measures the configurations of the next batch as the compiler finishes them. The strategy sees them in their order,
+/// so that a continued run asks it the same questions. If not all of them could be measured, drops what else is in
+/// flight and returns false.
 bool ProblemSearch::measure_batch(StopCondition& stop) {
   CompileQueue::Batch batch = queue_.take(stop);
-  for (const std::size_t configuration : batch.configurations) {
-    if (queue_.must_drop(stop)) {
+  std::map<std::size_t, Observation> outcomes;
+  for (std::vector<std::size_t> left = batch.configurations; !left.empty();) {
+    const auto next = queue_.must_drop(stop) ? std::nullopt : queue_.next_ready(batch, left, stop);
+    if (!next) {
       queue_.clear();
       return false;
     }
-    Observation outcome;
+    const std::size_t configuration = *next;
+    left.erase(std::ranges::find(left, configuration));
+    Observation& outcome = outcomes[configuration];
     auto origin = Attempts::Origin::this_run;
     if (const auto known = journal_.recall(configuration)) {
       outcome = screener_.remember(configuration, *known);
@@ -182,10 +196,12 @@ bool ProblemSearch::measure_batch(StopCondition& stop) {
     if (origin == Attempts::Origin::this_run) stop.count_evaluation();
     attempts_.add(configuration, outcome, origin);
     stop.observe(outcome.cost);
-    if (strategy_) strategy_->observe(configuration, outcome);
     report_(Stage::screening, *this);
   }
-  if (strategy_) {
+  if (informed_) {
+    for (const std::size_t configuration : batch.configurations) {
+      strategy_->observe(configuration, outcomes.at(configuration));
+    }
     pace_.batch_seconds = stop_.now() - last_batch_end_;
     last_batch_end_ = stop_.now();
   }
@@ -201,7 +217,7 @@ NamedTime ProblemSearch::named_time(const std::string& name, const Configuration
   if (!index) return named;
   if (const Observation* const tried = attempts_.find(*index)) {
     named.status = tried->status;
-    named.time = tried->cost;
+    if (!options_.objective) named.time = tried->cost;
   }
   if (const auto last = decision_.finalists().find(*index); last != decision_.finalists().end()) {
     named.status = last->second.status;
@@ -236,9 +252,12 @@ TuningResult ProblemSearch::result() const {
     profile.spread = half_interquartile_range(finalist.times);
     profile.worst_error = finalist.worst_error;
     profile.ties = decision_.winner()->ties;
-    result.profile = std::move(profile);
     result.resources = finalist.resources;
     result.energy = finalist.energy;
+    if (options_.objective) result.objective = median(finalist.costs());
+    result.metrics = metrics_of(evaluator_.family(), problem_.problem(), problem_.at(finalist.configuration),
+                                {.time = profile.time, .energy = finalist.energy, .resources = finalist.resources});
+    result.profile = std::move(profile);
   }
   return result;
 }

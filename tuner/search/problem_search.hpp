@@ -62,6 +62,8 @@ class ProblemSearch {
   [[nodiscard]] const Effort& effort() const noexcept { return effort_; }
   /// The cost of the default, microseconds per sample.
   [[nodiscard]] std::optional<double> untuned() const;
+  /// Whether it makes something else small than the time.
+  [[nodiscard]] bool has_objective() const { return options_.objective != nullptr; }
   /// What was found so far. `profile` is the winner.
   [[nodiscard]] TuningResult result() const;
 
@@ -94,7 +96,8 @@ class ProblemSearch {
   Screener screener_;
   Decision decision_;
   std::vector<std::size_t> uncompiled_first_;  ///< first configurations whose compilation has not begun
-  std::unique_ptr<Strategy> strategy_;         ///< from the end of the first turn on
+  std::unique_ptr<Strategy> strategy_;         ///< from its first proposal on
+  bool informed_ = false;                      ///< the strategy knows what was measured in the first turn
   /// Of the strategy's proposals. After reached(), no batch begins, but batches in flight are still measured, until
   /// must_abandon(). Where compiling and measuring share the processor, they are dropped at once.
   std::optional<StopCondition> screening_;

@@ -10,8 +10,15 @@ namespace heddle {
 
 namespace {
 
-Observation outcome_of(const Screened& screened) {
-  return {.status = screened.measurement.status, .cost = screened.cost};
+/// With the value of the objective in place of the time.
+Observation outcome_of(const SearchContext& context, std::size_t configuration, const Screened& screened) {
+  Observation outcome{.status = screened.measurement.status, .cost = screened.cost};
+  if (outcome.cost) {
+    outcome.cost = context.objective_of(
+        configuration,
+        {.time = *screened.cost, .energy = screened.measurement.energy, .resources = screened.measurement.resources});
+  }
+  return outcome;
 }
 
 }  // namespace
@@ -26,8 +33,10 @@ Observation Screener::measure(std::size_t configuration, const Compilation::Done
     screened.measurement.status = Status::compilation;
     screened.measurement.message = first_complaint(done.log);
   }
-  if (verdicts_.may_become_reference(outcome_of(screened))) verify(configuration, screened);
-  const Observation outcome = outcome_of(screened);
+  Observation outcome = outcome_of(context_, configuration, screened);
+  if (verdicts_.may_become_reference(outcome) && !verify(configuration, *outcome.cost, screened)) {
+    outcome = {.status = screened.measurement.status, .cost = std::nullopt};
+  }
   screened.measurement.cost = screened.cost;
   context_.journal.add(std::move(screened.measurement));
   return outcome;
@@ -42,10 +51,10 @@ Observation Screener::remember(std::size_t configuration, const Recollection& kn
   Screened screened{.measurement = context_.journal.blank(context_.problem.at(configuration), samples_),
                     .cost = known.observation.cost};
   screened.measurement.status = known.observation.status;
-  verify(configuration, screened);
-  const Observation outcome = outcome_of(screened);
-  if (outcome.status != known.observation.status) context_.journal.add(std::move(screened.measurement));
-  return outcome;
+  if (verify(configuration, *known.observation.cost, screened)) return known.observation;
+  const Status status = screened.measurement.status;
+  context_.journal.add(std::move(screened.measurement));
+  return {.status = status, .cost = std::nullopt};
 }
 
 void Screener::time(std::size_t configuration, Screened& screened) {
@@ -58,24 +67,34 @@ void Screener::time(std::size_t configuration, Screened& screened) {
   if (problem.is_protected(configuration) && !problem.is_untuned(configuration)) {
     screened.measurement.samples = std::min(samples_, choose_samples(context_.evaluator, candidate, problem.problem()));
   }
-  ScreeningLimits limits{.repetitions = context_.options.screening_repetitions, .prune_above = std::nullopt};
-  if (verdicts_.reference() && !problem.is_protected(configuration)) {
+  const auto& objective = context_.options.objective;
+  ScreeningLimits limits{.repetitions = context_.options.screening_repetitions,
+                         .prune_above = std::nullopt,
+                         .energy = objective && objective->needs_energy(context_.evaluator.family())};
+  if (verdicts_.reference() && !problem.is_protected(configuration) && !objective) {
     limits.prune_above = *verdicts_.reference() * context_.options.prune_factor;
     if (!context_.evaluator.shares_processor() && std::isfinite(context_.options.prune_factor)) {
       limits.settle_above = *verdicts_.reference() * context_.options.finalist_factor;
     }
   }
+  // Others are pruned against it, and most of a short search is compared with it.
+  constexpr double kUntunedSeconds = 0.1;
+  if (problem.is_untuned(configuration) && !context_.evaluator.shares_processor()) {
+    limits.least_seconds = kUntunedSeconds;
+  }
   screened = screen(context_.evaluator, candidate, std::move(screened.measurement), limits);
 }
 
-void Screener::verify(std::size_t configuration, Screened& screened) {
-  const Verdict verdict = verdicts_.verify_as_reference(configuration, *screened.cost);
-  if (verdict.status == Status::correct) return;
+/// Whether it is correct; if not, `screened` says what it is.
+bool Screener::verify(std::size_t configuration, double cost, Screened& screened) {
+  const Verdict verdict = verdicts_.verify_as_reference(configuration, cost);
+  if (verdict.status == Status::correct) return true;
   screened.measurement.status = verdict.status;
   screened.measurement.message = verdict.message;
   screened.measurement.worst_error = verdict.worst_error;
   screened.measurement.times.clear();
   screened.cost.reset();
+  return false;
 }
 
 double Screener::pilot_limit(double seconds_left) {

@@ -37,7 +37,7 @@ class Screener {
  private:
   void find_samples(const Configuration& configuration);
   void time(std::size_t configuration, Screened& screened);
-  void verify(std::size_t configuration, Screened& screened);
+  bool verify(std::size_t configuration, double cost, Screened& screened);
 
   const SearchContext& context_;
   Verdicts& verdicts_;

@@ -18,6 +18,12 @@ struct SearchContext {
   VisitJournal& journal;
   StopCondition& stop;  ///< of the whole visit
   Effort& effort;       ///< the parts add what they spend
+
+  /// TunerOptions::objective of a configuration; without one its time.
+  [[nodiscard]] double objective_of(std::size_t configuration, const Measured& measured) const {
+    if (!options.objective) return measured.time;
+    return options.objective->of(evaluator.family(), problem.problem(), problem.at(configuration), measured);
+  }
 };
 
 /// Adds the time that a scope takes, on the clock of the search, to one part of an Effort.

@@ -9,6 +9,7 @@ namespace heddle {
 VisitJournal::VisitJournal(Evaluator& evaluator, Journal& journal, const SearchedProblem& problem,
                            const TunerOptions& options, std::int64_t visit_number)
     : evaluator_(evaluator),
+      options_(options),
       journal_(journal),
       problem_(problem),
       number_(visit_number),
@@ -18,7 +19,16 @@ VisitJournal::VisitJournal(Evaluator& evaluator, Journal& journal, const Searche
 }
 
 std::optional<Recollection> VisitJournal::recall(std::size_t configuration) const {
-  return journal_.recall(problem_.problem(), problem_.at(configuration).text(), number_);
+  auto known = journal_.recall(problem_.problem(), problem_.at(configuration).text(), number_);
+  if (!options_.objective || !known || !known->observation.cost) return known;
+  // Of a configuration that was stopped early only a bound of its time is known, and another run may not have measured
+  // its energy.
+  if (known->observation.status == Status::pruned) return std::nullopt;
+  if (!known->energy && options_.objective->needs_energy(evaluator_.family())) return std::nullopt;
+  known->observation.cost = options_.objective->of(
+      evaluator_.family(), problem_.problem(), problem_.at(configuration),
+      {.time = *known->observation.cost, .energy = known->energy, .resources = known->resources});
+  return known;
 }
 
 Measurement VisitJournal::blank(const Configuration& configuration, std::int64_t samples) const {
@@ -28,9 +38,10 @@ Measurement VisitJournal::blank(const Configuration& configuration, std::int64_t
   measurement.kernels = evaluator_.kernels();
   measurement.configuration = configuration.text();
   measurement.samples = samples;
+  measurement.cold_cache = options_.cold_cache;
   measurement.run = journal_.run().id;
   measurement.provenance = provenance_;
-  measurement.provenance.date = utc_now();  // a visit may take minutes
+  measurement.provenance.date = utc_now_exactly();  // a visit may take minutes, and a measurement milliseconds
   return measurement;
 }
 
@@ -49,6 +60,7 @@ Profile VisitJournal::blank_profile(const Configuration& configuration, std::int
   profile.samples = samples;
   profile.run = measurement.run;
   profile.provenance = measurement.provenance;
+  profile.provenance.date = utc_now();
   return profile;
 }
 

@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-/// Evaluator, journal and problem must outlive it.
+/// Evaluator, journal, options and problem must outlive it.
 class VisitJournal {
  public:
   /// `visit_number`: the number of this visit of the problem within the run, from 1.
@@ -46,6 +46,7 @@ class VisitJournal {
 
  private:
   Evaluator& evaluator_;
+  const TunerOptions& options_;
   Journal& journal_;
   const SearchedProblem& problem_;
   std::int64_t number_;

@@ -84,8 +84,8 @@ class Server {
  private:
   /// The evaluator of one family, and what reading its texts needs.
   struct Measured {
-    Measured(Device& device, const KernelFamily& of, std::uint64_t seed)
-        : family(of), space(of.space(device.identity())), evaluator(device, of, seed) {}
+    Measured(Device& device, const KernelFamily& of, std::uint64_t seed, bool cold_cache)
+        : family(of), space(of.space(device.identity())), evaluator(device, of, seed, cold_cache) {}
     const KernelFamily& family;
     SearchSpace space;
     DeviceEvaluator evaluator;
@@ -254,6 +254,7 @@ class Server {
     if (!(seconds > 0.0)) throw Error(ErrorKind::input, fmt::format("compile_seconds is {}", seconds));
     device_ = world_.open(q.at("device").get<std::string>(), {.seconds = seconds, .command = world_.compiler});
     families_ = std::move(families);
+    cold_cache_ = q.value("cold_cache", false);
     return {{"label", device_->label()},
             {"identity", device_->identity().text()},
             {"remark", device_->remark()},
@@ -264,7 +265,7 @@ class Server {
     const auto key = std::pair(q.at("family").get<std::string>(), q.at("seed").get<std::uint64_t>());
     auto found = measured_.find(key);
     if (found == measured_.end()) {
-      found = measured_.try_emplace(key, *device_, families_.at(key.first), key.second).first;
+      found = measured_.try_emplace(key, *device_, families_.at(key.first), key.second, cold_cache_).first;
     }
     return found->second;
   }
@@ -285,6 +286,7 @@ class Server {
   const WorkerWorld& world_;
   FamilyRegistry families_;
   std::unique_ptr<Device> device_;
+  bool cold_cache_ = false;
   std::map<std::pair<std::string, std::uint64_t>, Measured> measured_;  ///< by family and seed
   std::map<std::int64_t, std::unique_ptr<Compilation>> compilations_;
   std::map<std::int64_t, std::unique_ptr<Runner>> runners_;

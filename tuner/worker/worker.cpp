@@ -68,7 +68,8 @@ void Worker::start() {
     device = exchange({{"ask", "open"},
                        {"device", options_.device},
                        {"families", std::move(families)},
-                       {"compile_seconds", options_.compile_seconds}},
+                       {"compile_seconds", options_.compile_seconds},
+                       {"cold_cache", options_.cold_cache}},
                       options_.start_seconds);
   } catch (const Error&) {
     retire();

@@ -42,6 +42,7 @@ struct WorkerOptions {
   std::int64_t memory_bytes = 0;  ///< more in memory is out of memory; 0: nine tenths of what is left when it starts
   double start_seconds = 60.0;
   double compile_seconds = Compiling::kMostSeconds;  ///< Compiling::seconds
+  bool cold_cache = false;                           ///< DeviceEvaluator's
   Stop stop = {};                                    ///< ends every wait: the process is killed then
 };
 

@@ -11,6 +11,7 @@
 #include "heddle/kernels/common/cpu_builtin.hpp"
 #include "heddle/kernels/common/options.hpp"
 #include "heddle/runtime/device/compile_cache.hpp"
+#include "heddle/runtime/device/constant_symbol.hpp"
 #include "heddle/runtime/device/cpu/cpu_execution.hpp"
 #include "heddle/runtime/device/cpu/processor.hpp"
 #include "heddle/runtime/device/cpu/system_compiler.hpp"
@@ -121,6 +122,9 @@ class CpuDevice final : public Device {
 
   std::unique_ptr<LoadedKernel> load(const Plan& plan, std::shared_ptr<const Binary> binary) override {
     require_one_kernel(plan);
+    for (const Buffer& buffer : plan.buffers) {
+      if (!buffer.symbol.empty()) throw no_constant(buffer, "cpu");
+    }
     return std::make_unique<CpuLoadedKernel>(*team_, plan,
                                              load_functions(libraries_, identity_.architecture, plan, binary.get()));
   }

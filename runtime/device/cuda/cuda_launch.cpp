@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 #include <variant>
+
+#include "heddle/runtime/device/constant_symbol.hpp"
 
 namespace heddle {
 namespace {
@@ -169,11 +172,26 @@ CudaLoadedKernel::CudaLoadedKernel(std::shared_ptr<const CudaContext> context, C
   module_ = modules.load(context_, *kernel.blob);
   launch_ =
       std::make_unique<const CudaLaunch>(*context_, module_->function(kernel.symbol), launch, plan.kernels[index]);
+  for (const CallConstant& constant : call_constants(plan)) {
+    const Buffer& buffer = plan.buffers[constant.buffer];
+    const auto variable = module_->constant(buffer.symbol);
+    if (!variable) throw no_constant(buffer, "cuda");
+    require_constant(buffer, variable->second, "cuda");
+    constants_.push_back(
+        {.variable = variable->first, .bytes = static_cast<std::size_t>(buffer.bytes), .value = constant.value});
+  }
 }
 
 void CudaLoadedKernel::launch(void* const* values, std::optional<Stream> stream) const {
   const CudaContext::Presence presence(*context_);
   const CUstream at = stream ? static_cast<CUstream>(stream->handle) : context_->stream();
+  for (const Constant& constant : constants_) {
+    if (constant.bytes == 0) continue;
+    CUdeviceptr from = 0;
+    std::memcpy(&from, values[constant.value], sizeof from);
+    context_->check_call(context_->driver().cuMemcpyDtoDAsync(constant.variable, from, constant.bytes, at),
+                         "cannot copy constant memory");
+  }
   context_->check_call(launch_->submit(*context_, at, values), "cannot launch a kernel");
 }
 

@@ -50,6 +50,11 @@ class CudaLoadedKernel final : public LoadedKernel {
   std::shared_ptr<const CudaContext> context_;
   std::shared_ptr<const CudaModule> module_;
   std::unique_ptr<const CudaLaunch> launch_;
+  struct Constant {
+    CUdeviceptr variable = 0;
+    std::size_t bytes = 0, value = 0;  ///< `value`: CallConstant::value
+  };
+  std::vector<Constant> constants_;
 };
 
 }  // namespace heddle

@@ -402,6 +402,11 @@ void EmulatorLoadedKernel::launch(void* const* values, std::optional<Stream>) co
     }
     arguments[i] = std::visit(GivenArgument{values[i]}, plan_.launches.front().arguments[i]);
   }
+  for (const CallConstant& constant : call_constants(plan_)) {
+    std::byte* begin = nullptr;
+    std::memcpy(&begin, values[constant.value], sizeof begin);
+    add_range(ranges, plan, constant.buffer, begin);
+  }
   require_apart(ranges);
 
   const std::lock_guard lock(state_.launching);

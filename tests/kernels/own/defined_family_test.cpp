@@ -42,7 +42,7 @@ TEST_CASE("a definition survives its text, and the family is the same") {
   CHECK(again.parameters.back().values == kernel.parameters.back().values);
 
   const auto family = make_defined_family(text);
-  CHECK(family->name() == "own-add");
+  CHECK(family->name().starts_with("own-add@"));
   CHECK(family->unit() == "launch");
   CHECK(family->awkward_problem() == kernel.awkward);
   CHECK(family->source("cuda").options() == kernel.code["cuda"].options);
@@ -147,10 +147,62 @@ TEST_CASE("a definition that makes no sense is one error that says what") {
   CHECK_THROWS_AS(static_cast<void>(family->source("abacus")), Error);
 }
 
+TEST_CASE("definitions of one name that differ are families of their own, and the same one is the same everywhere") {
+  const std::string name = family_name(test::add_kernel());
+  CHECK(name.starts_with("own-add@"));
+  CHECK(name.size() == std::string("own-add@").size() + 12);
+  const auto name_after = [](const std::function<void(KernelDefinition&)>& change) {
+    KernelDefinition kernel = test::add_kernel();
+    change(kernel);
+    return family_name(kernel);
+  };
+  CHECK(name_after([](KernelDefinition& k) { k.meaning = "other words"; }) == name);
+  CHECK(name_after([](KernelDefinition& k) { k.problems = {size(5)}; }) == name);
+  CHECK(name_after([](KernelDefinition& k) { k.metrics = {{"n/us", "n / time"}}; }) == name);
+  CHECK(name_after([](KernelDefinition& k) { k.name += "@of-the-program"; }) == "own-add@of-the-program");
+  for (const char* const language : {"cuda", "cpu"}) {
+    CHECK(name_after([&](KernelDefinition& k) { k.code[language].text += "\nstatic const int another = 1;\n"; }) !=
+          name);
+  }
+  CHECK(name_after([](KernelDefinition& k) { k.version = "2"; }) != name);
+  CHECK(name_after([](KernelDefinition& k) {
+          k.conditions = {{"odd", [](const Configuration&) { return true; }}};
+        }) != name);
+}
+
+TEST_CASE("a condition in C++ holds in this process, and a worker's family takes what it allows") {
+  KernelDefinition kernel = test::add_kernel();
+  kernel.conditions = {{"blocks of 64 have one item", [](const Configuration& configuration) {
+                          return !configuration.has("block_size") || configuration.number("block_size") != 64 ||
+                                 configuration.number("items") == 1;
+                        }}};
+  FamilyRegistry families = builtin_families();
+  const KernelFamily& family = families.add(describe(kernel));
+  const SearchSpace space = family.space(device("cuda"));
+  CHECK(space.enumerate(size(1000)).size() == 7);
+  CHECK(space.violated(space.parse("block_size=64 items=4"), size(1000)) == "blocks of 64 have one item");
+  const auto in_worker = make_defined_family(families.descriptions().front().text);
+  CHECK(in_worker->name() == family.name());
+  CHECK(in_worker->source("cuda").hash() == family.source("cuda").hash());
+  CHECK(in_worker->space(device("cuda")).enumerate(size(1000)).size() == 9);
+}
+
+TEST_CASE("metrics are expressions over sizes, parameters and what was measured") {
+  KernelDefinition kernel = test::add_kernel();
+  kernel.metrics = {{"GFLOP/s", "2 * n / time / 1e3"}, {"threads", "block_size"}};
+  const auto family = make_defined_family(describe(kernel).text);
+  REQUIRE(family->metrics().size() == 2);
+  CHECK(family->metrics()[0].name == "GFLOP/s");
+  CHECK(family->metrics()[1].value.text() == "block_size");
+  kernel.metrics = {{"speed", "n / seconds"}};
+  CHECK_THROWS_WITH_AS(static_cast<void>(describe(kernel)), doctest::Contains("metrics: expression 'n / seconds' asks"),
+                       Error);
+}
+
 TEST_CASE("a registry of built-in families makes defined kernels, as a worker's does") {
   FamilyRegistry families = builtin_families();
   const KernelFamily& family = families.add(describe(test::add_kernel()));
-  CHECK(families.find("own-add") == &family);
+  CHECK(families.find(family_name(test::add_kernel())) == &family);
   CHECK(families.descriptions().size() == 1);
 }
 

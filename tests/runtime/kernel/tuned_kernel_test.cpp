@@ -314,7 +314,7 @@ TEST_CASE("a choice that does not compile, load or launch is replaced, with a no
       CHECK(explanation.text().find("failed    parts=1 items=4 (") != std::string::npos);
       const auto lines = notices.all();
       REQUIRE(lines.size() == 1);
-      CHECK(lines[0].find("own-add at n=100: parts=1 items=4 failed (") == 0);
+      CHECK(lines[0].find(std::string(family->name()) + " at n=100: parts=1 items=4 failed (") == 0);
       CHECK(lines[0].find("using parts=1 items=2 instead") != std::string::npos);
     }
   }
@@ -437,7 +437,8 @@ TEST_CASE("sizes that the family does not have are refused") {
   const auto device = open_device("cpu");
   const auto family = add_family();
   const Add add(*device, *family, {});
-  CHECK_THROWS_WITH_AS(add({}, 1.0F, nullptr, nullptr, nullptr, 0), "own-add has 1 sizes, the program passes 0", Error);
+  CHECK_THROWS_WITH_AS(add({}, 1.0F, nullptr, nullptr, nullptr, 0),
+                       doctest::Contains("has 1 sizes, the program passes 0"), Error);
   CHECK_THROWS_WITH_AS(add({1, 2}, 1.0F, nullptr, nullptr, nullptr, 0), doctest::Contains("passes 2"), Error);
   CHECK_THROWS_WITH_AS(add({0}, 1.0F, nullptr, nullptr, nullptr, 0), doctest::Contains("n is 0, expected"), Error);
   CHECK_THROWS_WITH_AS(add({std::nullopt}, 1.0F, nullptr, nullptr, nullptr, 0), doctest::Contains("n is missing"),
@@ -451,13 +452,13 @@ TEST_CASE("arguments of another number or type are refused when the kernel is ma
   const auto family = add_family();
   const auto make = [&]<class... Arguments>() { TunedKernel<Arguments...>(*device, *family, {}); };
   CHECK_THROWS_WITH_AS((make.operator()<float, const float*, const float*, float*>()),
-                       "own-add: the kernel takes 5 arguments, the program passes 4", Error);
+                       doctest::Contains(": the kernel takes 5 arguments, the program passes 4"), Error);
   CHECK_THROWS_WITH_AS((make.operator()<double, const float*, const float*, float*, int>()),
-                       "own-add: argument 1 is float to the kernel, the program passes double", Error);
+                       doctest::Contains(": argument 1 is float to the kernel, the program passes double"), Error);
   CHECK_THROWS_WITH_AS((make.operator()<float, const float*, const float*, float*, std::int64_t>()),
-                       "own-add: argument 5 is int32 to the kernel, the program passes int64", Error);
+                       doctest::Contains(": argument 5 is int32 to the kernel, the program passes int64"), Error);
   CHECK_THROWS_WITH_AS((make.operator()<float, float, const float*, float*, int>()),
-                       "own-add: argument 2 is a pointer to the kernel, the program passes float", Error);
+                       doctest::Contains(": argument 2 is a pointer to the kernel, the program passes float"), Error);
   CHECK_THROWS_WITH_AS((make.operator()<float, const float*, const float*, const float*, int>()),
                        doctest::Contains("argument 4 is 'z', which the kernel writes"), Error);
   static_assert(!CallArgument<bool>);
