@@ -19,6 +19,7 @@
 #include "heddle/bench/common/program.hpp"
 #include "heddle/bench/common/restricted_family.hpp"
 #include "heddle/bench/common/stopwatch.hpp"
+#include "heddle/bench/common/vintage.hpp"
 #include "heddle/bench/runs/host_decided.hpp"
 #include "heddle/bench/runs/training_sets.hpp"
 #include "heddle/kernels/files.hpp"
@@ -137,6 +138,7 @@ void run(const Options& options, const std::string& command) {
                      options.budget > 0.0 ? ProfileStore::Access::read_write : ProfileStore::Access::read);
   Json document{{"command", command},
                 {"commit", options.commit},
+                {"templates", template_digests({&sonfin::train_family()}, device->identity().backend)},
                 {"device", device->identity().text()},
                 {"name", device->identity().name},
                 {"cpu", cpu->identity().name},

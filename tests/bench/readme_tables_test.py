@@ -1,0 +1,82 @@
+"""Tests of bench/evidence/readme_tables.py: an old table is found. Usage: readme_tables_test.py PROGRAM"""
+import copy
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench" / "evidence"))
+import readme_tables  # noqa: E402
+import vintage  # noqa: E402
+
+PROGRAM = sys.argv.pop(1)
+README = ("<!-- gpu table -->\n| 1 |\n<!-- end of gpu table -->\n\n{gpu}\n\n<!-- least squares table -->\n"
+          "<!-- end of least squares table -->\n\n<!-- cpu table -->\n<!-- end of cpu table -->\n\n## Next\n\n"
+          "Measured with older kernels.\n")
+
+
+class Vintage(unittest.TestCase):
+    def setUp(self):
+        self.digests = json.loads(subprocess.run([PROGRAM], check=True, capture_output=True, text=True).stdout)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.results = pathlib.Path(folder.name)
+        self.addCleanup(setattr, readme_tables, "RESULTS", readme_tables.RESULTS)
+        readme_tables.RESULTS = self.results
+        self.file = self.results / "nvidia-h200" / "mapping_table.json"
+        self.file.parent.mkdir()
+        self.today = {"commit": "0123", "templates": {"cuda": {"sonfin-train": self.digests["cuda"]["sonfin-train"]}}}
+
+    def wrong(self, document, gpu=""):
+        self.file.write_text(json.dumps(document))
+        return readme_tables.vintages(README.format(gpu=gpu), self.digests)
+
+    def test_the_program_names_every_backend(self):
+        for backend in ("cuda", "cpu"):
+            for family in ("sonfin-train", "sonfin-predict", "tsk-constant"):
+                self.assertRegex(self.digests[backend][family], "^[0-9a-f]{32}$")
+
+    def test_a_table_of_today_is_right(self):
+        self.assertEqual(self.wrong(self.today), [])
+
+    def test_a_planted_old_one_is_found(self):
+        old = copy.deepcopy(self.today)
+        old["templates"]["cuda"]["sonfin-train"] = 32 * "0"
+        (found,) = self.wrong(old)
+        self.assertIn("the gpu table", found)
+        self.assertIn(32 * "0", found)
+
+    def test_an_old_one_that_says_so_is_allowed(self):
+        old = copy.deepcopy(self.today)
+        old["templates"]["cuda"]["sonfin-train"] = 32 * "0"
+        self.assertEqual(self.wrong(old, "These were measured with\nolder kernels."), [])
+
+    def test_words_under_another_heading_do_not_count(self):
+        # README says them under "Next".
+        self.assertEqual(len(self.wrong({"commit": "0123"})), 1)
+
+    def test_the_words_beside_a_table_of_today_are_wrong(self):
+        (found,) = self.wrong(self.today, "Measured with older kernels.")
+        self.assertIn("today's kernels", found)
+
+    def test_what_names_no_digest_or_no_commit_is_old(self):
+        self.assertIn("no digest", self.wrong({"commit": "0123"})[0])
+        self.assertIn("no commit", self.wrong({**self.today, "commit": ""})[0])
+
+    def test_files_of_earlier_versions_are_read(self):
+        document = {"device": "cuda|X|9.0", "family": "sonfin-train", "source_hash": "ab"}
+        self.assertEqual(vintage.templates(document), {"cuda": {"sonfin-train": "ab"}})
+
+
+class Readme(unittest.TestCase):
+    def test_the_one_of_the_project_is_right(self):
+        digests = json.loads(subprocess.run([PROGRAM], check=True, capture_output=True, text=True).stdout)
+        self.assertEqual(readme_tables.check((ROOT / "README.md").read_text(), digests), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
