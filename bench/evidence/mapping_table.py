@@ -10,7 +10,7 @@ import math
 import pathlib
 
 ORDER = ["floor", "chosen", "default", "fixed", "fixed per outputs", "best captured", "launched captured", "atm captured", "gpu-fnn captured",
-         "atm", "gpu-fnn", "pytorch captured", "pytorch compiled", "pytorch eager"]
+         "independent fused captured", "atm", "gpu-fnn", "independent gpu-fnn", "independent fused", "pytorch captured", "pytorch compiled", "pytorch eager"]
 
 # Launches for every sample, captured in a graph.
 CAPTURED = ["launched captured", "atm captured", "gpu-fnn captured"]
@@ -26,6 +26,9 @@ MEANINGS = {
     "gpu-fnn captured": "GPU-FNN with its better combine size, captured in a graph",
     "atm": "architecture-aware thread mapping, the best of its own space: three launches per sample",
     "gpu-fnn": "Juang and Chen, with the better combine size of each cell: three launches per sample",
+    "independent gpu-fnn": "GPU-FNN as somebody else wrote it, without the rule decision",
+    "independent fused": "the best fused step of three launches as somebody else wrote it, without the rule decision",
+    "independent fused captured": "the same captured in a graph",
     "pytorch captured": "PyTorch without the rule decision, a captured graph of many samples",
     "pytorch compiled": "PyTorch without the rule decision, torch.compile of one sample's step",
     "pytorch eager": "PyTorch without the rule decision, operation by operation",
@@ -63,7 +66,18 @@ def stands_in(document):
     return document.get("fixed", {}).get("valid_cells", len(document["cells"])) < len(document["cells"])
 
 
-def load(file, pytorch=None):
+def independent_times(file):
+    """By rules and dim: the times of GPU-FNN, the fused step and its captured form, as the program prints them in lines of
+    columns between bars, `rules dim | gpu-fnn | fused (its shape) | captured | ...`."""
+    found = {}
+    for line in pathlib.Path(file).read_text().splitlines():
+        columns = [column.split() for column in line.split("|")]
+        if len(columns) >= 4 and len(columns[0]) == 2 and all(word.isdigit() for word in columns[0]):
+            found[tuple(map(int, columns[0]))] = tuple(float(column[0]) for column in columns[1:4])
+    return found
+
+
+def load(file, pytorch=None, independent=None):
     """The document, and for each cell the median, spread and configuration by role, of what ran and was right."""
     document = json.loads(pathlib.Path(file).read_text())
     stood_in = stands_in(document)
@@ -89,6 +103,11 @@ def load(file, pytorch=None):
             for way in ("captured", "compiled", "eager"):
                 if way in cell and key(cell) in found and cell[way]["worst_error"] < 1e-2:
                     found[key(cell)][f"pytorch {way}"] = (cell[way]["median"], cell[way]["spread"], way)
+    if independent and pathlib.Path(independent).exists():
+        for (rules, dim), times in independent_times(independent).items():
+            if (rules, dim, 1) in found:
+                for way, time in zip(("gpu-fnn", "fused", "fused captured"), times):
+                    found[rules, dim, 1][f"independent {way}"] = (time, 0.0, way)
     return document, found
 
 
@@ -178,8 +197,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
     parser.add_argument("--pytorch")
+    parser.add_argument("--independent")
     options = parser.parse_args()
-    document, found = load(options.file, options.pytorch)
+    document, found = load(options.file, options.pytorch, options.independent)
     present = {role for roles in found.values() for role in roles}
     roles = [role for role in ORDER if role in present] + sorted(present - set(ORDER))
 

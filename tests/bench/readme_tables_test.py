@@ -1,4 +1,4 @@
-"""Tests of bench/evidence/readme_tables.py: an old table is found. Usage: readme_tables_test.py PROGRAM"""
+"""Tests of bench/evidence/readme_tables.py and mapping_table.py: an old table is found, baselines at their best. Usage: readme_tables_test.py PROGRAM"""
 import copy
 import json
 import pathlib
@@ -10,6 +10,7 @@ import unittest
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "evidence"))
+import mapping_table  # noqa: E402
 import readme_tables  # noqa: E402
 import vintage  # noqa: E402
 
@@ -70,6 +71,37 @@ class Vintage(unittest.TestCase):
     def test_files_of_earlier_versions_are_read(self):
         document = {"device": "cuda|X|9.0", "family": "sonfin-train", "source_hash": "ab"}
         self.assertEqual(vintage.templates(document), {"cuda": {"sonfin-train": "ab"}})
+
+
+class Mappings(unittest.TestCase):
+    def load(self, entries, independent=None):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        file = pathlib.Path(folder.name) / "table.json"
+        cell = {"problem": {"rules": 32, "dim": 16, "outputs": 1}, "samples": 64,
+                "entries": [{"roles": roles, "configuration": configuration, "status": status, "median": time,
+                             "spread": 0.0} for roles, configuration, status, time in entries]}
+        file.write_text(json.dumps({"cells": [cell]}))
+        text = pathlib.Path(folder.name) / "independent.txt"
+        text.write_text(independent or "")
+        return mapping_table.load(file, None, text)[1][32, 16, 1]
+
+    def test_the_fastest_right_configuration_stands_for_a_baseline(self):
+        roles = self.load([(["gpu-fnn"], "a", "correct", 9.0), (["gpu-fnn"], "b", "correct", 8.0),
+                           (["gpu-fnn"], "c", "wrong_result", 1.0)])
+        self.assertEqual(roles["gpu-fnn"][::2], (8.0, "b"))
+
+    def test_the_best_captured_scheme_is_the_fastest_of_all(self):
+        roles = self.load([(["gpu-fnn captured"], "a", "correct", 5.0), (["atm captured"], "b", "correct", 4.0),
+                           (["launched captured", "x"], "c", "correct", 4.5), (["chosen"], "d", "correct", 1.0)])
+        self.assertEqual(roles["best captured"][::2], (4.0, "b"))
+        self.assertEqual(mapping_table.ratios({(32, 16, 1): roles}, "best captured"), {(32, 16, 1): 4.0})
+
+    def test_times_of_somebody_else_stand_beside_ours(self):
+        roles = self.load([(["chosen"], "d", "correct", 1.0)],
+                          "launch us 3.0\nus: R D | gpu-fnn | fused | graph\n   32    16 |  8.10 |  7.70 (40128) | 4.10 | 1.5\n")
+        self.assertEqual(roles["independent gpu-fnn"][0], 8.1)
+        self.assertEqual(roles["independent fused captured"][0], 4.1)
 
 
 class Readme(unittest.TestCase):
