@@ -12,8 +12,7 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
-#include "heddle/kernels/error.hpp"
-#include "heddle/runtime/data/data_file.hpp"
+#include "heddle/tuner/replay/search_baseline.hpp"
 #include "heddle/tuner/replay/search_benchmark.hpp"
 
 namespace heddle::cli {
@@ -41,53 +40,12 @@ struct SpaceReport {
   std::vector<Line> lines;
 };
 
-/// What another tuner reached: per file and number of evaluations the best of its strategies, each number by itself.
-class Baseline {
- public:
-  /// An empty name: none. Throws Error(input).
-  explicit Baseline(const std::string& file) {
-    if (file.empty()) return;
-    const Json document = Json::parse(read_file(file), nullptr, false);
-    if (document.is_discarded() || !document.is_object() || !document.contains("spaces")) {
-      throw Error(ErrorKind::input, fmt::format("{}: found no baseline, expected JSON with 'spaces'", file));
-    }
-    const auto tool = document.find("tool");
-    tool_ = tool != document.end() && tool->is_string() ? tool->get<std::string>() : "baseline";
-    spaces_ = document["spaces"];
-  }
-  /// Nothing if the file or one of the marks is not there.
-  [[nodiscard]] std::optional<Line> best(const std::string& file, const std::vector<std::int64_t>& marks) const {
-    if (!spaces_.is_object() || !spaces_.contains(file)) return std::nullopt;
-    Line line{.strategy = "baseline", .scores = {}, .milliseconds = {}};
-    try {
-      for (const std::int64_t mark : marks) {
-        SearchScore score{.evaluations = mark};
-        for (const auto& [name, strategy] : spaces_.at(file).at("strategies").items()) {
-          const Json& at = strategy.at(std::to_string(mark));
-          score.median_fraction = std::max(score.median_fraction, at.at("median_fraction").get<double>());
-          score.mean_fraction = std::max(score.mean_fraction, at.at("mean_fraction").get<double>());
-          score.within_5_percent = std::max(score.within_5_percent, at.at("within_5_percent").get<double>());
-        }
-        line.scores.push_back(score);
-      }
-    } catch (const Json::exception&) {
-      return std::nullopt;
-    }
-    return line;
-  }
-  [[nodiscard]] const std::string& tool() const noexcept { return tool_; }
-
- private:
-  std::string tool_;
-  Json spaces_;
-};
-
 /// The mean over the spaces, line by line; lines that not all spaces have are left out.
 std::vector<Line> average(const std::vector<SpaceReport>& reports) {
   std::vector<Line> lines;
   for (const Line& first : reports.front().lines) {
     Line mean{.strategy = first.strategy, .scores = {}, .milliseconds = {}};
-    for (const SearchScore& score : first.scores) mean.scores.push_back({.evaluations = score.evaluations});
+    for (const SearchScore& score : first.scores) mean.scores.emplace_back().evaluations = score.evaluations;
     std::size_t found = 0;
     for (const SpaceReport& report : reports) {
       for (const Line& line : report.lines) {
@@ -135,6 +93,8 @@ Json records_of(const std::vector<Line>& lines) {
     for (const SearchScore& score : line.scores) {
       scores.push_back({{"evaluations", score.evaluations},
                         {"median_fraction", score.median_fraction},
+                        {"lower_quartile", number_or_null(score.lower_quartile)},
+                        {"upper_quartile", number_or_null(score.upper_quartile)},
                         {"mean_fraction", score.mean_fraction},
                         {"within_5_percent", score.within_5_percent}});
     }
@@ -146,7 +106,7 @@ Json records_of(const std::vector<Line>& lines) {
 }
 
 int run(const BenchmarkOptions& options) {
-  const Baseline baseline(options.baseline);
+  const SearchBaseline baseline(options.baseline);
   std::vector<std::string> names = options.strategies;
   if (names.empty()) {
     for (const StrategyEntry& entry : strategies()) {
@@ -169,7 +129,9 @@ int run(const BenchmarkOptions& options) {
                        .best = space.best(),
                        .lines = {}};
     for (const RecordedOutcome& outcome : space.outcomes) report.failing += outcome.time ? 0 : 1;
-    if (auto line = baseline.best(report.name, benchmark.marks)) report.lines.push_back(std::move(*line));
+    if (auto scores = baseline.best(report.name, benchmark.marks)) {
+      report.lines.push_back({.strategy = "baseline", .scores = std::move(*scores), .milliseconds = {}});
+    }
     for (const std::string& name : names) {
       const double done = static_cast<double>(reports.size() * names.size() + report.lines.size());
       bar.show(std::min(1.0, done / steps), fmt::format("{}: {}", report.name, name));

@@ -33,6 +33,15 @@ class Strategy {
   virtual void observe(std::size_t configuration, const Observation& observation) = 0;
 };
 
+/// The constants of the strategies whose choice was revised, see docs/design.md; bench/tuning/search_constants.cpp
+/// compares their values.
+struct SearchConstants {
+  std::size_t design = 2;     ///< observations before the model decides: the middle, and others far from what is known
+  double nearby = 0.3;        ///< share of the model's proposals that are neighbours of the fastest
+  double gain_per_tie = 0.1;  ///< what the model wants to gain for each configuration that is as fast as the fastest
+  double model_share = 0.94;  ///< of the portfolio's first turns
+};
+
 /// The task that a strategy is made for.
 struct SearchTask {
   /// Must outlive the strategy.
@@ -41,6 +50,7 @@ struct SearchTask {
   /// Expected log(cost / cost of the fastest) of each configuration of a listed space, learnt from other problems;
   /// empty if nothing is known.
   std::vector<float> expected = {};
+  SearchConstants constants = {};
 };
 
 struct StrategyEntry {

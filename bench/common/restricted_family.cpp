@@ -46,4 +46,9 @@ const RestrictedFamily& atm_family() {
   return family;
 }
 
+const RestrictedFamily& captured_family() {
+  static const RestrictedFamily family(sonfin::train_family(), {{"scheme", {"graph"}}});
+  return family;
+}
+
 }  // namespace heddle::bench

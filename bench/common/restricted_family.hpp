@@ -71,4 +71,8 @@ class RestrictedFamily final : public KernelFamily {
 /// by shuffles; coarsening, its count, the block and the threads of a rule are open.
 [[nodiscard]] const RestrictedFamily& atm_family();
 
+/// heddle's own kernels that are launched for every sample, captured in a graph: what is left of the space if nothing
+/// may stay in a kernel from one sample to the next.
+[[nodiscard]] const RestrictedFamily& captured_family();
+
 }  // namespace heddle::bench

@@ -5,6 +5,7 @@ mkdir -p "$state"
 export XDG_CACHE_HOME=$state/cache HEDDLE_PROFILES=$state/profiles.sqlite
 heddle=$build/cli/heddle
 failed=0
+commit=${HEDDLE_COMMIT:-$(git rev-parse HEAD 2>/dev/null || echo unknown)}
 
 # step NAME COMMAND...: runs it, keeps its standard output as NAME, says how long it took and whether it worked.
 step() {

@@ -9,13 +9,37 @@ import json
 import math
 import pathlib
 
-ORDER = ["floor", "chosen", "default", "fixed", "atm", "gpu-fnn", "pytorch captured", "pytorch eager"]
+ORDER = ["floor", "chosen", "default", "fixed", "fixed per outputs", "best captured", "launched captured", "atm captured", "gpu-fnn captured",
+         "independent fused captured", "atm", "gpu-fnn", "independent gpu-fnn", "independent fused", "pytorch captured", "pytorch compiled", "pytorch eager"]
+
+# Launches for every sample, captured in a graph.
+CAPTURED = ["launched captured", "atm captured", "gpu-fnn captured"]
+MEANINGS = {
+    "floor": "the bytes, the operations and one round of exchange, at the rates measured on the card",
+    "chosen": "what heddle chooses after tuning",
+    "default": "what it chooses without any measurement at these sizes",
+    "fixed": "the one configuration that is best on average over all cells, found by search among all that every cell allows",
+    "fixed per outputs": "likewise, one for each number of outputs",
+    "best captured": "the fastest of the next three",
+    "launched captured": "the best that heddle launches for every sample, searched, captured in a graph",
+    "atm captured": "ATM's winner, captured in a graph",
+    "gpu-fnn captured": "GPU-FNN with its better combine size, captured in a graph",
+    "atm": "architecture-aware thread mapping, the best of its own space: three launches per sample",
+    "gpu-fnn": "Juang and Chen, with the better combine size of each cell: three launches per sample",
+    "independent gpu-fnn": "GPU-FNN as somebody else wrote it, without the rule decision",
+    "independent fused": "the best fused step of three launches as somebody else wrote it, without the rule decision",
+    "independent fused captured": "the same captured in a graph",
+    "pytorch captured": "PyTorch without the rule decision, a captured graph of many samples",
+    "pytorch compiled": "PyTorch without the rule decision, torch.compile of one sample's step",
+    "pytorch eager": "PyTorch without the rule decision, operation by operation",
+}
 
 # Microseconds per sample, by rules, dim, outputs, on an H200.
 TIMES = {(128, 16, 1): 0.7, (640, 16, 1): 1.2, (256, 128, 1): 1.2, (512, 256, 1): 1.8, (1024, 1024, 1): 2.6,
          (640, 16, 10): 1.6, (1024, 1024, 10): 3.2, (642, 16, 26): 2.4, (500, 617, 26): 2.8}
 # How many times faster than a mapping in every cell with one output; None: the geometric mean over the cells.
-RATIOS = {"gpu-fnn": (5.0, "every"), "atm": (3.0, "every"), "pytorch captured": (12.0, "every"), "fixed": (1.3, "mean")}
+RATIOS = {"gpu-fnn": [(5.0, "every")], "atm": [(3.0, "every")], "pytorch captured": [(12.0, "every")],
+          "fixed": [(1.3, "mean")], "best captured": [(3.0, "every"), (4.5, "mean")]}
 # Milliseconds for a batch, by rules, dim, outputs, rows.
 BATCHES = {(500, 784, 10, 60000): 2.4}
 
@@ -42,7 +66,18 @@ def stands_in(document):
     return document.get("fixed", {}).get("valid_cells", len(document["cells"])) < len(document["cells"])
 
 
-def load(file, pytorch=None):
+def independent_times(file):
+    """By rules and dim: the times of GPU-FNN, the fused step and its captured form, as the program prints them in lines of
+    columns between bars, `rules dim | gpu-fnn | fused (its shape) | captured | ...`."""
+    found = {}
+    for line in pathlib.Path(file).read_text().splitlines():
+        columns = [column.split() for column in line.split("|")]
+        if len(columns) >= 4 and len(columns[0]) == 2 and all(word.isdigit() for word in columns[0]):
+            found[tuple(map(int, columns[0]))] = tuple(float(column[0]) for column in columns[1:4])
+    return found
+
+
+def load(file, pytorch=None, independent=None):
     """The document, and for each cell the median, spread and configuration by role, of what ran and was right."""
     document = json.loads(pathlib.Path(file).read_text())
     stood_in = stands_in(document)
@@ -54,15 +89,25 @@ def load(file, pytorch=None):
                 for role in entry["roles"]:
                     if role == "fixed" and stood_in:
                         continue
-                    roles[role] = (entry["median"], entry["spread"], entry["configuration"])
+                    # A baseline may have several configurations: the fastest stands for it.
+                    if role not in roles or entry["median"] < roles[role][0]:
+                        roles[role] = (entry["median"], entry["spread"], entry["configuration"])
+        graphs = [roles[role] for role in CAPTURED if role in roles]
+        if graphs:
+            roles["best captured"] = min(graphs)
         if "floor" in cell:
             floor = cell["floor"]
             roles["floor"] = (floor["median"], 0.0, f"{floor['link']} {floor['blocks']}")
     if pytorch and pathlib.Path(pytorch).exists():
         for cell in json.loads(pathlib.Path(pytorch).read_text())["cells"]:
-            for way in ("captured", "eager"):
+            for way in ("captured", "compiled", "eager"):
                 if way in cell and key(cell) in found and cell[way]["worst_error"] < 1e-2:
                     found[key(cell)][f"pytorch {way}"] = (cell[way]["median"], cell[way]["spread"], way)
+    if independent and pathlib.Path(independent).exists():
+        for (rules, dim), times in independent_times(independent).items():
+            if (rules, dim, 1) in found:
+                for way, time in zip(("gpu-fnn", "fused", "fused captured"), times):
+                    found[rules, dim, 1][f"independent {way}"] = (time, 0.0, way)
     return document, found
 
 
@@ -119,7 +164,7 @@ def targets(found, samples):
             time = found[sizes]["chosen"][0]
             yield f"{name(sizes)}", f"at most {limit} us", f"{time:.2f} us", time <= limit
     single = {sizes: roles for sizes, roles in found.items() if sizes[2] == 1}
-    for role, (limit, which) in RATIOS.items():
+    for role, limit, which in ((role, *each) for role, several in RATIOS.items() for each in several):
         values = ratios(single, role)
         if not values:
             continue
@@ -152,8 +197,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
     parser.add_argument("--pytorch")
+    parser.add_argument("--independent")
     options = parser.parse_args()
-    document, found = load(options.file, options.pytorch)
+    document, found = load(options.file, options.pytorch, options.independent)
     present = {role for roles in found.values() for role in roles}
     roles = [role for role in ORDER if role in present] + sorted(present - set(ORDER))
 
@@ -167,8 +213,13 @@ def main():
             print(f"No fixed mapping: the one compared was allowed in {fixed['valid_cells']} cells only, and the default, "
                   "which depends on the size, stood in elsewhere.\n")
         else:
-            print(f"Fixed: `{fixed['configuration']}`, the best geometric mean of {fixed['candidates']} candidates that "
+            of = f" of {fixed['allowed']}" if "allowed" in fixed else ""
+            print(f"Fixed: `{fixed['configuration']}`, the best geometric mean of {fixed['candidates']} candidates{of} that "
                   "all cells allow.\n")
+    for outputs, fixed in document.get("fixed_per_outputs", {}).items():
+        print(f"Fixed for L = {outputs}: `{fixed['configuration']}`, of {fixed['candidates']} candidates.\n")
+    if "templates" in document:  # what older files have under these names was less: 48 configurations drawn, one combine size
+        print("\n".join(f"- {role}: {MEANINGS[role]}" for role in roles if role in MEANINGS) + "\n")
     rows = {key(cell): cell["samples"] for cell in document["cells"]}
     reached = list(targets(found, rows)) if document["device"].startswith("cuda") else []
     if reached:

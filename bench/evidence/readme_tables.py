@@ -1,25 +1,37 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md from bench/results/: `bench/evidence/readme_tables.py` changes it in place, `--check`
-only says whether it is up to date (exit code 1 if not).
+"""Writes the tables of README.md from bench/results/.
+
+    bench/evidence/readme_tables.py [--check] [--program build/release/bench/template_digests]
+
+Changes README.md in place. With --check it only says what is wrong with it, exit code 1: a table that is not what the
+results say; a table from kernels other than those of the code, unless the words "Measured with older kernels" stand between it
+and the next heading or table; these words beside a table of today's kernels. The program prints the digests of the code.
 """
+import argparse
 import json
 import pathlib
+import re
+import subprocess
 import sys
 
 import mapping_table
 import tsk_table
+import vintage
 import whole_runs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
 CELLS = [(32, 16, 1), (640, 16, 1), (256, 256, 1), (1024, 16, 1), (1024, 512, 1), (1024, 1024, 1), (32, 16, 10),
          (640, 16, 10), (256, 256, 10), (1024, 16, 10), (1024, 512, 10), (1024, 1024, 10), (642, 16, 26), (500, 617, 26)]
-COLUMNS = {"pytorch captured": "PyTorch, captured", "gpu-fnn": "GPU-FNN", "atm": "ATM", "fixed": "one fixed mapping",
+COLUMNS = {"pytorch captured": "PyTorch, captured", "gpu-fnn": "GPU-FNN", "atm": "ATM",
+           "best captured": "launched, best captured", "fixed": "one fixed mapping",
            "default": "heddle, untuned", "chosen": "heddle, tuned", "floor": "floor of the card"}
 MEANINGS = {
     "pytorch captured": "PyTorch: the same step without the rule decision, captured as a CUDA graph.",
     "atm": "ATM: architecture-aware thread mapping, the best of its own space (three launches per sample; coarsening, its "
            "count, block size and threads per rule searched in the same run).",
+    "best captured": "Best captured: the fastest of GPU-FNN, ATM and what heddle launches for every sample, each captured in "
+                     "a graph.",
     "floor": "Floor: the bytes, the operations and one round of exchange between the blocks that have to share a sample, "
              "at the rates measured on the card.",
 }
@@ -47,7 +59,7 @@ def gpu() -> str:
         if len(part) < 42:
             continue
         said = []
-        for role in ("gpu-fnn", "atm", "pytorch captured", "fixed"):
+        for role in ("gpu-fnn", "atm", "pytorch captured", "best captured", "fixed"):
             ratios = list(mapping_table.ratios(part, role).values())
             if ratios:
                 said.append(f"{COLUMNS[role]} {mapping_table.geometric_mean(ratios):.2f} ({min(ratios):.2f})")
@@ -104,17 +116,65 @@ def cpu() -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    file = ROOT / "README.md"
-    old = text = file.read_text()
-    for name, table in (("gpu", gpu), ("least squares", least_squares), ("cpu", cpu)):
+TABLES = {"gpu": gpu, "least squares": least_squares, "cpu": cpu}
+# What each is made from, as far as heddle's kernels were measured for it.
+FILES = {"gpu": ["nvidia-h200/mapping_table.json", "nvidia-h200/mapping_lines.json", "nvidia-h200/whole_runs.json",
+                 "nvidia-h200/predict_table.json"],
+         "least squares": ["nvidia-h200/tsk_table.json"],
+         "cpu": ["xeon-ice-lake-2-cores/cpu_step.json"]}
+
+
+def up_to_date(text: str) -> str:
+    for name, table in TABLES.items():
         begin, end = f"<!-- {name} table -->\n", f"\n<!-- end of {name} table -->"
         before, rest = text.split(begin)
         text = before + begin + table() + end + rest.split(end)[1]
-    if "--check" in sys.argv:
-        return 0 if text == old else 1
-    file.write_text(text)
-    return 0
+    return text
+
+
+def beside(text: str, name: str) -> str:
+    """What the text says of a table: from its end to the next heading or table."""
+    rest = text.split(f"<!-- end of {name} table -->")[1]
+    return re.split(r"^#|^<!-- ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def vintages(text: str, digests: dict) -> list[str]:
+    """What is wrong with the words about the kernels that the tables were measured with."""
+    wrong = []
+    for name, files in FILES.items():
+        old = [reason for file in files if (RESULTS / file).exists() for reason in vintage.older(RESULTS / file, digests)]
+        said = re.search(r"measured\s+with\s+older\s+kernels", beside(text, name), re.IGNORECASE)
+        if old and not said:
+            wrong.append(f'README.md: the {name} table does not say "Measured with older kernels": {"; ".join(old)}')
+        if said and not old:
+            wrong.append(f"README.md: the {name} table is of today's kernels; beside it stands \"{said.group()}\"")
+    return wrong
+
+
+def check(text: str, digests: dict) -> list[str]:
+    stale = [] if up_to_date(text) == text else ["README.md: its tables are not what bench/results/ says; run "
+                                                 "bench/evidence/readme_tables.py"]
+    return stale + vintages(text, digests)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Writes the tables of README.md, or checks them")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/bench/template_digests")
+    options = parser.parse_args()
+    file = ROOT / "README.md"
+    if not options.check:
+        file.write_text(up_to_date(file.read_text()))
+        return 0
+    try:
+        digests = json.loads(subprocess.run([options.program], check=True, capture_output=True, text=True).stdout)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"readme_tables.py: no digests of the code: {error}; build template_digests", file=sys.stderr)
+        return 1
+    wrong = check(file.read_text(), digests)
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

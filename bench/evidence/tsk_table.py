@@ -61,9 +61,9 @@ def truck(folder):
     exact = {row["rows"]: row for row in (load(folder, "tsk_reference.json") or {}).get("rows", [])}
     yield f"## Truck, 35 rules, {measured['iterations']} iterations: {measured['name']}, {measured['date']}\n"
     yield "Microseconds per iteration; errors are mean squared errors of the best system, in standardised units.\n"
-    yield ("| samples | floor | heddle, fastest | default | published split | PyTorch lstsq | PyTorch Cholesky | ms in all "
+    yield ("| samples | floor | heddle, fastest | default | published split | PyTorch lstsq | PyTorch Cholesky | captured | compiled | ms in all "
            "| error | float64 LAPACK |")
-    yield "|--:|" + "--:|" * 9
+    yield "|--:|" + "--:|" * 11
     at_target = {}
     sizes = sizes_of(folder, measured)
     for size, (times, best) in sizes.items():
@@ -77,7 +77,8 @@ def truck(folder):
         yield (f"| {size} | {digits(best.get('floor_microseconds_per_iteration'))} | "
                f"{digits(best['microseconds_per_iteration'])} | {digits(times.get('default'))} | "
                f"{digits(times.get('published-split'))} | {digits(times.get('PyTorch lstsq'))} | "
-               f"{digits(times.get('PyTorch cholesky'))} | {best['milliseconds']:.3g} | {best['best_error']:.6g}{off} | "
+               f"{digits(times.get('PyTorch cholesky'))} | {digits(times.get('PyTorch cholesky captured'))} | "
+               f"{digits(times.get('PyTorch cholesky compiled'))} | {best['milliseconds']:.3g} | {best['best_error']:.6g}{off} | "
                f"{'–' if right is None else f'{right:.6g}'} |")
     wrong = [row for row in measured["rows"] if row.get("status") != "correct"]
     for row in wrong:

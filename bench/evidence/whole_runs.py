@@ -75,6 +75,10 @@ def main():
     print("\nMean error of the last epoch's samples, each before its update:\n")
     print("| data | CPU | GPU-FNN, host decides | ATM | heddle |\n|---|--:|--:|--:|--:|")
     print("\n".join(errors(document)))
+    print("\nThe CPU's mapping with its threads, at the number of rules that took most samples:\n")
+    for entry in document["sets"]:
+        if "configuration" in entry["runs"].get("cpu", {}):
+            print(f"- {entry['name']}: `{entry['runs']['cpu']['configuration']}`")
     for entry in document["sets"]:
         for way, run in entry["runs"].items():
             if "failure" in run:

@@ -93,24 +93,29 @@ void HostDecidedLearner::learn(const sonfin::Network& network, const sonfin::Con
   rungs_.front()->at("order").write(bytes(order));
   load(static_cast<std::size_t>(std::ranges::find_if(rungs_, enough) - rungs_.begin()), network);
   for (const std::int32_t row : order) {
-    fire();
-    const auto live = std::span(log_firing_).first(static_cast<std::size_t>(progress_.rules));
-    const auto leader = std::ranges::max_element(live);  // the first of equal ones
-    if (progress_.rules < control_.max_rules && (live.empty() || *leader <= control_.log_threshold)) {
-      if (progress_.rules == rung().layout.capacity) {
-        const std::int64_t index = leader - live.begin();
-        load(rung_ + 1, this->network());
-        fire();
-        add_rule(row, index);
-      } else {
-        add_rule(row, live.empty() ? -1 : leader - live.begin());
-      }
-    }
+    rung().fire->launch();
+    // Once no rule may follow there is nothing to decide, and the host does not wait for the device.
+    if (progress_.rules < control_.max_rules) decide(row);
     rung().learn->launch();
     ++progress_.position;
   }
   rung().learn->synchronize();
   rung().at("progress").read(std::as_writable_bytes(std::span(&progress_, 1)));
+}
+
+/// After firing `row`: adds a rule if the firing strengths say so.
+void HostDecidedLearner::decide(std::int32_t row) {
+  read_firing();
+  const auto live = std::span(log_firing_).first(static_cast<std::size_t>(progress_.rules));
+  const auto leader = std::ranges::max_element(live);  // the first of equal ones
+  if (!live.empty() && *leader > control_.log_threshold) return;
+  const std::int64_t index = live.empty() ? -1 : leader - live.begin();
+  if (progress_.rules == rung().layout.capacity) {
+    load(rung_ + 1, network());
+    rung().fire->launch();
+    read_firing();
+  }
+  add_rule(row, index);
 }
 
 void HostDecidedLearner::load(std::size_t rung, const sonfin::Network& network) {
@@ -125,8 +130,7 @@ void HostDecidedLearner::load(std::size_t rung, const sonfin::Network& network) 
   this->rung().at("progress").write(bytes(progress_));
 }
 
-void HostDecidedLearner::fire() {
-  rung().fire->launch();
+void HostDecidedLearner::read_firing() {
   log_firing_.resize(static_cast<std::size_t>(std::max(progress_.rules, 1)));
   rung().at("log_firing").read(std::as_writable_bytes(std::span(log_firing_)));
 }

@@ -1,5 +1,6 @@
 // Training as published for GPU-FNN: the device fires a sample, the host reads the firing strengths, decides about a
-// new rule and writes it, and the device learns. What the whole system cost, as far as it can be rebuilt here.
+// new rule and writes it, and the device learns. At the most rules allowed nothing is read any more. What the whole
+// system cost, as far as it can be rebuilt here.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,8 @@ class HostDecidedLearner {
 
   Rung& rung() { return *rungs_[rung_]; }
   void load(std::size_t rung, const sonfin::Network& network);
-  void fire();
+  void decide(std::int32_t row);
+  void read_firing();
   void add_rule(std::int32_t row, std::int64_t leader);
 
   const LearningRows& rows_;

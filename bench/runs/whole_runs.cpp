@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,6 +21,7 @@
 #include "heddle/bench/common/program.hpp"
 #include "heddle/bench/common/restricted_family.hpp"
 #include "heddle/bench/common/stopwatch.hpp"
+#include "heddle/bench/common/vintage.hpp"
 #include "heddle/bench/runs/host_decided.hpp"
 #include "heddle/bench/runs/training_sets.hpp"
 #include "heddle/kernels/files.hpp"
@@ -40,7 +43,7 @@ struct Options {
   std::string device, data, profiles = ProfileStore::default_file().string(), output = "whole_runs.json", commit;
   std::vector<std::string> sets = training_set_names(), ways{"heddle", "cpu", "atm", "gpu-fnn"};
   std::int64_t epochs = 2, rows = 0;
-  double budget = 0.0, atm_budget = 15.0, limit = 1e9;
+  double budget = 0.0, atm_budget = 1.0, cpu_budget = 0.0, limit = 1e9;
   std::uint64_t seed = 1;
 };
 
@@ -91,27 +94,50 @@ Json run_learner(Device& device, const Knowledge& known, const TrainingSet& set,
   return {{"setup_seconds", setup}, {"configuration", main_mapping(learner)}, {"epochs", std::move(epochs)}};
 }
 
-/// Searches for every capacity that the network passes through; what is found is in `store`.
-void search(Device& device, const KernelFamily& family, ProfileStore& store, const TrainingSet& set, double seconds,
-            std::uint64_t seed) {
-  DeviceEvaluator evaluator(device, family, seed);
+/// Every capacity that the network passes through.
+std::vector<Problem> rungs_of(const TrainingSet& set) {
   std::vector<Problem> problems;
   for (const std::int64_t rules : sonfin::rung_capacities(set.rules)) {
     problems.push_back(sonfin::problem(rules, set.rows.dim, set.rows.outputs));
   }
+  return problems;
+}
+
+/// Searches for every capacity; what is found is in `store`. The fewest configurations that were tried for one.
+std::int64_t search(Device& device, const KernelFamily& family, ProfileStore& store, const TrainingSet& set,
+                    double seconds, std::uint64_t seed) {
+  DeviceEvaluator evaluator(device, family, seed);
   StopCondition stop({.seconds = seconds, .evaluations = {}});
-  (void)Tuner(evaluator, store, {.seed = seed}).tune(problems, stop);
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (const TuningResult& result : Tuner(evaluator, store, {.seed = seed}).tune(rungs_of(set), stop)) {
+    fewest = std::min(fewest, result.evaluations());
+  }
+  return fewest;
 }
 
 Json run_heddle(Device& device, ProfileStore& store, const TrainingSet& set, const Options& options) {
-  if (options.budget > 0.0) search(device, sonfin::train_family(), store, set, options.budget, options.seed);
+  if (options.budget > 0.0) (void)search(device, sonfin::train_family(), store, set, options.budget, options.seed);
   return run_learner(device, store.knowledge(), set, options);
 }
 
 Json run_atm(Device& device, const TrainingSet& set, const Options& options) {
+  // A search that tried fewer is not called one. It goes on where the last one stopped.
+  constexpr std::int64_t kFewest = 8;
+  constexpr int kAttempts = 4;
   ProfileStore store(":memory:", ProfileStore::Access::read_write);
-  search(device, atm_family(), store, set, options.atm_budget, options.seed);
-  return run_learner(device, store.knowledge(), set, options);
+  const double seconds = options.atm_budget * static_cast<double>(rungs_of(set).size());
+  std::int64_t fewest = 0;
+  for (int attempt = 0; attempt < kAttempts && fewest < kFewest; ++attempt) {
+    fewest = search(device, atm_family(), store, set, seconds, options.seed);
+  }
+  Json result = run_learner(device, store.knowledge(), set, options);
+  result["fewest_configurations_tried"] = fewest;
+  return result;
+}
+
+Json run_cpu(Device& cpu, ProfileStore& store, const TrainingSet& set, const Options& options) {
+  if (options.cpu_budget > 0.0) (void)search(cpu, sonfin::train_family(), store, set, options.cpu_budget, options.seed);
+  return run_learner(cpu, store.knowledge(), set, options);
 }
 
 Json run_host_decided(Device& device, const TrainingSet& set, const Options& options) {
@@ -133,10 +159,12 @@ void run(const Options& options, const std::string& command) {
   const auto device = open_device(options.device);
   const auto cpu = open_device("cpu");
   const bool gpu = device->identity().backend != "cpu";
-  ProfileStore store(options.profiles,
-                     options.budget > 0.0 ? ProfileStore::Access::read_write : ProfileStore::Access::read);
+  ProfileStore store(options.profiles, options.budget > 0.0 || options.cpu_budget > 0.0
+                                           ? ProfileStore::Access::read_write
+                                           : ProfileStore::Access::read);
   Json document{{"command", command},
                 {"commit", options.commit},
+                {"templates", template_digests({&sonfin::train_family()}, device->identity().backend)},
                 {"device", device->identity().text()},
                 {"name", device->identity().name},
                 {"cpu", cpu->identity().name},
@@ -170,7 +198,7 @@ void run(const Options& options, const std::string& command) {
       Json result;
       try {
         if (way == "heddle") result = run_heddle(*device, store, set, options);
-        if (way == "cpu") result = run_learner(*cpu, store.knowledge(), set, options);
+        if (way == "cpu") result = run_cpu(*cpu, store, set, options);
         if (way == "atm") result = run_atm(*device, set, options);
         if (way == "gpu-fnn") result = run_host_decided(*device, set, options);
       } catch (const DeviceFailure& failure) {
@@ -200,7 +228,9 @@ int main(int argc, char** argv) {
   app.add_option("--rows", options.rows, "at most so many of each set; 0: all");
   app.add_option("--epochs", options.epochs)->check(CLI::PositiveNumber);
   app.add_option("--budget", options.budget, "seconds to tune the GPU for one set before; 0: the profiles as they are");
-  app.add_option("--atm-budget", options.atm_budget, "seconds to search ATM's space for one set");
+  app.add_option("--atm-budget", options.atm_budget, "seconds to search ATM's space for one capacity of a set");
+  app.add_option("--cpu-budget", options.cpu_budget,
+                 "seconds to tune the CPU for one set before; 0: the profiles as they are");
   app.add_option("--limit", options.limit, "seconds after which nothing new is begun");
   app.add_option("--seed", options.seed);
   app.add_option("--commit", options.commit, "recorded beside the results");

@@ -21,6 +21,7 @@
 #include "heddle/bench/common/program.hpp"
 #include "heddle/bench/common/stopwatch.hpp"
 #include "heddle/bench/common/thread_count.hpp"
+#include "heddle/bench/common/vintage.hpp"
 #include "heddle/bench/sharing/busy_process.hpp"
 #include "heddle/bench/step/plain_step.hpp"
 #include "heddle/kernels/sonfin/comparison.hpp"
@@ -135,7 +136,7 @@ std::string results(const std::vector<std::string>& roles, const std::vector<Sub
 struct Options {
   int repetitions = 41;
   bool busy = false;
-  std::string profiles;
+  std::string profiles, commit;
   std::vector<std::string> problems{"642x16x26", "608x256x10", "500x617x26"};
 };
 
@@ -166,8 +167,11 @@ int run(const Options& options) {
     }
     records += "}";
   }
-  fmt::print("{{\"device\": \"{}\", \"samples\": {}, \"repetitions\": {}, \"steps\": [\n{}\n]}}\n", device.text(),
-             kSamples, options.repetitions, records);
+  const auto templates = bench::template_digests({&family}, device.backend);
+  fmt::print(
+      "{{\"device\": \"{}\", \"commit\": \"{}\", \"templates\": {},\n \"samples\": {}, \"repetitions\": {}, \"steps\": "
+      "[\n{}\n]}}\n",
+      device.text(), options.commit, templates.dump(), kSamples, options.repetitions, records);
   return right ? 0 : 1;
 }
 
@@ -179,6 +183,7 @@ int main(int count, char** arguments) {
   CLI::App app("One online training step on this CPU", "cpu_step");
   app.add_option("--repetitions", options.repetitions, "turns, of which the median counts")->check(CLI::PositiveNumber);
   app.add_option("--profiles", options.profiles, "profile database");
+  app.add_option("--commit", options.commit, "recorded beside the results");
   app.add_flag("--busy", options.busy, "a second time beside a process that always has something to do");
   app.add_option("problems", options.problems, "RULESxDIMxOUTPUTS");
   CLI11_PARSE(app, count, arguments);

@@ -2,22 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <numeric>
-#include <random>
-#include <string>
+#include <limits>
 #include <utility>
 
 #include "heddle/bench/common/interleave.hpp"
 #include "heddle/tuner/screening.hpp"
+#include "heddle/tuner/space/listed_space.hpp"
 #include "heddle/tuner/statistics.hpp"
+#include "heddle/tuner/strategy.hpp"
 
 namespace heddle::bench {
 
 namespace {
 
 constexpr int kRounds = 3;
-constexpr double kFailed = 1e4;  // microseconds, where it did not run
+constexpr std::size_t kAtOnce = 16;     // configurations of the search that are compiled and timed together
+constexpr std::size_t kFinalists = 12;  // which are then timed on all problems
+constexpr std::size_t kFew = 7;         // problems that the search looks at
 
 /// What every problem allows.
 std::vector<Configuration> allowed_everywhere(const SearchSpace& space, const std::vector<Problem>& problems) {
@@ -28,28 +29,16 @@ std::vector<Configuration> allowed_everywhere(const SearchSpace& space, const st
   return allowed;
 }
 
-/// As many of each value of the first parameter, the scheme, as there are places: which of them is fast is not known.
-std::vector<Configuration> draw(std::vector<Configuration> all, std::size_t most) {
-  std::shuffle(all.begin(), all.end(), std::mt19937(1));
-  std::map<std::string, std::vector<Configuration>> kinds;
-  for (Configuration& one : all) {
-    const std::string text = one.text();
-    kinds[text.substr(0, text.find(' '))].push_back(std::move(one));
-  }
-  std::vector<Configuration> drawn;
-  for (bool left = true; left && drawn.size() < most;) {
-    left = false;
-    for (auto& [kind, ones] : kinds) {
-      if (ones.empty() || drawn.size() == most) continue;
-      drawn.push_back(std::move(ones.back()));
-      ones.pop_back();
-      left = true;
-    }
-  }
-  return drawn;
+/// The smallest, the largest, and others evenly between.
+std::vector<Problem> few_of(const std::vector<Problem>& problems) {
+  if (problems.size() <= kFew) return problems;
+  std::vector<Problem> few;
+  for (std::size_t i = 0; i < kFew; ++i) few.push_back(problems[i * (problems.size() - 1) / (kFew - 1)]);
+  return few;
 }
 
-/// The mean logarithm of the time of each on `problems`, as far as the time goes; how many problems that was.
+/// The mean logarithm of the time of each on `problems`, infinite where it failed at one of them; on how many problems
+/// that was before `stop`.
 std::pair<std::vector<double>, std::size_t> mean_logs(Evaluator& evaluator,
                                                       const std::vector<Configuration>& candidates,
                                                       const std::vector<Problem>& problems, const StopCondition& stop) {
@@ -62,7 +51,7 @@ std::pair<std::vector<double>, std::size_t> mean_logs(Evaluator& evaluator,
     compile(evaluator, {usual}, problem);
     const auto times = interleave(evaluator, candidates, problem, choose_samples(evaluator, usual, problem), kRounds);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      logs[i] += std::log(times[i].empty() ? kFailed : median(times[i]));
+      logs[i] += times[i].empty() ? std::numeric_limits<double>::infinity() : std::log(median(times[i]));
     }
     ++done;
   }
@@ -72,25 +61,43 @@ std::pair<std::vector<double>, std::size_t> mean_logs(Evaluator& evaluator,
 
 }  // namespace
 
-FixedMapping best_fixed(Evaluator& evaluator, const std::vector<Problem>& problems, std::size_t most,
-                        const StopCondition& stop) {
-  constexpr std::size_t kSecondRound = 8;
-  const SearchSpace space = evaluator.family().space(evaluator.device());
-  const std::vector<Configuration> first = draw(allowed_everywhere(space, problems), most);
-  FixedMapping result{.configuration = {}, .candidates = first.size(), .problems = 0};
-  if (first.empty()) return result;
-  // On the smallest, a middle and the largest problem first.
-  const auto early =
-      mean_logs(evaluator, first, {problems.front(), problems[problems.size() / 2], problems.back()}, stop);
-  std::vector<std::size_t> order(first.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return early.first[i]; });
-  std::vector<Configuration> second;
-  for (std::size_t i = 0; i < std::min(kSecondRound, order.size()); ++i) second.push_back(first[order[i]]);
-  const auto [logs, all] = mean_logs(evaluator, second, problems, stop);
-  if (early.second == 0 || all == 0) return result;
-  result.configuration = second[static_cast<std::size_t>(std::ranges::min_element(logs) - logs.begin())];
-  result.problems = all;
+FixedMapping best_fixed(Evaluator& evaluator, const std::vector<Problem>& problems, std::uint64_t seed,
+                        const StopCondition& searching, const StopCondition& stop) {
+  FixedMapping result;
+  if (problems.empty()) return result;
+  const std::vector<Configuration> all = allowed_everywhere(evaluator.family().space(evaluator.device()), problems);
+  result.allowed = all.size();
+  if (all.empty()) return result;
+
+  const std::vector<Problem> few = few_of(problems);
+  ListedSpace space(all);
+  const auto strategy = strategies().front().make({.space = space, .seed = seed, .expected = {}, .constants = {}});
+  std::vector<std::pair<double, std::size_t>> tried;  // mean logarithm, number
+  while (!searching.reached() && !stop.reached()) {
+    const std::vector<std::size_t> next = strategy->next(kAtOnce);
+    if (next.empty()) break;
+    std::vector<Configuration> batch;
+    batch.reserve(next.size());
+    for (const std::size_t number : next) batch.push_back(all[number]);
+    const auto [logs, done] = mean_logs(evaluator, batch, few, stop);
+    if (done < few.size()) break;
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const bool worked = std::isfinite(logs[i]);
+      strategy->observe(next[i], {.status = worked ? Status::correct : Status::launch,
+                                  .cost = worked ? std::optional(std::exp(logs[i])) : std::nullopt});
+      if (worked) tried.emplace_back(logs[i], next[i]);
+      ++result.candidates;
+    }
+  }
+  std::ranges::sort(tried);
+  std::vector<Configuration> finalists;
+  for (std::size_t i = 0; i < std::min(kFinalists, tried.size()); ++i) finalists.push_back(all[tried[i].second]);
+  if (finalists.empty()) return result;
+  const auto [logs, done] = mean_logs(evaluator, finalists, problems, stop);
+  const auto best = std::ranges::min_element(logs);
+  if (done == 0 || !std::isfinite(*best)) return result;
+  result.configuration = finalists[static_cast<std::size_t>(best - logs.begin())];
+  result.problems = done;
   return result;
 }
 

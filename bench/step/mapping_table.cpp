@@ -1,6 +1,7 @@
-// The table of mappings: on one device, for many problems, the published mappings, one fixed configuration, the untuned
-// default and what heddle chooses, timed in turn within one run, beside the physical floor of the device. Writes JSON
-// for mapping_table.py; what is finished stays if the run is cut short.
+// The table of mappings: on one device, for many problems, the published mappings, launched and captured in a graph,
+// the best launched scheme of heddle's own captured, one fixed configuration, the untuned default and what heddle
+// chooses, timed in turn within one run, beside the physical floor of the device. Writes JSON for mapping_table.py;
+// what is finished stays if the run is cut short.
 //
 //   mapping_table --profiles h200.sqlite --budget 300 --atm-budget 60 --limit 540 --commit "$(git rev-parse HEAD)"
 //                 --cells 640x16x10,500x617x26 --output table.json
@@ -20,9 +21,11 @@
 #include "heddle/bench/common/problem_text.hpp"
 #include "heddle/bench/common/program.hpp"
 #include "heddle/bench/common/restricted_family.hpp"
+#include "heddle/bench/common/vintage.hpp"
 #include "heddle/bench/step/fixed_mapping.hpp"
 #include "heddle/bench/step/floor.hpp"
 #include "heddle/bench/step/limits.hpp"
+#include "heddle/bench/step/variants.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
@@ -45,10 +48,9 @@ struct Options {
   std::vector<std::int64_t> rules{32, 64, 128, 256, 512, 1024}, dim{16, 32, 64, 128, 256, 512, 1024}, outputs{1};
   std::vector<std::string> cells;
   bool grid = true;
-  double budget = 0.0, atm_budget = 0.0, limit = 1e9;
+  double budget = 0.0, atm_budget = 0.0, captured_budget = 0.0, fixed_budget = 40.0, limit = 1e9;
   std::int64_t samples = 0;
   int rounds = 15;
-  std::size_t candidates = 48;
   std::uint64_t seed = 1;
 };
 
@@ -103,6 +105,31 @@ std::map<Problem, std::string> winners(const std::vector<TuningResult>& results)
   return found;
 }
 
+/// One configuration for everything, and one for the problems of each number of outputs, by that number.
+struct FixedMappings {
+  FixedMapping all;
+  std::map<std::int64_t, FixedMapping> of_outputs;
+};
+
+FixedMappings search_fixed(Evaluator& evaluator, const std::vector<Problem>& problems, const Options& options,
+                           const StopCondition& stop) {
+  std::map<std::int64_t, std::vector<Problem>> groups;
+  for (const Problem& problem : problems) groups[problem.at("outputs")].push_back(problem);
+  const double seconds = options.fixed_budget / static_cast<double>(groups.size() > 1 ? groups.size() + 1 : 1);
+  const auto search = [&](const std::vector<Problem>& among, const std::string& what) {
+    const StopCondition searching({.seconds = seconds, .evaluations = {}}, [] { return interrupted != 0; });
+    FixedMapping fixed = best_fixed(evaluator, among, options.seed, searching, stop);
+    say("fixed, {}: {}, the best of {} tried of {} allowed, on {} cells", what,
+        fixed.configuration ? fixed.configuration->text() : "none", fixed.candidates, fixed.allowed, fixed.problems);
+    return fixed;
+  };
+  FixedMappings found{.all = search(problems, "all cells"), .of_outputs = {}};
+  for (const auto& [outputs, among] : groups) {
+    if (groups.size() > 1) found.of_outputs.emplace(outputs, search(among, fmt::format("{} outputs", outputs)));
+  }
+  return found;
+}
+
 /// One configuration in the part or parts it plays.
 struct Entry {
   std::vector<std::string> roles;
@@ -113,8 +140,9 @@ struct Entry {
 struct Contest {
   Evaluator& evaluator;
   const Dispatcher& dispatcher;
-  const FixedMapping& fixed;
-  const std::map<Problem, std::string>& atm;  ///< by problem, where its space was searched
+  const FixedMappings& fixed;
+  const std::map<Problem, std::string>& atm;       ///< by problem, where its space was searched
+  const std::map<Problem, std::string>& captured;  ///< likewise: heddle's launched schemes in a graph
   const std::optional<Limits>& limits;
 };
 
@@ -135,13 +163,37 @@ std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, co
   const Configuration usual = family.default_configuration(device, problem);
   enter("default", usual);
   for (const NamedConfiguration& named : family.named_configurations(device)) {
-    if (const auto configuration = named.configuration(problem)) enter(named.name, *configuration);
+    const auto published = named.configuration(problem);
+    if (!published) continue;
+    enter(named.name, *published);
+    // At its best: the publication does not say how large the block is that combines, so the table takes the fastest.
+    for (const Configuration& variant : with_each(space, *published, "combine_size", problem)) {
+      enter(named.name, variant);
+      if (const auto graph = captured(space, variant, problem)) enter(named.name + " captured", *graph);
+    }
   }
-  const auto atm = contest.atm.find(problem);
-  if (atm != contest.atm.end()) enter("atm", space.parse(atm->second));
-  if (const auto& fixed = contest.fixed.configuration) enter("fixed", *fixed);
+  if (const auto atm = contest.atm.find(problem); atm != contest.atm.end()) {
+    const Configuration found = space.parse(atm->second);
+    enter("atm", found);
+    if (const auto graph = captured(space, found, problem)) enter("atm captured", *graph);
+  }
+  if (const auto found = contest.captured.find(problem); found != contest.captured.end()) {
+    enter("launched captured", space.parse(found->second));
+  }
+  if (const auto& fixed = contest.fixed.all.configuration) enter("fixed", *fixed);
+  const auto of_outputs = contest.fixed.of_outputs.find(problem.at("outputs"));
+  if (of_outputs != contest.fixed.of_outputs.end() && of_outputs->second.configuration) {
+    enter("fixed per outputs", *of_outputs->second.configuration);
+  }
   enter("chosen", chosen.configuration);
   return entries;
+}
+
+Json to_json(const FixedMapping& fixed) {
+  return {{"configuration", fixed.configuration->text()},
+          {"allowed", fixed.allowed},
+          {"candidates", fixed.candidates},
+          {"compared_cells", fixed.problems}};
 }
 
 Json to_json(const Floor& floor) {
@@ -228,13 +280,20 @@ void run(const Options& options, const std::string& command) {
   }
   if (options.budget > 0.0) (void)tune("tuned", evaluator, store, problems, options, options.budget);
   std::map<Problem, std::string> atm;
-  if (backend != "cpu" && options.atm_budget > 0.0) {
-    DeviceEvaluator restricted(*device, atm_family(), options.seed);
+  std::map<Problem, std::string> graphs;
+  const auto search_part = [&](const std::string& what, const RestrictedFamily& part, double seconds) {
+    DeviceEvaluator restricted(*device, part, options.seed);
     ProfileStore scratch(":memory:", ProfileStore::Access::read_write);
-    atm = winners(tune("atm", restricted, scratch, problems, options, options.atm_budget));
+    return winners(tune(what, restricted, scratch, problems, options, seconds));
+  };
+  if (backend != "cpu" && options.atm_budget > 0.0) {
+    atm = search_part("atm", atm_family(), options.atm_budget);
+  }
+  if (backend != "cpu" && options.captured_budget > 0.0) {
+    graphs = search_part("captured", captured_family(), options.captured_budget);
   }
 
-  const FixedMapping fixed = best_fixed(evaluator, problems, options.candidates, stop);
+  const FixedMappings fixed = search_fixed(evaluator, problems, options, stop);
   const Provenance provenance = evaluator.provenance();
   Json document{{"command", command},
                 {"commit", options.commit},
@@ -246,24 +305,26 @@ void run(const Options& options, const std::string& command) {
                 {"date", provenance.date},
                 {"tool", provenance.tool},
                 {"family", options.family},
-                {"source_hash", family.source(backend).hash()},
+                {"templates", template_digests({&family}, backend)},
                 {"unit", "microseconds per sample"},
                 {"rounds", options.rounds},
                 {"complete", false},
                 {"cells", Json::array()}};
   if (limits) document["limits"] = to_json(*limits);
-  if (fixed.configuration) {
-    document["fixed"] = {{"configuration", fixed.configuration->text()},
-                         {"candidates", fixed.candidates},
-                         {"compared_cells", fixed.problems}};
-    say("fixed: {}, the best of {} on {} cells", fixed.configuration->text(), fixed.candidates, fixed.problems);
+  if (fixed.all.configuration) document["fixed"] = to_json(fixed.all);
+  for (const auto& [outputs, one] : fixed.of_outputs) {
+    if (one.configuration) document["fixed_per_outputs"][std::to_string(outputs)] = to_json(one);
   }
   const Dispatcher dispatcher(device->identity(), family, store.knowledge(options.family));
   for (const Problem& problem : problems) {
     if (stop.reached()) break;
-    document["cells"].push_back(
-        measure_cell({.evaluator = evaluator, .dispatcher = dispatcher, .fixed = fixed, .atm = atm, .limits = limits},
-                     problem, options));
+    document["cells"].push_back(measure_cell({.evaluator = evaluator,
+                                              .dispatcher = dispatcher,
+                                              .fixed = fixed,
+                                              .atm = atm,
+                                              .captured = graphs,
+                                              .limits = limits},
+                                             problem, options));
     write_file(options.output, document.dump(1) + "\n");
   }
   document["complete"] = document["cells"].size() == problems.size();
@@ -288,10 +349,13 @@ int main(int argc, char** argv) {
   app.add_option("--budget", options.budget, "seconds of tuning before; 0: take the profiles as they are");
   app.add_option("--atm-budget", options.atm_budget,
                  "seconds to search the published mapping's own space; 0: leave out");
+  app.add_option("--captured-budget", options.captured_budget,
+                 "seconds to search what heddle launches for every sample, captured in a graph; 0: leave out");
   app.add_option("--samples", options.samples, "samples of one run; 0: so many that it takes long enough");
   app.add_option("--limit", options.limit, "seconds for everything; what is measured by then is kept");
   app.add_option("--rounds", options.rounds, "interleaved repetitions per cell");
-  app.add_option("--candidates", options.candidates, "how many are compared for the one fixed configuration");
+  app.add_option("--fixed-budget", options.fixed_budget,
+                 "seconds to search the one configuration that is best on average, and that of each number of outputs");
   app.add_option("--seed", options.seed);
   app.add_option("--commit", options.commit, "recorded beside the results");
   app.add_option("--output", options.output, "JSON file");

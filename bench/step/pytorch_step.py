@@ -6,7 +6,9 @@
 The same step as docs/design.md, "The network", with the scaled update, without the rule decision (which here would need
 the host): firing in the log domain, normalised, error, all gradients from the parameters before the update. `eager`
 submits the operations of each sample one by one; `captured` replays a CUDA graph of 64 samples, so that nothing but the
-kernels themselves is timed. Both are compared with float64 first. Microseconds per sample, medians of the rounds.
+kernels themselves is timed; `compiled` is what torch.compile makes of one step (mode "max-autotune-no-cudagraphs"), captured
+likewise. Each is set up and timed --repetitions times from the beginning; the median and all times are kept. TF32 is off
+unless --tf32 is given; the file says which. All are compared with float64 first. Microseconds per sample, medians of the rounds.
 Cells are rules x dim x outputs. The file is written after every cell; what does not fit into --limit seconds is left
 out.
 """
@@ -21,6 +23,22 @@ import torch
 
 CONSEQUENT_RATE, ANTECEDENT_RATE, MINIMUM_WIDTH = 0.3, 0.15, 0.001
 CAPTURED_SAMPLES = 64
+
+
+def update(centres, widths, consequents, x, d):
+    """The step as a function of tensors alone, so that torch.compile can make one program of it."""
+    difference = x - centres
+    ratio = difference / widths
+    square = ratio * ratio
+    firing = torch.softmax(-square.sum(1), 0)
+    y = firing @ consequents
+    error = y - d
+    gradient = firing * ((consequents - y) @ error)
+    consequents.addr_(firing, error, alpha=-CONSEQUENT_RATE)
+    # sigma^2 dE/dm = 2 g (x - m);  sigma^2 dE/dsigma = 2 g (x - m)^2 / sigma
+    change = difference * (2.0 * ANTECEDENT_RATE * gradient).unsqueeze(1)
+    centres.sub_(change)
+    widths.addcmul_(change, ratio, value=-1.0).clamp_(min=MINIMUM_WIDTH)
 
 
 class Network:
@@ -45,19 +63,7 @@ class Network:
 
     def step(self, i):
         """Learns row i. The operations are fused as far as PyTorch's own ones go."""
-        x, d = self.rows[i], self.targets[i]
-        difference = x - self.centres
-        ratio = difference / self.widths
-        square = ratio * ratio
-        firing = torch.softmax(-square.sum(1), 0)
-        y = firing @ self.consequents
-        error = y - d
-        gradient = firing * ((self.consequents - y) @ error)
-        self.consequents.addr_(firing, error, alpha=-CONSEQUENT_RATE)
-        # sigma^2 dE/dm = 2 g (x - m);  sigma^2 dE/dsigma = 2 g (x - m)^2 / sigma
-        change = difference * (2.0 * ANTECEDENT_RATE * gradient).unsqueeze(1)
-        self.centres.sub_(change)
-        self.widths.addcmul_(change, ratio, value=-1.0).clamp_(min=MINIMUM_WIDTH)
+        update(*self.parameters(), self.rows[i], self.targets[i])
 
 
 def worst_error(cell, device, learn):
@@ -82,28 +88,42 @@ def learn_eagerly(count):
     return learn
 
 
-def capture(network):
-    """A graph of CAPTURED_SAMPLES steps. The steps that warm PyTorch up are taken back."""
+def capture(network, step):
+    """A graph of CAPTURED_SAMPLES calls of step(network, row). Those that warm PyTorch up are taken back."""
     kept = [p.clone() for p in network.parameters()]
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for i in range(3):
-            network.step(i)
+            step(network, i)
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for i in range(CAPTURED_SAMPLES):
-            network.step(i)
+            step(network, i)
     for parameter, old in zip(network.parameters(), kept):
         parameter.copy_(old)
     return graph
 
 
-def learn_captured(network):
-    capture(network).replay()
-    torch.cuda.synchronize()
-    return CAPTURED_SAMPLES
+def learn_captured(step):
+    def learn(network):
+        capture(network, step).replay()
+        torch.cuda.synchronize()
+        return CAPTURED_SAMPLES
+
+    return learn
+
+
+def compiled_step():
+    """For one cell: rows are copied into tensors of their own, so that every sample runs the same program."""
+    torch._dynamo.reset()
+    program = torch.compile(update, mode="max-autotune-no-cudagraphs", dynamic=False)
+
+    def step(network, i):
+        program(*network.parameters(), network.rows[i].clone(), network.targets[i].clone())
+
+    return step
 
 
 def synchronize(device):
@@ -124,21 +144,55 @@ def timed(run, samples, device, rounds):
     return {"median": statistics.median(times), "spread": (quarters[2] - quarters[0]) / 2.0, "samples": samples}
 
 
-def measure(cell, device, rounds):
+def repeated(set_up, samples, device, rounds, repetitions):
+    """The median over all rounds of all repetitions; set_up() makes a function that learns `samples` rows."""
+    results = [timed(set_up(), samples, device, rounds) for _ in range(repetitions)]
+    medians = [result["median"] for result in results]
+    middle = min(results, key=lambda result: abs(result["median"] - statistics.median(medians)))
+    return {**middle, "repetitions": medians}
+
+
+def measure(cell, device, rounds, repetitions, ways):
     result = {"problem": dict(zip(("rules", "dim", "outputs"), cell))}
-    network = Network(*cell, CAPTURED_SAMPLES, device, torch.float32)
-    eager = learn_eagerly(CAPTURED_SAMPLES)
-    result["eager"] = timed(lambda: eager(network), CAPTURED_SAMPLES, device, rounds)
-    result["eager"]["worst_error"] = worst_error(cell, device, learn_eagerly(8))
-    if device == "cuda":
-        graph, replays = capture(network), 8
 
-        def replay():
-            for _ in range(replays):
-                graph.replay()
+    def network():
+        return Network(*cell, CAPTURED_SAMPLES, device, torch.float32)
 
-        result["captured"] = timed(replay, replays * CAPTURED_SAMPLES, device, rounds)
-        result["captured"]["worst_error"] = worst_error(cell, device, learn_captured)
+    def eager():
+        subject, learn = network(), learn_eagerly(CAPTURED_SAMPLES)
+        return lambda: learn(subject)
+
+    def replayed(step):
+        replays = 8
+
+        def set_up():
+            graph = capture(subject := network(), step)
+
+            def run():
+                for _ in range(replays):
+                    graph.replay()
+                return subject  # which the graph works on
+
+            return run
+
+        return repeated(set_up, replays * CAPTURED_SAMPLES, device, rounds, repetitions)
+
+    if "eager" in ways:
+        result["eager"] = repeated(eager, CAPTURED_SAMPLES, device, rounds, repetitions)
+        result["eager"]["worst_error"] = worst_error(cell, device, learn_eagerly(8))
+    if device != "cuda":
+        return result
+    if "captured" in ways:
+        result["captured"] = replayed(Network.step)
+        result["captured"]["worst_error"] = worst_error(cell, device, learn_captured(Network.step))
+    if "compiled" in ways:
+        try:
+            step = compiled_step()
+            result["compiled"] = replayed(step)
+            result["compiled"]["worst_error"] = worst_error(cell, device, learn_captured(step))
+        except Exception as error:  # torch.compile needs a C compiler and Triton; without them the other ways remain
+            result.pop("compiled", None)
+            result["compiled_failed"] = str(error).strip().splitlines()[0]
     return result
 
 
@@ -155,20 +209,26 @@ def main():
     parser.add_argument("--output", default="pytorch_step.json")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--ways", default="eager,captured,compiled")
+    parser.add_argument("--tf32", action="store_true", help="let matrix products round their inputs to TF32")
     parser.add_argument("--limit", type=float, default=math.inf)
     options = parser.parse_args()
 
     cells = [tuple(map(int, cell.split("x"))) for cell in options.cells.split(",")]
     device = options.device
+    torch.backends.cuda.matmul.allow_tf32 = options.tf32
+    torch.backends.cudnn.allow_tf32 = options.tf32
     document = {"torch": torch.__version__, "device": device, "unit": "microseconds per sample",
                 "name": torch.cuda.get_device_name() if device == "cuda" else "cpu", "rounds": options.rounds,
+                "repetitions": options.repetitions, "tf32": torch.backends.cuda.matmul.allow_tf32,
                 "complete": False, "cells": []}
     start = time.monotonic()
     with torch.no_grad():
         for cell in cells:
             if time.monotonic() - start > options.limit:
                 break
-            document["cells"].append(measure(cell, device, options.rounds))
+            document["cells"].append(measure(cell, device, options.rounds, options.repetitions, options.ways.split(",")))
             document["complete"] = len(document["cells"]) == len(cells)
             write(options.output, document)
     print(f"{len(document['cells'])} of {len(cells)} cells in {options.output}")

@@ -13,6 +13,7 @@
 #include <random>
 
 #include "heddle/bench/common/program.hpp"
+#include "heddle/bench/common/vintage.hpp"
 #include "heddle/bench/tsk/truck_workload.hpp"
 #include "heddle/bench/tsk/tsk_run.hpp"
 #include "heddle/kernels/tsk/reference.hpp"
@@ -26,7 +27,7 @@ namespace {
 using Json = nlohmann::json;
 
 struct Options {
-  std::string device;
+  std::string device, commit;
   std::vector<int> points{16, 32, 64, 128, 256, 512, 1024};
   int iterations = 100, at_once = 50, sampled = 16, repetitions = 7;
   bool reference = false;
@@ -155,6 +156,8 @@ int run(const Options& options) {
                     {"name", device->identity().name},
                     {"backend", device->identity().backend},
                     {"date", device->provenance().date},
+                    {"commit", options.commit},
+                    {"templates", bench::template_digests({&tsk::constant_family()}, device->identity().backend)},
                     {"iterations", options.iterations},
                     {"at_once", options.at_once},
                     {"rows", rows}}
@@ -175,6 +178,7 @@ int main(int count, char** values) {
   app.add_option("--at-once", options.at_once, "iterations of a run of the plan: 8 to 64");
   app.add_option("--sampled", options.sampled, "configurations of the space to try beside the resident ones");
   app.add_option("--repetitions", options.repetitions);
+  app.add_option("--commit", options.commit, "recorded beside the results");
   app.add_flag("--reference", options.reference, "the float64 reference alone");
   CLI11_PARSE(app, count, values);
   return heddle::bench::exit_code("tsk_table", [&] { return heddle::run(options); });

@@ -33,13 +33,13 @@ double processor_seconds() {
 }
 
 Search search(const RecordedSpace& space, CandidateSpace& candidates, double optimum, const StrategyEntry& entry,
-              const std::vector<std::int64_t>& marks, std::uint64_t seed) {
+              const SearchBenchmark& options, std::uint64_t seed) {
   const double start = processor_seconds();
   Search result;
-  const auto strategy = entry.make({.space = candidates, .seed = seed});
+  const auto strategy = entry.make({.space = candidates, .seed = seed, .expected = {}, .constants = options.constants});
   double best = std::numeric_limits<double>::infinity();
   std::int64_t evaluations = 0;
-  for (const std::int64_t mark : marks) {
+  for (const std::int64_t mark : options.marks) {
     for (; evaluations < mark; ++evaluations) {
       const std::vector<std::size_t> next = strategy->next(1);
       if (next.empty()) break;  // all of the space is known
@@ -53,9 +53,12 @@ Search search(const RecordedSpace& space, CandidateSpace& candidates, double opt
   return result;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return 0.5 * (values[values.size() / 2] + values[(values.size() - 1) / 2]);
+/// `sorted`: upwards. Between two values, the value in proportion.
+double quantile(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 }  // namespace
@@ -72,7 +75,7 @@ std::vector<SearchScore> benchmark(const RecordedSpace& space, const StrategyEnt
   const auto work = [&] {
     try {
       for (std::size_t i = next++; i < searches.size() && !stopped; i = next++) {
-        searches[i] = search(space, candidates, optimum, strategy, options.marks, i + 1);
+        searches[i] = search(space, candidates, optimum, strategy, options, i + 1);
         if (options.interrupted && options.interrupted()) stopped = true;
       }
     } catch (...) {
@@ -100,7 +103,10 @@ std::vector<SearchScore> benchmark(const RecordedSpace& space, const StrategyEnt
       score.mean_fraction += fraction / count;
       if (fraction * kNear >= 1.0) score.within_5_percent += 1.0 / count;
     }
-    score.median_fraction = median(std::move(fractions));
+    std::sort(fractions.begin(), fractions.end());
+    score.lower_quartile = quantile(fractions, 0.25);
+    score.median_fraction = quantile(fractions, 0.5);
+    score.upper_quartile = quantile(fractions, 0.75);
     scores.push_back(score);
   }
   if (seconds != nullptr) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "heddle/tuner/replay/recorded_space.hpp"
@@ -16,6 +17,8 @@ namespace heddle {
 struct SearchScore {
   std::int64_t evaluations = 0;
   double median_fraction = 0.0;
+  /// Of the fraction; nothing where many seeds were not run: random_search(), the baseline.
+  std::optional<double> lower_quartile = {}, upper_quartile = {};
   double mean_fraction = 0.0;
   double within_5_percent = 0.0;  ///< share of the seeds whose best is at most 5 % slower than the space's
 };
@@ -23,6 +26,7 @@ struct SearchScore {
 struct SearchBenchmark {
   std::vector<std::int64_t> marks{25, 50, 100, 200};  ///< ascending, each at least 1
   std::size_t seeds = 100;                            ///< 1, 2, ...
+  SearchConstants constants = {};                     ///< that the strategies search with
   unsigned threads = 1;                               ///< searches at once; no influence on the result
   std::function<bool()> interrupted;                  ///< asked between searches; may be empty
 };

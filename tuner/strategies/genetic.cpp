@@ -42,7 +42,9 @@ class Genetic final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> genetic_searcher(const CandidateSpace&) { return std::make_unique<Genetic>(); }
+std::unique_ptr<Searcher> genetic_searcher(const CandidateSpace&, const SearchConstants&) {
+  return std::make_unique<Genetic>();
+}
 
 std::unique_ptr<Strategy> make_genetic(const SearchTask& task) { return search_with(task, genetic_searcher); }
 

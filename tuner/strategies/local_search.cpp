@@ -39,7 +39,9 @@ class LocalSearch final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> local_searcher(const CandidateSpace&) { return std::make_unique<LocalSearch>(); }
+std::unique_ptr<Searcher> local_searcher(const CandidateSpace&, const SearchConstants&) {
+  return std::make_unique<LocalSearch>();
+}
 
 std::unique_ptr<Strategy> make_local_search(const SearchTask& task) { return search_with(task, local_searcher); }
 

@@ -22,14 +22,14 @@ namespace heddle {
 namespace {
 
 constexpr std::uint64_t kModelPurpose = 32;
-constexpr std::size_t kDesign = 2;            // observations before the model decides: the middle, and one far from it
-constexpr std::size_t kDesignDraws = 20;      // random draws, of which the one farthest from all others is tried
-constexpr double kNearby = 0.3;               // share of the proposals that are neighbours of the fastest
-constexpr std::size_t kNearbyFrom = 10;       // only after so many observations
-constexpr double kNoGain = 0.015;             // a gain by a smaller part counts as none
-constexpr double kRefit = 1.25;               // growth of the history after which the hyperparameters are chosen anew
-constexpr std::size_t kMostPoints = 300;      // in the model when it is fitted: the fastest, and some of the others
-constexpr std::size_t kAllCandidates = 6144;  // up to that many configurations are all candidates
+constexpr std::size_t kDesignDraws = 20;        // random draws, of which the one farthest from all others is tried
+constexpr std::size_t kNearbyFrom = 10;         // only after so many observations
+constexpr double kNoGain = 0.015;               // a gain by a smaller part counts as none
+constexpr double kMostWanted = 0.5;             // as a logarithm: the largest gain that is asked for because of ties
+constexpr double kStart = 100.0;                // evaluations, after which ties ask for nothing any more
+constexpr double kRefit = 1.25;                 // growth of the history after which the hyperparameters are chosen anew
+constexpr std::size_t kMostPoints = 300;        // in the model when it is fitted: the fastest, and some of the others
+constexpr std::size_t kAllCandidates = 6144;    // up to that many configurations are all candidates
 constexpr std::size_t kDrawnCandidates = 2048;  // candidates drawn from larger spaces
 constexpr std::size_t kAroundFastest = 4;       // this many of the fastest: their neighbours are always candidates
 constexpr float kLeastChance = 0.02F;           // lower bound of the probability that a configuration works
@@ -43,20 +43,21 @@ double expected_improvement(double u) {
 
 class ModelBased final : public Searcher {
  public:
-  explicit ModelBased(const CandidateSpace& space) : model_(space) {}
+  ModelBased(const CandidateSpace& space, const SearchConstants& constants)
+      : constants_(constants), model_(space), next_fit_(constants.design), next_draw_(constants.design) {}
 
   std::optional<std::size_t> propose(const Knowledge& known) override {
-    if (known.history().size() < kDesign) return known.step() == 0 ? central(known) : spread(known);
+    if (known.history().size() < constants_.design) return known.step() == 0 ? central(known) : spread(known);
     std::vector<std::size_t> points = points_;
     points.insert(points.end(), known.under_way().begin(), known.under_way().end());
     model_.condition(points);
     if (!forecast_) forecast_ = forecast(known);
-    const bool nearby =
-        points.size() >= kNearbyFrom && Draw(known.seed(), kModelPurpose + 2, known.step()).uniform() < kNearby;
+    const bool nearby = points.size() >= kNearbyFrom &&
+                        Draw(known.seed(), kModelPurpose + 2, known.step()).uniform() < constants_.nearby;
     if (nearby) {
-      if (const auto chosen = most_promising(known, *forecast_, true)) return chosen;
+      if (const auto chosen = most_promising(known, *forecast_, 0.0, true)) return chosen;
     }
-    const auto chosen = most_promising(known, *forecast_, false);
+    const auto chosen = most_promising(known, *forecast_, gain_for_ties(known), false);
     return chosen ? chosen : known.untouched();
   }
 
@@ -73,7 +74,7 @@ class ModelBased final : public Searcher {
       for (const std::size_t each : best_neighbours_) near_best_[each] = true;
     }
     if (count < next_fit_) {
-      if (faster && count >= kDesign) model_.consider(missing(known));
+      if (faster && count >= constants_.design) model_.consider(missing(known));
       return;
     }
     const auto later = static_cast<std::size_t>(std::ceil(kRefit * static_cast<double>(count)));
@@ -164,11 +165,24 @@ class ModelBased final : public Searcher {
     return {.at = std::move(costs), .mean = mean, .deviation = std::sqrt(square) + 1e-9};
   }
 
+  /// What a configuration has to gain beyond kNoGain, as a logarithm of the cost. Where many configurations are as fast
+  /// as the fastest, something bounds them all that their differences do not touch, and the next one that the model
+  /// expects to be as fast, too, says nothing new. The more there are, the farther away the search looks; in the
+  /// beginning only, since later the finest differences count.
+  [[nodiscard]] double gain_for_ties(const Knowledge& known) const {
+    if (best_ == Knowledge::kFailed) return 0.0;
+    const auto ties = static_cast<double>(std::ranges::count_if(
+        points_, [&](std::size_t point) { return known.cost(point) <= best_ * (1.0 + kNoGain); }));
+    const double left = std::max(0.0, 1.0 - static_cast<double>(known.step()) / kStart);
+    return std::min(kMostWanted, constants_.gain_per_tie * std::max(0.0, ties - 1.0) * left);
+  }
+
   /// The predictions for all candidates.
   struct Forecast {
     std::vector<float> cost;
     double amplitude = 0.0;      ///< variance far from all points
     double goal = 0.0;           ///< what is to be improved upon
+    double unit = 1.0;           ///< of cost and goal, as a logarithm
     std::vector<float> working;  ///< chance; empty: certain
   };
   [[nodiscard]] Forecast forecast(const Knowledge& known) {
@@ -180,6 +194,7 @@ class ModelBased final : public Searcher {
     Forecast forecast{.cost = std::vector<float>(size),
                       .amplitude = 2.0,
                       .goal = (-kNoGain - costs.mean) / costs.deviation,
+                      .unit = costs.deviation,
                       .working = {}};
     const auto mean = static_cast<float>(costs.mean);
     const auto scale = static_cast<float>(1.0 / costs.deviation);
@@ -206,8 +221,11 @@ class ModelBased final : public Searcher {
     return forecast;
   }
 
-  /// Nothing if no candidate is open. `nearby`: of the neighbours of the fastest.
-  std::optional<std::size_t> most_promising(const Knowledge& known, const Forecast& forecast, bool nearby) const {
+  /// Nothing if no candidate is open. `gain`: what is wanted beyond the goal, as a logarithm. `nearby`: of the
+  /// neighbours of the fastest.
+  std::optional<std::size_t> most_promising(const Knowledge& known, const Forecast& forecast, double gain,
+                                            bool nearby) const {
+    const double goal = forecast.goal - gain / forecast.unit;
     const std::vector<float>& variances = model_.variance();
     if (variances.empty()) return std::nullopt;
     const auto deviation = [&](float variance) {
@@ -221,12 +239,12 @@ class ModelBased final : public Searcher {
       const std::size_t candidate = model_.candidates()[c];
       if (!known.open(candidate) || (nearby && !is_near_best(candidate))) continue;
       const double spread = deviation(variances[c]);
-      const double u = (forecast.goal - forecast.cost[c]) / spread;
+      const double u = (goal - forecast.cost[c]) / spread;
       if (u < least_u) continue;
-      double gain = spread * expected_improvement(u);
-      if (!forecast.working.empty()) gain *= forecast.working[c];
-      if (gain <= most) continue;
-      most = gain;
+      double promise = spread * expected_improvement(u);
+      if (!forecast.working.empty()) promise *= forecast.working[c];
+      if (promise <= most) continue;
+      most = promise;
       chosen = candidate;
       while (widest * expected_improvement(std::max(-30.0, least_u + 0.25)) < most) {
         least_u = std::max(-30.0, least_u + 0.25);
@@ -302,6 +320,7 @@ class ModelBased final : public Searcher {
     }
   }
 
+  SearchConstants constants_;
   GaussianProcess model_;
   std::vector<std::size_t> points_;                                       // what the model knows
   std::unordered_map<std::size_t, std::vector<std::size_t>> neighbours_;  // of those that were among the fastest
@@ -310,13 +329,15 @@ class ModelBased final : public Searcher {
   std::vector<bool> near_best_;               // those
   GaussianProcess::Mean costs_, ones_, failures_;
   std::optional<Forecast> forecast_;  // for what is known
-  std::size_t next_fit_ = kDesign;
-  std::size_t next_draw_ = kDesign;  // when the candidates are drawn anew
+  std::size_t next_fit_;
+  std::size_t next_draw_;  // when the candidates are drawn anew
 };
 
 }  // namespace
 
-std::unique_ptr<Searcher> model_searcher(const CandidateSpace& space) { return std::make_unique<ModelBased>(space); }
+std::unique_ptr<Searcher> model_searcher(const CandidateSpace& space, const SearchConstants& constants) {
+  return std::make_unique<ModelBased>(space, constants);
+}
 
 std::unique_ptr<Strategy> make_model_based(const SearchTask& task) { return search_with(task, model_searcher); }
 

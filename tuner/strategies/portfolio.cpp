@@ -20,11 +20,11 @@ constexpr double kStake = 4.0;    // evaluations that the first shares are worth
 
 class Portfolio final : public Searcher {
  public:
-  explicit Portfolio(const CandidateSpace& space)
-      : members_{{{.searcher = model_searcher(space), .share = 0.94},
-                  {.searcher = local_searcher(space), .share = 0.04},
-                  {.searcher = genetic_searcher(space), .share = 0.01},
-                  {.searcher = annealing_searcher(space), .share = 0.01}}} {}
+  Portfolio(const CandidateSpace& space, const SearchConstants& constants)
+      : members_{{{.searcher = model_searcher(space, constants), .share = constants.model_share},
+                  {.searcher = local_searcher(space, constants), .share = 4.0 * other(constants)},
+                  {.searcher = genetic_searcher(space, constants), .share = other(constants)},
+                  {.searcher = annealing_searcher(space, constants), .share = other(constants)}}} {}
 
   std::optional<std::size_t> propose(const Knowledge& known) override {
     return turn(known, known.step()).searcher->propose(known);
@@ -46,6 +46,9 @@ class Portfolio final : public Searcher {
   }
 
  private:
+  /// A sixth of what the model leaves.
+  static double other(const SearchConstants& constants) { return (1.0 - constants.model_share) / 6.0; }
+
   struct Member {
     std::unique_ptr<Searcher> searcher;
     double share = 0.0;  // at first
@@ -72,7 +75,9 @@ class Portfolio final : public Searcher {
   double best_ = Knowledge::kFailed;
 };
 
-std::unique_ptr<Searcher> portfolio_searcher(const CandidateSpace& space) { return std::make_unique<Portfolio>(space); }
+std::unique_ptr<Searcher> portfolio_searcher(const CandidateSpace& space, const SearchConstants& constants) {
+  return std::make_unique<Portfolio>(space, constants);
+}
 
 }  // namespace
 

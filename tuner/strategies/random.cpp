@@ -21,7 +21,9 @@ class Untouched final : public Searcher {
   void learn(const Knowledge&, std::size_t) override {}
 };
 
-std::unique_ptr<Searcher> untouched_searcher(const CandidateSpace&) { return std::make_unique<Untouched>(); }
+std::unique_ptr<Searcher> untouched_searcher(const CandidateSpace&, const SearchConstants&) {
+  return std::make_unique<Untouched>();
+}
 
 }  // namespace
 

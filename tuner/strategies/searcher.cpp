@@ -69,7 +69,8 @@ namespace {
 
 class SearcherStrategy final : public Strategy {
  public:
-  SearcherStrategy(const SearchTask& task, MakeSearcher make) : known_(task), searcher_(make(known_.space())) {}
+  SearcherStrategy(const SearchTask& task, MakeSearcher make)
+      : known_(task), searcher_(make(known_.space(), task.constants)) {}
   SearcherStrategy(const SearcherStrategy&) = delete;  // the searcher refers to what is known
   SearcherStrategy& operator=(const SearcherStrategy&) = delete;
 

@@ -80,11 +80,12 @@ class Searcher {
 };
 
 /// `space` outlives the searcher.
-using MakeSearcher = std::unique_ptr<Searcher> (*)(const CandidateSpace& space);
-[[nodiscard]] std::unique_ptr<Searcher> local_searcher(const CandidateSpace& space);
-[[nodiscard]] std::unique_ptr<Searcher> annealing_searcher(const CandidateSpace& space);
-[[nodiscard]] std::unique_ptr<Searcher> genetic_searcher(const CandidateSpace& space);
-[[nodiscard]] std::unique_ptr<Searcher> model_searcher(const CandidateSpace& space);
+using MakeSearcher = std::unique_ptr<Searcher> (*)(const CandidateSpace& space, const SearchConstants& constants);
+[[nodiscard]] std::unique_ptr<Searcher> local_searcher(const CandidateSpace& space, const SearchConstants& constants);
+[[nodiscard]] std::unique_ptr<Searcher> annealing_searcher(const CandidateSpace& space,
+                                                           const SearchConstants& constants);
+[[nodiscard]] std::unique_ptr<Searcher> genetic_searcher(const CandidateSpace& space, const SearchConstants& constants);
+[[nodiscard]] std::unique_ptr<Searcher> model_searcher(const CandidateSpace& space, const SearchConstants& constants);
 
 /// The strategy that one searcher makes.
 [[nodiscard]] std::unique_ptr<Strategy> search_with(const SearchTask& task, MakeSearcher make);

@@ -52,7 +52,9 @@ class SimulatedAnnealing final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> annealing_searcher(const CandidateSpace&) { return std::make_unique<SimulatedAnnealing>(); }
+std::unique_ptr<Searcher> annealing_searcher(const CandidateSpace&, const SearchConstants&) {
+  return std::make_unique<SimulatedAnnealing>();
+}
 
 std::unique_ptr<Strategy> make_simulated_annealing(const SearchTask& task) {
   return search_with(task, annealing_searcher);

@@ -76,6 +76,10 @@ TEST_CASE("the benchmark counts as the definition says and does not depend on th
       CHECK(a[i].median_fraction == b[i].median_fraction);
       CHECK(a[i].mean_fraction == b[i].mean_fraction);
       CHECK(a[i].mean_fraction <= 1.0);
+      REQUIRE((a[i].lower_quartile && a[i].upper_quartile));
+      CHECK(*a[i].lower_quartile <= a[i].median_fraction);
+      CHECK(a[i].median_fraction <= *a[i].upper_quartile);
+      CHECK(a[i].lower_quartile == b[i].lower_quartile);
     }
     CHECK(a[0].mean_fraction <= a[1].mean_fraction);
   }

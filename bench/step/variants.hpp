@@ -1,0 +1,21 @@
+// Configurations that differ from one in a single value: the baselines at their best.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "heddle/kernels/search_space.hpp"
+
+namespace heddle::bench {
+
+/// `configuration` with each value that `parameter` has in the space, as far as the problem allows them.
+[[nodiscard]] std::vector<Configuration> with_each(const SearchSpace& space, const Configuration& configuration,
+                                                   std::string_view parameter, const Problem& problem);
+
+/// The same launches, captured in a graph that is replayed for many samples; nothing if the space has no such scheme or
+/// the problem does not allow it.
+[[nodiscard]] std::optional<Configuration> captured(const SearchSpace& space, const Configuration& configuration,
+                                                    const Problem& problem);
+
+}  // namespace heddle::bench

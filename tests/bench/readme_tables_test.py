@@ -1,0 +1,114 @@
+"""Tests of bench/evidence/readme_tables.py and mapping_table.py: an old table is found, baselines at their best. Usage: readme_tables_test.py PROGRAM"""
+import copy
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench" / "evidence"))
+import mapping_table  # noqa: E402
+import readme_tables  # noqa: E402
+import vintage  # noqa: E402
+
+PROGRAM = sys.argv.pop(1)
+README = ("<!-- gpu table -->\n| 1 |\n<!-- end of gpu table -->\n\n{gpu}\n\n<!-- least squares table -->\n"
+          "<!-- end of least squares table -->\n\n<!-- cpu table -->\n<!-- end of cpu table -->\n\n## Next\n\n"
+          "Measured with older kernels.\n")
+
+
+class Vintage(unittest.TestCase):
+    def setUp(self):
+        self.digests = json.loads(subprocess.run([PROGRAM], check=True, capture_output=True, text=True).stdout)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.results = pathlib.Path(folder.name)
+        self.addCleanup(setattr, readme_tables, "RESULTS", readme_tables.RESULTS)
+        readme_tables.RESULTS = self.results
+        self.file = self.results / "nvidia-h200" / "mapping_table.json"
+        self.file.parent.mkdir()
+        self.today = {"commit": "0123", "templates": {"cuda": {"sonfin-train": self.digests["cuda"]["sonfin-train"]}}}
+
+    def wrong(self, document, gpu=""):
+        self.file.write_text(json.dumps(document))
+        return readme_tables.vintages(README.format(gpu=gpu), self.digests)
+
+    def test_the_program_names_every_backend(self):
+        for backend in ("cuda", "cpu"):
+            for family in ("sonfin-train", "sonfin-predict", "tsk-constant"):
+                self.assertRegex(self.digests[backend][family], "^[0-9a-f]{32}$")
+
+    def test_a_table_of_today_is_right(self):
+        self.assertEqual(self.wrong(self.today), [])
+
+    def test_a_planted_old_one_is_found(self):
+        old = copy.deepcopy(self.today)
+        old["templates"]["cuda"]["sonfin-train"] = 32 * "0"
+        (found,) = self.wrong(old)
+        self.assertIn("the gpu table", found)
+        self.assertIn(32 * "0", found)
+
+    def test_an_old_one_that_says_so_is_allowed(self):
+        old = copy.deepcopy(self.today)
+        old["templates"]["cuda"]["sonfin-train"] = 32 * "0"
+        self.assertEqual(self.wrong(old, "These were measured with\nolder kernels."), [])
+
+    def test_words_under_another_heading_do_not_count(self):
+        # README says them under "Next".
+        self.assertEqual(len(self.wrong({"commit": "0123"})), 1)
+
+    def test_the_words_beside_a_table_of_today_are_wrong(self):
+        (found,) = self.wrong(self.today, "Measured with older kernels.")
+        self.assertIn("today's kernels", found)
+
+    def test_what_names_no_digest_or_no_commit_is_old(self):
+        self.assertIn("no digest", self.wrong({"commit": "0123"})[0])
+        self.assertIn("no commit", self.wrong({**self.today, "commit": ""})[0])
+
+    def test_files_of_earlier_versions_are_read(self):
+        document = {"device": "cuda|X|9.0", "family": "sonfin-train", "source_hash": "ab"}
+        self.assertEqual(vintage.templates(document), {"cuda": {"sonfin-train": "ab"}})
+
+
+class Mappings(unittest.TestCase):
+    def load(self, entries, independent=None):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        file = pathlib.Path(folder.name) / "table.json"
+        cell = {"problem": {"rules": 32, "dim": 16, "outputs": 1}, "samples": 64,
+                "entries": [{"roles": roles, "configuration": configuration, "status": status, "median": time,
+                             "spread": 0.0} for roles, configuration, status, time in entries]}
+        file.write_text(json.dumps({"cells": [cell]}))
+        text = pathlib.Path(folder.name) / "independent.txt"
+        text.write_text(independent or "")
+        return mapping_table.load(file, None, text)[1][32, 16, 1]
+
+    def test_the_fastest_right_configuration_stands_for_a_baseline(self):
+        roles = self.load([(["gpu-fnn"], "a", "correct", 9.0), (["gpu-fnn"], "b", "correct", 8.0),
+                           (["gpu-fnn"], "c", "wrong_result", 1.0)])
+        self.assertEqual(roles["gpu-fnn"][::2], (8.0, "b"))
+
+    def test_the_best_captured_scheme_is_the_fastest_of_all(self):
+        roles = self.load([(["gpu-fnn captured"], "a", "correct", 5.0), (["atm captured"], "b", "correct", 4.0),
+                           (["launched captured", "x"], "c", "correct", 4.5), (["chosen"], "d", "correct", 1.0)])
+        self.assertEqual(roles["best captured"][::2], (4.0, "b"))
+        self.assertEqual(mapping_table.ratios({(32, 16, 1): roles}, "best captured"), {(32, 16, 1): 4.0})
+
+    def test_times_of_somebody_else_stand_beside_ours(self):
+        roles = self.load([(["chosen"], "d", "correct", 1.0)],
+                          "launch us 3.0\nus: R D | gpu-fnn | fused | graph\n   32    16 |  8.10 |  7.70 (40128) | 4.10 | 1.5\n")
+        self.assertEqual(roles["independent gpu-fnn"][0], 8.1)
+        self.assertEqual(roles["independent fused captured"][0], 4.1)
+
+
+class Readme(unittest.TestCase):
+    def test_the_one_of_the_project_is_right(self):
+        digests = json.loads(subprocess.run([PROGRAM], check=True, capture_output=True, text=True).stdout)
+        self.assertEqual(readme_tables.check((ROOT / "README.md").read_text(), digests), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,59 @@
+#include "heddle/bench/step/variants.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "heddle/bench/common/restricted_family.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
+
+namespace heddle::bench {
+namespace {
+
+const DeviceIdentity kHopper{.backend = "cuda",
+                             .name = "test",
+                             .architecture = "9.0",
+                             .units = 132,
+                             .memory_gib = 140,
+                             .cache_bytes = 50 << 20,
+                             .local_bytes = 227 << 10};
+
+Configuration gpu_fnn(const Problem& problem) {
+  for (const NamedConfiguration& named : sonfin::train_family().named_configurations(kHopper)) {
+    if (named.name == "gpu-fnn") return *named.configuration(problem);
+  }
+  FAIL("no gpu-fnn");
+  return Configuration();
+}
+
+TEST_CASE("GPU-FNN with every combine size, itself among them, and captured in a graph") {
+  const SearchSpace space = sonfin::train_family().space(kHopper);
+  const Problem problem = sonfin::problem(640, 16, 1);
+  const Configuration published = gpu_fnn(problem);
+  const auto all = with_each(space, published, "combine_size", problem);
+  CHECK(all.size() > 1);
+  CHECK(std::ranges::count(all, published) == 1);
+  for (const std::int64_t size : {256, 1024}) {
+    CHECK(std::ranges::count(all, size, [](const Configuration& c) { return c.number("combine_size"); }) == 1);
+  }
+  for (const Configuration& one : all) {
+    CHECK_FALSE(space.violated(one, problem).has_value());
+    const auto graph = captured(space, one, problem);
+    REQUIRE(graph);
+    CHECK(graph->word("scheme") == "graph");
+    CHECK(graph->number("combine_size") == one.number("combine_size"));
+    CHECK(space.parse(graph->text()) == *graph);
+  }
+  CHECK(with_each(space, published, "no such", problem).empty());
+}
+
+TEST_CASE("the captured schemes are a part of the space with a default") {
+  const Problem problem = sonfin::problem(100, 37, 3);
+  const auto all = captured_family().space(kHopper).enumerate(problem);
+  CHECK(all.size() > 100);
+  for (const Configuration& one : all) CHECK(one.word("scheme") == "graph");
+  CHECK(captured_family().default_configuration(kHopper, problem).word("scheme") == "graph");
+}
+
+}  // namespace
+}  // namespace heddle::bench
