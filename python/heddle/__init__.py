@@ -20,6 +20,7 @@ __all__ = [
     "DeviceError",
     "Error",
     "InputError",
+    "Kernel",
     "MlpClassifier",
     "MlpRegressor",
     "Model",
@@ -43,6 +44,7 @@ __all__ = [
 # longer to import than a small training.
 _MODULES = {
     "frames": ("measurements", "profiles", "regret"),
+    "kernel": ("Kernel",),
     "mlp": ("MlpClassifier", "MlpRegressor"),
     "reports": ("report",),
     "rules": ("Rules",),
