@@ -609,14 +609,14 @@ class PythonKernel {
     }
   }
 
-  static nb::dict record_of(const TuningResult& result) {
+  [[nodiscard]] nb::dict record_of(const TuningResult& result) const {
     nb::dict entry;
     entry["problem"] = result.problem.text();
     entry["configuration"] = result.profile ? nb::object(nb::str(result.profile->configuration.c_str())) : nb::none();
     entry["microseconds"] = result.profile ? nb::object(nb::float_(result.profile->time)) : nb::none();
     entry["untuned"] = result.untuned.configuration;
     entry["untuned_microseconds"] = result.untuned.time ? nb::object(nb::float_(*result.untuned.time)) : nb::none();
-    entry["stored"] = result.was_stored;
+    entry["stored"] = result.was_stored && can_be_timed(device_->identity().backend);
     entry["evaluations"] = result.evaluations();
     nb::dict statuses;
     for (const auto& [status, number] : result.statuses) statuses[std::string(heddle::text(status)).c_str()] = number;

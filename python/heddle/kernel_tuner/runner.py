@@ -227,13 +227,13 @@ class SimulationRunner(Runner):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.seconds = 0.0
+        self.milliseconds = 0.0
         self._seen: set[str] = set()
         if not self.quiet:
             print(f"Simulating: {self.cache.device_name}")
 
     def environment(self) -> dict:
-        return {"device_name": self.cache.device_name, "simulation": True, "simulated_time": 1000 * self.seconds}
+        return {"device_name": self.cache.device_name, "simulation": True, "simulated_time": self.milliseconds}
 
     def _results(self, elements):
         for element in elements:
@@ -252,7 +252,7 @@ class SimulationRunner(Runner):
                 self.budget.evaluated += 1
                 self._print(result)
             spent = sum(result.get(name, 0) or 0 for name in _TIMINGS)
-            self.seconds += spent / 1000
+            self.milliseconds += spent
             self.budget.spend(spent)
             yield result
 

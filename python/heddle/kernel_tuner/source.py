@@ -18,6 +18,7 @@ _GRID = ["grid_size_x", "grid_size_y", "grid_size_z"]
 #: Names of parameters that no user gave; no kernel is likely to have a variable of such a name.
 _HIDDEN = [f"kernel_tuner_{part}" for part in ("block_x", "block_y", "block_z", "shared_bytes")]
 _VARIANT = "kernel_tuner_variant"
+_UNROLL = "loop_unroll_factor"  # in the names of parameters that unroll a loop
 _WORD = re.compile(r"([a-zA-Z0-9_]+)")
 _TYPES = {
     "int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64", "uint8": "uint8", "uint16": "uint16",
@@ -319,13 +320,13 @@ class KernelSource:
         number = {}
         for element in configurations:
             params = dict(zip(self.tune_params, element))
-            text = self._prefix(params) + text_of(self.main, params)
+            text = self._with_macros(text_of(self.main, params), params)
             number[element] = texts.setdefault(text, len(texts))
             if sum(map(len, texts)) > _MOST_TEXT:
                 raise UsageError("kernel_source: the sources of all configurations have more than 4 MiB")
         return list(texts), number
 
-    def _prefix(self, params) -> str:
+    def _with_macros(self, text: str, params) -> str:
         lines = [f"#undef {name}" for name in (*params, "kernel_tuner", *_GRID)]
         defines = self.defines
         if defines is None:
@@ -338,9 +339,26 @@ class KernelSource:
             if not name.isidentifier():
                 raise ValueError(f"defines: found {name!r}, expected a name")
             value = value(params) if callable(value) else replaced(value, params) if isinstance(value, str) else value
-            text = str(value).replace("\n", "\\\n")
-            lines.append(f"#define {name} {text}")
-        return "\n".join(lines) + "\n"
+            value = str(value).replace("\n", "\\\n")
+            if _UNROLL not in name:
+                lines.append(f"#define {name} {value}")
+            elif value == "0":
+                text = re.sub(rf"\n\s*#pragma\s+unroll\s+{name}\b", "\n", text)
+            else:
+                lines.append(f"constexpr int {name} = {value};")
+        return "\n".join([*lines, text])
+
+    def _unrolled(self, text: str) -> str:
+        """`#pragma unroll` of a parameter, which compilers take as a constant and not as a macro; of 0 it is left out."""
+        for name in self.tune_params:
+            if _UNROLL not in name:
+                continue
+            pragma = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+unroll[ \t]+\(?{name}\)?[ \t]*$", re.MULTILINE)
+            constant = f"kernel_tuner_{name}"
+            text, count = pragma.subn(f"#if {name} != 0\n#pragma unroll {constant}\n#endif", text)
+            if count:
+                text = f"constexpr int {constant} = {name};\n{text}"
+        return text
 
     def headers(self) -> dict[str, str]:
         folder = Path(self.main).parent if isinstance(self.main, Path) or is_file_name(self.main) else Path.cwd()
@@ -457,7 +475,7 @@ class KernelSource:
             document["macros"] = macros
         if options := _compiler_options(self.compiler_options):
             document["options"] = options
-        text = self.text
+        text = self._unrolled(self.text)
         if hidden.texts is not None:
             text = "".join(
                 f"{'#if' if i == 0 else '#elif'} {hidden.variant} == {i}\n{each}\n" for i, each in enumerate(hidden.texts)
