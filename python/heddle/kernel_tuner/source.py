@@ -350,8 +350,8 @@ class KernelSource:
 
     def _unrolled(self, text: str) -> str:
         """`#pragma unroll` of a parameter, which compilers take as a constant and not as a macro; of 0 it is left out."""
-        for name in self.tune_params:
-            if _UNROLL not in name:
+        for name, values in self.tune_params.items():
+            if not all(isinstance(plain(value), int) for value in values):
                 continue
             pragma = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+unroll[ \t]+\(?{name}\)?[ \t]*$", re.MULTILINE)
             constant = f"kernel_tuner_{name}"
