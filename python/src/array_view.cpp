@@ -266,14 +266,16 @@ void ArrayView::release() noexcept {
 bool ArrayView::look_by_library(nb::handle array) {
   library = library_of(array);
   if (library == Library::cupy) {
-    static Name data("data"), ptr("ptr"), device_id("device_id"), nbytes("nbytes"), dtype("dtype"), flags("flags"),
-        c_contiguous("c_contiguous");
+    static Name data("data"), ptr("ptr"), device_id("device_id"), size("size"), dtype("dtype"), flags("flags"),
+        c_contiguous("c_contiguous"), contiguity("_c_contiguous");
     const nb::object memory = data.of(array);
     address = pointer_of(unsigned_of(ptr.of(memory)));
     place = static_cast<int>(integer_of(device_id.of(memory)));
-    bytes = integer_of(nbytes.of(array));
     kind = kind_of_numpy(dtype.of(array));
-    contiguous = truth_of(c_contiguous.of(flags.of(array)));
+    bytes = integer_of(size.of(array)) * kind.bytes;
+    // The flags are an object that is made anew each time, which takes longer than all the rest.
+    const nb::object quick = contiguity.if_any(array);
+    contiguous = truth_of(quick.is_valid() ? quick : c_contiguous.of(flags.of(array)));
     return true;
   }
   if (library == Library::torch) {

@@ -4,6 +4,7 @@ import array
 import json
 import multiprocessing
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -191,6 +192,58 @@ def test_interfaces_of_gpu_arrays_are_read():
     assert _heddle.describe_array(placed)["place"] == 3
 
 
+ATTRIBUTES = """
+import sys, types
+import numpy as np
+
+torch, cupy = types.ModuleType("torch"), types.ModuleType("cupy")
+sys.modules |= {"torch": torch, "cupy": cupy}
+torch.float32, torch.bfloat16 = object(), object()
+
+
+class Tensor:
+    def __init__(self, of, place=-1, dtype=torch.float32):
+        self.of, self.place, self.dtype = of, place, dtype
+
+    def get_device(self):
+        return self.place
+
+    def numel(self):
+        return self.of.size
+
+    def is_contiguous(self):
+        return self.of.flags.c_contiguous
+
+    def data_ptr(self):
+        return self.of.ctypes.data
+
+
+class ndarray:
+    def __init__(self, of):
+        self.data = types.SimpleNamespace(ptr=of.ctypes.data, device_id=2)
+        self.size, self.dtype, self._c_contiguous = of.size, of.dtype, of.flags.c_contiguous
+
+
+torch.Tensor, cupy.ndarray = Tensor, ndarray
+from heddle import _heddle
+
+x = np.zeros((3, 4), np.float32)
+look = _heddle.describe_array
+common = {"address": x.ctypes.data, "bytes": 48, "type": "float32", "contiguous": True, "read_only": False, "stream": None}
+assert look(Tensor(x)) == common | {"place": "host"}
+assert look(Tensor(x, 1)) == common | {"place": 1}
+assert look(Tensor(x, 0, torch.bfloat16)) == common | {"place": 0, "type": "bfloat16", "bytes": 24}
+assert look(Tensor(x, 0, object()))["type"] == "another type"
+assert look(ndarray(x)) == common | {"place": 2}
+assert not look(ndarray(x[:, ::2]))["contiguous"] and not look(Tensor(x.T))["contiguous"]
+"""
+
+
+def test_cupy_and_pytorch_are_read_by_their_attributes():
+    """What stands in for the libraries has their names, so in a process of its own."""
+    subprocess.run([sys.executable, "-c", ATTRIBUTES], check=True)
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -352,8 +405,6 @@ def test_what_a_constructor_refuses(tmp_path):
 
 
 def test_a_call_is_captured(scale, tmp_path, program):
-    import subprocess
-
     y = np.zeros(100, np.float32)
     scale.capture(tmp_path / "call", 2, numbers(100), y, 100)
     assert not y.any()  # it was not launched
