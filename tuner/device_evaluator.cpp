@@ -214,7 +214,7 @@ std::unique_ptr<Runner> DeviceEvaluator::prepare(const Configuration& configurat
 std::unique_ptr<Runner> DeviceEvaluator::prepare_beside_kept(const Configuration& configuration, const Problem& problem,
                                                              std::int64_t samples) {
   if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
-    Plan plan = family_.plan(configuration, problem, device(), samples);
+    Plan plan = family_.measured_plan(configuration, problem, device(), samples);
     auto kernels = binary(plan.kernels);
     return std::make_unique<DeviceRunner>(device_, std::move(plan), std::move(kernels), *kept);
   }
@@ -248,8 +248,14 @@ Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, co
 }
 
 HostImage DeviceEvaluator::outcome(const Configuration& configuration, const Problem& problem) {
+  if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
+    Plan plan = family_.measured_plan(configuration, problem, device(), 1);
+    auto kernels = binary(plan.kernels);
+    return outcome_of(*device_.prepare(std::move(plan), std::move(kernels)), *kept);
+  }
   Trial trial = family_.trial(configuration, problem, device(), 1, seed_);
   auto kernels = binary(trial.plan.kernels);
+  if (family_.shares_contents()) contents_.keep(problem, trial.initial);
   const auto execution = device_.prepare(std::move(trial.plan), std::move(kernels));
   return outcome_of(*execution, trial.initial, 1);
 }

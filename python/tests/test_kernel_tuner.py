@@ -424,3 +424,38 @@ def test_without_a_gpu_there_is_one_line(adding, monkeypatch):
         tune(adding, {"block_size_x": [32]})
     assert "\n" not in str(caught.value)
     assert not os.environ.get("HEDDLE_KERNEL_TUNER_DEVICE")
+
+
+def test_a_kernel_as_a_function(adding):
+    from heddle.kernel_tuner.kernelbuilder import PythonKernel
+
+    add = PythonKernel("vector_add", ADD, SIZE, adding, {"block_size_x": 64}, outputs=[True, False, False, False])
+    (found,) = add(adding[0], 2 * adding[1], adding[2], adding[3])
+    assert np.array_equal(found, 2 * adding[1] + adding[2])
+
+
+def test_every_measurement_passes_the_numbers_of_the_call(tmp_path):
+    """The description's own number makes the kernel write behind its buffer, which is looked at after each measurement."""
+    source = """
+#include "heddle/kernels/common/cpu_launch.hpp"
+void set(const heddle::cpu::LaunchContext& context, void* const* at) {
+  if (context.thread == 0) static_cast<float*>(at[0])[*static_cast<const int*>(at[1])] = 7;
+}
+"""
+    description = {
+        "name": "tests/set", "language": "cpu", "source": "set.cpp", "kernel": "set", "axes": ["n"],
+        "arguments": [
+            {"name": "y", "type": "float", "elements": "n", "role": "inout"}, {"name": "i", "type": "int32", "value": "n"},
+        ],
+    }  # fmt: skip
+    (tmp_path / "set.cpp").write_text(source)
+    (tmp_path / "set.json").write_text(json.dumps(description))
+    numbers = {"i": np.int32(2).tobytes()}
+    bench = _heddle.KernelBench(
+        str(tmp_path / "set.json"), "cpu", command("worker"), {"n": 4}, numbers, {"y": bytes(16)}, str(tmp_path / "p")
+    )
+    bench.compile([[]])
+    assert bench.compiled()[1] and bench.compiled() is None
+    for _ in range(3):
+        assert bench.time([], 1, 2)["status"] == "unverified"
+        assert np.frombuffer(bench.outcome([])["after"]["y"], np.float32).tolist() == [0, 0, 7, 0]
