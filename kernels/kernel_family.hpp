@@ -60,11 +60,6 @@ class KernelFamily {
   [[nodiscard]] virtual std::string_view unit() const { return "sample"; }
   /// Whether Trial::initial depends on the problem and the seed alone, so that configurations can share it.
   [[nodiscard]] virtual bool shares_contents() const { return false; }
-  /// The plan of trial(), which may pass other numbers than the plan of a program's own call; without the contents.
-  [[nodiscard]] virtual Plan measured_plan(const Configuration& configuration, const Problem& problem,
-                                           const DeviceIdentity& device, std::int64_t samples) const {
-    return plan(configuration, problem, device, samples);
-  }
   /// What the results of a verified configuration agree with, in a few words.
   [[nodiscard]] virtual std::string_view verified_against() const { return "the float64 reference"; }
   /// Whether a tuning run that names no family takes this one, too. Not so for what only some programs use: it would

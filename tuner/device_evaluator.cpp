@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "heddle/kernels/own/defined_family.hpp"
 #include "heddle/runtime/device/provenance.hpp"
 #include "heddle/tuner/energy.hpp"
 
@@ -24,6 +25,15 @@ constexpr double kSettlingSeconds = 0.02, kFirstSettlingSeconds = 0.12;
 std::int64_t kept_bytes(const Device& device) {
   constexpr std::int64_t kPart = 8;
   return (device.identity().memory_gib << 30) / kPart;
+}
+
+/// The plan of KernelFamily::trial(), without its contents: that of a captured call passes the numbers of that call.
+Plan measured_plan(const KernelFamily& family, const Configuration& configuration, const Problem& problem,
+                   const DeviceIdentity& device, std::int64_t samples) {
+  if (const auto* const defined = dynamic_cast<const DefinedFamily*>(&family)) {
+    return defined->measured_plan(configuration, problem, device, samples);
+  }
+  return family.plan(configuration, problem, device, samples);
 }
 
 class DeviceRunner final : public Runner {
@@ -214,7 +224,7 @@ std::unique_ptr<Runner> DeviceEvaluator::prepare(const Configuration& configurat
 std::unique_ptr<Runner> DeviceEvaluator::prepare_beside_kept(const Configuration& configuration, const Problem& problem,
                                                              std::int64_t samples) {
   if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
-    Plan plan = family_.measured_plan(configuration, problem, device(), samples);
+    Plan plan = measured_plan(family_, configuration, problem, device(), samples);
     auto kernels = binary(plan.kernels);
     return std::make_unique<DeviceRunner>(device_, std::move(plan), std::move(kernels), *kept);
   }
@@ -249,7 +259,7 @@ Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, co
 
 HostImage DeviceEvaluator::outcome(const Configuration& configuration, const Problem& problem) {
   if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
-    Plan plan = family_.measured_plan(configuration, problem, device(), 1);
+    Plan plan = measured_plan(family_, configuration, problem, device(), 1);
     auto kernels = binary(plan.kernels);
     return outcome_of(*device_.prepare(std::move(plan), std::move(kernels)), *kept);
   }

@@ -9,6 +9,7 @@ from heddle.errors import DeviceError, Error, InputError, ProfilesError, UsageEr
 
 if TYPE_CHECKING:
     from heddle.frames import measurements, profiles, regret
+    from heddle.kernel import Kernel
     from heddle.mlp import MlpClassifier, MlpRegressor
     from heddle.reports import report
     from heddle.rules import Rules
