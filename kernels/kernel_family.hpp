@@ -105,8 +105,14 @@ class KernelFamily {
   /// The plan of a configuration. `samples`: rows that one run shall handle.
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, std::int64_t samples) const = 0;
-  /// A plan with seeded contents, for timing: realistic, and sizes stay fixed while it runs. The same arguments give
-  /// the same bytes.
+  /// plan() as it is timed and verified. Another one only where a family measures with numbers that are no part of what
+  /// its kernel is, those of a captured call for example.
+  [[nodiscard]] virtual Plan measured_plan(const Configuration& configuration, const Problem& problem,
+                                           const DeviceIdentity& device, std::int64_t samples) const {
+    return plan(configuration, problem, device, samples);
+  }
+  /// measured_plan() with seeded contents, for timing: realistic, and sizes stay fixed while it runs. The same
+  /// arguments give the same bytes.
   [[nodiscard]] virtual Trial trial(const Configuration& configuration, const Problem& problem,
                                     const DeviceIdentity& device, std::int64_t samples, std::uint64_t seed) const = 0;
   /// The verification runs. `run` computes references that would take the host too long; if it is empty, the host

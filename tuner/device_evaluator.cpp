@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "fmt/format.h"
+#include <fmt/format.h>
 #include "heddle/runtime/device/provenance.hpp"
 #include "heddle/tuner/energy.hpp"
 
@@ -244,7 +244,7 @@ std::unique_ptr<Runner> DeviceEvaluator::prepare_beside_kept(const Configuration
   auto [evictor, cold_runs] = eviction(samples);
   if (evictor) samples = 1;
   if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
-    Plan plan = family_.plan(configuration, problem, device(), samples);
+    Plan plan = family_.measured_plan(configuration, problem, device(), samples);
     auto kernels = binary(plan.kernels);
     return std::make_unique<DeviceRunner>(device_, std::move(plan), std::move(kernels), *kept, std::move(evictor),
                                           cold_runs);
@@ -294,8 +294,14 @@ Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, co
 }
 
 HostImage DeviceEvaluator::outcome(const Configuration& configuration, const Problem& problem) {
+  if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
+    Plan plan = family_.measured_plan(configuration, problem, device(), 1);
+    auto kernels = binary(plan.kernels);
+    return outcome_of(*device_.prepare(std::move(plan), std::move(kernels)), *kept);
+  }
   Trial trial = family_.trial(configuration, problem, device(), 1, seed_);
   auto kernels = binary(trial.plan.kernels);
+  if (family_.shares_contents()) contents_.keep(problem, trial.initial);
   const auto execution = device_.prepare(std::move(trial.plan), std::move(kernels));
   return outcome_of(*execution, trial.initial, 1);
 }

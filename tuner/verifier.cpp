@@ -111,6 +111,20 @@ HostImage outcome_of(Execution& execution, const HostImage& contents, int launch
   return results_of(execution);
 }
 
+HostImage outcome_of(Execution& execution, const KeptContents::Buffers& contents) {
+  for (const Buffer& buffer : execution.plan().buffers) {
+    const auto kept = contents.find(buffer.name);
+    if (kept == contents.end()) {
+      execution.memory(buffer.name).fill(kPoison);
+    } else {
+      execution.memory(buffer.name).copy(*kept->second);
+    }
+  }
+  execution.launch();
+  execution.synchronize();
+  return results_of(execution);
+}
+
 namespace {
 
 RunOnDevice run_with(Device& device, std::shared_ptr<KernelCache> kernels) {

@@ -13,6 +13,7 @@
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/kept_contents.hpp"
 #include "heddle/tuner/kernel_cache.hpp"
 
 namespace heddle {
@@ -94,6 +95,8 @@ class Verifier {
 /// Fills the buffers with `contents`, and outputs and scratch with NaN patterns; launches the plan `launches` times;
 /// returns all buffers that it writes except scratch. Throws DeviceFailure.
 [[nodiscard]] HostImage outcome_of(Execution& execution, const HostImage& contents, int launches);
+/// The same of one launch, with contents that are on the device already.
+[[nodiscard]] HostImage outcome_of(Execution& execution, const KeptContents::Buffers& contents);
 
 /// A function that runs plans on `device`. It compiles kernels when they are first needed and passes a DeviceFailure
 /// on. The device must outlive it.

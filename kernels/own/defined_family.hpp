@@ -56,7 +56,7 @@ class DefinedFamily final : public KernelFamily {
   /// plan() with the numbers of the captured call, where there is one: what is timed and verified. It is no part of
   /// what the kernel is, so that profiles found with it are those of the program that called.
   [[nodiscard]] Plan measured_plan(const Configuration& configuration, const Problem& problem,
-                                   const DeviceIdentity& device, std::int64_t samples) const;
+                                   const DeviceIdentity& device, std::int64_t samples) const override;
   /// The buffers of its arguments at some sizes, which are all that they depend on.
   [[nodiscard]] std::vector<Buffer> buffers(const Problem& problem) const;
   /// Whether its contents and numbers are those of calls that a program captured (KernelExamples::calls).

@@ -9,6 +9,7 @@ from heddle.errors import DeviceError, Error, InputError, ProfilesError, UsageEr
 
 if TYPE_CHECKING:
     from heddle.frames import measurements, profiles, regret
+    from heddle.kernel import Kernel
     from heddle.mlp import MlpClassifier, MlpRegressor
     from heddle.reports import report
     from heddle.rules import Rules
@@ -20,6 +21,7 @@ __all__ = [
     "DeviceError",
     "Error",
     "InputError",
+    "Kernel",
     "MlpClassifier",
     "MlpRegressor",
     "Model",
@@ -43,6 +45,7 @@ __all__ = [
 # longer to import than a small training.
 _MODULES = {
     "frames": ("measurements", "profiles", "regret"),
+    "kernel": ("Kernel",),
     "mlp": ("MlpClassifier", "MlpRegressor"),
     "reports": ("report",),
     "rules": ("Rules",),

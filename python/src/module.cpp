@@ -9,6 +9,7 @@
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/runtime/device/device.hpp"
+#include "kernel.hpp"
 #include "model.hpp"
 
 namespace nb = nanobind;
@@ -72,4 +73,7 @@ NB_MODULE(_heddle, module) {
   module.def("devices", &heddle::python::devices);
   heddle::python::bind_model(module);
   heddle::python::bind_training(module);
+  heddle::python::bind_kernel(module);
+  heddle::python::bind_bench(module);
+  heddle::python::bind_worker(module);
 }

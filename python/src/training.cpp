@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "heddle/runtime/train/metrics.hpp"
 #include "heddle/runtime/train/training_document.hpp"
 #include "heddle/runtime/train/training_log.hpp"
+#include "interruption.hpp"
 #include "model.hpp"
 
 namespace nb = nanobind;
@@ -22,47 +22,7 @@ namespace nb = nanobind;
 namespace heddle::python {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Labels = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-/// Asks Python now and then whether a signal came, or whether a callback failed.
-class Interruption {
- public:
-  /// Whether training is to stop. Called often, so that the GIL is taken a few times a second only.
-  bool asked() {
-    constexpr auto kPause = std::chrono::milliseconds(50);
-    if (raised_) return true;
-    const auto now = Clock::now();
-    if (now < next_) return false;
-    next_ = now + kPause;
-    const nb::gil_scoped_acquire held;
-    if (PyErr_CheckSignals() != 0) catch_pending();
-    return raised_.has_value();
-  }
-  /// Runs a callback; what it raises ends the training.
-  template <class Call>
-  void run(const Call& call) {
-    if (raised_) return;
-    const nb::gil_scoped_acquire held;
-    try {
-      call();
-    } catch (nb::python_error& error) {
-      error.restore();
-      catch_pending();
-    }
-  }
-  /// What Python raised, or None. With the GIL.
-  [[nodiscard]] nb::object raised() const { return raised_ ? *raised_ : nb::none(); }
-
- private:
-  void catch_pending() {
-    const nb::python_error error;
-    raised_ = nb::borrow(error.value());
-  }
-
-  Clock::time_point next_;
-  std::optional<nb::object> raised_;
-};
 
 nb::dict to_dict(const EpochReport& report) {
   nb::dict entry;

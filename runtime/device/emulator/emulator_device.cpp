@@ -34,7 +34,8 @@ std::shared_ptr<SystemCompiler> compiler_for(int capability) {
                      "-fPIC",
                      "-w",
                      "-fvisibility=hidden",
-                     "-nodefaultlibs",
+                     "-nodefaultlibs",               // the emulator takes the place of the sanitizers' libraries
+                     "-Wl,--no-as-needed,-lstdc++",  // which a program in another language does not offer
                      "-x",
                      "c++",
                      fmt::format("-D__CUDA_ARCH__={}", 10 * capability)};
