@@ -44,7 +44,7 @@ LayeredShape layered_shape(const Configuration& c, const Problem& problem) {
   if (by_thread(c)) {
     return {.product = Product::thread, .parts = rows_of_step(problem), .alone = c.word("learners") == "one"};
   }
-  return {.product = Product::tree};
+  return {.product = has_product(c, "tree") ? Product::tree : Product::library};
 }
 ResidentLayout layout_of(const Configuration& c, const Problem& problem) {
   return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("block_size"), rows_in(c)};
@@ -182,9 +182,9 @@ class CudaTrainMapping final : public Mapping {
                      "the first layer among them; one such block, for steps of one row",
           .active = {}},
          {.name = "product",
-          .values = words_of({"tiles", "thread", "tree"}),
-          .meaning = "how a step computes its products: tiles of the tensor cores; a thread for a sum, as published by "
-                     "Gurgel; threads that add up by a tree, as published by Toman",
+          .values = words_of({"tiles", "library", "thread", "tree"}),
+          .meaning = "how a step computes its products: tiles of the tensor cores; cuBLAS, in float32; a thread for a "
+                     "sum, as published by Gurgel; threads that add up by a tree, as published by Toman",
           .active = is_layered},
          {.name = "tile",
           .values = whole({32, 64}),
@@ -260,6 +260,13 @@ class CudaTrainMapping final : public Mapping {
         named("gurgel-wide",
               "the same for any network: many threads share the weights of a row, and many blocks add up",
               "scheme=layered product=thread learners=many", [](const Problem&) { return true; }),
+        named("cublas-batch", "a product of matrices by cuBLAS for each layer and pass",
+              "scheme=layered product=library", [](const Problem&) { return true; }),
+        named("t08",
+              "the system that Gurgel compares with: products by cuBLAS, row after row, one hidden layer. Errors are "
+              "found on the device, where the published program copies the outputs to the host",
+              "scheme=layered product=library",
+              [](const Problem& p) { return p.at("batch") == 1 && layers_of(p).count == 2; }),
         named("toman",
               "Toman: a block for a row, or for a weight, whose threads add up by a tree. At most 1024 weights "
               "between two hidden layers, or a hidden one and the outputs",

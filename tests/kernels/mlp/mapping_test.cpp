@@ -84,6 +84,25 @@ TEST_CASE("perceptrons: the first layer is divided among blocks where it fits in
   }
 }
 
+TEST_CASE("perceptrons: products by a library are routines of a plan that is not captured, and a CPU has none") {
+  const Problem digits = perceptron(784, {25, 15}, 10, 10000);
+  const Problem rows = mlp::training_problem(mlp::layers(14, std::vector<std::int64_t>{10}, 1), 32561, 1);
+  const auto batch = named(kGpu, "cublas-batch", digits);
+  REQUIRE(batch.has_value());
+  const Plan plan = mlp::train_family().plan(*batch, digits, kGpu, 4 * 10000);
+  CHECK_FALSE(plan.captured);
+  const auto routines = std::count_if(plan.launches.begin(), plan.launches.end(),
+                                      [](const Launch& launch) { return launch.routine == "matrix_product"; });
+  const std::int64_t steps = plan.samples / 10000;
+  CHECK(routines == steps * (3 + 2 + 2 * 3));  // values; deltas; gradients, and those of the biases
+  CHECK(named(kGpu, "t08", rows).has_value());
+  CHECK_FALSE(named(kGpu, "t08", digits).has_value());  // more than one hidden layer, and all rows at once
+  const DeviceIdentity cpu{"cpu", "any", "x86-64-v3", 8, 0, 32 << 20, 1 << 20};
+  for (const NamedConfiguration& each : mlp::train_family().named_configurations(cpu)) {
+    CHECK(each.name == "sequential");
+  }
+}
+
 TEST_CASE("perceptrons: a CPU has a mapping without threads") {
   const DeviceIdentity cpu{"cpu", "any", "x86-64-v3", 8, 0, 32 << 20, 1 << 20};
   const auto configuration = named(cpu, "sequential", perceptron(14, {10}, 1, 32561));
