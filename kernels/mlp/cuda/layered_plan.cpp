@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/kernels/arithmetic.hpp"
+
 namespace heddle::mlp {
 
 namespace {
@@ -19,6 +21,9 @@ constexpr std::int64_t kMostLearning = 2048;
 // As in layered.cuh.
 struct LayerAt {
   std::int32_t weights, in, out;
+};
+struct StepPart {
+  std::int32_t first, count, ordered;
 };
 constexpr std::int32_t kFirstLayer = 1, kLastLayer = 2;
 
@@ -37,6 +42,9 @@ unsigned extent(std::int64_t value) { return static_cast<unsigned>(value); }
 class Writer {
  public:
   explicit Writer(Plan& plan) : plan_(plan) {}
+
+  /// The next launches are of this piece of the rows.
+  void of_piece(std::int64_t piece) { piece_ = static_cast<int>(piece); }
 
   void scratch(std::string name, std::int64_t bytes) {
     plan_.buffers.push_back({std::move(name), std::max<std::int64_t>(bytes, kFloatBytes), Role::scratch});
@@ -62,6 +70,7 @@ class Writer {
                               .grid = grid,
                               .block = block,
                               .shared_bytes = shared_bytes,
+                              .piece = piece_,
                               .arguments = std::move(arguments)});
   }
   /// C = op(A) op(B), [m][n], by a library: A is [m][k], or transposed [k][m]; B is [k][n], or transposed [n][k].
@@ -85,6 +94,7 @@ class Writer {
 
  private:
   Plan& plan_;
+  int piece_ = 0;
 };
 
 /// Blocks of a kernel whose threads deal `count` numbers among them.
@@ -105,6 +115,8 @@ class Products {
                    {writer_.at("rows"), writer_.at("gathered"), writer_.at("ones"), writer_.at("control"), now,
                     writer_.at("order"), std::int32_t{layers_.inputs()}, int32(rows_), done, steps, slots});
   }
+  /// The products that follow are over these rows.
+  void of_part(const StepPart& part) { part_ = part; }
   /// Values of the layer's neurons.
   void forward(int layer, std::vector<Argument> arguments) const {
     if (shape_.product == Product::library) return forward_by_library(layer, arguments);
@@ -118,6 +130,7 @@ class Products {
   void gradient(int layer, std::vector<Argument> arguments) const {
     switch (shape_.product) {
       case Product::tiles:
+        arguments.emplace_back(StructArgument(part_));
         return writer_.tiles("find_layer_gradient", shape_.tile,
                              {.x = extent(tiles_of(in(layer) + 1, shape_.tile)),
                               .y = extent(tiles_of(out(layer), shape_.tile)),
@@ -140,6 +153,7 @@ class Products {
                std::vector<Argument> arguments) const {
     switch (shape_.product) {
       case Product::tiles:
+        arguments.emplace_back(StructArgument(part_));
         return writer_.tiles(by_tiles, shape_.tile,
                              {.x = extent(tiles_of(rows_, shape_.tile)), .y = extent(tiles_of(sums, shape_.tile))},
                              std::move(arguments));
@@ -221,6 +235,7 @@ class Products {
   const Layers& layers_;
   LayeredShape shape_;
   std::int64_t rows_;
+  StepPart part_{};
 };
 
 }  // namespace
@@ -230,24 +245,31 @@ std::int64_t tiles_of(std::int64_t lines, std::int64_t tile) { return (lines + t
 void add_layered(Plan& plan, const Layers& layers, std::int64_t batch, const LayeredShape& shape,
                  const RunLength& length) {
   const std::int64_t parameters = layers.parameters(), outputs = layers.outputs();
-  const std::int64_t squares = std::min<std::int64_t>(tiles_of(batch, kRowsOfBlock), kMostSquares);
+  const std::int64_t piece_rows = tiles_of(batch, shape.pieces), pieces = tiles_of(batch, piece_rows);
+  const std::int64_t squares = std::min<std::int64_t>(tiles_of(piece_rows, kRowsOfBlock), kMostSquares);
   Writer writer(plan);
-  const Products products(writer, layers, shape, batch);
+  Products products(writer, layers, shape, piece_rows);
+  if (pieces > 1) {
+    plan.buffers[at(plan.buffer("rows"))].piece_bytes = kFloatBytes * piece_rows * layers.inputs();
+    plan.buffers[at(plan.buffer("targets"))].piece_bytes = kFloatBytes * piece_rows * outputs;
+  }
   // "values0" are those of the first hidden layer; "deltas" of the last layer are first its sums.
   for (int l = 0; l < layers.count; ++l) {
-    if (l + 1 < layers.count) writer.scratch(fmt::format("values{}", l), kFloatBytes * batch * layers.sizes[l + 1]);
-    writer.scratch(fmt::format("deltas{}", l), kFloatBytes * batch * layers.sizes[l + 1]);
+    if (l + 1 < layers.count)
+      writer.scratch(fmt::format("values{}", l), kFloatBytes * piece_rows * layers.sizes[l + 1]);
+    writer.scratch(fmt::format("deltas{}", l), kFloatBytes * piece_rows * layers.sizes[l + 1]);
   }
   writer.scratch("parts", kFloatBytes * shape.parts * parameters);
-  writer.scratch("squares", kDoubleBytes * squares);
+  writer.scratch("squares", kDoubleBytes * squares * pieces);
   writer.scratch("next", sizeof(Progress));
-  plan.captured = shape.product != Product::library;
-  if (!plan.captured) {
+  const bool by_library = shape.product == Product::library;
+  plan.captured = !by_library && pieces == 1;
+  if (by_library) {
     writer.scratch("gathered", kFloatBytes * batch * layers.inputs());
     writer.scratch("ones", kFloatBytes * batch);
   }
-  const std::int64_t of_layer = plan.captured ? 3 : 6;
-  plan.launches.reserve(static_cast<std::size_t>(length.steps * (of_layer * layers.count + 2) + 1));
+  const std::int64_t of_layer = by_library ? 6 : 3;
+  plan.launches.reserve(static_cast<std::size_t>(length.steps * (pieces * (of_layer * layers.count + 1) + 1) + 1));
   const Argument rows = writer.at("rows"), control = writer.at("control"), order = writer.at("order");
   const std::int32_t steps = int32(length.steps), slots = int32(length.epochs);
   // Steps read and write in turn; the last one writes where the host reads.
@@ -255,27 +277,33 @@ void add_layered(Plan& plan, const Layers& layers, std::int64_t batch, const Lay
   for (std::int32_t done = 0; done < steps; ++done) {
     const bool writes_progress = (steps - done) % 2 != 0;
     const Argument now = writer.at(writes_progress ? "next" : "progress");
-    products.begin(now, done, steps, slots);
-    for (int l = 0; l < layers.count; ++l) {
-      const bool last = l + 1 == layers.count;
-      products.forward(l, {l == 0 ? rows : writer.values_of("values", l - 1), writer.at("parameters"),
-                           writer.values_of(last ? "deltas" : "values", l), control, now, order,
-                           StructArgument(layer_at(layers, l)), place_of(layers, l), done, steps, slots});
-    }
-    writer.launch("heddle::mlp::find_output_deltas", {.x = extent(squares)}, kLayeredBlock,
-                  kFloatBytes * 2 * (kLayeredBlock / 32),
-                  {writer.values_of("deltas", layers.count - 1), writer.at("targets"), control, now, order,
-                   writer.at("squares"), int32(outputs), done, steps, slots});
-    for (int l = layers.count - 1; l >= 0; --l) {
-      const Argument deltas = writer.values_of("deltas", l);
-      const Argument values = l == 0 ? rows : writer.values_of("values", l - 1);
-      if (l > 0) {
-        products.backward(l, {deltas, values, writer.at("parameters"), writer.values_of("deltas", l - 1), control, now,
-                              StructArgument(layer_at(layers, l)), done, steps});
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      const StepPart part{int32(piece * piece_rows), int32(piece_rows), pieces == 1 ? 1 : 0};
+      writer.of_piece(piece);
+      products.of_part(part);
+      products.begin(now, done, steps, slots);
+      for (int l = 0; l < layers.count; ++l) {
+        const bool last = l + 1 == layers.count;
+        products.forward(l, {l == 0 ? rows : writer.values_of("values", l - 1), writer.at("parameters"),
+                             writer.values_of(last ? "deltas" : "values", l), control, now, order,
+                             StructArgument(layer_at(layers, l)), place_of(layers, l), done, steps, slots});
       }
-      products.gradient(l,
-                        {deltas, values, writer.at("parts"), control, now, order, StructArgument(layer_at(layers, l)),
-                         place_of(layers, l), int32(parameters), done, steps, slots});
+      writer.launch(
+          "heddle::mlp::find_output_deltas", {.x = extent(squares)}, kLayeredBlock,
+          kFloatBytes * 2 * (kLayeredBlock / 32),
+          {writer.values_of("deltas", layers.count - 1), writer.at("targets"), control, now, order,
+           writer.at("squares", 2 * squares * piece), int32(outputs), done, steps, slots, StructArgument(part)});
+      for (int l = layers.count - 1; l >= 0; --l) {
+        const Argument deltas = writer.values_of("deltas", l);
+        const Argument values = l == 0 ? rows : writer.values_of("values", l - 1);
+        if (l > 0) {
+          products.backward(l, {deltas, values, writer.at("parameters"), writer.values_of("deltas", l - 1), control,
+                                now, StructArgument(layer_at(layers, l)), done, steps});
+        }
+        products.gradient(l,
+                          {deltas, values, writer.at("parts"), control, now, order, StructArgument(layer_at(layers, l)),
+                           place_of(layers, l), int32(parameters), done, steps, slots});
+      }
     }
     writer.launch(
         "heddle::mlp::learn_layered",
@@ -283,7 +311,7 @@ void add_layered(Plan& plan, const Layers& layers, std::int64_t batch, const Lay
         kFloatBytes * kLearnWords,
         {writer.at("parameters"), writer.at("state"), writer.at("gradient"), writer.at("parts"), writer.at("squares"),
          control, now, writer.at(writes_progress ? "progress" : "next"), writer.at("errors"), int32(parameters),
-         int32(shape.parts), int32(squares), int32(outputs), done, steps, slots});
+         int32(shape.parts), int32(squares * pieces), int32(outputs), done, steps, slots});
   }
 }
 
