@@ -1,6 +1,11 @@
 // Routines that a plan may call between its kernels (Launch::routine), the same on every device that has them. Matrices
-// are of doubles. What a solution says about itself is an int: see Info.
+// are of doubles, where nothing else is said. What a solution says about itself is an int: see Info.
 //
+//   matrix_product    C = op(A) op(B) in float32, row after row; the same bits whenever it is called on a device
+//       A         in      floats [m][k], or transposed [k][m]
+//       B         in      floats [k][n], or transposed [n][k]
+//       C         out     floats [m][n]
+//       m, n, k, transposed A, transposed B   ints; the last two 0 or 1
 //   normal_equations  min ||A X - Y||^2 + r ||X||^2 from its normal equations, by a Cholesky factorisation
 //       gram      in      [P + L][pitch], lower triangle of (A|Y)^T (A|Y), row after row
 //       X         out     [P][L], row after row

@@ -164,6 +164,8 @@ const std::vector<Path>& paths() {
       perceptron(14, 10, 0, 1, 211, 1, "scheme=online block_size=64"),
       perceptron(33, 70, 5, 3, 211, 1, "scheme=online block_size=64"),
       perceptron(9, 0, 0, 3, 211, 1, "scheme=online block_size=128"),
+      // Rows that come in pieces, the last of which has fewer.
+      perceptron(13, 17, 5, 3, 211, 211, "scheme=layered product=tiles tile=32 parts=4 pieces=4"),
       // Sums of the published mappings, kernels/mlp/cuda/layered_sums.cuh: more neurons than a block has room for
       // beside
       // the addends, and more weights of a row than threads.

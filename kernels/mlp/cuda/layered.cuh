@@ -13,6 +13,9 @@
 // their own | | learn_layered | none; adds up parts of the gradient and squares in their order, counts the step,
 // changes the parameters |
 //
+// Rows that come in pieces pass through all but the last kernel piece by piece, and their gradients add up. A launch
+// for one of them has a StepPart of the step.
+//
 // Two places hold the progress in turn: a step reads one and writes the other.
 #pragma once
 
@@ -138,8 +141,8 @@ __device__ __forceinline__ void find_values(const float* from, const Row& row, i
 template <int Tile>
 __global__ void __launch_bounds__(threads_of_tile(Tile))
     forward_layer(const float* from, const float* parameters, float* to, const Control* control, const Progress* now,
-                  const int* order, LayerAt layer, int place, int done, int steps, int slots) {
-  const StepUnderWay step = step_under_way(control, now, order, done, steps, slots);
+                  const int* order, LayerAt layer, int place, int done, int steps, int slots, StepPart part) {
+  const StepUnderWay step = step_under_way(control, now, order, done, steps, slots, part);
   if (static_cast<int>(blockIdx.x) * Tile >= step.rows) return;
   const int activation = step.activation_of(place);
   if ((place & kFirstLayer) != 0) {
@@ -158,11 +161,11 @@ __device__ __forceinline__ double sum_over_warp(double value) {
 /// Deltas in place of the sums of the outputs. A warp for a row; squares[block]: of the block's errors.
 __global__ void __launch_bounds__(kLayeredBlock)
     find_output_deltas(float* sums, const float* targets, const Control* control, const Progress* now, const int* order,
-                       double* squares, int outputs, int done, int steps, int slots) {
+                       double* squares, int outputs, int done, int steps, int slots, StepPart part) {
   constexpr int kWarps = kLayeredBlock / kWarp;
   SharedMemory shared;
   double* const of_warps = reinterpret_cast<double*>(shared.take<float>(2 * kWarps));
-  const StepUnderWay step = step_under_way(control, now, order, done, steps, slots);
+  const StepUnderWay step = step_under_way(control, now, order, done, steps, slots, part);
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
   double own_squares = 0.0;
 #pragma unroll 1
@@ -190,8 +193,8 @@ __global__ void __launch_bounds__(kLayeredBlock)
 template <int Tile>
 __global__ void __launch_bounds__(threads_of_tile(Tile))
     backward_layer(const float* deltas, const float* values, const float* parameters, float* to, const Control* control,
-                   const Progress* now, LayerAt layer, int done, int steps) {
-  const StepUnderWay step = step_under_way(control, now, nullptr, done, steps, 1);
+                   const Progress* now, LayerAt layer, int done, int steps, StepPart part) {
+  const StepUnderWay step = step_under_way(control, now, nullptr, done, steps, 1, part);
   if (static_cast<int>(blockIdx.x) * Tile >= step.rows) return;
   multiply_tile<Tile>(LinesAlong<AsItStands>{deltas, step.rows, layer.out, {}},
                       LinesBeside<AsItStands>{parameters + layer.weights, layer.in, layer.out, {}, 0},
@@ -203,13 +206,14 @@ __global__ void __launch_bounds__(threads_of_tile(Tile))
                       });
 }
 
-/// parts[part][parameter]: over its part of the rows. Grid: tiles of inputs and the bias x tiles of neurons x parts.
+/// parts[part][parameter]: over its part of the rows, with those of the launches before for the same step. Grid: tiles
+/// of inputs and the bias x tiles of neurons x parts.
 template <int Tile>
 __global__ void __launch_bounds__(threads_of_tile(Tile))
     find_layer_gradient(const float* deltas, const float* values, float* parts, const Control* control,
                         const Progress* now, const int* order, LayerAt layer, int place, int parameters, int done,
-                        int steps, int slots) {
-  const StepUnderWay step = step_under_way(control, now, order, done, steps, slots);
+                        int steps, int slots, StepPart part) {
+  const StepUnderWay step = step_under_way(control, now, order, done, steps, slots, part);
   if (step.rows == 0) return;
   const int each = ceil_div(step.rows, static_cast<int>(gridDim.z)), first = static_cast<int>(blockIdx.z) * each;
   const int end = min(first + each, step.rows);
@@ -220,7 +224,8 @@ __global__ void __launch_bounds__(threads_of_tile(Tile))
                         static_cast<int>(blockIdx.y) * Tile, static_cast<int>(blockIdx.x) * Tile, first, end,
                         [&](int m, int n, float sum) {
                           if (m >= layer.out || n > layer.in) return;
-                          to[n < layer.in ? layer.weights + m * layer.in + n : layer.biases() + m] = sum;
+                          float& own = to[n < layer.in ? layer.weights + m * layer.in + n : layer.biases() + m];
+                          own = part.first == 0 ? sum : own + sum;
                         });
   };
   if ((place & kFirstLayer) != 0) {

@@ -13,18 +13,19 @@ namespace heddle::mlp {
 [[nodiscard]] std::int64_t tiles_of(std::int64_t lines, std::int64_t tile);
 
 /// How a step computes its products: tiles of the tensor cores, layered.cuh; a sum of one thread, or of the threads of
-/// a block, layered_sums.cuh.
-enum class Product { tiles, thread, tree };
+/// a block, layered_sums.cuh; the routine matrix_product of the device's library, layered_library.cuh.
+enum class Product { tiles, thread, tree, library };
 
 struct LayeredShape {
   Product product = Product::tiles;
-  std::int64_t tile = 0;   ///< of Product::tiles: lines of both factors that a block has
-  std::int64_t parts = 1;  ///< that a gradient consists of before they are added up
-  bool alone = false;      ///< one block changes all weights
+  std::int64_t tile = 0;    ///< of Product::tiles: lines of both factors that a block has
+  std::int64_t parts = 1;   ///< that a gradient consists of before they are added up
+  bool alone = false;       ///< one block changes all weights
+  std::int64_t pieces = 1;  ///< of Product::tiles, where all rows are learnt at once: pieces in which they come
 };
 
 /// Adds the scratch buffers, the kernels and the launches of a run of `length` to a plan that has training_buffers(),
-/// and captures it. `batch`: rows of a step at most.
+/// and captures it where it calls no routine and all rows are on the device. `batch`: rows of a step at most.
 void add_layered(Plan& plan, const Layers& layers, std::int64_t batch, const LayeredShape& shape,
                  const RunLength& length);
 

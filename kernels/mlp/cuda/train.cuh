@@ -1,7 +1,8 @@
 // Steps of learning of a perceptron on a GPU. Formulas: docs/design.md, "Perceptrons".
 //
 //   scheme = layered  a step is kernels that follow each other, captured; for any network and batch: layered.cuh, and
-//                     layered_sums.cuh for the products of the published programs
+//                     layered_sums.cuh for the products of the published programs, layered_library.cuh for
+//                     what a library's products leave
 //   scheme = resident blocks that run at the same time do all steps of a run in one launch, where all rows are learnt
 //                     at once and the network and the block's rows fit on chip: resident.cuh
 //   scheme = spread   such blocks, with the first layer's weights divided among them: spread.cuh
@@ -10,6 +11,7 @@
 #pragma once
 
 #include "heddle/kernels/mlp/cuda/layered.cuh"
+#include "heddle/kernels/mlp/cuda/layered_library.cuh"
 #include "heddle/kernels/mlp/cuda/layered_sums.cuh"
 #include "heddle/kernels/mlp/cuda/online.cuh"
 #include "heddle/kernels/mlp/cuda/resident.cuh"

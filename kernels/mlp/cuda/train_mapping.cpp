@@ -40,11 +40,11 @@ std::int64_t rows_of_step(const Problem& problem) { return std::min(problem.at("
 bool in_batches(const Problem& problem) { return problem.at("batch") < problem.at("rows"); }
 /// Of a layered configuration.
 LayeredShape layered_shape(const Configuration& c, const Problem& problem) {
-  if (in_tiles(c)) return {.tile = c.number("tile"), .parts = c.number("parts")};
+  if (in_tiles(c)) return {.tile = c.number("tile"), .parts = c.number("parts"), .pieces = c.number("pieces")};
   if (by_thread(c)) {
     return {.product = Product::thread, .parts = rows_of_step(problem), .alone = c.word("learners") == "one"};
   }
-  return {.product = Product::tree};
+  return {.product = has_product(c, "tree") ? Product::tree : Product::library};
 }
 ResidentLayout layout_of(const Configuration& c, const Problem& problem) {
   return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("block_size"), rows_in(c)};
@@ -73,6 +73,21 @@ std::int64_t registers_of(const ResidentShape<std::int64_t>& shape) {
     most = std::max({most, forward, gradient});
   }
   return 90 + most * 2;
+}
+
+/// What rows, values and deltas take of the device's memory, roughly. Rows that come in pieces are there twice: while
+/// the device works on one piece, the next one comes.
+double bytes_of_rows(const Configuration& c, const Problem& problem) {
+  const Layers layers = layers_of(problem);
+  const std::int64_t all = problem.at("rows"), pieces = in_tiles(c) ? c.number("pieces") : 1;
+  const auto rows = static_cast<double>(ceil_div(all, pieces) * (pieces > 1 ? 2 : 1));
+  double bytes = 4.0 * (rows * (layers.inputs() + layers.outputs()) + static_cast<double>(all));
+  if (is_layered(c)) {
+    double of_row = has_product(c, "library") ? layers.inputs() : 0.0;
+    for (int l = 1; l <= layers.count; ++l) of_row += 2.0 * layers.sizes[l];
+    bytes += 4.0 * of_row * static_cast<double>(ceil_div(rows_of_step(problem), pieces));
+  }
+  return bytes;
 }
 
 constexpr std::int64_t kMostPackets = std::int64_t{1} << 22;  // 64 MiB
@@ -104,6 +119,17 @@ std::vector<Constraint> constraints() {
              if (!in_tiles(c) || c.number("parts") == 1) return true;
              return c.number("parts") * layers_of(problem).parameters() <= kMostFloats &&
                     c.number("parts") * 16 <= problem.at("batch");
+           }},
+      {.name = "rows come in pieces where all are learnt at once",
+       .last = "pieces",
+       .holds = [](const Configuration& c, const Problem& problem,
+                   const DeviceIdentity&) { return !in_tiles(c) || c.number("pieces") == 1 || !in_batches(problem); }},
+      {.name = "memory",
+       .last = {},
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+             constexpr double kShare = 0.9, kGibibyte = 1073741824.0;
+             return bytes_of_rows(c, problem) <= kShare * kGibibyte * static_cast<double>(on.memory_gib);
            }},
       {.name = "gradients of single rows take at most 1 GiB",
        .last = "product",
@@ -182,9 +208,9 @@ class CudaTrainMapping final : public Mapping {
                      "the first layer among them; one such block, for steps of one row",
           .active = {}},
          {.name = "product",
-          .values = words_of({"tiles", "thread", "tree"}),
-          .meaning = "how a step computes its products: tiles of the tensor cores; a thread for a sum, as published by "
-                     "Gurgel; threads that add up by a tree, as published by Toman",
+          .values = words_of({"tiles", "library", "thread", "tree"}),
+          .meaning = "how a step computes its products: tiles of the tensor cores; cuBLAS, in float32; a thread for a "
+                     "sum, as published by Gurgel; threads that add up by a tree, as published by Toman",
           .active = is_layered},
          {.name = "tile",
           .values = whole({32, 64}),
@@ -193,6 +219,11 @@ class CudaTrainMapping final : public Mapping {
          {.name = "parts",
           .values = whole({1, 4, 16, 64, 256}),
           .meaning = "blocks that share the rows of a gradient",
+          .active = in_tiles},
+         {.name = "pieces",
+          .values = whole({1, 4, 16, 64}),
+          .meaning =
+              "pieces of the rows that come from the host's memory one after the other; 1: all are on the device",
           .active = in_tiles},
          {.name = "learners",
           .values = words_of({"many", "one"}),
@@ -260,6 +291,13 @@ class CudaTrainMapping final : public Mapping {
         named("gurgel-wide",
               "the same for any network: many threads share the weights of a row, and many blocks add up",
               "scheme=layered product=thread learners=many", [](const Problem&) { return true; }),
+        named("cublas-batch", "a product of matrices by cuBLAS for each layer and pass",
+              "scheme=layered product=library", [](const Problem&) { return true; }),
+        named("t08",
+              "the system that Gurgel compares with: products by cuBLAS, row after row, one hidden layer. Errors are "
+              "found on the device, where the published program copies the outputs to the host",
+              "scheme=layered product=library",
+              [](const Problem& p) { return p.at("batch") == 1 && layers_of(p).count == 2; }),
         named("toman",
               "Toman: a block for a row, or for a weight, whose threads add up by a tree. At most 1024 weights "
               "between two hidden layers, or a hidden one and the outputs",
@@ -301,7 +339,8 @@ class CudaTrainMapping final : public Mapping {
     constexpr std::int64_t kFewThreads = 256;
     return layers_of(problem).parameters() <= kFewThreads ? kFewThreads : 512;
   }
-  /// As many parts of the gradient as keep all multiprocessors busy, none of few rows.
+  /// As few pieces of the rows as fit, and as many parts of the gradient as keep all multiprocessors busy, none of few
+  /// rows.
   static Configuration layered_default(const SearchSpace& all, const DeviceIdentity& device, const Problem& problem) {
     constexpr std::int64_t kFewRows = 64;
     const Layers layers = layers_of(problem);
@@ -311,16 +350,17 @@ class CudaTrainMapping final : public Mapping {
     for (int l = 0; l < layers.count; ++l) {
       tiles = std::max(tiles, tiles_of(layers.sizes[l] + 1, tile) * tiles_of(layers.sizes[l + 1], tile));
     }
-    std::int64_t parts = 1;
+    const auto shaped = [&](std::int64_t parts, std::int64_t pieces) {
+      return all.parse(fmt::format("scheme=layered product=tiles tile={} parts={} pieces={}", tile, parts, pieces));
+    };
+    std::int64_t pieces = 1, parts = 1;
+    while (pieces < 64 && all.violated(shaped(parts, pieces), problem)) pieces *= 4;
+    const std::int64_t rows = ceil_div(rows_of_step(problem), pieces);
     for (const std::int64_t more : {4, 16, 64, 256}) {
-      const Configuration candidate =
-          all.parse(fmt::format("scheme=layered product=tiles tile={} parts={}", tile, more));
-      if (tiles * parts >= device.units || more * kFewRows > problem.at("batch") || all.violated(candidate, problem)) {
-        break;
-      }
+      if (tiles * parts >= device.units || more * kFewRows > rows || all.violated(shaped(more, pieces), problem)) break;
       parts = more;
     }
-    return all.parse(fmt::format("scheme=layered product=tiles tile={} parts={}", tile, parts));
+    return shaped(parts, pieces);
   }
 };
 

@@ -18,7 +18,8 @@ namespace {
 
 std::int64_t whole(const void* argument) { return *static_cast<const int*>(argument); }
 
-/// The answer of both routines where `attempt(ridge)` says whether A has full rank with a ridge times `largest`.
+/// The answer of a least-squares routine where `attempt(ridge)` says whether A has full rank with a ridge times
+/// `largest`.
 template <class Attempt>
 Info with_ridge(double asked, double largest, const Attempt& attempt) {
   if (!std::isfinite(largest)) return Info::failed;
@@ -111,11 +112,29 @@ void least_squares(void* const* a) {
   finish(info, largest, x, unknowns * outputs, a[3]);
 }
 
+void matrix_product(void* const* arguments) {
+  const auto* a = static_cast<const float*>(arguments[0]);
+  const auto* b = static_cast<const float*>(arguments[1]);
+  auto* c = static_cast<float*>(arguments[2]);
+  const std::int64_t m = whole(arguments[3]), n = whole(arguments[4]), k = whole(arguments[5]);
+  const bool transposed_a = whole(arguments[6]) != 0, transposed_b = whole(arguments[7]) != 0;
+  for (std::int64_t row = 0; row < m; ++row) {
+    for (std::int64_t column = 0; column < n; ++column) {
+      float sum = 0.0F;
+      for (std::int64_t i = 0; i < k; ++i) {
+        sum += a[transposed_a ? i * m + row : row * k + i] * b[transposed_b ? column * k + i : i * n + column];
+      }
+      c[row * n + column] = sum;
+    }
+  }
+}
+
 }  // namespace
 
 CpuRoutine cpu_routine(std::string_view name) {
   if (name == "normal_equations") return normal_equations;
   if (name == "least_squares") return least_squares;
+  if (name == "matrix_product") return matrix_product;
   throw DeviceFailure(Status::launch, fmt::format("cpu: no routine '{}'", name));
 }
 

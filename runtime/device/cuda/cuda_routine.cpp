@@ -19,6 +19,8 @@
   X(cublasCreate)                  \
   X(cublasDestroy)                 \
   X(cublasSetStream)               \
+  X(cublasSetMathMode)             \
+  X(cublasSgemm)                   \
   X(cublasIdamax)                  \
   X(cublasIdamin)                  \
   X(cublasDaxpy)                   \
@@ -44,6 +46,7 @@ namespace {
 
 constexpr auto kNormalEquations = "normal_equations";
 constexpr auto kLeastSquares = "least_squares";
+constexpr auto kMatrixProduct = "matrix_product";
 
 [[noreturn]] void refuse(const std::string& why) { throw DeviceFailure(Status::launch, why); }
 
@@ -92,11 +95,13 @@ void check(cusolverStatus_t status) {
     refuse(fmt::format("cuSOLVER failed with status {}", static_cast<int>(status)));
 }
 
-double* doubles(void* argument) {
+template <class T>
+T* pointer(void* argument) {
   CUdeviceptr address = 0;
   std::memcpy(&address, argument, sizeof address);
-  return reinterpret_cast<double*>(address);  // NOLINT(performance-no-int-to-ptr)
+  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
+double* doubles(void* argument) { return pointer<double>(argument); }
 CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 int whole(const void* argument) {
   int value = 0;
@@ -112,6 +117,9 @@ struct CudaRoutines::Implementation {
     const CudaContext::Scope scope(*context);
     check(lib.cublasCreate(&blas));
     check(lib.cublasSetStream(blas, context->stream()));
+    // In float32, without the shorter factors of TF32. The library's results repeat, as it has one stream and adds
+    // nothing up by atomic operations unless it is allowed to.
+    check(lib.cublasSetMathMode(blas, CUBLAS_DEFAULT_MATH));
     check(lib.cusolverDnCreate(&solver));
     check(lib.cusolverDnSetStream(solver, context->stream()));
     constexpr double kOne = 1.0;
@@ -190,6 +198,16 @@ struct CudaRoutines::Implementation {
     if (!std::isfinite(largest)) return Info::failed;
     if (attempt(asked * largest)) return Info::solved;
     return largest > 0.0 && attempt(std::max(asked, kOwnRidge) * largest) ? Info::own_ridge : Info::failed;
+  }
+
+  void matrix_product(const std::vector<void*>& a) const {
+    const int m = whole(a[3]), n = whole(a[4]), k = whole(a[5]);
+    const bool transposed_a = whole(a[6]) != 0, transposed_b = whole(a[7]) != 0;
+    constexpr float kOne = 1.0F, kZero = 0.0F;
+    // Row after row is the transposed matrix column after column: C^T = op(B)^T op(A)^T.
+    check(lib.cublasSgemm(blas, transposed_b ? CUBLAS_OP_T : CUBLAS_OP_N, transposed_a ? CUBLAS_OP_T : CUBLAS_OP_N, n,
+                          m, k, &kOne, pointer<const float>(a[1]), transposed_b ? k : n, pointer<const float>(a[0]),
+                          transposed_a ? m : k, &kZero, pointer<float>(a[2]), n));
   }
 
   void normal_equations(const std::vector<void*>& a) {
@@ -302,12 +320,15 @@ CudaRoutines::CudaRoutines(std::shared_ptr<const CudaContext> context)
 CudaRoutines::~CudaRoutines() = default;
 
 void CudaRoutines::require(std::string_view name) {
-  if (name != kNormalEquations && name != kLeastSquares) refuse(fmt::format("cuda: no routine '{}'", name));
+  if (name != kNormalEquations && name != kLeastSquares && name != kMatrixProduct)
+    refuse(fmt::format("cuda: no routine '{}'", name));
 }
 
 void CudaRoutines::run(std::string_view name, const std::vector<void*>& arguments) {
   if (name == kNormalEquations) {
     implementation_->normal_equations(arguments);
+  } else if (name == kMatrixProduct) {
+    implementation_->matrix_product(arguments);
   } else {
     implementation_->least_squares(arguments);
   }

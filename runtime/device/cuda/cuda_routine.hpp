@@ -23,7 +23,7 @@ class CudaRoutines {
   /// Throws DeviceFailure(launch) if there is none of that name.
   static void require(std::string_view name);
   /// `arguments[i]`: where the i-th argument lies: an address on the device, or a number. Needs a CudaContext::Scope,
-  /// and waits for the stream, since what to do next depends on numbers on the device.
+  /// and waits for the stream where what to do next depends on numbers on the device: not in a matrix product.
   void run(std::string_view name, const std::vector<void*>& arguments);
 
  private:

@@ -84,6 +84,45 @@ TEST_CASE("perceptrons: the first layer is divided among blocks where it fits in
   }
 }
 
+TEST_CASE("perceptrons: rows that do not fit come in pieces, where all are learnt at once") {
+  const DeviceIdentity small{"cuda", "any", "9.0", 132, 2, 50 << 20, 227 << 10};
+  const KernelFamily& family = mlp::train_family();
+  const auto layers = mlp::layers(64, std::vector<std::int64_t>{32}, 4);
+  const Problem all = mlp::training_problem(layers, 10'000'000, 10'000'000);  // 2.7 GB of rows and targets
+  const Configuration usual = family.default_configuration(small, all);
+  CHECK_FALSE(family.space(small).violated(usual, all).has_value());
+  CHECK(usual.number("pieces") == 16);  // two of 4, and what neurons make of one, are 2.1 GB
+  const Plan plan = family.plan(usual, all, small, 10'000'000);
+  CHECK_FALSE(plan.captured);
+  CHECK(plan.buffers[static_cast<std::size_t>(plan.buffer("rows"))].piece_bytes == 625'000LL * 64 * 4);
+  CHECK(plan.buffers[static_cast<std::size_t>(plan.buffer("targets"))].piece_bytes == 625'000LL * 4 * 4);
+  int last = 0;
+  for (const Launch& launch : plan.launches) last = std::max(last, launch.piece);
+  CHECK(last == 15);
+  CHECK(family.default_configuration(kGpu, all).number("pieces") == 1);
+  // Mini-batches are drawn from all rows.
+  CHECK(family.space(small).violated(usual, mlp::training_problem(layers, 10'000'000, 64)).has_value());
+}
+
+TEST_CASE("perceptrons: products by a library are routines of a plan that is not captured, and a CPU has none") {
+  const Problem digits = perceptron(784, {25, 15}, 10, 10000);
+  const Problem rows = mlp::training_problem(mlp::layers(14, std::vector<std::int64_t>{10}, 1), 32561, 1);
+  const auto batch = named(kGpu, "cublas-batch", digits);
+  REQUIRE(batch.has_value());
+  const Plan plan = mlp::train_family().plan(*batch, digits, kGpu, 4 * 10000);
+  CHECK_FALSE(plan.captured);
+  const auto routines = std::count_if(plan.launches.begin(), plan.launches.end(),
+                                      [](const Launch& launch) { return launch.routine == "matrix_product"; });
+  const std::int64_t steps = plan.samples / 10000;
+  CHECK(routines == steps * (3 + 2 + 2 * 3));  // values; deltas; gradients, and those of the biases
+  CHECK(named(kGpu, "t08", rows).has_value());
+  CHECK_FALSE(named(kGpu, "t08", digits).has_value());  // more than one hidden layer, and all rows at once
+  const DeviceIdentity cpu{"cpu", "any", "x86-64-v3", 8, 0, 32 << 20, 1 << 20};
+  for (const NamedConfiguration& each : mlp::train_family().named_configurations(cpu)) {
+    CHECK(each.name == "sequential");
+  }
+}
+
 TEST_CASE("perceptrons: a CPU has a mapping without threads") {
   const DeviceIdentity cpu{"cpu", "any", "x86-64-v3", 8, 0, 32 << 20, 1 << 20};
   const auto configuration = named(cpu, "sequential", perceptron(14, {10}, 1, 32561));
