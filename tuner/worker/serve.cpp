@@ -256,6 +256,7 @@ class Server {
     families_ = std::move(families);
     return {{"label", device_->label()},
             {"identity", device_->identity().text()},
+            {"unit", device_->unit()},
             {"remark", device_->remark()},
             {"shares_processor", device_->identity().backend != "cuda"}};
   }
