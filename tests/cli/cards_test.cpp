@@ -189,7 +189,7 @@ TEST_CASE("cards: the last one of a model that fails ends the command, and what 
 TEST_CASE("cards: a driver without a usable card is one line") {
   const Workplace place;
   const Cards machine(place, "");
-  check_refused(place.run({"tune", "--device", "cuda:0", "--budget", "1s"}), 4, {"cuda:0", "CUDA_ERROR_NO_DEVICE"});
+  check_refused(place.run({"tune", "--device", "cuda:0", "--budget", "1s"}), 4, {"no usable NVIDIA GPU", "CUDA_ERROR_NO_DEVICE"});
 }
 
 }  // namespace
