@@ -286,7 +286,9 @@ void TuneRun::leave_behind(Card& card, const std::exception_ptr& failure) {
       if (!lost_) lost_ = failure;
       return;
     }
-    note(fmt::format("{}: {}; the other cards take over its problems", card.target->label(), error.what()));
+    const std::string what = error.what(), label = card.target->label();
+    note(
+        fmt::format("{}{}; the other cards take over its problems", what.starts_with(label) ? "" : label + ": ", what));
   } catch (...) {
     abandoned_ = true;
     if (!lost_) lost_ = failure;

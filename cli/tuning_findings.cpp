@@ -89,6 +89,8 @@ std::string gain_line(const std::string& family, const TuningSummary::Gain& gain
       line += fmt::format("; at least {} times as fast as the best single mapping, {} (known at {} of {})",
                           short_number(std::exp(gain.single->mean_log_ratio)), gain.single->configuration,
                           gain.single->tried, gain.single->problems);
+    } else if (gain.problems > 1) {
+      line += "; no single mapping was tried at half of them, which could be compared with";
     }
     line += "\n";
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <random>
@@ -21,6 +22,11 @@ constexpr std::size_t kStepsToAsk = 128;
 
 bool has_meaning(const Parameter& parameter, const Configuration& before) {
   return !parameter.active || parameter.active(before);
+}
+
+/// Whether a search gives it a value.
+bool is_searched(const Parameter& parameter, const Configuration& before) {
+  return !parameter.chosen_last && has_meaning(parameter, before);
 }
 
 const Value* find(const std::vector<Configuration::Entry>& entries, std::string_view name) {
@@ -67,6 +73,9 @@ std::string Configuration::text() const {
 
 SearchSpace::SearchSpace(DeviceIdentity device, std::vector<Parameter> parameters, std::vector<Constraint> constraints)
     : device_(std::move(device)), parameters_(std::move(parameters)), constraints_(std::move(constraints)) {
+  if (!std::ranges::is_partitioned(parameters_, std::logical_not(), &Parameter::chosen_last)) {
+    throw std::invalid_argument("a parameter that is chosen last comes before one that is not");
+  }
   for (const Parameter& parameter : parameters_) {
     if (parameter.values.size() >= kNoMeaning) {
       throw Error(ErrorKind::input, fmt::format("parameter {} has more than 65534 values", parameter.name));
@@ -131,7 +140,7 @@ bool SearchSpace::extend(Walk& walk, Configuration& prefix, std::size_t paramete
   if (!holds(prefix, parameter, walk.problem)) return true;
   if (parameter == parameters_.size()) return walk.visit(prefix, walk.levels);
   const Parameter& next = parameters_[parameter];
-  if (!has_meaning(next, prefix)) {
+  if (!is_searched(next, prefix)) {
     walk.levels.push_back(kNoMeaning);
     const bool on = extend(walk, prefix, parameter + 1);
     walk.levels.pop_back();
@@ -170,7 +179,7 @@ SearchSpace::Descent SearchSpace::descend(const Problem& problem, const Uniform&
   std::vector<Configuration::Entry>& entries = descent.configuration.entries_;
   for (std::size_t p = 0; p < parameters_.size() && descent.weight > 0.0; ++p) {
     const Parameter& parameter = parameters_[p];
-    if (!has_meaning(parameter, descent.configuration)) {
+    if (!is_searched(parameter, descent.configuration)) {
       if (!holds(descent.configuration, p + 1, problem)) descent.weight = 0.0;
       continue;
     }
@@ -235,6 +244,31 @@ std::optional<std::string> SearchSpace::violated(const Configuration& configurat
   return std::nullopt;
 }
 
+bool SearchSpace::is_refined(const Configuration& configuration) const {
+  return std::ranges::any_of(parameters_, [&](const Parameter& parameter) {
+    return parameter.chosen_last && configuration.has(parameter.name);
+  });
+}
+
+std::vector<Configuration> SearchSpace::refinements(const Configuration& configuration, const Problem& problem) const {
+  std::vector<Configuration> found;
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    const Parameter& parameter = parameters_[p];
+    if (!parameter.chosen_last || !has_meaning(parameter, configuration)) continue;
+    for (std::size_t level = 0; level < parameter.values.size(); ++level) {
+      Configuration other;
+      for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        if (i == p && level > 0) other.entries_.emplace_back(parameter.name, parameter.values[level]);
+        if (const Value* own = i == p ? nullptr : heddle::find(configuration.entries(), parameters_[i].name)) {
+          other.entries_.emplace_back(parameters_[i].name, *own);
+        }
+      }
+      if (other != configuration && !violated(other, problem)) found.push_back(std::move(other));
+    }
+  }
+  return found;
+}
+
 Configuration SearchSpace::parse(std::string_view all) const {
   const auto fail = [&](const std::string& why) {
     return Error(ErrorKind::input, fmt::format("configuration '{}': {}", all.substr(0, 300), why));
@@ -257,13 +291,16 @@ Configuration SearchSpace::parse(std::string_view all) const {
       if (found != given.end()) throw fail(fmt::format("{} has no meaning there", parameter.name));
       continue;
     }
+    if (found == given.end() && parameter.chosen_last) continue;
     if (found == given.end()) throw fail(fmt::format("{} is missing, one of {}", parameter.name, choices(parameter)));
     const auto value = std::find_if(parameter.values.begin(), parameter.values.end(),
                                     [&](const Value& candidate) { return text(candidate) == found->second; });
     if (value == parameter.values.end()) {
       throw fail(fmt::format("{}={} is not one of {}", parameter.name, found->second, choices(parameter)));
     }
-    configuration.entries_.emplace_back(parameter.name, *value);
+    if (!parameter.chosen_last || value != parameter.values.begin()) {
+      configuration.entries_.emplace_back(parameter.name, *value);
+    }
     given.erase(found);
   }
   if (!given.empty()) throw fail(fmt::format("there is no parameter {}", given.begin()->first));

@@ -51,6 +51,9 @@ struct Parameter {
   std::string meaning;        ///< one line for people
   /// Whether the parameter has a meaning, given the parameters before it. Empty: always.
   std::function<bool(const Configuration& before)> active;
+  /// Whether a search leaves it at its first value, and tries the others for the fastest configuration alone, at the
+  /// end. Such parameters come behind all others. A configuration with the first value does not name it.
+  bool chosen_last = false;
 };
 
 struct Constraint {
@@ -76,7 +79,8 @@ class SearchSpace {
   static constexpr Level kNoMeaning = 0xffff;
 
   /// Throws std::out_of_range if a constraint names a parameter that is not there, std::invalid_argument for a real
-  /// that is not finite, and Error(input) if a parameter has more than 65534 values.
+  /// that is not finite or a parameter chosen last before one that is not, and Error(input) if a parameter has more
+  /// than 65534 values.
   SearchSpace(DeviceIdentity device, std::vector<Parameter> parameters, std::vector<Constraint> constraints);
 
   [[nodiscard]] const std::vector<Parameter>& parameters() const noexcept { return parameters_; }
@@ -103,9 +107,9 @@ class SearchSpace {
   using Order = std::function<void(std::size_t parameter, std::vector<Level>& levels)>;
   /// Called with a configuration and its levels, one per parameter. Returns whether to go on.
   using Visit = std::function<bool(const Configuration& configuration, const std::vector<Level>& levels)>;
-  /// Visits the configurations that satisfy the constraints for `problem`, one value after the other, until `visit`
-  /// returns false, `most_steps` values were tried or `stop` says so. Without an order, that of Parameter::values:
-  /// lexicographic. Returns whether it came to the end.
+  /// Visits the configurations that satisfy the constraints for `problem` and name no parameter chosen last, one value
+  /// after the other, until `visit` returns false, `most_steps` values were tried or `stop` says so. Without an order,
+  /// that of Parameter::values: lexicographic. Returns whether it came to the end.
   bool walk(const Problem& problem, const Order& order, const Visit& visit,
             std::size_t most_steps = std::numeric_limits<std::size_t>::max(), const Stop& stop = {}) const;
   /// All configurations that walk() visits, in lexicographic order. Only for spaces that are known to be small.
@@ -113,6 +117,12 @@ class SearchSpace {
 
   /// The name of the first constraint that `configuration` violates, or nothing.
   [[nodiscard]] std::optional<std::string> violated(const Configuration& configuration, const Problem& problem) const;
+  /// Whether the configuration names a parameter that is chosen last.
+  [[nodiscard]] bool is_refined(const Configuration& configuration) const;
+  /// Those that satisfy the constraints for `problem` and differ from `configuration` in one parameter that is chosen
+  /// last, in the order of parameters and values.
+  [[nodiscard]] std::vector<Configuration> refinements(const Configuration& configuration,
+                                                       const Problem& problem) const;
   /// Reads Configuration::text(). Throws Error(input) for a name or value outside the space, a missing or repeated
   /// parameter, or one that has no meaning there. Constraints are not checked.
   [[nodiscard]] Configuration parse(std::string_view text) const;

@@ -26,11 +26,11 @@ class CostModel {
     architecture,  ///< another one of its architecture
     shipped,       ///< heddle's own file, whatever device that was made on
   };
-  /// Microseconds per unit at a problem.
+  /// Microseconds per unit at a problem; infinite where something counts whose weight is not known.
   using Estimate = std::function<double(const Problem&)>;
 
-  /// `fitted` has a weight for every term of the family on its backend. The family must outlive the model. Throws
-  /// Error(bug) if a term has no weight, or if a configuration could have more terms than are provided for.
+  /// `fitted` may lack weights: what was never measured is not known. The family must outlive the model. Throws
+  /// Error(bug) if it has weights of other terms, or if a configuration could have more terms than are provided for.
   CostModel(const KernelFamily& family, DeviceIdentity device, FittedModel fitted, Source source);
 
   /// For comparisons at sizes that were not measured; the configuration need not be valid there. Empty if the family
@@ -62,7 +62,7 @@ struct RejectedModel {
 /// The model for a device: with its own weights, else with those of a device of its architecture, else with the shipped
 /// ones; nothing if the family has no model, or if no weights are good enough. Of several of an architecture, those
 /// made with the present kernels come first, then those of the card with the closest number of units. Weights that were
-/// fitted to other kernels are used as long as the terms are the same.
+/// fitted to other kernels are used as long as there are such terms.
 ///
 /// `known`: those of any families and devices; `rejected`: receives those that would have come first, if it is given.
 /// `own`: false leaves out the device's own weights. The family must outlive the model.

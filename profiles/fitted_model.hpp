@@ -24,7 +24,7 @@ struct FittedModel {
   DeviceIdentity device;
   std::string family;
   KernelVersion kernels;            ///< that were measured
-  std::vector<TermWeight> weights;  ///< one for each term, by name
+  std::vector<TermWeight> weights;  ///< one for each term that is known, by name
   /// Root mean square of log(estimate / time) at problems that were left out of the fit.
   double left_out_error = 0.0;
   std::int64_t measurements = 0;  ///< that it was fitted to

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -25,16 +26,21 @@ constexpr double kPriorPoints = 0.3, kRidge = 1e-5;
 constexpr int kSweeps = 20000;
 constexpr double kConverged = 1e-7;  // change of a weight in a sweep, as a share of a typical time
 
+/// Of a term about which nobody knows anything.
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 /// Weights w >= 0 that minimise the sum over points of (w counts / time - 1)^2 and a ridge of (w - prior)^2: least
 /// squares of the relative error. Unlike least squares of log(estimate / time) this is a convex problem with one
 /// solution, and for errors of some percent the two are the same. Weights are not negative because a part of a step
 /// cannot give time back; with negative ones sums of correlated terms cancel where it was measured, and nowhere else.
 class Fit {
  public:
-  Fit(std::size_t terms, std::vector<double> prior) : gram_(terms, std::vector<double>(terms)), right_(terms) {
-    prior_ = std::move(prior);
+  /// `prior`: a weight for every term, kUnknown for some.
+  Fit(std::size_t terms, std::vector<double> prior)
+      : gram_(terms, std::vector<double>(terms)), right_(terms), prior_(std::move(prior)) {
     largest_.resize(terms);
-    weights_ = prior_.empty() ? std::vector<double>(terms) : prior_;
+    weights_.resize(terms);
+    for (std::size_t i = 0; i < terms; ++i) weights_[i] = std::isnan(prior_[i]) ? 0.0 : prior_[i];
   }
 
   void add(const Point& point) {
@@ -52,16 +58,16 @@ class Fit {
   /// By coordinate descent: every step solves one weight exactly, and cuts it at 0.
   [[nodiscard]] std::vector<double> solve() {
     const std::size_t terms = right_.size();
-    const double worth = prior_.empty() ? kRidge * static_cast<double>(points_) : kPriorPoints;
     std::vector<double> ridge(terms), right = right_;
     for (std::size_t i = 0; i < terms; ++i) {
-      ridge[i] = worth * largest_[i] * largest_[i];
-      if (!prior_.empty()) right[i] += ridge[i] * prior_[i];
+      const bool known = !std::isnan(prior_[i]);
+      ridge[i] = (known ? kPriorPoints : kRidge * static_cast<double>(points_)) * largest_[i] * largest_[i];
+      if (known) right[i] += ridge[i] * prior_[i];
     }
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
       double moved = 0.0;
       for (std::size_t i = 0; i < terms; ++i) {
-        if (largest_[i] == 0.0) continue;  // nothing was measured: the prior's weight, or none
+        if (largest_[i] == 0.0) continue;  // nothing was measured: the prior's weight, or 0
         double rest = right[i];
         for (std::size_t j = 0; j < terms; ++j) rest -= j == i ? 0.0 : gram_[i][j] * weights_[j];
         const double weight = std::max(0.0, rest / (gram_[i][i] + ridge[i]));
@@ -72,6 +78,8 @@ class Fit {
     }
     return weights_;
   }
+  /// Whether a measurement or the prior says something about a term.
+  [[nodiscard]] bool known(std::size_t term) const { return largest_[term] > 0.0 || !std::isnan(prior_[term]); }
 
  private:
   std::vector<std::vector<double>> gram_;
@@ -81,13 +89,14 @@ class Fit {
 
 double estimate(const Point& point, const std::vector<double>& weights) {
   double microseconds = 0.0;
-  for (std::size_t i = 0; i < point.counts.size(); ++i) microseconds += weights[point.first + i] * point.counts[i];
+  for (std::size_t i = 0; i < point.counts.size(); ++i) {
+    if (point.counts[i] > 0.0) microseconds += weights[point.first + i] * point.counts[i];
+  }
   return microseconds;
 }
 
 /// The prior's weights on the scale of what was measured: another card may be faster in everything.
 std::vector<double> scaled(std::vector<double> weights, const std::vector<const Point*>& points) {
-  if (weights.empty()) return weights;
   std::vector<double> ratios;
   ratios.reserve(points.size());
   for (const Point* point : points) {
@@ -99,22 +108,21 @@ std::vector<double> scaled(std::vector<double> weights, const std::vector<const 
   return weights;
 }
 
-std::vector<double> fitted(const std::vector<const Point*>& points, const std::vector<double>& prior,
-                           std::size_t terms) {
-  Fit fit(terms, scaled(prior, points));
+Fit fit_to(const std::vector<const Point*>& points, const std::vector<double>& prior) {
+  Fit fit(prior.size(), scaled(prior, points));
   for (const Point* point : points) fit.add(*point);
-  return fit.solve();
+  return fit;
 }
 
 /// Root mean square of log(estimate / time) over all points, each with weights fitted without its part of the problems.
-double left_out_error(const std::vector<Point>& points, const std::vector<double>& prior, std::size_t terms) {
+double left_out_error(const std::vector<Point>& points, const std::vector<double>& prior) {
   std::map<Problem, std::size_t> fold_of;
   for (const Point& point : points) fold_of.try_emplace(point.problem, fold_of.size() % kFolds);
   double squares = 0.0;
   for (std::size_t fold = 0; fold < std::min(kFolds, fold_of.size()); ++fold) {
     std::vector<const Point*> others, left_out;
     for (const Point& point : points) (fold_of[point.problem] == fold ? left_out : others).push_back(&point);
-    const std::vector<double> weights = fitted(others, prior, terms);
+    const std::vector<double> weights = fit_to(others, prior).solve();
     for (const Point* point : left_out) {
       // A scheme that only the left-out problems have tried is expected to take no time: as wrong as a factor of e.
       const double expected = std::max(estimate(*point, weights), point->time / std::exp(1.0));
@@ -126,8 +134,17 @@ double left_out_error(const std::vector<Point>& points, const std::vector<double
 
 }  // namespace
 
+FitPoints::FitPoints(const KernelFamily& family, DeviceIdentity device) : family_(family), device_(std::move(device)) {
+  if (family.cost_terms(device_.backend).empty()) return;
+  const SearchSpace space = family.space(device_);
+  for (const Parameter& parameter : space.parameters()) {
+    if (parameter.chosen_last) chosen_last_.push_back(parameter.name);
+  }
+}
+
 void FitPoints::add(const Problem& problem, const Configuration& configuration, double microseconds) {
   if (!std::isfinite(microseconds) || microseconds <= 0.0) return;
+  if (std::ranges::any_of(chosen_last_, [&](const std::string& name) { return configuration.has(name); })) return;
   const TermCounts terms = family_.term_counts(configuration, device_);
   if (!terms.count) return;
   Point point{
@@ -156,22 +173,22 @@ std::optional<FittedModel> fit_model(const FitPoints& points, const CostModel* p
   std::set<Problem> problems;
   for (const Point& point : all) problems.insert(point.problem);
   if (names.empty() || all.size() < kFewestFitted || problems.size() < kFewestProblems) return std::nullopt;
-  std::vector<double> before;
-  if (prior != nullptr) {
-    before.reserve(names.size());
-    for (const std::string_view name : names) {
-      before.push_back(std::ranges::find(prior->fitted().weights, name, &TermWeight::term)->microseconds);
-    }
+  std::vector<double> before(names.size(), kUnknown);
+  for (std::size_t i = 0; prior != nullptr && i < names.size(); ++i) {
+    const auto& weights = prior->fitted().weights;
+    const auto known = std::ranges::find(weights, names[i], &TermWeight::term);
+    if (known != weights.end()) before[i] = known->microseconds;
   }
   std::vector<const Point*> everything;
   everything.reserve(all.size());
   for (const Point& point : all) everything.push_back(&point);
-  const std::vector<double> weights = fitted(everything, before, names.size());
+  Fit fit = fit_to(everything, before);
+  const std::vector<double> weights = fit.solve();
   FittedModel model{.device = points.device(),
                     .family = std::string(points.family().name()),
                     .kernels = {},
                     .weights = {},
-                    .left_out_error = left_out_error(all, before, names.size()),
+                    .left_out_error = left_out_error(all, before),
                     .measurements = static_cast<std::int64_t>(all.size()),
                     .problems = static_cast<std::int64_t>(problems.size()),
                     .remark = {},
@@ -179,7 +196,7 @@ std::optional<FittedModel> fit_model(const FitPoints& points, const CostModel* p
                     .provenance = {}};
   model.weights.reserve(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
-    model.weights.push_back({.term = std::string(names[i]), .microseconds = weights[i]});
+    if (fit.known(i)) model.weights.push_back({.term = std::string(names[i]), .microseconds = weights[i]});
   }
   std::ranges::sort(model.weights, {}, &TermWeight::term);  // as a database returns them
   return model;

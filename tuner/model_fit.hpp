@@ -19,9 +19,10 @@ namespace heddle {
 class FitPoints {
  public:
   /// The family must outlive it.
-  FitPoints(const KernelFamily& family, DeviceIdentity device) : family_(family), device_(std::move(device)) {}
+  FitPoints(const KernelFamily& family, DeviceIdentity device);
 
-  /// Configurations that the family does not count, and times that are no times, are left out. If a configuration comes
+  /// Configurations that the family does not count or that have what is chosen last, which no term knows of, and times
+  /// that are no times, are left out. If a configuration comes
   /// twice at a problem, the later time counts.
   void add(const Problem& problem, const Configuration& configuration, double microseconds);
 
@@ -42,12 +43,14 @@ class FitPoints {
  private:
   const KernelFamily& family_;
   DeviceIdentity device_;
+  std::vector<std::string> chosen_last_;                     ///< names of parameters
   std::map<std::pair<Problem, std::string>, Point> points_;  ///< by problem and canonical text of the configuration
 };
 
-/// Weights for all terms of the family, with the error that they have at problems left out of the fit; nothing if there
+/// Weights for the terms of the family, with the error that they have at problems left out of the fit; nothing if there
 /// are too few measurements or problems, or if the family counts nothing. `prior`: the model of another device, or the
-/// shipped one; terms about which nothing was measured keep its weights, on the scale of this device. Kernels,
+/// shipped one; terms about which nothing was measured keep its weights, on the scale of this device, and have none
+/// where it has none. Kernels,
 /// provenance and remark are left empty. The same arguments give the same model.
 [[nodiscard]] std::optional<FittedModel> fit_model(const FitPoints& points, const CostModel* prior);
 

@@ -1,6 +1,7 @@
 #include "heddle/tuner/suggestions.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -41,7 +42,9 @@ Suggestions::Suggestions(const Evaluator& evaluator, const KnownProfiles& known,
       transfer_(evaluator.family().axes(),
                 [this](const Configuration& configuration, const Problem& problem) -> std::optional<double> {
                   const CostModel::Estimate estimate = model_ ? model_->estimate(configuration) : CostModel::Estimate();
-                  return estimate ? std::optional(estimate(problem)) : std::nullopt;
+                  if (!estimate) return std::nullopt;
+                  const double microseconds = estimate(problem);
+                  return std::isfinite(microseconds) ? std::optional(microseconds) : std::nullopt;
                 }) {}
 
 void Suggestions::learn(const Problem& problem, const Transfer::Costs& costs) {

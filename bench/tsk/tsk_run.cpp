@@ -13,12 +13,14 @@ Problem problem_of(const tsk::Workload& work) {
                       static_cast<std::int64_t>(work.control.rows) + work.control.held_back);
 }
 
-TskRun::TskRun(Device& device, const Configuration& configuration, const tsk::Workload& work, int at_once)
+TskRun::TskRun(Device& device, const Configuration& configuration, const tsk::Workload& work, int at_once,
+               const TemplateSource* source)
     : work_(work), at_once_(at_once) {
   const KernelFamily& family = tsk::train_family(work.system.order);
   const Problem problem = problem_of(work);
   const Plan plan = family.plan(configuration, problem, device.identity(), at_once * problem.at("rows"));
-  const auto binary = compile_one(device, {&family.source(device.identity().backend), plan.kernels}).binary;
+  if (source == nullptr) source = &family.source(device.identity().backend);
+  const auto binary = compile_one(device, {source, plan.kernels}).binary;
   execution_ = device.prepare(plan, binary);
   execution_->memory("rows").write(bytes(work.rows));
   execution_->memory("targets").write(bytes(work.targets));

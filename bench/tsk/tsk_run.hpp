@@ -14,8 +14,10 @@ namespace heddle::bench {
 
 class TskRun {
  public:
-  /// Throws DeviceFailure. `at_once`: iterations of a run of the plan. `work` must outlive this.
-  TskRun(Device& device, const Configuration& configuration, const tsk::Workload& work, int at_once);
+  /// Throws DeviceFailure. `at_once`: iterations of a run of the plan. `source`: the family's if it is null. `work`
+  /// must outlive this.
+  TskRun(Device& device, const Configuration& configuration, const tsk::Workload& work, int at_once,
+         const TemplateSource* source = nullptr);
 
   /// Seconds for `iterations`, a multiple of those at once, from the start: parameters and progress are written outside
   /// the clock.

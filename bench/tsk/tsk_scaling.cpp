@@ -2,11 +2,16 @@
 // the host's memory. Of every problem the configurations that `--configurations` names: seconds for an iteration, and
 // the error of the last one, which all configurations of a problem must agree on. With --verify each is compared with
 // the float64 reference on as many rows as that does in seconds. Prints JSON.
+//
+// With --clocks a CUDA device prints lines "stage_clocks ..." before that: cycles of the stages of scheme = resident,
+// of the first block and one in the middle. Stages: 0 antecedents into registers, 1 accumulate, 2 exchange of products,
+// 3 solve, 4 descend, 5 exchange of slopes, 6 step. The kernel is then another one: times of such a run do not count.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "heddle/bench/common/problem_text.hpp"
 #include "heddle/bench/common/program.hpp"
@@ -25,13 +30,20 @@ struct Options {
   std::string device;
   std::vector<std::string> problems, configurations;
   int order = 0, iterations = 8, repetitions = 2;
-  bool verify = false;
+  bool verify = false, clocks = false;
 };
 
 int run(const Options& options) {
   const auto device = open_device(options.device);
   const KernelFamily& family = tsk::train_family(options.order);
   const SearchSpace space = family.space(device->identity());
+  std::optional<TemplateSource> clocked;
+  if (options.clocks) {
+    const TemplateSource& usual = family.source(device->identity().backend);
+    CompileOptions with_clocks = usual.options();
+    with_clocks.extra.emplace_back("-DHEDDLE_STAGE_CLOCKS");
+    clocked.emplace(usual.files(), with_clocks);
+  }
   Json rows = Json::array();
   int result = 0;
   for (const Problem& problem : bench::problems_of(family, options.problems)) {
@@ -58,7 +70,7 @@ int run(const Options& options) {
             row["message"] = verdict.message;
           }
           const bench::Stopwatch watch;
-          bench::TskRun timed(*device, configuration, work, options.iterations);
+          bench::TskRun timed(*device, configuration, work, options.iterations, clocked ? &*clocked : nullptr);
           row["seconds_to_prepare"] = watch.seconds();
           std::vector<double> seconds;
           seconds.reserve(static_cast<std::size_t>(options.repetitions));
@@ -104,6 +116,7 @@ int main(int count, char** values) {
   app.add_option("--iterations", options.iterations, "at least 8");
   app.add_option("--repetitions", options.repetitions);
   app.add_flag("--verify", options.verify, "compare with the reference too");
+  app.add_flag("--clocks", options.clocks, "cycles of the stages of resident blocks, on a CUDA device");
   CLI11_PARSE(app, count, values);
   return heddle::bench::exit_code("tsk_scaling", [&] { return heddle::run(options); });
 }

@@ -34,7 +34,7 @@ struct Options {
   std::size_t sample = 0, best = 8;
   std::int64_t samples = 512;
   int rounds = 7;
-  bool verify = false;
+  bool refine = false, verify = false;
   unsigned seed = 1;
 };
 
@@ -115,8 +115,14 @@ void explore(Evaluator& evaluator, const Problem& problem, const Options& option
     outcomes.push_back(measure(evaluator, configurations[i], problem, best, options));
     best = std::min(best, outcomes.back().time.value_or(best));
   }
-  std::stable_sort(outcomes.begin(), outcomes.end(),
-                   [](const Outcome& a, const Outcome& b) { return a.time.value_or(1e30) < b.time.value_or(1e30); });
+  const auto faster = [](const Outcome& a, const Outcome& b) { return a.time.value_or(1e30) < b.time.value_or(1e30); };
+  std::stable_sort(outcomes.begin(), outcomes.end(), faster);
+  if (options.refine && !outcomes.empty() && outcomes.front().time) {
+    const std::vector<Configuration> refined = space.refinements(outcomes.front().configuration, problem);
+    bench::compile(evaluator, refined, problem);
+    for (const Configuration& each : refined) outcomes.push_back(measure(evaluator, each, problem, best, options));
+    std::stable_sort(outcomes.begin(), outcomes.end(), faster);
+  }
   fmt::print("{}: {} of {} configurations\n", problem.text(), configurations.size(), valid);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const Outcome& outcome = outcomes[i];
@@ -151,6 +157,7 @@ int main(int argc, char** argv) {
   app.add_option("--best", options.best, "how many of the fastest to print, and to verify");
   app.add_option("--samples", options.samples, "samples in one run");
   app.add_option("--rounds", options.rounds, "runs of which the median is told");
+  app.add_flag("--refine", options.refine, "try what is chosen last for the fastest");
   app.add_flag("--verify", options.verify, "compare with the reference");
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);

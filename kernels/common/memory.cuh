@@ -65,6 +65,11 @@ __device__ __forceinline__ void copies_arrived() {
 #endif
 }
 
+/// Starts to bring the line of the L2 cache that holds this address of global memory there. Nobody waits for it.
+__device__ __forceinline__ void bring_into_cache(const float* from) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+
 /// First thing in a branch that is seldom taken: the compiler shall not do what it holds every time, and then choose.
 __device__ __forceinline__ void seldom(float& value) { asm volatile("" : "+f"(value)); }
 

@@ -20,6 +20,8 @@ class Mapping {
   }
   [[nodiscard]] virtual Kernels kernels(const Configuration& configuration, const Problem& problem,
                                         const DeviceIdentity& device, int order) const = 0;
+  [[nodiscard]] virtual std::span<const std::string_view> cost_terms() const { return {}; }
+  [[nodiscard]] virtual TermCounts term_counts(const Configuration&, int) const { return {}; }
   /// `iterations`: of one run.
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, int order, std::int64_t iterations) const = 0;

@@ -64,6 +64,12 @@ class TrainFamily final : public KernelFamily {
   std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
     return mapping(device.backend).named_configurations(device, order_);
   }
+  std::span<const std::string_view> cost_terms(std::string_view backend) const override {
+    return mapping(backend).cost_terms();
+  }
+  TermCounts term_counts(const Configuration& configuration, const DeviceIdentity& device) const override {
+    return mapping(device.backend).term_counts(configuration, order_);
+  }
   Kernels kernels(const Configuration& configuration, const Problem& sizes,
                   const DeviceIdentity& device) const override {
     return mapping(device.backend).kernels(configuration, sizes, device, order_);

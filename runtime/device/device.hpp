@@ -104,6 +104,8 @@ class Device {
   /// "cuda:0", "cpu": what --device takes.
   [[nodiscard]] virtual std::string label() const = 0;
   [[nodiscard]] virtual const DeviceIdentity& identity() const = 0;
+  /// What tells it from others of its model: the UUID of a GPU or of a slice of one. Empty where there can be no other.
+  [[nodiscard]] virtual std::string unit() const { return {}; }
   /// May ask a compiler for its version, and throws Error(device) if that does not answer.
   [[nodiscard]] virtual const Provenance& provenance() const = 0;
   /// One line about what limits this device at present (compiled code that cannot be kept); mostly empty.

@@ -65,7 +65,8 @@ Dispatcher::Dispatcher(DeviceIdentity device, const KernelFamily& family, Knowle
                                                      : Tier::backend;
     const auto add = [&] {
       const CostModel::Estimate& estimate = models_[entry.model].estimate;
-      entry.log_correction = estimate ? std::log(profile.time / estimate(profile.key.problem)) : 0.0;
+      const double there = estimate ? estimate(profile.key.problem) : 0.0;
+      entry.log_correction = there > 0.0 && std::isfinite(there) ? std::log(profile.time / there) : 0.0;
       entries_.push_back(entry);
     };
     add();
@@ -166,6 +167,8 @@ std::optional<Candidate> Dispatcher::expected(const Problem& problem) const {
   auto fastest = expected_fastest(space_, *model_, problem);
   if (!of_default || !fastest) return std::nullopt;
   const double untuned = of_default(problem);
+  // Nobody can say how much is gained over what has no estimate.
+  if (!std::isfinite(untuned)) return std::nullopt;
   if (!(fastest->microseconds < untuned * (1.0 - model_->fitted().left_out_error))) return std::nullopt;
   return Candidate{
       .configuration = std::move(fastest->configuration),

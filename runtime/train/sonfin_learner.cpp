@@ -88,18 +88,29 @@ Bindings SonfinLearner::bind(const TunedPlan& rung, const Plan& plan) {
 
 void SonfinLearner::begin(const sonfin::Network& network, const sonfin::Control& control,
                           std::vector<std::int32_t> order, std::int64_t position, double loss) {
-  control_ = control;
-  order_ = std::move(order);
-  progress_ = {.rules = static_cast<int>(network.rules()),
-               .position = static_cast<int>(position),
-               .halted = 0,
-               .reserved = 0,
-               .loss = loss};
-  uses_.clear();
-  seconds_ = 0.0;
+  start(control, std::move(order),
+        {.rules = static_cast<int>(network.rules()),
+         .position = static_cast<int>(position),
+         .halted = 0,
+         .reserved = 0,
+         .loss = loss});
   const std::size_t rung = ladder_.at(network.rules());
   parameters_.write(rung, network);
   enter(rung);
+}
+
+void SonfinLearner::begin_again(const sonfin::Control& control, std::vector<std::int32_t> order) {
+  start(control, std::move(order), {.rules = progress_.rules, .position = 0, .halted = 0, .reserved = 0, .loss = 0.0});
+  enter(rung_);
+}
+
+void SonfinLearner::start(const sonfin::Control& control, std::vector<std::int32_t> order,
+                          const sonfin::Progress& progress) {
+  control_ = control;
+  order_ = std::move(order);
+  progress_ = progress;
+  uses_.clear();
+  seconds_ = 0.0;
 }
 
 void SonfinLearner::enter(std::size_t rung) {
@@ -148,6 +159,10 @@ void SonfinLearner::launch_some() {
   if (seconds > 2.0 * kSecondsAhead) runs_ahead_ = std::max(runs_ahead_ / 2, 1);
 }
 
-sonfin::Network SonfinLearner::network() const { return parameters_.read(rung_, progress_.rules); }
+sonfin::Network SonfinLearner::network() const {
+  sonfin::Network network;
+  fetch(network);
+  return network;
+}
 
 }  // namespace heddle

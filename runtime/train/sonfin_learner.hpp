@@ -27,6 +27,8 @@ class SonfinLearner {
   /// Puts `network` on its rung. The rows `order[position]` and after will be learnt; `loss`: the sum of E so far.
   void begin(const sonfin::Network& network, const sonfin::Control& control, std::vector<std::int32_t> order,
              std::int64_t position, double loss);
+  /// Goes on from the parameters as they are, with another epoch over the rows of `order`: nothing of them is copied.
+  void begin_again(const sonfin::Control& control, std::vector<std::int32_t> order);
   /// Learns some more rows, with a step to the next rung where one is due. False once all are learnt.
   bool advance();
 
@@ -34,6 +36,8 @@ class SonfinLearner {
   [[nodiscard]] std::int64_t position() const noexcept { return progress_.position; }
   [[nodiscard]] double loss() const noexcept { return progress_.loss; }
   [[nodiscard]] sonfin::Network network() const;
+  /// The same, into the memory that `network` has already.
+  void fetch(sonfin::Network& network) const { parameters_.read(rung_, progress_.rules, network); }
 
   /// Since begin(): samples per rung in the order of their use, and how long these took without the step to the rung.
   struct Use {
@@ -48,6 +52,8 @@ class SonfinLearner {
  private:
   [[nodiscard]] sonfin::Layout layout(const TunedPlan& rung) const;
   [[nodiscard]] Bindings bind(const TunedPlan& rung, const Plan& plan);
+  /// Forgets what was learnt before, but for the parameters.
+  void start(const sonfin::Control& control, std::vector<std::int32_t> order, const sonfin::Progress& progress);
   /// Goes on with this rung, which has the parameters.
   void enter(std::size_t rung);
   void launch_some();

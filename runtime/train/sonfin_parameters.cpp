@@ -50,14 +50,15 @@ void SonfinParameters::write(std::size_t rung, const sonfin::Network& network) {
   occupied_ = rules;
 }
 
-sonfin::Network SonfinParameters::read(std::size_t rung, std::int64_t rules) const {
+void SonfinParameters::read(std::size_t rung, std::int64_t rules, sonfin::Network& into) const {
   const Rung& from = rungs_[rung];
   if (in_place_) {
-    return {.dim = from.layout.dim,
-            .outputs = from.layout.outputs,
-            .centres = read_rules(rung, "centres", rules),
-            .widths = read_rules(rung, "widths", rules),
-            .consequents = read_consequents(rung, rules)};
+    into.dim = from.layout.dim;
+    into.outputs = from.layout.outputs;
+    read_rules(rung, "centres", rules, into.centres);
+    read_rules(rung, "widths", rules, into.widths);
+    into.consequents = read_consequents(rung, rules);
+    return;
   }
   HostImage image;
   const auto read = [&](const char* name, std::int64_t floats) {
@@ -68,14 +69,16 @@ sonfin::Network SonfinParameters::read(std::size_t rung, std::int64_t rules) con
   read("centres", from.layout.antecedents());
   read("widths", from.layout.antecedents());
   read("consequents", from.layout.consequents());
-  return sonfin::unpack(image, from.layout, rules);
+  into = sonfin::unpack(image, from.layout, rules);
 }
 
 void SonfinParameters::move(std::size_t from, std::size_t to, std::int64_t rules) {
   if (in_place_) {
     write_consequents(to, read_consequents(from, rules));
   } else {
-    write(to, read(from, rules));
+    sonfin::Network network;
+    read(from, rules, network);
+    write(to, network);
   }
 }
 
@@ -93,16 +96,16 @@ void SonfinParameters::write_rules(std::size_t rung, const char* buffer, const s
   memory.write(bytes(padded));
 }
 
-std::vector<float> SonfinParameters::read_rules(std::size_t rung, const char* buffer, std::int64_t rules) const {
+void SonfinParameters::read_rules(std::size_t rung, const char* buffer, std::int64_t rules,
+                                  std::vector<float>& values) const {
   const sonfin::Layout& where = rungs_[rung].layout;
-  std::vector<float> values(place_of(rules * where.stride));
+  values.resize(place_of(rules * where.stride));
   rungs_[rung].execution->memory(buffer).read(std::as_writable_bytes(std::span(values)));
-  if (where.stride == where.dim) return values;
+  if (where.stride == where.dim) return;
   for (std::int64_t k = 0; k < rules; ++k) {  // towards the front, where nothing is needed any more
     std::copy_n(values.begin() + k * where.stride, where.dim, values.begin() + k * where.dim);
   }
   values.resize(place_of(rules * where.dim));
-  return values;
 }
 
 void SonfinParameters::write_consequents(std::size_t rung, const std::vector<float>& values) {

@@ -25,8 +25,9 @@ class SonfinParameters {
 
   /// Throws std::length_error if the network does not fit there.
   void write(std::size_t rung, const sonfin::Network& network);
-  /// The first `rules` rules.
-  [[nodiscard]] sonfin::Network read(std::size_t rung, std::int64_t rules) const;
+  /// The first `rules` rules, into the memory that `into` has already, as far as it reaches: pages that are new to a
+  /// process may take longer than the copy.
+  void read(std::size_t rung, std::int64_t rules, sonfin::Network& into) const;
   /// From one rung to another with room for `rules` rules, of which there are so many.
   void move(std::size_t from, std::size_t to, std::int64_t rules);
   /// Kernels have written to the first `rules` rules. To be said before the next write() or move().
@@ -35,7 +36,7 @@ class SonfinParameters {
  private:
   void write_rules(std::size_t rung, const char* buffer, const std::vector<float>& values, std::int64_t rules,
                    float absent);
-  [[nodiscard]] std::vector<float> read_rules(std::size_t rung, const char* buffer, std::int64_t rules) const;
+  void read_rules(std::size_t rung, const char* buffer, std::int64_t rules, std::vector<float>& into) const;
   void write_consequents(std::size_t rung, const std::vector<float>& values);
   [[nodiscard]] std::vector<float> read_consequents(std::size_t rung, std::int64_t rules) const;
 

@@ -114,7 +114,12 @@ class SonfinSession final : public TrainingSession {
     TrainingState& state = model_.training;
     sonfin::Control control = sonfin::control(own().hyperparameters, rows_.count());
     control.log_threshold = static_cast<float>(own().log_threshold);
-    learner_.begin(own().network, control, order(state.epochs + 1), state.position, state.partial_loss);
+    if (learnt_here_) {
+      learner_.begin_again(control, order(state.epochs + 1));
+    } else {
+      learner_.begin(own().network, control, order(state.epochs + 1), state.position, state.partial_loss);
+    }
+    learnt_here_ = false;
     // Training may have been interrupted after the last row and before the scores.
     for (bool more = state.position < rows_.count(); more;) {
       more = learner_.advance();
@@ -125,6 +130,7 @@ class SonfinSession final : public TrainingSession {
     }
     const std::int64_t samples = rows_.count() - state.position;
     if (!pause(model_)) return Ending::diverged;
+    learnt_here_ = true;
     state.epochs += 1;
     state.position = 0;
     state.partial_loss = 0.0;
@@ -146,9 +152,9 @@ class SonfinSession final : public TrainingSession {
 
   /// Takes over what was learnt in this epoch. False, and the model stays as it is, if that is not usable.
   [[nodiscard]] bool pause(Model& model) {
-    sonfin::Network learnt = learner_.network();
-    if (!fault(rule_base(learnt)).empty()) return false;
-    std::get<SonfinModel>(model.network).network = std::move(learnt);
+    learner_.fetch(learnt_);
+    if (!fault(rule_base(learnt_)).empty()) return false;
+    std::swap(std::get<SonfinModel>(model.network).network, learnt_);
     model.training.position = learner_.position();
     model.training.partial_loss = learner_.loss();
     return true;
@@ -248,6 +254,8 @@ class SonfinSession final : public TrainingSession {
 
   LearningRows rows_;
   SonfinLearner learner_;
+  bool learnt_here_ = false;  ///< the learner still has the parameters of the model
+  sonfin::Network learnt_;    ///< memory for the next that is fetched
   std::optional<sonfin::Network> best_;
 };
 

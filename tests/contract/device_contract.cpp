@@ -136,6 +136,16 @@ const std::vector<Path>& paths() {
       wide(7, 3,
            "scheme=cluster coarsen_count=3 coarsening=rules storage=halves block_size=256 threads_per_rule=128 "
            "vector=2"),
+      // Two rows on their way, and other numbers of packets.
+      wide(9, 1,
+           "scheme=grid coarsen_count=2 coarsening=rules storage=halves block_size=128 threads_per_rule=64 vector=1 "
+           "rows_ahead=2"),
+      wide(6, 3,
+           "scheme=grid coarsen_count=2 coarsening=rules storage=shared block_size=128 threads_per_rule=128 vector=4 "
+           "first_look=250 replicas=4 rows_ahead=2"),
+      wide(5, 1,
+           "scheme=grid coarsen_count=1 storage=split block_size=64 threads_per_rule=64 vector=2 packets_per_cycle=10 "
+           "replicas=16 rows_ahead=2"),
       // One block; more warps than tiles, so that they share rows and a layer's items.
       resident(4, 8, 0, 3, 37, "block_size=128 blocks=1 rows_in=shared"),
       // Layers beyond one tile of neurons; rows that are bytes or not.

@@ -60,6 +60,13 @@ TEST_CASE("the emulator keeps the contract of devices, with half of a thread's r
   attempt({.order = 7}, halves, 3, 3);
 }
 
+/// The paths() with what a search chooses last.
+TEST_CASE("the emulator keeps the contract of devices, with two rows on their way") {
+  ContractSample ahead{.drawn = 0, .large = false, .repeat = true, .thorough = true, .only = "rows_ahead=2"};
+  std::erase_if(ahead.families, [](const auto& family) { return family->name() != "sonfin-train"; });
+  attempt({.order = 7}, ahead, 3, 3);
+}
+
 /// The paths() of real matrices, or some of them.
 TEST_CASE("the emulator keeps the contract of devices, with real matrices in rings of stages") {
   ContractSample paths{.drawn = 0, .large = false, .repeat = false};

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <string>
 
-#include "heddle/kernels/sonfin/cuda/resident_shape.hpp"
 #include "heddle/kernels/template_source.hpp"
 
 namespace heddle {
@@ -21,8 +20,6 @@ bool says(std::string_view file, const std::string& words) {
 
 TEST_CASE("the numbers that host code and templates both have are the same") {
   CHECK(says("heddle/kernels/common/reduce.cuh", fmt::format("constexpr int kWarp = {};", cuda::kWarp)));
-  CHECK(says("heddle/kernels/sonfin/cuda/exchange_sums.cuh",
-             fmt::format("constexpr int kReplicas = {};", sonfin::kReplicas)));
   CHECK(says("heddle/kernels/sonfin/cuda/resident.cuh",
              fmt::format("kRegistersOfThread = Block <= 256 ? {} : {} / Block;", cuda::kRegistersOfThread,
                          cuda::kRegistersOfMultiprocessor)));

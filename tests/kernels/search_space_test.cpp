@@ -110,6 +110,43 @@ TEST_CASE("a walk and an estimate through dear constraints end when they are tol
   CHECK(asked == 1000);
 }
 
+TEST_CASE("what is chosen last is in no list, is read and written only where it is not the first value") {
+  const DeviceIdentity device{.backend = "cpu", .name = "x", .architecture = "y", .units = 64};
+  const std::vector<Parameter> parameters{
+      {.name = "block", .values = numbers({32, 64}), .meaning = "", .active = {}},
+      {.name = "wait",
+       .values = numbers({440, 300, 600}),
+       .meaning = "",
+       .active = [](const Configuration& before) { return before.number("block") == 64; },
+       .chosen_last = true},
+      {.name = "copies", .values = numbers({8, 4}), .meaning = "", .active = {}, .chosen_last = true}};
+  const std::vector<Constraint> constraints{
+      {.name = "wait < 10 rules",
+       .last = "wait",
+       .holds = [](const Configuration& c, const Problem& p, const DeviceIdentity&) {
+         return !c.has("wait") || c.number("wait") < 10 * p.at("rules");
+       }}};
+  const SearchSpace space(device, parameters, constraints);
+  CHECK(texts(space.enumerate(problem(100))) == std::vector<std::string>{"block=32", "block=64"});
+  CHECK(space.estimate(problem(100), 10) == 2.0);
+  CHECK(space.parse("block=64 wait=440 copies=8").text() == "block=64");
+  const Configuration both = space.parse("block=64 wait=300 copies=4");
+  CHECK(both.text() == "block=64 wait=300 copies=4");
+  CHECK(space.is_refined(both));
+  CHECK(!space.is_refined(space.parse("block=64")));
+  CHECK(refusal(space, "block=32 wait=300").find("no meaning") != std::string::npos);
+  CHECK(refusal(space, "block=64 wait=301").find("440, 300, 600") != std::string::npos);
+  CHECK(texts(space.refinements(space.parse("block=64"), problem(100))) ==
+        std::vector<std::string>{"block=64 wait=300", "block=64 wait=600", "block=64 copies=4"});
+  CHECK(texts(space.refinements(space.parse("block=32"), problem(100))) ==
+        std::vector<std::string>{"block=32 copies=4"});
+  CHECK(texts(space.refinements(space.parse("block=64"), problem(50))) ==
+        std::vector<std::string>{"block=64 wait=300", "block=64 copies=4"});
+  CHECK(texts(space.refinements(both, problem(100))) ==
+        std::vector<std::string>{"block=64 copies=4", "block=64 wait=600 copies=4", "block=64 wait=300"});
+  CHECK_THROWS_AS(SearchSpace(device, {parameters[2], parameters[0]}, {}), std::invalid_argument);
+}
+
 TEST_CASE("configurations are drawn and their number is estimated") {
   const SearchSpace space = small_space();
   std::uint64_t state = 1;

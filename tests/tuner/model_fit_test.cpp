@@ -13,6 +13,7 @@
 #include "counting_family.hpp"
 #include "fake_evaluator.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/kernels/tsk/train.hpp"
 #include "heddle/tuner/tuner.hpp"
 #include "tuner/temporary_store.hpp"
 
@@ -85,7 +86,7 @@ TEST_CASE("a fit finds the weights that the times were made with") {
   CHECK(weight(*model, "once") == doctest::Approx(2.0).epsilon(0.01));
   CHECK(weight(*model, "widths off") == doctest::Approx(0.5).epsilon(0.01));
   CHECK(weight(*model, "depths off") == doctest::Approx(0.25).epsilon(0.01));
-  CHECK(weight(*model, "unused") == 0.0);
+  CHECK(model->weights.size() == 3);  // about "unused" nobody knows anything
   CHECK(model->left_out_error < 0.005);
   CHECK(model->problems == 8);
   CHECK(model->measurements == static_cast<std::int64_t>(points.competitive().size()));
@@ -196,12 +197,74 @@ TEST_CASE("planted weights of the first network's kernels choose nearly the fast
   const auto prior = choose_model(family, kCard, {});
   auto model = fit_model(points, &*prior);
   REQUIRE(model);
-  CHECK(model->weights.size() == names.size());
+  CHECK(model->weights.size() == planted.weights.size());  // of the others neither the prior nor a measurement says
+  CHECK(model->weights.size() < names.size());
   CHECK(model->left_out_error < 0.08);
   const CostModel fitted(family, kCard, *model, CostModel::Source::device);
   const Problem elsewhere = sonfin::problem(512, 100, 4);
   const Configuration choice = fastest_first(fitted, elsewhere).front().second;
   CHECK(truth.estimate(choice)(elsewhere) < 1.1 * fastest_first(truth, elsewhere).front().first);
+}
+
+TEST_CASE("what is chosen last is of no term: such measurements take no part in a fit") {
+  const KernelFamily& family = sonfin::train_family();
+  const SearchSpace space = family.space(kCard);
+  const std::string grid = "scheme=grid coarsen_count=1 block_size=256 threads_per_rule=32 vector=4 storage=registers";
+  FitPoints points(family, kCard);
+  points.add(sonfin::problem(512, 512, 1), space.parse(grid + " first_look=250"), 1.0);
+  CHECK(points.size() == 0);
+  points.add(sonfin::problem(512, 512, 1), space.parse(grid), 1.0);
+  CHECK(points.size() == 1);
+}
+
+TEST_CASE("batch least squares: planted weights choose nearly the fastest where nothing was measured") {
+  for (const KernelFamily* const family : {&tsk::constant_family(), &tsk::linear_family()}) {
+    CAPTURE(family->name());
+    const SearchSpace space = family->space(kCard);
+    const auto names = family->cost_terms("cuda");
+    REQUIRE(!names.empty());
+    FittedModel planted{.device = kCard,
+                        .family = std::string(family->name()),
+                        .kernels = {},
+                        .weights = {},
+                        .left_out_error = 0.0,
+                        .measurements = 1,
+                        .problems = 1,
+                        .remark = {},
+                        .imported = false,
+                        .provenance = {}};
+    std::mt19937_64 random(5);
+    std::uniform_real_distribution<double> factor(0.5, 2.0);
+    for (const std::string_view name : names) {
+      planted.weights.push_back({.term = std::string(name), .microseconds = 0.05 * factor(random)});
+    }
+    const CostModel truth(*family, kCard, planted, CostModel::Source::device);
+    const auto fastest_first = [&](const CostModel& model, const Problem& problem) {
+      std::vector<std::pair<double, Configuration>> all;
+      for (const Configuration& configuration : space.enumerate(problem)) {
+        const auto estimate = model.estimate(configuration);
+        REQUIRE(static_cast<bool>(estimate) == (configuration.word("scheme") == "resident"));
+        if (estimate) all.emplace_back(estimate(problem), configuration);
+      }
+      std::ranges::sort(all, {}, [](const auto& each) { return each.first; });
+      return all;
+    };
+    FitPoints points(*family, kCard);
+    for (const Problem& problem : family->default_problems(kCard)) {
+      const auto all = fastest_first(truth, problem);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        REQUIRE(std::isfinite(all[i].first));
+        points.add(problem, all[i].second, all[i].first * noise(0.02)(all[i].second, problem));
+      }
+    }
+    const auto model = fit_model(points, nullptr);
+    REQUIRE(model);
+    CHECK(model->left_out_error < 0.1);
+    const CostModel fitted(*family, kCard, *model, CostModel::Source::device);
+    const Problem elsewhere = tsk::problem(14, 3, 1, 20000);
+    const Configuration choice = fastest_first(fitted, elsewhere).front().second;
+    CHECK(truth.estimate(choice)(elsewhere) < 1.1 * fastest_first(truth, elsewhere).front().first);
+  }
 }
 
 TEST_CASE("a tuning run keeps the model that it fits, and says what tuning pays") {

@@ -13,6 +13,7 @@ namespace {
 // Configurations of a batch. Every run has the same number, so that a continued run asks the strategy the same
 // questions. The number is small, so that the strategy knows most outcomes when it proposes.
 constexpr std::size_t kBatch = 8;
+constexpr std::size_t kTriedBefore = 4;   // configurations tried for each one of what is chosen last
 constexpr double kScreeningShare = 0.75;  // of a visit's time: for screening; the rest is for finals and verification
 
 }  // namespace
@@ -69,7 +70,28 @@ bool ProblemSearch::take_turn(std::size_t ahead) {
 }
 
 void ProblemSearch::decide() {
-  until_interrupted([&] { decision_.reach(); });
+  until_interrupted([&] {
+    refine();
+    decision_.reach();
+  });
+}
+
+/// Tries for the fastest configuration what is chosen last. The search has to have tried several times as many, so that
+/// this takes a small part of its time, however short that is.
+void ProblemSearch::refine() {
+  std::optional<std::pair<double, std::size_t>> fastest;
+  for (const auto& [configuration, tried] : attempts_.outcomes()) {
+    if (tried.status != Status::unverified) continue;
+    const std::pair here(*tried.cost, configuration);
+    if (!fastest || here < *fastest) fastest = here;
+  }
+  if (!fastest || stop_.reached()) return;
+  std::vector<std::size_t> others = problem_.refinements(fastest->second);
+  std::erase_if(others, [&](std::size_t other) { return attempts_.find(other) != nullptr; });
+  if (others.empty() || attempts_.outcomes().size() < kTriedBefore * others.size()) return;
+  queue_.add(affordable(std::move(others), 0));
+  if (!queue_.empty()) measure_batch(stop_);
+  queue_.clear();
 }
 
 /// Does `step`. If the user interrupts it, drops the batches in flight.
@@ -135,7 +157,7 @@ void ProblemSearch::start_strategy() {
 
 void ProblemSearch::tell_strategy() {
   for (const auto& [configuration, tried] : attempts_.outcomes()) {
-    strategy_->observe(configuration, tried);
+    if (!SearchedProblem::is_refined(configuration)) strategy_->observe(configuration, tried);
     screening_->observe(tried.cost);
   }
   last_batch_end_ = stop_.now();
@@ -200,7 +222,7 @@ bool ProblemSearch::measure_batch(StopCondition& stop) {
   }
   if (informed_) {
     for (const std::size_t configuration : batch.configurations) {
-      strategy_->observe(configuration, outcomes.at(configuration));
+      if (!SearchedProblem::is_refined(configuration)) strategy_->observe(configuration, outcomes.at(configuration));
     }
     pace_.batch_seconds = stop_.now() - last_batch_end_;
     last_batch_end_ = stop_.now();

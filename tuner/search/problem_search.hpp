@@ -52,7 +52,7 @@ class ProblemSearch {
   /// later turn measures one batch. `ahead`: the number of batches in flight. More batches hide the compiler's time;
   /// with fewer, the strategy knows more when it proposes.
   bool take_turn(std::size_t ahead);
-  /// Ends the search: finals and verification.
+  /// Ends the search: what is chosen last, finals and verification.
   void decide();
 
   [[nodiscard]] const SearchedProblem& problem() const noexcept { return problem_; }
@@ -75,6 +75,7 @@ class ProblemSearch {
   void start_strategy();
   void tell_strategy();
   bool measure_batch(StopCondition& stop);
+  void refine();
   bool propose(std::size_t ahead);
   bool propose_batch();
   [[nodiscard]] std::vector<std::size_t> affordable(std::vector<std::size_t> configurations, std::int64_t spent) const;

@@ -34,6 +34,30 @@ std::optional<std::size_t> SearchedProblem::find(const std::string& text) const 
   }
 }
 
+Configuration SearchedProblem::at(std::size_t configuration) const {
+  return is_refined(configuration) ? refined_->at(configuration - kFirstRefined)
+                                   : candidates_->configuration(configuration);
+}
+
+std::optional<std::size_t> SearchedProblem::find(const Configuration& configuration) const {
+  if (!space_.is_refined(configuration)) return candidates_->find(configuration);
+  auto place = std::ranges::find(*refined_, configuration);
+  if (place == refined_->end()) {
+    if (space_.violated(configuration, problem_)) return std::nullopt;
+    refined_->push_back(configuration);
+    place = refined_->end() - 1;
+  }
+  return kFirstRefined + static_cast<std::size_t>(place - refined_->begin());
+}
+
+std::vector<std::size_t> SearchedProblem::refinements(std::size_t configuration) const {
+  std::vector<std::size_t> numbers;
+  for (const Configuration& each : space_.refinements(at(configuration), problem_)) {
+    if (const auto number = find(each)) numbers.push_back(*number);
+  }
+  return numbers;
+}
+
 std::size_t SearchedProblem::count() const {
   constexpr double kMost = 1e18;
   return static_cast<std::size_t>(std::llround(std::min(kMost, candidates_->count().configurations)));

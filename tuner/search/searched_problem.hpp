@@ -21,13 +21,16 @@ class SearchedProblem {
   SearchedProblem(SearchedProblem&&) = default;
 
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
-  /// The configurations that the problem allows. All numbers of a search refer to this space.
+  /// The configurations that the problem allows and a strategy chooses from. Their numbers are those of a search.
   [[nodiscard]] CandidateSpace& space() const noexcept { return *candidates_; }
-  [[nodiscard]] Configuration at(std::size_t configuration) const { return candidates_->configuration(configuration); }
-  /// The number of a configuration; nothing if the problem does not allow it.
-  [[nodiscard]] std::optional<std::size_t> find(const Configuration& configuration) const {
-    return candidates_->find(configuration);
-  }
+  [[nodiscard]] Configuration at(std::size_t configuration) const;
+  /// The number of a configuration; nothing if the problem does not allow it. One with a parameter that is chosen last
+  /// gets a number, beyond those of the space, when it is asked for.
+  [[nodiscard]] std::optional<std::size_t> find(const Configuration& configuration) const;
+  /// Whether a configuration has a parameter that is chosen last: no strategy knows of it.
+  [[nodiscard]] static bool is_refined(std::size_t configuration) { return configuration >= kFirstRefined; }
+  /// SearchSpace::refinements(), as numbers.
+  [[nodiscard]] std::vector<std::size_t> refinements(std::size_t configuration) const;
   /// The same by canonical text; nothing if the space no longer has it.
   [[nodiscard]] std::optional<std::size_t> find(const std::string& text) const;
   /// How many configurations the problem allows, rounded; an estimate if there are too many to list.
@@ -47,10 +50,13 @@ class SearchedProblem {
   [[nodiscard]] std::size_t differing_parameters(std::size_t configuration, const Configuration& from) const;
 
  private:
+  static constexpr std::size_t kFirstRefined = std::size_t{1} << 48U;  ///< no space has so many numbers
+
   const Evaluator& evaluator_;
   Problem problem_;
   SearchSpace space_;
   std::unique_ptr<CandidateSpace> candidates_;
+  std::unique_ptr<std::vector<Configuration>> refined_ = std::make_unique<std::vector<Configuration>>();
   Configuration untuned_;
   std::optional<std::size_t> untuned_number_;  ///< nothing if the problem does not allow it
   std::vector<std::pair<std::string, Configuration>> named_;

@@ -257,6 +257,7 @@ class Server {
     cold_cache_ = q.value("cold_cache", false);
     return {{"label", device_->label()},
             {"identity", device_->identity().text()},
+            {"unit", device_->unit()},
             {"remark", device_->remark()},
             {"shares_processor", device_->identity().backend != "cuda"}};
   }

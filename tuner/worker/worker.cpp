@@ -75,6 +75,12 @@ void Worker::start() {
     retire();
     throw;
   }
+  const std::string unit = device.at("unit");
+  if (unit_ && unit != *unit_) {
+    retire();
+    throw Error(ErrorKind::device, fmt::format("{} is lost: another card has its label now", label_));
+  }
+  unit_ = unit;
   label_ = device.at("label");
   remark_ = device.at("remark");
   identity_ = DeviceIdentity::parse(device.at("identity").get<std::string>());

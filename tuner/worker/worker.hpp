@@ -77,7 +77,8 @@ class Worker {
   void tell(const nlohmann::json& message) noexcept;
   /// The next question starts a new process.
   void retire() noexcept;
-  /// Starts a process unless one is running. Throws Error(device) if none can open the device any more.
+  /// Starts a process unless one is running. Throws Error(device) if none can open the device any more, or if its label
+  /// has become another card's, which happens when the driver loses one and counts anew.
   void ensure();
   /// A new number by which later messages refer to an object in the worker.
   [[nodiscard]] std::int64_t next_number() noexcept { return ++numbers_; }
@@ -89,6 +90,7 @@ class Worker {
 
   WorkerOptions options_;
   std::string label_, remark_;
+  std::optional<std::string> unit_;  ///< Device::unit() of the first process
   DeviceIdentity identity_;
   bool shares_processor_ = false;
   std::unique_ptr<ChildProcess> process_;

@@ -8,6 +8,7 @@
 // | Rules   | rules that the same threads keep |
 // | Vector  | inputs in one pack |
 // | Storage | where: see storage.cuh |
+// | RowsAhead | rows in shared memory that arrive while one is learnt |
 //
 // Group q of block b keeps rules (b * Groups + q) * Rules + 0 .. Rules - 1. Inside a group, lane i keeps packs
 // i, i + Lanes, ... of each. What is kept in shared memory belongs to one thread alone: no barrier is needed.
@@ -21,7 +22,7 @@
 
 namespace heddle::sonfin {
 
-template <int Block, int Lanes, int Packs, int Rules, int Vector, int Storage>
+template <int Block, int Lanes, int Packs, int Rules, int Vector, int Storage, int RowsAhead = 1>
 class Cells {
   static_assert(Block % kWarp == 0 && Block <= 1024, "whole warps");
   static_assert(Lanes >= 1 && Lanes <= Block && (Lanes & (Lanes - 1)) == 0, "a power of two up to the block");
@@ -45,9 +46,9 @@ class Cells {
   /// Rows of inputs: this thread's share in registers, if the parameters are there too; else whole, in shared memory.
   static constexpr bool kRowsInRegisters = Storage == kRegisters;
   static constexpr int kSpan = Lanes * Packs * Vector;
-  /// One is learnt, one arrives, and a slower warp may still learn the one before, unless sums over several warps have
-  /// made it wait.
-  static constexpr int kRowsInShared = kWide ? 2 : 3;
+  /// One is learnt, one arrives or two, and a slower warp may still learn the one before, unless sums over several
+  /// warps have made it wait.
+  static constexpr int kRowsInShared = RowsAhead + (kWide ? 1 : 2);
   struct Row {
     Pack<Vector> own[kRowsInRegisters ? Packs : 1];
     const float* whole;
@@ -112,6 +113,13 @@ class Cells {
       for (int j = 4 * static_cast<int>(threadIdx.x); j < stride; j += 4 * Block) start_copy<4>(to + j, from + j);
       row.whole = to;
     }
+  }
+
+  /// A row that will be requested: the blocks together bring it into the L2 cache, each its lines.
+  __device__ __forceinline__ static void announce(const float* from, int stride) {
+    constexpr int kLine = 32;  // floats
+    const int at = kLine * static_cast<int>(blockIdx.x + gridDim.x * threadIdx.x);
+    if (at < stride) bring_into_cache(from + at);
   }
 
   /// log firing of the rules of a group within a warp: -sum ((x - m) / sigma)^2; every lane of the group gets it.

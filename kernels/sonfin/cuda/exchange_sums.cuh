@@ -20,18 +20,12 @@
 namespace heddle::sonfin {
 
 constexpr int kBlockLink = 0, kClusterLink = 1, kGridLink = 2;
-/// Replicas of every packet, so that not all blocks poll the same lines of the L2 cache.
-constexpr int kReplicas = 8;
-
-/// When a block polls for the first time. Polling before a packet has arrived costs a whole trip to L2, 600 cycles or
-/// more, and delays the packets that are on their way. Polling later costs only the delay. A block therefore waits
-/// kFirstLook cycles after it has posted its own packets, plus one cycle for every kPacketsOfCycle packets of the
-/// round. Fitted to times on an H200 with 32 to 128 blocks and 1 to 10 columns (docs/performance.md).
-constexpr int kFirstLook = 440, kPacketsOfCycle = 5;
 
 /// `Records` of a block: one of every warp; or fewer, if groups of so many neighbouring warps have the same sums.
-/// `Room`: registers of a thread that are not needed for parameters, rows and values of a rule.
-template <int Block, int Records, int Outputs, int Link, int Room>
+/// `Room`: registers of a thread that are not needed for parameters, rows and values of a rule. FirstLook,
+/// PacketsOfCycle and Replicas: of a grid, see records.cuh.
+template <int Block, int Records, int Outputs, int Link, int Room, int FirstLook = kFirstLook,
+          int PacketsOfCycle = kPacketsOfCycle, int Replicas = kReplicas>
 class ExchangeSums {
  public:
   static constexpr int kWarps = Block / kWarp, kWarpsOfRecord = kWarps / Records;
@@ -299,7 +293,7 @@ class ExchangeSums {
   }
 
   __device__ __forceinline__ Packet* slots(int replica, int column) const {
-    return packets_ + (((round_ & 1) * kReplicas + replica) * kColumns + column) * static_cast<int>(gridDim.x);
+    return packets_ + (((round_ & 1) * Replicas + replica) * kColumns + column) * static_cast<int>(gridDim.x);
   }
   __device__ __forceinline__ unsigned stamp() const { return static_cast<unsigned>(round_ + 1); }
   /// The neutral packet of a sum. In the first column the second value is a largest value.
@@ -358,9 +352,9 @@ class ExchangeSums {
   __device__ __forceinline__ void post_replicas(Packet packet, int column) const {
     packet.stamp = stamp();
 #pragma unroll
-    for (int some = 0; some < kReplicas; some += kColumnLanes) {
+    for (int some = 0; some < Replicas; some += kColumnLanes) {
       const int replica = some + column_lane();
-      if (replica < kReplicas && is_there(column)) post(slots(replica, column) + blockIdx.x, packet);
+      if (replica < Replicas && is_there(column)) post(slots(replica, column) + blockIdx.x, packet);
     }
   }
 
@@ -381,7 +375,7 @@ class ExchangeSums {
           }
         }
         add_over_lanes<kAdding>(packet, column);
-        if constexpr (kAdding < kReplicas && kAdding < kColumnLanes) {
+        if constexpr (kAdding < Replicas && kAdding < kColumnLanes) {
           packet.a = __shfl_sync(kAllLanes, packet.a, 0, kColumnLanes);
           packet.b = __shfl_sync(kAllLanes, packet.b, 0, kColumnLanes);
           packet.c = __shfl_sync(kAllLanes, packet.c, 0, kColumnLanes);
@@ -394,9 +388,9 @@ class ExchangeSums {
   /// The same lanes add up what all blocks posted.
   __device__ __forceinline__ bool await_columns() const {
     bool met = true;
-    wait_since(posted_, kFirstLook + static_cast<int>(gridDim.x) * kColumns / kPacketsOfCycle);
+    wait_since(posted_, FirstLook + static_cast<int>(gridDim.x) * kColumns / PacketsOfCycle);
     each_column([&](int column) {
-      const Packet* const mine = slots(static_cast<int>(blockIdx.x) % kReplicas, column);
+      const Packet* const mine = slots(static_cast<int>(blockIdx.x) % Replicas, column);
       const int blocks = is_there(column) ? static_cast<int>(gridDim.x) : 0;
       Packet total = nothing(column);
       if constexpr (kColumnLanes == kWarp) {

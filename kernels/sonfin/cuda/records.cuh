@@ -52,6 +52,18 @@ struct PacketTurns {
   return {lanes, lanes == 32 ? 6 : roomy ? 8 : 4};
 }
 
+/// How the blocks of a grid look for each other's packets, where a mapping does not say otherwise.
+///
+/// - First look: polling before a packet has arrived costs a whole trip to L2, 600 cycles or more, and delays the
+/// packets
+///   that are on their way; polling later costs only the delay. So a block waits kFirstLook cycles after it has posted
+///   its own packets, and one cycle for every kPacketsOfCycle packets of the round.
+/// - Replicas of every packet, so that not all blocks poll the same lines of the L2 cache.
+///
+/// Fitted to times on an H200 with 32 to 128 blocks and 1 to 10 columns (docs/performance.md). Where a search has the
+/// time, it tries others for the winner: parameters first_look, packets_per_cycle and replicas.
+constexpr int kFirstLook = 440, kPacketsOfCycle = 5, kReplicas = 8;
+
 /// Words from one record of a cluster to the next: whole messages of 4 words. Sets read outputs at the same time, so
 /// the distance is chosen such that they read from different banks of shared memory, if there are enough.
 [[nodiscard]] constexpr int pitch_of_cluster(int outputs, int sets) {

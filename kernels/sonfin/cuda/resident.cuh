@@ -12,9 +12,11 @@
 //
 // Parameters of the mapping: see cells.cuh. Every thread keeps the consequents of its rules: lane i of a group those of
 // outputs i % Sharers + Sharers * c, where Sharers lanes share the outputs. Rows and targets are requested one sample
-// ahead, their numbers two.
+// ahead, their numbers two. Rows of many inputs, for which several warps share a rule, are brought into the L2 cache
+// two samples ahead: all rows of a training run do not fit there, and every block waits for all of a row.
 #pragma once
 
+#include "heddle/kernels/common/copies.cuh"
 #include "heddle/kernels/sonfin/cuda/cells.cuh"
 #include "heddle/kernels/sonfin/cuda/decision.cuh"
 #include "heddle/kernels/sonfin/cuda/exchange_sums.cuh"
@@ -35,15 +37,19 @@ __global__ void begin(Packet* packets, int count, const Progress* progress, Prog
 
 /// Learns the next samples, `samples` of them at most. Rules up to `capacity`, which the grid has to hold; a sample
 /// that wants one more halts it.
-template <int Block, int Lanes, int Packs, int Rules, int Vector, int Outputs, int Storage, int Link>
+template <int Block, int Lanes, int Packs, int Rules, int Vector, int Outputs, int Storage, int Link,
+          int FirstLook = kFirstLook, int PacketsOfCycle = kPacketsOfCycle, int Replicas = kReplicas, int RowsAhead = 1>
 __global__ void __launch_bounds__(Block, 1)
     resident(float* centres, float* widths, float* consequents, const Control* control_at, const Progress* before_at,
              Progress* after, const float* rows, const float* targets, const int* order, Packet* packets, int samples,
              int stride, int target_stride, int capacity) {
-  using Work = Cells<Block, Lanes, Packs, Rules, Vector, Storage>;
+  using Work = Cells<Block, Lanes, Packs, Rules, Vector, Storage, RowsAhead>;
+  static_assert(RowsAhead == 1 || (RowsAhead == 2 && Work::kWide && !Work::kRowsInRegisters && Link == kGridLink),
+                "where rows are long and in shared memory");
   constexpr int kRegistersOfThread = Block <= 256 ? 255 : 65536 / Block;
   using Exchange =
-      ExchangeSums<Block, Work::kRecords, Outputs, Link, kRegistersOfThread - Work::kRegisterWords - 2 * Rules>;
+      ExchangeSums<Block, Work::kRecords, Outputs, Link, kRegistersOfThread - Work::kRegisterWords - 2 * Rules,
+                   FirstLook, PacketsOfCycle, Replicas>;
   constexpr int kValueLanes = Exchange::kValueLanes, kChunks = Exchange::kChunks;
   constexpr int kSharers = Lanes < kValueLanes ? Lanes : kValueLanes;
   constexpr int kShare = (Outputs + kSharers - 1) / kSharers;  // outputs of a thread
@@ -93,12 +99,23 @@ __global__ void __launch_bounds__(Block, 1)
   };
   constexpr bool kWaits = Link != kBlockLink;  // for other blocks, with time for what can be put off
 
-  typename Work::Row row, next_row;
+  const auto row_at = [&](int number) { return rows + static_cast<long long>(number) * stride; };
+  // The number of the row of this sample of the launch; the last one again in place of what is not there.
+  const auto number_of = [&](int which) { return order[position + (which < left ? which : left - 1)]; };
+  typename Work::Row row, next_row, later_row;
   float target[kChunks], next_target[kChunks];
-  cells.request(row, rows + static_cast<long long>(order[position]) * stride, stride, 0);
+  cells.request(row, row_at(order[position]), stride, 0);
   request_target(target, order[position]);
   int next = order[position + (left > 1 ? 1 : 0)];
-  if constexpr (!Work::kRowsInRegisters) {
+  int later = 0;
+  if constexpr (RowsAhead == 2) {
+    end_group();
+    cells.request(next_row, row_at(next), stride, 1);
+    end_group();
+    later = number_of(2);
+    groups_arrived<1>();
+    __syncthreads();
+  } else if constexpr (!Work::kRowsInRegisters) {
     copies_arrived();
     __syncthreads();
   }
@@ -141,11 +158,21 @@ __global__ void __launch_bounds__(Block, 1)
       if (first) {
         // While nothing else is to be done: what is used when this sample is through, and what is left of the one
         // before. The last one is requested again in place of what is not there.
-        cells.request(next_row, rows + static_cast<long long>(next) * stride, stride, sample + 1);
-        request_target(next_target, next);
-        next = order[position + (sample + 2 < left ? sample + 2 : left - 1)];
+        if constexpr (RowsAhead == 2) {
+          cells.request(later_row, row_at(later), stride, sample + 2);
+          end_group();
+          request_target(next_target, next);
+          next = later;
+          later = number_of(sample + 3);
+        } else {
+          cells.request(next_row, row_at(next), stride, sample + 1);
+          request_target(next_target, next);
+          next = order[position + (sample + 2 < left ? sample + 2 : left - 1)];
+        }
         if constexpr (kWaits) add_loss(sample);
-        if constexpr (!Work::kRowsInRegisters) {
+        if constexpr (RowsAhead == 2) {
+          groups_arrived<1>();  // the row of the next sample has
+        } else if constexpr (!Work::kRowsInRegisters) {
           copies_arrived();
           if constexpr (Link == kClusterLink) __syncthreads();
         }
@@ -156,6 +183,7 @@ __global__ void __launch_bounds__(Block, 1)
       exchange.again();
     }
     if (lost) break;
+    if constexpr (Work::kWide) cells.announce(row_at(RowsAhead == 2 ? later : next), stride);
 
     // Every thread of the grid has come to the same sums, and decides alike.
     float width = 0.0f;  // of a new rule
@@ -278,6 +306,7 @@ __global__ void __launch_bounds__(Block, 1)
     if constexpr (!kWaits) add_loss(sample + 1);
     shift = adds ? 0.0f : sums.largest;
     row = next_row;
+    if constexpr (RowsAhead == 2) next_row = later_row;
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) target[c] = next_target[c];
   }

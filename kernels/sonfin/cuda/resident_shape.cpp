@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
@@ -41,7 +42,12 @@ ResidentShape::ResidentShape(const Configuration& c)
       rules(c.number("coarsen_count")),
       vector(c.number("vector")),
       storage(storage_of(c)),
-      link(link_of(c)) {}
+      link(link_of(c)) {
+  if (c.has("first_look")) first_look = c.number("first_look");
+  if (c.has("packets_per_cycle")) packets_of_cycle = c.number("packets_per_cycle");
+  if (c.has("replicas")) replicas = c.number("replicas");
+  if (c.has("rows_ahead")) rows_ahead = c.number("rows_ahead");
+}
 
 ResidentShape ResidentShape::at(const Problem& problem) const {
   ResidentShape shape = *this;
@@ -104,22 +110,27 @@ std::int64_t ResidentShape::shared_bytes() const {
               3 * columns + 1;
       break;
   }
-  const std::int64_t rows = storage == Storage::registers ? 0 : (several_warps() ? 2 : 3) * lanes * packs * vector;
+  const std::int64_t rows =
+      storage == Storage::registers ? 0 : (rows_ahead + (several_warps() ? 1 : 2)) * lanes * packs * vector;
   const std::int64_t group_sums = several_warps() ? 2 * warps() * power_of_two_from(rules) : 0;
   const std::int64_t kept = 2 * rules - rules_in_registers();
   return kWord * (words + rows + group_sums + kept * block * vector * packs);
 }
 
 Kernels ResidentShape::kernels() const {
-  Kernels all{fmt::format("heddle::sonfin::resident<{}, {}, {}, {}, {}, {}, {}, {}>", block, lanes, packs, rules,
-                          vector, outputs, static_cast<int>(storage), static_cast<int>(link))};
+  std::string exchange;  // where it is as the templates have it, it is not named: the same code has one name
+  if (first_look != kFirstLook || packets_of_cycle != kPacketsOfCycle || replicas != kReplicas || rows_ahead != 1) {
+    exchange = fmt::format(", {}, {}, {}, {}", first_look, packets_of_cycle, replicas, rows_ahead);
+  }
+  Kernels all{fmt::format("heddle::sonfin::resident<{}, {}, {}, {}, {}, {}, {}, {}{}>", block, lanes, packs, rules,
+                          vector, outputs, static_cast<int>(storage), static_cast<int>(link), exchange)};
   if (link == Link::grid) all.emplace_back("heddle::sonfin::begin");
   return all;
 }
 
 void ResidentShape::write(Plan& plan, const Layout& where, std::int64_t samples) const {
   // Two rounds of packets, one for every three values of a record, and that several times.
-  const std::int64_t packets = link == Link::grid ? 2 * kReplicas * ceil_div(2 + where.outputs, 3) * blocks : 1;
+  const std::int64_t packets = link == Link::grid ? 2 * replicas * ceil_div(2 + where.outputs, 3) * blocks : 1;
   plan.buffers.push_back({"packets", kPacketBytes * packets, Role::scratch});
   PlanWriter writer(plan);
   if (link == Link::grid) {

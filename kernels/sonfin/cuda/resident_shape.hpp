@@ -10,9 +10,6 @@
 
 namespace heddle::sonfin {
 
-/// Copies of a packet that a block sends, as in exchange_sums.cuh.
-inline constexpr std::int64_t kReplicas = 8;
-
 [[nodiscard]] bool is_resident(const Configuration& configuration);
 
 /// A configuration of these schemes in numbers; names as in cells.cuh.
@@ -23,6 +20,9 @@ struct ResidentShape {
   std::int64_t block, lanes, rules, vector;
   Storage storage;
   Link link;
+  /// Of a grid: records.cuh.
+  std::int64_t first_look = kFirstLook, packets_of_cycle = kPacketsOfCycle, replicas = kReplicas;
+  std::int64_t rows_ahead = 1;                      ///< cells.cuh
   std::int64_t packs = 0, outputs = 0, blocks = 0;  ///< by the problem
 
   ResidentShape(const Configuration& configuration, const Problem& problem)

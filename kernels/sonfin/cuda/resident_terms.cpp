@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
+#include "heddle/kernels/sonfin/cuda/storage.cuh"
 
 namespace heddle::sonfin {
 
@@ -105,6 +106,33 @@ constexpr std::array kGrid{
     Term{"grid: registers beyond 230, in 25", crowded},
 };
 
+constexpr std::array kWideGrid{
+    Term{"grid, several warps a rule: the step itself", one},
+    Term{"grid, several warps a rule: tasks of a scheduler in registers",
+         [](const ResidentStep& s) { return s.tasks_in_registers * s.issued; }},
+    Term{"grid, several warps a rule: tasks of a scheduler with widths in shared memory",
+         [](const ResidentStep& s) { return s.tasks_split * s.issued; }},
+    Term{"grid, several warps a rule: tasks of a scheduler in shared memory",
+         [](const ResidentStep& s) { return s.tasks_in_shared * s.issued; }},
+    Term{"grid, several warps a rule: rules", rules},
+    Term{"grid, several warps a rule: rules of a scheduler", [](const ResidentStep& s) { return s.rules * s.issued; }},
+    Term{"grid, several warps a rule: outputs of a thread's rules",
+         [](const ResidentStep& s) { return s.rules * s.share; }},
+    Term{"grid, several warps a rule: several outputs", several},
+    Term{"grid, several warps a rule: warps", warps},
+    Term{"grid, several warps a rule: groups of warps", [](const ResidentStep& s) { return s.records_of_block; }},
+    Term{"grid, several warps a rule: inputs of a row, in 1024",
+         [](const ResidentStep& s) { return s.in_registers ? 0.0 : s.row / 1024.0; }},
+    Term{"grid, several warps a rule: doublings of blocks", [](const ResidentStep& s) { return std::log2(s.blocks); }},
+    Term{"grid, several warps a rule: columns of packets", [](const ResidentStep& s) { return s.columns; }},
+    Term{"grid, several warps a rule: looks of all warps",
+         [](const ResidentStep& s) {
+           return s.looks * std::min(s.warps, std::ceil(s.columns * s.column_lanes / kWarp));
+         }},
+    Term{"grid, several warps a rule: registers beyond nine tenths, in tenths",
+         [](const ResidentStep& s) { return std::max(0.0, 10.0 * (s.crowding - 0.9)); }},
+};
+
 /// How the warps of a grid await packets: exchange_sums.cuh and await.cuh.
 struct Packets {
   explicit Packets(const ResidentShape& shape) : columns(ceil_div(2 + shape.outputs, 3)) {
@@ -124,8 +152,8 @@ struct TermsOfLink {
   std::span<const Term> list;
 };
 
-TermsOfLink terms(ResidentShape::Link link) {
-  switch (link) {
+TermsOfLink terms(const ResidentShape& shape) {
+  switch (shape.link) {
     case ResidentShape::Link::block:
       return {.first = 0, .list = kBlock};
     case ResidentShape::Link::cluster:
@@ -133,7 +161,9 @@ TermsOfLink terms(ResidentShape::Link link) {
     case ResidentShape::Link::grid:
       break;
   }
-  return {.first = kBlock.size() + kCluster.size(), .list = kGrid};
+  constexpr std::size_t kBefore = kBlock.size() + kCluster.size();
+  if (shape.several_warps()) return {.first = kBefore + kGrid.size(), .list = kWideGrid};
+  return {.first = kBefore, .list = kGrid};
 }
 
 double log2_of(std::int64_t value) { return std::log2(static_cast<double>(value)); }
@@ -159,6 +189,17 @@ ResidentStep::ResidentStep(const ResidentShape& shape) {
   in_registers = shape.storage == ResidentShape::Storage::registers;
   none_kept = shape.storage == ResidentShape::Storage::shared;
 
+  const auto where = static_cast<int>(shape.storage);
+  const auto count = static_cast<int>(shape.rules);
+  const double of_rule = inputs, widths_held = widths_in_registers(where, count),
+               centres_held = centres_in_registers(where, count);
+  tasks_in_registers = of_rule * widths_held;
+  tasks_split = of_rule * (centres_held - widths_held);
+  tasks_in_shared = of_rule * (rules - centres_held);
+  records_of_block = real(shape.records_of_block());
+  row = inputs * real(shape.lanes);
+  crowding = registers / real(cuda::registers_of_thread(shape.block));
+
   const RecordTurns turn = shape.turns();
   records = real(shape.records()) / turn.sets;
   turns = records / turn.at_once;
@@ -174,10 +215,10 @@ ResidentStep::ResidentStep(const ResidentShape& shape) {
 std::span<const std::string_view> resident_term_names() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> all;
-    all.reserve(kBlock.size() + kCluster.size() + kGrid.size());
-    for (const ResidentShape::Link link :
-         {ResidentShape::Link::block, ResidentShape::Link::cluster, ResidentShape::Link::grid}) {
-      for (const Term& term : terms(link).list) all.push_back(term.name);
+    all.reserve(kBlock.size() + kCluster.size() + kGrid.size() + kWideGrid.size());
+    for (const std::span<const Term> list : {std::span<const Term>(kBlock), std::span<const Term>(kCluster),
+                                             std::span<const Term>(kGrid), std::span<const Term>(kWideGrid)}) {
+      for (const Term& term : list) all.push_back(term.name);
     }
     return all;
   }();
@@ -185,7 +226,7 @@ std::span<const std::string_view> resident_term_names() {
 }
 
 TermCounts resident_term_counts(const ResidentShape& shape) {
-  const TermsOfLink terms_of_link = terms(shape.link);
+  const TermsOfLink terms_of_link = terms(shape);
   return {.first = terms_of_link.first,
           .size = terms_of_link.list.size(),
           .count = [shape, list = terms_of_link.list](const Problem& problem, std::span<double> counts) {

@@ -37,9 +37,17 @@ struct ResidentStep {
   double column_lanes;  ///< that take one together
   double trips;         ///< through L2, for all columns
   double looks;         ///< of a lane
+  // Several warps a rule
+  double tasks_in_registers;  ///< of a thread, with centre and width there
+  double tasks_split;         ///< with the width in shared memory
+  double tasks_in_shared;     ///< with both there
+  double records_of_block;    ///< groups of warps
+  double row;                 ///< inputs that a block has room for
+  double crowding;            ///< registers of a thread, as a share of those it may have
 };
 
-/// KernelFamily::cost_terms(): those of a block, then those of a cluster, then those of a grid.
+/// KernelFamily::cost_terms(): those of a block, then those of a cluster, of a grid, and of a grid where several warps
+/// share a rule.
 [[nodiscard]] std::span<const std::string_view> resident_term_names();
 
 /// KernelFamily::term_counts() of a configuration; `shape` need not have what depends on the problem.

@@ -77,6 +77,31 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
                     .meaning = "whether a launch is set up while the one before it runs",
                     .active = is_launched});
   }
+  const auto in_a_grid = [](const Configuration& c) { return c.word("scheme") == "grid"; };
+  list.push_back({.name = "first_look",
+                  .values = numbers({kFirstLook, 250, 340, 560, 720}),
+                  .meaning = "cycles that a block waits for the packets of others before it looks for them",
+                  .active = in_a_grid,
+                  .chosen_last = true});
+  list.push_back({.name = "packets_per_cycle",
+                  .values = numbers({kPacketsOfCycle, 3, 10}),
+                  .meaning = "packets of a round for which it waits a cycle longer",
+                  .active = in_a_grid,
+                  .chosen_last = true});
+  list.push_back({.name = "replicas",
+                  .values = numbers({kReplicas, 4, 16}),
+                  .meaning = "copies of every packet, so that fewer blocks read the same one",
+                  .active = in_a_grid,
+                  .chosen_last = true});
+  list.push_back({.name = "rows_ahead",
+                  .values = numbers({1, 2}),
+                  .meaning = "rows in shared memory that arrive while one is learnt",
+                  .active =
+                      [](const Configuration& c) {
+                        return c.word("scheme") == "grid" && c.number("threads_per_rule") > kWarp &&
+                               c.word("storage") != "registers";
+                      },
+                  .chosen_last = true});
   return list;
 }
 

@@ -23,7 +23,9 @@ __device__ __forceinline__ double unpacked(const Packet& packet) {
                                                      __float_as_uint(packet.a)));
 }
 
-template <int Block>
+/// FirstLook: cycles that a block waits after it has posted packets before it looks for those of others, for which that
+/// is too early costs a whole trip to L2.
+template <int Block, int FirstLook = 0>
 class GridSums {
  public:
   /// `most`: elements of a round. The packets have stamps of 0.
@@ -48,6 +50,7 @@ class GridSums {
     for (int e = thread; e < elements; e += Block) {
       post(packets_ + (e % blocks * owned + e / blocks) * blocks + block, packed(part(e), stamp_));
     }
+    wait();
     Packet* const totals = packets_ + where.totals();
     // The parts of an element that this block owns are a warp's, or, of few blocks, of a group of its lanes: a block
     // that owns many awaits many together.
@@ -75,6 +78,7 @@ class GridSums {
         }
       }
     }
+    wait();
     for (int first = warp * kWarp * kPolls; first < elements; first += Block * kPolls) {
       double value[kPolls];
       met = await(totals + block % copies * most_ + first, elements - first, value) && met;
@@ -88,6 +92,10 @@ class GridSums {
   }
 
  private:
+  __device__ __forceinline__ static void wait() {
+    if constexpr (FirstLook > 0) wait_since(cycles_now(), FirstLook);
+  }
+
   /// The values of the packets lane, lane + 32, ... of `count`, once all have this round's stamp; 0 for those that are
   /// not there.
   __device__ __forceinline__ bool await(const Packet* from, int count, double (&value)[kPolls]) const {

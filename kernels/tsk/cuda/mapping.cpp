@@ -8,6 +8,7 @@
 #include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/tsk/cuda/plans.hpp"
 #include "heddle/kernels/tsk/cuda/space.hpp"
+#include "heddle/kernels/tsk/cuda/terms.hpp"
 
 namespace heddle::tsk {
 
@@ -81,6 +82,11 @@ class CudaMapping final : public Mapping {
                if (all.violated(configuration, problem)) return std::nullopt;
                return configuration;
              }}};
+  }
+
+  std::span<const std::string_view> cost_terms() const override { return cuda_cost_terms(); }
+  TermCounts term_counts(const Configuration& configuration, int order) const override {
+    return cuda_term_counts(configuration, order);
   }
 
   /// The launches of one iteration name them all.

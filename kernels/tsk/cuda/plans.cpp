@@ -47,8 +47,9 @@ Plan resident_plan(const Configuration& configuration, const Problem& problem, i
   writer.launch("tsk::begin_resident", {{ceil_div(shape.packets, kEmpty), 1}, kEmpty},
                 {at("packets"), PlanWriter::whole(shape.packets), at("progress"), at("before")}, {});
   Launch& iterate = writer.launch_dividing(
-      fmt::format("tsk::iterate_resident<{}, {}, {}, {}, {}, {}, {}>", shape.threads, shape.sets, shape.column_tiles,
-                  shape.rule_tiles, sizes.dim, order == 0 ? 0 : 1, shape.real == sizeof(double) ? "double" : "float"),
+      fmt::format("tsk::iterate_resident<{}, {}, {}, {}, {}, {}, {}{}>", shape.threads, shape.sets, shape.column_tiles,
+                  shape.rule_tiles, sizes.dim, order == 0 ? 0 : 1, shape.real == sizeof(double) ? "double" : "float",
+                  configuration.has("first_look") ? fmt::format(", {}", configuration.number("first_look")) : ""),
       {{shape.blocks, 1}, shape.threads, shape.shared_bytes},
       {at("rows"), at("targets"), at("centres"), at("widths"), at("consequents"), at("best_centres"), at("best_widths"),
        at("best_consequents"), at("low_parts"), at("control"), at("before"), at("progress"), at("errors"),

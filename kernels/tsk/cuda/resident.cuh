@@ -31,6 +31,7 @@
 #pragma once
 
 #include "heddle/kernels/common/matrix.cuh"
+#include "heddle/kernels/common/stage_clocks.cuh"
 #include "heddle/kernels/tsk/cuda/finish.cuh"
 #include "heddle/kernels/tsk/cuda/grid_sums.cuh"
 #include "heddle/kernels/tsk/cuda/resident_sizes.cuh"
@@ -124,21 +125,32 @@ class ResidentIterations {
 
   /// One iteration. `errors`: where block 0 writes those of the rows learnt and held back. Returns false if a block is
   /// lost.
-  __device__ __forceinline__ bool iterate(GridSums<Block>& exchange, Progress& progress, double* errors) {
+  template <class Exchange>
+  __device__ __forceinline__ bool iterate(Exchange& exchange, Progress& progress, double* errors) {
+    clocks_.start();
     load_antecedents();
+    clocks_.ended(0);
     accumulate();
+    clocks_.ended(1);
     if (!exchange.add(
             batch_.gram_elements(), [this](int e) { return product(e); }, sums_))
       return false;
+    clocks_.ended(2);
     const int info = solve();
+    clocks_.ended(3);
     descend();
+    clocks_.ended(4);
     if (!exchange.add(
             batch_.slopes(), [this](int e) { return slope(e); }, sums_))
       return false;
+    clocks_.ended(5);
     step(info, progress, errors);
     __syncthreads();
+    clocks_.ended(6);
     return true;
   }
+  /// Of `iterations` iterations, where the clocks are switched on.
+  __device__ __forceinline__ void tell_clocks(int iterations) const { clocks_.tell(iterations); }
 
  private:
   __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
@@ -634,10 +646,11 @@ class ResidentIterations {
   Real *centres_, *widths_, *inverse_widths_, *consequents_, *shared_phi_;
   float *best_centres_, *best_widths_, *best_consequents_;
   Real centre_[RuleTiles][Dim], inverse_[RuleTiles][Dim];
+  StageClocks<7> clocks_;  // in the order of iterate(); bench/tsk/tsk_scaling.cpp names them
 };
 
 /// `iterations` iterations; `most`: elements of the larger exchange.
-template <int Block, int Sets, int ColumnTiles, int RuleTiles, int Dim, int Order, class Real>
+template <int Block, int Sets, int ColumnTiles, int RuleTiles, int Dim, int Order, class Real, int FirstLook = 0>
 __global__ void __launch_bounds__(Block, 1)
     iterate_resident(const float* rows, const float* targets, float* centres, float* widths, float* consequents,
                      float* best_centres, float* best_widths, float* best_consequents, float* low_parts,
@@ -648,7 +661,7 @@ __global__ void __launch_bounds__(Block, 1)
   using Iterations = ResidentIterations<Block, Sets, ColumnTiles, RuleTiles, Dim, Order, Real>;
   const Batch batch{{Dim, outputs, rules, Iterations::kTerms}, rows, targets};
   Iterations work(batch, control, Pieces(words));
-  GridSums<Block> exchange(packets, most);
+  GridSums<Block, FirstLook> exchange(packets, most);
   if (!goes_on(control, progress)) return;
   const Parameters now{centres, widths, consequents}, best{best_centres, best_widths, best_consequents};
   work.fetch(now, low_parts, best);
@@ -658,6 +671,7 @@ __global__ void __launch_bounds__(Block, 1)
       progress.halted = kLostBlock;
     }
   }
+  work.tell_clocks(iterations);
   if (blockIdx.x != 0) return;
   __syncthreads();
   work.store(now, low_parts, best);

@@ -70,7 +70,12 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
       {.name = "overlap",
        .values = values({0, 1}),
        .meaning = "1: a launch is set up while the one before it runs",
-       .active = [](const Configuration& c) { return is(c, "solver", "block"); }}};
+       .active = [](const Configuration& c) { return is(c, "solver", "block"); }},
+      {.name = "first_look",
+       .values = values({0, 300, 600, 900}),
+       .meaning = "cycles that a resident block waits for the packets of others before it looks for them",
+       .active = [](const Configuration& c) { return is_resident(c) && c.number("blocks") > 1; },
+       .chosen_last = true}};
 }
 
 constexpr std::int64_t kMostInY = 65535;  // blocks of a grid

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -52,6 +53,20 @@ std::string bus_of(const Driver& driver, CUdevice device) {
   return text.data();
 }
 
+std::string uuid_of(const Driver& driver, CUdevice device) {
+  CUuuid uuid{};
+  if (driver.cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS) return {};
+  std::string text;
+  for (const char byte : uuid.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+/// Where the driver does not show all cards of the machine, who counts them has to know.
+std::string visible_cards() {
+  const char* const list = std::getenv("CUDA_VISIBLE_DEVICES");
+  return list == nullptr ? "this machine has" : fmt::format("CUDA_VISIBLE_DEVICES={} shows", list);
+}
+
 int count_of(const Driver& driver) {
   int count = 0;
   driver.check(driver.cuDeviceGetCount(&count), "cuda", "cannot count the GPUs");
@@ -61,7 +76,7 @@ int count_of(const Driver& driver) {
 CUdevice device_of(const Driver& driver, int ordinal) {
   const int count = count_of(driver);
   if (ordinal < 0 || ordinal >= count)
-    throw Error(ErrorKind::device, fmt::format("no device cuda:{}: this machine has {} NVIDIA GPU{}", ordinal, count,
+    throw Error(ErrorKind::device, fmt::format("no device cuda:{}: {} {} NVIDIA GPU{}", ordinal, visible_cards(), count,
                                                count == 1 ? "" : "s"));
   CUdevice device = 0;
   driver.check(driver.cuDeviceGet(&device, ordinal), label_of(ordinal), "cannot be opened");
@@ -94,6 +109,7 @@ struct CudaDevice::Implementation {
   Implementation(const std::shared_ptr<const Driver>& driver, CUdevice device, const Compiling& compiling)
       : label(label_of(device)),
         identity(identity_of(*driver, device)),
+        unit(uuid_of(*driver, device)),
         nvml(bus_of(*driver, device)),
         compiler(nvrtc_for(*driver, identity), identity.architecture,
                  std::make_shared<CompileCache>(CompileCache::default_folder("cuda")), 0, compiling),
@@ -104,6 +120,7 @@ struct CudaDevice::Implementation {
 
   std::string label;
   DeviceIdentity identity;
+  std::string unit;
   Nvml nvml;
   CudaCompiler compiler;
   Provenance provenance;
@@ -129,6 +146,8 @@ CudaDevice::~CudaDevice() = default;
 std::string CudaDevice::label() const { return implementation_->label; }
 
 const DeviceIdentity& CudaDevice::identity() const { return implementation_->identity; }
+
+std::string CudaDevice::unit() const { return implementation_->unit; }
 
 const Provenance& CudaDevice::provenance() const {
   implementation_->provenance.clocks = implementation_->nvml.clocks();
@@ -200,7 +219,7 @@ std::vector<DeviceListing> cuda_listings() {
         listings.push_back({label_of(device), {}, fmt::format("{}: {}", identity.name, error.what())});
       }
     }
-    if (count == 0) listings.push_back({"cuda", {}, "no NVIDIA GPU in this machine"});
+    if (count == 0) listings.push_back({"cuda", {}, visible_cards() + " no NVIDIA GPU"});
   } catch (const Error& error) {
     listings.push_back({"cuda", {}, error.what()});
   }

@@ -29,6 +29,7 @@ class CudaDevice : public Device, public CallerMemory {
 
   [[nodiscard]] std::string label() const override;
   [[nodiscard]] const DeviceIdentity& identity() const override;
+  [[nodiscard]] std::string unit() const override;
   /// Clocks and date are those of the call.
   [[nodiscard]] const Provenance& provenance() const override;
   [[nodiscard]] std::string remark() const override;

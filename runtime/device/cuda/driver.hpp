@@ -18,6 +18,7 @@
   X(cuDeviceGetCount)                            \
   X(cuDeviceGet)                                 \
   X(cuDeviceGetName)                             \
+  X(cuDeviceGetUuid)                             \
   X(cuDeviceGetAttribute)                        \
   X(cuDeviceTotalMem)                            \
   X(cuDeviceGetPCIBusId)                         \

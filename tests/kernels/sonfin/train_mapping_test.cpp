@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "heddle/kernels/error.hpp"
 #include "heddle/kernels/sonfin/cuda/resident_shape.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 
@@ -60,6 +61,41 @@ TEST_CASE("half of the rules in registers and half in shared memory: both take t
   CHECK(shape("halves", 7).shared_bytes() - shape("split", 7).shared_bytes() == (4 * 40 - 7 * 20) * 256 * 4);
   CHECK(shape("halves", 8).shared_bytes() == shape("split", 8).shared_bytes());
   CHECK(shape("halves", 8).shared_bytes() <= kHopper.local_bytes);
+}
+
+TEST_CASE("how blocks look for packets: what the templates have of themselves is not named, other values are") {
+  const DeviceIdentity& device = kHopper;
+  const Problem problem = sonfin::problem(512, 512, 1);
+  const KernelFamily& family = sonfin::train_family();
+  const SearchSpace space = family.space(device);
+  const std::string usual = "scheme=grid coarsen_count=1 block_size=256 threads_per_rule=32 vector=4 storage=registers";
+  const auto kernel = [&](const std::string& more) {
+    return family.kernels(space.parse(usual + more), problem, device).front().text();
+  };
+  const auto packets = [&](const std::string& more) {
+    const Plan plan = family.plan(space.parse(usual + more), problem, device, 4);
+    return plan.buffers[static_cast<std::size_t>(plan.buffer("packets"))].bytes;
+  };
+  const std::string plain = kernel("");
+  CHECK(plain == "heddle::sonfin::resident<256, 32, 4, 1, 4, 1, 0, 2>");
+  CHECK(kernel(" first_look=440 replicas=8") == plain);
+  CHECK(kernel(" first_look=250") == "heddle::sonfin::resident<256, 32, 4, 1, 4, 1, 0, 2, 250, 5, 8, 1>");
+  CHECK(kernel(" packets_per_cycle=10 replicas=4") ==
+        "heddle::sonfin::resident<256, 32, 4, 1, 4, 1, 0, 2, 440, 10, 4, 1>");
+  CHECK(packets(" replicas=16") == 2 * packets(""));
+  CHECK_THROWS_AS((void)space.parse("scheme=block coarsen_count=1 block_size=256 threads_per_rule=32 vector=4 "
+                                    "storage=registers first_look=250"),
+                  Error);
+  CHECK(space.refinements(space.parse(usual), problem).size() == 8);
+  // Another row in shared memory, where there is room for it.
+  const std::string wide =
+      "scheme=grid coarsen_count=2 coarsening=rules block_size=256 threads_per_rule=64 vector=4 storage=halves";
+  const Problem largest = sonfin::problem(949, 5000, 1);
+  const ResidentShape one(space.parse(wide), largest), two(space.parse(wide + " rows_ahead=2"), largest);
+  CHECK(two.shared_bytes() == one.shared_bytes() + 4 * 64 * 20 * 4);
+  CHECK(two.kernels().front().text() == "heddle::sonfin::resident<256, 64, 20, 2, 4, 1, 3, 2, 440, 5, 8, 2>");
+  CHECK(!space.violated(space.parse(wide + " rows_ahead=2"), largest));
+  CHECK(space.violated(space.parse(wide + " rows_ahead=2"), sonfin::problem(949, 5200, 1)));
 }
 
 TEST_CASE("a resident rule has several warps only where each thread has inputs for them") {

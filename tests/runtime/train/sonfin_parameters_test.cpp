@@ -97,6 +97,12 @@ struct Two {
     large = std::make_unique<Buffers>(of_large);
     parameters = SonfinParameters({{small.get(), small_layout}, {large.get(), large_layout}});
   }
+  /// In memory that has held another network.
+  sonfin::Network read(std::size_t rung, std::int64_t rules) {
+    sonfin::Network found = network(7, 9);
+    parameters.read(rung, rules, found);
+    return found;
+  }
   /// What pack() would have written for a network of so many rules is what is there.
   void check_padding(std::int64_t rules) {
     for (std::int64_t k = 0; k < large_layout.capacity; ++k) {
@@ -124,9 +130,9 @@ TEST_CASE("parameters come back from the rung that they were written to, or move
         for (const std::int64_t rules : {0, 1, 3, 4}) {
           const sonfin::Network some = network(rules, dim);
           two.parameters.write(0, some);
-          check_equal(two.parameters.read(0, rules), some);
+          check_equal(two.read(0, rules), some);
           two.parameters.move(0, 1, rules);
-          check_equal(two.parameters.read(1, rules), some);
+          check_equal(two.read(1, rules), some);
         }
         CHECK_THROWS_AS(two.parameters.write(0, network(5, dim)), std::length_error);
       }

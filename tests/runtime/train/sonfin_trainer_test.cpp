@@ -254,6 +254,38 @@ TEST_CASE("climbing the ladder is the same as having room from the start") {
   CHECK(difference(steps.consequents, whole.consequents) < 1e-3);
 }
 
+TEST_CASE("an epoch that goes on from what the device has is the same as one that is brought the network") {
+  const Dataset data = test::clusters(900, 9, 4, 21);
+  const SonfinModel untaught = SonfinModel::untaught(data.dim, data.outputs());
+  const LearningRows rows = learning_rows(model_for(data, OptionValues(sonfin_trainer().options()), untaught), data);
+  sonfin::Hyperparameters options;
+  options.max_rules = 60;
+  options.first_width = spread(rows.rows, rows.dim);
+  const sonfin::Control control = sonfin::control(options, rows.count());
+  const auto order = [&](std::uint64_t epoch) { return permutation(rows.count(), 1, epoch); };
+  const auto learn = [](SonfinLearner& learner) {
+    while (learner.advance()) {
+    }
+  };
+  SonfinLearner stays(cpu(), {}, rows, options.max_rules, {}), brought(cpu(), {}, rows, options.max_rules, {});
+  sonfin::Network network = untaught.network;
+  stays.begin(network, control, order(1), 0, 0.0);
+  learn(stays);
+  for (const std::uint64_t epoch : {1, 2, 3}) {
+    brought.begin(network, control, order(epoch), 0, 0.0);
+    learn(brought);
+    if (epoch > 1) {
+      stays.begin_again(control, order(epoch));
+      learn(stays);
+    }
+    brought.fetch(network);
+    check_same(stays.network(), network);
+    CHECK(stays.loss() == brought.loss());
+    CHECK(stays.position() == rows.count());
+  }
+  CHECK(network.rules() > 8);
+}
+
 TEST_CASE("a resumed run ends where an undisturbed one does, whether it was cut between epochs or within one") {
   const Dataset train = test::clusters(4000, 6, 4, 31);
   const test::Options options{{"epochs", "4"}, {"max-rules", "90"}, {"threshold", "0.2"}, {"threshold-decay", "0.5"}};

@@ -51,6 +51,12 @@ HEDDLE_CALL void start_copy(float* shared_to, const float* from) {
 
 HEDDLE_CALL void copies_arrived() { heddle_emulator_calls->copies_arrived(); }
 
+/// Nothing comes of it, but the address has to be one that could be loaded from.
+HEDDLE_CALL void bring_into_cache(const float* from) {
+  float unused;
+  heddle_emulator_calls->load(from, &unused, sizeof unused, HEDDLE_AT);
+}
+
 HEDDLE_PLAIN inline void seldom(float&) {}
 
 HEDDLE_CALL void let_next_launch_start() {
