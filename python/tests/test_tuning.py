@@ -19,7 +19,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from heddle import MlpClassifier, frames
+from heddle import MlpClassifier, SonfinClassifier, frames
 from heddle.errors import InputError, UsageError
 from heddle.reports.sources import program
 from heddle.tuning import tune
@@ -43,6 +43,12 @@ def test_one_process_keeps_a_verified_profile(tmp_path):
     kept = frames.profiles(tmp_path / "p")
     assert kept["problem"].tolist() == [_text(_problems(1)[0])]
     assert kept["configuration"].tolist() == [profile["configuration"]]
+    # A training of these sizes runs with it.
+    X, y = load_iris(return_X_y=True)
+    learner = SonfinClassifier(device="cpu", profiles=tmp_path / "p", max_rules=16, epochs=2, log=tmp_path / "log")
+    learner.fit(X[:100], y[:100])
+    uses = [use for line in (tmp_path / "log").read_text().splitlines() for use in json.loads(line).get("mappings", [])]
+    assert {use["configuration"] for use in uses if use["tier"] == "exact"} == {profile["configuration"]}
 
 
 def test_errors_are_the_line_of_the_program(tmp_path):

@@ -172,6 +172,15 @@ def test_other_threads_run_while_it_learns(pendigits):
     assert len(during) > 10
 
 
+def test_progress_bar(pendigits, capsys):
+    X, y = pendigits[:2]
+    heddle.MlpClassifier(device="cpu", epochs=4, report=1, validation=0.2, verbose=True).fit(X, y)
+    bar = capsys.readouterr().err
+    assert "MlpClassifier: 100%" in bar and "4/4" in bar and "validation error" in bar
+    heddle.MlpClassifier(device="cpu", epochs=1).fit(X, y)
+    assert capsys.readouterr() == ("", "")
+
+
 def test_float32_is_not_copied(pendigits):
     from heddle._data import checked_rows
 
