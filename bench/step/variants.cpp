@@ -36,15 +36,9 @@ std::vector<Configuration> with_each(const SearchSpace& space, const Configurati
   return list;
 }
 
-std::optional<Configuration> captured(const SearchSpace& space, const Configuration& configuration,
-                                      const Problem& problem) {
-  const Value graph = std::string("graph");
-  const Parameter* const scheme = find(space, "scheme");
-  if (scheme == nullptr || !configuration.has("scheme")) return std::nullopt;
-  if (std::ranges::find(scheme->values, graph) == scheme->values.end()) return std::nullopt;
-  Configuration other = with(configuration, "scheme", graph);
-  if (space.violated(other, problem)) return std::nullopt;
-  return other;
+std::optional<Configuration> captured(const Configuration& configuration) {
+  if (!configuration.has("scheme") || configuration.word("scheme") != "stepwise") return std::nullopt;
+  return with(configuration, "scheme", std::string("graph"));
 }
 
 }  // namespace heddle::bench

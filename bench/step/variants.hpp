@@ -15,8 +15,7 @@ namespace heddle::bench {
                                                    std::string_view parameter, const Problem& problem);
 
 /// The launches of a configuration with scheme=stepwise, captured in a graph that is replayed for many samples; nothing
-/// if the space has no such scheme or the problem does not allow it.
-[[nodiscard]] std::optional<Configuration> captured(const SearchSpace& space, const Configuration& configuration,
-                                                    const Problem& problem);
+/// for other schemes. The space need not have it: it keeps GPU-FNN as published, launched one by one.
+[[nodiscard]] std::optional<Configuration> captured(const Configuration& configuration);
 
 }  // namespace heddle::bench
