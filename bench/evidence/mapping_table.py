@@ -9,8 +9,9 @@ import json
 import math
 import pathlib
 
-ORDER = ["floor", "chosen", "default", "fixed", "fixed per outputs", "best captured", "launched captured", "atm captured", "gpu-fnn captured",
-         "independent fused captured", "atm", "gpu-fnn", "independent gpu-fnn", "independent fused", "pytorch captured", "pytorch compiled", "pytorch eager"]
+ORDER = ["floor", "chosen", "default", "fixed", "fixed per outputs", "best captured", "launched captured", "atm captured",
+         "gpu-fnn captured", "independent fused captured", "atm", "gpu-fnn", "independent gpu-fnn", "independent fused",
+         "pytorch captured", "pytorch compiled", "pytorch eager"]
 
 # Launches for every sample, captured in a graph.
 CAPTURED = ["launched captured", "atm captured", "gpu-fnn captured"]

@@ -61,8 +61,8 @@ def truck(folder):
     exact = {row["rows"]: row for row in (load(folder, "tsk_reference.json") or {}).get("rows", [])}
     yield f"## Truck, 35 rules, {measured['iterations']} iterations: {measured['name']}, {measured['date']}\n"
     yield "Microseconds per iteration; errors are mean squared errors of the best system, in standardised units.\n"
-    yield ("| samples | floor | heddle, fastest | default | published split | PyTorch lstsq | PyTorch Cholesky | captured | compiled | ms in all "
-           "| error | float64 LAPACK |")
+    yield ("| samples | floor | heddle, fastest | default | published split | PyTorch lstsq | PyTorch Cholesky | captured | "
+           "compiled | ms in all | error | float64 LAPACK |")
     yield "|--:|" + "--:|" * 11
     at_target = {}
     sizes = sizes_of(folder, measured)

@@ -151,14 +151,16 @@ std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, co
   const KernelFamily& family = contest.evaluator.family();
   const SearchSpace space = family.space(device);
   std::vector<Entry> entries;
-  const auto enter = [&](const std::string& role, const Configuration& configuration) {
-    if (space.violated(configuration, problem)) return;
+  const auto add = [&](const std::string& role, const Configuration& configuration) {
     const auto same = std::ranges::find(entries, configuration, &Entry::configuration);
     if (same == entries.end()) {
       entries.push_back({.roles = {role}, .configuration = configuration});
     } else {
       same->roles.push_back(role);
     }
+  };
+  const auto enter = [&](const std::string& role, const Configuration& configuration) {
+    if (!space.violated(configuration, problem)) add(role, configuration);
   };
   const Configuration usual = family.default_configuration(device, problem);
   enter("default", usual);
@@ -169,13 +171,13 @@ std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, co
     // At its best: the publication does not say how large the block is that combines, so the table takes the fastest.
     for (const Configuration& variant : with_each(space, *published, "combine_size", problem)) {
       enter(named.name, variant);
-      if (const auto graph = captured(space, variant, problem)) enter(named.name + " captured", *graph);
+      if (const auto graph = captured(variant)) add(named.name + " captured", *graph);
     }
   }
   if (const auto atm = contest.atm.find(problem); atm != contest.atm.end()) {
     const Configuration found = space.parse(atm->second);
     enter("atm", found);
-    if (const auto graph = captured(space, found, problem)) enter("atm captured", *graph);
+    if (const auto graph = captured(found)) add("atm captured", *graph);
   }
   if (const auto found = contest.captured.find(problem); found != contest.captured.end()) {
     enter("launched captured", space.parse(found->second));

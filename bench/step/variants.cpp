@@ -6,29 +6,39 @@
 
 namespace heddle::bench {
 
+namespace {
+
+const Parameter* find(const SearchSpace& space, std::string_view name) {
+  const std::vector<Parameter>& parameters = space.parameters();
+  const auto found = std::ranges::find(parameters, name, &Parameter::name);
+  return found == parameters.end() ? nullptr : &*found;
+}
+
+Configuration with(const Configuration& configuration, std::string_view parameter, const Value& value) {
+  std::vector<Configuration::Entry> entries = configuration.entries();
+  for (Configuration::Entry& entry : entries) {
+    if (entry.first == parameter) entry.second = value;
+  }
+  return Configuration(std::move(entries));
+}
+
+}  // namespace
+
 std::vector<Configuration> with_each(const SearchSpace& space, const Configuration& configuration,
                                      std::string_view parameter, const Problem& problem) {
   std::vector<Configuration> list;
-  const std::vector<Parameter>& parameters = space.parameters();
-  const auto found = std::ranges::find(parameters, parameter, &Parameter::name);
-  if (found == parameters.end() || !configuration.has(parameter)) return list;
+  const Parameter* const found = find(space, parameter);
+  if (found == nullptr || !configuration.has(parameter)) return list;
   for (const Value& value : found->values) {
-    std::vector<Configuration::Entry> entries = configuration.entries();
-    for (Configuration::Entry& entry : entries) {
-      if (entry.first == parameter) entry.second = value;
-    }
-    Configuration other(std::move(entries));
+    Configuration other = with(configuration, parameter, value);
     if (!space.violated(other, problem)) list.push_back(std::move(other));
   }
   return list;
 }
 
-std::optional<Configuration> captured(const SearchSpace& space, const Configuration& configuration,
-                                      const Problem& problem) {
-  for (Configuration& other : with_each(space, configuration, "scheme", problem)) {
-    if (other.word("scheme") == "graph") return std::move(other);
-  }
-  return std::nullopt;
+std::optional<Configuration> captured(const Configuration& configuration) {
+  if (!configuration.has("scheme") || configuration.word("scheme") != "stepwise") return std::nullopt;
+  return with(configuration, "scheme", std::string("graph"));
 }
 
 }  // namespace heddle::bench

@@ -1,4 +1,7 @@
-"""Tests of bench/evidence/readme_tables.py and mapping_table.py: an old table is found, baselines at their best. Usage: readme_tables_test.py PROGRAM"""
+"""Tests of bench/evidence/readme_tables.py and mapping_table.py: an old table is found, baselines are at their best.
+
+Usage: readme_tables_test.py PROGRAM (which prints the digests of the code)
+"""
 import copy
 import json
 import pathlib
@@ -99,7 +102,8 @@ class Mappings(unittest.TestCase):
 
     def test_times_of_somebody_else_stand_beside_ours(self):
         roles = self.load([(["chosen"], "d", "correct", 1.0)],
-                          "launch us 3.0\nus: R D | gpu-fnn | fused | graph\n   32    16 |  8.10 |  7.70 (40128) | 4.10 | 1.5\n")
+                          "launch us 3.0\nus: R D | gpu-fnn | fused | graph\n"
+                          "   32    16 |  8.10 |  7.70 (40128) | 4.10 | 1.5\n")
         self.assertEqual(roles["independent gpu-fnn"][0], 8.1)
         self.assertEqual(roles["independent fused captured"][0], 4.1)
 

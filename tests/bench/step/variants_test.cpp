@@ -4,8 +4,11 @@
 
 #include <algorithm>
 
+#include "heddle/bench/common/interleave.hpp"
 #include "heddle/bench/common/restricted_family.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/runtime/device/device.hpp"
+#include "heddle/tuner/device_evaluator.hpp"
 
 namespace heddle::bench {
 namespace {
@@ -38,13 +41,33 @@ TEST_CASE("GPU-FNN with every combine size, itself among them, and captured in a
   }
   for (const Configuration& one : all) {
     CHECK_FALSE(space.violated(one, problem).has_value());
-    const auto graph = captured(space, one, problem);
+    const auto graph = captured(one);
     REQUIRE(graph);
     CHECK(graph->word("scheme") == "graph");
     CHECK(graph->number("combine_size") == one.number("combine_size"));
-    CHECK(space.parse(graph->text()) == *graph);
+    CHECK_FALSE(captured(*graph));
+    // The same programs: what compiles for the one compiles for the other.
+    const KernelFamily& family = sonfin::train_family();
+    const auto expressions = [&](const Configuration& c) { return family.kernels(c, problem, kHopper); };
+    CHECK(expressions(*graph) == expressions(one));
   }
   CHECK(with_each(space, published, "no such", problem).empty());
+}
+
+TEST_CASE("GPU-FNN captured in a graph does what it does launched, on the emulator") {
+  const auto device = open_device("emulator");
+  DeviceEvaluator evaluator(*device, sonfin::train_family(), 1);
+  const Problem problem = sonfin::problem(33, 5, 2);
+  for (const NamedConfiguration& named : sonfin::train_family().named_configurations(device->identity())) {
+    const auto published = named.configuration(problem);
+    REQUIRE(published);
+    const auto graph = captured(*published);
+    REQUIRE(graph);
+    compile(evaluator, {*graph}, problem);
+    const Verdict verdict = evaluator.verify(*graph, problem, VerificationExtent::one_run);
+    CAPTURE(verdict.message);
+    CHECK(verdict.status == Status::correct);
+  }
 }
 
 TEST_CASE("the captured schemes are a part of the space with a default") {
