@@ -291,7 +291,8 @@ def test_attributes_that_fail_are_refused_and_ctrl_c_is_not_swallowed():
 
 def test_the_gil_is_free_and_memory_is_held_while_a_kernel_is_compiled():
     """Nothing but a release of the GIL lets the other thread run during the call."""
-    kernel = made(version="slow")
+    never_compiled = f"constexpr int kNumber{random.SystemRandom().getrandbits(60)} = 1;\n{SOURCE}"  # so that it takes a while
+    kernel = Kernel(SCALE, sources={"scale.cu": never_compiled}, device="emulator")
     x, y = numbers(50), array.array("f", [0] * 50)
     seen = {"inside": 0, "refused": 0}
     state = {"inside": False}
