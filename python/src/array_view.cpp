@@ -234,8 +234,9 @@ std::string text(NumberKind kind) {
 
 ArrayView::ArrayView(nb::handle array, bool prefers_gpu, std::uintptr_t stream_of_use) {
   try {
-    if (prefers_gpu ? look_by_library(array) || look_by_interface(array) || look_by_dlpack(array, stream_of_use) ||
-                          look_by_buffer(array)
+    // JAX's arrays may be awaited still, which DLPack alone takes care of.
+    if (prefers_gpu ? look_by_library(array) || (library != Library::jax && look_by_interface(array)) ||
+                          look_by_dlpack(array, stream_of_use) || look_by_buffer(array)
                     : look_by_buffer(array) || look_by_library(array) || look_by_interface(array) ||
                           look_by_dlpack(array, stream_of_use)) {
       return;

@@ -104,7 +104,7 @@ class PythonKernel {
       std::from_chars(number.data(), number.data() + number.size(), gpu_);
     }
     read_parameters();
-    load();
+    loaded_ = loaded();
   }
   ~PythonKernel() {
     if (forks_ != forks) {  // its threads are the parent's: waiting for them would never end
@@ -140,17 +140,19 @@ class PythonKernel {
   void prepare(const nb::kwargs& named) {
     require_same_process();
     const auto sizes = sizes_of(named, nullptr);
+    const std::shared_ptr<Loaded> loaded = loaded_;
     const nb::gil_scoped_release released;
-    loaded_->kernel.prepare(sizes);
+    loaded->kernel.prepare(sizes);
   }
 
   nb::dict explain(const nb::kwargs& named) const {
     require_same_process();
     const auto sizes = sizes_of(named, nullptr);
     KernelExplanation explanation;
+    const std::shared_ptr<Loaded> loaded = loaded_;
     {
       const nb::gil_scoped_release released;
-      explanation = loaded_->kernel.explain(sizes);
+      explanation = loaded->kernel.explain(sizes);
     }
     const auto candidate = [](const std::optional<Candidate>& of) -> nb::object {
       if (!of) return nb::none();
@@ -181,8 +183,9 @@ class PythonKernel {
           }
           const std::vector<AxisValue> sizes(call.sizes.begin(), call.sizes.begin() + axes());
           const Problem problem = Problem::from(family_->axes(), sizes);
+          const std::shared_ptr<Loaded> loaded = loaded_;
           const nb::gil_scoped_release released;
-          loaded_->kernel.capture(problem, call.stream, file, call.values.data(), lengths);
+          loaded->kernel.capture(problem, call.stream, file, call.values.data(), lengths);
         },
         /*launches=*/false);
   }
@@ -210,6 +213,7 @@ class PythonKernel {
       };
     }
     std::vector<TuningResult> results;
+    std::shared_ptr<Loaded> fresh;
     bool stopped = false;
     {
       const nb::gil_scoped_release released;
@@ -218,7 +222,12 @@ class PythonKernel {
       } catch (const Interrupted&) {
         stopped = true;
       }
-      load();
+      fresh = loaded();
+    }
+    loaded_.swap(fresh);  // with the GIL, as calls of other threads read it
+    {
+      const nb::gil_scoped_release released;
+      fresh.reset();  // waits for what compiles
     }
     if (const nb::object raised = interruption.raised(); !raised.is_none()) {
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
@@ -304,13 +313,12 @@ class PythonKernel {
   }
 
   /// What is known of the kernel now.
-  void load() {
+  [[nodiscard]] std::shared_ptr<Loaded> loaded() {
     TunedKernelOptions options{.wait = wait_, .notice = [notices = notices_](const std::string& line) {
                                  const std::lock_guard lock(notices->mutex);
                                  notices->lines.push_back(line);
                                }};
-    auto loaded = std::make_shared<Loaded>(*device_, *family_, profiles_, families_, types_, std::move(options));
-    loaded_.swap(loaded);
+    return std::make_shared<Loaded>(*device_, *family_, profiles_, families_, types_, std::move(options));
   }
 
   [[nodiscard]] Problem problem_of(const std::map<std::string, std::int64_t>& sizes) const {

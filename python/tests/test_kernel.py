@@ -258,6 +258,22 @@ def test_interfaces_that_make_no_sense_are_refused(changes):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("device", "tensor"),
+    [((1, 0), None), ((1, 0), object()), ((2, 0), "tensor"), ((9, 0), None), (("cpu", 0), None), (None, None), ((1,), None)],
+)
+def test_dlpack_that_makes_no_sense_is_refused(device, tensor):
+    strange = Strange(__dlpack__=lambda **options: tensor, __dlpack_device__=lambda: device)
+    with pytest.raises(InputError) as caught:
+        _heddle.describe_array(strange)
+    assert "\n" not in str(caught.value)
+    used = np.zeros(4).__dlpack__()
+    once = Strange(__dlpack__=lambda **options: used, __dlpack_device__=lambda: (1, 0))
+    assert _heddle.describe_array(once)["type"] == "float64"
+    with pytest.raises(InputError, match="capsule"):
+        _heddle.describe_array(once)
+
+
 def test_attributes_that_fail_are_refused_and_ctrl_c_is_not_swallowed():
     class Failing:
         def __init__(self, error):
@@ -275,7 +291,8 @@ def test_attributes_that_fail_are_refused_and_ctrl_c_is_not_swallowed():
 
 def test_the_gil_is_free_and_memory_is_held_while_a_kernel_is_compiled():
     """Nothing but a release of the GIL lets the other thread run during the call."""
-    kernel = made(version="slow")
+    never_compiled = f"constexpr int kNumber{random.SystemRandom().getrandbits(60)} = 1;\n{SOURCE}"  # so that it takes a while
+    kernel = Kernel(SCALE, sources={"scale.cu": never_compiled}, device="emulator")
     x, y = numbers(50), array.array("f", [0] * 50)
     seen = {"inside": 0, "refused": 0}
     state = {"inside": False}

@@ -56,7 +56,7 @@ def test_a_search_through_the_whole_space(adding, capsys, tmp_path):
         assert len(result["times"]) == 3 and result["time"] == pytest.approx(np.mean(result["times"]))
         assert result["twice"] == 2 * result["time"] and result["verification_time"] > 0
     assert env["best_config"] == min(results, key=lambda result: result["time"])
-    assert env["device_name"] and env["iterations"] == 3 and env["total_compile_time"] > 0 and "overhead_time" in env
+    assert env["device_name"] and env["iterations"] == 3 and env["total_benchmark_time"] > 0 and "overhead_time" in env
     lines = capsys.readouterr().out.splitlines()
     assert "Searchspace has 3 configurations after restrictions." in lines and "Using: emulated GPU" in lines
     assert sum(line.startswith("block_size_x=64, time=") for line in lines) in (1, 2)
