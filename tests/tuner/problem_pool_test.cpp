@@ -49,6 +49,31 @@ TEST_CASE("a problem belongs to the run that took it first, until that run leave
   CHECK(second.take(b));
 }
 
+TEST_CASE("a run that has nothing to do waits for those that may still fail") {
+  const Problem a = fake::problem(8), b = fake::problem(16);
+  {
+    ProblemPool pool(3);
+    CHECK(pool.take(a, 0));
+    std::thread failing([&] { pool.leave(0, {}); });
+    bool told[2] = {};
+    std::thread other([&] { told[1] = pool.wait_for_more(1, [] { return false; }); });
+    told[0] = pool.wait_for_more(2, [] { return false; });
+    failing.join();
+    other.join();
+    CHECK(told[0]);
+    CHECK(told[1]);
+    CHECK(pool.take(a, 2));
+  }
+  ProblemPool pool(2);
+  CHECK(pool.take(b, 0));
+  int asked = 0;
+  CHECK(!pool.wait_for_more(1, [&] { return ++asked > 2; }));
+  CHECK(asked == 3);
+  CHECK(!pool.wait_for_more(0, [] { return false; }));  // the other one is idle
+  pool.leave(0, {b});                                   // what it took is finished
+  CHECK(!pool.wait_for_more(1, [] { return false; }));
+}
+
 TEST_CASE("two runs share out the problems: each is tuned once, and both have some") {
   const TemporaryStore temporary;
   const fake::Family family;
