@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <set>
 #include <thread>
 #include <vector>
@@ -126,4 +128,36 @@ TEST_CASE("what a run that failed has not finished, another one tunes") {
   StopCondition rest({.seconds = {}, .evaluations = 1000});
   const auto found = problems_tuned(Tuner(evaluator, temporary.store, {}, {}, {&pool, 1}).tune(pool_problems(), rest));
   for (const Problem& problem : pool_problems()) CHECK(finished.contains(problem) != found.contains(problem));
+}
+
+TEST_CASE("what a run leaves that fails last, after the others have done all they could, is tuned too") {
+  const TemporaryStore temporary;
+  const fake::Family family;
+  ProblemPool pool(2);
+  std::set<Problem> finished;
+  std::atomic<std::size_t> done = 0;
+  std::vector<TuningResult> found;
+  std::thread survivor([&] {
+    ProfileStore store(temporary.file(), ProfileStore::Access::read_write);
+    fake::FakeEvaluator evaluator(family);
+    TunerCallbacks callbacks;
+    callbacks.result = [&](const TuningResult&) { ++done; };
+    StopCondition stop({.seconds = {}, .evaluations = 2000});
+    found = Tuner(evaluator, store, {}, callbacks, {&pool, 1}).tune(pool_problems(), stop);
+  });
+  fake::FakeEvaluator failing(family);
+  failing.waits = [&] {
+    const std::size_t own = pool.taken_by_others(1).size();
+    if (own == 0) return;
+    while (done + own < pool_problems().size()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    throw Error(ErrorKind::device, "fake does not answer any more");
+  };
+  TunerCallbacks callbacks;
+  callbacks.result = [&](const TuningResult& result) { finished.insert(result.problem); };
+  StopCondition stop({.seconds = {}, .evaluations = 2000});
+  CHECK_THROWS_AS((void)Tuner(failing, temporary.store, {}, callbacks, {&pool, 0}).tune(pool_problems(), stop), Error);
+  pool.leave(0, finished);
+  survivor.join();
+  CHECK(finished.empty());
+  CHECK(problems_tuned(found).size() == pool_problems().size());
 }
