@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 namespace heddle {
 
@@ -31,12 +33,15 @@ std::size_t batches_ahead(std::size_t active, std::size_t most_active) {
   return std::max<std::size_t>(1, std::min(most_active, kMaxBatchesAhead) / active);
 }
 
-/// Drops what other runs have taken. Returns whether a visit is left.
+/// Puts aside what other runs have taken, and takes back what one of them has left. Returns whether a visit is left.
 bool Schedule::has_next() {
+  std::ranges::move(elsewhere_, std::back_inserter(agenda_));
+  elsewhere_.clear();
   const auto first = agenda_.begin() + static_cast<std::ptrdiff_t>(taken_);
-  agenda_.erase(
-      std::remove_if(first, agenda_.end(), [&](const PlannedVisit& visit) { return pool_.has_another(visit.problem); }),
-      agenda_.end());
+  const auto others = std::stable_partition(
+      first, agenda_.end(), [&](const PlannedVisit& visit) { return !pool_.has_another(visit.problem); });
+  std::move(others, agenda_.end(), std::back_inserter(elsewhere_));
+  agenda_.erase(others, agenda_.end());
   return taken_ < agenda_.size();
 }
 

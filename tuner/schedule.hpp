@@ -55,6 +55,7 @@ class Schedule {
   const Lessons& lessons_;
   const StopCondition& stop_;
   std::vector<PlannedVisit> agenda_;
+  std::vector<PlannedVisit> elsewhere_;  ///< taken by other runs, which may fail
   std::size_t most_active_;
   PoolShare pool_;
   std::size_t taken_ = 0;

@@ -61,8 +61,10 @@ class Tuning {
     search_each(first, time);
     if (options_.tune_sizes_between) visit_between(rest);
     do {
-      if (pool_.pool != nullptr) search_each(rest, stop_);  // what a run that failed has left
-    } while (agenda_.size() > 1 && revisit_each(rest));
+      do {
+        if (pool_.pool != nullptr) search_each(rest, stop_);  // what a run that failed has left
+      } while (agenda_.size() > 1 && revisit_each(rest));
+    } while (pool_.wait_for_more([this] { return stop_.reached() || stop_.interrupted(); }));
     lessons_.count_as_tuned(pool_.taken_by_others());
     if (callbacks_.expected_loss) callbacks_.expected_loss(lessons_.coverage().expected_loss());
     std::vector<TuningResult> results = visits_.results();

@@ -38,7 +38,8 @@ class Cards {
 /// The listings of cards by label; empty, and the test skipped, where nothing compiles for them.
 std::map<std::string, json> cards_of(const Workplace& place) {
   std::map<std::string, json> cards;
-  for (const json& device : json::parse(place.run({"devices", "--json"}).out)["devices"]) {
+  const json listed = json::parse(place.run({"devices", "--json"}).out);
+  for (const json& device : listed["devices"]) {
     const std::string remark = device["remark"];
     if (remark.find("no run-time compiler") != std::string::npos) {
       skip(remark);
@@ -46,6 +47,7 @@ std::map<std::string, json> cards_of(const Workplace& place) {
     }
     if (device["label"].get<std::string>().starts_with("cuda")) cards[device["label"]] = device;
   }
+  REQUIRE(!cards.empty());
   return cards;
 }
 
@@ -109,7 +111,8 @@ TEST_CASE("cards: a slice of a card is a device of its own, and its profiles are
     CHECK(place.run(arguments).code == 0);
   }
   std::map<std::string, int> profiles;
-  for (const json& record : json::parse(place.run({"profiles", "list", "--profiles", file, "--json"}).out)["records"]) {
+  const json kept = json::parse(place.run({"profiles", "list", "--profiles", file, "--json"}).out);
+  for (const json& record : kept["records"]) {
     ++profiles[record["device"]["name"]];
   }
   CHECK(profiles == std::map<std::string, int>{{"Made-up 80 MIG 1g.10gb", 6}, {"Made-up 80 MIG 2g.20gb", 6}});
@@ -180,7 +183,8 @@ TEST_CASE("cards: the last one of a model that fails ends the command, and what 
   CHECK(outcome.code == 4);
   CHECK(outcome.err.find("cuda:0") != std::string::npos);
   std::map<int, int> profiles;
-  for (const json& record : json::parse(place.run({"profiles", "list", "--profiles", file, "--json"}).out)["records"]) {
+  const json kept = json::parse(place.run({"profiles", "list", "--profiles", file, "--json"}).out);
+  for (const json& record : kept["records"]) {
     ++profiles[record["device"]["units"].get<int>()];
   }
   CHECK(profiles[60] == 6);
@@ -189,7 +193,8 @@ TEST_CASE("cards: the last one of a model that fails ends the command, and what 
 TEST_CASE("cards: a driver without a usable card is one line") {
   const Workplace place;
   const Cards machine(place, "");
-  check_refused(place.run({"tune", "--device", "cuda:0", "--budget", "1s"}), 4, {"no usable NVIDIA GPU", "CUDA_ERROR_NO_DEVICE"});
+  check_refused(place.run({"tune", "--device", "cuda:0", "--budget", "1s"}), 4,
+                {"no usable NVIDIA GPU", "CUDA_ERROR_NO_DEVICE"});
 }
 
 }  // namespace

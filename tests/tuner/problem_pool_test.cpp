@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <set>
 #include <thread>
 #include <vector>
@@ -47,6 +49,31 @@ TEST_CASE("a problem belongs to the run that took it first, until that run leave
   CHECK(pool.runs() == 1);
   CHECK(!second.take(a));
   CHECK(second.take(b));
+}
+
+TEST_CASE("a run that has nothing to do waits for those that may still fail") {
+  const Problem a = fake::problem(8), b = fake::problem(16);
+  {
+    ProblemPool pool(3);
+    CHECK(pool.take(a, 0));
+    std::thread failing([&] { pool.leave(0, {}); });
+    bool told[2] = {};
+    std::thread other([&] { told[1] = pool.wait_for_more(1, [] { return false; }); });
+    told[0] = pool.wait_for_more(2, [] { return false; });
+    failing.join();
+    other.join();
+    CHECK(told[0]);
+    CHECK(told[1]);
+    CHECK(pool.take(a, 2));
+  }
+  ProblemPool pool(2);
+  CHECK(pool.take(b, 0));
+  int asked = 0;
+  CHECK(!pool.wait_for_more(1, [&] { return ++asked > 2; }));
+  CHECK(asked == 3);
+  CHECK(!pool.wait_for_more(0, [] { return false; }));  // the other one is idle
+  pool.leave(0, {b});                                   // what it took is finished
+  CHECK(!pool.wait_for_more(1, [] { return false; }));
 }
 
 TEST_CASE("two runs share out the problems: each is tuned once, and both have some") {
@@ -101,4 +128,36 @@ TEST_CASE("what a run that failed has not finished, another one tunes") {
   StopCondition rest({.seconds = {}, .evaluations = 1000});
   const auto found = problems_tuned(Tuner(evaluator, temporary.store, {}, {}, {&pool, 1}).tune(pool_problems(), rest));
   for (const Problem& problem : pool_problems()) CHECK(finished.contains(problem) != found.contains(problem));
+}
+
+TEST_CASE("what a run leaves that fails last, after the others have done all they could, is tuned too") {
+  const TemporaryStore temporary;
+  const fake::Family family;
+  ProblemPool pool(2);
+  std::set<Problem> finished;
+  std::atomic<std::size_t> done = 0;
+  std::vector<TuningResult> found;
+  std::thread survivor([&] {
+    ProfileStore store(temporary.file(), ProfileStore::Access::read_write);
+    fake::FakeEvaluator evaluator(family);
+    TunerCallbacks callbacks;
+    callbacks.result = [&](const TuningResult&) { ++done; };
+    StopCondition stop({.seconds = {}, .evaluations = 2000});
+    found = Tuner(evaluator, store, {}, callbacks, {&pool, 1}).tune(pool_problems(), stop);
+  });
+  fake::FakeEvaluator failing(family);
+  failing.waits = [&] {
+    const std::size_t own = pool.taken_by_others(1).size();
+    if (own == 0) return;
+    while (done + own < pool_problems().size()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    throw Error(ErrorKind::device, "fake does not answer any more");
+  };
+  TunerCallbacks callbacks;
+  callbacks.result = [&](const TuningResult& result) { finished.insert(result.problem); };
+  StopCondition stop({.seconds = {}, .evaluations = 2000});
+  CHECK_THROWS_AS((void)Tuner(failing, temporary.store, {}, callbacks, {&pool, 0}).tune(pool_problems(), stop), Error);
+  pool.leave(0, finished);
+  survivor.join();
+  CHECK(finished.empty());
+  CHECK(problems_tuned(found).size() == pool_problems().size());
 }

@@ -89,6 +89,7 @@ void ProblemSearch::refine() {
   std::vector<std::size_t> others = problem_.refinements(fastest->second);
   std::erase_if(others, [&](std::size_t other) { return attempts_.find(other) != nullptr; });
   if (others.empty() || attempts_.outcomes().size() < kTriedBefore * others.size()) return;
+  queue_.clear();  // what was in flight when the time for screening ended
   queue_.add(affordable(std::move(others), 0));
   if (!queue_.empty()) measure_batch(stop_);
   queue_.clear();
