@@ -29,6 +29,8 @@ constexpr double kMostEmulated = 6e6, kMost = 1e9;
 // On the emulator, of what is drawn: threads of a launch, more of which only make more of the same, and of all launches
 // of a run. In seconds again.
 constexpr std::int64_t kMostThreads = 2048, kMostStarts = 100000;
+// On the emulator, threads of a launch of a corner (Draw): each may take some 700 KB of memory while it runs.
+constexpr std::int64_t kMostThreadsOfCorner = 8192;
 
 struct Case {
   const KernelFamily* family;
@@ -216,7 +218,7 @@ Threads threads(const Plan& plan) {
 
 /// Draws configurations of one family: as few as it takes for every value of every parameter, of those that the device
 /// runs in seconds. Corners, which are the least and the largest number of each parameter and all words, have to occur
-/// even so, where that takes the fewest threads.
+/// even so, where that takes the fewest threads, if not more than kMostThreadsOfCorner.
 class Draw {
  public:
   Draw(const KernelFamily& family, const DeviceIdentity& device) : family_(family), device_(device) {}
@@ -240,7 +242,8 @@ class Draw {
         chosen.push_back(candidate);
         continue;
       }
-      const std::int64_t needed = cost(candidate, problem).all;
+      const auto [most, needed] = cost(candidate, problem);
+      if (most > kMostThreadsOfCorner) continue;
       for (const std::string& value : fresh) {
         const auto [known, inserted] = dear_.try_emplace(value, Dear{needed, {&family_, problem, candidate}});
         if (!inserted && needed < known->second.threads) known->second = {needed, {&family_, problem, candidate}};
