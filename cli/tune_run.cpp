@@ -49,7 +49,7 @@ void check_recordable(const TuneOptions& options, const std::vector<FamilyTask>&
 std::size_t write_record(const TuneOptions& options, const ProfileStore& store, const DeviceIdentity& device,
                          const FamilyTask& task) {
   const ProfileKey key{.device = device, .family = std::string(task.family->name()), .problem = task.problems.front()};
-  const RecordedSpace recording = recorded(store, *task.family, key);
+  const RecordedSpace recording = recorded(store, *task.family, key, options.tuner.cold_cache);
   write_recorded_space(options.record, recording);
   return recording.configurations.size();
 }
@@ -149,7 +149,13 @@ void TuneRun::group() {
       model.work = card.target->tasks(named ? options_.families : options_.kernels, options_.sizes);
       for (const FamilyTask& task : model.work) {
         model.problems += task.problems.size();
-        if (options_.tuner.objective) options_.tuner.objective->check(*task.family, card.target->identity());
+        const auto& objective = options_.tuner.objective;
+        if (!objective) continue;
+        objective->check(*task.family, card.target->identity());
+        if (options_.tuner.cold_cache && objective->needs_energy(*task.family)) {
+          throw Error(ErrorKind::usage,
+                      "option --l2: energy is measured with a warm cache, so --objective cannot ask for it");
+        }
       }
     }
     Model& model = *models_[card.model];

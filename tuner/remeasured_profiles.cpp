@@ -16,7 +16,7 @@ constexpr double kLostLead = 1.25;
 }  // namespace
 
 std::vector<Configuration> contenders(const ProfileStore& store, const Evaluator& evaluator, const Profile& profile,
-                                      const TuningRun& run, std::size_t count) {
+                                      const TuningRun& run, std::size_t count, bool cold_cache) {
   const SearchSpace space = evaluator.family().space(evaluator.device());
   std::vector<Configuration> found;
   const auto add = [&](const std::string& text) {
@@ -28,7 +28,7 @@ std::vector<Configuration> contenders(const ProfileStore& store, const Evaluator
   for (const std::string& tie : profile.ties) add(tie);
   std::map<std::string, double> fastest;
   for (const Measurement& past : store.measurements(profile.key)) {  // newest first
-    if (past.run == run.id || past.times.empty()) continue;
+    if (past.run == run.id || past.times.empty() || past.cold_cache != cold_cache) continue;
     fastest.try_emplace(past.configuration, median(past.times));
   }
   std::vector<std::pair<double, std::string>> order;
@@ -41,9 +41,10 @@ std::vector<Configuration> contenders(const ProfileStore& store, const Evaluator
 }
 
 std::optional<double> last_time(const ProfileStore& store, const ProfileKey& key, const std::string& configuration,
-                                const TuningRun& run) {
+                                const TuningRun& run, bool cold_cache) {
   for (const Measurement& past : store.measurements(key)) {  // newest first
-    if (past.run != run.id && past.configuration == configuration && !past.times.empty()) return median(past.times);
+    if (past.run == run.id || past.configuration != configuration || past.cold_cache != cold_cache) continue;
+    if (!past.times.empty()) return median(past.times);
   }
   return std::nullopt;
 }

@@ -14,12 +14,14 @@
 namespace heddle {
 
 /// The configurations that may compete with `profile` when it is measured again: its own, its ties, and at most `count`
-/// of the fastest others that runs other than `run` measured. Only configurations that the problem allows.
+/// of the fastest others that runs other than `run` measured with such a cache. Only configurations that the problem
+/// allows.
 [[nodiscard]] std::vector<Configuration> contenders(const ProfileStore& store, const Evaluator& evaluator,
-                                                    const Profile& profile, const TuningRun& run, std::size_t count);
-/// Median time of the last measurement of `configuration` by runs other than `run`.
+                                                    const Profile& profile, const TuningRun& run, std::size_t count,
+                                                    bool cold_cache);
+/// Median time of the last measurement of `configuration` by runs other than `run`, with such a cache.
 [[nodiscard]] std::optional<double> last_time(const ProfileStore& store, const ProfileKey& key,
-                                              const std::string& configuration, const TuningRun& run);
+                                              const std::string& configuration, const TuningRun& run, bool cold_cache);
 /// Whether the ranking of configurations may have changed since `before` was measured. True if a configuration other
 /// than the profile and its ties won now, or if the profile lost much of its lead over the untuned default, whose time
 /// was `untuned_before`.

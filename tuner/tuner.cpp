@@ -87,10 +87,11 @@ class Tuning {
   TuningResult remeasure(std::size_t place, const Phase& phase, StopCondition& time) {
     const PlannedVisit& planned = schedule_.at(place);
     const Profile& before = *planned.profile;
-    auto contending = contenders(store_, evaluator_, before, journal_.run(), kMaxContenders);
+    auto contending = contenders(store_, evaluator_, before, journal_.run(), kMaxContenders, options_.cold_cache);
     Visit visit = visits_.begin(place, planned, phase, time.slice(1.0, 1.0), std::move(contending));
     TuningResult result = carry_out(visit);
-    const auto untuned_before = last_time(store_, before.key, result.untuned.configuration, journal_.run());
+    const auto untuned_before =
+        last_time(store_, before.key, result.untuned.configuration, journal_.run(), options_.cold_cache);
     if (!ranking_moved(before, untuned_before, result) || time.reached()) return result;
     const PlannedVisit again{
         .problem = planned.problem, .search = true, .profile = result.profile, .change = planned.change};

@@ -44,7 +44,8 @@ struct TunerOptions {
   /// does not say what they are worth, and of processor threads the tuner takes as many as the winner has. The winner
   /// replaces the stored profile, whatever that one's time.
   std::shared_ptr<const Objective> objective = {};
-  /// Whether kernels are timed one launch at a time, each with nothing of its data in the device's cache.
+  /// Whether kernels are timed one launch at a time, each with nothing of its data in the device's cache. The winner
+  /// replaces the stored profile, whatever that one's time.
   bool cold_cache = false;
   /// The search for one problem ends when this many configurations in a row were not faster. Nothing: no such limit.
   std::optional<std::int64_t> patience = {};

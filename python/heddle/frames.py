@@ -108,7 +108,8 @@ def measurements(database=None) -> pd.DataFrame:
     -------
     pandas.DataFrame
         ``microseconds`` is the median of ``times`` (per unit of work), missing where the attempt failed; ``cost`` is what
-        the search learnt from it. ``seconds`` is what the attempt took: compilation and all repetitions.
+        the search learnt from it. ``seconds`` is what the attempt took: compilation and all repetitions. ``cold_cache``:
+        timed with a cache that was emptied before each launch (``--l2 cold``).
 
     Raises
     ------
@@ -117,7 +118,7 @@ def measurements(database=None) -> pd.DataFrame:
     """
     frame = _query(
         database,
-        f"SELECT r.id, {_DEVICE}, r.family, r.problem, r.configuration, r.status, r.times, r.cost, r.samples,"
+        f"SELECT r.id, {_DEVICE}, r.family, r.problem, r.configuration, r.status, r.times, r.cost, r.samples, r.cold_cache,"
         f" r.compile_seconds, r.worst_error, r.message, r.run, r.visit, r.date, {_PROVENANCE}"
         " FROM measurements r JOIN devices d ON d.id = r.device JOIN provenances v ON v.id = r.provenance ORDER BY r.id",
     )
@@ -129,6 +130,7 @@ def measurements(database=None) -> pd.DataFrame:
         sums = [float(sum(each)) for each in times]
     except (ValueError, TypeError):
         raise InputError(f"'{database or default_database()}': found times that are no numbers in a damaged database") from None
+    frame["cold_cache"] = frame["cold_cache"].astype(bool)
     frame["microseconds"] = pd.Series(medians, dtype="float64")
     frame["seconds"] = frame["compile_seconds"] + 1e-6 * pd.Series(sums, dtype="float64") * frame["samples"]
     return frame
@@ -151,6 +153,7 @@ def regret(database=None) -> pd.DataFrame:
         One row for each problem with a profile and measurements. ``chosen``, ``best`` and ``default`` are microseconds
         per unit of work: of the profile's configuration, of the fastest that was measured, and of the one that was
         measured first, the untuned default. ``loss`` is ``chosen / best - 1``, ``gain`` is ``default / chosen``.
+        Measurements with a cold cache are left out, as their times are not to be compared with the others.
         ``heddle profiles regret`` measures the loss at sizes between these; a report takes its ``--json`` document.
 
     Raises
@@ -164,7 +167,8 @@ def regret(database=None) -> pd.DataFrame:
 def losses(kept: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
     """``regret`` of frames that ``profiles`` and ``measurements`` have returned."""
     key = ["identity", "family", "problem"]
-    timed = tried.loc[tried["status"].isin(_TIMED) & tried["cost"].notna(), [*key, "configuration", "cost"]]
+    warm = tried[~tried["cold_cache"]]
+    timed = warm.loc[warm["status"].isin(_TIMED) & warm["cost"].notna(), [*key, "configuration", "cost"]]
     best = timed.sort_values("cost", kind="stable").drop_duplicates(key)
     best = best.rename(columns={"cost": "best", "configuration": "best_configuration"})
     fastest = timed.groupby([*key, "configuration"], sort=False)["cost"].min()

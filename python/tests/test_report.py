@@ -5,6 +5,8 @@ import gzip
 import json
 import random
 import re
+import shutil
+import sqlite3
 import subprocess
 
 import numpy as np
@@ -71,6 +73,17 @@ def test_frames_are_the_rows_of_the_database(tuned):
     assert sorted(regret.loc[regret["loss"] > 0, "problem"]) == sorted(better)
     assert regret.loc[regret["loss"] > 0, "loss"].tolist() == pytest.approx([1 / 0.9 - 1] * len(better))
     assert regret["gain"].tolist() == pytest.approx([1.4] * len(records))
+
+
+def test_times_with_a_cold_cache_are_not_compared_with_others(tuned, tmp_path):
+    file = tmp_path / "cold.sqlite"
+    shutil.copy(tuned[0], file)
+    connection = sqlite3.connect(file)
+    connection.execute("UPDATE measurements SET cold_cache = 1, cost = 0.001 * cost WHERE id % 10 = 0")
+    connection.commit()
+    connection.close()
+    assert frames.measurements(file)["cold_cache"].sum() == 93
+    assert frames.regret(file)["loss"].max() < 0.2
 
 
 def test_importance_names_the_parameter_that_decides():

@@ -11,11 +11,11 @@
 
 namespace heddle {
 
-RecordedSpace recorded(const ProfileStore& store, const KernelFamily& family, const ProfileKey& key) {
+RecordedSpace recorded(const ProfileStore& store, const KernelFamily& family, const ProfileKey& key, bool cold_cache) {
   const KernelVersion present = kernel_version(family, key.device);
   std::unordered_map<std::string, RecordedOutcome> outcomes;
   for (const Measurement& measurement : store.measurements(key)) {  // newest first
-    if (!comparable(measurement.kernels, present)) continue;
+    if (!comparable(measurement.kernels, present) || measurement.cold_cache != cold_cache) continue;
     if (measurement.status == Status::pruned || measurement.status == Status::constraint) continue;
     const bool timed = !measurement.times.empty();
     const auto [place, newest] = outcomes.try_emplace(measurement.configuration);

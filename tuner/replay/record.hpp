@@ -7,8 +7,9 @@
 
 namespace heddle {
 
-/// Every configuration of the problem that was measured with the present source and was not pruned, in the order of the
-/// space, each with its most precise measurement. No configurations if there are none.
-[[nodiscard]] RecordedSpace recorded(const ProfileStore& store, const KernelFamily& family, const ProfileKey& key);
+/// Every configuration of the problem that was measured with the present source and such a cache and was not pruned, in
+/// the order of the space, each with its most precise measurement. No configurations if there are none.
+[[nodiscard]] RecordedSpace recorded(const ProfileStore& store, const KernelFamily& family, const ProfileKey& key,
+                                     bool cold_cache = false);
 
 }  // namespace heddle

@@ -48,7 +48,7 @@ class NpEncoder(json.JSONEncoder):
 
 
 _HIGHER_IS_BETTER = {"fitness"} | {
-    f"{prefix}{unit}" for prefix in "GT" for unit in ("FLOP/s", "B/s", "FLOPS/W", "FLOP/J") if (prefix, unit) != ("", "")
+    f"{prefix}{unit}" for prefix in "GT" for unit in ("FLOP/s", "B/s", "FLOPS/W", "FLOP/J")
 }
 _LOWER_IS_BETTER = {"time", "energy", "cost", "loss"}
 

@@ -175,7 +175,7 @@ def database_sections(source, stale: dict | None = None) -> list[Section]:
                 section.charts.append(_provenance(rows, stale))
             if stale is None:
                 section.notes.append("Which profiles are stale is known to the program heddle alone, which was not found.")
-            groups = attempts.groupby("problem", sort=False)
+            groups = attempts[~attempts["cold_cache"]].groupby("problem", sort=False)  # times of one kind in a chart
             for problem in groups.size().sort_values(ascending=False).index[:_MOST_SEARCHES]:
                 of = groups.get_group(problem)
                 section.charts += search_charts(

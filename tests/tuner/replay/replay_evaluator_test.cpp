@@ -66,8 +66,9 @@ TEST_CASE("what was measured can be recorded and comes to the same") {
   TunerOptions options;
   options.prune_factor = 1e30;
   (void)Tuner(evaluator, store, options).tune({family.problem()}, stop);
-  const RecordedSpace again = recorded(
-      store, family, {.device = family.device(), .family = std::string(family.name()), .problem = family.problem()});
+  const ProfileKey key{.device = family.device(), .family = std::string(family.name()), .problem = family.problem()};
+  const RecordedSpace again = recorded(store, family, key);
+  CHECK(recorded(store, family, key, true).configurations.empty());  // nothing was timed with a cold cache
   REQUIRE(again.configurations.size() == family.recording().configurations.size());
   for (std::size_t i = 0; i < again.configurations.size(); ++i) {
     const RecordedOutcome& outcome = family.outcome(again.configurations[i]);
