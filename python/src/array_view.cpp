@@ -321,6 +321,7 @@ bool ArrayView::look_by_interface(nb::handle array) {
   if (members.contains("stream") && !nb::object(members["stream"]).is_none()) {
     has_stream = true;
     stream = unsigned_of(members["stream"]);
+    if (stream == 1) stream = 0;  // there the default stream, where 0 would be ambiguous
   }
   place = kSomeGpu;
   if (const nb::object device = dlpack_device.if_any(array); device.is_valid()) {

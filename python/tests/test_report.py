@@ -3,11 +3,13 @@
 import csv
 import gzip
 import json
+import os
 import random
 import re
 import shutil
 import sqlite3
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -233,6 +235,16 @@ def _page_or_one_line(tmp_path, capsys, file):
 def test_page_that_cannot_be_written_is_one_line(tmp_path):
     with pytest.raises(InputError, match="cannot write"):
         report(SPACE, output=tmp_path / "none" / "p.html")
+
+
+def test_page_is_written_into_a_pipe_and_does_not_replace_it(tmp_path):
+    pipe, page = tmp_path / "pipe.html", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: page.append(pipe.read_text(encoding="utf-8")))
+    reader.start()
+    report(SPACE, output=pipe)
+    reader.join()
+    assert page[0].startswith("<!DOCTYPE html>") and pipe.is_fifo()
 
 
 @pytest.fixture(scope="module")

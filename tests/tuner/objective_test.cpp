@@ -106,6 +106,15 @@ TEST_CASE("a search with an objective uses measurements of runs that knew what i
   CHECK(*second.objective == doctest::Approx(*second.energy * second.profile->time));
 }
 
+TEST_CASE("where an objective has no value the search ends, and what was measured is kept") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family, 15);
+  CHECK_THROWS_WITH_AS(tune_for("time - time", evaluator, temporary.store), doctest::Contains("is 0 at size=64"),
+                       Error);
+  CHECK(temporary.store.measurements(key()).size() == 1);
+}
+
 TEST_CASE("a device without a counter of energy is told once, and what was measured stays") {
   const TemporaryStore temporary;
   const Family family;

@@ -33,7 +33,14 @@ Observation Screener::measure(std::size_t configuration, const Compilation::Done
     screened.measurement.status = Status::compilation;
     screened.measurement.message = first_complaint(done.log);
   }
-  Observation outcome = outcome_of(context_, configuration, screened);
+  Observation outcome;
+  try {
+    outcome = outcome_of(context_, configuration, screened);
+  } catch (const Error&) {  // the objective has no value for it, which ends the run: what was measured is kept
+    screened.measurement.cost = screened.cost;
+    context_.journal.add(std::move(screened.measurement));
+    throw;
+  }
   if (verdicts_.may_become_reference(outcome) && !verify(configuration, *outcome.cost, screened)) {
     outcome = {.status = screened.measurement.status, .cost = std::nullopt};
   }

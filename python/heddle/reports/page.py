@@ -183,6 +183,21 @@ def _anchor(section: Section) -> str:
     return "s-" + "".join(c if c.isalnum() else "-" for c in section.title.lower())
 
 
+def _write(text: str, file: Path) -> None:
+    """Whole or not at all; a device or a pipe is written to, never replaced."""
+    if file.exists() and not file.is_file():
+        file.write_text(text, encoding="utf-8")
+        return
+    temporary = file.with_name(f".{file.name}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(file)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def page(title: str, remark: str, sections: list[Section], file: Path) -> list[Path]:
     """Writes the page and the tables beside it; returns the files."""
     from plotly.offline import get_plotlyjs
@@ -203,10 +218,5 @@ def page(title: str, remark: str, sections: list[Section], file: Path) -> list[P
             "<footer><p>Colours are told apart by the colour-blind, too; every chart has its numbers below it.</p></footer>"
             f'<script type="application/json" id="charts">{data}</script><script>{get_plotlyjs()}</script>'
             f"<script>{_SCRIPT}</script></body></html>")
-    temporary = file.with_name(f".{file.name}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)
+    _write(text, file)
     return [file, *written]
