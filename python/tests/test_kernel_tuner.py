@@ -392,7 +392,7 @@ void fill(const heddle::cpu::LaunchContext& context, void* const* at) {
 }
 """
     description = {
-        "name": "tests/fill", "language": "cpu", "source": "fill.cpp", "kernel": "fill<{parts}>", "axes": ["n"], "grid": "parts",
+        "name": "tests/fill", "language": "cpu", "source": "fill.cpp", "kernel": "fill<{parts}>", "axes": ["n"], "grid": "1",
         "parameters": [{"name": "parts", "values": [1, 4]}],
         "arguments": [{"name": "y", "type": "float", "elements": "n", "role": "inout"}],
     }  # fmt: skip

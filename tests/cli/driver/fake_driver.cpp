@@ -104,6 +104,8 @@ std::mutex& guard() {
 
 thread_local std::vector<CUcontext> contexts;
 
+/// Its memory is the host's.
+void* memory(CUdeviceptr address) { return reinterpret_cast<void*>(address); }  // NOLINT(performance-no-int-to-ptr)
 Card& card_of(CUcontext context) { return *reinterpret_cast<Card*>(context); }
 Card& current() { return card_of(contexts.back()); }
 CUresult health(const Card& card) { return card.lost ? CUDA_ERROR_ECC_UNCORRECTABLE : CUDA_SUCCESS; }
@@ -297,26 +299,26 @@ CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr address) {
-  std::free(reinterpret_cast<void*>(address));
+  std::free(memory(address));
   return CUDA_SUCCESS;
 }
 CUresult cuMemGetAddressRange(CUdeviceptr*, std::size_t*, CUdeviceptr) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuMemHostAlloc(void**, std::size_t, unsigned) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuMemFreeHost(void*) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
-  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  std::memcpy(memory(to), from, bytes);
   return health(*stream->card);
 }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  std::memcpy(to, memory(from), bytes);
   return health(*stream->card);
 }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  std::memmove(memory(to), memory(from), bytes);
   return health(*stream->card);
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
-  std::memset(reinterpret_cast<void*>(to), value, bytes);
+  std::memset(memory(to), value, bytes);
   return health(*stream->card);
 }
 CUresult cuMemsetD2D8Async(CUdeviceptr, std::size_t, unsigned char, std::size_t, std::size_t, CUstream) {
