@@ -7,10 +7,10 @@
 //
 // | phase | work |
 // |---|---|
-// | forward, outputs | products of values and weights; errors of the outputs, whose squares are sent to all blocks at
-// once | | backward | products of deltas and weights; of each layer's deltas and values: the block's part of the
-// gradient | | gather | every block owns some of the parameters: it gets their parts from all blocks, and adds them up
-// in the order of the blocks | | learn | the owner changes its parameters, and sends them to all |
+// | forward, outputs | products of values and weights; errors of the outputs, whose squares go to all blocks at once |
+// | backward | products of deltas and weights; of each layer's deltas and values: the block's part of the gradient |
+// | gather | each block owns some parameters: it gets their parts, and adds them up in the order of the blocks |
+// | learn | the owner changes its parameters, and sends them to all |
 //
 // The gradient takes the place of the weights in shared memory, which nobody needs after the backward phase: owners
 // keep their own parameters and their states apart.
