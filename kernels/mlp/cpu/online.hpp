@@ -12,34 +12,21 @@
 #include "heddle/kernels/common/cpu_launch.hpp"
 #include "heddle/kernels/mlp/cpu/activate.hpp"
 #include "heddle/kernels/mlp/cpu/learn.hpp"
+#include "heddle/kernels/mlp/cpu/run_arguments.hpp"
 #include "heddle/kernels/mlp/cpu/sizes.hpp"
 
 namespace heddle::mlp::cpu {
 namespace {
 
 /// What mapping.cpp passes, in this order.
-struct OnlineArguments {
+struct OnlineArguments : RunArguments {
   explicit OnlineArguments(void* const* a)
-      : parameters(static_cast<float*>(a[0])),
-        state(static_cast<float*>(a[1])),
-        gradient(static_cast<float*>(a[2])),
-        progress(static_cast<Progress*>(a[3])),
-        errors(static_cast<double*>(a[4])),
-        control(static_cast<const Control*>(a[5])),
-        rows(static_cast<const float*>(a[6])),
-        targets(static_cast<const float*>(a[7])),
-        order(static_cast<const int*>(a[8])),
-        own(static_cast<float*>(a[9])),
-        layers(*static_cast<const Layers*>(a[10])),
-        steps(*static_cast<const int*>(a[11])),
-        slots(*static_cast<const int*>(a[12])) {}
+      : RunArguments(a),
+        own(static_cast<float*>(a[kCount])),
+        layers(*static_cast<const Layers*>(a[kCount + 1])),
+        steps(*static_cast<const int*>(a[kCount + 2])),
+        slots(*static_cast<const int*>(a[kCount + 3])) {}
 
-  float *parameters, *state, *gradient;
-  Progress* progress;
-  double* errors;
-  const Control* control;
-  const float *rows, *targets;
-  const int* order;
   float* own;  ///< TileSizes of one row
   Layers layers;
   int steps;  ///< of the plan

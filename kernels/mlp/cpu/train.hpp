@@ -13,38 +13,25 @@
 #include "heddle/kernels/common/cpu_launch.hpp"
 #include "heddle/kernels/mlp/cpu/forward.hpp"
 #include "heddle/kernels/mlp/cpu/learn.hpp"
+#include "heddle/kernels/mlp/cpu/run_arguments.hpp"
 
 namespace heddle::mlp::cpu {
 namespace {
 
 /// What mapping.cpp passes, in this order.
-struct TrainArguments {
+struct TrainArguments : RunArguments {
   explicit TrainArguments(void* const* a)
-      : parameters(static_cast<float*>(a[0])),
-        state(static_cast<float*>(a[1])),
-        gradient(static_cast<float*>(a[2])),
-        progress(static_cast<Progress*>(a[3])),
-        errors(static_cast<double*>(a[4])),
-        control(static_cast<const Control*>(a[5])),
-        rows(static_cast<const float*>(a[6])),
-        targets(static_cast<const float*>(a[7])),
-        order(static_cast<const int*>(a[8])),
-        packed(static_cast<float*>(a[9])),
-        sums(static_cast<float*>(a[10])),
-        squares(static_cast<double*>(a[11])),
-        own(static_cast<float*>(a[12])),
-        layers(*static_cast<const Layers*>(a[13])),
-        tile_rows(*static_cast<const int*>(a[14])),
-        parts(*static_cast<const int*>(a[15])),
-        steps(*static_cast<const int*>(a[16])),
-        slots(*static_cast<const int*>(a[17])) {}
+      : RunArguments(a),
+        packed(static_cast<float*>(a[kCount])),
+        sums(static_cast<float*>(a[kCount + 1])),
+        squares(static_cast<double*>(a[kCount + 2])),
+        own(static_cast<float*>(a[kCount + 3])),
+        layers(*static_cast<const Layers*>(a[kCount + 4])),
+        tile_rows(*static_cast<const int*>(a[kCount + 5])),
+        parts(*static_cast<const int*>(a[kCount + 6])),
+        steps(*static_cast<const int*>(a[kCount + 7])),
+        slots(*static_cast<const int*>(a[kCount + 8])) {}
 
-  float *parameters, *state, *gradient;
-  Progress* progress;
-  double* errors;
-  const Control* control;
-  const float *rows, *targets;
-  const int* order;
   float* packed;    ///< PackedSizes
   float* sums;      ///< of each part: GradientSizes
   double* squares;  ///< of each part, a cache line apart: sum of squared errors
