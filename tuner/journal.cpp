@@ -47,6 +47,11 @@ Journal::Journal(ProfileStore& store, const Evaluator& evaluator, TuningRun run,
   current_.provenance = evaluator.provenance();
 }
 
+void Journal::Page::keep_own(const Measurement& screening) {
+  own.insert_or_assign(screening.configuration, screening);
+  places.try_emplace(screening.configuration, places.size() + 1);
+}
+
 Journal::Page& Journal::page(const Problem& problem) const {
   const auto [found, unread] = pages_.try_emplace(problem);
   if (!unread) return found->second;
@@ -56,9 +61,10 @@ Journal::Page& Journal::page(const Problem& problem) const {
     if (!is_usable(known) || may_compile_now(known) || known.cold_cache != cold_cache_) continue;
     if (known.run == run_.id && known.visit > 0) {
       found->second.finals.push_back(std::move(known));
+    } else if (known.run == run_.id) {
+      found->second.keep_own(known);
     } else {
-      auto& place = known.run == run_.id ? found->second.own : found->second.earlier;
-      place.insert_or_assign(known.configuration, known);
+      found->second.earlier.insert_or_assign(known.configuration, known);
     }
   }
   return found->second;
@@ -72,7 +78,11 @@ std::optional<Recollection> Journal::recall(const Problem& problem, const std::s
       return recollection(final, true);
     }
   }
-  if (const auto own = known.own.find(configuration); own != known.own.end()) return recollection(own->second, true);
+  if (const auto own = known.own.find(configuration); own != known.own.end()) {
+    Recollection recalled = recollection(own->second, true);
+    recalled.place = known.places.at(configuration);
+    return recalled;
+  }
   const auto earlier = known.earlier.find(configuration);
   if (earlier == known.earlier.end()) return std::nullopt;
   return recollection(earlier->second, false);
@@ -115,7 +125,7 @@ void Journal::add(Measurement measurement) {
   if (measurement.visit > 0) {
     known.finals.push_back(std::move(measurement));
   } else {
-    known.own.insert_or_assign(measurement.configuration, measurement);
+    known.keep_own(measurement);
   }
 }
 

@@ -21,6 +21,7 @@ struct Recollection {
   std::string message;
   /// True: this run measured it, before it was restarted or in an earlier visit. False: an earlier run did.
   bool own = false;
+  std::size_t place = 0;  ///< of what this run measured: the order in which it did, from 1; 0 of an earlier run
   std::optional<KernelResources> resources = {};
   std::optional<double> energy = {};  ///< joules per sample
 };
@@ -57,8 +58,11 @@ class Journal {
   struct Page {
     std::map<std::string, Measurement> earlier;  ///< of earlier runs: the last of each configuration
     std::map<std::string, Measurement> own;      ///< of this run's screenings
+    std::map<std::string, std::size_t> places;   ///< the order of the same, from 1
     std::vector<Measurement> finals;             ///< of this run
     std::set<std::string> counted;
+
+    void keep_own(const Measurement& screening);
   };
   Page& page(const Problem& problem) const;
 

@@ -47,9 +47,12 @@ std::vector<Problem> problems() {
 struct Task {
   std::string strategy;
   std::uint64_t seed = 1;
-  std::optional<std::int64_t> evaluations;
-  unsigned microseconds = 0;  ///< that preparing a configuration takes
+  std::optional<std::int64_t> evaluations = {};
+  unsigned microseconds = 0;   ///< that preparing a configuration takes
+  int preparations = 1 << 30;  ///< after which the run breaks off, as if it were killed
 };
+
+constexpr int kBrokenOff = 77;
 
 void tune(const std::filesystem::path& file, const Task& task) {
   const fake::Family family;
@@ -58,7 +61,7 @@ void tune(const std::filesystem::path& file, const Task& task) {
   evaluator.outliers = 0.0;
   const auto formula = evaluator.cost;
   evaluator.cost = [&](const Configuration& c, const Problem& p) {
-    ++shared().prepared;
+    if (++shared().prepared > task.preparations) ::_exit(kBrokenOff);
     if (task.microseconds > 0) ::usleep(task.microseconds);
     return formula(c, p) * (1.0 + 1e-6 * static_cast<double>(std::hash<std::string>{}(c.text()) % 1000));
   };
@@ -196,6 +199,24 @@ TEST_CASE("killed two hundred times at random moments, a run ends as if nobody h
     }
   }
   MESSAGE(kills << " kills");
+}
+
+TEST_CASE("broken off after any number of measurements, a run ends as if nobody had disturbed it") {
+  const TemporaryFolder folder;
+  shared().prepared = 0;
+  tune(folder.path() / "undisturbed", {.strategy = "exhaustive"});
+  const int needed = shared().prepared;
+  const auto expected = contents(folder.path() / "undisturbed");
+  for (int preparations = 1; preparations < needed; preparations += preparations < 120 ? 1 : 7) {
+    CAPTURE(preparations);
+    const std::filesystem::path file = folder.path() / fmt::format("{}", preparations);
+    shared().prepared = 0;
+    CHECK(wait_for(start(file, {.strategy = "exhaustive", .preparations = preparations})) == kBrokenOff);
+    CHECK(wait_for(start(file, {.strategy = "exhaustive"})) == 0);
+    const auto found = contents(file);
+    CHECK(only_in(found, expected) == "");
+    CHECK(only_in(expected, found) == "");
+  }
 }
 
 TEST_CASE("eight processes tuning into one database lose nothing") {

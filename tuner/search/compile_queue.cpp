@@ -1,6 +1,9 @@
 #include "heddle/tuner/search/compile_queue.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <ranges>
 #include <utility>
 
 #include "heddle/tuner/search/screener.hpp"
@@ -9,9 +12,15 @@ namespace heddle {
 
 void CompileQueue::add(std::vector<std::size_t> configurations) {
   Batch batch;
+  std::multimap<std::size_t, std::size_t> known;  // by their place in this run
   for (const std::size_t configuration : configurations) {
-    if (!context_.journal.recall(configuration)) batch.compiling.push_back(configuration);
+    if (const auto recollection = context_.journal.recall(configuration)) {
+      known.emplace(recollection->place, configuration);
+    } else {
+      batch.compiling.push_back(configuration);
+    }
   }
+  std::ranges::copy(known | std::views::values, std::back_inserter(batch.known));
   batch.compilation = start(batch.compiling);
   batch.configurations = std::move(configurations);
   batches_.push_back(std::move(batch));
@@ -65,11 +74,11 @@ void CompileQueue::wait_for_all(Batch& batch, const StopCondition& stop) {
 
 std::optional<std::size_t> CompileQueue::next_ready(Batch& batch, const std::vector<std::size_t>& left,
                                                     const StopCondition& stop) {
+  const auto is_left = [&](std::size_t configuration) { return std::ranges::find(left, configuration) != left.end(); };
+  if (const auto known = std::ranges::find_if(batch.known, is_left); known != batch.known.end()) return *known;
   while (true) {
-    const auto ready = std::ranges::find_if(left, [&](std::size_t configuration) {
-      return batch.ready.contains(configuration) ||
-             std::ranges::find(batch.compiling, configuration) == batch.compiling.end();
-    });
+    const auto ready =
+        std::ranges::find_if(left, [&](std::size_t configuration) { return batch.ready.contains(configuration); });
     if (ready != left.end()) return *ready;
     if (must_drop(stop) || !wait_for_one(batch, stop)) return std::nullopt;
   }

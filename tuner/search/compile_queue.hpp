@@ -18,10 +18,12 @@ class CompileQueue {
  public:
   explicit CompileQueue(const SearchContext& context) : context_(context) {}
 
-  /// Configurations to be measured in this order. Those that the journal knows are not compiled.
+  /// Configurations in the order of the proposals. Those that the journal knows are not compiled. They come first and
+  /// in the order in which they were measured, because what is measured later is compared with them: so a continued run
+  /// compares as the run before it did.
   struct Batch {
     std::vector<std::size_t> configurations;
-    std::vector<std::size_t> compiling;
+    std::vector<std::size_t> known, compiling;
     std::unique_ptr<Compilation> compilation;
     std::map<std::size_t, Compilation::Done> ready;  ///< by configuration
   };
