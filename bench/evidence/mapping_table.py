@@ -190,8 +190,13 @@ def limits(document):
            f"{measured['cache_bytes_per_microsecond'] / 1e6:.2f} TB/s from the L2 cache, "
            f"{measured['memory_bytes_per_microsecond'] / 1e6:.2f} from memory; a launch "
            f"{measured['launch_microseconds']:.2f} us, a captured one {measured['node_microseconds']:.2f}")
-    rounds = [f"{e['link']} {e['blocks']}: {e['microseconds']:.3f}" for e in measured["exchanges"]]
-    yield "- one round of exchange among so many blocks, us: " + ", ".join(rounds)
+    polled = any("first_look" in e for e in measured["exchanges"])
+    rounds = [f"{e['link']} {e['blocks']}: {e['microseconds']:.3f}"
+              + (f" ({e['replicas']} replicas, {e['first_look']} cycles)" if "first_look" in e else "")
+              for e in measured["exchanges"]]
+    yield ("- one round of exchange among so many blocks, us"
+           + (" (copies of every packet, wait before the first look: the fastest of those tried)" if polled else "")
+           + ": " + ", ".join(rounds))
 
 
 def main():

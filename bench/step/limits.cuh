@@ -101,9 +101,10 @@ __global__ void clear_packets(Packet* packets, int count) {
   if (i < count) packets[i] = {0.0f, 0.0f, 0.0f, 0};
 }
 
-/// The same among the blocks of a grid, each of one warp; at most kWarp * kPacketsPerLane of them. `packets`:
-/// 2 * kReplicas for each block.
-__global__ void exchange_in_grid(Packet* packets, float* sink, int rounds) {
+/// The same among the blocks of a grid, each of one warp; at most kWarp * kPacketsPerLane of them. Like the kernels of
+/// training, a block posts its packet `replicas` times, at most kWarp times, for as many groups of blocks, and first
+/// looks for those of the others `first_look` cycles after its own post. `packets`: 2 * replicas for each block.
+__global__ void exchange_in_grid(Packet* packets, float* sink, int rounds, int replicas, int first_look) {
   const int blocks = static_cast<int>(gridDim.x), lane = static_cast<int>(threadIdx.x);
   const float share = 1.0f / static_cast<float>(blocks);
   float value = 1.0f;
@@ -111,10 +112,12 @@ __global__ void exchange_in_grid(Packet* packets, float* sink, int rounds) {
 #pragma unroll 1
   for (int round = 0; round < rounds && met; ++round) {
     const unsigned stamp = static_cast<unsigned>(round + 1);
-    Packet* now = packets + (round & 1) * kReplicas * blocks;
-    if (lane < kReplicas) post(now + lane * blocks + blockIdx.x, {value, value, value, stamp});
-    const Packet* mine = now + static_cast<int>(blockIdx.x) % kReplicas * blocks;
+    Packet* now = packets + (round & 1) * replicas * blocks;
+    if (lane < replicas) post(now + lane * blocks + blockIdx.x, {value, value, value, stamp});
+    const unsigned posted = cycles_now();
+    const Packet* mine = now + static_cast<int>(blockIdx.x) % replicas * blocks;
     Packet arrived[kPacketsPerLane];
+    wait_since(posted, first_look);
     met = await_packets(mine, blocks, stamp, {0.0f, 0.0f, 0.0f, 0}, arrived);
     __syncwarp();
     met = __all_sync(kAllLanes, met) != 0;

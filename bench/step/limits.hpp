@@ -10,11 +10,18 @@
 
 namespace heddle::bench {
 
+/// How the blocks of a grid find each other's packets.
+struct Polling {
+  std::int64_t replicas = 8;    ///< copies of every packet, so that fewer blocks read the same one
+  std::int64_t first_look = 0;  ///< cycles after a block's own post: an earlier look would come too soon for some
+};
+
 /// One round in which everybody tells everybody a number, and all know the sum.
 struct Exchange {
   std::string link;         ///< "block", "cluster", "grid": as the schemes of sonfin-train
   std::int64_t blocks = 1;  ///< of one warp each; 4 warps in the block
   double microseconds = 0.0;
+  Polling polling = {};  ///< of a grid
 };
 
 struct Limits {
@@ -29,10 +36,10 @@ struct Limits {
 [[nodiscard]] const TemplateSource& limits_source();
 /// Every kernel of limits_source() that runs on `device`, as C++ expressions.
 [[nodiscard]] Kernels limits_kernels(const DeviceIdentity& device);
-/// Takes about a second. Throws DeviceFailure.
+/// Takes a few seconds. A round among blocks of a grid is that of the fastest polling found. Throws DeviceFailure.
 [[nodiscard]] Limits measure_limits(Device& device);
 /// Mean of `rounds`. Throws DeviceFailure, also if the blocks do not agree in the end.
 [[nodiscard]] Exchange measure_exchange(Device& device, const std::string& link, std::int64_t blocks,
-                                        std::int64_t rounds);
+                                        std::int64_t rounds, const Polling& polling = {});
 
 }  // namespace heddle::bench

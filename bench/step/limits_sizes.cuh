@@ -5,7 +5,6 @@ namespace heddle::bench {
 
 constexpr int kChains = 16;         ///< independent multiply-adds of a thread: enough to hide their latency
 constexpr int kSteps = 32;          ///< multiply-adds of a chain per round
-constexpr int kReplicas = 8;        ///< copies of a packet, so that fewer blocks read the same one
 constexpr int kPacketsPerLane = 6;  ///< that a lane awaits, so a grid has at most a warp times as many blocks
 
 }  // namespace heddle::bench

@@ -211,6 +211,10 @@ Json to_json(const Limits& limits) {
   for (const Exchange& exchange : limits.exchanges) {
     exchanges.push_back(
         {{"link", exchange.link}, {"blocks", exchange.blocks}, {"microseconds", exchange.microseconds}});
+    if (exchange.link == "grid") {
+      exchanges.back()["replicas"] = exchange.polling.replicas;
+      exchanges.back()["first_look"] = exchange.polling.first_look;
+    }
   }
   return {{"operations_per_microsecond", limits.operations_per_microsecond},
           {"cache_bytes_per_microsecond", limits.cache_bytes_per_microsecond},

@@ -20,6 +20,11 @@ TEST_CASE("blocks of every link agree after every round of exchange") {
     REQUIRE_NOTHROW(measured = measure_exchange(*device, one.first, one.second, 5));
     CHECK(measured.microseconds > 0.0);
   }
+  for (const std::int64_t replicas : {1, 5, 32}) {
+    CAPTURE(replicas);
+    const Polling polling{.replicas = replicas, .first_look = 400};
+    CHECK_NOTHROW(measure_exchange(*device, "grid", 37, 5, polling));
+  }
 }
 
 }  // namespace
