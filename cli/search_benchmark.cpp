@@ -131,6 +131,10 @@ int run(const BenchmarkOptions& options) {
     for (const RecordedOutcome& outcome : space.outcomes) report.failing += outcome.time ? 0 : 1;
     if (auto scores = baseline.best(report.name, benchmark.marks)) {
       report.lines.push_back({.strategy = "baseline", .scores = std::move(*scores), .milliseconds = {}});
+    } else if (!options.baseline.empty() && !options.common.quiet) {
+      bar.clear();
+      note(fmt::format("{}: nothing about {} at {} evaluations", options.baseline, report.name,
+                       fmt::join(benchmark.marks, ", ")));
     }
     for (const std::string& name : names) {
       const double done = static_cast<double>(reports.size() * names.size() + report.lines.size());

@@ -137,6 +137,20 @@ TEST_CASE("what is no recorded search space") {
   check_refused(place.run({"search-benchmark", place.path("none").string()}), 3, {"none"});
 }
 
+TEST_CASE("a baseline of other spaces is said to say nothing") {
+  const Workplace place;
+  const std::string space =
+      place.write("space.json", R"({"kernel_name": "k", "problem_size": [1], "tune_params_keys": ["a"],
+        "tune_params": {"a": [1, 2, 3]}, "cache": {"1": {"a": 1, "time": 1.0}, "2": {"a": 2, "time": 2.0},
+        "3": {"a": 3, "time": 3.0}}})");
+  const std::string baseline = place.write("baseline.json", R"({"spaces": {"other.json": {"strategies": {}}}})");
+  const Outcome outcome =
+      place.run({"search-benchmark", space, "--baseline", baseline, "--seeds", "1", "--strategy", "random"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.find("random, exactly") != std::string::npos);
+  CHECK(outcome.err.find("nothing about space.json at 25, 50, 100, 200 evaluations") != std::string::npos);
+}
+
 TEST_CASE("an unknown device") {
   const Workplace place;
   const std::string data = place.write("data.csv", table(40, 3, 2, 1));
