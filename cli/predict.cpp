@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -13,8 +14,10 @@
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/files.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/field.hpp"
 #include "heddle/runtime/model/model_file.hpp"
+#include "heddle/runtime/train/mlp_layers.hpp"
 #include "heddle/runtime/train/scoring.hpp"
 #include "heddle/runtime/train/trainer.hpp"
 #include "heddle/runtime/train/training_document.hpp"
@@ -27,6 +30,8 @@ struct PredictOptions {
   DataArguments data;
   std::string model, rows, output, device, profiles;
   bool metrics = false;
+  std::int64_t layer = 0;  ///< of a perceptron, whose neurons are told; 0: what the model says
+  bool threshold = false;
 };
 
 /// What the model says about each row, in the words and units of its training data.
@@ -82,14 +87,19 @@ int run(const Context& context, const PredictOptions& options) {
                 "standard output takes the predictions");
   }
   check_not_read("--output", options.output, {options.model, options.rows, options.data.label});
-  const Model model = load_model(options.model);
-  if (const std::string why = model.unready(); !why.empty()) {
+  if (options.layer != 0 && options.metrics) {
+    throw Error(ErrorKind::usage,
+                "option --metrics: found it with --layer, whose neurons have no labels to be compared with");
+  }
+  const Model whole = load_model(options.model);
+  if (const std::string why = whole.unready(); !why.empty()) {
     throw Error(ErrorKind::input, fmt::format("{}: found {}", options.model, why));
   }
-  const Dataset data = load_dataset(options.rows, {.task = model.task,
+  const Model model = options.layer != 0 ? first_layers(whole, options.layer, options.model) : whole;
+  const Dataset data = load_dataset(options.rows, {.task = whole.task,
                                                    .label = options.data.label,
                                                    .header = options.data.header,
-                                                   .expected = model.expectation(),
+                                                   .expected = whole.expectation(),
                                                    .labels_optional = true,
                                                    .format = options.data.format});
   if (!options.common.quiet) {
@@ -107,11 +117,13 @@ int run(const Context& context, const PredictOptions& options) {
   const auto predictor = trainer.predictor(*device, known, model.network, notice);
 
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<float> outputs = predict(*predictor, model, data);
+  const std::vector<float> outputs = options.threshold
+                                         ? threshold_outputs(*device, known, model, data, notice, options.model)
+                                         : predict(*predictor, model, data);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const double per_row = 1e6 * seconds / static_cast<double>(data.rows());
   std::optional<double> quality;
-  if (data.labelled()) quality = score(model, data, outputs).value;
+  if (data.labelled() && options.layer == 0) quality = score(model, data, outputs).value;
   std::optional<Metrics> measured;
   if (options.metrics) {
     if (!data.labelled()) {
@@ -133,6 +145,7 @@ int run(const Context& context, const PredictOptions& options) {
                                {classify ? "accuracy" : "rmse", number_or_null(quality)},
                                {"metrics", measured ? metrics_document(*measured, data.source) : Json()},
                                {"microseconds_per_row", per_row},
+                               {"layer", options.layer != 0 ? Json(options.layer) : Json()},
                                {"configuration", candidate.configuration.text()},
                                {"tier", text(candidate.tier)},
                                {"compiler_calls", device->compiler_calls()},
@@ -171,6 +184,20 @@ void add_predict(Command& program) {
                "With --output or --json, of rows with labels: confusion matrix, precision, recall and F1 of every "
                "class, or RMSE and R2 of every output",
                options->metrics);
+  command.option("--layer", "K",
+                 "Of a multilayer perceptron: write what the neurons of layer K give, from 1 for the first hidden one "
+                 "to the outputs, instead of classes or targets",
+                 [options](const std::string& text) {
+                   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options->layer);
+                   if (error != std::errc() || end != text.data() + text.size() || options->layer < 1) {
+                     throw Error(ErrorKind::usage,
+                                 "option --layer: found " + in_quotes(text) + ", expected a whole number from 1");
+                   }
+                 });
+  command.flag("--threshold",
+               "Of a multilayer perceptron: every neuron gives 1 where its sum is above 0, and else 0, instead of its "
+               "activation",
+               options->threshold);
   add_device(command, options->device);
   add_profile_file(command, options->profiles);
   add_common(command, options->common);

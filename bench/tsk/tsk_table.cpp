@@ -13,6 +13,7 @@
 #include <random>
 
 #include "heddle/bench/common/program.hpp"
+#include "heddle/bench/common/stopwatch.hpp"
 #include "heddle/bench/common/vintage.hpp"
 #include "heddle/bench/tsk/truck_workload.hpp"
 #include "heddle/bench/tsk/tsk_run.hpp"
@@ -31,6 +32,7 @@ struct Options {
   std::vector<int> points{16, 32, 64, 128, 256, 512, 1024};
   int iterations = 100, at_once = 50, sampled = 16, repetitions = 7;
   bool reference = false;
+  double limit = 1e9;
   double float64_rate = 34e12, float32_rate = 67e12;  // operations per second: an H200
 };
 
@@ -135,7 +137,12 @@ int run(const Options& options) {
     return 0;
   }
   const auto device = open_device(options.device);
+  const bench::Stopwatch watch;
   for (const int points : options.points) {
+    if (watch.seconds() > options.limit) {
+      std::cerr << "left out, the limit was reached: " << points << " points\n";
+      break;
+    }
     const tsk::Workload work = bench::truck_workload(points, options.iterations);
     const Problem problem = bench::problem_of(work);
     const KernelFamily& family = tsk::constant_family();
@@ -178,6 +185,8 @@ int main(int count, char** values) {
   app.add_option("--at-once", options.at_once, "iterations of a run of the plan: 8 to 64");
   app.add_option("--sampled", options.sampled, "configurations of the space to try beside the resident ones");
   app.add_option("--repetitions", options.repetitions);
+  app.add_option("--limit", options.limit,
+                 "seconds after which no further size is begun; what was measured is printed");
   app.add_option("--commit", options.commit, "recorded beside the results");
   app.add_flag("--reference", options.reference, "the float64 reference alone");
   CLI11_PARSE(app, count, values);

@@ -17,6 +17,7 @@
 #include "heddle/bench/common/interleave.hpp"
 #include "heddle/bench/common/problem_text.hpp"
 #include "heddle/bench/common/program.hpp"
+#include "heddle/bench/common/stopwatch.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/device/device.hpp"
@@ -34,6 +35,7 @@ struct Options {
   std::size_t sample = 0, best = 8;
   std::int64_t samples = 512;
   int rounds = 7;
+  double limit = 1e9;
   bool refine = false, verify = false;
   unsigned seed = 1;
 };
@@ -95,7 +97,7 @@ void compare_with_chosen(Evaluator& evaluator, const Problem& problem, const std
              finalists.front().text());
 }
 
-void explore(Evaluator& evaluator, const Problem& problem, const Options& options) {
+void explore(Evaluator& evaluator, const Problem& problem, const Options& options, const bench::Stopwatch& watch) {
   const SearchSpace space = evaluator.family().space(evaluator.device());
   std::vector<Configuration> configurations = space.enumerate(problem);
   std::erase_if(configurations, [&](const Configuration& c) { return !matches(c, options); });
@@ -110,20 +112,24 @@ void explore(Evaluator& evaluator, const Problem& problem, const Options& option
   }
   std::vector<Outcome> outcomes;
   double best = 1e30;
-  for (std::size_t i = 0; i < configurations.size(); ++i) {
+  const auto late = [&] { return watch.seconds() > options.limit; };
+  for (std::size_t i = 0; i < configurations.size() && !late(); ++i) {
     if (!compiled[i]) continue;
     outcomes.push_back(measure(evaluator, configurations[i], problem, best, options));
     best = std::min(best, outcomes.back().time.value_or(best));
   }
   const auto faster = [](const Outcome& a, const Outcome& b) { return a.time.value_or(1e30) < b.time.value_or(1e30); };
   std::stable_sort(outcomes.begin(), outcomes.end(), faster);
-  if (options.refine && !outcomes.empty() && outcomes.front().time) {
+  if (options.refine && !late() && !outcomes.empty() && outcomes.front().time) {
     const std::vector<Configuration> refined = space.refinements(outcomes.front().configuration, problem);
     bench::compile(evaluator, refined, problem);
-    for (const Configuration& each : refined) outcomes.push_back(measure(evaluator, each, problem, best, options));
+    for (std::size_t i = 0; i < refined.size() && !late(); ++i) {
+      outcomes.push_back(measure(evaluator, refined[i], problem, best, options));
+    }
     std::stable_sort(outcomes.begin(), outcomes.end(), faster);
   }
-  fmt::print("{}: {} of {} configurations\n", problem.text(), configurations.size(), valid);
+  fmt::print("{}: {} of {} configurations{}\n", problem.text(), configurations.size(), valid,
+             late() ? fmt::format(", stopped at the limit with {} timed", outcomes.size()) : "");
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const Outcome& outcome = outcomes[i];
     if (outcome.time && i >= options.best) continue;
@@ -157,15 +163,17 @@ int main(int argc, char** argv) {
   app.add_option("--best", options.best, "how many of the fastest to print, and to verify");
   app.add_option("--samples", options.samples, "samples in one run");
   app.add_option("--rounds", options.rounds, "runs of which the median is told");
+  app.add_option("--limit", options.limit, "seconds after which nothing more is timed; what was timed is printed");
   app.add_flag("--refine", options.refine, "try what is chosen last for the fastest");
   app.add_flag("--verify", options.verify, "compare with the reference");
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);
   return bench::exit_code("explore", [&] {
+    const bench::Stopwatch watch;
     const auto device = open_device(options.device);
     DeviceEvaluator evaluator(*device, builtin_families().at(options.family), options.seed);
     for (const Problem& problem : bench::problems_of(evaluator.family(), options.problems)) {
-      explore(evaluator, problem, options);
+      explore(evaluator, problem, options, watch);
     }
     return 0;
   });

@@ -19,6 +19,8 @@ std::vector<bool> marks(const std::vector<std::int64_t>& columns, std::int64_t c
   return marked;
 }
 
+constexpr const char* kNumberOrWords = "a number, or --categories index or one-hot where columns have words";
+
 /// A header has words in all columns but the labels'. Words in some of them are a mistake that only the user can name,
 /// unless line 2 has words there as well.
 bool looks_like_header(const Fields& fields, const Fields& second, const std::vector<bool>& is_label,
@@ -36,7 +38,7 @@ bool looks_like_header(const Fields& fields, const Fields& second, const std::ve
     std::int64_t first_word = 0;
     while (is_label[at(first_word)] || !is_word(bare(fields[at(first_word)]))) ++first_word;
     if (at(first_word) < second.size() && is_word(bare(second[at(first_word)]))) {
-      refuse(place(source, 1, first_word + 1), in_quotes(fields[at(first_word)]), "a number");
+      refuse(place(source, 1, first_word + 1), in_quotes(fields[at(first_word)]), kNumberOrWords);
     }
     // The fewer are the more likely mistake.
     const std::int64_t odd = words <= others ? first_word : first_other;
@@ -100,10 +102,14 @@ TextTable open_table(const Fields& first, const Fields& second, const std::strin
   return table;
 }
 
-float number_in(std::string_view field, const std::string& source, std::int64_t line, std::int64_t column) {
+/// `expected`: what to say that was expected of a word.
+float number_in(std::string_view field, const std::string& source, std::int64_t line, std::int64_t column,
+                const char* expected) {
   std::optional<float> value = parse_number(field);
   if (!value) value = parse_number(bare(field));  // in double quotes
-  if (!value) refuse(place(source, line, column), field_text(field), "a finite number");
+  if (!value) {
+    refuse(place(source, line, column), field_text(field), is_word(bare(field)) ? expected : "a finite number");
+  }
   return *value;
 }
 
@@ -150,10 +156,13 @@ TextTable read_text(std::string_view bytes, const std::string& source, const Lab
     if (number >= table.first_line) {
       if (static_cast<std::int64_t>(fields.size()) != table.columns)
         refuse_ragged(table.source, table.columns, number, fields);
+      // A word in the first row is hardly a mistake: the column has words.
+      const char* const expected =
+          number == table.first_line && format.expected_inputs == 0 ? kNumberOrWords : "a finite number";
       for (std::int64_t j = 0, input = 0; j < table.columns; ++j) {
         if (is_label[at(j)]) continue;
         table.inputs.push_back(words ? words->take(input++, fields[at(j)], number, j + 1)
-                                     : number_in(fields[at(j)], source, number, j + 1));
+                                     : number_in(fields[at(j)], source, number, j + 1, expected));
       }
       for (const std::int64_t column : table.label_columns) table.labels.push_back(bare(fields[at(column)]));
       ++table.rows;

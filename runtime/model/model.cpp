@@ -70,6 +70,10 @@ void check_rows(const Model& model, const Dataset& data, double largest) {
 }
 
 std::vector<float> network_inputs(const Model& model, const Dataset& data) {
+  if (data.dim != model.dim()) {
+    throw Error(ErrorKind::input, fmt::format("{}: found {} inputs a row, expected {} as the model was taught with",
+                                              data.source, data.dim, model.dim()));
+  }
   return model.inputs.apply(data.values(), data.source, model.largest_input());
 }
 

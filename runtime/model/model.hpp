@@ -67,7 +67,8 @@ struct Model {
 /// Throws Error(input) that names the row of a dataset where the size of a scaled input is beyond `largest`, or where
 /// float32 cannot hold a scaled target.
 void check_rows(const Model& model, const Dataset& data, double largest);
-/// Inputs of the model's network for the rows of a dataset, scaled, N x D. Throws Error(input) as check_rows() does.
+/// Inputs of the model's network for the rows of a dataset, scaled, N x D. Throws Error(input) as check_rows() does,
+/// and for rows of another number of inputs.
 [[nodiscard]] std::vector<float> network_inputs(const Model& model, const Dataset& data);
 /// Targets of a network for N rows of a labelled dataset, N x L: one-hot, or standardised by `model.targets`.
 /// Throws Error(input) as check_rows() does.

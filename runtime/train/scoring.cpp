@@ -1,17 +1,11 @@
 #include "heddle/runtime/train/scoring.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstddef>
 
 namespace heddle {
 
 std::vector<float> predict(Predictor& predictor, const Model& model, const Dataset& data) {
-  if (data.dim != model.dim()) {
-    throw Error(ErrorKind::input, fmt::format("{}: found {} inputs a row, expected {} as the model was taught with",
-                                              data.source, data.dim, model.dim()));
-  }
   return predictor.predict(model.network, network_inputs(model, data));
 }
 

@@ -50,6 +50,43 @@ TEST_CASE("a perceptron learns, is measured, inspected, and predicts what traini
   CHECK(resumed.out.find("precision") != std::string::npos);
 }
 
+TEST_CASE("the neurons of a layer, and those that give 0 or 1, are told as the printed weights have them") {
+  Workplace place;
+  place.write("xor.csv", "0,0,even\n0,1,odd\n1,0,odd\n1,1,even\n");
+  // Two layers: x or y, x and y; then the first without the second.
+  place.write("weights", "-10 20 20\n-30 20 20\n10 -20 20\n-10 20 -20\n");
+  REQUIRE(place
+              .run({"train",    "xor.csv", "--network", "mlp",  "--layers",  "2",       "--hidden", "sigmoid",
+                    "--output", "sigmoid", "--scale",   "none", "--weights", "weights", "--rule",   "plain",
+                    "--rate",   "1e-6",    "--epochs",  "1",    "--device",  "cpu"})
+              .code == 0);
+  const auto told = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"predict", "model.heddle", "xor.csv", "--device", "cpu", "--json", "--quiet"});
+    const Outcome outcome = place.run(options);
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.code == 0);
+    return json::parse(outcome.out);
+  };
+  const json hidden = told({"--layer", "1"});
+  CHECK(hidden["layer"] == 1);
+  CHECK(hidden["rmse"].is_null());
+  REQUIRE(hidden["predictions"].size() == 4);
+  CHECK(hidden["predictions"][1][0].get<double>() == doctest::Approx(0.9999546).epsilon(1e-5));  // 1 / (1 + e^-10)
+  CHECK(hidden["predictions"][1][1].get<double>() == doctest::Approx(4.5398e-5).epsilon(1e-3));  // 1 / (1 + e^10)
+  CHECK(told({"--layer", "1", "--threshold"})["predictions"] == json({{0, 0}, {1, 0}, {1, 0}, {1, 1}}));
+  CHECK(told({"--layer", "2", "--threshold"})["predictions"] == json({{1, 0}, {0, 1}, {0, 1}, {1, 0}}));
+  const json classes = told({"--threshold"});
+  CHECK(classes["predictions"] == json({"even", "odd", "odd", "even"}));
+  CHECK(classes["accuracy"] == 1.0);
+  const Outcome beyond = place.run({"predict", "model.heddle", "xor.csv", "--device", "cpu", "--layer", "3"});
+  CHECK(beyond.code == 2);
+  CHECK(beyond.err == "heddle: option --layer: found 3, expected 1 to 2 for the layers 2-2-2 of model.heddle\n");
+  REQUIRE(place.run({"train", "xor.csv", "--epochs", "1", "--device", "cpu", "--model", "rules.heddle"}).code == 0);
+  const Outcome rules = place.run({"predict", "rules.heddle", "xor.csv", "--device", "cpu", "--threshold"});
+  CHECK(rules.code == 2);
+  CHECK(rules.err.find("expected one of mlp\n") != std::string::npos);
+}
+
 TEST_CASE("what a perceptron cannot do is one line and an exit code") {
   Workplace place;
   place.write("rings.csv", rings());

@@ -70,7 +70,8 @@ TEST_CASE("what may be a header or not must be said") {
         "f:1:1: found 'a', expected numbers only, or names only if line 1 is a header; say which with --header or "
         "--no-header");
   CHECK(load("a,7,class\n1,2,x\n3,4,y\n", {.header = Header::present}).input_names == Strings{"a", "7"});
-  CHECK(refused("a,7,x\n1,2,x\n3,4,y\n", {.header = Header::absent}) == "f:1:1: found 'a', expected a finite number");
+  CHECK(refused("a,7,x\n1,2,x\n3,4,y\n", {.header = Header::absent}) ==
+        "f:1:1: found 'a', expected a number, or --categories index or one-hot where columns have words");
   // A row of data in which every input is a word, recognised by its class.
   CHECK(refused("a,b,x\n1,2,x\n3,4,y\n") ==
         "f:1: found words in every input and the class 'x', expected numbers, or a header; say which with --header or "
@@ -83,7 +84,8 @@ TEST_CASE("what may be a header or not must be said") {
   CHECK(load("1,2,class\n5,6,0\n7,8,1\n", {.header = Header::present}).rows() == 2);
   CHECK(load("1,2,class\n5,6,0\n7,8,1\n", {.header = Header::absent}).classes == Strings{"0", "1", "class"});
   // Words in a column throughout are no question of headers.
-  CHECK(refused("1,red,x\n2,blue,y\n") == "f:1:2: found 'red', expected a number");
+  CHECK(refused("1,red,x\n2,blue,y\n") ==
+        "f:1:2: found 'red', expected a number, or --categories index or one-hot where columns have words");
 }
 
 TEST_CASE("any column can hold the label") {
