@@ -28,6 +28,7 @@ std::vector<Value> words(std::initializer_list<const char*> values) {
 }
 
 bool is_launched(const Configuration& c) { return !is_resident(c); }
+bool streams(const Configuration& c) { return is_resident(c) && c.word("storage") == "stream"; }
 
 std::vector<Parameter> parameters(const DeviceIdentity& device) {
   const bool clusters = device.compute_capability() >= 90;
@@ -57,11 +58,16 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
        .active = {}},
       {.name = "vector", .values = numbers({4, 2, 1}), .meaning = "inputs in one memory access", .active = {}},
       {.name = "storage",
-       .values = words({"registers", "shared", "split", "halves"}),
+       .values = words({"registers", "shared", "split", "halves", "stream"}),
        .meaning =
-           "where parameters stay: registers, shared memory, centres in registers and widths in shared memory, or half "
-           "of a thread's rules in registers and the others in shared memory",
+           "where parameters stay: registers, shared memory, centres in registers and widths in shared memory, half "
+           "of a thread's rules in registers and the others in shared memory, or some rules there and the others in "
+           "global memory, requested ahead",
        .active = is_resident},
+      {.name = "kept_rules",
+       .values = numbers({2, 1, 3, 0}),
+       .meaning = "rules of a thread on chip, half of them in registers; its other rules are in global memory",
+       .active = streams},
       {.name = "kernels", .values = numbers({1, 2, 3}), .meaning = "launches per sample", .active = is_launched},
       {.name = "reduction",
        .values = words({"shuffle", "tree"}),
@@ -101,6 +107,11 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
                         return c.word("scheme") == "grid" && c.number("threads_per_rule") > kWarp &&
                                c.word("storage") != "registers";
                       },
+                  .chosen_last = true});
+  list.push_back({.name = "packs_ahead",
+                  .values = numbers({kPacksAhead, 4, 8}),
+                  .meaning = "packs of inputs that a thread requests ahead of its rules in global memory",
+                  .active = streams,
                   .chosen_last = true});
   return list;
 }
@@ -176,6 +187,17 @@ std::vector<Constraint> constraints() {
          return is_launched(c) || c.word("storage") != "halves" ||
                 (c.number("threads_per_rule") > kWarp && c.number("coarsen_count") > 1);
        }},
+      {"rules stream only where several resident warps share them, and each thread has more than stay on chip",
+       "kept_rules",
+       [](const Configuration& c, const Problem&, const Identity&) {
+         return !streams(c) ||
+                (c.number("threads_per_rule") > kWarp && c.number("kept_rules") < c.number("coarsen_count"));
+       }},
+      {"rules stream only in a grid, and where the shared memory of all multiprocessors does not hold them", "storage",
+       [](const Configuration& c, const Problem& p, const Identity& device) {
+         const std::int64_t bytes = 2 * kWord * padded(p.at("dim")) * p.at("rules");
+         return !streams(c) || (c.word("scheme") == "grid" && bytes > device.units * device.local_bytes);
+       }},
       resident("as many blocks as the scheme links, each on a multiprocessor", "storage",
                [](const Shape& shape, const Problem&, const Identity& device) {
                  switch (shape.link) {
@@ -188,11 +210,11 @@ std::vector<Constraint> constraints() {
                  }
                  return false;
                }),
-      resident("registers of a thread and a block", "storage",
+      resident("registers of a thread and a block", "kept_rules",
                [](const Shape& shape, const Problem&, const Identity&) {
                  return shape.registers() <= cuda::registers_of_thread(shape.block);
                }),
-      resident("shared memory of a block of a resident scheme", "storage",
+      resident("shared memory of a block of a resident scheme", "kept_rules",
                [](const Shape& shape, const Problem&, const Identity& device) {
                  return shape.shared_bytes() <= device.local_bytes;
                }),
