@@ -25,7 +25,6 @@ struct ContractSample {
   bool repeat = true;        ///< run each a second time and compare
   bool thorough = false;     ///< the whole verification for each, not one of its runs in turn
   std::string only = {};     ///< leaves out those without this; empty: none
-  bool small_chip = false;   ///< the device is one that small problems fill: their paths, too
   std::string except = {};   ///< leaves out configurations with this in their text; empty: none
   std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
   std::size_t least = 1;  ///< all together: with fewer tried, the contract has not been looked at

@@ -69,10 +69,9 @@ TEST_CASE("the emulator keeps the contract of devices, with two rows on their wa
 
 /// The paths() whose rules are not all on chip.
 TEST_CASE("the emulator keeps the contract of devices, with rules that are streamed") {
-  ContractSample streams{
-      .drawn = 0, .large = false, .repeat = true, .thorough = true, .only = "storage=stream", .small_chip = true};
+  ContractSample streams{.drawn = 0, .large = false, .repeat = true, .thorough = true, .only = "storage=stream"};
   std::erase_if(streams.families, [](const auto& family) { return family->name() != "sonfin-train"; });
-  attempt({.order = 7, .multiprocessors = 2, .block_shared_kib = 26}, streams, 5, 3);
+  attempt({.order = 7}, streams, 5, 3);
 }
 
 TEST_CASE("on the emulator rules of several warps learn the same wherever their parameters are, bit for bit") {
@@ -88,8 +87,8 @@ TEST_CASE("on the emulator rules of several warps learn the same wherever their 
     return outcome_of_configuration(*device, *family, problem, configuration, 3);
   };
   const HostImage shared = outcome("shared");
-  for (const char* storage : {"split", "halves", "stream kept_rules=0", "stream kept_rules=1 packs_ahead=8",
-                              "stream kept_rules=2 packs_ahead=4"}) {
+  for (const std::string storage : {"split", "halves", "stream kept_rules=0", "stream kept_rules=1 packs_ahead=8",
+                                    "stream kept_rules=2 packs_ahead=4"}) {
     CAPTURE(storage);
     CHECK(outcome(storage) == shared);
   }

@@ -54,17 +54,10 @@ std::shared_ptr<SystemCompiler> compiler_for(int capability) {
   return std::make_shared<SystemCompiler>(*program, std::move(dialect));
 }
 
-emulator::Capability capability_of(const EmulatorOptions& options) {
-  emulator::Capability result = emulator::capability(options.capability);
-  if (options.multiprocessors > 0) result.processors = options.multiprocessors;
-  if (options.block_shared_kib > 0) result.block_shared_kib = options.block_shared_kib;
-  return result;
-}
-
 class EmulatorDevice final : public Device {
  public:
   EmulatorDevice(const EmulatorOptions& options, double compile_seconds)
-      : capability_(capability_of(options)),
+      : capability_(emulator::capability(options.capability)),
         order_(options.order),
         identity_(emulator::identity(capability_)),
         provenance_(host_provenance()),
@@ -121,7 +114,7 @@ class EmulatorDevice final : public Device {
   }
 
  private:
-  emulator::Capability capability_;
+  const emulator::Capability& capability_;
   std::uint64_t order_;
   DeviceIdentity identity_;
   mutable Provenance provenance_;

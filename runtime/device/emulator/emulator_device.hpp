@@ -12,9 +12,6 @@ namespace heddle {
 struct EmulatorOptions {
   int capability = 90;      ///< compute capability times ten
   std::uint64_t order = 0;  ///< of threads and of what travels between blocks; 0: what waited longest comes next
-  // A smaller card, which small problems fill; 0: as the capability has.
-  std::int64_t multiprocessors = 0;
-  std::int64_t block_shared_kib = 0;  ///< shared memory of a block
 };
 
 /// Needs a C++ compiler. Throws Error(device): there is none, or no such capability is known, or the cache belongs to
