@@ -65,6 +65,8 @@ struct Path {
   const char* family;
   std::vector<std::pair<const char*, std::int64_t>> sizes;  ///< others are those of the awkward problem
   std::string configuration;
+  /// Where it is tried. The space allows some only for problems that fill a GPU: the emulator tries them on small ones.
+  enum class On { all, gpu, emulator } on = On::all;
 };
 
 /// The exchange of the grid scheme, kernels/sonfin/cuda/exchange_sums.cuh.
@@ -76,6 +78,19 @@ Path grid(std::int64_t rules, std::int64_t dim, std::int64_t outputs, const char
 /// Several warps that share a rule: kernels/sonfin/cuda/group_sums.cuh.
 Path wide(std::int64_t rules, std::int64_t outputs, const char* configuration) {
   return {"sonfin-train", {{"rules", rules}, {"dim", 517}, {"outputs", outputs}}, configuration};
+}
+/// Rules that are not on chip, kernels/sonfin/cuda/streamed_rules.cuh.
+Path streamed(std::int64_t outputs, const std::string& configuration) {
+  return {"sonfin-train",
+          {{"rules", 13}, {"dim", 517}, {"outputs", outputs}},
+          "scheme=grid coarsening=rules storage=stream " + configuration,
+          Path::On::emulator};
+}
+Path streamed_on_gpu(std::int64_t rules, std::int64_t outputs, const std::string& configuration) {
+  return {"sonfin-train",
+          {{"rules", rules}, {"dim", 4997}, {"outputs", outputs}},
+          "scheme=grid coarsening=rules storage=stream block_size=256 vector=4 " + configuration,
+          Path::On::gpu};
 }
 
 /// A perceptron of one or two hidden layers that learns from `batch` rows at a time.
@@ -148,6 +163,17 @@ const std::vector<Path>& paths() {
       wide(5, 1,
            "scheme=grid coarsen_count=1 storage=split block_size=64 threads_per_rule=64 vector=2 packets_per_cycle=10 "
            "replicas=16 rows_ahead=2"),
+      // Rules in registers, in shared memory and streamed; two rows on their way, a long ring, and rules in registers
+      // and streamed; more rules on chip; as many places of the ring as packs; all rules streamed.
+      streamed(1, "coarsen_count=7 block_size=64 threads_per_rule=64 vector=4 kept_rules=2"),
+      streamed(3,
+               "coarsen_count=4 block_size=128 threads_per_rule=64 vector=1 kept_rules=1 rows_ahead=2 packs_ahead=8"),
+      streamed(1, "coarsen_count=7 block_size=128 threads_per_rule=128 vector=2 kept_rules=3 packs_ahead=4"),
+      streamed(1, "coarsen_count=2 block_size=256 threads_per_rule=64 vector=2 kept_rules=1 packs_ahead=8"),
+      streamed(3, "coarsen_count=4 block_size=128 threads_per_rule=64 vector=4 kept_rules=0"),
+      streamed_on_gpu(1203, 1, "coarsen_count=3 threads_per_rule=64 kept_rules=2"),
+      streamed_on_gpu(1203, 3, "coarsen_count=5 threads_per_rule=128 kept_rules=4"),
+      streamed_on_gpu(1603, 1, "coarsen_count=4 threads_per_rule=64 kept_rules=1 packs_ahead=8"),
       // One block; more warps than tiles, so that they share rows and a layer's items.
       resident(4, 8, 0, 3, 37, "block_size=128 blocks=1 rows_in=shared"),
       // Layers beyond one tile of neurons; rows that are bytes or not.
@@ -345,12 +371,15 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
     for (Case& corner : draw.corners()) all.push_back(std::move(corner));
     for (const Path& path : paths()) {
       if (family->name() != path.family || device.backend == "cpu") continue;
+      if (path.on == Path::On::gpu && device.backend == "emulator") continue;
+      if (path.on == Path::On::emulator && device.backend != "emulator") continue;
       const bool clusters = path.configuration.find("scheme=cluster") != std::string::npos;
       if (clusters && device.compute_capability() < 90) continue;  // its space has no such scheme
       Problem problem = family->awkward_problem();
       for (const auto& [name, size] : path.sizes) problem = problem.with(name, size);
       Configuration configuration = space.parse(path.configuration);
-      if (space.violated(configuration, problem)) {  // a GPU of few multiprocessors, or of little shared memory
+      if (path.on != Path::On::emulator &&
+          space.violated(configuration, problem)) {  // a GPU of few multiprocessors, or of little shared memory
         CHECK_MESSAGE((device.backend != "emulator" || device.compute_capability() < 90),
                       problem.text() << ": " << configuration.text());
         continue;
@@ -461,7 +490,12 @@ void check_bad_instantiation(Device& device, const KernelFamily& family) {
 
 HostImage outcome_of_default(Device& device, const KernelFamily& family, std::uint64_t seed) {
   const Problem problem = family.awkward_problem();
-  const Configuration configuration = family.default_configuration(device.identity(), problem);
+  return outcome_of_configuration(device, family, problem, family.default_configuration(device.identity(), problem),
+                                  seed);
+}
+
+HostImage outcome_of_configuration(Device& device, const KernelFamily& family, const Problem& problem,
+                                   const Configuration& configuration, std::uint64_t seed) {
   const Trial trial = family.trial(configuration, problem, device.identity(), kSamples, seed);
   const auto compiled = compile_one(device, {&family.source(device.identity().backend), trial.plan.kernels});
   return outcome_of(*device.prepare(trial.plan, compiled.binary), trial.initial, 1);

@@ -51,5 +51,8 @@ struct ContractResult {
 /// What a timed run of the default configuration of the family's awkward problem leaves in all buffers but scratch,
 /// from poisoned memory.
 [[nodiscard]] HostImage outcome_of_default(Device& device, const KernelFamily& family, std::uint64_t seed);
+/// The same of a configuration, which the space need not allow on this device.
+[[nodiscard]] HostImage outcome_of_configuration(Device& device, const KernelFamily& family, const Problem& problem,
+                                                 const Configuration& configuration, std::uint64_t seed);
 
 }  // namespace heddle

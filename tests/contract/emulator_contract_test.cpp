@@ -67,6 +67,33 @@ TEST_CASE("the emulator keeps the contract of devices, with two rows on their wa
   attempt({.order = 7}, ahead, 3, 3);
 }
 
+/// The paths() whose rules are not all on chip.
+TEST_CASE("the emulator keeps the contract of devices, with rules that are streamed") {
+  ContractSample streams{.drawn = 0, .large = false, .repeat = true, .thorough = true, .only = "storage=stream"};
+  std::erase_if(streams.families, [](const auto& family) { return family->name() != "sonfin-train"; });
+  attempt({.order = 7}, streams, 5, 3);
+}
+
+TEST_CASE("on the emulator rules of several warps learn the same wherever their parameters are, bit for bit") {
+  const auto device = open_emulator();
+  const auto& families = test::families_with_carving().all();
+  const auto family =
+      *std::find_if(families.begin(), families.end(), [](const auto& one) { return one->name() == "sonfin-train"; });
+  const Problem problem = family->awkward_problem().with("rules", 9).with("dim", 517).with("outputs", 3);
+  const SearchSpace space = family->space(device->identity());
+  const auto outcome = [&](const std::string& storage) {
+    const Configuration configuration = space.parse(
+        "scheme=grid coarsen_count=3 coarsening=rules block_size=128 threads_per_rule=64 vector=4 storage=" + storage);
+    return outcome_of_configuration(*device, *family, problem, configuration, 3);
+  };
+  const HostImage shared = outcome("shared");
+  for (const std::string storage : {"split", "halves", "stream kept_rules=0", "stream kept_rules=1 packs_ahead=8",
+                                    "stream kept_rules=2 packs_ahead=4"}) {
+    CAPTURE(storage);
+    CHECK(outcome(storage) == shared);
+  }
+}
+
 /// The paths() of real matrices, or some of them.
 TEST_CASE("the emulator keeps the contract of devices, with real matrices in rings of stages") {
   ContractSample paths{.drawn = 0, .large = false, .repeat = false};

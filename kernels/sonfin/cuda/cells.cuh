@@ -9,6 +9,7 @@
 // | Vector  | inputs in one pack |
 // | Storage | where: see storage.cuh |
 // | RowsAhead | rows in shared memory that arrive while one is learnt |
+// | PacksAhead | packs that are requested ahead of those that are not on chip, streamed_rules.cuh |
 //
 // Group q of block b keeps rules (b * Groups + q) * Rules + 0 .. Rules - 1. Inside a group, lane i keeps packs
 // i, i + Lanes, ... of each. What is kept in shared memory belongs to one thread alone: no barrier is needed.
@@ -19,10 +20,12 @@
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/group_sums.cuh"
 #include "heddle/kernels/sonfin/cuda/storage.cuh"
+#include "heddle/kernels/sonfin/cuda/streamed_rules.cuh"
 
 namespace heddle::sonfin {
 
-template <int Block, int Lanes, int Packs, int Rules, int Vector, int Storage, int RowsAhead = 1>
+template <int Block, int Lanes, int Packs, int Rules, int Vector, int Storage, int RowsAhead = 1,
+          int PacksAhead = kPacksAhead>
 class Cells {
   static_assert(Block % kWarp == 0 && Block <= 1024, "whole warps");
   static_assert(Lanes >= 1 && Lanes <= Block && (Lanes & (Lanes - 1)) == 0, "a power of two up to the block");
@@ -38,7 +41,11 @@ class Cells {
   /// Rules of a thread, its first ones, whose centres and whose widths are in registers.
   static constexpr int kCentresHeld = centres_in_registers(Storage, Rules);
   static constexpr int kWidthsHeld = widths_in_registers(Storage, Rules);
-  static constexpr int kCentresShared = Rules - kCentresHeld, kWidthsShared = Rules - kWidthsHeld;
+  /// Its first rules, which are on chip; the others are streamed.
+  static constexpr int kOnChip = rules_on_chip(Storage, Rules), kStreamed = Rules - kOnChip;
+  static constexpr int kCentresShared = kOnChip - kCentresHeld, kWidthsShared = kOnChip - kWidthsHeld;
+  static_assert(kOnChip >= 0 && kOnChip <= Rules && (kStreamed == 0 || kWide),
+                "streamed where several warps share a rule");
   /// Registers of a thread for the parameters and, if they are in registers too, two rows.
   static constexpr int kRegisterWords =
       Vector * Packs * (kCentresHeld + kWidthsHeld) + (Storage == kRegisters ? 2 * Vector * Packs : 0);
@@ -66,7 +73,9 @@ class Cells {
   __device__ static int first_rule() { return (static_cast<int>(blockIdx.x) * kGroups + group()) * Rules; }
   __device__ static int input(int i) { return (i * Lanes + lane()) * Vector; }
 
-  __device__ __forceinline__ explicit Cells(SharedMemory& shared) : group_sums_(shared) {
+  /// `streamed`: global memory for what is not on chip, ResidentShape::streamed_bytes().
+  __device__ __forceinline__ Cells(SharedMemory& shared, float* streamed)
+      : group_sums_(shared), streamed_(shared, streamed) {
     if constexpr (kCentresShared > 0) shared_centres_ = shared.take<float>(Block * Vector * Packs * kCentresShared);
     if constexpr (kWidthsShared > 0) shared_inverses_ = shared.take<float>(Block * Vector * Packs * kWidthsShared);
     if constexpr (!kRowsInRegisters) {
@@ -85,6 +94,7 @@ class Cells {
       const Pack<Vector> s = there ? load<Vector>(widths + at) : filled<Vector>(1.0f);
       set(r, i, m, reciprocal(s));
     });
+    if constexpr (kStreamed > 0) streamed_.restart();
   }
 
   /// Rules that never moved are left alone: their widths would come back rounded.
@@ -202,12 +212,18 @@ class Cells {
     } else {
       move<false>(row, r, rate, largest_inverse);
     }
+    if constexpr (kStreamed > 0) {
+      if (r >= kOnChip) streamed_.restart();
+    }
   }
 
   /// Rule r of the group becomes a new rule: m = x, all widths the same.
   __device__ __forceinline__ void add(const Row& row, int r, float width) {
     moved_ |= 1u << r;
     each_pack_of(r, [&](int i) { set(r, i, row[i], filled<Vector>(__frcp_rn(width))); });
+    if constexpr (kStreamed > 0) {
+      if (r >= kOnChip) streamed_.restart();
+    }
   }
 
  private:
@@ -226,7 +242,7 @@ class Cells {
   template <bool Moves>
   __device__ __forceinline__ void pass(const Row& row, const Row& next, const float (&rate)[Rules],
                                        float largest_inverse, float (&own)[Rules]) {
-    if constexpr (Storage == kHalves) {
+    if constexpr (Storage == kHalves || (kStreamed > 0 && kCentresHeld > 0)) {
       pass_of<Moves, 0, kCentresHeld>(row, next, rate, largest_inverse, own);
       pass_of<Moves, kCentresHeld, Rules>(row, next, rate, largest_inverse, own);
     } else {
@@ -238,7 +254,9 @@ class Cells {
   template <bool Moves, int First, int Last>
   __device__ __forceinline__ void pass_of(const Row& row, const Row& next, const float (&rate)[Rules],
                                           float largest_inverse, float (&own)[Rules]) {
-    constexpr int kChains = Last - First < 4 ? Vector : 1;  // sums that are added up in parallel
+    // Sums that are added up in parallel. Where rules are streamed they are as many as without that, so that results
+    // are the same.
+    constexpr int kChains = (kStreamed > 0 ? Rules : Last - First) < 4 ? Vector : 1;
     float sums[Last - First][kChains];
 #pragma unroll
     for (int r = First; r < Last; ++r) {
@@ -249,7 +267,13 @@ class Cells {
       const Pack<Vector> x = row[i], y = Moves ? next[i] : x;
 #pragma unroll
       for (int r = First; r < Last; ++r) {
-        Pack<Vector> m = centre(r, i), u = inverse(r, i);
+        Pack<Vector> m, u;
+        if (kStreamed > 0 && r >= kOnChip) {
+          if constexpr (kStreamed > 0) streamed_.take(m, u);
+        } else {
+          m = centre(r, i);
+          u = inverse(r, i);
+        }
         // A rule that stays may be narrower than new ones.
         const float bound = rate[r] != 0.0f ? largest_inverse : infinity();
 #pragma unroll
@@ -263,7 +287,16 @@ class Cells {
           const float z = (y.value[v] - m.value[v]) * u.value[v];
           sums[r - First][v % kChains] += z * z;
         }
-        if constexpr (Moves) set(r, i, m, u);
+        if constexpr (kStreamed > 0) {
+          if (r < kOnChip) {
+            if constexpr (Moves) set(r, i, m, u);
+          } else {
+            if (Moves && rate[r] != 0.0f) set(r, i, m, u);
+            streamed_.release();
+          }
+        } else if constexpr (Moves) {
+          set(r, i, m, u);
+        }
       }
     });
 #pragma unroll
@@ -300,7 +333,8 @@ class Cells {
 
   /// Packs of a turn of the loop over those in shared memory: about four for all rules, so that there is work while one
   /// waits.
-  static constexpr int kPacksAtOnce = kCentresShared == 1 ? 4 : kCentresShared == 2 ? 2 : 1;
+  static constexpr int kLooped = kCentresShared + kStreamed;
+  static constexpr int kPacksAtOnce = kLooped == 1 ? 4 : kLooped == 2 ? 2 : 1;
 
   /// action(i) for the packs of rule r. Those in registers are known by number when the code is compiled.
   template <class Action>
@@ -308,7 +342,7 @@ class Cells {
     if constexpr (Storage == kShared) {
 #pragma unroll(Packs < 4 ? Packs : 4)
       for (int i = 0; i < Packs; ++i) action(i);
-    } else if (Storage == kHalves && r >= kCentresHeld) {
+    } else if ((Storage == kHalves || kStreamed > 0) && r >= kCentresHeld) {
 #pragma unroll(kPacksAtOnce)
       for (int i = 0; i < Packs; ++i) action(i);
     } else {
@@ -328,13 +362,25 @@ class Cells {
   }
   __device__ __forceinline__ Pack<Vector> centre(int r, int i) const {
     if (r < kCentresHeld) return centre_[r < kCentresHeld ? r : 0][i];
+    if constexpr (kStreamed > 0) {
+      if (r >= kOnChip) return streamed_.centre(r - kOnChip, i);
+    }
     return load<Vector>(shared_centres_ + place(r - kCentresHeld, i));
   }
   __device__ __forceinline__ Pack<Vector> inverse(int r, int i) const {
     if (r < kWidthsHeld) return inverse_[r < kWidthsHeld ? r : 0][i];
+    if constexpr (kStreamed > 0) {
+      if (r >= kOnChip) return streamed_.width(r - kOnChip, i);
+    }
     return load<Vector>(shared_inverses_ + place(r - kWidthsHeld, i));
   }
   __device__ __forceinline__ void set(int r, int i, const Pack<Vector>& m, const Pack<Vector>& u) {
+    if constexpr (kStreamed > 0) {
+      if (r >= kOnChip) {
+        streamed_.set(r - kOnChip, i, m, u);
+        return;
+      }
+    }
     if (r < kCentresHeld) {
       centre_[r < kCentresHeld ? r : 0][i] = m;
     } else {
@@ -348,6 +394,7 @@ class Cells {
   }
 
   GroupSums<Block, Lanes, Rules> group_sums_;
+  StreamedRules<Block, Packs, kStreamed, Vector, PacksAhead> streamed_;
   Pack<Vector> centre_[kCentresHeld > 0 ? kCentresHeld : 1][kCentresHeld > 0 ? Packs : 1];
   Pack<Vector> inverse_[kWidthsHeld > 0 ? kWidthsHeld : 1][kWidthsHeld > 0 ? Packs : 1];
   float* shared_centres_ = nullptr;

@@ -36,14 +36,16 @@ __global__ void begin(Packet* packets, int count, const Progress* progress, Prog
 }
 
 /// Learns the next samples, `samples` of them at most. Rules up to `capacity`, which the grid has to hold; a sample
-/// that wants one more halts it.
+/// that wants one more halts it. `streamed`: scratch of the parameters that are not on chip, kStream; otherwise not
+/// used.
 template <int Block, int Lanes, int Packs, int Rules, int Vector, int Outputs, int Storage, int Link,
-          int FirstLook = kFirstLook, int PacketsOfCycle = kPacketsOfCycle, int Replicas = kReplicas, int RowsAhead = 1>
+          int FirstLook = kFirstLook, int PacketsOfCycle = kPacketsOfCycle, int Replicas = kReplicas, int RowsAhead = 1,
+          int PacksAhead = kPacksAhead>
 __global__ void __launch_bounds__(Block, 1)
     resident(float* centres, float* widths, float* consequents, const Control* control_at, const Progress* before_at,
              Progress* after, const float* rows, const float* targets, const int* order, Packet* packets, int samples,
-             int stride, int target_stride, int capacity) {
-  using Work = Cells<Block, Lanes, Packs, Rules, Vector, Storage, RowsAhead>;
+             int stride, int target_stride, int capacity, float* streamed) {
+  using Work = Cells<Block, Lanes, Packs, Rules, Vector, Storage, RowsAhead, PacksAhead>;
   static_assert(RowsAhead == 1 || (RowsAhead == 2 && Work::kWide && !Work::kRowsInRegisters && Link == kGridLink),
                 "where rows are long and in shared memory");
   constexpr int kRegistersOfThread = Block <= 256 ? 255 : 65536 / Block;
@@ -55,7 +57,7 @@ __global__ void __launch_bounds__(Block, 1)
   constexpr int kShare = (Outputs + kSharers - 1) / kSharers;  // outputs of a thread
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   SharedMemory shared;
-  Work cells(shared);
+  Work cells(shared, streamed);
   Exchange exchange(shared, packets);
   const Control control = *control_at;
   const Progress before = *before_at;
@@ -266,8 +268,9 @@ __global__ void __launch_bounds__(Block, 1)
         if (!(fabsf(gradient[r]) >= control.negligible_gradient)) gradient[r] = 0.0f;
         moving += gradient[r] != 0.0f ? 1 : 0;
       }
-      // One rule of several moves alone: the pass would change the others by nothing.
-      together = control.plain_step == 0 && (Rules == 1 ? moving > 0 : moving > 1);
+      // One rule of several moves alone: the pass would change the others by nothing. Not if it is streamed, because
+      // the pass has requested its parameters ahead.
+      together = control.plain_step == 0 && (Rules == 1 || Work::kStreamed > 0 ? moving > 0 : moving > 1);
       if (!together && moving > 0) {
 #pragma unroll
         for (int r = 0; r < Rules; ++r) {

@@ -8,7 +8,6 @@
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
 #include "heddle/kernels/sonfin/cuda/plan_writer.hpp"
-#include "heddle/kernels/sonfin/cuda/storage.cuh"
 
 namespace heddle::sonfin {
 
@@ -26,6 +25,7 @@ ResidentShape::Storage storage_of(const Configuration& c) {
   const std::string& storage = c.word("storage");
   if (storage == "registers") return ResidentShape::Storage::registers;
   if (storage == "halves") return ResidentShape::Storage::halves;
+  if (storage == "stream") return ResidentShape::Storage::stream;
   return storage == "shared" ? ResidentShape::Storage::shared : ResidentShape::Storage::split;
 }
 
@@ -47,6 +47,8 @@ ResidentShape::ResidentShape(const Configuration& c)
   if (c.has("packets_per_cycle")) packets_of_cycle = c.number("packets_per_cycle");
   if (c.has("replicas")) replicas = c.number("replicas");
   if (c.has("rows_ahead")) rows_ahead = c.number("rows_ahead");
+  if (c.has("kept_rules")) kept_rules = c.number("kept_rules");
+  if (c.has("packs_ahead")) packs_ahead = c.number("packs_ahead");
 }
 
 ResidentShape ResidentShape::at(const Problem& problem) const {
@@ -77,8 +79,20 @@ std::int64_t ResidentShape::kept_registers() const {
 }
 
 std::int64_t ResidentShape::rules_in_registers() const {
-  const int where = static_cast<int>(storage), count = static_cast<int>(rules);
+  const int where = storage_code(), count = static_cast<int>(rules);
   return centres_in_registers(where, count) + widths_in_registers(where, count);
+}
+
+int ResidentShape::storage_code() const {
+  return static_cast<int>(storage) + (storage == Storage::stream ? static_cast<int>(kept_rules) : 0);
+}
+
+std::int64_t ResidentShape::streamed_rules() const {
+  return rules - rules_on_chip(storage_code(), static_cast<int>(rules));
+}
+
+std::int64_t ResidentShape::streamed_bytes() const {
+  return kWord * 2 * blocks * block * vector * packs * streamed_rules();
 }
 
 std::int64_t ResidentShape::registers() const {
@@ -113,17 +127,21 @@ std::int64_t ResidentShape::shared_bytes() const {
   const std::int64_t rows =
       storage == Storage::registers ? 0 : (rows_ahead + (several_warps() ? 1 : 2)) * lanes * packs * vector;
   const std::int64_t group_sums = several_warps() ? 2 * warps() * power_of_two_from(rules) : 0;
-  const std::int64_t kept = 2 * rules - rules_in_registers();
-  return kWord * (words + rows + group_sums + kept * block * vector * packs);
+  const std::int64_t kept = 2 * (rules - streamed_rules()) - rules_in_registers();
+  const std::int64_t ring =
+      2 * places_of_ring(static_cast<int>(packs_ahead), static_cast<int>(packs), static_cast<int>(streamed_rules()));
+  return kWord * (words + rows + group_sums + (kept * packs + ring) * block * vector);
 }
 
 Kernels ResidentShape::kernels() const {
   std::string exchange;  // where it is as the templates have it, it is not named: the same code has one name
-  if (first_look != kFirstLook || packets_of_cycle != kPacketsOfCycle || replicas != kReplicas || rows_ahead != 1) {
+  if (first_look != kFirstLook || packets_of_cycle != kPacketsOfCycle || replicas != kReplicas || rows_ahead != 1 ||
+      packs_ahead != kPacksAhead) {
     exchange = fmt::format(", {}, {}, {}, {}", first_look, packets_of_cycle, replicas, rows_ahead);
   }
+  if (packs_ahead != kPacksAhead) exchange += fmt::format(", {}", packs_ahead);
   Kernels all{fmt::format("heddle::sonfin::resident<{}, {}, {}, {}, {}, {}, {}, {}{}>", block, lanes, packs, rules,
-                          vector, outputs, static_cast<int>(storage), static_cast<int>(link), exchange)};
+                          vector, outputs, storage_code(), static_cast<int>(link), exchange)};
   if (link == Link::grid) all.emplace_back("heddle::sonfin::begin");
   return all;
 }
@@ -132,6 +150,7 @@ void ResidentShape::write(Plan& plan, const Layout& where, std::int64_t samples)
   // Two rounds of packets, one for every three values of a record, and that several times.
   const std::int64_t packets = link == Link::grid ? 2 * replicas * ceil_div(2 + where.outputs, 3) * blocks : 1;
   plan.buffers.push_back({"packets", kPacketBytes * packets, Role::scratch});
+  if (streamed_rules() > 0) plan.buffers.push_back({"streamed", streamed_bytes(), Role::scratch});
   PlanWriter writer(plan);
   if (link == Link::grid) {
     plan.buffers.push_back({"before", static_cast<std::int64_t>(sizeof(Progress)), Role::scratch});
@@ -143,7 +162,8 @@ void ResidentShape::write(Plan& plan, const Layout& where, std::int64_t samples)
                     {writer.at("centres"), writer.at("widths"), writer.at("consequents"), writer.at("control"),
                      writer.at(link == Link::grid ? "before" : "progress"), writer.at("progress"), writer.at("rows"),
                      writer.at("targets"), writer.at("order"), writer.at("packets"), int32(samples),
-                     int32(where.stride), int32(where.target_stride), int32(where.capacity)});
+                     int32(where.stride), int32(where.target_stride), int32(where.capacity),
+                     writer.at(streamed_rules() > 0 ? "streamed" : "packets")});  // one that it does not use
   launch.resident = link == Link::grid;
   if (link == Link::cluster) launch.cluster = static_cast<unsigned>(blocks);
 }

@@ -6,6 +6,7 @@
 
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/sonfin/cuda/records.cuh"
+#include "heddle/kernels/sonfin/cuda/storage.cuh"
 #include "heddle/kernels/sonfin/network.hpp"
 
 namespace heddle::sonfin {
@@ -15,14 +16,16 @@ namespace heddle::sonfin {
 /// A configuration of these schemes in numbers; names as in cells.cuh.
 struct ResidentShape {
   enum class Link { block, cluster, grid };
-  enum class Storage { registers, shared, split, halves };
+  enum class Storage { registers, shared, split, halves, stream };
 
   std::int64_t block, lanes, rules, vector;
   Storage storage;
   Link link;
   /// Of a grid: records.cuh.
   std::int64_t first_look = kFirstLook, packets_of_cycle = kPacketsOfCycle, replicas = kReplicas;
-  std::int64_t rows_ahead = 1;                      ///< cells.cuh
+  std::int64_t rows_ahead = 1;  ///< cells.cuh
+  // Of Storage::stream: of a thread's rules those on chip, and how many packs of the others are requested ahead.
+  std::int64_t kept_rules = 0, packs_ahead = kPacksAhead;
   std::int64_t packs = 0, outputs = 0, blocks = 0;  ///< by the problem
 
   ResidentShape(const Configuration& configuration, const Problem& problem)
@@ -44,6 +47,11 @@ struct ResidentShape {
   [[nodiscard]] std::int64_t records() const;
   /// How the blocks of a grid wait for the packets of a round.
   [[nodiscard]] PacketTurns packet_turns() const;
+  /// What the templates call the storage: storage.cuh.
+  [[nodiscard]] int storage_code() const;
+  /// Of a thread's rules those whose parameters are not on chip, and the global memory that these take, of all blocks.
+  [[nodiscard]] std::int64_t streamed_rules() const;
+  [[nodiscard]] std::int64_t streamed_bytes() const;
   /// Registers of a thread, roughly: what it keeps, and what it works with.
   [[nodiscard]] std::int64_t registers() const;
   /// Of a thread's rules: how many have their centres in registers, and how many their widths, both added up.

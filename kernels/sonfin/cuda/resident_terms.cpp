@@ -131,6 +131,10 @@ constexpr std::array kWideGrid{
          }},
     Term{"grid, several warps a rule: registers beyond nine tenths, in tenths",
          [](const ResidentStep& s) { return std::max(0.0, 10.0 * (s.crowding - 0.9)); }},
+    Term{"grid, several warps a rule: tasks of a scheduler in global memory",
+         [](const ResidentStep& s) { return s.tasks_streamed * s.issued; }},
+    Term{"grid, several warps a rule: megabytes of global memory",
+         [](const ResidentStep& s) { return s.megabytes_streamed; }},
 };
 
 /// How the warps of a grid await packets: exchange_sums.cuh and await.cuh.
@@ -189,13 +193,16 @@ ResidentStep::ResidentStep(const ResidentShape& shape) {
   in_registers = shape.storage == ResidentShape::Storage::registers;
   none_kept = shape.storage == ResidentShape::Storage::shared;
 
-  const auto where = static_cast<int>(shape.storage);
+  const int where = shape.storage_code();
   const auto count = static_cast<int>(shape.rules);
   const double of_rule = inputs, widths_held = widths_in_registers(where, count),
                centres_held = centres_in_registers(where, count);
   tasks_in_registers = of_rule * widths_held;
   tasks_split = of_rule * (centres_held - widths_held);
-  tasks_in_shared = of_rule * (rules - centres_held);
+  const double streamed = real(shape.streamed_rules());
+  tasks_in_shared = of_rule * (rules - streamed - centres_held);
+  tasks_streamed = of_rule * streamed;
+  megabytes_streamed = real(shape.streamed_bytes()) / 1e6;
   records_of_block = real(shape.records_of_block());
   row = inputs * real(shape.lanes);
   crowding = registers / real(cuda::registers_of_thread(shape.block));

@@ -41,6 +41,8 @@ struct ResidentStep {
   double tasks_in_registers;  ///< of a thread, with centre and width there
   double tasks_split;         ///< with the width in shared memory
   double tasks_in_shared;     ///< with both there
+  double tasks_streamed;      ///< with both in global memory
+  double megabytes_streamed;  ///< read by all blocks, and written by those whose rules move
   double records_of_block;    ///< groups of warps
   double row;                 ///< inputs that a block has room for
   double crowding;            ///< registers of a thread, as a share of those it may have

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
 
 #include "heddle/kernels/common/options.hpp"
@@ -19,6 +20,7 @@ namespace heddle::sonfin {
 namespace {
 
 constexpr std::int64_t kBlocksOfCluster = 16;
+constexpr std::int64_t kMostKept = 4;  ///< rules of a thread on chip where others are not
 
 std::vector<Value> numbers(std::initializer_list<std::int64_t> values) { return {values.begin(), values.end()}; }
 std::vector<Value> words(std::initializer_list<const char*> values) {
@@ -28,6 +30,7 @@ std::vector<Value> words(std::initializer_list<const char*> values) {
 }
 
 bool is_launched(const Configuration& c) { return !is_resident(c); }
+bool streams(const Configuration& c) { return is_resident(c) && c.word("storage") == "stream"; }
 
 std::vector<Parameter> parameters(const DeviceIdentity& device) {
   const bool clusters = device.compute_capability() >= 90;
@@ -57,11 +60,16 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
        .active = {}},
       {.name = "vector", .values = numbers({4, 2, 1}), .meaning = "inputs in one memory access", .active = {}},
       {.name = "storage",
-       .values = words({"registers", "shared", "split", "halves"}),
+       .values = words({"registers", "shared", "split", "halves", "stream"}),
        .meaning =
-           "where parameters stay: registers, shared memory, centres in registers and widths in shared memory, or half "
-           "of a thread's rules in registers and the others in shared memory",
+           "where parameters stay: registers, shared memory, centres in registers and widths in shared memory, half "
+           "of a thread's rules in registers and the others in shared memory, or some rules there and the others in "
+           "global memory, requested ahead",
        .active = is_resident},
+      {.name = "kept_rules",
+       .values = numbers({2, 1, 3, kMostKept, 0}),
+       .meaning = "rules of a thread on chip, half of them in registers; its other rules are in global memory",
+       .active = streams},
       {.name = "kernels", .values = numbers({1, 2, 3}), .meaning = "launches per sample", .active = is_launched},
       {.name = "reduction",
        .values = words({"shuffle", "tree"}),
@@ -102,6 +110,11 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
                                c.word("storage") != "registers";
                       },
                   .chosen_last = true});
+  list.push_back({.name = "packs_ahead",
+                  .values = numbers({kPacksAhead, 4, 8}),
+                  .meaning = "packs of inputs that a thread requests ahead of its rules in global memory",
+                  .active = streams,
+                  .chosen_last = true});
   return list;
 }
 
@@ -117,6 +130,62 @@ Constraint resident(std::string name, std::string last, Holds holds) {
   return {std::move(name), std::move(last), [holds](const Configuration& c, const Problem& p, const DeviceIdentity& d) {
             return is_launched(c) || holds(ResidentShape(c, p), p, d);
           }};
+}
+
+/// Several resident warps share a rule only if each of their threads has inputs for that.
+bool allows_resident_lanes(std::int64_t lanes, const Problem& problem) {
+  constexpr std::int64_t kManyInputs = 512, kOfThread = 4;
+  return lanes <= kWarp || (problem.at("dim") >= kManyInputs && kOfThread * lanes < 2 * padded(problem.at("dim")));
+}
+/// 5 or 7 rules a thread only where several resident warps share them.
+bool allows_resident_count(std::int64_t count, std::int64_t lanes) {
+  return (count != 5 && count != 7) || lanes > kWarp;
+}
+/// Half of a thread's rules in shared memory only where several resident warps share them.
+bool allows_halves(std::int64_t count, std::int64_t lanes) { return lanes > kWarp && count > 1; }
+
+bool registers_suffice(const ResidentShape& shape) {
+  return shape.registers() <= cuda::registers_of_thread(shape.block);
+}
+bool shared_memory_suffices(const ResidentShape& shape, const DeviceIdentity& device) {
+  return shape.shared_bytes() <= device.local_bytes;
+}
+
+/// The most rules that a block keeps on chip, with the link and the vector of `shape`.
+std::int64_t most_rules_of_block(ResidentShape shape, const DeviceIdentity& device, const Problem& problem) {
+  using Storage = ResidentShape::Storage;
+  constexpr std::int64_t kMostThreads = 1024, kMostRules = 8;
+  std::int64_t most = 0;
+  for (shape.block = kWarp; shape.block <= kMostThreads; shape.block *= 2) {
+    for (shape.lanes = 1; shape.lanes <= shape.block && allows_resident_lanes(shape.lanes, problem); shape.lanes *= 2) {
+      for (shape.rules = 1; shape.rules <= kMostRules; ++shape.rules) {
+        if (!allows_resident_count(shape.rules, shape.lanes) || shape.rules_per_block() <= most) continue;
+        for (const Storage storage : {Storage::registers, Storage::shared, Storage::split, Storage::halves}) {
+          if (storage == Storage::halves && !allows_halves(shape.rules, shape.lanes)) continue;
+          shape.storage = storage;
+          const ResidentShape here = shape.at(problem);
+          if (registers_suffice(here) && shared_memory_suffices(here, device)) most = here.rules_per_block();
+        }
+      }
+    }
+  }
+  return most;
+}
+
+/// Whether the blocks of a grid keep all rules on chip. An enumeration asks for the same problem again and again.
+bool fits_on_chip(const ResidentShape& shape, const DeviceIdentity& device, const Problem& problem) {
+  struct Last {
+    DeviceIdentity device;
+    Problem problem;
+    std::int64_t vector;
+    bool fits;
+  };
+  thread_local std::optional<Last> last;
+  if (!last || last->vector != shape.vector || last->problem != problem || last->device != device) {
+    const bool fits = problem.at("rules") <= device.units * most_rules_of_block(shape, device, problem);
+    last = Last{.device = device, .problem = problem, .vector = shape.vector, .fits = fits};
+  }
+  return last->fits;
 }
 
 std::vector<Constraint> constraints() {
@@ -142,15 +211,11 @@ std::vector<Constraint> constraints() {
        }},
       {"several resident warps share a rule only if it has at least 512 inputs, 4 of them a thread", "threads_per_rule",
        [](const Configuration& c, const Problem& p, const Identity&) {
-         constexpr std::int64_t kManyInputs = 512, kOfThread = 4;
-         const std::int64_t lanes = c.number("threads_per_rule");
-         return is_launched(c) || lanes <= kWarp ||
-                (p.at("dim") >= kManyInputs && kOfThread * lanes < 2 * padded(p.at("dim")));
+         return is_launched(c) || allows_resident_lanes(c.number("threads_per_rule"), p);
        }},
       {"5 or 7 rules a thread only where several resident warps share them", "threads_per_rule",
        [](const Configuration& c, const Problem&, const Identity&) {
-         const std::int64_t count = c.number("coarsen_count");
-         return (count != 5 && count != 7) || (is_resident(c) && c.number("threads_per_rule") > kWarp);
+         return allows_resident_count(c.number("coarsen_count"), is_resident(c) ? c.number("threads_per_rule") : 1);
        }},
       launched("at most 16 parameters of a kind in a thread's registers, 8 in blocks of 1024", "vector",
                [](const Configuration& c, const Problem&, const Identity&) {
@@ -174,8 +239,19 @@ std::vector<Constraint> constraints() {
        "storage",
        [](const Configuration& c, const Problem&, const Identity&) {
          return is_launched(c) || c.word("storage") != "halves" ||
-                (c.number("threads_per_rule") > kWarp && c.number("coarsen_count") > 1);
+                allows_halves(c.number("coarsen_count"), c.number("threads_per_rule"));
        }},
+      {"rules stream only where several resident warps share them, and each thread has more than stay on chip",
+       "kept_rules",
+       [](const Configuration& c, const Problem&, const Identity&) {
+         return !streams(c) ||
+                (c.number("threads_per_rule") > kWarp && c.number("kept_rules") < c.number("coarsen_count"));
+       }},
+      resident("rules stream only in a grid, and where no grid keeps all on chip", "storage",
+               [](const Shape& shape, const Problem& p, const Identity& device) {
+                 return shape.storage != Shape::Storage::stream ||
+                        (shape.link == Shape::Link::grid && !fits_on_chip(shape, device, p));
+               }),
       resident("as many blocks as the scheme links, each on a multiprocessor", "storage",
                [](const Shape& shape, const Problem&, const Identity& device) {
                  switch (shape.link) {
@@ -188,13 +264,19 @@ std::vector<Constraint> constraints() {
                  }
                  return false;
                }),
-      resident("registers of a thread and a block", "storage",
-               [](const Shape& shape, const Problem&, const Identity&) {
-                 return shape.registers() <= cuda::registers_of_thread(shape.block);
-               }),
-      resident("shared memory of a block of a resident scheme", "storage",
+      resident("registers of a thread and a block", "kept_rules",
+               [](const Shape& shape, const Problem&, const Identity&) { return registers_suffice(shape); }),
+      resident("shared memory of a block of a resident scheme", "kept_rules",
                [](const Shape& shape, const Problem&, const Identity& device) {
-                 return shape.shared_bytes() <= device.local_bytes;
+                 return shared_memory_suffices(shape, device);
+               }),
+      resident("as many of a thread's rules stay on chip as fit, or one less", "kept_rules",
+               [](const Shape& shape, const Problem&, const Identity& device) {
+                 if (shape.storage != Shape::Storage::stream) return true;
+                 Shape more = shape;
+                 more.kept_rules += 2;
+                 return more.kept_rules > kMostKept || more.kept_rules >= more.rules || !registers_suffice(more) ||
+                        !shared_memory_suffices(more, device);
                }),
       launched("a tree is the published mapping: separate launches, no coarsening", "reduction",
                [](const Configuration& c, const Problem&, const Identity&) {

@@ -36,7 +36,8 @@ TEST_CASE("resident schemes are counted, others are not, and every term is count
   const auto names = family.cost_terms("cuda");
   CHECK(std::set<std::string_view>(names.begin(), names.end()).size() == names.size());
   std::set<std::string_view> seen;
-  for (const Problem& sizes : {problem(700, 200, 26), problem(64, 16, 5), problem(300, 80, 10), problem(90, 1100, 3)}) {
+  for (const Problem& sizes : {problem(700, 200, 26), problem(64, 16, 5), problem(300, 80, 10), problem(90, 1100, 3),
+                               problem(1500, 4200, 1)}) {
     for (const Configuration& configuration : family.space(kCard).enumerate(sizes)) {
       const TermCounts terms = family.term_counts(configuration, kCard);
       REQUIRE(static_cast<bool>(terms.count) == is_resident(configuration));

@@ -63,6 +63,53 @@ TEST_CASE("half of the rules in registers and half in shared memory: both take t
   CHECK(shape("halves", 8).shared_bytes() <= kHopper.local_bytes);
 }
 
+TEST_CASE("rules that do not fit on chip stream from global memory, requested ahead") {
+  const KernelFamily& family = train_family();
+  const SearchSpace space = family.space(kHopper);
+  const Problem large = problem(2000, 5000, 1);
+  const auto streams = [&](const std::string& shape) {
+    return space.parse("scheme=grid coarsening=rules block_size=256 vector=4 storage=stream " + shape);
+  };
+  const auto allowed = [&](const std::string& shape, const Problem& sizes) {
+    return !space.violated(streams(shape), sizes);
+  };
+  // Four groups of 64 threads with four rules each, of which one is in registers, one in shared memory and two are
+  // streamed: 20 packs of 4 inputs of a rule in each thread.
+  const std::string some = "coarsen_count=4 threads_per_rule=64 kept_rules=2";
+  const ResidentShape shape(streams(some), large);
+  CHECK(shape.blocks == 125);
+  CHECK(shape.streamed_rules() == 2);
+  CHECK(shape.kept_registers() == 2 * 80);
+  CHECK(shape.streamed_bytes() == 125 * 256 * 2 * 2 * 80 * 4);
+  CHECK(shape.kernels().front().text() == "heddle::sonfin::resident<256, 64, 20, 4, 4, 1, 6, 2>");
+  const Plan plan = family.plan(streams(some), large, kHopper, 4);
+  CHECK(plan.buffers[static_cast<std::size_t>(plan.buffer("streamed"))].bytes == shape.streamed_bytes());
+  CHECK(plan.buffers[static_cast<std::size_t>(plan.buffer("streamed"))].role == Role::scratch);
+  CHECK(allowed(some, large));
+  // The ring: a pack of each kind and thread more for every pack that is requested ahead, but for no more than there
+  // are.
+  const ResidentShape ahead(streams(some + " packs_ahead=4"), large);
+  CHECK(ahead.shared_bytes() == shape.shared_bytes() + 2 * 2 * 16 * 256);
+  CHECK(ahead.kernels().front().text() == "heddle::sonfin::resident<256, 64, 20, 4, 4, 1, 6, 2, 440, 5, 8, 1, 4>");
+  const std::string one = "coarsen_count=2 threads_per_rule=256 kept_rules=1 packs_ahead=";
+  CHECK(ResidentShape(streams(one + "8"), large).shared_bytes() ==
+        ResidentShape(streams(one + "4"), large).shared_bytes() + 2 * 16 * 256);  // five packs
+  // Neither where the chip holds the rules, nor where none is left to stream, nor where a warp has a rule.
+  CHECK(allowed("coarsen_count=3 threads_per_rule=64 kept_rules=2", problem(1057, 5000, 1)));
+  CHECK(!allowed("coarsen_count=3 threads_per_rule=64 kept_rules=2", problem(1056, 5000, 1)));
+  CHECK(!allowed("coarsen_count=2 threads_per_rule=128 kept_rules=2", problem(1057, 5000, 1)));
+  const std::string many = "coarsen_count=8 threads_per_rule=64 kept_rules=";
+  CHECK(allowed(many + "4", problem(4000, 2048, 1)));
+  CHECK(allowed(many + "3", problem(4000, 2048, 1)));
+  CHECK(!allowed(many + "2", problem(4000, 2048, 1)));  // four fit
+  CHECK(!allowed("coarsen_count=8 threads_per_rule=32 kept_rules=4", problem(4000, 2048, 1)));
+  CHECK(space.violated(space.parse("scheme=block coarsen_count=8 coarsening=rules block_size=256 threads_per_rule=64 "
+                                   "vector=4 storage=stream kept_rules=0"),
+                       problem(32, 200000, 1)));
+  // Without a profile the default stays what it is until a GPU has timed this.
+  CHECK(!is_resident(family.default_configuration(kHopper, large)));
+}
+
 TEST_CASE("how blocks look for packets: what the templates have of themselves is not named, other values are") {
   const DeviceIdentity& device = kHopper;
   const Problem problem = sonfin::problem(512, 512, 1);
