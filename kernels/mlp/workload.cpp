@@ -25,8 +25,9 @@ constexpr std::int64_t kDistinctRows = 4093;
 constexpr std::int64_t kOperationsOfReference = std::int64_t{1} << 24;
 constexpr std::int64_t kFewestRows = 37;
 
-/// `rows` rows, each with one target of 1, and weights such that neurons are neither idle nor saturated. `bytes`: the
-/// numbers of the rows are fractions of 255.
+/// `rows` rows, each with one target of 1 (with one output: 1 and 0 by turns, else the error would vanish within some
+/// steps), and weights such that neurons are neither idle nor saturated. `bytes`: the numbers of the rows are fractions
+/// of 255.
 Workload endless_workload(const Layers& layers, std::int64_t rows, std::int64_t epochs, Rule rule, bool bytes,
                           std::uint64_t seed) {
   Random random(seed);
@@ -48,7 +49,10 @@ Workload endless_workload(const Layers& layers, std::int64_t rows, std::int64_t 
     const double value = bytes ? static_cast<double>(random.below(256)) / 255.0 : random.unit();
     work.rows[at(i)] = random.sign() > 0.0 ? static_cast<float>(value) : 0.0F;
   }
-  for (std::int64_t i = 0; i < distinct; ++i) work.targets[at(i * outputs + random.below(outputs))] = 1.0F;
+  for (std::int64_t i = 0; i < distinct; ++i) {
+    const std::int64_t right = random.below(outputs);
+    work.targets[at(i * outputs + right)] = outputs > 1 || i % 2 == 0 ? 1.0F : 0.0F;
+  }
   for (std::int64_t i = distinct; i < rows; ++i) {
     const std::int64_t same = random.below(distinct);
     std::copy_n(work.rows.begin() + same * inputs, inputs, work.rows.begin() + i * inputs);
@@ -138,7 +142,7 @@ Workload timing_workload(const Problem& problem, std::int64_t epochs, std::uint6
   work.control.shuffled = whole ? 0 : 1;
   if (!whole) {
     work.control.hidden = kRelu;
-    work.control.output = kSoftmax;
+    if (work.layers.outputs() > 1) work.control.output = kSoftmax;  // one output alone would be 1 and learn nothing
   }
   return work;
 }
