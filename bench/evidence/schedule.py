@@ -7,7 +7,8 @@ The parts, their order, how long each may take and what it needs stand in the ta
 is not done yet comes first, then one that failed or was stopped; one that is done with the templates of now is not done
 again. What lacks a tool or would not end in time is left out, and the next one that fits is taken. A part runs alone, in a
 session of its own: at its limit all processes of it are asked to stop (SIGTERM), and killed KILL_AFTER seconds later. OUTPUT/parts.json says how each
-ended. --list only says what would be run. Exit code: 0 if all parts that were begun are done, 1 if not, 2 for wrong words.
+ended. --list only says what would be run. Exit code: 0 if all parts that were begun are done, 1 if not,
+2 for wrong words, 4 if the programs do not run on this machine.
 """
 import datetime
 import hashlib
@@ -147,7 +148,12 @@ def vintage_of(build):
     program = os.path.join(build, "bench", "template_digests")
     if not os.path.exists(program):
         return None
-    return hashlib.sha256(subprocess.run([program], check=True, capture_output=True).stdout).hexdigest()[:16]
+    told = subprocess.run([program], check=False, capture_output=True)
+    if told.returncode != 0:
+        word = told.stderr.decode(errors="replace").strip().splitlines()[-1:] or [f"exit code {told.returncode}"]
+        print(f"gpu_evidence: the programs of BUILD do not run here: {word[0]}", file=sys.stderr)
+        sys.exit(4)
+    return hashlib.sha256(told.stdout).hexdigest()[:16]
 
 
 def main(words):
