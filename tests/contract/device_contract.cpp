@@ -244,6 +244,11 @@ const std::vector<Path>& paths() {
                   "coarsen_cuts=4 coarsen_rows=1 ahead=8 block_size=64 product_cuts=4"),
       real_matrix("lu", 2203, 2, 64, fuzzy::kNumbers,
                   "coarsen_cuts=2 coarsen_rows=2 ahead=32 block_size=64 product_cuts=2"),
+      // All 12 cuts at once; a matrix that is read as far ahead as can be, for one cut.
+      real_matrix("lu", 2103, 12, 64, fuzzy::kCuts,
+                  "coarsen_cuts=12 coarsen_rows=1 ahead=8 block_size=64 product_cuts=4"),
+      real_matrix("lu", 4104, 1, 32, fuzzy::kNumbers,
+                  "coarsen_cuts=1 coarsen_rows=2 ahead=32 block_size=256 product_cuts=0"),
       real_matrix("mr", 4100, 3, 64, fuzzy::kNumbers, "coarsen_cuts=3 coarsen_rows=2 ahead=16 block_size=64"),
       real_matrix("mr", 2051, 2, 32, fuzzy::kCuts, "coarsen_cuts=2 coarsen_rows=4 ahead=32 block_size=64"),
   };
