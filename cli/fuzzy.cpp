@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +26,7 @@
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/fuzzy/calculator.hpp"
 #include "heddle/runtime/fuzzy/number_table.hpp"
+#include "heddle/runtime/fuzzy/sort_keys.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -32,6 +34,9 @@ namespace {
 struct FuzzyOptions {
   Common common;
   std::string formula, output, device, profiles;
+  std::string sort_keys;  ///< file
+  std::string positions;  ///< file
+  std::optional<fuzzy::Measure> sort_by;
   std::vector<std::pair<std::string, std::string>> inputs;  ///< name, file
   std::vector<double> levels;
   std::optional<int> cuts;
@@ -100,15 +105,57 @@ std::vector<std::string> files_of(const fuzzy::Formula& formula, const FuzzyOpti
   return files;
 }
 
+[[nodiscard]] bool is_sorted(const FuzzyOptions& options) { return options.sort_by || !options.sort_keys.empty(); }
+
+/// Throws what is wrong with options that say where results go and in which order.
+void check_results(const FuzzyOptions& options, const std::vector<std::string>& files) {
+  if (options.sort_by && !options.sort_keys.empty()) {
+    refuse_option("--sort-keys", "--sort as well", "one of the two");
+  }
+  if (!options.positions.empty() && !is_sorted(options)) {
+    refuse_option("--positions", "results that are not sorted", "--sort or --sort-keys");
+  }
+  std::vector<std::string> read = files;
+  if (!options.sort_keys.empty()) read.push_back(options.sort_keys);
+  for (const auto& [option, file] :
+       {std::pair("--output", options.output), std::pair("--positions", options.positions)}) {
+    if (file.empty()) continue;
+    check_not_read(option, file, read);
+    check_writable(file);
+  }
+  std::error_code ignored;
+  if (!options.positions.empty() && (options.positions == options.output ||
+                                     std::filesystem::equivalent(options.positions, options.output, ignored))) {
+    refuse_option("--positions", in_quotes(options.positions) + ", which is that of --output", "another file");
+  }
+}
+
+/// A key for each of the results, which are `count`; nothing unless a file has them.
+template <class T>
+std::vector<T> keys_of_file(const FuzzyOptions& options, std::int64_t count) {
+  if (options.sort_keys.empty()) return {};
+  std::vector<T> keys = fuzzy::read_keys<T>(options.sort_keys);
+  if (keys.size() == at(count)) return keys;
+  throw Error(ErrorKind::input, fmt::format("{}: found {} keys, expected one for each of {} numbers", options.sort_keys,
+                                            keys.size(), count));
+}
+
+template <class T>
+fuzzy::Numbers<T> host_numbers(const fuzzy::Array& array) {
+  const std::vector<std::byte> components = array.components();
+  fuzzy::Numbers<T> numbers{
+      .encoding = array.shape().encoding, .cuts = static_cast<int>(array.shape().cuts), .values = {}};
+  numbers.values.resize(components.size() / sizeof(T));
+  std::copy(components.begin(), components.end(), std::as_writable_bytes(std::span(numbers.values)).begin());
+  return numbers;
+}
+
 template <class T>
 int run_as(const FuzzyOptions& options) {
   const fuzzy::Formula formula(options.formula);
   const fuzzy::NumberFormat format = number_format(options);
   const std::vector<std::string> files = files_of(formula, options);
-  if (!options.output.empty()) {
-    check_not_read("--output", options.output, files);
-    check_writable(options.output);
-  }
+  check_results(options, files);
   std::vector<fuzzy::Numbers<T>> inputs;
   inputs.reserve(files.size());
   for (const std::string& file : files) {
@@ -117,6 +164,7 @@ int run_as(const FuzzyOptions& options) {
     throw Error(ErrorKind::input, fmt::format("{}: found {} numbers, expected {} as in {}", file, inputs.back().count(),
                                               inputs.front().count(), files.front()));
   }
+  std::vector<T> keys = keys_of_file<T>(options, inputs.front().count());
 
   const auto device = open_device(options.device);
   if (!options.common.quiet) note_timing(device->identity().backend);
@@ -132,13 +180,18 @@ int run_as(const FuzzyOptions& options) {
   std::vector<fuzzy::Array> arrays;
   arrays.reserve(inputs.size());
   for (const auto& input : inputs) arrays.push_back(calculator.array(shape, std::as_bytes(std::span(input.values))));
-  const std::vector<std::byte> result = calculator.map(formula, arrays).components();
-  fuzzy::Numbers<T> numbers{.encoding = format.encoding, .cuts = format.cuts, .values = {}};
-  numbers.values.resize(result.size() / sizeof(T));
-  std::copy(result.begin(), result.end(), std::as_writable_bytes(std::span(numbers.values)).begin());
-  const std::string table = fuzzy::number_text(numbers);
+  fuzzy::Array result = calculator.map(formula, arrays);
+  if (options.sort_by) keys = fuzzy::measure_all(host_numbers<T>(result), format.levels, *options.sort_by);
+  std::vector<std::uint32_t> positions;
+  if (is_sorted(options)) {
+    fuzzy::Sorted sorted = calculator.sort(result, keys);
+    result = sorted.numbers;
+    positions = std::move(sorted.positions);
+  }
+  const std::string table = fuzzy::number_text(host_numbers<T>(result));
 
   if (!options.output.empty()) write_file(options.output, table);
+  if (!options.positions.empty()) write_file(options.positions, fmt::format("{}\n", fmt::join(positions, "\n")));
   const std::string summary = fmt::format("{} numbers of {} cuts on {}", shape.numbers, shape.cuts, device->label());
   if (options.common.json) {
     const KernelExplanation kernel = calculator.explain_map(formula, shape);
@@ -152,6 +205,7 @@ int run_as(const FuzzyOptions& options) {
                              {"configuration", kernel.running ? Json(kernel.running->configuration.text()) : Json()},
                              {"tier", kernel.running ? Json(text(kernel.running->tier)) : Json()},
                              {"compiler_calls", device->compiler_calls()},
+                             {"positions", is_sorted(options) ? Json(positions) : Json()},
                              {"output", options.output.empty() ? Json() : Json(options.output)},
                              {"table", options.output.empty() ? Json(table) : Json()}});
   } else if (options.output.empty()) {
@@ -199,6 +253,18 @@ void add_fuzzy(Command& program) {
   command.flag("--enclose", "With --encoding mr: take numbers that are not symmetric, enclosed", options->enclose);
   command.option("--output", "FILE", "Write the results as CSV to this file [default: standard output]",
                  options->output);
+  command.option("--sort", "MEASURE",
+                 "Write the results in rising order of their centroid, mean-of-maxima or ranking-value",
+                 [options](const std::string& text) {
+                   options->sort_by = fuzzy::measure_of(text);
+                   if (!options->sort_by) {
+                     refuse_option("--sort", in_quotes(text), "centroid, mean-of-maxima or ranking-value");
+                   }
+                 });
+  command.option("--sort-keys", "FILE", "Write the results in rising order of these keys, one in each row",
+                 options->sort_keys);
+  command.option("--positions", "FILE", "Write where each sorted result was before, from 0, one in each row",
+                 options->positions);
   add_device(command, options->device);
   add_profile_file(command, options->profiles);
   add_common(command, options->common);

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Writes tables (Markdown) and plots (SVG) of fuzzy numbers in the shape of the published ones, from what parts "fuzzy"
-and "kernels" of gpu_evidence left in a folder.
+"""Writes tables (Markdown) and plots (SVG) of fuzzy numbers in the shape of the published ones, from what the parts
+fuzzy... of gpu_evidence left in a folder so far. What is missing is named, and left out.
 
     bench/evidence/fuzzy_tables.py FOLDER
 
-From fuzzy_table.csv: fuzzy_table.md (every kernel untuned, with one fixed configuration and tuned, beside a copy or the
-pipe), fuzzy_series.md and .svg (rate of the series c = a c + b against cuts). From fuzzy_sort.csv and sort_beside.csv:
-fuzzy_sort.md and .svg (time of a sort by key against cuts, beside CUB and Thrust). Plots need matplotlib.
+From fuzzy_table_KERNEL_ENCODING.csv, or fuzzy_table.csv where there are none: fuzzy_table.md (every kernel untuned, with one
+fixed configuration and tuned, beside a copy or the pipe), fuzzy_series.md and .svg (rate of the series c = a c + b against
+cuts). From fuzzy_sort.csv and sort_beside.csv: fuzzy_sort.md and .svg (time of a sort by key against cuts, beside CUB and
+Thrust). From all of these and fuzzy_containment.txt: fuzzy_goals.md, what had to be reached and what was. Plots need
+matplotlib.
 """
 import csv
 import math
 import pathlib
+import re
 import sys
 
 ENCODINGS = [("lu", "lower-upper", "#1b4f9c"), ("mr", "midpoint-radius", "#b5382a")]
@@ -18,8 +21,11 @@ WAYS = ("untuned", "fixed", "tuned")
 TYPES = {"32": "float", "64": "double"}
 # As written in the files, as told, column of sort_beside.csv.
 LAYOUTS = [("1", "numbers", "gather"), ("2", "cuts", "gather_cuts")]
+KERNELS = ("series", "map", "sum", "dot", "matvec", "sort")
 # What had to be reached, in per cent of the limit, and the cuts for which it had to be; None: all.
 GOALS = {"map": (88, "4"), "dot": (80, "4"), "crisp matvec": (85, "4"), "fuzzy matvec": (85, "4"), "series": (80, None)}
+SORT_GOAL = 85  # per cent of the speed of CUB's pairs and a plain gather
+MISSING = "not measured"
 
 
 def read(path, columns=()):
@@ -30,8 +36,27 @@ def read(path, columns=()):
     reader = csv.DictReader(line for line in lines if line and not line.startswith("#"))
     missing = [name for name in columns if name not in (reader.fieldnames or [])]
     if missing:
-        sys.exit(f"{path}: found no column '{missing[0]}': an older program made it; run parts fuzzy and kernels of gpu_evidence again")
+        sys.exit(f"{path}: found no column '{missing[0]}': an older program made it; run the parts fuzzy... of gpu_evidence again")
     return notes, list(reader)
+
+
+def read_tables(folder):
+    """Notes, rows and names of missing files of all families. What a note says of one family begins with its name."""
+    columns = ["problem", "limit_us", *(f"{way}_us" for way in WAYS)]
+    files = [(f"{kernel} {encoding}: ", folder / f"fuzzy_table_{kernel}_{encoding}.csv")
+             for kernel in KERNELS for encoding, _, _ in ENCODINGS]
+    found = [(name, file) for name, file in files if file.exists()]
+    missing = [file.name for _, file in files if not file.exists()]
+    if not found and (folder / "fuzzy_table.csv").exists():
+        found, missing = [("", folder / "fuzzy_table.csv")], []
+    notes, rows = [], []
+    for name, file in found:
+        own, some = read(file, columns)
+        # The means of a run are made anew from all rows.
+        notes += [f"{name}{note}" if note.startswith("copy") else note for note in own
+                  if "geometric mean" not in note and not re.fullmatch(r"[0-9.]+ s", note)]
+        rows += some
+    return list(dict.fromkeys(notes)), rows, missing
 
 
 def geometric_mean(values):
@@ -78,14 +103,6 @@ def table(notes, rows):
         fixed = [float(row["fixed_us"]) / float(row["tuned_us"]) for row in some if row["fixed_us"]]
         told = f"{geometric_mean(fixed):.3f} | {max(fixed):.2f}" if len(fixed) == len(some) else "– | –"
         text.append(f"| {name} | {len(some)} | {geometric_mean(untuned):.3f} | {max(untuned):.2f} | {told} |")
-    text += ["", "## What had to be reached", "",
-             "Least per cent of the limit over encodings, types and layouts: at 4 cuts, of the series at all.", "",
-             "| kernel | at least | untuned | tuned |", "|---|---|---|---|"]
-    for kernel, (least, cuts) in GOALS.items():
-        some = [row for row in rows if row["kernel"] == kernel and cuts in (None, row["cuts"])]
-        if some:
-            text.append(f"| {kernel} | {least} | {min(percent(row, 'untuned') for row in some):.1f} | "
-                        f"{min(percent(row, 'tuned') for row in some):.1f} |")
     return "\n".join(text) + "\n"
 
 
@@ -124,6 +141,18 @@ def series(notes, rows):
     return "\n".join(text) + "\n"
 
 
+def sort_ratios(own_rows, beside_rows):
+    """Of every sort that has both: encoding, bits, cuts, layout, CUB's time with a gather over ours, and Thrust's over ours;
+    None in the layout that Thrust's structures do not have."""
+    own = {(row["encoding"], row["bits"], row["cuts"], row["layout"]): float(row["microseconds"]) for row in own_rows}
+    for row in beside_rows:
+        for layout, name, gather in LAYOUTS:
+            time = own.get((row["encoding"], row["bits"], row["cuts"], layout))
+            if time is not None:
+                yield (row["encoding"], row["bits"], row["cuts"], name, (float(row["pairs"]) + float(row[gather])) / time,
+                       float(row["thrust"]) / time if layout == "1" else None)
+
+
 def sort(notes, own_rows, beside_rows):
     own = {(row["encoding"], row["bits"], row["cuts"], row["layout"]): float(row["microseconds"]) for row in own_rows}
     text = ["# Sorts by key", "",
@@ -155,6 +184,67 @@ def sort(notes, own_rows, beside_rows):
     if against:
         text.append(f"Against Thrust: {min(against):.2f} to {max(against):.0f} times as fast.")
     return "\n".join(text) + "\n"
+
+
+def goals(rows, own_rows, beside_rows, containment):
+    """Every bar, with the least that was measured beside it and where that was."""
+    lines = []
+
+    def add(what, bar, measured, reached):
+        lines.append(f"| {what} | {bar} | {measured} | {'–' if reached is None else 'yes' if reached else '**no**'} |")
+
+    for kernel, (least, cuts) in GOALS.items():
+        for bits, kind in sorted(TYPES.items()):
+            for encoding, _, _ in ENCODINGS:
+                some = [row for row in rows if (row["kernel"], row["bits"], row["encoding"]) == (kernel, bits, encoding)
+                        and cuts in (None, row["cuts"])]
+                what = f"{kernel}, {encoding}, {kind}, {'1 to 24' if cuts is None else cuts} cuts"
+                if not some:
+                    add(what, f"{least} %", MISSING, None)
+                    continue
+                worst = min(some, key=lambda row: percent(row, "tuned"))
+                layout = next(name for number, name, _ in LAYOUTS if number == worst["layout"])
+                where = f"{worst['cuts']} cuts, layout {layout}, {worst['limit']}"
+                untuned = min(percent(row, "untuned") for row in some)
+                add(what, f"{least} %", f"{percent(worst, 'tuned'):.1f} % ({where}); untuned {untuned:.1f} %",
+                    percent(worst, "tuned") >= least)
+    found = series_by_cuts(rows)
+    for bits, encoding in sorted({(bits, encoding) for bits, encoding, _ in found}):
+        rates = [(cuts, steps_per_second(row)) for (*of, cuts), row in sorted(found.items()) if of == [bits, encoding]]
+        falls = [(after / before, f"from {a} to {b}") for (a, before), (b, after) in zip(rates, rates[1:])]
+        if falls:
+            add(f"series, {encoding}, {TYPES[bits]}: rate from one count of cuts to the next", "no cliff",
+                f"at least {100 * min(falls)[0]:.0f} % ({min(falls)[1]} cuts)", None)
+    ratios = list(sort_ratios(own_rows, beside_rows))
+    for bits, kind in sorted(TYPES.items()):
+        for encoding, _, _ in ENCODINGS:
+            some = [ratio for ratio in ratios if ratio[:2] == (encoding, bits)]
+            what = f"sort, {encoding}, {kind}, 1 to 24 cuts"
+            if not some:
+                add(f"{what}: speed over CUB's pairs and a gather", f"{SORT_GOAL} %", MISSING, None)
+                add(f"{what}: speed over Thrust", "1", MISSING, None)
+                continue
+            worst = min(some, key=lambda ratio: ratio[4])
+            add(f"{what}: speed over CUB's pairs and a gather", f"{SORT_GOAL} %",
+                f"{100 * worst[4]:.1f} % ({worst[2]} cuts, layout {worst[3]})", 100 * worst[4] >= SORT_GOAL)
+            beside = [(ratio[5], int(ratio[2])) for ratio in some if ratio[5] is not None]
+            add(f"{what}: speed over Thrust", "1", f"{min(beside)[0]:.2f} (cuts: {min(beside)[1]}) to {max(beside)[0]:.1f}",
+                min(beside)[0] >= 1)
+    told = re.search(r"^(\d+) violations.*", containment, re.MULTILINE)
+    samples = re.search(r"^(\d+) samples.*", containment, re.MULTILINE)
+    add("containment, 10^8 random inputs of each kind", "0 violations",
+        f"{told[1]} violations in {samples[1]} samples" if told and samples else MISSING,
+        told and samples and int(told[1]) == 0 and int(samples[1]) >= 10**8)
+    for way in ("untuned", "fixed"):
+        ratios = [float(row[f"{way}_us"]) / float(row["tuned_us"]) for row in rows if row[f"{way}_us"]]
+        few = sum(int(row["tried"]) < 8 for row in rows)
+        add(f"{'untuned' if way == 'untuned' else 'one fixed configuration'} over tuned, geometric mean", "reported",
+            f"{geometric_mean(ratios):.3f} over {len(ratios)} of {len(rows)} problems; fewer than 8 configurations were tried "
+            f"for {few}" if ratios else MISSING, None)
+    return "\n".join(["# What had to be reached, and what was", "",
+                      "The least over layouts, and over cuts where several are named, of the tuned kernels. Per cent of the limit: the",
+                      "time of a plain copy of the same bytes or of the arithmetic pipe, whichever binds.", "",
+                      "| what | bar | measured | reached |", "|---|---|---|---|", *lines]) + "\n"
 
 
 def prepared():
@@ -236,15 +326,29 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     folder = pathlib.Path(sys.argv[1])
-    notes, rows = read(folder / "fuzzy_table.csv", ["problem", "limit_us", *(f"{way}_us" for way in WAYS)])
-    own_notes, own_rows = read(folder / "fuzzy_sort.csv")
-    beside_notes, beside_rows = read(folder / "sort_beside.csv")
-    sort_notes = list(dict.fromkeys(own_notes + beside_notes))
-    for name, text in (("fuzzy_table", table(notes, rows)), ("fuzzy_series", series(notes, rows)),
-                       ("fuzzy_sort", sort(sort_notes, own_rows, beside_rows))):
+
+    def write(name, text):
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    draw_series(rows, folder / "fuzzy_series.svg")
-    draw_sort(own_rows, beside_rows, folder / "fuzzy_sort.svg")
+
+    notes, rows, missing = read_tables(folder)
+    if rows:
+        write("fuzzy_table", table(notes, rows))
+    if series_by_cuts(rows):
+        write("fuzzy_series", series(notes, rows))
+        draw_series(rows, folder / "fuzzy_series.svg")
+    sorts = [folder / name for name in ("fuzzy_sort.csv", "sort_beside.csv")]
+    own_rows = beside_rows = []
+    if all(file.exists() for file in sorts):
+        (own_notes, own_rows), (beside_notes, beside_rows) = map(read, sorts)
+        write("fuzzy_sort", sort(list(dict.fromkeys(own_notes + beside_notes)), own_rows, beside_rows))
+        draw_sort(own_rows, beside_rows, folder / "fuzzy_sort.svg")
+    containment = folder / "fuzzy_containment.txt"
+    missing += [file.name for file in (*sorts, containment) if not file.exists()]
+    if missing:
+        print("missing: " + ", ".join(missing))
+    write("fuzzy_goals", goals(rows, own_rows, beside_rows,
+                               containment.read_text(encoding="utf-8") if containment.exists() else ""))
+    return 0
 
 
 if __name__ == "__main__":

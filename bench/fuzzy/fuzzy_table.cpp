@@ -6,6 +6,8 @@
 //
 //   fuzzy_table --seconds 85                            on the best device, 16 and 16 configurations for each problem
 //   fuzzy_table --only matvec --sample 0                untuned alone, one kernel
+//   fuzzy_table --only series --encoding lu             one family: gpu_evidence measures one after the other
+//   fuzzy_table --device cpu --tiny                     whether all of it works, in sizes that say nothing
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +46,9 @@ struct Options {
   std::string device, formula = "a*b + c";
   std::vector<std::string> only, also;
   std::vector<std::int64_t> cuts;
+  std::optional<Encoding> encoding;
+  bench::LimitSizes limits;
+  bool tiny = false;
   std::int64_t numbers = 10'000'000, size = 8192, terms = 2000, cuts_of_series = 4'000'000;
   double seconds = std::numeric_limits<double>::infinity();
   std::size_t sample = 16;
@@ -129,6 +135,7 @@ std::vector<Part> parts(FamilyRegistry& families, const Options& options) {
          })});
   };
   for (const Encoding encoding : {Encoding::lower_upper, Encoding::midpoint_radius}) {
+    if (options.encoding && *options.encoding != encoding) continue;
     const KernelFamily& series = fuzzy::series_family(encoding);
     const KernelFamily& matvec = fuzzy::matvec_family(encoding);
     if (wanted("series")) {
@@ -197,13 +204,24 @@ void print_line(const Part& part, const ThreeWays& of, const bench::PlainLimits&
              of.fixed ? of.fixed->configuration.text() : "", of.tuned.configuration.text());
 }
 
+/// Sizes with which all of it takes seconds on a CPU.
+void make_tiny(Options& options) {
+  options.numbers = 4096;
+  options.size = 64;
+  options.terms = 20;
+  options.cuts_of_series = 4800;
+  options.sample = std::min<std::size_t>(options.sample, 2);
+  options.rounds = std::min(options.rounds, 3);
+  options.limits = {.packets = 100'000, .threads = 64, .rounds = 1024};
+}
+
 void print_table(Device& device, const Options& options) {
   const bench::Stopwatch watch;
   FamilyRegistry families = builtin_families();
   const std::vector<Part> all = parts(families, options);
   bench::print_origin(device);
   for (const Part& part : all) bench::print_kernels(*part.family, device.identity());
-  const bench::PlainLimits limits = bench::measure_limits(device, options.rounds, options.seed);
+  const bench::PlainLimits limits = bench::measure_limits(device, options.rounds, options.seed, options.limits);
   fmt::print("# copy {:.0f} GB/s, pipe {:.3f} (float) and {:.3f} (double) 10^12 rounded operations/s\n",
              limits.copied * 1e-3, limits.operations.at(32) * 1e-6, limits.operations.at(64) * 1e-6);
   fmt::print(
@@ -252,6 +270,10 @@ int main(int argc, char** argv) {
                  "series, map, sum, dot, matvec or one of crisp-matvec and fuzzy-matvec, sort; several")
       ->delimiter(',')
       ->check(CLI::IsMember({"series", "map", "sum", "dot", "matvec", "crisp-matvec", "fuzzy-matvec", "sort"}));
+  app.add_option_function<std::string>(
+         "--encoding", [&](const std::string& text) { options.encoding = fuzzy::encoding_of(text); }, "this one alone")
+      ->check(CLI::IsMember({"lu", "mr"}));
+  app.add_flag("--tiny", options.tiny, "sizes that say nothing, to see that it works; on any device");
   app.add_option("--cuts", options.cuts, "leave out problems of other cuts; several")->delimiter(',');
   app.add_option("--numbers", options.numbers, "in each array of 4 cuts")->check(CLI::PositiveNumber);
   app.add_option("--size", options.size, "columns of a matrix, and rows of a real one of 4 cuts")
@@ -271,7 +293,9 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   return bench::exit_code("fuzzy_table", [&] {
     const auto device = open_device(options.device);
-    if (device->identity().backend != "cuda") {
+    if (options.tiny) {
+      make_tiny(options);
+    } else if (device->identity().backend != "cuda") {
       throw Error(ErrorKind::usage, "option --device: the limits are those of a GPU, expected cuda:N");
     }
     print_table(*device, options);

@@ -22,8 +22,15 @@ struct PlainLimits {
   [[nodiscard]] Floor floor_of(const Work& work, std::int64_t bits) const;
 };
 
-/// Runs a copy of packets of 16 bytes, and products that are rounded downwards, of which none waits for another one.
-/// Throws DeviceFailure; Error(device) if they cannot run.
-[[nodiscard]] PlainLimits measure_limits(Device& device, int rounds, unsigned seed);
+/// How much is measured.
+struct LimitSizes {
+  std::int64_t packets = 40'000'000;  ///< of 16 bytes, copied
+  std::int64_t threads = 0;           ///< that multiply; 0: several times as many as the device has room for
+  std::int64_t rounds = 4096;         ///< of 16 products each
+};
+
+/// Runs a copy of packets of 16 bytes, and products that are rounded downwards, of which none waits for another one (on
+/// a CPU: products rounded to nearest, on one thread). Throws DeviceFailure; Error(device) if they cannot run.
+[[nodiscard]] PlainLimits measure_limits(Device& device, int rounds, unsigned seed, const LimitSizes& sizes = {});
 
 }  // namespace heddle::bench

@@ -54,4 +54,11 @@ std::string_view best_architecture() {
 #endif
 }
 
+std::vector<std::string_view> built_architectures() {
+  const std::string_view best = best_architecture();
+  if (best == "x86-64-v4") return {"x86-64-v2", "x86-64-v3", best};
+  if (best == "x86-64-v3") return {"x86-64-v2", best};
+  return {best};
+}
+
 }  // namespace heddle::cpu

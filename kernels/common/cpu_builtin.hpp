@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "heddle/kernels/common/cpu_launch.hpp"
 
@@ -17,5 +18,8 @@ namespace heddle::cpu {
 /// The most capable instruction set of this CPU that kernels may be built for: "x86-64-v4", "x86-64-v3", "x86-64-v2",
 /// "aarch64", or "generic".
 [[nodiscard]] std::string_view best_architecture();
+
+/// Those that this CPU has and kernels were built for, in rising order. The last one is best_architecture().
+[[nodiscard]] std::vector<std::string_view> built_architectures();
 
 }  // namespace heddle::cpu

@@ -85,7 +85,10 @@ class MatvecFamily final : public ArrayFamily {
     Parameter ahead = ahead_parameter();
     ahead.meaning = "steps of 32 columns that a warp reads the matrix ahead";
     ahead.values.emplace_back(std::int64_t{32});
-    std::vector<Parameter> parameters{cuts_parameter(), std::move(rows), std::move(ahead), block_size_parameter()};
+    // All 12 cuts of a number at once, since each group of cuts reads the whole matrix.
+    Parameter cuts = cuts_parameter();
+    cuts.values.emplace_back(std::int64_t{12});
+    std::vector<Parameter> parameters{std::move(cuts), std::move(rows), std::move(ahead), block_size_parameter()};
     if (encoding() == Encoding::lower_upper) {
       parameters.push_back({.name = "product_cuts",
                             .values = {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4}},
@@ -129,7 +132,12 @@ class MatvecFamily final : public ArrayFamily {
     // double take more registers.
     constexpr std::int64_t kRowsOfMultiprocessor = 32;
     const std::int64_t groups = problem.at("cuts") / cuts;
-    if (problem.at("rows") * groups < kRowsOfMultiprocessor * device.units) return configuration(cuts, 1, 8, 128);
+    if (problem.at("rows") * groups < kRowsOfMultiprocessor * device.units) {
+      // With one cut there is little to do for an element, and nothing but bytes on their way keeps memory busy: 32
+      // steps ahead reach 80 to 90 % of a copy where 8 reach 47 to 76 (bench/results/nvidia-h100/fuzzy_table.csv).
+      if (problem.at("cuts") == 1) return configuration(1, bits == 32 ? 2 : 1, 32, 256);
+      return configuration(cuts, 1, 8, 128);
+    }
     const Configuration best = bits == 32    ? configuration(cuts, 4, 16, 512)
                                : lower_upper ? configuration(cuts, 2, 16, 512)
                                              : configuration(cuts, 4, 16, 256);

@@ -5,6 +5,8 @@
 // are exact, but for rounding to nearest, where membership functions are linear between the levels. Below the lowest
 // and above the highest level the bounds stay what they are there. Results are ordinary double numbers, rounded to
 // nearest: no bounds of anything. A number with a cut that is the whole line has none of these: infinite, or no number.
+//
+// `Number`: a LowerUpper, a MidpointRadius, or anything with `count` cuts, cut(i) and a type Real.
 #pragma once
 
 #include "heddle/kernels/fuzzy/midpoint_radius.hpp"
@@ -16,7 +18,7 @@ namespace detail {
 /// The sum over all pieces of the levels from 0 to 1 of piece(lower cut, upper cut, height).
 template <class Number, class Piece>
 HEDDLE_EITHER double over_levels(const Number& number, const double* level, const Piece& piece) {
-  constexpr int top = Number::count - 1;
+  const int top = number.count - 1;
   double sum = piece(number.cut(0), number.cut(0), level[0]);
   for (int i = 0; i < top; ++i) sum += piece(number.cut(i), number.cut(i + 1), level[i + 1] - level[i]);
   return sum + piece(number.cut(top), number.cut(top), 1.0 - level[top]);
@@ -29,7 +31,7 @@ HEDDLE_EITHER double over_levels(const Number& number, const double* level, cons
 template <class Number>
 HEDDLE_EITHER Interval<typename Number::Real> alpha_cut(const Number& number, const double* level, double at) {
   Interval<typename Number::Real> result = whole_line<typename Number::Real>();
-  for (int i = 0; i < Number::count && level[i] <= at; ++i) result = number.cut(i);
+  for (int i = 0; i < number.count && level[i] <= at; ++i) result = number.cut(i);
   return result;
 }
 
@@ -53,7 +55,7 @@ template <class Number>
 HEDDLE_EITHER double centroid(const Number& number, const double* level) {
   using Cut = Interval<typename Number::Real>;
   // Away from the middle of the highest cut, so that little is lost where the number is narrow and far from 0.
-  const Cut top = number.cut(Number::count - 1);
+  const Cut top = number.cut(number.count - 1);
   const double middle = 0.5 * top.lower + 0.5 * top.upper;
   const auto mean_square = [middle](double from, double to) {
     const double a = from - middle, b = to - middle;
@@ -70,7 +72,7 @@ HEDDLE_EITHER double centroid(const Number& number, const double* level) {
 /// The middle of the values whose membership is the highest.
 template <class Number>
 HEDDLE_EITHER double mean_of_maxima(const Number& number) {
-  const Interval<typename Number::Real> top = number.cut(Number::count - 1);
+  const Interval<typename Number::Real> top = number.cut(number.count - 1);
   return 0.5 * top.lower + 0.5 * top.upper;
 }
 

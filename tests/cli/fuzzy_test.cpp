@@ -86,6 +86,55 @@ TEST_CASE("without a compiler the formula is evaluated without a kernel, with th
   CHECK(evaluated.err.find("no kernel could be compiled") != std::string::npos);
 }
 
+TEST_CASE("results are sorted by a measure of them, or by keys from a file") {
+  const Tables tables;
+  const std::string places = tables.place.path("p.csv").string();
+  // Centroids of rows: 2, -1, 0.5, -1.
+  const std::string x = "x=" + tables.place.write("r.csv", "1,2,3\n-2,-1,0\n0,0.5,1\n-1.5,-1,-0.5\n");
+  const std::string header = "lower_0,upper_0\n", rising = "-2,0\n-1.5,-0.5\n0,1\n1,3\n";
+  for (const char* const device : {"cpu", "emulator"}) {
+    for (const char* const measure : {"centroid", "mean-of-maxima", "ranking-value"}) {
+      CAPTURE(measure);
+      const Outcome sorted =
+          tables.run("x", {"--cuts", "1", "--sort", measure, "--positions", places, "--input", x}, device);
+      CAPTURE(sorted.err);
+      CHECK(sorted.code == 0);
+      CHECK(sorted.out == header + rising);
+      CHECK(tables.place.read("p.csv") == "1\n3\n2\n0\n");
+    }
+  }
+  SUBCASE("the measure is that of the results, in any type and encoding") {
+    const Outcome falling = tables.run("0-x", {"--cuts", "1", "--sort", "centroid", "--input", x});
+    CAPTURE(falling.err);
+    CHECK(falling.out == header + "-3,-1\n-1,0\n0,2\n0.5,1.5\n");
+    const Outcome radii =
+        tables.run("x", {"--cuts", "3", "--encoding", "mr", "--type", "float", "--sort", "centroid", "--input", x});
+    CAPTURE(radii.err);
+    CHECK(radii.out == "midpoint,radius_0,radius_1,radius_2\n-1,1,0.5,0\n-1,0.5,0.25,0\n0.5,0.5,0.25,0\n2,1,0.5,0\n");
+  }
+  SUBCASE("levels count: the centroid is that of the cuts at these levels") {
+    // Left of the middle with a wide lower cut, right of it with a narrow one.
+    const std::string skewed =
+        "x=" + tables.place.write("s.csv", "lower_0,upper_0,lower_1,upper_1\n-9,1,0,1\n-1,0,-1,-0.5\n");
+    const auto first = [&](const char* levels) {
+      const Outcome sorted = tables.run("x", {"--levels", levels, "--sort", "ranking-value", "--input", skewed});
+      CAPTURE(sorted.err);
+      return sorted.out.substr(sorted.out.find('\n') + 1, 2);
+    };
+    CHECK(first("0,1") == "-9");
+    CHECK(first("0,0") == "-1");
+  }
+  SUBCASE("keys of a file, with or without a header; equal ones keep their order") {
+    for (const char* const name : {"", "key\n"}) {
+      const std::string keys = tables.place.write("k.csv", name + std::string("2\n1e-3\n2\n-inf\n"));
+      const Outcome sorted = tables.run("x", {"--cuts", "1", "--sort-keys", keys, "--input", x, "--json"});
+      const json document = json::parse(sorted.out);
+      CHECK(document["positions"] == json::array({3, 1, 0, 2}));
+      CHECK(document["table"] == header + "-1.5,-0.5\n-2,0\n1,3\n0,1\n");
+    }
+  }
+}
+
 TEST_CASE("wrong options of fuzzy are refused in one line") {
   const Tables tables;
   const std::string x = "x=" + tables.x, both = "y=" + tables.y;
@@ -109,22 +158,74 @@ TEST_CASE("wrong options of fuzzy are refused in one line") {
   for (int i = 1; i < 65; ++i) levels += ",1";
   check_refused(tables.run("x", {"--input", x, "--levels", levels}), 2, {"--levels", "65 levels", "1 to 64"});
   check_refused(tables.run("x", {"--input", x, "--output", tables.x}), 2, {"--output", "would be lost"});
+  check_refused(tables.run("x", {"--input", x, "--sort", "size"}), 2, {"--sort", "'size'", "centroid"});
+  check_refused(tables.run("x", {"--input", x, "--sort", "centroid", "--sort-keys", tables.y}), 2,
+                {"--sort-keys", "--sort as well"});
+  check_refused(tables.run("x", {"--input", x, "--positions", "p.csv"}), 2, {"--positions", "not sorted"});
+  check_refused(tables.run("x", {"--input", x, "--sort-keys", tables.y, "--output", tables.y}), 2, {"would be lost"});
+  check_refused(tables.run("x", {"--input", x, "--sort", "centroid", "--output", "r.csv", "--positions", "r.csv"}), 2,
+                {"--positions", "'r.csv'", "that of --output"});
   CHECK(tables.place.read("x.csv") == kX);
 }
 
-TEST_CASE("tables that are none, and places that cannot be written, are refused in one line") {
+TEST_CASE("numbers that are none, and tables that do not fit, are refused in one line") {
   const Tables tables;
   const auto table = [&](const std::string& rows) { return "x=" + tables.place.write("t.csv", rows); };
   check_refused(tables.run("x", {"--input", "x=none.csv"}), 3, {"none.csv", "no such file"});
-  check_refused(tables.run("x", {"--input", table("a,b,c\n3,2,4\n")}), 3, {"t.csv:2:2", "'2'", "at least '3'"});
-  check_refused(tables.run("x", {"--input", table("a,b,c\n1,nan,4\n")}), 3, {"t.csv:2:2", "'nan'"});
-  check_refused(tables.run("x", {"--cuts", "1", "--input", table("lower_0,upper_0\n2,1\n")}), 3, {"at least '2'"});
-  check_refused(tables.run("x", {"--encoding", "mr", "--input", table("a,b,c\n1,2,4\n")}), 3,
-                {"t.csv:2", "not symmetric", "--enclose"});
-  check_refused(tables.run_both("x*y*z", {"--input", "z=" + tables.place.write("z.csv", "1\n2\n3\n")}), 3,
-                {"z.csv", "3 numbers", "2 as in", "x.csv"});
+  SUBCASE("lower above upper") {
+    check_refused(tables.run("x", {"--input", table("a,b,c\n3,2,4\n")}), 3, {"t.csv:2:2", "'2'", "at least '3'"});
+    check_refused(tables.run("x", {"--input", table("1,2,3,2.5\n")}), 3, {"t.csv:1:4", "'2.5'", "at least '3'"});
+    check_refused(tables.run("x", {"--cuts", "1", "--input", table("lower_0,upper_0\n2,1\n")}), 3, {"at least '2'"});
+  }
+  SUBCASE("cuts that are not nested") {
+    const std::string bounds = "lower_0,upper_0,lower_1,upper_1\n0,9,0,9\n";
+    check_refused(tables.run("x", {"--cuts", "2", "--input", table(bounds + "0,2,-1,1\n")}), 3, {"t.csv:3:3", "'-1'"});
+    check_refused(tables.run("x", {"--cuts", "2", "--input", table(bounds + "0,2,1,3\n")}), 3, {"t.csv:3:4", "'3'"});
+    check_refused(tables.run("x", {"--cuts", "2", "--encoding", "mr", "--input",
+                                   table("midpoint,radius_0,radius_1\n1,0.5,0.75\n")}),
+                  3, {"t.csv:2:3", "'0.75'"});
+  }
+  SUBCASE("nan") {
+    check_refused(tables.run("x", {"--input", table("a,b,c\n1,nan,4\n")}), 3, {"t.csv:2:2", "'nan'", "a number"});
+    check_refused(tables.run("x", {"--cuts", "1", "--encoding", "mr", "--input", table("midpoint,radius_0\n1,nan\n")}),
+                  3, {"t.csv:2:2", "'nan'", "a number"});
+  }
+  SUBCASE("a negative radius") {
+    check_refused(tables.run("x", {"--cuts", "1", "--encoding", "mr", "--input", table("midpoint,radius_0\n1,-0.5\n")}),
+                  3, {"t.csv:2:2", "'-0.5'"});
+  }
+  SUBCASE("midpoint and radius for numbers that are not symmetric") {
+    const Words radii{"--encoding", "mr", "--input", table("a,b,c\n1,2,3\n1,2,4\n")};
+    check_refused(tables.run("x", radii), 3, {"t.csv:3", "not symmetric", "--enclose"});
+    Words enclosed = radii;
+    enclosed.emplace_back("--enclose");
+    CHECK(tables.run("x", enclosed).code == 0);
+  }
+  SUBCASE("tables of different lengths") {
+    check_refused(tables.run_both("x*y*z", {"--input", "z=" + tables.place.write("z.csv", "1\n2\n3\n")}), 3,
+                  {"z.csv", "3 numbers", "2 as in", "x.csv"});
+  }
+  SUBCASE("key files") {
+    const auto sort = [&](const std::string& keys) {
+      return tables.run_both("x*y", {"--sort-keys", tables.place.write("k.csv", keys)});
+    };
+    check_refused(sort("1\n"), 3, {"k.csv", "1 keys", "each of 2 numbers"});
+    check_refused(sort("1\n2\n3\n"), 3, {"k.csv", "3 keys", "each of 2 numbers"});
+    check_refused(sort("key\n"), 3, {"k.csv", "no rows"});
+    check_refused(sort("1\nnan\n"), 3, {"k.csv:2:1", "'nan'", "a number"});
+    check_refused(sort("nan\n1\n"), 3, {"k.csv:1:1", "'nan'", "a number"});
+    check_refused(sort("1\ntwo\n"), 3, {"k.csv:2:1", "'two'", "a number"});
+    check_refused(sort("1,2\n3,4\n"), 3, {"k.csv:1", "2 columns", "one key"});
+    check_refused(sort("1\n\n2\n"), 3, {"k.csv:2"});
+    check_refused(tables.run_both("x*y", {"--sort-keys", "none.csv"}), 3, {"none.csv", "no such file"});
+  }
+}
+
+TEST_CASE("places that cannot be written, and devices that are not there, are refused in one line") {
+  const Tables tables;
   check_refused(tables.run_both("x*y", {"--output", "/dev/full"}), 3, {"/dev/full", "No space left"});
   check_refused(tables.run_both("x*y", {"--output", "none/r.csv"}), 3, {"none/r.csv"});
+  check_refused(tables.run_both("x*y", {"--sort", "centroid", "--positions", "none/p.csv"}), 3, {"none/p.csv"});
   check_refused(tables.run_both("x*y", {}, "cuda:99"), 4, {});
   check_refused(tables.run_both("x*y", {"--profiles", tables.x}), 5, {"x.csv"});
 }

@@ -18,7 +18,7 @@ namespace {
 /// HEDDLE_CONTRACT_CASES: configurations to try at most, HEDDLE_CONTRACT_EXCEPT: a word (scheme=cluster) of those to
 /// leave out; for tools under which kernels are slow, or that do not know what they use.
 ContractSample sample() {
-  ContractSample sample{.drawn = 12, .thorough = true, .least = 500};  // 783 on an H200
+  ContractSample sample{.drawn = 12, .forms = true, .thorough = true, .least = 500};  // 783 on an H200
   if (const char* most = std::getenv("HEDDLE_CONTRACT_CASES")) {
     sample = {.drawn = 1, .every_value = true, .large = false, .most = std::stoul(most)};
   }

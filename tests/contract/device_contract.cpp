@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,18 +33,14 @@ constexpr std::int64_t kMostThreads = 2048, kMostStarts = 100000;
 // On the emulator, threads of a launch of a corner (Draw): each may take some 700 KB of memory while it runs.
 constexpr std::int64_t kMostThreadsOfCorner = 8192;
 
-struct Case {
-  const KernelFamily* family;
-  Problem problem;
-  Configuration configuration;
-};
+bool has_axis(const KernelFamily& family, std::string_view name) {
+  return std::any_of(family.axes().begin(), family.axes().end(), [&](const Axis& axis) { return axis.name == name; });
+}
 
 /// The family's awkward problem and its default ones. Of the families that have rules instead of these: the awkward one
 /// in sizes from one task to more inputs than a block has threads, or to a few warps.
 std::vector<Problem> problems(const KernelFamily& family, const DeviceIdentity& device, bool large) {
-  const auto has = [&](std::string_view name) {
-    return std::any_of(family.axes().begin(), family.axes().end(), [&](const Axis& axis) { return axis.name == name; });
-  };
+  const auto has = [&](std::string_view name) { return has_axis(family, name); };
   std::vector<Problem> all{family.awkward_problem()};
   if (!has("rules") || !has("dim") || !has("outputs")) {
     const std::vector<Problem> usual = family.default_problems(device);
@@ -58,6 +55,34 @@ std::vector<Problem> problems(const KernelFamily& family, const DeviceIdentity& 
   if (has("rows"))
     all.push_back(family.awkward_problem().with("rules", 2).with("dim", 1).with("outputs", 1).with("rows", 8203));
   return all;
+}
+
+/// Of a family of fuzzy arrays: small problems by the form of its arrays, which is type, layout and, of a product, the
+/// kind of matrix. Templates differ from form to form; sizes only decide how often they do the same.
+std::vector<std::vector<Problem>> problems_by_form(const KernelFamily& family) {
+  const Problem awkward = family.awkward_problem();
+  const bool matrix = has_axis(family, "matrix");
+  std::vector<std::vector<Problem>> forms;
+  for (const std::int64_t bits : {64, 32}) {
+    for (const std::int64_t layout : {fuzzy::kNumbers, fuzzy::kCuts}) {
+      for (const std::int64_t kind : {1, 2}) {
+        if (kind == 2 && !matrix) continue;
+        Problem of = awkward.with("bits", bits).with("layout", layout);
+        if (matrix) of = of.with("matrix", kind);
+        // A length and cuts that nothing divides.
+        std::vector<Problem>& form = forms.emplace_back(std::vector{of});
+        // Vectors of numbers divide this length, which is several blocks of a sum and several tiles of small sorts.
+        constexpr std::int64_t kEven = 4108;
+        if (has_axis(family, "numbers")) of = of.with("numbers", kEven);
+        if (has_axis(family, "terms")) of = of.with("terms", 5);
+        // A number that is one pack; slices of any number of cuts.
+        form.push_back(of.with("cuts", 1));
+        if (matrix) of = of.with("rows", 2);
+        form.push_back(of.with("cuts", 48));
+      }
+    }
+  }
+  return forms;
 }
 
 /// Paths through a kernel that neither a value of a parameter nor the problems above lead to.
@@ -219,6 +244,11 @@ const std::vector<Path>& paths() {
                   "coarsen_cuts=4 coarsen_rows=1 ahead=8 block_size=64 product_cuts=4"),
       real_matrix("lu", 2203, 2, 64, fuzzy::kNumbers,
                   "coarsen_cuts=2 coarsen_rows=2 ahead=32 block_size=64 product_cuts=2"),
+      // All 12 cuts at once; a matrix that is read as far ahead as can be, for one cut.
+      real_matrix("lu", 2103, 12, 64, fuzzy::kCuts,
+                  "coarsen_cuts=12 coarsen_rows=1 ahead=8 block_size=64 product_cuts=4"),
+      real_matrix("lu", 4104, 1, 32, fuzzy::kNumbers,
+                  "coarsen_cuts=1 coarsen_rows=2 ahead=32 block_size=256 product_cuts=0"),
       real_matrix("mr", 4100, 3, 64, fuzzy::kNumbers, "coarsen_cuts=3 coarsen_rows=2 ahead=16 block_size=64"),
       real_matrix("mr", 2051, 2, 32, fuzzy::kCuts, "coarsen_cuts=2 coarsen_rows=4 ahead=32 block_size=64"),
   };
@@ -278,9 +308,28 @@ class Draw {
     return chosen;
   }
 
+  /// The same with fewer of them: of the first `of` of `all`, always the one that has the most values not seen before.
+  std::vector<Configuration> covering_with_few(const std::vector<Configuration>& all, const Problem& problem,
+                                               std::size_t of = 500) {
+    std::vector<Configuration> chosen;
+    const std::size_t count = std::min(of, all.size());
+    while (true) {
+      std::size_t best = 0, most = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t fresh = unseen(all[i]).size();
+        if (fresh > most) std::tie(best, most) = std::pair(i, fresh);
+      }
+      if (most == 0) break;
+      for (const std::string& value : unseen(all[best])) seen_.insert(value);
+      chosen.push_back(all[best]);
+    }
+    for (Configuration& rare : covering(all, problem)) chosen.push_back(std::move(rare));
+    return chosen;
+  }
+
   /// The corners that are still missing.
-  std::vector<Case> corners() {
-    std::vector<Case> chosen;
+  std::vector<ContractCase> corners() {
+    std::vector<ContractCase> chosen;
     for (const auto& [value, dear] : dear_) {
       if (seen_.contains(value) || !is_corner(value)) continue;
       const std::vector<std::string> fresh = unseen(dear.where.configuration);
@@ -302,7 +351,7 @@ class Draw {
  private:
   struct Dear {
     std::int64_t threads;
-    Case where;
+    ContractCase where;
   };
 
   /// Threads count on the emulator alone.
@@ -341,14 +390,58 @@ class Draw {
   std::map<std::string, Dear> dear_;  ///< by value: the cheapest that has it and is not affordable
 };
 
-std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& sample) {
+/// A family of fuzzy arrays: the default configuration and every value of every parameter in each form, on problems
+/// that take the host milliseconds; and of the default problems, which it fills and compares for seconds, the default
+/// configuration and some others, for what only many blocks show. What default problems are too many operations for is
+/// left out, as it is of other families.
+std::vector<ContractCase> cases_by_form(const KernelFamily& family, const DeviceIdentity& device,
+                                        const ContractSample& sample, std::mt19937& generator) {
+  constexpr std::size_t kDrawnOfLarge = 2;
+  const SearchSpace space = family.space(device);
+  std::vector<ContractCase> all;
+  const auto add = [&](const Problem& problem, std::vector<Configuration> some) {
+    for (Configuration& one : some) all.push_back({&family, problem, std::move(one)});
+  };
+  const auto shuffled = [&](const Problem& problem) {
+    auto configurations = space.enumerate(problem);
+    std::shuffle(configurations.begin(), configurations.end(), generator);
+    return configurations;
+  };
+  for (const std::vector<Problem>& form : problems_by_form(family)) {
+    Draw draw(family, device);
+    for (const Problem& problem : form) {
+      const Configuration usual = family.default_configuration(device, problem);
+      if (space.violated(usual, problem)) continue;
+      add(problem, draw.covering({usual}, problem));
+      add(problem, draw.covering_with_few(shuffled(problem), problem));
+    }
+  }
+  if (!sample.large) return all;
+  for (Problem problem : family.default_problems(device)) {
+    // Enough for more blocks than are resident, and no more.
+    constexpr std::int64_t kMostNumbers = 1 << 20;
+    if (has_axis(family, "numbers")) problem = problem.with("numbers", std::min(problem.at("numbers"), kMostNumbers));
+    if (family.work(problem).operations * kSamples > kMost) continue;
+    add(problem, {family.default_configuration(device, problem)});
+    add(problem, Draw(family, device).first(shuffled(problem), problem, kDrawnOfLarge));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<ContractCase> contract_cases(const DeviceIdentity& device, const ContractSample& sample) {
   std::mt19937 generator(sample.seed);
-  std::vector<Case> all;
+  std::vector<ContractCase> all;
   for (const auto& family : sample.families) {
     if (!family->supports(device.backend)) continue;
     const SearchSpace space = family->space(device);
+    const bool by_form = sample.forms && has_axis(*family, "layout");
+    if (by_form) {
+      for (ContractCase& one : cases_by_form(*family, device, sample, generator)) all.push_back(std::move(one));
+    }
     Draw draw(*family, device);
-    for (const Problem& problem : problems(*family, device, sample.large)) {
+    for (const Problem& problem : by_form ? std::vector<Problem>() : problems(*family, device, sample.large)) {
       const Configuration usual = family->default_configuration(device, problem);
       if (space.violated(usual, problem)) continue;  // sizes that the family does not do
       const Plan plan = family->plan(usual, problem, device, kSamples);
@@ -368,7 +461,7 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
       if (sample.every_value) add(draw.covering(others, problem));
       add(draw.first(others, problem, sample.drawn));
     }
-    for (Case& corner : draw.corners()) all.push_back(std::move(corner));
+    for (ContractCase& corner : draw.corners()) all.push_back(std::move(corner));
     for (const Path& path : paths()) {
       if (family->name() != path.family || device.backend == "cpu") continue;
       if (path.on == Path::On::gpu && device.backend == "emulator") continue;
@@ -388,12 +481,14 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
     }
   }
   if (!sample.only.empty()) {
-    std::erase_if(all,
-                  [&](const Case& what) { return what.configuration.text().find(sample.only) == std::string::npos; });
+    std::erase_if(all, [&](const ContractCase& what) {
+      return what.configuration.text().find(sample.only) == std::string::npos;
+    });
   }
   if (!sample.except.empty()) {
-    std::erase_if(all,
-                  [&](const Case& what) { return what.configuration.text().find(sample.except) != std::string::npos; });
+    std::erase_if(all, [&](const ContractCase& what) {
+      return what.configuration.text().find(sample.except) != std::string::npos;
+    });
   }
   if (all.size() > sample.most) {
     std::shuffle(all.begin(), all.end(), generator);
@@ -401,13 +496,15 @@ std::vector<Case> cases(const DeviceIdentity& device, const ContractSample& samp
     std::size_t first = 0;
     for (const auto& family : sample.families) {
       const auto own = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(first), all.end(),
-                                    [&](const Case& one) { return one.family == family.get(); });
+                                    [&](const ContractCase& one) { return one.family == family.get(); });
       if (own != all.end()) std::swap(all[first++], *own);
     }
     all.erase(all.begin() + static_cast<std::ptrdiff_t>(sample.most), all.end());
   }
   return all;
 }
+
+namespace {
 
 /// "scheme=graph": the first parameter of a configuration, which says most about the code that it runs.
 std::string scheme_of(const Configuration& configuration) {
@@ -502,10 +599,10 @@ HostImage outcome_of_configuration(Device& device, const KernelFamily& family, c
 }
 
 ContractResult try_configurations(Device& device, const ContractSample& sample) {
-  const std::vector<Case> all = cases(device.identity(), sample);
+  const std::vector<ContractCase> all = contract_cases(device.identity(), sample);
   std::vector<CompileRequest> requests;
   requests.reserve(all.size());
-  for (const Case& what : all)
+  for (const ContractCase& what : all)
     requests.push_back({&what.family->source(device.identity().backend),
                         what.family->kernels(what.configuration, what.problem, device.identity())});
   Verifiers verifiers(device, sample.seed);
@@ -514,7 +611,7 @@ ContractResult try_configurations(Device& device, const ContractSample& sample) 
   result.drawn = all.size();
   std::set<std::string> schemes;
   while (auto done = batch->next()) {
-    const Case& what = all[done->first];
+    const ContractCase& what = all[done->first];
     const std::string family(what.family->name());
     const auto complain = [&](const std::string& about) {
       result.complaints.push_back(

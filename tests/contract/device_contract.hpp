@@ -22,15 +22,25 @@ struct ContractSample {
   unsigned seed = 1;         ///< of what is drawn, and of the workloads
   bool every_value = false;  ///< and more: every value that costs little, the least and largest numbers and all words
   bool large = true;         ///< problems of more than 100000 tasks too
-  bool repeat = true;        ///< run each a second time and compare
-  bool thorough = false;     ///< the whole verification for each, not one of its runs in turn
-  std::string only = {};     ///< leaves out those without this; empty: none
-  std::string except = {};   ///< leaves out configurations with this in their text; empty: none
+  bool forms = false;  ///< of fuzzy arrays: every value in each type, layout and kind of matrix, mostly of small ones
+  bool repeat = true;  ///< run each a second time and compare
+  bool thorough = false;    ///< the whole verification for each, not one of its runs in turn
+  std::string only = {};    ///< leaves out those without this; empty: none
+  std::string except = {};  ///< leaves out configurations with this in their text; empty: none
   std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
   std::size_t least = 1;  ///< all together: with fewer tried, the contract has not been looked at
   /// The built-in ones and the one of the tests, or others.
   std::vector<std::shared_ptr<const KernelFamily>> families = test::families_with_carving().all();
 };
+
+struct ContractCase {
+  const KernelFamily* family;
+  Problem problem;
+  Configuration configuration;
+};
+
+/// What try_configurations() tries on a device.
+[[nodiscard]] std::vector<ContractCase> contract_cases(const DeviceIdentity& device, const ContractSample& sample);
 
 /// Reports through doctest on the memory of `device`, on its compiler, and on try_configurations(). At least one
 /// configuration of every family that the device supports has to be tried.

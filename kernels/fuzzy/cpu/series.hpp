@@ -71,7 +71,7 @@ void one_radius(const SeriesArrays<T>& arrays, long long i, int cut) {
   *arrays.out(i, 1 + cut) = number.radius[0];
 }
 
-#if defined(__AVX512F__)
+#if HEDDLE_DIRECTED_VECTORS
 /// `group` cuts of a vector of numbers in lower-upper form.
 template <class T, int group>
 void vector_of_bounds(const SeriesArrays<T>& arrays, long long i, int first_cut) {
@@ -104,11 +104,14 @@ void vector_of_bounds(const SeriesArrays<T>& arrays, long long i, int first_cut)
       x[k] = add_down(multiply_down(factor, x[k]), addend[k]);
     }
   };
-  for (int term = 0; term + 2 <= arrays.terms; term += 2) {
-    step(odd);
-    step(even);
+  {
+    const RoundingMode mode(Rounding::down);
+    for (int term = 0; term + 2 <= arrays.terms; term += 2) {
+      step(odd);
+      step(even);
+    }
+    if (arrays.terms % 2 != 0) step(odd);
   }
-  if (arrays.terms % 2 != 0) step(odd);
   for (int g = 0; g < group; ++g) {
     const int cut = first_cut + g;
     for (int l = 0; l < lanes; ++l) {
@@ -139,18 +142,33 @@ void vector_of_radii(const SeriesArrays<T>& arrays, long long i, int first_cut) 
       radius[g][l] = *arrays.at(2, i + l, 1 + first_cut + g);
     }
   }
-  for (int g = 0; g < group; ++g) farthest[g] = add_up(magnitude(factor), alpha[g]);
+  {
+    const RoundingMode mode(Rounding::up);
+    for (int g = 0; g < group; ++g) farthest[g] = add_up(magnitude(factor), alpha[g]);
+  }
   const Vector<T> half_unit = Vector<T>{} + Traits<T>::half_unit, smallest = Vector<T>{} + Traits<T>::smallest;
-  for (int term = 0; term < arrays.terms; ++term) {
-    const Vector<T> size = magnitude(midpoint), product = multiply_near(factor, midpoint);
-    const Vector<T> rounding = fused_up(half_unit, magnitude(product), smallest);
-    midpoint = add_near(product, addend);
-    const Vector<T> size_of_sum = magnitude(midpoint);
+  const auto step = [&](const Vector<T>& size, const Vector<T>& size_of_product, const Vector<T>& size_of_sum) {
+    const Vector<T> rounding = fused_up(half_unit, size_of_product, smallest);
 #pragma GCC unroll 16
     for (int g = 0; g < group; ++g) {
       const Vector<T> of_product = fused_up(alpha[g], size, fused_up(farthest[g], radius[g], rounding));
       radius[g] = add_up(fused_up(half_unit, size_of_sum, of_product), beta[g]);
     }
+  };
+  // The midpoints of so many terms, rounded to nearest, before their radii, rounded upwards.
+  constexpr int run = kRoundingInInstruction ? 1 : 64;
+  Vector<T> size[run + 1], size_of_product[run];
+  for (int term = 0; term < arrays.terms; term += run) {
+    const int count = arrays.terms - term < run ? arrays.terms - term : run;
+    size[0] = magnitude(midpoint);
+    for (int t = 0; t < count; ++t) {
+      const Vector<T> product = multiply_near(factor, midpoint);
+      size_of_product[t] = magnitude(product);
+      midpoint = add_near(product, addend);
+      size[t + 1] = magnitude(midpoint);
+    }
+    const RoundingMode mode(Rounding::up);
+    for (int t = 0; t < count; ++t) step(size[t], size_of_product[t], size[t + 1]);
   }
   for (int g = 0; g < group; ++g) {
     for (int l = 0; l < lanes; ++l) {
@@ -169,8 +187,9 @@ void vector_of_radii(const SeriesArrays<T>& arrays, long long i, int first_cut) 
 template <class T, bool bounds>
 void series_of_tile(const SeriesArrays<T>& arrays, long long begin, long long end) {
   long long i = begin;
-#if defined(__AVX512F__)
-  constexpr int group = 4;
+#if HEDDLE_DIRECTED_VECTORS
+  // So many chains hide the latency of each other; with AVX2 more of bounds would not fit into the registers.
+  constexpr int group = HEDDLE_DIRECTED_VECTORS == 32 && bounds ? 2 : 4;
   for (; i + Directed<T>::lanes <= end; i += Directed<T>::lanes) {
     int cut = 0;
     for (; cut + group <= arrays.cuts; cut += group) {
