@@ -202,6 +202,12 @@ const std::vector<Path>& paths() {
       perceptron(14, 10, 0, 1, 211, 1, "scheme=online block_size=64"),
       perceptron(33, 70, 5, 3, 211, 1, "scheme=online block_size=64"),
       perceptron(9, 0, 0, 3, 211, 1, "scheme=online block_size=128"),
+      // The same by one warp, kernels/mlp/cuda/online_warp.cuh: two lanes for a neuron, and four; more outputs than
+      // one;
+      // a chunk of rows that has all, and fewer.
+      perceptron(14, 10, 0, 1, 211, 1, "scheme=online block_size=32"),
+      perceptron(4, 8, 0, 3, 37, 1, "scheme=online block_size=32"),
+      perceptron(11, 32, 0, 2, 5, 1, "scheme=online block_size=32"),
       // Rows in registers of warps, kernels/mlp/cuda/warps.cuh: four tiles of a warp, two, and one of a warp that is
       // alone; neurons in one half of a tile; more outputs than one. Rows in shared memory, because a warp has many
       // inputs or many rows, with as many neurons as there can be.

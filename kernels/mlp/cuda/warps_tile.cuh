@@ -118,7 +118,7 @@ class WarpsTile {
 #pragma unroll
       for (int h = 0; h < kHalves; ++h) of_outputs_[k][h] = 0.0f;
     }
-    squares_ = 0.0;
+    squares_ = 0.0f;
 #pragma unroll
     for (int k = 0; k < Out; ++k) {
 #pragma unroll
@@ -176,10 +176,8 @@ class WarpsTile {
   }
   /// The sum of the squared errors of all passes, to all warps.
   __device__ __forceinline__ void tell_squares() const {
-    double squares = squares_;
-#pragma unroll
-    for (int offset = kWarp / 2; offset > 0; offset /= 2) squares += __shfl_xor_sync(kAllLanes, squares, offset);
-    if (lane() == 0) memory_.losses[warp()] = squares;
+    const float squares = sum_over_lanes<kWarp>(squares_);
+    if (lane() == 0) memory_.losses[warp()] = static_cast<double>(squares);
   }
   /// Adds what the deltas of pass_rows() make of the gradient.
   __device__ __forceinline__ void add_gradient(int pass) {
@@ -398,7 +396,7 @@ class WarpsTile {
 #pragma unroll
     for (int k = 0; k < Out; ++k) {
       const float error = there ? own[k] - targets[k] : 0.0f;
-      if (first) squares_ += static_cast<double>(error) * static_cast<double>(error);
+      if (first) squares_ += error * error;
       own[k] = there ? error * slope(output_, own[k]) : 0.0f;
     }
 #pragma unroll
@@ -416,7 +414,7 @@ class WarpsTile {
   unsigned rests_ = 0;  ///< bit s: slice s has numbers of more than 11 bits
   Kept kept_;           // where kKept
   float sums_[kSlices][4], of_outputs_[Out][kHalves], output_weights_[Out][kHalves], deltas_[kTiles][4];
-  double squares_ = 0.0;
+  float squares_ = 0.0f;
 };
 
 }  // namespace heddle::mlp

@@ -84,6 +84,26 @@ TEST_CASE("perceptrons: the first layer is divided among blocks where it fits in
   }
 }
 
+TEST_CASE("perceptrons: one warp learns single rows where the network fits into its registers") {
+  const KernelFamily& family = mlp::train_family();
+  const SearchSpace space = family.space(kGpu);
+  const auto usual = [&](std::int64_t inputs, const std::vector<std::int64_t>& hidden, std::int64_t outputs) {
+    const Problem problem = mlp::training_problem(mlp::layers(inputs, hidden, outputs), 1000, 1);
+    const Configuration configuration = family.default_configuration(kGpu, problem);
+    CHECK_FALSE(space.violated(configuration, problem).has_value());
+    CHECK(configuration.word("scheme") == "online");
+    CHECK(family.plan(configuration, problem, kGpu, 100).launches.back().block.x == configuration.number("block_size"));
+    return configuration.number("block_size");
+  };
+  CHECK(usual(14, {10}, 1) == 32);
+  CHECK(usual(19, {32}, 4) == 32);
+  CHECK(usual(20, {32}, 4) > 32);  // inputs of a lane
+  CHECK(usual(14, {33}, 1) > 32);
+  CHECK(usual(14, {10}, 5) > 32);
+  CHECK(usual(14, {10, 4}, 1) > 32);
+  CHECK(usual(14, {}, 1) > 32);
+}
+
 TEST_CASE("perceptrons: warps keep the rows of networks with one small hidden layer") {
   const KernelFamily& family = mlp::train_family();
   const SearchSpace space = family.space(kGpu);
