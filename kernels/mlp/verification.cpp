@@ -41,7 +41,7 @@ class TrainVerification final : public Verification {
     Runs all;
     all.plans.push_back(
         mapping_.plan(configuration, problem, device_, {.steps = kVerifiedSteps, .epochs = kVerifiedSteps}));
-    const std::vector<OptionSet> sets = option_sets(problem.at("batch") < problem.at("rows"));
+    const std::vector<OptionSet> sets = option_sets(problem.at("batch") < problem.at("rows"), problem.at("batch") == 1);
     all.runs.reserve(sets.size());
     for (const OptionSet& set : sets) all.runs.push_back(run_of(all.plans.front(), problem, set));
     all.essential = 2;

@@ -171,13 +171,19 @@ std::string OptionSet::text() const {
                      bytes ? ", bytes" : "", kEvents[static_cast<int>(event)]);
 }
 
-std::vector<OptionSet> option_sets(bool mini_batches) {
+std::vector<OptionSet> option_sets(bool mini_batches, bool single_rows) {
   using enum OptionSet::Event;
   if (mini_batches) {
-    return {
+    std::vector<OptionSet> sets{
         {.rule = kAdam, .hidden = kRelu, .output = kSoftmax, .shuffled = true, .decays = true},
         {.rule = kPlain, .hidden = kTanh, .output = kLinear, .sum = true, .bytes = true},
         {.rule = kPlain, .hidden = kSigmoid, .output = kSigmoid, .shuffled = true, .decays = true, .event = target}};
+    if (single_rows) {
+      sets.push_back({.rule = kAdaptive, .output = kTanh, .event = grown_error});
+      sets.push_back({.rule = kAdaptive, .hidden = kTanh, .shuffled = true, .decays = true, .event = lost_weights});
+      sets.push_back({.rule = kRprop, .hidden = kLinear, .output = kTanh, .shuffled = true});
+    }
+    return sets;
   }
   return {{.rule = kAdaptive, .hidden = kSigmoid, .output = kSigmoid},
           {.rule = kPlain, .hidden = kTanh, .output = kLinear, .sum = true, .decays = true, .bytes = true},

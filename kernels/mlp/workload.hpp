@@ -52,8 +52,9 @@ struct OptionSet {
 
   [[nodiscard]] std::string text() const;  ///< "adaptive, tanh, softmax, means, shuffled"
 };
-/// Each rule, activation, output and event occurs; what differs most comes first.
-[[nodiscard]] std::vector<OptionSet> option_sets(bool mini_batches);
+/// What differs most comes first. Each rule, activation, output and event occurs, but mini-batches have the rules that
+/// they are for; steps of single rows have kernels of their own, and so all rules again.
+[[nodiscard]] std::vector<OptionSet> option_sets(bool mini_batches, bool single_rows);
 
 /// One more than an epoch of mini-batches has, so that an epoch ends among them. With all rows at once, epochs.
 inline constexpr int kVerifiedSteps = 4;

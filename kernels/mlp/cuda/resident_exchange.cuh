@@ -97,10 +97,26 @@ class ResidentExchange {
     }
   }
 
+  /// The only block, with a thread for every parameter.
+  __device__ __forceinline__ void learn_alone_apart(const Tile& tile) const {
+    const Step step = memory_.verdict->step;
+    const int decision = memory_.verdict->decision;
+    for (int e = thread(); e < kPackets * kPacketValues; e += kBlock) {
+      const int slot = e / kPacketValues, i = e % kPacketValues;
+      at_packet(slot, [&](auto layer, int neuron, int column, int values) {
+        if (i >= values) return;
+        const float sum = tile.part(layer, neuron, column + i);
+        tile.weight(layer, neuron, column + i) = change(step, decision, i, slot, sum);
+      });
+    }
+  }
+
   /// After a barrier that follows Tile::find_deltas().
-  __device__ __forceinline__ void post_squares() const {
-    if (gridDim.x == 1 || thread() >= packets().error_copies()) return;
-    post(error_packets(thread()) + blockIdx.x, packed(own_squares(), stamp_));
+  __device__ __forceinline__ void post_squares() const { post_squares(thread()); }
+  /// A thread for each copy.
+  __device__ __forceinline__ void post_squares(int copy) const {
+    if (gridDim.x == 1 || copy >= packets().error_copies()) return;
+    post(error_packets(copy) + blockIdx.x, packed(own_squares(), stamp_));
   }
 
   /// One warp: counts the step with the squares of all blocks.
@@ -134,6 +150,27 @@ class ResidentExchange {
       });
       const int owner = q / owned_, slot = q - owner * owned_;
       post(buffers_.packets + (owner * blocks + block) * owned_ + slot, {value[0], value[1], value[2], stamp_});
+    }
+  }
+
+  // Learning in two halves, for blocks that await the parts of the gradient while the step is still being counted. The
+  // first kWarps warps take part.
+
+  /// Adds up the parts of what the block owns, to sums[packet][value].
+  __device__ __forceinline__ bool gather_owned(float* sums) const {
+    bool met = true;
+    for (int slot = warp(); slot < own_; slot += kWarps) {
+      float sum[kPacketValues];
+      met = gather(slot, sum) && met;
+      if (lane() < kPacketValues) sums[slot * kPacketValues + lane()] = of_lane(sum);
+    }
+    return met;
+  }
+  /// After a barrier that follows gather_owned() and gather_squares().
+  __device__ __forceinline__ void learn_gathered(const float* sums) const {
+    if (!changes()) return;
+    for (int slot = warp(); slot < own_; slot += kWarps) {
+      learn_and_post(slot, lane() < kPacketValues ? sums[slot * kPacketValues + lane()] : 0.0f);
     }
   }
 
@@ -232,34 +269,40 @@ class ResidentExchange {
     const int mine = lane() < parts_ ? (parts_ - lane() - 1) / kWarp + 1 : 0;
     bool met = true;
     for (int slot = warp(); slot < own_; slot += kWarps) {
-      float sum[kPacketValues] = {};
-      const Packet* from = buffers_.packets + (block * blocks + lane()) * owned_ + slot;
-      met = await_each(from, kWarp * owned_, mine, stamp_,
-                       [&](int, const Packet& packet) {
-                         sum[0] += packet.a;
-                         sum[1] += packet.b;
-                         sum[2] += packet.c;
-                       }) &&
-            met;
-      __syncwarp();
-#pragma unroll
-      for (int i = 0; i < kPacketValues; ++i) sum[i] = sum_over_lanes<kWarp>(sum[i]);
-      if (!changes) continue;
-      float value = 0.0f;
-      at_packet(first_owned_ + slot, [&](auto, int, int, int values) {
-        const int i = lane();
-        if (i >= values) return;
-        value = change(memory_.verdict->step, memory_.verdict->decision, i, slot,
-                       i == 0   ? sum[0]
-                       : i == 1 ? sum[1]
-                                : sum[2]);
-      });
-      __syncwarp();
-      const float a = __shfl_sync(kAllLanes, value, 0), b = __shfl_sync(kAllLanes, value, 1);
-      const float c = __shfl_sync(kAllLanes, value, 2);
-      if (lane() < packets().copies()) post(totals(stamp_, lane()) + first_owned_ + slot, {a, b, c, stamp_});
+      float sum[kPacketValues];
+      met = gather(slot, sum) && met;
+      if (changes) learn_and_post(slot, of_lane(sum));
     }
     return met;
+  }
+  /// One warp: the sum of all parts of an owned packet. All lanes get it.
+  __device__ __forceinline__ bool gather(int slot, float (&sum)[kPacketValues]) const {
+    const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
+    const int mine = lane() < parts_ ? (parts_ - lane() - 1) / kWarp + 1 : 0;
+    const Packet* const from = buffers_.packets + (block * blocks + lane()) * owned_ + slot;
+#pragma unroll
+    for (int i = 0; i < kPacketValues; ++i) sum[i] = 0.0f;
+    const bool met =
+        await_each(from, kWarp * owned_, mine, stamp_, [&](int, const Packet& packet) { add_packet(sum, packet); });
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kPacketValues; ++i) sum[i] = sum_over_lanes<kWarp>(sum[i]);
+    return met;
+  }
+  __device__ __forceinline__ static float of_lane(const float (&sum)[kPacketValues]) {
+    return lane() == 0 ? sum[0] : lane() == 1 ? sum[1] : sum[2];
+  }
+  /// One warp: an owned packet learns and goes to all blocks. `sum`: lane i has that of value i.
+  __device__ __forceinline__ void learn_and_post(int slot, float sum) const {
+    float value = 0.0f;
+    at_packet(first_owned_ + slot, [&](auto, int, int, int values) {
+      const int i = lane();
+      if (i < values) value = change(memory_.verdict->step, memory_.verdict->decision, i, slot, sum);
+    });
+    __syncwarp();
+    const float a = __shfl_sync(kAllLanes, value, 0), b = __shfl_sync(kAllLanes, value, 1);
+    const float c = __shfl_sync(kAllLanes, value, 2);
+    if (lane() < packets().copies()) post(totals(stamp_, lane()) + first_owned_ + slot, {a, b, c, stamp_});
   }
 
   /// Of an owner of many packets: threads next to each other have packets next to each other.
@@ -274,11 +317,7 @@ class ResidentExchange {
         float sum[kPacketValues] = {};
         const Packet* from = buffers_.packets + (block * blocks + share) * owned_ + base + slot;
         met = await_each<kManyPolls>(from, sharing * owned_, (parts_ - share - 1) / sharing + 1, stamp_,
-                                     [&](int, const Packet& packet) {
-                                       sum[0] += packet.a;
-                                       sum[1] += packet.b;
-                                       sum[2] += packet.c;
-                                     }) &&
+                                     [&](int, const Packet& packet) { add_packet(sum, packet); }) &&
               met;
 #pragma unroll
         for (int i = 0; i < kPacketValues; ++i) memory_.workspace[(share * kPacketValues + i) * slots + slot] = sum[i];

@@ -17,6 +17,12 @@ __device__ __forceinline__ double unpacked(const Packet& packet) {
                                                      __float_as_uint(packet.a)));
 }
 
+__device__ __forceinline__ void add_packet(float (&sum)[kPacketValues], const Packet& packet) {
+  sum[0] += packet.a;
+  sum[1] += packet.b;
+  sum[2] += packet.c;
+}
+
 /// Waits for packets from, from + step, ..., `count` of them, and calls use(i, packet) in their order. Returns false if
 /// one does not come. Every thread for itself.
 template <int Polls = kPolls, class Use>

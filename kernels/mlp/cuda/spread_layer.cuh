@@ -106,11 +106,7 @@ class SpreadLayer {
       float sum[kPacketValues] = {};
       const Packet* const from = sums_ + ((first + row) * kShape.groups() + group) * Parts * kPackets + q;
       met = await_each<Parts>(from, kPackets, Parts, stamp,
-                              [&](int, const Packet& packet) {
-                                sum[0] += packet.a;
-                                sum[1] += packet.b;
-                                sum[2] += packet.c;
-                              }) &&
+                              [&](int, const Packet& packet) { add_packet(sum, packet); }) &&
             met;
 #pragma unroll
       for (int i = 0; i < kPacketValues; ++i) {

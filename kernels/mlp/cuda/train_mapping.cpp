@@ -10,6 +10,7 @@
 #include "heddle/kernels/mlp/cuda/online_plan.hpp"
 #include "heddle/kernels/mlp/cuda/resident_plan.hpp"
 #include "heddle/kernels/mlp/cuda/spread_plan.hpp"
+#include "heddle/kernels/mlp/cuda/warps_plan.hpp"
 #include "heddle/kernels/mlp/mapping.hpp"
 
 namespace heddle::mlp {
@@ -26,7 +27,8 @@ std::vector<Value> words_of(std::initializer_list<const char*> list) {
 bool resides(const Configuration& c) { return c.word("scheme") == "resident"; }
 bool is_layered(const Configuration& c) { return c.word("scheme") == "layered"; }
 bool is_spread(const Configuration& c) { return c.word("scheme") == "spread"; }
-bool has_blocks(const Configuration& c) { return resides(c) || is_spread(c); }
+bool by_warps(const Configuration& c) { return c.word("scheme") == "warps"; }
+bool has_blocks(const Configuration& c) { return resides(c) || is_spread(c) || by_warps(c); }
 bool is_online(const Configuration& c) { return c.word("scheme") == "online"; }
 bool has_product(const Configuration& c, std::string_view name) { return is_layered(c) && c.word("product") == name; }
 bool in_tiles(const Configuration& c) { return has_product(c, "tiles"); }
@@ -55,6 +57,11 @@ SpreadLayout spread_layout(const Configuration& c, const Problem& problem) {
           c.number("block_size")};
 }
 
+/// Of a network that scheme = warps takes.
+WarpsLayout warps_layout(const Configuration& c, const Problem& problem) {
+  return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("block_size")};
+}
+
 /// As many as there are multiprocessors, and powers of two below.
 std::vector<std::int64_t> block_counts(const DeviceIdentity& device) {
   std::vector<std::int64_t> counts{std::clamp<std::int64_t>(device.units, 1, ResidentLayout::kMostBlocks)};
@@ -74,6 +81,15 @@ std::int64_t registers_of(const ResidentShape<std::int64_t>& shape) {
   }
   return 90 + most * 2;
 }
+
+/// The same of a warp that keeps its rows there, or reads them from shared memory. Where there are a few less, some are
+/// spilled (80 bytes of a thread of 544 with 14-10-1).
+std::int64_t registers_of(const WarpsShape<std::int64_t>& shape) {
+  const std::int64_t kept = shape.in_registers() ? 8 * shape.slices() * shape.tiles() : 0;
+  return 32 + 12 * shape.tiles() + 4 * shape.slices() + 4 * shape.outputs + kept;
+}
+/// Registers are handed out to four warps at a time, one for each scheduler.
+std::int64_t in_fours(std::int64_t threads) { return round_up(threads, std::int64_t{128}); }
 
 /// What rows, values and deltas take of the device's memory, roughly. Rows that come in pieces are there twice: while
 /// the device works on one piece, the next one comes.
@@ -152,6 +168,29 @@ std::vector<Constraint> constraints() {
            [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
              return !resides(c) || (c.number("blocks") - 1) * kTileRows < rows_of_step(problem);
            }},
+      {.name = "networks and rows that warps keep in registers: one small hidden layer, all rows at once",
+       .last = "scheme",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             return !by_warps(c) || (WarpsLayout::takes(layers_of(problem)) && !in_batches(problem));
+           }},
+      {.name = "registers and shared memory of a block whose warps keep rows, with rows for every block",
+       .last = "blocks",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+             if (!by_warps(c)) return true;
+             if ((c.number("blocks") - 1) * kTileRows >= rows_of_step(problem)) return false;
+             const WarpsLayout layout = warps_layout(c, problem);
+             return layout.shared_bytes <= on.local_bytes && layout.packets <= kMostPackets &&
+                    registers_of(layout.shape) <= cuda::registers_of_thread(in_fours(layout.threads));
+           }},
+      {.name = "several warps of a block, or a small network with one hidden layer",
+       .last = "block_size",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             if (is_layered(c) || by_warps(c) || c.number("block_size") > kOnlineWarp) return true;
+             return is_online(c) && fits_into_warp(layers_of(problem));
+           }},
       {.name = "bytes for more than 15 inputs",
        .last = "rows_in",
        .holds =
@@ -202,10 +241,11 @@ class CudaTrainMapping final : public Mapping {
     return {
         device,
         {{.name = "scheme",
-          .values = words_of({"layered", "resident", "spread", "online"}),
+          .values = words_of({"layered", "resident", "spread", "online", "warps"}),
           .meaning = "kernels that follow each other, layer by layer; blocks that run at the same time and do all "
                      "steps of a run in one launch, compiled for the sizes of the network; such blocks that divide "
-                     "the first layer among them; one such block, for steps of one row",
+                     "the first layer among them; one such block, for steps of one row; such blocks, whose warps keep "
+                     "rows of a small network in registers",
           .active = {}},
          {.name = "product",
           .values = words_of({"tiles", "library", "thread", "tree"}),
@@ -230,8 +270,8 @@ class CudaTrainMapping final : public Mapping {
           .meaning = "blocks that add up the gradients of the rows and change the weights",
           .active = by_thread},
          {.name = "block_size",
-          .values = whole({256, 128, 512, 64}),
-          .meaning = "threads of a resident or online block",
+          .values = whole({256, 128, 512, 64, 32}),
+          .meaning = "threads of a resident or online block; with scheme=warps those that have rows",
           .active = [](const Configuration& c) { return !is_layered(c); }},
          {.name = "blocks",
           .values = {counts.begin(), counts.end()},
@@ -325,6 +365,8 @@ class CudaTrainMapping final : public Mapping {
       add_resident(plan, layout_of(configuration, problem), length);
     } else if (is_spread(configuration)) {
       add_spread(plan, spread_layout(configuration, problem), length);
+    } else if (by_warps(configuration)) {
+      add_warps(plan, warps_layout(configuration, problem), length);
     } else if (is_online(configuration)) {
       add_online(plan, layers_of(problem), configuration.number("block_size"), length);
     } else {
@@ -334,9 +376,11 @@ class CudaTrainMapping final : public Mapping {
   }
 
  private:
-  /// About a parameter for each thread. Of the smallest networks more warps than 8 would only wait for each other.
+  /// One warp, whose lanes need not wait for others, where its registers are enough. Otherwise about a parameter for
+  /// each thread; of small networks more warps than 8 would only wait for each other.
   static std::int64_t online_threads(const Problem& problem) {
     constexpr std::int64_t kFewThreads = 256;
+    if (fits_into_warp(layers_of(problem))) return kOnlineWarp;
     return layers_of(problem).parameters() <= kFewThreads ? kFewThreads : 512;
   }
   /// As few pieces of the rows as fit, and as many parts of the gradient as keep all multiprocessors busy, none of few

@@ -84,6 +84,47 @@ TEST_CASE("perceptrons: the first layer is divided among blocks where it fits in
   }
 }
 
+TEST_CASE("perceptrons: one warp learns single rows where the network fits into its registers") {
+  const KernelFamily& family = mlp::train_family();
+  const SearchSpace space = family.space(kGpu);
+  const auto usual = [&](std::int64_t inputs, const std::vector<std::int64_t>& hidden, std::int64_t outputs) {
+    const Problem problem = mlp::training_problem(mlp::layers(inputs, hidden, outputs), 1000, 1);
+    const Configuration configuration = family.default_configuration(kGpu, problem);
+    CHECK_FALSE(space.violated(configuration, problem).has_value());
+    CHECK(configuration.word("scheme") == "online");
+    CHECK(family.plan(configuration, problem, kGpu, 100).launches.back().block.x == configuration.number("block_size"));
+    return configuration.number("block_size");
+  };
+  CHECK(usual(14, {10}, 1) == 32);
+  CHECK(usual(19, {32}, 4) == 32);
+  CHECK(usual(20, {32}, 4) > 32);  // inputs of a lane
+  CHECK(usual(14, {33}, 1) > 32);
+  CHECK(usual(14, {10}, 5) > 32);
+  CHECK(usual(14, {10, 4}, 1) > 32);
+  CHECK(usual(14, {}, 1) > 32);
+}
+
+TEST_CASE("perceptrons: warps keep the rows of networks with one small hidden layer") {
+  const KernelFamily& family = mlp::train_family();
+  const SearchSpace space = family.space(kGpu);
+  const auto valid = [&](const Problem& problem, const char* text) {
+    return !space.violated(space.parse(text), problem).has_value();
+  };
+  const char* const all = "scheme=warps block_size=256 blocks=132";
+  CHECK(valid(perceptron(14, {10}, 1, 32561), all));
+  CHECK(valid(perceptron(108, {10}, 1, 32561), all));
+  CHECK_FALSE(valid(perceptron(108, {10}, 1, 32561), "scheme=warps block_size=256 blocks=1"));  // rows that do not fit
+  CHECK(valid(perceptron(2, {4}, 1, 4), "scheme=warps block_size=32 blocks=1"));
+  CHECK_FALSE(valid(perceptron(2, {4}, 1, 4), "scheme=resident block_size=32 blocks=1 rows_in=shared"));
+  CHECK_FALSE(valid(perceptron(14, {16}, 1, 32561), all));
+  CHECK_FALSE(valid(perceptron(14, {10, 4}, 1, 32561), all));
+  CHECK_FALSE(valid(perceptron(14, {10}, 5, 32561), all));
+  CHECK_FALSE(valid(mlp::training_problem(mlp::layers(14, std::vector<std::int64_t>{10}, 1), 32561, 64), all));
+  // The warp that counts the steps comes on top.
+  const Problem adult = perceptron(14, {10}, 1, 32561);
+  CHECK(family.plan(space.parse(all), adult, kGpu, 4 * 32561).launches.back().block.x == 256 + 32);
+}
+
 TEST_CASE("perceptrons: rows that do not fit come in pieces, where all are learnt at once") {
   const DeviceIdentity small{"cuda", "any", "9.0", 132, 2, 50 << 20, 227 << 10};
   const KernelFamily& family = mlp::train_family();
