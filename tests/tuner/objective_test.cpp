@@ -7,6 +7,8 @@
 #include <string>
 
 #include "fake_evaluator.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
+#include "heddle/tuner/remeasure.hpp"
 #include "heddle/tuner/tuner.hpp"
 #include "tuner/temporary_store.hpp"
 
@@ -25,7 +27,9 @@ TuningResult tune_for(const std::string& objective, fake::FakeEvaluator& evaluat
   return results.front();
 }
 
-ProfileKey key() { return {.device = fake::identity(), .family = "fake", .problem = fake::problem(64)}; }
+ProfileKey key(const std::string& objective = "time") {
+  return {.device = fake::identity(), .family = "fake", .problem = fake::problem(64), .goal = Goal::of(objective)};
+}
 
 /// Least at a width of 3, where the time is far from its least.
 double joules(const Configuration& configuration) {
@@ -69,7 +73,7 @@ TEST_CASE("the value of an objective, and what it may name") {
   CHECK(refusal("time *").find("option --objective: expression 'time *'") == 0);
 }
 
-TEST_CASE("a search for the least energy finds it, and keeps it whatever its time") {
+TEST_CASE("a search for the least energy finds it, and keeps it beside the fastest") {
   const TemporaryStore temporary;
   const Family family;
   fake::FakeEvaluator evaluator(family, 15);
@@ -85,8 +89,43 @@ TEST_CASE("a search for the least energy finds it, and keeps it whatever its tim
   CHECK(result.objective == 1.0);
   CHECK_FALSE(result.statuses.contains(Status::pruned));
   CHECK(result.was_stored);
-  CHECK(temporary.store.find(key())->configuration == result.profile->configuration);
-  CHECK(temporary.store.find(key())->time > fastest);
+  CHECK(temporary.store.find(key())->time == fastest);
+  REQUIRE(temporary.store.find(key("energy")));
+  CHECK(temporary.store.find(key("energy"))->configuration == result.profile->configuration);
+  CHECK(temporary.store.find(key("energy"))->time > fastest);
+  CHECK(temporary.store.find(key("energy"))->value == 1.0);
+
+  // The dispatcher of a program that asks for nothing else takes the fastest.
+  const Dispatcher usual(fake::identity(), family, temporary.store.knowledge());
+  const Dispatcher frugal(fake::identity(), family, temporary.store.knowledge("fake", Goal::of("energy")));
+  CHECK(usual.choose(fake::problem(64)).configuration.text() == temporary.store.find(key())->configuration);
+  CHECK(frugal.choose(fake::problem(64)).configuration.text() == result.profile->configuration);
+
+  // A later search for the time starts from the fastest, and one for the energy from the least.
+  StopCondition again;
+  REQUIRE(Tuner(evaluator, temporary.store, {}).tune({fake::problem(64)}, again).front().profile);
+  CHECK(temporary.store.find(key("energy"))->value == 1.0);
+  CHECK(tune_for("energy", evaluator, temporary.store).profile->value == 1.0);
+  CHECK(temporary.store.profiles().size() == 2);
+}
+
+TEST_CASE("a profile of an objective is verified by its value") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family, 15);
+  evaluator.energy_of = joules;
+  REQUIRE(tune_for("2 * energy", evaluator, temporary.store).profile);
+  Profile profile = *temporary.store.find(key("2 * energy"));
+  CHECK(profile.value == 2.0);
+  profile.value = 1.0;
+  profile.imported = true;
+  temporary.store.keep_for_now(profile);
+  const Remeasured now = remeasure(evaluator, temporary.store, profile);
+  CHECK(now.profile->value == 2.0);
+  CHECK_FALSE(now.restored);
+  CHECK(temporary.store.find(key("2 * energy"))->value == 2.0);
+  CHECK_FALSE(temporary.store.find(key()));
+  CHECK(temporary.store.measurements(key()).front().energy == 1.0);
 }
 
 TEST_CASE("a search with an objective uses measurements of runs that knew what it needs, and no others") {
