@@ -154,6 +154,39 @@ TEST_CASE("where an objective has no value the search ends, and what was measure
   CHECK(temporary.store.measurements(key()).size() == 1);
 }
 
+TEST_CASE("where an objective has no value for a slow default, no repetition follows that cannot change it") {
+  for (const std::string objective : {"time - time", "1 / registers"}) {
+    CAPTURE(objective);
+    const TemporaryStore temporary;
+    const Family family;
+    fake::FakeEvaluator evaluator(family, 15);
+    evaluator.on_processor = true;
+    evaluator.run_seconds = 4.0;  // of a loaded machine: just within what a pilot run may take
+    evaluator.cost = [](const Configuration&, const Problem&) { return 4e6; };
+    TunerOptions options;
+    options.objective = std::make_shared<const Objective>(objective);
+    StopCondition stop({.seconds = 15.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
+    CHECK_THROWS_AS(Tuner(evaluator, temporary.store, options).tune({fake::problem(64)}, stop), Error);
+    CHECK(evaluator.now == doctest::Approx(12.0));  // pilot run, warm-up, one repetition
+    REQUIRE(temporary.store.measurements(key()).size() == 1);
+    CHECK(temporary.store.measurements(key()).front().times.size() == 1);
+  }
+}
+
+TEST_CASE("a slow default is measured once where the budget is used up") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family, 15);
+  evaluator.on_processor = true;
+  evaluator.run_seconds = 4.0;
+  evaluator.cost = [](const Configuration&, const Problem&) { return 4e6; };
+  StopCondition stop({.seconds = 10.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
+  const auto results = Tuner(evaluator, temporary.store, {}).tune({fake::problem(64)}, stop);
+  REQUIRE(results.size() == 1);
+  CHECK(results.front().profile);
+  CHECK(temporary.store.measurements(key()).back().times.size() == 1);  // its screening
+}
+
 TEST_CASE("a device without a counter of energy is told once, and what was measured stays") {
   const TemporaryStore temporary;
   const Family family;
