@@ -72,6 +72,11 @@ double read_real(const std::string& option, const std::string& text) {
   refuse(option, text, "a number");
 }
 
+bool read_cold_cache(const std::string& text) {
+  if (text != "cold" && text != "warm") refuse("--l2", text, "cold or warm");
+  return text == "cold";
+}
+
 double read_duration(const std::string& option, const std::string& text) {
   static constexpr std::pair<std::string_view, double> units[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
   const std::size_t digits = text.find_first_not_of("0123456789.");

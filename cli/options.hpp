@@ -28,5 +28,7 @@ void add_profile_file(Command& command, std::string& file);
 [[nodiscard]] double read_real(const std::string& option, const std::string& text);
 /// "30s", "5m", "1.5h", "500ms": seconds.
 [[nodiscard]] double read_duration(const std::string& option, const std::string& text);
+/// Of --l2: "cold" or "warm", whether it is the former.
+[[nodiscard]] bool read_cold_cache(const std::string& text);
 
 }  // namespace heddle::cli

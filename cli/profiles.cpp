@@ -36,6 +36,17 @@ void check_stored_family(const ProfileStore& store, const std::string& family) {
   if (!family.empty() && store.profiles(family).empty()) static_cast<void>(store.families().at(family));
 }
 
+void add_goal(Command& command, Goal& goal) {
+  command.option("--objective", "O", "Of the profiles that 'heddle tune --objective O' made [default: time]",
+                 [&goal](const std::string& text) { goal.objective = Goal::of(text).objective; });
+  command.option("--l2", "STATE", "Of the profiles that 'heddle tune --l2 STATE' made: cold or warm [default: warm]",
+                 [&goal](const std::string& text) { goal.cold_cache = read_cold_cache(text); });
+}
+
+std::string problem_and_goal(const ProfileKey& key) {
+  return key.problem.text() + (key.goal.is_usual() ? "" : fmt::format(" ({})", key.goal.text()));
+}
+
 std::optional<Currency> ProfileStates::currency(const Profile& profile) {
   const KernelFamily* const family = families_.find(profile.key.family);
   if (family == nullptr) return std::nullopt;

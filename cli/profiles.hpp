@@ -22,6 +22,7 @@ struct ProfileOptions {
   std::string device, family;
   std::string file;
   Sizes sizes;
+  Goal goal;
   bool all = false;
   std::optional<std::int64_t> count;
   std::optional<double> seconds;
@@ -37,6 +38,11 @@ void add_family(Command& command, ProfileOptions& options);
 void add_stored_family(Command& command, ProfileOptions& options);
 /// Throws Error(usage) for a family that neither the program nor the database has.
 void check_stored_family(const ProfileStore& store, const std::string& family);
+
+/// --objective and --l2: the goal whose profiles are asked for.
+void add_goal(Command& command, Goal& goal);
+/// "size=64", with a goal that is not the usual one "size=64 (energy)".
+[[nodiscard]] std::string problem_and_goal(const ProfileKey& key);
 
 /// profiles_look.cpp: list, show, explain
 void add_look(Command& profiles);

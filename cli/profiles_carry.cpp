@@ -35,6 +35,8 @@ int export_to(const Context& context, const ProfileOptions& options) {
       left_out.push_back({{"family", profile.key.family},
                           {"device", to_json(profile.key.device)},
                           {"problem", to_json(profile.key.problem)},
+                          {"objective", profile.key.goal.objective},
+                          {"cold_cache", profile.key.goal.cold_cache},
                           {"reason", reason}});
     }
     print_document("profiles export", {{"profiles", store.file().string()},
@@ -48,7 +50,7 @@ int export_to(const Context& context, const ProfileOptions& options) {
   if (exported.left_out.empty()) return 0;
   print(fmt::format("{} left out:\n", exported.left_out.size()));
   for (const auto& [profile, reason] : exported.left_out) {
-    print(fmt::format("  {} {}: {}\n", profile.key.family, profile.key.problem.text(), reason));
+    print(fmt::format("  {} {}: {}\n", profile.key.family, problem_and_goal(profile.key), reason));
   }
   return 0;
 }
@@ -89,6 +91,8 @@ int import_from(const Context& context, const ProfileOptions& options) {
                          {"family", decision.profile.key.family},
                          {"device", to_json(decision.profile.key.device)},
                          {"problem", to_json(decision.profile.key.problem)},
+                         {"objective", decision.profile.key.goal.objective},
+                         {"cold_cache", decision.profile.key.goal.cold_cache},
                          {"configuration", decision.profile.configuration}});
       states.describe(decision.profile, records.back());
     }
@@ -105,7 +109,7 @@ int import_from(const Context& context, const ProfileOptions& options) {
   Table table({{"family"}, {"problem"}, {"device"}, {"what"}, {"why"}});
   for (const ImportDecision& decision : decisions) {
     const ProfileKey& key = decision.profile.key;
-    table.row({key.family, key.problem.text(), key.device.name, action_text(decision.action), decision.reason});
+    table.row({key.family, problem_and_goal(key), key.device.name, action_text(decision.action), decision.reason});
   }
   for (const ModelDecision& decision : models) {
     table.row({decision.model.family, "model of times", decision.model.device.name, action_text(decision.action),
@@ -138,6 +142,7 @@ int import_from(const Context& context, const ProfileOptions& options) {
 Json record_of(const Profile& before, const Remeasured& now) {
   return {{"family", before.key.family},
           {"problem", cli::to_json(before.key.problem)},
+          {"objective", before.key.goal.objective},
           {"configuration", before.configuration},
           {"status", heddle::text(now.verdict.status)},
           {"message", now.verdict.message},
@@ -159,6 +164,11 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
            profile.key.device != worker.identity() || !matches(context.families, profile.key, options.sizes) ||
            !(options.all || profile.imported || states.is_stale(profile));
   });
+  if (const auto cold = std::erase_if(waiting, [](const Profile& each) { return each.key.goal.cold_cache; });
+      cold > 0) {
+    note(
+        fmt::format("{} profiles of a cold cache stay as they are: 'heddle tune --l2 cold' measures them again", cold));
+  }
 
   ProgressBar bar(options.common.quiet);
   Json records = Json::array();
@@ -205,7 +215,7 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
     if (now.restored) outcome += " (the local profile that it displaced is back)";
     const std::scoped_lock lock(findings);
     records.push_back(record_of(profile, now));
-    table.row({profile.key.family, profile.key.problem.text(), short_number(now.before),
+    table.row({profile.key.family, problem_and_goal(profile.key), short_number(now.before),
                now.profile ? short_number(now.profile->time) : "-", outcome});
     ++done;
   }

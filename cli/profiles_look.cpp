@@ -62,7 +62,7 @@ int list(const Context& context, const ProfileOptions& options) {
       table.emplace(std::vector<Table::Column>{
           {"family"}, {"problem"}, {"us", Table::Align::right}, {"state"}, {"date"}, {"configuration"}});
     }
-    table->row({profile.key.family, profile.key.problem.text(), short_number(profile.time),
+    table->row({profile.key.family, problem_and_goal(profile.key), short_number(profile.time),
                 states.state_and_cause(profile), profile.provenance.date.substr(0, 10), profile.configuration});
   }
   flush();
@@ -72,7 +72,7 @@ int list(const Context& context, const ProfileOptions& options) {
 
 /// All that the store knows about one key.
 struct Known {
-  std::optional<Profile> profile;
+  std::vector<Profile> profiles;  ///< one for each goal
   Outcomes statuses;
   std::vector<Measurement> failures;  ///< newest first
 };
@@ -80,8 +80,9 @@ struct Known {
 std::map<ProfileKey, Known> known(const ProfileStore& store, const ProfileOptions& options) {
   std::map<ProfileKey, Known> all;
   for (Profile& profile : matching(store, options)) {
-    const ProfileKey key = profile.key;
-    all[key].profile = std::move(profile);
+    ProfileKey key = profile.key;
+    key.goal = {};  // a measurement serves every goal
+    all[key].profiles.push_back(std::move(profile));
   }
   for (Measurement& measurement : store.measurements()) {
     const ProfileKey& key = measurement.key;
@@ -94,7 +95,26 @@ std::map<ProfileKey, Known> known(const ProfileStore& store, const ProfileOption
   return all;
 }
 
+const Profile* usual(const Known& about) {
+  const auto found = std::ranges::find_if(about.profiles, [](const Profile& each) { return each.key.goal.is_usual(); });
+  return found == about.profiles.end() ? nullptr : &*found;
+}
+
+Json others_of(const Known& about, ProfileStates& states) {
+  Json others = Json::array();
+  for (const Profile& profile : about.profiles) {
+    if (profile.key.goal.is_usual()) continue;
+    others.push_back(to_json(profile));
+    states.describe(profile, others.back());
+  }
+  return others;
+}
+
 void print_profile(const Context& context, const Profile& profile, ProfileStates& states) {
+  if (const Goal& goal = profile.key.goal; !goal.is_usual()) {
+    print(fmt::format("  objective      {}{}; used only where it is asked for\n", goal.text(),
+                      profile.value ? fmt::format(": {}", short_number(*profile.value)) : ""));
+  }
   print(fmt::format("  configuration  {}\n", profile.configuration));
   print(fmt::format("  time           {0} us per {3}, spread {1}, over {2} {3}s\n", short_number(profile.time),
                     short_number(profile.spread), profile.samples, unit_of(context.families, profile.key.family)));
@@ -121,6 +141,7 @@ int show(const Context& context, const ProfileOptions& options) {
     Json records = Json::array();
     for (const auto& [key, about] : all) {
       Json statuses = Json::object(), failures = Json::array();
+      const Profile* const profile = usual(about);
       for (const auto& [status, count] : about.statuses) statuses[std::string(text(status))] = count;
       for (const Measurement& failure : about.failures) {
         failures.push_back(
@@ -130,12 +151,13 @@ int show(const Context& context, const ProfileOptions& options) {
                          {"unit", unit_of(context.families, key.family)},
                          {"device", to_json(key.device)},
                          {"problem", to_json(key.problem)},
-                         {"profile", about.profile ? to_json(*about.profile) : Json()},
+                         {"profile", profile != nullptr ? to_json(*profile) : Json()},
+                         {"other_profiles", others_of(about, states)},
                          {"state", Json()},
                          {"stale", Json()},
                          {"measurements", statuses},
                          {"failures", failures}});
-      if (about.profile) states.describe(*about.profile, records.back());
+      if (profile != nullptr) states.describe(*profile, records.back());
     }
     print_document("profiles show", {{"profiles", store.file().string()}, {"records", records}});
     return 0;
@@ -144,7 +166,7 @@ int show(const Context& context, const ProfileOptions& options) {
   constexpr std::size_t most_failures = 3;
   for (const auto& [key, about] : all) {
     print(fmt::format("{} {} on {}\n", key.family, key.problem.text(), device_text(key.device)));
-    if (about.profile) print_profile(context, *about.profile, states);
+    for (const Profile& profile : about.profiles) print_profile(context, profile, states);
     print(fmt::format("  measurements   {}\n", outcomes_text(about.statuses)));
     for (std::size_t i = 0; i < std::min(about.failures.size(), most_failures); ++i) {
       const Measurement& failure = about.failures[i];
@@ -165,6 +187,18 @@ Json record_of(const Candidate& candidate) {
           {"profile", candidate.profile != nullptr ? cli::to_json(*candidate.profile) : Json()}};
 }
 
+/// Says how many profiles of the device have another goal, so that nobody wonders where they are.
+void print_others(const ProfileStore& store, const KernelFamily& family, const DeviceIdentity& device,
+                  const Goal& goal) {
+  std::map<std::string, std::size_t> counts;
+  for (const Profile& profile : store.profiles(std::string(family.name()))) {
+    if (profile.key.goal != goal && profile.key.device == device) ++counts[profile.key.goal.text()];
+  }
+  for (const auto& [other, count] : counts) {
+    print(fmt::format("left out: {} profile{} found for another objective: {}\n", count, count == 1 ? "" : "s", other));
+  }
+}
+
 int explain(const Context& context, const ProfileOptions& options) {
   const auto device = open_device(options.device);
   const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
@@ -181,10 +215,11 @@ int explain(const Context& context, const ProfileOptions& options) {
   Json explanations = Json::array();
   bool first = true;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    const Dispatcher dispatcher(device->identity(), *asked[i], store.knowledge());
+    const Dispatcher dispatcher(device->identity(), *asked[i], store.knowledge({}, options.goal));
     const auto explanation = dispatcher.explain(problems[i]);
     if (!options.common.json) {
       print((first ? "" : "\n") + explanation.text() + "\n");
+      print_others(store, *asked[i], device->identity(), options.goal);
       first = false;
       continue;
     }
@@ -232,6 +267,7 @@ void add_look(Command& profiles) {
       add_subcommand(profiles, "explain", "Say which configuration would run for a problem, and why", options, explain);
   add_family(command, *options);
   add_sizes(command, options->sizes, false);
+  add_goal(command, options->goal);
   add_device(command, options->device);
 }
 

@@ -92,7 +92,7 @@ int regret(const Context& context, const ProfileOptions& options) {
   ProfileStates states(context.families);
   for (const KernelFamily* family : asked) {
     std::vector<Problem> tuned;
-    for (const Profile& profile : store.profiles(std::string(family->name()))) {
+    for (const Profile& profile : store.knowledge(std::string(family->name())).profiles) {
       if (profile.key.device == worker.identity() && !states.is_stale(profile) &&
           matches(context.families, profile.key, options.sizes)) {
         tuned.push_back(profile.key.problem);

@@ -101,18 +101,13 @@ void add_tune(Command& program) {
                  "What to make small: time, energy, or an expression over both, sizes, parameters, the metrics of a "
                  "description, bytes, operations, registers, shared_bytes, local_bytes and occupancy [default: time]",
                  [options](const std::string& text) {
-                   options->tuner.objective = text == "time" ? nullptr : std::make_shared<const Objective>(text);
+                   const bool time = Goal::of(text).is_time();
+                   options->tuner.objective = time ? nullptr : std::make_shared<const Objective>(text);
                  });
   command.option("--l2", "STATE",
                  "Time kernels of your own with a warm cache, launch after launch, or a cold one, which is emptied "
                  "before each launch: cold or warm [default: warm]",
-                 [options](const std::string& text) {
-                   if (text != "cold" && text != "warm") {
-                     throw Error(ErrorKind::usage,
-                                 fmt::format("option --l2: found {}, expected cold or warm", in_quotes(text)));
-                   }
-                   options->tuner.cold_cache = text == "cold";
-                 });
+                 [options](const std::string& text) { options->tuner.cold_cache = read_cold_cache(text); });
   command.flag("--energy", "Measure the energy of the finalists, too: a second or two each", options->tuner.energy);
   command.option("--target", "F",
                  "End the search for a problem at this fraction of the speed that the peak rates allow; needs "

@@ -402,7 +402,7 @@ int TuneRun::carry_out() {
           "measures it\n",
           family, 100.0 * mean_of(losses)));
     }
-    print(summary.text(kept_));
+    print(summary.text(kept_, options_.tuner.goal()));
     if (!stopped) print(summary.advice());
     print(kept_ ? fmt::format("profiles: {}\n", store().file().string()) : "profiles: not kept\n");
   }

@@ -44,8 +44,8 @@ struct TuningSummary {
   std::map<std::string, std::vector<double>> losses;  ///< expected at untuned sizes, by family: one of each device
 
   void add(const std::string& family, const TuningResult& result);
-  /// The last lines of the report. `kept`: whether the profiles are kept in a database.
-  [[nodiscard]] std::string text(bool kept) const;
+  /// The last lines of the report. `kept`: whether the profiles are kept in a database. `goal`: what they are for.
+  [[nodiscard]] std::string text(bool kept, const Goal& goal) const;
   /// Advice after a search that was too short.
   [[nodiscard]] std::string advice() const;
   /// By family: how many times as fast the winners are as the default, and as the best single mapping.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 
 namespace heddle {
 
@@ -50,6 +51,14 @@ void check_numbers(const Profile& profile) {
   check_number("spread", profile.spread, false);
   check_number("worst_error", profile.worst_error, false);
   check_range("samples", profile.samples, 1, kMostSamples);
+  const Goal& goal = profile.key.goal;
+  if (goal.objective.empty() || goal != Goal::of(goal.objective, goal.cold_cache)) {
+    refuse("objective", in_quotes(goal.objective), "time, energy or an expression on one line");
+  }
+  if (!profile.value) return;
+  check_number("objective_value", *profile.value, true);
+  if (goal.is_time())
+    refuse("objective_value", fmt::format("{}", *profile.value), "none where the objective is the time");
 }
 
 void check_numbers(const Measurement& measurement) {

@@ -27,7 +27,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kFormat = "heddle-profiles";
-constexpr std::int64_t kSchema = 1;
+/// 2: holds profiles of other goals than the time with a warm cache, which a heddle that knows schema 1 alone would
+/// take for usual ones. Without such profiles 1 is written.
+constexpr std::int64_t kSchema = 2;
 constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 constexpr std::size_t kMostRecords = 50'000;  // a hundred devices, each tuned for all sizes that are tuned unasked
 
@@ -35,14 +37,17 @@ Error error(const std::string& file, const std::string& what) {
   return {ErrorKind::input, fmt::format("{}: {}", file, what)};
 }
 
-/// Appends the record of `profile`, unless an import would not take it; then returns why.
-std::optional<std::string> append(const Profile& profile, const FamilyRegistry& families, json& list) {
+/// Appends the record of `profile`, unless an import would not take it; then returns why. `schema`: raised to what the
+/// record needs.
+std::optional<std::string> append(const Profile& profile, const FamilyRegistry& families, json& list,
+                                  std::int64_t& schema) {
   try {
     json record = to_record(profile);
     const Arrival arrival = from_record(record, families);
     if (!arrival.refusal.empty()) return arrival.refusal;
     if (arrival.profile.key != profile.key) return "its record is of another device, family or problem";
     list.push_back(std::move(record));
+    if (!profile.key.goal.is_usual()) schema = kSchema;
     return std::nullopt;
   } catch (const Error& error) {
     return error.what();
@@ -132,8 +137,8 @@ std::vector<Arrival> load(const std::string& file, const json& document, const F
     }
     const auto [first, unseen] = seen.emplace(arrivals.back().profile.key, number);
     if (!unseen) {
-      throw error(file,
-                  fmt::format("record {}: the same device, family and problem as record {}", number, first->second));
+      throw error(file, fmt::format("record {}: the same device, family, problem and objective as record {}", number,
+                                    first->second));
     }
   }
   return arrivals;
@@ -162,8 +167,8 @@ std::vector<ArrivedModel> load_models(const std::string& file, const json& docum
 
 bool same(const Profile& a, const Profile& b) {
   return comparable(a.kernels, b.kernels) && a.configuration == b.configuration && a.time == b.time &&
-         a.spread == b.spread && a.worst_error == b.worst_error && a.samples == b.samples && a.ties == b.ties &&
-         a.provenance == b.provenance;
+         a.value == b.value && a.spread == b.spread && a.worst_error == b.worst_error && a.samples == b.samples &&
+         a.ties == b.ties && a.provenance == b.provenance;
 }
 
 using Action = ImportDecision::Action;
@@ -194,9 +199,17 @@ std::pair<Action, std::string> decide(const std::optional<Profile>& local, const
       return {Action::replaced, fmt::format("the local profile is stale: {}", change(of_local))};
     }
   }
-  const std::string times = fmt::format("{:.2f} against {:.2f} us", local->time, arriving.time);
-  if (arriving.time < local->time) return {Action::replaced, "the local profile is slower: " + times};
-  return {Action::kept_local, "the local profile is at least as fast: " + times};
+  const bool better = is_better(arriving, *local);
+  if (arriving.key.goal.is_time()) {
+    const std::string times = fmt::format("{:.2f} against {:.2f} us", local->time, arriving.time);
+    if (better) return {Action::replaced, "the local profile is slower: " + times};
+    return {Action::kept_local, "the local profile is at least as fast: " + times};
+  }
+  const auto value = [](const Profile& of) { return of.value ? fmt::format("{:.4g}", *of.value) : "unknown"; };
+  const std::string values =
+      fmt::format("{} {} against {}", arriving.key.goal.objective, value(*local), value(arriving));
+  if (better) return {Action::replaced, "the local profile is worse: " + values};
+  return {Action::kept_local, "the local profile is no worse: " + values};
 }
 
 /// `present`: the kernels of the models' family; null if it is unknown here.
@@ -223,8 +236,9 @@ std::pair<Action, std::string> decide_model(const std::optional<FittedModel>& lo
 Exported export_profiles(const ProfileStore& store, const std::filesystem::path& file, const std::string& family) {
   Exported exported;
   json list = json::array();
+  std::int64_t schema = 1;
   for (Profile& profile : store.profiles(family)) {
-    if (auto reason = append(profile, store.families(), list)) {
+    if (auto reason = append(profile, store.families(), list, schema)) {
       exported.left_out.push_back({.profile = std::move(profile), .reason = std::move(*reason)});
     }
   }
@@ -232,7 +246,7 @@ Exported export_profiles(const ProfileStore& store, const std::filesystem::path&
   json models = json::array();
   for (const FittedModel& model : store.models(family)) models.push_back(to_record(model));
   exported.models = models.size();
-  json document = {{"format", kFormat}, {"schema", kSchema}, {"profiles", std::move(list)}};
+  json document = {{"format", kFormat}, {"schema", schema}, {"profiles", std::move(list)}};
   if (!models.empty()) document["models"] = std::move(models);
   write_file(file, document.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
   return exported;

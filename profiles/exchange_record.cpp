@@ -58,6 +58,14 @@ void check_printable(const json& value) {
   }
 }
 
+/// The members are missing of a profile of the usual goal.
+Goal goal_at(const json& record) {
+  if (!record.contains("objective") && !record.contains("cold_cache")) return {};
+  const json& cold = member(record, "cold_cache");
+  if (!cold.is_boolean()) refuse("cold_cache", excerpt(cold), "true or false");
+  return {.objective = text_at(record, "objective"), .cold_cache = cold.get<bool>()};
+}
+
 /// The text of a record of a family that is not known here.
 std::string opaque(const json& record) {
   check_printable(record);
@@ -91,6 +99,11 @@ nlohmann::json to_record(const Profile& profile) {
                  {"ties", profile.ties},
                  {"provenance", to_json(profile.provenance)}};
   if (!profile.kernels.contract_digest.empty()) record["contract_digest"] = profile.kernels.contract_digest;
+  if (const Goal& goal = profile.key.goal; !goal.is_usual()) {
+    record["objective"] = goal.objective;
+    record["cold_cache"] = goal.cold_cache;
+    if (profile.value) record["objective_value"] = *profile.value;
+  }
   record["checksum"] = record_checksum(record);
   return record;
 }
@@ -103,16 +116,18 @@ Arrival from_record(const json& record, const FamilyRegistry& families) {
   const KernelFamily* const family = families.find(name);
   check_backend(device.backend, family == nullptr || family->supports(device.backend), name);
   const std::string problem = text_at(record, "problem");
-  Profile profile{.key = {.device = device, .family = name, .problem = parse_any_problem(problem)},
-                  .kernels = version_at(record),
-                  .configuration = text_at(record, "configuration"),
-                  .time = number_at(record, "time"),
-                  .spread = number_at(record, "spread"),
-                  .worst_error = number_at(record, "worst_error"),
-                  .samples = integer_at(record, "samples"),
-                  .ties = texts_at(record, "ties"),
-                  .imported = true,
-                  .provenance = provenance_at(record)};
+  Profile profile{
+      .key = {.device = device, .family = name, .problem = parse_any_problem(problem), .goal = goal_at(record)},
+      .kernels = version_at(record),
+      .configuration = text_at(record, "configuration"),
+      .time = number_at(record, "time"),
+      .spread = number_at(record, "spread"),
+      .worst_error = number_at(record, "worst_error"),
+      .samples = integer_at(record, "samples"),
+      .ties = texts_at(record, "ties"),
+      .imported = true,
+      .provenance = provenance_at(record)};
+  if (record.contains("objective_value")) profile.value = number_at(record, "objective_value");
   check_numbers(profile);
   if (family == nullptr) {
     profile.record = opaque(record);

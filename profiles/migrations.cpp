@@ -183,6 +183,87 @@ ALTER TABLE measurements ADD COLUMN local_bytes INTEGER;   -- of a thread
 ALTER TABLE measurements ADD COLUMN occupancy REAL;        -- 0 to 1
 ALTER TABLE measurements ADD COLUMN energy REAL;           -- joules per sample
 )sql",
+
+    // What was made small and how was timed identifies a profile, too. Until now the winner of such a search took the
+    // place of the usual profile; the task of the run that made it says what it was for. The objective stands there
+    // behind everything else, before " cold". The times of another goal's profile cannot be brought back.
+    R"sql(
+CREATE TEMP TABLE goals AS
+  WITH tasks AS (SELECT id, substr(task, 1, instr(task || char(10), char(10)) - 1) AS line FROM runs),
+       told AS (SELECT id, line, id IN (SELECT run FROM measurements WHERE cold_cache) AS cold,
+                       instr(line, ' objective ') AS place FROM tasks),
+       words AS (SELECT id, cold, CASE WHEN place = 0 THEN ' '
+                                       WHEN cold AND line LIKE '% cold'
+                                       THEN substr(line, place + 11, length(line) - place - 15)
+                                       ELSE substr(line, place + 11) END AS objective FROM told)
+  SELECT id, cold, CASE WHEN trim(objective) = '' THEN 'time' ELSE trim(objective) END AS objective FROM words;
+
+ALTER TABLE profiles RENAME TO old_profiles;
+ALTER TABLE profile_snapshots RENAME TO old_snapshots;
+DROP INDEX profiles_by_provenance;
+DROP INDEX profile_snapshots_by_provenance;
+
+CREATE TABLE profiles (
+  device          INTEGER NOT NULL REFERENCES devices,
+  family          TEXT NOT NULL,
+  problem         TEXT NOT NULL,
+  objective       TEXT NOT NULL,     -- what was made small: time, energy, or an expression
+  cold_cache      INTEGER NOT NULL,  -- timed one launch at a time, with a cache that was emptied before each
+  source_hash     TEXT NOT NULL,
+  contract_digest TEXT NOT NULL,
+  configuration   TEXT NOT NULL,
+  time            REAL NOT NULL,
+  spread          REAL NOT NULL,
+  value           REAL,              -- of the objective; NULL: that is the time, or it is not known
+  worst_error     REAL NOT NULL,
+  samples         INTEGER NOT NULL,
+  ties            TEXT NOT NULL,     -- configurations, one per line
+  imported        INTEGER NOT NULL,
+  provenance      INTEGER NOT NULL REFERENCES provenances,
+  date            TEXT NOT NULL,
+  run             INTEGER NOT NULL,
+  record          TEXT NOT NULL,
+  PRIMARY KEY (device, family, problem, objective, cold_cache)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX profiles_by_provenance ON profiles (provenance);
+
+CREATE TABLE profile_snapshots (
+  kept_for        INTEGER NOT NULL,  -- the run that began with it; 0: displaced by an import
+  device          INTEGER NOT NULL REFERENCES devices,
+  family          TEXT NOT NULL,
+  problem         TEXT NOT NULL,
+  objective       TEXT NOT NULL,
+  cold_cache      INTEGER NOT NULL,
+  source_hash     TEXT NOT NULL,
+  contract_digest TEXT NOT NULL,
+  configuration   TEXT NOT NULL,
+  time            REAL NOT NULL,
+  spread          REAL NOT NULL,
+  value           REAL,
+  worst_error     REAL NOT NULL,
+  samples         INTEGER NOT NULL,
+  ties            TEXT NOT NULL,
+  imported        INTEGER NOT NULL,
+  provenance      INTEGER NOT NULL REFERENCES provenances,
+  date            TEXT NOT NULL,
+  run             INTEGER NOT NULL,
+  record          TEXT NOT NULL,
+  PRIMARY KEY (kept_for, device, family, problem, objective, cold_cache)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX profile_snapshots_by_provenance ON profile_snapshots (provenance);
+
+INSERT INTO profiles
+  SELECT p.device, p.family, p.problem, coalesce(g.objective, 'time'), coalesce(g.cold, 0), p.source_hash,
+         p.contract_digest, p.configuration, p.time, p.spread, NULL, p.worst_error, p.samples, p.ties, p.imported,
+         p.provenance, p.date, p.run, p.record FROM old_profiles p LEFT JOIN goals g ON g.id = p.run;
+INSERT INTO profile_snapshots
+  SELECT p.kept_for, p.device, p.family, p.problem, coalesce(g.objective, 'time'), coalesce(g.cold, 0), p.source_hash,
+         p.contract_digest, p.configuration, p.time, p.spread, NULL, p.worst_error, p.samples, p.ties, p.imported,
+         p.provenance, p.date, p.run, p.record FROM old_snapshots p LEFT JOIN goals g ON g.id = p.run;
+DROP TABLE old_profiles;
+DROP TABLE old_snapshots;
+DROP TABLE goals;
+)sql",
 };
 
 }  // namespace

@@ -137,7 +137,11 @@ std::vector<FittedModel> ProfileStore::models_before(const TuningRun& run) const
   return file_->guarded([&] { return models_before_run(*file_, run); });
 }
 
-Knowledge ProfileStore::knowledge(const std::string& family) const { return {profiles(family), models(family)}; }
+Knowledge ProfileStore::knowledge(const std::string& family, const Goal& goal) const {
+  std::vector<Profile> found = profiles(family);
+  std::erase_if(found, [&](const Profile& profile) { return profile.key.goal != goal; });
+  return {std::move(found), models(family)};
+}
 
 void ProfileStore::atomically(const std::function<void()>& work) { file_->in_transaction(work); }
 

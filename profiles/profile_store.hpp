@@ -54,7 +54,7 @@ class ProfileStore {
   /// end of this process. A power failure may lose the last seconds, never more.
   void record(const Measurement& measurement);
   void record(const std::vector<Measurement>& measurements);  ///< all or none
-  /// Newest first. Without a key, all.
+  /// Newest first; those of a key whatever its goal. Without a key, all.
   [[nodiscard]] std::vector<Measurement> measurements(const std::optional<ProfileKey>& key = {}) const;
   /// All of a family on a device with these kernels, oldest first.
   [[nodiscard]] std::vector<Measurement> measurements(const std::string& family, const DeviceIdentity& device,
@@ -79,7 +79,7 @@ class ProfileStore {
 
   /// Makes this the profile of its key, in place of another one.
   void keep(const Profile& profile);
-  /// keep(), unless the store already has a local profile with the same source hash that is at least as fast;
+  /// keep(), unless the store already has a local profile with the same source hash that is at least as good;
   /// decided and written in one transaction. Returns whether it was kept.
   bool keep_if_better(const Profile& profile);
   [[nodiscard]] std::optional<Profile> find(const ProfileKey& key) const;
@@ -104,8 +104,8 @@ class ProfileStore {
   /// Models as they were when the run began.
   [[nodiscard]] std::vector<FittedModel> models_before(const TuningRun& run) const;
 
-  /// profiles() and models(): what choices stand on.
-  [[nodiscard]] Knowledge knowledge(const std::string& family = {}) const;
+  /// What choices stand on: the profiles() that were found with this goal, and models().
+  [[nodiscard]] Knowledge knowledge(const std::string& family = {}, const Goal& goal = {}) const;
 
   /// Runs `work`, which may call the functions above, in one transaction: all of it happens or, if it throws, nothing.
   /// If the file is lost meanwhile, `work` runs once more, on what takes its place: it must find the same there.

@@ -166,11 +166,15 @@ void replace(SQLite::Database& database, const Profile& p) {
   promise(p);
   SQLite::Statement row(database,
                         "INSERT OR REPLACE INTO profiles (device, family, problem, source_hash, configuration, time, "
-                        "spread, worst_error, samples, ties, imported, provenance, date, run, record, contract_digest) "
-                        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                        "spread, worst_error, samples, ties, imported, provenance, date, run, record, contract_digest, "
+                        "objective, cold_cache, value) "
+                        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   bind_all(row, device(database, p.key.device), p.key.family, p.key.problem.text(), p.kernels.source_hash,
            p.configuration, p.time, p.spread, p.worst_error, p.samples, joined_lines(p.ties), p.imported ? 1 : 0,
-           provenance(database, p.provenance), p.provenance.date, p.run, p.record, p.kernels.contract_digest);
+           provenance(database, p.provenance), p.provenance.date, p.run, p.record, p.kernels.contract_digest,
+           p.key.goal.objective, p.key.goal.cold_cache ? 1 : 0);
+  constexpr int kValue = 19;  // the last one
+  if (p.value) row.bind(kValue, *p.value);
   row.exec();
 }
 
@@ -201,8 +205,10 @@ std::string select_from<Measurement>(const char* table) {
 
 template <>
 std::string select_from<Profile>(const char* table) {
-  return fmt::format("SELECT r.time, r.spread, r.ties, r.imported, r.run, r.record, {} FROM {} r {}", kCommonColumns,
-                     table, kJoins);
+  return fmt::format(
+      "SELECT r.time, r.spread, r.ties, r.imported, r.run, r.record, r.objective, r.cold_cache, r.value, {} "
+      "FROM {} r {}",
+      kCommonColumns, table, kJoins);
 }
 
 template <>
@@ -266,6 +272,9 @@ std::optional<Profile> read<Profile>(SQLite::Statement& row, const FamilyRegistr
                   .imported = row.getColumn("imported").getInt() != 0,
                   .run = row.getColumn("run").getInt64(),
                   .provenance = provenance_of(row)};
+  profile.key.goal = {.objective = row.getColumn("objective").getString(),
+                      .cold_cache = row.getColumn("cold_cache").getInt() != 0};
+  if (const SQLite::Column value = row.getColumn("value"); !value.isNull()) profile.value = value.getDouble();
   if (families.find(key->family) == nullptr) profile.record = row.getColumn("record").getString();
   check_record("the profile", *key, [&] { check_numbers(profile); });
   return profile;

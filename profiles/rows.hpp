@@ -20,7 +20,7 @@ namespace heddle {
 /// All columns that the tables profiles and profile_snapshots have in common.
 inline constexpr const char* kProfileColumns =
     "device, family, problem, source_hash, configuration, time, spread, worst_error, samples, ties, imported, "
-    "provenance, date, run, record, contract_digest";
+    "provenance, date, run, record, contract_digest, objective, cold_cache, value";
 /// All columns that the tables models and model_snapshots have in common.
 inline constexpr const char* kModelColumns =
     "device, family, source_hash, contract_digest, weights, left_out_error, measurements, problems, remark, imported, "

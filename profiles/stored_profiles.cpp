@@ -11,14 +11,18 @@ namespace heddle {
 namespace {
 
 constexpr const char* kOfKeyUnjoined =
-    "device = (SELECT id FROM devices WHERE identity = ?) AND family = ? AND problem = ?";
+    "device = (SELECT id FROM devices WHERE identity = ?) AND family = ? AND problem = ? AND objective = ? AND "
+    "cold_cache = ?";
+/// For StoreFile::select().
+constexpr const char* kOfProfile =
+    "d.identity = ? AND r.family = ? AND r.problem = ? AND r.objective = ? AND r.cold_cache = ?";
 /// Snapshots that belong to no tuning run.
 constexpr const char* kOfNoRun = "kept_for = 0";
 
 /// Runs a statement about the rows of `key`.
 void execute(StoreFile& store, const std::string& sql, const ProfileKey& key) {
   SQLite::Statement row(store.database(), sql);
-  bind_all(row, key.device.text(), key.family, key.problem.text());
+  bind_all(row, key.device.text(), key.family, key.problem.text(), key.goal.objective, key.goal.cold_cache ? 1 : 0);
   row.exec();
 }
 
@@ -27,11 +31,17 @@ std::optional<Profile> first(std::vector<Profile> found) {
   return std::move(found.front());
 }
 
+/// The row of `key` in `table`, if it satisfies the condition.
+std::optional<Profile> row_of(StoreFile& store, const char* table, const ProfileKey& key,
+                              const std::string& condition) {
+  return first(store.select<Profile>(table, fmt::format("WHERE {} AND {}", kOfProfile, condition), key.device.text(),
+                                     key.family, key.problem.text(), key.goal.objective, key.goal.cold_cache ? 1 : 0));
+}
+
 }  // namespace
 
 std::optional<Profile> find_profile(StoreFile& store, const ProfileKey& key) {
-  return first(store.select<Profile>("profiles", fmt::format("WHERE {}", kOfKey), key.device.text(), key.family,
-                                     key.problem.text()));
+  return row_of(store, "profiles", key, "TRUE");
 }
 
 std::vector<Profile> profiles_of(StoreFile& store, const std::string& family) {
@@ -47,7 +57,7 @@ void remove_profile(StoreFile& store, const ProfileKey& key) {
 
 bool replace_if_better(StoreFile& store, const Profile& profile) {
   const auto present = find_profile(store, profile.key);
-  if (present && !present->imported && comparable(present->kernels, profile.kernels) && present->time <= profile.time) {
+  if (present && !present->imported && comparable(present->kernels, profile.kernels) && !is_better(profile, *present)) {
     return false;
   }
   store.replace(profile);
@@ -67,8 +77,7 @@ void replace_for_now(StoreFile& store, const Profile& profile) {
 }
 
 std::optional<Profile> displaced_profile(StoreFile& store, const ProfileKey& key) {
-  return first(store.select<Profile>("profile_snapshots", fmt::format("WHERE r.{} AND {}", kOfNoRun, kOfKey),
-                                     key.device.text(), key.family, key.problem.text()));
+  return row_of(store, "profile_snapshots", key, fmt::format("r.{}", kOfNoRun));
 }
 
 std::vector<Profile> displaced_profiles(StoreFile& store) {

@@ -75,8 +75,8 @@ void leave_run(StoreFile& store, const TuningRun& run, bool finished) {
   execute_with(store, "DELETE FROM profile_snapshots WHERE kept_for = ?", run.id);
   execute_with(store, "DELETE FROM model_snapshots WHERE kept_for = ?", run.id);
   store.database().exec(
-      "DELETE FROM profile_snapshots WHERE kept_for = 0 AND (device, family, problem) NOT IN "
-      "(SELECT device, family, problem FROM profiles WHERE imported)");
+      "DELETE FROM profile_snapshots WHERE kept_for = 0 AND (device, family, problem, objective, cold_cache) NOT IN "
+      "(SELECT device, family, problem, objective, cold_cache FROM profiles WHERE imported)");
 }
 
 }  // namespace heddle

@@ -30,9 +30,11 @@ bool is_usable(const Measurement& measurement) {
   return timed(measurement.status) == !measurement.times.empty();
 }
 
-/// Whether the compiler failed at it, and not it in the compiler: another run tries again.
-bool may_compile_now(const Measurement& measurement) {
-  return measurement.status == Status::compilation && is_compilers_failure(measurement.message);
+/// Whether the machine may be to blame and not the configuration, so that another run tries again: the compiler failed
+/// at it, or other programs kept it from ending in time.
+bool may_work_now(const Measurement& measurement) {
+  return (measurement.status == Status::compilation && is_compilers_failure(measurement.message)) ||
+         (measurement.status == Status::hang && is_starvation(measurement.message));
 }
 
 }  // namespace
@@ -58,7 +60,7 @@ Journal::Page& Journal::page(const Problem& problem) const {
   const ProfileKey key{
       .device = evaluator_.device(), .family = std::string(evaluator_.family().name()), .problem = problem};
   for (Measurement& known : store_.known(key, current_, run_)) {
-    if (!is_usable(known) || may_compile_now(known) || known.cold_cache != cold_cache_) continue;
+    if (!is_usable(known) || may_work_now(known) || known.cold_cache != cold_cache_) continue;
     if (known.run == run_.id && known.visit > 0) {
       found->second.finals.push_back(std::move(known));
     } else if (known.run == run_.id) {

@@ -17,7 +17,8 @@ std::optional<Configuration> parse_if_present(const SearchSpace& space, const st
   }
 }
 
-KnownProfiles::KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator)
+KnownProfiles::KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator,
+                             const Goal& goal)
     : family_(evaluator.family()), space_(family_.space(evaluator.device())) {
   const auto usable = [&](const Profile& profile) {
     return profile.key.family == family_.name() && !misfit(profile.key.problem, family_.axes());
@@ -26,7 +27,7 @@ KnownProfiles::KnownProfiles(std::vector<Profile> profiles, std::vector<Profile>
   for (Profile& profile : profiles) {
     const bool alike = usable(profile) && profile.key.device.backend == evaluator.device().backend &&
                        profile.key.device.architecture == evaluator.device().architecture;
-    if (ours(profile)) {
+    if (ours(profile) && profile.key.goal == goal) {
       add(std::move(profile));
     } else if (alike) {
       hint_profiles_.push_back(std::move(profile));

@@ -25,10 +25,12 @@ struct PlannedVisit {
 /// The profiles of one family and device during a run.
 class KnownProfiles {
  public:
-  /// `profiles`: all profiles as they were when the run began. Profiles of other devices of the same architecture are
-  /// used only as hints: configurations to try first. `displaced`: local profiles that an import displaced, also used
-  /// only as hints. Profiles whose problems do not fit the family's axes are left out.
-  KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator);
+  /// `profiles`: all profiles as they were when the run began. Profiles of other devices of the same architecture, and
+  /// those of other goals than that of the run, are used only as hints: configurations to try first. `displaced`: local
+  /// profiles that an import displaced, also used only as hints. Profiles whose problems do not fit the family's axes
+  /// are left out.
+  KnownProfiles(std::vector<Profile> profiles, std::vector<Profile> displaced, const Evaluator& evaluator,
+                const Goal& goal = {});
 
   [[nodiscard]] const std::vector<Profile>& profiles() const noexcept { return profiles_; }
   /// The profile of this device for `problem`; nothing if there is none.

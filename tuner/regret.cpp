@@ -48,7 +48,7 @@ ProfileStore copy_for_search(const ProfileStore& store, const Evaluator& evaluat
     return profile;
   };
   copy.atomically([&] {
-    for (const Profile& profile : store.profiles(std::string(evaluator.family().name()))) {
+    for (const Profile& profile : store.knowledge(std::string(evaluator.family().name())).profiles) {
       if (const auto local = store.displaced(profile.key)) copy.keep(unchanged(*local));
       copy.keep_for_now(unchanged(profile));
       if (profile.key.device != evaluator.device()) continue;

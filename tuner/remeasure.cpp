@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "heddle/runtime/device/device_failure.hpp"
+#include "heddle/tuner/objective.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
 
@@ -16,19 +17,30 @@ namespace {
 
 constexpr int kRepetitions = 9;
 
-std::vector<double> measure(Evaluator& evaluator, const Configuration& configuration, const Problem& problem,
-                            std::int64_t samples) {
-  const auto runner = evaluator.prepare(configuration, problem, samples);
+/// Times the configuration, and whatever else the objective asks for.
+void measure(Evaluator& evaluator, const Configuration& configuration, std::int64_t samples,
+             const std::optional<Objective>& objective, Measurement& measurement) {
+  const auto runner = evaluator.prepare(configuration, measurement.key.problem, samples);
   (void)runner->time();  // warm-up
   std::vector<double> times;
   times.reserve(kRepetitions);
   for (int repetition = 0; repetition < kRepetitions; ++repetition) times.push_back(runner->time());
+  measurement.resources = runner->resources();
+  if (objective && objective->needs_energy(evaluator.family())) measurement.energy = runner->energy();
   runner->check_guards();
-  return times;
+  measurement.times = std::move(times);
+}
+
+/// What the profile's goal makes small; nothing for the time.
+std::optional<Objective> objective_of(const Profile& profile) {
+  if (profile.key.goal.is_time()) return std::nullopt;
+  return Objective(profile.key.goal.objective);
 }
 
 /// Times and verifies; `times` stays empty if it failed.
-Verdict examine(Evaluator& evaluator, const Profile& profile, std::int64_t samples, std::vector<double>& times) {
+Verdict examine(Evaluator& evaluator, const Profile& profile, const std::optional<Objective>& objective,
+                Measurement& measurement) {
+  const std::int64_t samples = measurement.samples;
   const Problem& problem = profile.key.problem;
   const SearchSpace space = evaluator.family().space(evaluator.device());
   Configuration configuration;
@@ -50,11 +62,20 @@ Verdict examine(Evaluator& evaluator, const Profile& profile, std::int64_t sampl
       const Verdict timed = evaluator.verify_timed_run(configuration, problem, samples, untuned);
       if (timed.status != Status::correct) verdict = timed;
     }
-    if (verdict.status == Status::correct) times = measure(evaluator, configuration, problem, samples);
+    if (verdict.status == Status::correct) measure(evaluator, configuration, samples, objective, measurement);
     return verdict;
   } catch (const DeviceFailure& failure) {
     return {.status = failure.status(), .message = failure.what()};
   }
+}
+
+/// Of the objective, by what was measured of the profile's configuration.
+double value_of(const Objective& objective, const Evaluator& evaluator, const Profile& profile,
+                const Measurement& measurement) {
+  const KernelFamily& family = evaluator.family();
+  return objective.of(
+      family, profile.key.problem, family.space(evaluator.device()).parse(profile.configuration),
+      {.time = median(measurement.times), .energy = measurement.energy, .resources = measurement.resources});
 }
 
 bool computes_wrongly(Status status) {
@@ -69,8 +90,12 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
                 fmt::format("the profile of {} on {} cannot be verified with {} on {}", profile.key.family,
                             profile.key.device.name, evaluator.family().name(), evaluator.device().name));
   }
+  const std::optional<Objective> objective = objective_of(profile);
+  if (objective) objective->check(evaluator.family(), evaluator.device());
   Measurement measurement;
   measurement.key = profile.key;
+  measurement.key.goal = {};
+  measurement.cold_cache = profile.key.goal.cold_cache;
   measurement.kernels = evaluator.kernels();
   measurement.configuration = profile.configuration;
   // An imported one may name any number.
@@ -80,7 +105,7 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
 
   Remeasured result{
       .verdict = {}, .before = profile.time, .profile = std::nullopt, .removed = false, .restored = false};
-  result.verdict = examine(evaluator, profile, measurement.samples, measurement.times);
+  result.verdict = examine(evaluator, profile, objective, measurement);
   measurement.status = result.verdict.status;
   measurement.worst_error = result.verdict.worst_error;
   measurement.message = result.verdict.message;
@@ -94,6 +119,7 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
     anew.time = median(measurement.times);
     anew.spread = half_interquartile_range(measurement.times);
     anew.worst_error = measurement.worst_error;
+    if (objective) anew.value = value_of(*objective, evaluator, profile, measurement);
     anew.imported = false;
     anew.provenance = measurement.provenance;
     result.profile = std::move(anew);
@@ -101,7 +127,7 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
   store.atomically([&] {
     const auto local = store.displaced(profile.key);
     const bool faster =
-        local && comparable(local->kernels, measurement.kernels) && correct && local->time < result.profile->time;
+        local && comparable(local->kernels, measurement.kernels) && correct && is_better(*local, *result.profile);
     if (correct) store.keep(*result.profile);
     if (local && (!correct || faster)) {
       result.restored = store.restore_displaced(profile.key);

@@ -16,8 +16,9 @@ struct Remeasured {
 
 /// Times and verifies the configuration of `profile` on the evaluator's device, records the measurement, and keeps the
 /// profile with its new figures, no longer stale nor imported. A profile that computes wrong results is removed; one
-/// that could not be compiled or launched stays as it was, unless it had displaced a local one. Throws Error(usage) if
-/// the profile is of another device or family.
+/// that could not be compiled or launched stays as it was, unless it had displaced a local one. The evaluator times
+/// with the cache of the profile's goal. Throws Error(usage) if the profile is of another device or family, or if its
+/// objective has no value any more.
 [[nodiscard]] Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& profile);
 
 }  // namespace heddle

@@ -113,7 +113,7 @@ Screened screen(Evaluator& evaluator, const Configuration& configuration, Measur
       give_up(cold);
     } else {
       std::vector<double> times;
-      bool pruned = false;
+      bool pruned = false, enough = false;
       constexpr int kMostRepetitions = 100;  // all of them are kept in the database
       double passed = 0.0;                   // microseconds in kernels
       const auto goes_on = [&](int repetition) {
@@ -129,13 +129,14 @@ Screened screen(Evaluator& evaluator, const Configuration& configuration, Measur
         const bool settled =
             limits.settle_above && is_settled(cold, times, *limits.settle_above,
                                               allowed_once(*limits.settle_above, kDisturbed, kLongestDisturbance));
-        if (pruned || settled) break;
+        enough = limits.enough && limits.enough(times.back(), measurement.resources);
+        if (pruned || settled || enough) break;
       }
       if (pruned) {
         give_up(fastest(times));
       } else {
         measurement.status = Status::unverified;
-        if (limits.energy) measurement.energy = runner->energy();
+        if (limits.energy && !enough) measurement.energy = runner->energy();
         result.cost = fastest(times);  // whatever disturbs a repetition makes it slower; the finals look at medians
         measurement.times = std::move(times);
       }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "heddle/profiles/measurement.hpp"
@@ -36,6 +37,9 @@ struct ScreeningLimits {
   /// an idle device whose clocks have to rise.
   double least_seconds = 0.0;
   bool energy = false;  ///< whether its energy is measured as well, about a second
+  /// Asked with the time of each repetition, in microseconds per unit, and what the kernels take: true if neither a
+  /// further repetition nor the energy is worth its time. Empty: never.
+  std::function<bool(double time, const std::optional<KernelResources>& resources)> enough = {};
 };
 
 /// The outcome of a screening.

@@ -45,7 +45,7 @@ class Tuning {
         problems_(problems),
         stop_(stop),
         most_active_(concurrent_searches(evaluator)),
-        known_(store.profiles_before(run), store.displaced(), evaluator),
+        known_(store.profiles_before(run), store.displaced(), evaluator, options.goal()),
         agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
         journal_(store, evaluator, run, options),
         models_(store.models_before(run)),

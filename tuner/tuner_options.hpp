@@ -47,6 +47,9 @@ struct TunerOptions {
   /// Whether kernels are timed one launch at a time, each with nothing of its data in the device's cache. The winner
   /// replaces the stored profile, whatever that one's time.
   bool cold_cache = false;
+
+  /// What the profiles that a run makes are for.
+  [[nodiscard]] Goal goal() const { return Goal::of(objective ? objective->text() : "time", cold_cache); }
   /// The search for one problem ends when this many configurations in a row were not faster. Nothing: no such limit.
   std::optional<std::int64_t> patience = {};
   /// The search also ends when it reaches this fraction of the roofline bound: the speed at which the bytes and

@@ -92,12 +92,7 @@ TuningResult Visits::finish(Visit& visit) {
       store_.record(search.decision().measurements());
       const bool stored_was_remeasured =
           !visit.planned.profile || tried_[visit.place].contains(visit.planned.profile->configuration);
-      if (options_.objective || options_.cold_cache) {  // its time is not to be compared with that of the stored one
-        store_.keep(*result.profile);
-        result.was_stored = true;
-      } else {
-        result.was_stored = keep_winner(store_, visit.planned, *result.profile, stored_was_remeasured);
-      }
+      result.was_stored = keep_winner(store_, visit.planned, *result.profile, stored_was_remeasured);
       store_.spent(journal_.run(), stop_.seconds_used_in_total());
     });
     if (result.was_stored) lessons_.known().add(*result.profile);

@@ -35,7 +35,7 @@ std::vector<Pair> pairs(Evaluator& evaluator, const ProfileStore& first, const P
   const std::string name(evaluator.family().name());
   const SearchSpace space = evaluator.family().space(evaluator.device());
   std::vector<Pair> found;
-  for (Profile& profile : first.profiles(name)) {
+  for (Profile& profile : first.knowledge(name).profiles) {
     const auto other = second.find(profile.key);
     if (profile.key.device != evaluator.device() || !other) continue;
     Pair& pair = found.emplace_back();

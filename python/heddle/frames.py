@@ -32,7 +32,12 @@ def default_database() -> Path:
     return Path(data) / "heddle" / "profiles.sqlite"
 
 
-def _query(database, sql: str) -> pd.DataFrame:
+#: The first schema in which profiles have an objective.
+_WITH_OBJECTIVES = 8
+
+
+def _query(database, sql: str, before_objectives: str | None = None) -> pd.DataFrame:
+    """What `sql` selects; in a database from before profiles had an objective, what `before_objectives` does."""
     file = Path(default_database() if database is None else database)
     if not file.is_file():
         raise InputError(f"'{file}': found no file, expected a profile database")
@@ -44,7 +49,7 @@ def _query(database, sql: str) -> pd.DataFrame:
         schema = connection.execute("PRAGMA user_version").fetchone()[0]
         if schema not in _SCHEMAS:
             raise InputError(f"'{file}': found schema {schema}, expected 6 or later: any heddle command brings it there")
-        return pd.read_sql_query(sql, connection)
+        return pd.read_sql_query(sql if schema >= _WITH_OBJECTIVES else before_objectives or sql, connection)
     except (sqlite3.Error, pd.errors.DatabaseError, UnicodeDecodeError) as error:
         why = str(error).splitlines()[-1] if str(error) else "damaged"
         raise InputError(f"'{file}': found a damaged profile database: {why}") from None
@@ -67,7 +72,7 @@ def parameters(configuration: str) -> dict[str, str]:
 
 
 def profiles(database=None) -> pd.DataFrame:
-    """The winners: one row for each device, kernel family and problem.
+    """The winners: one row for each device, kernel family, problem, objective and state of the cache.
 
     Parameters
     ----------
@@ -78,21 +83,30 @@ def profiles(database=None) -> pd.DataFrame:
     -------
     pandas.DataFrame
         ``microseconds`` and ``spread`` (half the interquartile range) are microseconds per unit of work of the family
-        (per sample for networks); ``imported`` tells profiles of other machines; then the provenance.
+        (per sample for networks); ``imported`` tells profiles of other machines; ``objective`` is what was made small
+        (``"time"``, ``"energy"`` or the expression of ``--objective``), ``value`` its value, missing for the time, and
+        ``cold_cache`` tells those of ``--l2 cold``: programs use profiles of the time with a warm cache, unless they ask for
+        others; then the provenance.
 
     Raises
     ------
     InputError
         There is no such file, or it is no profile database, or damaged.
     """
+    def select(goal: str) -> str:
+        return (
+            f"SELECT {_DEVICE}, r.family, r.problem, r.configuration, r.time AS microseconds, r.spread, r.worst_error,"
+            f" r.samples, r.ties, r.imported, {goal}, r.date, r.source_hash, r.contract_digest, {_PROVENANCE}"
+            " FROM profiles r JOIN devices d ON d.id = r.device JOIN provenances v ON v.id = r.provenance"
+            " ORDER BY d.identity, r.family, r.problem, objective, cold_cache"
+        )
+
     frame = _query(
-        database,
-        f"SELECT {_DEVICE}, r.family, r.problem, r.configuration, r.time AS microseconds, r.spread, r.worst_error,"
-        f" r.samples, r.ties, r.imported, r.date, r.source_hash, r.contract_digest, {_PROVENANCE}"
-        " FROM profiles r JOIN devices d ON d.id = r.device JOIN provenances v ON v.id = r.provenance"
-        " ORDER BY d.identity, r.family, r.problem",
+        database, select("r.objective, r.value, r.cold_cache"), select("'time' AS objective, NULL AS value, 0 AS cold_cache")
     )
     frame["imported"] = frame["imported"].astype(bool)
+    frame["cold_cache"] = frame["cold_cache"].astype(bool)
+    frame["value"] = frame["value"].astype("float64")
     return frame
 
 
@@ -164,9 +178,15 @@ def regret(database=None) -> pd.DataFrame:
     return losses(profiles(database), measurements(database))
 
 
+def usual(kept: pd.DataFrame) -> pd.DataFrame:
+    """The rows of ``profiles`` that programs use: of the time, with a warm cache."""
+    return kept[(kept["objective"] == "time") & ~kept["cold_cache"]]
+
+
 def losses(kept: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
     """``regret`` of frames that ``profiles`` and ``measurements`` have returned."""
     key = ["identity", "family", "problem"]
+    kept = usual(kept)
     warm = tried[~tried["cold_cache"]]
     timed = warm.loc[warm["status"].isin(_TIMED) & warm["cost"].notna(), [*key, "configuration", "cost"]]
     best = timed.sort_values("cost", kind="stable").drop_duplicates(key)

@@ -88,6 +88,29 @@ def test_times_with_a_cold_cache_are_not_compared_with_others(tuned, tmp_path):
     assert frames.regret(file)["loss"].max() < 0.2
 
 
+def test_profiles_of_another_objective_are_told_apart(tuned, tmp_path):
+    file = tmp_path / "goals.sqlite"
+    shutil.copy(tuned[0], file)
+    usual = frames.profiles(file)
+    assert (usual["objective"] == "time").all() and not usual["cold_cache"].any() and usual["value"].isna().all()
+    connection = sqlite3.connect(file)
+    columns = [c[1] for c in connection.execute("PRAGMA table_info(profiles)")]
+    other = ", ".join({"objective": "'energy'", "value": "0.5", "time": "100 * time"}.get(c, c) for c in columns)
+    connection.execute(f"INSERT INTO profiles ({', '.join(columns)}) SELECT {other} FROM profiles LIMIT 3")
+    connection.commit()
+    connection.close()
+    kept = frames.profiles(file)
+    assert len(kept) == len(usual) + 3 and (kept.loc[kept["objective"] == "energy", "value"] == 0.5).all()
+    pd.testing.assert_frame_equal(frames.usual(kept).reset_index(drop=True), usual)
+    pd.testing.assert_frame_equal(frames.regret(file), frames.regret(tuned[0]))
+
+
+def test_a_database_from_before_objectives_is_read(tmp_path):
+    golden = Path(__file__).parents[2] / "tests" / "profiles" / "golden" / "profiles-schema-7.sqlite"
+    kept = frames.profiles(golden)
+    assert len(kept) == 9 and (kept["objective"] == "time").all()
+
+
 def test_importance_names_the_parameter_that_decides():
     configurations = [{"a": a, "b": b} for a in (1, 2, 3) for b in (1, 2)]
     rows = importance(configurations, [10.0**c["a"] for c in configurations])

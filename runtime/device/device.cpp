@@ -99,6 +99,8 @@ std::string first_complaint(const std::string& log) {
 
 bool is_compilers_failure(std::string_view complaint) { return complaint.starts_with(kCompilerFailed); }
 
+bool is_starvation(std::string_view complaint) { return complaint.starts_with(kStarved); }
+
 CompileOutcome compile_one(Device& device, CompileRequest request) {
   auto done = device.compile({std::move(request)})->next();
   CompileOutcome& outcome = done.value().second;

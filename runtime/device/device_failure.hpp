@@ -30,4 +30,8 @@ inline constexpr std::string_view kCompilerFailed = "error: the compiler";
 /// Whether a first_complaint() is of that kind: no fault of the code's, which may well compile another time.
 [[nodiscard]] bool is_compilers_failure(std::string_view complaint);
 
+/// How the line of a hang begins that may be none: the kernel got less of the processor than it may take.
+inline constexpr std::string_view kStarved = "got too little of the processor";
+[[nodiscard]] bool is_starvation(std::string_view complaint);
+
 }  // namespace heddle

@@ -79,6 +79,32 @@ TEST_CASE("tune, train, predict and carry") {
                                        place.path("none.sqlite").string()});
     CHECK(untuned.out.find("there is no profile for this training yet") != std::string::npos);
   }
+  SUBCASE("a search for something else keeps its winner beside the fastest, and training goes on with that") {
+    const json other = document(place, {"tune", "--device", "cpu", "--family", "sonfin-train", "--rules", "32", "--dim",
+                                        "6", "--outputs", "4", "--evaluations", "12", "--quiet", "--profiles", file,
+                                        "--objective", "1000 / time"});  // the slowest one
+    const json& slow = other["results"][0]["profile"];
+    const json& fast = tuned["results"][0]["profile"];
+    REQUIRE(slow["configuration"] != fast["configuration"]);
+    CHECK(slow["objective"] == "1000 / time");
+    CHECK(slow["objective_value"] == other["results"][0]["objective"]);
+    CHECK(document(place, {"profiles", "list", "--profiles", file})["records"].size() == 2);
+    const json again = document(place, train);
+    CHECK(again["compiler_calls"] == 0);
+    CHECK(again["epochs"].back()["mappings"].back()["configuration"] == fast["configuration"]);
+    std::vector<std::string> explain{"profiles", "explain",      "--device",   "cpu",       "--rules",
+                                     "32",       "--dim",        "6",          "--outputs", "4",
+                                     "--family", "sonfin-train", "--profiles", file};
+    const auto chosen = [&] { return document(place, explain)["explanations"][0]["candidates"][0]["configuration"]; };
+    CHECK(chosen() == fast["configuration"]);
+    CHECK(place.run(explain).out.find("left out: 1 profile found for another objective: 1000 / time") !=
+          std::string::npos);
+    explain.insert(explain.end(), {"--objective", "1000  /  time"});
+    CHECK(chosen() == slow["configuration"]);
+    const Outcome shown = place.run({"profiles", "show", "--profiles", file});
+    CHECK(shown.out.find("objective      1000 / time: ") != std::string::npos);
+    CHECK(place.run({"profiles", "list", "--profiles", file}).out.find("outputs=4 (1000 / time)") != std::string::npos);
+  }
   SUBCASE("without profiles no compiler is needed") {
     const json plain = document(place, {"train", data, "--device", "cpu", "--model", model, "--epochs", "1"});
     CHECK(plain["compiler_calls"] == 0);

@@ -380,7 +380,7 @@ TEST_CASE("documents that are none") {
   CHECK(contains(refusal("{}"), "\"format\": \"heddle-profiles\""));
   CHECK(contains(refusal(R"({"format": 3})"), "\"format\": \"heddle-profiles\""));
   CHECK(contains(refusal(R"({"format": "heddle-profiles", "profiles": []})"), "schema is missing"));
-  CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 2, "profiles": []})"), "newer heddle: schema 2"));
+  CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 3, "profiles": []})"), "newer heddle: schema 3"));
   CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 0})"), "schema is 0, expected"));
   CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": "1"})"), "schema is of type string"));
   CHECK(contains(refusal(R"({"format": "heddle-profiles", "schema": 1})"), "profiles is missing"));
@@ -507,7 +507,7 @@ TEST_CASE("a configuration that is in the space but not allowed for the problem"
 TEST_CASE("two records of one key") {
   json all = document(profile());
   all["profiles"].push_back(all["profiles"][0]);
-  CHECK(contains(refusal(all.dump()), "record 2: the same device, family and problem as record 1"));
+  CHECK(contains(refusal(all.dump()), "record 2: the same device, family, problem and objective as record 1"));
 }
 
 TEST_CASE("random damage never brings in what was not exported") {

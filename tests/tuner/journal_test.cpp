@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "fake_evaluator.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "tuner/temporary_store.hpp"
 
 using namespace heddle;
@@ -97,6 +98,28 @@ TEST_CASE("what the compiler failed at is tried again by the next run, what it r
     failed.cost.reset();
     journal.add(failed);
     CHECK(journal.recall(fake::problem(8), Desk::text(i), 1));  // this run does not wait for it a second time
+  }
+  store.end_run(first, true);
+  const Journal next(store, desk.evaluator, store.begin_run("task"));
+  CHECK_FALSE(next.recall(fake::problem(8), Desk::text(0), 1));
+  CHECK(next.recall(fake::problem(8), Desk::text(1), 1));
+}
+
+TEST_CASE("who got too little of the processor is tried again by the next run, who computed for ever is not") {
+  Desk desk;
+  ProfileStore& store = desk.temporary.store;
+  const TuningRun first = store.begin_run("task");
+  Journal journal(store, desk.evaluator, first);
+  const std::vector<std::string> lines{std::string(kStarved) + ": did not end within 10 s, of which it had 0.3 s",
+                                       "did not end within 2 s"};
+  for (int i = 0; i < 2; ++i) {
+    Measurement hang = desk.measurement(i);
+    hang.status = Status::hang;
+    hang.message = lines[static_cast<std::size_t>(i)];
+    hang.times.clear();
+    hang.cost.reset();
+    journal.add(hang);
+    CHECK(journal.recall(fake::problem(8), Desk::text(i), 1));
   }
   store.end_run(first, true);
   const Journal next(store, desk.evaluator, store.begin_run("task"));

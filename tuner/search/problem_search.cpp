@@ -277,7 +277,7 @@ TuningResult ProblemSearch::result() const {
     profile.ties = decision_.winner()->ties;
     result.resources = finalist.resources;
     result.energy = finalist.energy;
-    if (options_.objective) result.objective = median(finalist.costs());
+    if (options_.objective) result.objective = profile.value = median(finalist.costs());
     result.metrics = metrics_of(evaluator_.family(), problem_.problem(), problem_.at(finalist.configuration),
                                 {.time = profile.time, .energy = finalist.energy, .resources = finalist.resources});
     result.profile = std::move(profile);

@@ -84,12 +84,27 @@ void Screener::time(std::size_t configuration, Screened& screened) {
       limits.settle_above = *verdicts_.reference() * context_.options.finalist_factor;
     }
   }
+  limits.enough = [&](double time, const std::optional<KernelResources>& resources) {
+    if (limits.energy) return false;  // what the objective is without it is not known
+    const auto left = context_.stop.seconds_left_in_total();
+    return (left && *left <= 0.0) || !has_value(configuration, {.time = time, .energy = {}, .resources = resources});
+  };
   // Others are pruned against it, and most of a short search is compared with it.
   constexpr double kUntunedSeconds = 0.1;
   if (problem.is_untuned(configuration) && !context_.evaluator.shares_processor()) {
     limits.least_seconds = kUntunedSeconds;
   }
   screened = screen(context_.evaluator, candidate, std::move(screened.measurement), limits);
+}
+
+/// Whether the objective has a value for it. If not, the run ends with it.
+bool Screener::has_value(std::size_t configuration, const Measured& measured) const {
+  try {
+    static_cast<void>(context_.objective_of(configuration, measured));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 /// Whether it is correct; if not, `screened` says what it is.

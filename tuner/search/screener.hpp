@@ -38,6 +38,7 @@ class Screener {
   void find_samples(const Configuration& configuration);
   void time(std::size_t configuration, Screened& screened);
   bool verify(std::size_t configuration, double cost, Screened& screened);
+  [[nodiscard]] bool has_value(std::size_t configuration, const Measured& measured) const;
 
   const SearchContext& context_;
   Verdicts& verdicts_;

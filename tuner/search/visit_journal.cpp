@@ -55,6 +55,7 @@ Profile VisitJournal::blank_profile(const Configuration& configuration, std::int
   const Measurement measurement = blank(configuration, samples);
   Profile profile;
   profile.key = measurement.key;
+  profile.key.goal = options_.goal();
   profile.kernels = measurement.kernels;
   profile.configuration = measurement.configuration;
   profile.samples = samples;

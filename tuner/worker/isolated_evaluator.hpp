@@ -33,7 +33,7 @@ struct Deadlines {
 ///   out_of_memory, crash.
 /// - If the compiler crashes, the one configuration that makes it crash gets a failed compilation.
 /// - A configuration that hangs is tried once more in a new process in which nothing is compiled. The retry is needed
-///   because a recorded hang is final and an overloaded machine looks like one.
+///   because a recorded hang is final and an overloaded machine looks like one. Worker::ask() says what a hang is.
 /// - Runners and compilations that were lost with the worker through no fault of their own are made again. The caller
 ///   does not notice. If the process was killed from outside, this holds for everything.
 class IsolatedEvaluator final : public Evaluator {

@@ -5,10 +5,13 @@
 #include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "heddle/runtime/device/cpu/scratch_folder.hpp"
 #include "heddle/runtime/device/device_failure.hpp"
+#include "heddle/runtime/process/processor_time.hpp"
 
 namespace heddle {
 
@@ -70,7 +73,7 @@ void Worker::start() {
                        {"families", std::move(families)},
                        {"compile_seconds", options_.compile_seconds},
                        {"cold_cache", options_.cold_cache}},
-                      options_.start_seconds);
+                      options_.start_seconds, Judge::clock);
   } catch (const Error&) {
     retire();
     throw;
@@ -90,25 +93,32 @@ void Worker::start() {
 json Worker::ask(const json& question, double seconds, const Stop& stop) {
   if (options_.stop && options_.stop()) throw Interrupted();
   ensure();
-  return exchange(question, seconds, stop);
+  return exchange(question, seconds, shares_processor_ ? Judge::processor : Judge::clock, stop);
 }
 
-json Worker::exchange(const json& question, double seconds, const Stop& stop) {
+json Worker::exchange(const json& question, double seconds, Judge judge, const Stop& stop) {
   json answer;
-  bool stopped = false;
+  bool stopped = false, hangs = false;
+  const double start = seconds_now();
+  std::optional<ProcessorTime> got;  // from the first look on: most answers come before it
   const auto watch = [&] {
+    if (judge == Judge::processor && !got) got.emplace(process_->id());
     stopped = (options_.stop && options_.stop()) || (stop && stop());
-    return stopped || process_->resident_bytes() > memory_limit_;
+    hangs = got && seconds_now() - start >= seconds && got->of_busiest_thread() >= seconds;
+    return stopped || hangs || process_->resident_bytes() > memory_limit_;
   };
+  const double most = judge == Judge::processor ? kMostPatience * seconds : seconds;
   try {
-    channel_->send(question, {.seconds = seconds, .watch = watch});
-    answer = channel_->receive({.seconds = seconds, .watch = watch});
+    channel_->send(question, {.seconds = most, .watch = watch});
+    answer = channel_->receive({.seconds = most, .watch = watch});
   } catch (const ChannelError& error) {
     if (stopped) {
       retire();
       throw Interrupted();
     }
-    throw lost(error, seconds);
+    std::string hang = fmt::format("did not end within {:.3g} s", hangs ? seconds : most);
+    if (got && !hangs) hang = fmt::format("{}: {}, of which it had {:.2g} s", kStarved, hang, got->of_busiest_thread());
+    throw lost(hangs ? ChannelError(ChannelError::Reason::late, hang) : error, hang);
   }
   if (const auto failure = answer.find("failure"); failure != answer.end()) {
     const auto status = parse_status(failure->get<std::string>());
@@ -121,14 +131,14 @@ json Worker::exchange(const json& question, double seconds, const Stop& stop) {
   return answer;
 }
 
-WorkerLost Worker::lost(const ChannelError& error, double seconds) {
+WorkerLost Worker::lost(const ChannelError& error, const std::string& hang) {
   using Reason = ChannelError::Reason;
   const ProcessEnd end = process_->end(error.reason() == Reason::closed ? kDying : 0.0);
   const std::string last_words = process_->last_words();
   retire();
   switch (error.reason()) {
     case Reason::late:
-      return {Status::hang, fmt::format("did not end within {:.3g} s", seconds), false};
+      return {Status::hang, hang, false};
     case Reason::stopped:
       return {Status::out_of_memory, fmt::format("took more than {} MiB of memory", memory_limit_ >> 20), false};
     case Reason::garbled:

@@ -70,9 +70,12 @@ class Worker {
   [[nodiscard]] std::int64_t generation() const noexcept { return generation_; }
   [[nodiscard]] pid_t process() const noexcept { return process_ ? process_->id() : -1; }
 
-  /// One question and its answer. Throws WorkerLost; DeviceFailure and Error as the worker threw them; Interrupted,
-  /// too, if `stop` says so.
+  /// One question and its answer, within so many seconds. Where kernels share the processor with other programs, the
+  /// busiest thread of the process has to have got as many before it counts as hanging; it is given up after
+  /// kMostPatience times as many all the same, with a line of which is_starvation() is true.
+  /// Throws WorkerLost; DeviceFailure and Error as the worker threw them; Interrupted, too, if `stop` says so.
   nlohmann::json ask(const nlohmann::json& question, double seconds, const Stop& stop = {});
+  static constexpr double kMostPatience = 5.0;
   /// Sends a message that has no answer. If the worker is lost, the next question finds out.
   void tell(const nlohmann::json& message) noexcept;
   /// The next question starts a new process.
@@ -85,8 +88,11 @@ class Worker {
 
  private:
   void start();
-  nlohmann::json exchange(const nlohmann::json& question, double seconds, const Stop& stop = {});
-  [[nodiscard]] WorkerLost lost(const ChannelError& error, double seconds);
+  /// ask() of the process that there is; the seconds count by the clock, or as ask() says, by the processor.
+  enum class Judge : std::uint8_t { clock, processor };
+  nlohmann::json exchange(const nlohmann::json& question, double seconds, Judge judge, const Stop& stop = {});
+  /// `hang`: says why an answer came too late.
+  [[nodiscard]] WorkerLost lost(const ChannelError& error, const std::string& hang);
 
   WorkerOptions options_;
   std::string label_, remark_;

@@ -27,6 +27,8 @@ def _stale(source: Source) -> dict | None:
         raise InputError(lines[-1].removeprefix("heddle: "))
     states = {}
     for record in json.loads(done.stdout)["records"]:
+        if record.get("objective", "time") != "time" or record.get("cold_cache", False):
+            continue  # beside the profile that programs use
         device, problem = record["device"], " ".join(f"{k}={v}" for k, v in record["problem"].items())
         states[device["backend"], device["name"], device["architecture"], record["family"], problem] = record["state"]
     return states
@@ -47,7 +49,7 @@ def _sections(sources: list[Source]) -> list[Section]:
             if source.kind == "database":
                 stale = _stale(source)
                 if stale is not None:
-                    rows = frames.profiles(source.content)
+                    rows = frames.usual(frames.profiles(source.content))
                     stale = {(r.identity, r.family, r.problem): stale.get(
                         (r.backend, r.device, r.architecture, r.family, r.problem), "unknown") for r in rows.itertuples()}
                 sections += tuned.database_sections(source, stale)

@@ -154,7 +154,8 @@ def _provenance(rows: pd.DataFrame, stale: dict | None) -> Chart:
 
 
 def database_sections(source, stale: dict | None = None) -> list[Section]:
-    profiles = frames.profiles(source.content)
+    every = frames.profiles(source.content)
+    profiles = frames.usual(every)
     tried = frames.measurements(source.content)
     regret = frames.losses(profiles, tried) if len(tried) else None
     sections = []
@@ -163,6 +164,7 @@ def database_sections(source, stale: dict | None = None) -> list[Section]:
         kept, made = profiles[profiles["identity"] == identity], tried[tried["identity"] == identity]
         for family in sorted({*kept["family"], *made["family"]}):
             rows, attempts = kept[kept["family"] == family], made[made["family"] == family]
+            others = len(every[(every["identity"] == identity) & (every["family"] == family)]) - len(rows)
             section = Section(f"{device}: {family}", [
                 ("file", source.name), ("device", device_text(identity)), ("profiles", f"{len(rows)}"),
                 ("measurements", f"{len(attempts)}")])
@@ -173,6 +175,9 @@ def database_sections(source, stale: dict | None = None) -> list[Section]:
                     if not of.empty:
                         section.charts += _regret(of)
                 section.charts.append(_provenance(rows, stale))
+            if others:
+                section.notes.append(f"{others} more profiles were found for another objective or with a cold cache: "
+                                     "heddle.profiles() shows them.")
             if stale is None:
                 section.notes.append("Which profiles are stale is known to the program heddle alone, which was not found.")
             groups = attempts[~attempts["cold_cache"]].groupby("problem", sort=False)  # times of one kind in a chart
@@ -193,7 +198,7 @@ def database_sections(source, stale: dict | None = None) -> list[Section]:
 
 def devices_compared(databases) -> Section | None:
     """The times of problems that several devices have tuned."""
-    rows = pd.concat([frames.profiles(each.content).assign(file=each.name) for each in databases])
+    rows = pd.concat([frames.usual(frames.profiles(each.content)).assign(file=each.name) for each in databases])
     names = rows.groupby(["file", "device"]).ngroups
     rows["who"] = rows["device"] + (" (" + rows["file"] + ")" if rows["device"].nunique() < names else "")
     table = rows.pivot_table(index=["family", "problem"], columns="who", values="microseconds").dropna(thresh=2)

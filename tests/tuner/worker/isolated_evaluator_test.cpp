@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -167,13 +168,62 @@ TEST_CASE("a hang is cut at the larger of two seconds and fifty times the best, 
 
 TEST_CASE("who answers when asked again does not hang") {
   Worker worker(options());
-  IsolatedEvaluator evaluator(worker, faulty_family(), 3);
+  IsolatedEvaluator evaluator(worker, faulty_family(), 3, {.factor = 50.0, .least = 0.3});
   const auto runner = evaluator.prepare(configuration("good", 2), problem(64), 32);
   CHECK(runner->time() > 0.0);
   const std::int64_t before = worker.generation();
   REQUIRE(::kill(worker.process(), SIGSTOP) == 0);  // as if it got no processor
   CHECK(runner->time() > 0.0);
   CHECK(worker.generation() == before + 1);
+}
+
+TEST_CASE(
+    "on a loaded machine a kernel that is slow does not hang, and one that never gets the processor is told apart") {
+  Worker worker(options());
+  if (!worker.shares_processor()) return;
+  IsolatedEvaluator evaluator(worker, faulty_family(), 3, {.factor = 1.5, .least = 0.05});
+  const auto slow = evaluator.prepare(configuration("good", 4), problem(1 << 14), 32);
+  const double alone = slow->time();
+  CHECK(alone > 0.0);
+  // Other programs' share of the processor, made by hand: the worker is stopped for `stopped` of every 40 ms.
+  using std::chrono::milliseconds;
+  std::atomic<bool> over = false;
+  std::atomic<pid_t> victim = worker.process();
+  std::atomic<int> stopped = 30;
+  std::thread load([&] {
+    while (!over) {
+      const pid_t process = victim;
+      ::kill(process, SIGSTOP);
+      std::this_thread::sleep_for(milliseconds(stopped));
+      ::kill(process, SIGCONT);
+      std::this_thread::sleep_for(milliseconds(40 - stopped));
+    }
+  });
+  const std::int64_t before = worker.generation();
+  CHECK(slow->time() > 0.0);
+  CHECK(worker.generation() == before);  // was given up by nobody: four times the time is more than 1.5 times
+  over = true;
+  load.join();
+
+  std::atomic<bool> done = false;
+  std::thread stopper([&] {  // whoever works is stopped for good
+    while (!done) {
+      if (const pid_t process = victim; process > 0) ::kill(process, SIGSTOP);
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+  std::string line;
+  try {
+    const nlohmann::json question{{"ask", "check"}, {"family", faulty_family().name()}, {"seed", 3}};
+    static_cast<void>(worker.ask(question, 0.05));
+  } catch (const WorkerLost& lost) {
+    CHECK(lost.status() == Status::hang);
+    line = lost.what();
+  }
+  done = true;
+  stopper.join();
+  CHECK(is_starvation(line));
+  CHECK(line.find("did not end within 0.25 s") != std::string::npos);
 }
 
 TEST_CASE("a worker that somebody kills is replaced, whoever is running or compiling, and nobody is blamed") {

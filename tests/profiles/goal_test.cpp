@@ -1,0 +1,187 @@
+// Profiles of the same problem that were found for different goals.
+#include "heddle/profiles/goal.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "heddle/kernels/template_source.hpp"
+#include "heddle/profiles/exchange.hpp"
+#include "profiles/support.hpp"
+
+namespace heddle {
+namespace {
+
+using namespace test;
+using nlohmann::json;
+using Action = ImportDecision::Action;
+namespace fs = std::filesystem;
+
+Profile profile_for(const Goal& goal, double time, std::optional<double> value = {}) {
+  Profile made = profile(key(), time);
+  made.key.goal = goal;
+  made.value = value;
+  return made;
+}
+
+const Goal kEnergy = Goal::of("energy"), kCold = Goal::of("time", true);
+
+ProfileStore memory() { return {":memory:", ProfileStore::Access::read_write}; }
+
+/// Imports a document after `change` of its first record, which is signed again.
+template <class Change>
+std::string refused_after(const Change& change) {
+  const Folder folder;
+  ProfileStore store = memory();
+  store.keep(profile_for(kEnergy, 2.0, 0.5));
+  REQUIRE(export_profiles(store, folder / "p.json").count == 1);
+  json document = json::parse(contents(folder / "p.json"));
+  json& record = document["profiles"][0];
+  change(record);
+  record.erase("checksum");
+  record["checksum"] = digest(record.dump());
+  write(folder / "p.json", document.dump());
+  return complaint([&] { import_profiles(store, folder / "p.json"); }, ErrorKind::input);
+}
+
+TEST_CASE("a goal is one line, however it was written") {
+  CHECK(Goal().is_usual());
+  CHECK(Goal::of("time") == Goal());
+  CHECK(Goal::of(" energy\n *\t\ttime ").objective == "energy * time");
+  CHECK(Goal::of("energy").text() == "energy");
+  CHECK(kCold.text() == "time, cold cache");
+  CHECK(kCold.is_time());
+  CHECK_FALSE(kCold.is_usual());
+}
+
+TEST_CASE("profiles of different goals are kept side by side, and only who asks for a goal gets its profile") {
+  ProfileStore store = memory();
+  store.keep(profile_for({}, 2.0));
+  store.keep(profile_for(kEnergy, 5.0, 0.25));
+  store.keep(profile_for(kCold, 9.0));
+  CHECK(store.profiles().size() == 3);
+  REQUIRE(store.find(key()));
+  CHECK(store.find(key())->time == 2.0);
+  REQUIRE(store.find(profile_for(kEnergy, 1.0).key));
+  CHECK(store.find(profile_for(kEnergy, 1.0).key)->value == 0.25);
+  REQUIRE(store.knowledge().profiles.size() == 1);
+  CHECK(store.knowledge().profiles[0].time == 2.0);
+  REQUIRE(store.knowledge("sonfin-train", kCold).profiles.size() == 1);
+  CHECK(store.knowledge("sonfin-train", kCold).profiles[0].time == 9.0);
+  CHECK(store.knowledge("", Goal::of("energy * time")).profiles.empty());
+
+  // By the value of the objective, not by the time.
+  CHECK_FALSE(store.keep_if_better(profile_for(kEnergy, 1.0, 0.5)));
+  CHECK(store.keep_if_better(profile_for(kEnergy, 8.0, 0.125)));
+  CHECK(store.find(key())->time == 2.0);
+  store.keep(profile_for(Goal::of("energy * time"), 3.0));  // from a database that did not keep the value
+  CHECK(store.keep_if_better(profile_for(Goal::of("energy * time"), 4.0, 7.0)));
+
+  store.remove(profile_for(kEnergy, 1.0).key);
+  CHECK(store.profiles().size() == 3);
+  CHECK_FALSE(store.find(profile_for(kEnergy, 1.0).key));
+}
+
+TEST_CASE("a profile that an import displaces comes back for its own goal") {
+  ProfileStore store = memory();
+  store.keep(profile_for({}, 2.0));
+  store.keep(profile_for(kEnergy, 5.0, 0.25));
+  store.keep_for_now(profile_for(kEnergy, 5.0, 0.125));
+  CHECK_FALSE(store.displaced(key()));
+  REQUIRE(store.displaced(profile_for(kEnergy, 1.0).key));
+  CHECK_FALSE(store.restore_displaced(key()));
+  CHECK(store.restore_displaced(profile_for(kEnergy, 1.0).key));
+  CHECK(store.find(profile_for(kEnergy, 1.0).key)->value == 0.25);
+  CHECK(store.find(key())->time == 2.0);
+}
+
+TEST_CASE("a run begins with the profiles of every goal, and its end forgets none of another goal") {
+  ProfileStore store = memory();
+  store.keep(profile_for({}, 2.0));
+  store.keep(profile_for(kEnergy, 5.0, 0.25));
+  Profile imported = profile_for(kEnergy, 5.0, 0.125);
+  imported.imported = true;
+  store.keep_for_now(imported);
+  const TuningRun run = store.begin_run("a task");
+  CHECK(store.profiles_before(run).size() == 2);
+  store.end_run(run, true);
+  CHECK(store.displaced(imported.key));  // it is still waiting to be measured
+  imported.imported = false;
+  store.keep(imported);
+  store.end_run(store.begin_run("another"), true);
+  CHECK_FALSE(store.displaced(imported.key));
+}
+
+TEST_CASE("goals are carried, in a document that an earlier heddle refuses") {
+  const Folder folder;
+  ProfileStore from = memory(), to = memory();
+  from.keep(profile_for({}, 2.0));
+  CHECK(export_profiles(from, folder / "p.json").count == 1);
+  CHECK(json::parse(contents(folder / "p.json"))["schema"] == 1);  // which every heddle reads
+  from.keep(profile_for(kEnergy, 5.0, 0.25));
+  from.keep(profile_for(kCold, 9.0));
+  CHECK(export_profiles(from, folder / "p.json").count == 3);
+  CHECK(json::parse(contents(folder / "p.json"))["schema"] == 2);
+
+  for (const ImportDecision& each : import_profiles(to, folder / "p.json").profiles)
+    CHECK(each.action == Action::added);
+  CHECK(to.knowledge().profiles.size() == 1);
+  CHECK(to.find(profile_for(kEnergy, 1.0).key)->value == 0.25);
+  for (const ImportDecision& each : import_profiles(to, folder / "p.json").profiles) CHECK(each.action == Action::same);
+
+  to.keep(profile_for(kEnergy, 1.0, 0.5));  // faster, and worse
+  to.keep(profile_for(kCold, 1.0));         // better
+  for (const ImportDecision& each : import_profiles(to, folder / "p.json").profiles) {
+    CAPTURE(each.profile.key.goal.text());
+    if (each.profile.key.goal == kEnergy) {
+      CHECK(each.action == Action::replaced);
+      CHECK(each.reason == "the local profile is worse: energy 0.5 against 0.25");
+    } else {
+      CHECK(each.action == (each.profile.key.goal == kCold ? Action::kept_local : Action::same));
+    }
+  }
+}
+
+TEST_CASE("goals that no heddle writes are refused") {
+  CHECK(contains(refused_after([](json& record) { record["objective"] = 7; }), "objective"));
+  CHECK(contains(refused_after([](json& record) { record["objective"] = ""; }), "objective is ''"));
+  CHECK(contains(refused_after([](json& record) { record["objective"] = "energy\nenergy"; }), "one line"));
+  CHECK(contains(refused_after([](json& record) { record["objective"] = " energy"; }), "objective is ' energy'"));
+  CHECK(contains(refused_after([](json& record) { record["cold_cache"] = 1; }), "true or false"));
+  CHECK(contains(refused_after([](json& record) { record.erase("cold_cache"); }), "cold_cache is missing"));
+  CHECK(contains(refused_after([](json& record) { record["objective_value"] = -1; }), "a number above 0"));
+  CHECK(contains(refused_after([](json& record) { record["objective"] = "time"; }), "where the objective is the time"));
+}
+
+TEST_CASE("a database of the seventh schema: the run that made a profile says what it is for") {
+  const Folder folder;
+  fs::copy_file(fs::path(HEDDLE_GOLDEN) / "profiles-schema-7.sqlite", folder / "p");
+  for (const auto access : {kRead, kWrite}) {
+    const ProfileStore store(folder / "p", access);
+    const auto goal_of = [&](std::int64_t rules) {
+      for (const Profile& each : store.profiles("sonfin-train")) {
+        if (each.key.problem == key(rules).problem) return each.key.goal.text();
+      }
+      return std::string("none");
+    };
+    CHECK(store.profiles().size() == 9);
+    CHECK(goal_of(640) == "time");  // of no run
+    CHECK(goal_of(101) == "time");
+    CHECK(goal_of(102) == "energy * time");
+    CHECK(goal_of(103) == "time, cold cache");
+    CHECK(goal_of(104) == "time, cold cache");
+    CHECK(goal_of(105) == "time");  // the energy was measured as well, and did not decide
+    ProfileKey with_goal = key(102);
+    with_goal.goal = Goal::of("energy * time");
+    REQUIRE(store.displaced(with_goal));
+    CHECK(store.displaced(with_goal)->time == 9.0);
+    CHECK_FALSE(store.find(with_goal)->value);
+    CHECK(store.displaced(key())->time == 4.0);
+    CHECK(store.knowledge("sonfin-train").profiles.size() == 4);
+  }
+}
+
+}  // namespace
+}  // namespace heddle
