@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "heddle/profiles/goal.hpp"
 #include "heddle/tuner/objective.hpp"
 #include "heddle/tuner/strategy.hpp"
 
