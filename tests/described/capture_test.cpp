@@ -14,6 +14,7 @@
 #include "heddle/kernels/own/capture_file.hpp"
 #include "heddle/kernels/own/example.hpp"
 #include "heddle/runtime/kernel/tuned_kernel.hpp"
+#include "placed.hpp"
 #include "temporary_folder.hpp"
 
 namespace heddle {
@@ -138,7 +139,7 @@ TEST_CASE("a captured call is tuned elsewhere, with its numbers and contents, an
   CHECK(trial.initial.at("x") == read.contents.at("x"));
 
   ProfileStore store(":memory:", ProfileStore::Access::read_write, families);
-  Worker process({.command = {HEDDLE_WORKER_PROGRAM}, .device = "emulator", .families = families.descriptions()});
+  Worker process({.command = {test::worker_program()}, .device = "emulator", .families = families.descriptions()});
   IsolatedEvaluator evaluator(process, family, 1);
   StopCondition stop({.seconds = {}, .evaluations = 2});
   const auto results = Tuner(evaluator, store, {}).tune({read.problem}, stop);

@@ -9,6 +9,7 @@
 #include "heddle/kernels/own/kernel_file.hpp"
 #include "heddle/tuner/tuner.hpp"
 #include "heddle/tuner/worker/isolated_evaluator.hpp"
+#include "placed.hpp"
 
 namespace heddle::test {
 
@@ -20,7 +21,7 @@ struct DescribedKernel {
       : DescribedKernel(read_kernel_file(std::string(HEDDLE_DESCRIBED "/") + name + ".json")) {}
 
   [[nodiscard]] WorkerOptions worker() const {
-    return {.command = {HEDDLE_WORKER_PROGRAM}, .device = "emulator", .families = families.descriptions()};
+    return {.command = {worker_program()}, .device = "emulator", .families = families.descriptions()};
   }
   /// Measured in a worker process.
   [[nodiscard]] std::vector<TuningResult> tune(ProfileStore& store, std::int64_t evaluations,

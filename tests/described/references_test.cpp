@@ -12,6 +12,7 @@
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/tune_kernel.hpp"
 #include "heddle/tuner/verifier.hpp"
+#include "placed.hpp"
 #include "temporary_folder.hpp"
 
 namespace heddle {
@@ -236,7 +237,7 @@ TEST_CASE("a function of the host computes what is expected") {
   const TuneKernelOptions options{.device = faulty_device(),
                                   .profiles = folder.path() / "p",
                                   .tuner = {.strategy = "exhaustive"},
-                                  .worker = {HEDDLE_WORKER_PROGRAM}};
+                                  .worker = {test::worker_program()}};
   const KernelDefinition kernel = faulty();
   const auto times = [](float factor) {
     return [factor](const Problem&, const HostImage& before) {
@@ -258,7 +259,7 @@ TEST_CASE("a function of the host computes what is expected") {
 TEST_CASE("a program's kernel that cannot be verified is refused before it is tuned") {
   const TemporaryFolder folder;
   const TuneKernelOptions options{
-      .device = faulty_device(), .profiles = folder.path() / "p", .worker = {HEDDLE_WORKER_PROGRAM}};
+      .device = faulty_device(), .profiles = folder.path() / "p", .worker = {test::worker_program()}};
   KernelDefinition kernel = faulty();
   kernel.folder = folder.path().string();
   kernel.reference.files = {{"y", "missing.npy"}};

@@ -14,6 +14,7 @@
 
 #include "heddle/runtime/kernel/tuned_kernel.hpp"
 #include "own_kernel.hpp"
+#include "placed.hpp"
 #include "temporary_folder.hpp"
 
 namespace heddle {
@@ -32,7 +33,7 @@ struct OwnKernelTask {
   TuneKernelOptions options{.device = own_device(),
                             .profiles = folder.path() / "p.sqlite",
                             .tuner = {.strategy = "exhaustive"},
-                            .worker = {HEDDLE_WORKER_PROGRAM}};
+                            .worker = {test::worker_program()}};
 };
 
 HostImage ramp(const Problem& problem) {

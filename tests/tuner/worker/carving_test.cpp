@@ -18,6 +18,7 @@
 #include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/tuner.hpp"
 #include "heddle/tuner/worker/isolated_evaluator.hpp"
+#include "placed.hpp"
 #include "temporary_folder.hpp"
 
 namespace heddle {
@@ -40,7 +41,7 @@ FamilyRegistry both_ways() {
 }
 
 WorkerOptions told(const FamilyRegistry& families) {
-  return {.command = {HEDDLE_WORKER_PROGRAM}, .device = label_of_device(), .families = families.descriptions()};
+  return {.command = {test::worker_program()}, .device = label_of_device(), .families = families.descriptions()};
 }
 
 std::vector<Problem> tuned_problems() {

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "heddle/kernels/error.hpp"
+#include "placed.hpp"
 #include "tuner/adding_verification.hpp"
 
 namespace heddle::test {
 namespace {
 
 std::string contents(const std::string& name) {
-  std::ifstream stream(std::string(HEDDLE_FAULTS) + "/" + name, std::ios::binary);
+  std::ifstream stream(placed("HEDDLE_TEST_FAULTS", HEDDLE_FAULTS) + "/" + name, std::ios::binary);
   if (!stream) throw std::runtime_error("no " + name);
   return {std::istreambuf_iterator<char>(stream), {}};
 }

@@ -17,6 +17,7 @@
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/tuner.hpp"
+#include "placed.hpp"
 #include "tuner/temporary_store.hpp"
 #include "tuner/worker/faulty_family.hpp"
 
@@ -38,7 +39,7 @@ const FamilyRegistry& families() {
 const KernelFamily& faulty_family() { return families().at("faulty"); }
 
 WorkerOptions options() {
-  return {.command = {HEDDLE_WORKER_PROGRAM},
+  return {.command = {test::worker_program()},
           .device = device_label(),
           .families = families().descriptions(),
           .memory_bytes = std::int64_t{256} << 20};

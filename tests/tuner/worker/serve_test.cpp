@@ -18,6 +18,7 @@
 #include "heddle/kernels/template_source.hpp"
 #include "heddle/runtime/process/channel.hpp"
 #include "heddle/runtime/process/child_process.hpp"
+#include "placed.hpp"
 
 using namespace heddle;
 using nlohmann::json;
@@ -30,7 +31,7 @@ constexpr const char* kProblem = "rules=5 dim=3 outputs=2";
 /// A worker that can be asked, with what it says at the end.
 class Asked {
  public:
-  Asked() : process_({HEDDLE_WORKER_PROGRAM}), socket_(process_.take_socket()) {}
+  Asked() : process_({test::worker_program()}), socket_(process_.take_socket()) {}
 
   json ask(const json& question) {
     Channel(::dup(socket_)).send(question);
