@@ -11,6 +11,8 @@
 
 #include "carving_family.hpp"
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/sonfin/problems.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
 #include "runtime/device/nvrtc_or_skip.hpp"
 #include "sample.hpp"
 #include "temporary_folder.hpp"
@@ -289,6 +291,32 @@ TEST_CASE("every CUDA template compiles for every architecture") {
         requests.push_back({&family->source("cuda"), {kernel}});
     }
     CHECK_FALSE(requests.empty());
+    const auto outcomes = compile(compiler, requests);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      INFO(architecture << ": " << requests[i].kernels.front().text() << "\n" << outcomes[i].log);
+      CHECK(outcomes[i].binary != nullptr);
+    }
+  }
+}
+
+/// No default problem is as large as those whose rules are streamed.
+TEST_CASE("online steps with rules that are streamed compile for every architecture") {
+  const auto nvrtc = test::nvrtc_or_skip();
+  if (!nvrtc) return;
+  const KernelFamily& family = sonfin::train_family();
+  const Problem problem = sonfin::problem(13, 517, 3);
+  const std::vector<const char*> architectures{"7.5", "8.0", "9.0", "10.0"};
+  for (const char* architecture : test::sample(architectures, 1)) {
+    const DeviceIdentity device{"cuda", "any", architecture, 100, 24, 32 << 20, 163 << 10};
+    if (!nvrtc->supports(device.compute_capability())) continue;
+    const CudaCompiler compiler(nvrtc, architecture, no_cache());
+    std::vector<CompileRequest> requests;
+    for (const char* shape : {"vector=4 storage=stream kept_rules=2", "vector=2 storage=stream kept_rules=1",
+                              "vector=1 storage=stream kept_rules=0 rows_ahead=2 packs_ahead=8"}) {
+      const Configuration configuration = family.space(device).parse(
+          "scheme=grid coarsen_count=4 coarsening=rules block_size=128 threads_per_rule=64 " + std::string(shape));
+      requests.push_back({&family.source("cuda"), family.kernels(configuration, problem, device)});
+    }
     const auto outcomes = compile(compiler, requests);
     for (std::size_t i = 0; i < requests.size(); ++i) {
       INFO(architecture << ": " << requests[i].kernels.front().text() << "\n" << outcomes[i].log);
