@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
