@@ -154,6 +154,10 @@ std::vector<Problem> within_cells(const std::vector<Problem>& grid, const std::v
   return problems;
 }
 
+bool Coverage::is_complete() const {
+  return std::ranges::none_of(probe_points_, [](const ProbePoint& point) { return std::isinf(point.nearest); });
+}
+
 double Coverage::expected_loss() const {
   double sum = 0.0;
   for (const ProbePoint& point : probe_points_) sum += loss(loss_per_distance_at(point.problem), point.nearest);

@@ -27,7 +27,9 @@ class Coverage {
   /// Needs at least one candidate.
   [[nodiscard]] std::size_t most_valuable(const std::vector<Problem>& candidates,
                                           const std::vector<Problem>& under_way = {}) const;
-  /// The expected loss as a fraction of the best time; 1 before anything is tuned.
+  /// Whether a tuned problem says something about every size of the range.
+  [[nodiscard]] bool is_complete() const;
+  /// The expected loss as a fraction of the best time; 1 stands for sizes about which no tuned problem says anything.
   [[nodiscard]] double expected_loss() const;
 
  private:

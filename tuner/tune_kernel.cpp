@@ -32,8 +32,12 @@ std::vector<TuningResult> tune(const KernelDefinition& kernel, std::vector<Probl
     }
   }
 
-  Worker worker(
-      {.command = options.worker, .device = options.device, .families = families.descriptions(), .stop = options.stop});
+  Worker worker({.command = options.worker,
+                 .device = options.device,
+                 .families = families.descriptions(),
+                 .cold_cache = options.tuner.cold_cache,
+                 .stop = options.stop});
+  if (options.tuner.objective) options.tuner.objective->check(family, worker.identity());
   IsolatedEvaluator measured(worker, family, options.tuner.seed);
   ExampleEvaluator evaluator(measured, folder.path().string(), options.tuner.seed, example, check);
   ProfileStore store(can_be_timed(worker.identity().backend) ? options.profiles : ":memory:",

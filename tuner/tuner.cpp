@@ -66,7 +66,9 @@ class Tuning {
       } while (agenda_.size() > 1 && revisit_each(rest));
     } while (pool_.wait_for_more([this] { return stop_.reached() || stop_.interrupted(); }));
     lessons_.count_as_tuned(pool_.taken_by_others());
-    if (callbacks_.expected_loss) callbacks_.expected_loss(lessons_.coverage().expected_loss());
+    if (callbacks_.expected_loss && lessons_.coverage().is_complete()) {
+      callbacks_.expected_loss(lessons_.coverage().expected_loss());
+    }
     std::vector<TuningResult> results = visits_.results();
     conclude(results);
     return results;

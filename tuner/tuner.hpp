@@ -19,7 +19,8 @@ namespace heddle {
 struct TunerCallbacks {
   std::function<void(const TuningProgress&)> progress;  ///< after every evaluation and every stage
   std::function<void(const TuningResult&)> result;      ///< after every problem, and again if it was improved
-  /// At the end: the expected loss at untuned sizes between the tuned ones, as a fraction of the best time.
+  /// At the end, if tuned problems say something about all sizes: the expected loss at untuned sizes between the tuned
+  /// ones, as a fraction of the best time.
   std::function<void(double)> expected_loss;
   /// At the end: the model that was fitted to all that is known of this device, if the family counts anything.
   std::function<void(const FittedModel&)> model;

@@ -53,6 +53,9 @@ class Kernel(_heddle.Kernel):
         configuration runs until it is.
     allow_outside : bool
         Whether the file may name sources outside its folder.
+    objective : str
+        What `tune` makes small, and what the profiles were found for that calls choose from: ``"time"``, ``"energy"``, or an
+        expression as of ``heddle tune --objective``.
 
     Raises
     ------
@@ -65,7 +68,8 @@ class Kernel(_heddle.Kernel):
 
     Notes
     -----
-    ``kernel(*arguments, stream=None, **sizes)`` launches it. `arguments` are those of the kernel's function, in its order:
+    ``kernel(*arguments, stream=None, **sizes)`` launches it. `arguments` are those of the kernel's function, in its order,
+    then arrays for what goes to constant memory alone (``"constant"`` without ``"passed"``), in the order of the description:
     numbers, and arrays with ``__cuda_array_interface__`` or DLPack (CuPy, PyTorch, JAX, Numba) on a GPU, or with the buffer
     protocol (NumPy) or DLPack on the CPU and the emulator; for a struct, anything with as many bytes. Nothing is copied
     or converted: arrays have the type that the description says, lie on the kernel's device, are contiguous, and at
@@ -89,7 +93,7 @@ class Kernel(_heddle.Kernel):
     """
 
     def __init__(self, description, *, sources: Mapping[str, str] | None = None, device: str | None = None,
-                 profiles=None, wait: bool = False, allow_outside: bool = False):
+                 profiles=None, wait: bool = False, allow_outside: bool = False, objective: str = "time"):
         options = (device or "", "" if profiles is None else os.fspath(profiles), bool(wait))
         is_text = isinstance(description, str) and description.lstrip()[:1] == "{"
         if not is_text and not isinstance(description, Mapping):
@@ -101,7 +105,7 @@ class Kernel(_heddle.Kernel):
                 raise UsageError(
                     f"description: found {type(description).__name__}, expected a path, a dict or JSON text"
                 ) from None
-            super().__init__(file, *options, bool(allow_outside))
+            super().__init__(file, *options, bool(allow_outside), objective)
             return
         if allow_outside:
             raise UsageError("allow_outside: a description that is no file names the texts in sources alone")
@@ -113,7 +117,7 @@ class Kernel(_heddle.Kernel):
                     raise
                 raise InputError(f"description: cannot be JSON: {str(error).splitlines()[0]}") from None
             try:
-                super().__init__(str(file), *options, False)
+                super().__init__(str(file), *options, False, objective)
             except InputError as error:  # the folder means nothing to the reader
                 raise InputError(str(error).replace(f"{folder}/", "")) from None
 

@@ -29,9 +29,11 @@
 #include "heddle/kernels/own/kernel_file.hpp"
 #include "heddle/kernels/own/number_types.hpp"
 #include "heddle/kernels/text.hpp"
+#include "heddle/profiles/goal.hpp"
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/device/caller_memory.hpp"
 #include "heddle/runtime/kernel/callable_kernel.hpp"
+#include "heddle/tuner/objective.hpp"
 #include "heddle/tuner/tune_kernel.hpp"
 #include "interruption.hpp"
 
@@ -76,11 +78,11 @@ struct Needs {
 /// A family, what was tuned for it, and what runs. Replaced as a whole after tuning.
 struct Loaded {
   Loaded(Device& device, const KernelFamily& family, const std::string& profiles, const FamilyRegistry& families,
-         const std::vector<CallType>& types, TunedKernelOptions options)
+         const std::vector<CallType>& types, const Goal& goal, TunedKernelOptions options)
       : kernel(device, family,
                ProfileStore(profiles.empty() ? ProfileStore::default_file() : std::filesystem::path(profiles),
                             ProfileStore::Access::read, families)
-                   .knowledge(std::string(family.name())),
+                   .knowledge(std::string(family.name()), goal),
                types, std::move(options)) {}
   CallableKernel kernel;
 };
@@ -88,8 +90,9 @@ struct Loaded {
 class PythonKernel {
  public:
   PythonKernel(const std::string& description, const std::string& device, std::string profiles, bool wait,
-               bool allow_outside)
-      : forks_(forks), profiles_(std::move(profiles)), wait_(wait) {
+               bool allow_outside, const std::string& objective)
+      : forks_(forks), profiles_(std::move(profiles)), wait_(wait), goal_(Goal::of(objective)) {
+    if (!goal_.is_time()) objective_ = std::make_shared<const Objective>(goal_.objective);
     const nb::gil_scoped_release released;
     definition_ = read_kernel_file(description, {.allow_outside = allow_outside, .with = {}});
     family_ = dynamic_cast<const DefinedFamily*>(&families_.add(describe(definition_)));
@@ -103,6 +106,7 @@ class PythonKernel {
       const std::string_view number = std::string_view(label).substr(5);
       std::from_chars(number.data(), number.data() + number.size(), gpu_);
     }
+    if (objective_) objective_->check(*family_, device_->identity());
     read_parameters();
     loaded_ = loaded();
   }
@@ -203,6 +207,7 @@ class PythonKernel {
     if (!profiles_.empty()) options.profiles = profiles_;
     if (!strategy.empty()) options.tuner.strategy = strategy;
     options.tuner.seed = seed;
+    options.tuner.objective = objective_;
     options.worker = worker;
     options.stop = [&] { return interruption.asked(); };
     if (!on_progress.is_none()) {
@@ -277,8 +282,12 @@ class PythonKernel {
     const Plan plan = family_->plan(family_->default_configuration(identity, problem), problem, identity, 1);
     require_one_kernel(plan);
     const std::vector<Argument>& values = plan.launches.front().arguments;
+    std::vector<const KernelArgument*> constants;
     for (const KernelArgument& each : definition_.arguments) {
-      if (each.is_buffer() && !each.passed) continue;
+      if (each.is_buffer() && !each.passed) {
+        constants.push_back(&each);
+        continue;
+      }
       const std::size_t i = parameters_.size();
       if (i >= values.size() || i >= LoadedKernel::kMostArguments) break;  // the kernel is refused when it is loaded
       Parameter parameter{
@@ -290,11 +299,18 @@ class PythonKernel {
       }
       parameter.bytes = each.is_buffer() ? sizeof(void*) : heddle::bytes_of(values[i]).size();
       parameter.is_number = !each.is_buffer() && !each.is_struct() && each.lanes == 1;
-      constexpr std::size_t kAlignment = 16;
-      parameter.offset = bytes_;
-      bytes_ += (parameter.bytes + kAlignment - 1) / kAlignment * kAlignment;
-      parameters_.push_back(parameter);
-      types_.push_back(type);
+      add(std::move(parameter), type);
+    }
+    // What goes to constant memory alone comes behind what the kernel takes, as an address like other arrays.
+    for (const KernelArgument* const each : constants) {
+      if (parameters_.size() >= LoadedKernel::kMostArguments) break;
+      add({.name = each->name,
+           .is_buffer = true,
+           .role = each->role,
+           .type = each->type,
+           .lanes = each->lanes,
+           .bytes = sizeof(void*)},
+          {.kind = Argument(BufferArgument{}).index(), .read_only = true});
     }
     for (const Axis& axis : family_->axes()) {
       SizeSource source;
@@ -312,13 +328,21 @@ class PythonKernel {
     }
   }
 
+  void add(Parameter parameter, const CallType& type) {
+    constexpr std::size_t kAlignment = 16;
+    parameter.offset = bytes_;
+    bytes_ += (parameter.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    parameters_.push_back(std::move(parameter));
+    types_.push_back(type);
+  }
+
   /// What is known of the kernel now.
   [[nodiscard]] std::shared_ptr<Loaded> loaded() {
     TunedKernelOptions options{.wait = wait_, .notice = [notices = notices_](const std::string& line) {
                                  const std::lock_guard lock(notices->mutex);
                                  notices->lines.push_back(line);
                                }};
-    return std::make_shared<Loaded>(*device_, *family_, profiles_, families_, types_, std::move(options));
+    return std::make_shared<Loaded>(*device_, *family_, profiles_, families_, types_, goal_, std::move(options));
   }
 
   [[nodiscard]] Problem problem_of(const std::map<std::string, std::int64_t>& sizes) const {
@@ -635,6 +659,8 @@ class PythonKernel {
   int forks_;
   std::string profiles_;
   bool wait_;
+  Goal goal_;                                   ///< which profiles it runs with, and tunes for
+  std::shared_ptr<const Objective> objective_;  ///< of the goal; null for the time
   KernelDefinition definition_;
   FamilyRegistry families_ = builtin_families();
   const DefinedFamily* family_ = nullptr;
@@ -672,8 +698,9 @@ void bind_kernel(nb::module_& module) {
   nb::set_leak_warnings(false);  // a kernel in a traceback that Python still holds at its end is no leak of ours
   module.def("describe_array", &describe_array, nb::arg("array"), nb::arg("prefers_gpu") = true);
   nb::class_<PythonKernel>(module, "Kernel")
-      .def(nb::init<const std::string&, const std::string&, std::string, bool, bool>(), nb::arg("description"),
-           nb::arg("device") = "", nb::arg("profiles") = "", nb::arg("wait") = false, nb::arg("allow_outside") = false)
+      .def(nb::init<const std::string&, const std::string&, std::string, bool, bool, const std::string&>(),
+           nb::arg("description"), nb::arg("device") = "", nb::arg("profiles") = "", nb::arg("wait") = false,
+           nb::arg("allow_outside") = false, nb::arg("objective") = "time")
       .def("__call__", &PythonKernel::call, nb::arg("arguments"), nb::arg("sizes"))
       .def("prepare", &PythonKernel::prepare, nb::arg("sizes"))
       .def("explain", &PythonKernel::explain, nb::arg("sizes"))

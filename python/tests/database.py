@@ -39,7 +39,8 @@ def add_evidence(connection, most=10**9, device=None, factor=1.0) -> list[dict]:
         by = connection.execute(f"SELECT id FROM provenances WHERE {where}", origin).fetchone()[0]
         connection.execute(
             "INSERT INTO profiles (device, family, problem, source_hash, configuration, time, spread, worst_error, samples,"
-            " ties, imported, provenance, date) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            " ties, imported, provenance, date, objective, cold_cache, run, record, contract_digest)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,'time',0,0,'','')",
             (of, record["family"], record["problem"], record["source_hash"], record["configuration"], factor * record["time"],
              record["spread"], record["worst_error"], record["samples"], "\n".join(record["ties"]), 1, by,
              record["provenance"]["date"]))

@@ -112,6 +112,69 @@ def test_arrays_of_any_library_of_the_hosts_memory(scale):
     assert np.array_equal(pieces, [0 * x, 4 * x])
 
 
+FILTER_SOURCE = """
+__constant__ float taps[3];
+__constant__ int shift[1];
+__global__ void filter(const float* x, float* y, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) y[i] = taps[0] * x[i] + taps[1] * x[i + 1] + taps[2] * x[i + 2] + static_cast<float>(shift[0]);
+}
+"""
+FILTER = SCALE | {
+    "name": "tests/filter",
+    "source": "filter.cu",
+    "kernel": "filter",
+    "arguments": [
+        {"name": "taps", "type": "float", "elements": 3, "constant": "taps"},  # before the others in the description
+        {"name": "x", "type": "float", "elements": "n + 2"},
+        {"name": "y", "type": "float", "elements": "n", "role": "output"},
+        {"name": "n", "type": "int32", "value": "n"},
+        {"name": "shift", "type": "int32", "elements": 1, "constant": "shift"},
+    ],
+}
+
+
+def test_constant_memory_that_is_not_passed_comes_behind_the_other_arguments(tmp_path):
+    kernel = Kernel(FILTER, sources={"filter.cu": FILTER_SOURCE}, device="emulator")
+    assert kernel.arguments == ["x", "y", "n", "taps", "shift"]
+    x, y = numbers(102), np.zeros(100, np.float32)
+    for taps, shift in (([1, 2, 4], 0), ([0, -1, 0.5], 7)):  # each call has contents of its own
+        taps = np.array(taps, np.float32)
+        kernel(x, y, 100, taps, np.array([shift], np.int32))
+        assert np.array_equal(y, taps[0] * x[:-2] + taps[1] * x[1:-1] + taps[2] * x[2:] + shift)
+    good = np.ones(3, np.float32), np.ones(1, np.int32)
+    for bad, line in (((good[0][:2], good[1]), r"argument 4 \(taps\) has 2 numbers, expected 3"),
+                      ((good[0].astype(np.float64), good[1]), r"argument 4 \(taps\) has elements of float64"),
+                      ((good[0], 7), r"argument 5 \(shift\)")):
+        with pytest.raises(InputError, match=line):
+            kernel(x, y, 100, *bad)
+    with pytest.raises(UsageError, match=r"takes 5 arguments \(x, y, n, taps, shift\), found 3"):
+        kernel(x, y, 100)
+    kernel.capture(tmp_path / "call", x, y, 100, *good)
+    assert (tmp_path / "call").stat().st_size > 4 * (102 + 3)
+
+
+def test_an_objective_has_profiles_of_its_own(tmp_path):
+    where = dict(sources={"scale.cpp": CPU_SOURCE}, device="cpu", profiles=tmp_path / "p", wait=True)
+    fast = Kernel(CPU_SCALE, **where)
+    (winner,) = fast.tune([{"n": 4096}], budget=5)
+    other = "parts=1" if winner["configuration"] == "parts=64" else "parts=64"
+    wanted = int(other.removeprefix("parts="))
+    odd = Kernel(CPU_SCALE, objective=f"1 + abs(parts - {wanted})", **where)
+    assert odd.explain(n=4096)["running"] is None or odd.explain(n=4096)["running"]["tier"] != "exact"
+    (found,) = odd.tune([{"n": 4096}], budget=5)
+    assert found["configuration"] == other and found["stored"]
+    kept = frames.profiles(tmp_path / "p")
+    assert sorted(kept["objective"]) == [f"1 + abs(parts - {wanted})", "time"] and len(odd.profiles()) == 2
+    assert len(frames.usual(kept)) == 1
+    x, y = numbers(4096), np.zeros(4096, np.float32)
+    for kernel, configuration in ((Kernel(CPU_SCALE, **where), winner["configuration"]), (odd, other)):
+        kernel(2, x, y, 4096)
+        assert kernel.explain(n=4096)["running"]["configuration"] == configuration
+    with pytest.raises(UsageError, match="asks for 'speed'"):
+        Kernel(CPU_SCALE, objective="speed", **where)
+
+
 def test_a_size_may_be_named_or_follow_from_an_argument(scale):
     x, y = numbers(10), np.zeros(10, np.float32)
     scale(2, x, y, 4)

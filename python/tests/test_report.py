@@ -12,6 +12,7 @@ import subprocess
 import threading
 
 import numpy as np
+import pandas
 import pytest
 
 from heddle import Model, frames
@@ -101,12 +102,12 @@ def test_profiles_of_another_objective_are_told_apart(tuned, tmp_path):
     connection.close()
     kept = frames.profiles(file)
     assert len(kept) == len(usual) + 3 and (kept.loc[kept["objective"] == "energy", "value"] == 0.5).all()
-    pd.testing.assert_frame_equal(frames.usual(kept).reset_index(drop=True), usual)
-    pd.testing.assert_frame_equal(frames.regret(file), frames.regret(tuned[0]))
+    pandas.testing.assert_frame_equal(frames.usual(kept).reset_index(drop=True), usual)
+    pandas.testing.assert_frame_equal(frames.regret(file), frames.regret(tuned[0]))
 
 
 def test_a_database_from_before_objectives_is_read(tmp_path):
-    golden = Path(__file__).parents[2] / "tests" / "profiles" / "golden" / "profiles-schema-7.sqlite"
+    golden = ROOT / "tests" / "profiles" / "golden" / "profiles-schema-7.sqlite"
     kept = frames.profiles(golden)
     assert len(kept) == 9 and (kept["objective"] == "time").all()
 

@@ -117,7 +117,7 @@ class MlpSession final : public TrainingSession {
     if (ending == Ending::stopped) message = where_it_stands(model_.training);
     if (ending == Ending::diverged) {
       message = divergence();
-      if (best_train_.empty() && !best_) throw Error(ErrorKind::usage, message);
+      if (best_train_.empty() && !best_) throw Error(ErrorKind::input, message);
       // What went wrong is no place to go on from: the best weights so far.
       own().last.reset();
       own().parameters = best_ ? *best_ : best_train_;

@@ -98,7 +98,7 @@ class SonfinSession final : public TrainingSession {
   }
 
   TrainingResult finish(Ending ending) override {
-    if (ending == Ending::diverged && own().network.rules() == 0) throw Error(ErrorKind::usage, divergence());
+    if (ending == Ending::diverged && own().network.rules() == 0) throw Error(ErrorKind::input, divergence());
     std::string message = ending == Ending::diverged  ? divergence()
                           : ending == Ending::stopped ? where_it_stands(model_.training)
                                                       : line_about(ending);

@@ -126,10 +126,10 @@ class Trainer {
   [[nodiscard]] virtual const std::vector<const KernelFamily*>& families() const = 0;
 
   /// `profiles`: any, as ProfileStore::profiles() returns them. The device, the observer and the data of the job must
-  /// outlive the run. This function and the run throw Error(input) if data, test data and model do not fit together,
-  /// Error(usage) for options that contradict each other or the resumed model, or that made the very first epoch
-  /// diverge; DeviceFailure. This function alone throws Interrupted, if the observer says stop before the kernels are
-  /// ready.
+  /// outlive the run. This function and the run throw Error(input) if data, test data and model do not fit together, or
+  /// if training diverged before there was any good model; Error(usage) for options that contradict each other or the
+  /// resumed model; DeviceFailure. This function alone throws Interrupted, if the observer says stop before the kernels
+  /// are ready.
   [[nodiscard]] virtual std::unique_ptr<TrainingRun> begin(Device& device, const Knowledge& known,
                                                            const TrainingJob& job,
                                                            const TrainingObserver& observer) const = 0;

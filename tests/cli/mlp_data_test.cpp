@@ -1,6 +1,7 @@
 // Data of perceptrons from the command line: words, formats, subsets, weights, folds; and what is refused.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -156,6 +157,12 @@ TEST_CASE("a rate that diverges later leaves the best weights and a line") {
   CAPTURE(outcome.err);
   CHECK(outcome.code == 3);
   CHECK(outcome.err.find("--rate") != std::string::npos);
+  // With no good model to keep, too, it is the data that the rate does not suit.
+  check_refused_later(
+      place.run(train(data, {"--task", "regress", "--rule", "plain", "--rate", "1e6", "--hidden", "linear", "--layers",
+                             "4", "--epochs", "400", "--model", place.path("none.heddle").string()})),
+      3, {"training diverged", "--rate"});
+  CHECK_FALSE(std::filesystem::exists(place.path("none.heddle")));
   const Outcome predicted = place.run({"predict", model, data, "--device", "cpu", "--json"});
   REQUIRE(predicted.code == 0);
   CHECK(predicted.out.find("nan") == std::string::npos);

@@ -84,6 +84,7 @@ TEST_CASE("tuning what nothing else covers lowers the expected loss most") {
   double before = 1.0;
   for (int times = 0; times < 4; ++times) {
     const std::size_t chosen = coverage.most_valuable(left);
+    CHECK_FALSE(coverage.is_complete());  // of a group without a tuned problem nothing is known
     coverage.add_tuned(left[chosen]);
     groups.emplace(left[chosen].at("bytes"), left[chosen].find("halo").has_value());
     CHECK(coverage.expected_loss() < before);
@@ -91,6 +92,7 @@ TEST_CASE("tuning what nothing else covers lowers the expected loss most") {
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(chosen));
   }
   CHECK(groups.size() == 4);  // each group once
+  CHECK(coverage.is_complete());
   CHECK(before < 0.7);
   // What is infinitely far away teaches nothing.
   coverage.learn(test::carving(64, 0, 0, 4), test::carving(64, 0, 0, 8), 9.0);

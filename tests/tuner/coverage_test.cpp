@@ -30,6 +30,7 @@ double loss_after(const std::vector<Problem>& tuned) {
 TEST_CASE("the middle of a range comes first, and then the largest gaps") {
   Coverage coverage(axes, doublings());
   CHECK(coverage.expected_loss() == 1.0);
+  CHECK_FALSE(coverage.is_complete());
   std::vector<Problem> left = doublings();
   std::vector<std::int64_t> order;
   double before = 1.0;

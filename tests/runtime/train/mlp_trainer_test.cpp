@@ -157,7 +157,7 @@ TEST_CASE("training ends early: at an error in either unit, or without improveme
 TEST_CASE("a training that diverges leaves good weights, or says what may help") {
   const Dataset data = test::curves(200, 2, 7);
   const std::string at_once = mlp_refusal(
-      data, {{"rule", "plain"}, {"rate", "1e6"}, {"output", "linear"}, {"hidden", "linear"}}, ErrorKind::usage);
+      data, {{"rule", "plain"}, {"rate", "1e6"}, {"output", "linear"}, {"hidden", "linear"}}, ErrorKind::input);
   CHECK(at_once.find("--rate") != std::string::npos);
   const TrainingResult later = train_mlp(data, {{"rule", "plain"},
                                                 {"rate", "3"},
