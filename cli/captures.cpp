@@ -60,7 +60,7 @@ std::vector<std::string> Captures::add_to(FamilyRegistry& families) {
     std::filesystem::create_directory(own);
     KernelExamples examples{.folder = own.string()};
     for (const KernelCapture* const each : captures) examples.calls[each->problem.text()] = each->numbers;
-    const auto& family = dynamic_cast<const DefinedFamily&>(families.add(describe(definition_of(captures), examples)));
+    const auto& family = *families.add(describe(definition_of(captures), examples)).defined();
     for (const KernelCapture* const each : captures) {
       save_example(own.string(), each->problem, family.buffers(each->problem), each->contents);
     }

@@ -225,7 +225,7 @@ int inspect_kernel(const Context& context, const std::string& file, const Kernel
   } else {
     kernel = read_kernel_file(file, {.allow_outside = options.allow_outside, .with = options.with});
   }
-  const auto& family = dynamic_cast<const DefinedFamily&>(families.add(describe(kernel, examples)));
+  const auto& family = *families.add(describe(kernel, examples)).defined();
   const DeviceIdentity device = identity_for(family, options.device);
   Sizes sizes;
   for (const std::string& size : options.sizes) read_size(sizes, families, size, false);

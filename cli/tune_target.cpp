@@ -68,7 +68,7 @@ class DeviceTarget final : public TuneTarget {
  private:
   /// A kernel from a file has the sizes that the user or the file names, and is refused early if it cannot run.
   static void check_described(const FamilyTask& task, const DeviceIdentity& device, const Sizes& sizes) {
-    const auto* const family = dynamic_cast<const DefinedFamily*>(task.family);
+    const auto* const family = task.family->defined();
     if (family == nullptr) return;
     if (sizes.empty() && family->definition().problems.empty()) {
       throw Error(ErrorKind::usage, fmt::format("option --size: {} names no sizes, expected --size {}=LIST",

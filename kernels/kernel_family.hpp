@@ -61,6 +61,8 @@ struct Metric {
   Expression value;
 };
 
+class DefinedFamily;
+
 /// Stateless and immutable: may be shared between threads.
 class KernelFamily {
  public:
@@ -105,6 +107,9 @@ class KernelFamily {
   /// The plan of a configuration. `samples`: rows that one run shall handle.
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, std::int64_t samples) const = 0;
+  /// Whether there is anything to run at `problem`. Not everywhere where a family has no contents of its own but those of
+  /// calls that were captured.
+  [[nodiscard]] virtual bool has_workload(const Problem&) const { return true; }
   /// plan() as it is timed and verified. Another one only where a family measures with numbers that are no part of what
   /// its kernel is, those of a captured call for example.
   [[nodiscard]] virtual Plan measured_plan(const Configuration& configuration, const Problem& problem,
@@ -132,6 +137,9 @@ class KernelFamily {
   /// How often a configuration does each of cost_terms(), at any sizes; the configuration need not be valid there.
   /// Nothing to call: there is no model of this configuration.
   [[nodiscard]] virtual TermCounts term_counts(const Configuration&, const DeviceIdentity&) const { return {}; }
+  /// This family, where a definition describes it (heddle/kernels/own/defined_family.hpp): for what only such kernels
+  /// have, arguments by their names. Null where the family is a class of its own.
+  [[nodiscard]] virtual const DefinedFamily* defined() const { return nullptr; }
 };
 
 }  // namespace heddle

@@ -44,7 +44,7 @@ std::vector<TuningResult> tune(const KernelDefinition& kernel, std::vector<Probl
                      ProfileStore::Access::read_write, families);
   if (problems.empty()) problems = family.default_problems(worker.identity());
   for (const Problem& problem : problems) {
-    check_kernel(dynamic_cast<const DefinedFamily&>(family), worker.identity(), problem);
+    check_kernel(*family.defined(), worker.identity(), problem);
   }
   StopCondition stop(budget, options.stop);
   return Tuner(evaluator, store, options.tuner, options.callbacks).tune(problems, stop);

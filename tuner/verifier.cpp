@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "heddle/kernels/own/defined_family.hpp"
 
 namespace heddle {
 
@@ -406,10 +405,8 @@ std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceI
   const SearchSpace space = family.space(device);
   const auto kernels = [&](const Problem& sizes) { return family.kernels(configuration, sizes, device); };
   const Kernels own = kernels(problem);
-  const auto* const defined = dynamic_cast<const DefinedFamily*>(&family);
-  const auto has_workload = [&](const Problem& sizes) { return defined == nullptr || defined->has_workload(sizes); };
   const auto shares_kernels = [&](const Problem& sizes) {
-    return has_workload(sizes) && !space.violated(configuration, sizes) && kernels(sizes) == own;
+    return family.has_workload(sizes) && !space.violated(configuration, sizes) && kernels(sizes) == own;
   };
   const Problem familys_awkward = family.awkward_problem();
   if (familys_awkward != problem && shares_kernels(familys_awkward)) return familys_awkward;
@@ -417,7 +414,8 @@ std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceI
   const std::vector<Problem::Size>& sizes = problem.sizes();
   if (std::any_of(sizes.begin(), sizes.end(), is_awkward)) return std::nullopt;
   for (const Problem& candidate : {familys_awkward, with_odd_sizes(problem, 1), with_odd_sizes(problem, -1)}) {
-    if (candidate != problem && has_workload(candidate) && !space.violated(configuration, candidate)) return candidate;
+    if (candidate != problem && family.has_workload(candidate) && !space.violated(configuration, candidate))
+      return candidate;
   }
   return std::nullopt;
 }

@@ -30,6 +30,7 @@ class DefinedFamily final : public KernelFamily {
   /// Throws Error(input) with what is wrong.
   DefinedFamily(KernelDefinition definition, KernelExamples examples);
 
+  [[nodiscard]] const DefinedFamily* defined() const override { return this; }
   [[nodiscard]] const KernelDefinition& definition() const noexcept { return definition_; }
 
   [[nodiscard]] std::string_view name() const override { return definition_.name; }
@@ -61,9 +62,8 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] std::vector<Buffer> buffers(const Problem& problem) const;
   /// Whether its contents and numbers are those of calls that a program captured (KernelExamples::calls).
   [[nodiscard]] bool captured() const noexcept { return !examples_.calls.empty(); }
-  /// Whether there is anything to run at `problem`: captured calls have contents at their sizes alone, and contents
-  /// that were made up could lead a kernel astray.
-  [[nodiscard]] bool has_workload(const Problem& problem) const;
+  /// Captured calls have contents at their sizes alone, and contents that were made up could lead a kernel astray.
+  [[nodiscard]] bool has_workload(const Problem& problem) const override;
   [[nodiscard]] Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                             std::int64_t samples, std::uint64_t seed) const override;
   [[nodiscard]] std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,

@@ -95,7 +95,7 @@ class PythonKernel {
     if (!goal_.is_time()) objective_ = std::make_shared<const Objective>(goal_.objective);
     const nb::gil_scoped_release released;
     definition_ = read_kernel_file(description, {.allow_outside = allow_outside, .with = {}});
-    family_ = dynamic_cast<const DefinedFamily*>(&families_.add(describe(definition_)));
+    family_ = families_.add(describe(definition_)).defined();
     device_ = open_device(device);
     if (!family_->supports(device_->identity().backend)) {
       throw Error(ErrorKind::usage, fmt::format("kernel {} is written for {}, and {} is another kind of device",

@@ -83,7 +83,7 @@ class KernelBench {
     KernelExamples examples{.folder = folder_.path().string(), .checked_elsewhere = true, .calls = {}};
     KernelNumbers& values = examples.calls[problem_.text()];
     for (const auto& [name, value] : numbers) values[nb::cast<std::string>(name)] = bytes_of(value);
-    family_ = dynamic_cast<const DefinedFamily*>(&families_.add(describe(definition, examples)));
+    family_ = families_.add(describe(definition, examples)).defined();
     HostImage image;
     for (const auto& [name, value] : contents) image[nb::cast<std::string>(name)] = bytes_of(value);
     guarded([&] {

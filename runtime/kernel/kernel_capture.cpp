@@ -18,7 +18,7 @@ namespace heddle {
 
 void CallableKernel::capture(const Problem& problem, Stream stream, const std::filesystem::path& file,
                              void* const* values, const std::vector<std::optional<std::int64_t>>& lengths) const {
-  const auto* const family = dynamic_cast<const DefinedFamily*>(&dispatcher_.family());
+  const auto* const family = dispatcher_.family().defined();
   if (family == nullptr) {
     throw Error(ErrorKind::usage, fmt::format("{} cannot be captured: only a kernel that a definition describes is "
                                               "known elsewhere",
