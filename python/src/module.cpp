@@ -9,6 +9,7 @@
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/runtime/device/device.hpp"
+#include "fuzzy.hpp"
 #include "kernel.hpp"
 #include "model.hpp"
 
@@ -74,6 +75,7 @@ NB_MODULE(_heddle, module) {
   heddle::python::bind_model(module);
   heddle::python::bind_training(module);
   heddle::python::bind_kernel(module);
+  heddle::python::bind_fuzzy(module);
   heddle::python::bind_bench(module);
   heddle::python::bind_worker(module);
 }

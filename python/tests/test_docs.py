@@ -5,6 +5,7 @@ import inspect
 import pytest
 
 import heddle
+from heddle import fuzzy
 
 
 ESTIMATORS = [f"{network}{kind}" for network in ("Sonfin", "Tsk", "Mlp") for kind in ("Classifier", "Regressor")]
@@ -21,6 +22,10 @@ def public():
                 yield f"{name}.{own}", getattr(estimator, own)
     for name in FUNCTIONS:
         yield name, getattr(heddle, name)
+    yield "fuzzy.Calculator", fuzzy.Calculator
+    for own in ("array", "evaluate", "sum", "dot", "matvec", "sort"):
+        yield f"fuzzy.Calculator.{own}", getattr(fuzzy.Calculator, own)
+    yield "fuzzy.Array.measure", fuzzy.Array.measure
 
 
 def words(text):

@@ -1,0 +1,395 @@
+"""Arrays of fuzzy numbers on a device, with results whose cuts contain every exact result.
+
+>>> import numpy as np
+>>> from heddle import fuzzy
+>>> calculator = fuzzy.Calculator("cpu")
+>>> x = calculator.array(lower=[[1.0, 2.0]], upper=[[4.0, 3.0]])
+>>> y = calculator.evaluate("x*x + 1", x=x)
+>>> y.lower, y.upper
+(array([[2., 5.]]), array([[17., 10.]]))
+"""
+
+from __future__ import annotations
+
+import numbers
+from decimal import Decimal
+
+import numpy as np
+
+from heddle import _heddle
+from heddle.errors import InputError, UsageError
+
+__all__ = ["Array", "Calculator"]
+
+
+def _reals(values, what, dtype=None):
+    """As an array of float32 or float64."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: found no array of numbers ({error})".replace("\n", " ")) from None
+    if array.dtype.kind in "iu":
+        array = array.astype(np.float64)
+    if array.dtype not in (np.float32, np.float64):
+        raise InputError(f"{what}: found an array of {array.dtype}, expected float32 or float64")
+    if dtype is not None and array.dtype != dtype:
+        raise InputError(f"{what}: found an array of {array.dtype}, expected {np.dtype(dtype)} as in the other one")
+    return array
+
+
+def _rows(values, what, dtype=None):
+    """Numbers x cuts; a vector has one cut."""
+    array = _reals(values, what, dtype)
+    if array.ndim == 1:
+        array = array[:, np.newaxis]
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(f"{what}: found an array of shape {array.shape}, expected numbers x cuts, at least one of each")
+    return array
+
+
+class Array:
+    """Fuzzy numbers on a device, which :meth:`Calculator.array` and the operations make. It never changes.
+
+    ``+ - * /`` with arrays of the same length and form or with real numbers, and minus, work number by number, each in one
+    launch: a formula given to :meth:`Calculator.evaluate` is faster than several of them.
+    """
+
+    def __init__(self, calculator, numbers_on_device):
+        self._calculator = calculator
+        self._own = numbers_on_device
+        self._host = None
+
+    def __len__(self):
+        return self._own.size
+
+    def __repr__(self):
+        return (f"<{len(self)} fuzzy numbers of {self.cuts} cuts, {self.encoding}, {self.dtype}, "
+                f"on {self._calculator.device}>")
+
+    @property
+    def cuts(self):
+        """Cuts of a number."""
+        return self._own.cuts
+
+    @property
+    def encoding(self):
+        """``"lu"``: lower and upper bounds; ``"mr"``: midpoint and radii."""
+        return self._own.encoding
+
+    @property
+    def dtype(self):
+        """Of bounds, midpoints and radii."""
+        return np.dtype(np.float32 if self._own.bits == 32 else np.float64)
+
+    def _components(self):
+        if self._host is None:
+            self._host = np.frombuffer(self._own.components(), self.dtype).reshape(len(self), -1)
+        return self._host
+
+    def _of(self, encoding, what):
+        if self.encoding != encoding:
+            raise UsageError(f"{what}: found an array encoded {self.encoding}, expected {encoding}")
+        return self._components()
+
+    @property
+    def lower(self):
+        """ndarray of shape (numbers, cuts): lower bounds, the widest cut first. Of an array encoded ``"lu"``."""
+        return self._of("lu", "lower")[:, 0::2].copy()
+
+    @property
+    def upper(self):
+        """ndarray of shape (numbers, cuts): upper bounds, the widest cut first. Of an array encoded ``"lu"``."""
+        return self._of("lu", "upper")[:, 1::2].copy()
+
+    @property
+    def midpoint(self):
+        """ndarray of shape (numbers,): midpoints. Of an array encoded ``"mr"``."""
+        return self._of("mr", "midpoint")[:, 0].copy()
+
+    @property
+    def radius(self):
+        """ndarray of shape (numbers, cuts): radii, the widest cut first. Of an array encoded ``"mr"``."""
+        return self._of("mr", "radius")[:, 1:].copy()
+
+    def measure(self, by="centroid", levels=None):
+        """A real number that stands for each fuzzy one; rounded to nearest, no bound of anything.
+
+        Parameters
+        ----------
+        by : {"centroid", "mean-of-maxima", "ranking-value"}
+            Which one; docs/fuzzy.md has the definitions and their sources.
+        levels : array of shape (cuts,), optional
+            Of the cuts, from 0 to 1, not falling; by default in even steps.
+
+        Returns
+        -------
+        ndarray of shape (numbers,)
+            In the type of the array. Not finite where a cut is the whole line.
+
+        Raises
+        ------
+        UsageError
+            There is no such measure, or not one level for each cut.
+        InputError
+            Levels that fall, or are not from 0 to 1.
+        """
+        level = np.empty(0)
+        if levels is not None:
+            level = np.ascontiguousarray(_reals(levels, "levels"), dtype=np.float64)
+            if level.ndim != 1 or not (np.all(level >= 0) and np.all(level <= 1) and np.all(np.diff(level) >= 0)):
+                raise InputError(f"levels: found {levels!r}, expected numbers from 0 to 1 that do not fall")
+        return np.frombuffer(self._own.measure(by, level), self.dtype).copy()
+
+    def _with(self, other, operator, swapped=False):
+        left, right = ("b", "a") if swapped else ("a", "b")
+        if isinstance(other, Array):
+            return self._calculator.evaluate(f"a {operator} b", a=self, b=other)
+        if isinstance(other, numbers.Real) and not isinstance(other, bool):
+            if not np.isfinite(other):
+                raise InputError(f"fuzzy arrays: found {other!r}, expected a finite number")
+            # All digits: a shorter decimal would be another number, and would be enclosed.
+            number = f"({Decimal(float(other)) if not isinstance(other, numbers.Integral) else int(other):f})"
+            operands = {"a": "a", "b": number}
+            return self._calculator.evaluate(f"{operands[left]} {operator} {operands[right]}", a=self)
+        return NotImplemented
+
+    __array_ufunc__ = None  # NumPy's numbers leave operations to the following
+
+    def __add__(self, other):
+        return self._with(other, "+")
+
+    def __radd__(self, other):
+        return self._with(other, "+", swapped=True)
+
+    def __sub__(self, other):
+        return self._with(other, "-")
+
+    def __rsub__(self, other):
+        return self._with(other, "-", swapped=True)
+
+    def __mul__(self, other):
+        return self._with(other, "*")
+
+    def __rmul__(self, other):
+        return self._with(other, "*", swapped=True)
+
+    def __truediv__(self, other):
+        return self._with(other, "/")
+
+    def __rtruediv__(self, other):
+        return self._with(other, "/", swapped=True)
+
+    def __neg__(self):
+        return self._calculator.evaluate("-a", a=self)
+
+
+class Calculator:
+    """Makes arrays of fuzzy numbers on one device, and computes with them.
+
+    Kernels are chosen from the profiles and compiled when an operation comes for the first time at some sizes. Results
+    are the same bit by bit on every device, but for the sign of a zero.
+
+    Parameters
+    ----------
+    device : str, optional
+        ``"cuda:0"``, ``"cpu"``, ``"emulator"``; by default the best one.
+    profiles : path, optional
+        The profile database to choose from; by default the program's.
+
+    Raises
+    ------
+    DeviceError
+        There is no such device.
+    """
+
+    def __init__(self, device=None, profiles=None):
+        self._own = _heddle.FuzzyCalculator(device or "", str(profiles or ""))
+
+    @property
+    def device(self):
+        """``"cuda:0"``"""
+        return self._own.device
+
+    def array(self, *, lower=None, upper=None, midpoint=None, radius=None):
+        """Fuzzy numbers from their cuts: bounds, or midpoints and radii.
+
+        Parameters
+        ----------
+        lower : array of shape (numbers, cuts) or (numbers,), optional
+            Lower bounds of the cuts, the widest first; float32 or float64, which the result has.
+        upper : array of shape (numbers, cuts) or (numbers,), optional
+            Upper bounds.
+        midpoint : array of shape (numbers,), optional
+            Finite.
+        radius : array of shape (numbers, cuts) or (numbers,), optional
+            Radii of the cuts, the widest first; inf for the whole line.
+
+        Returns
+        -------
+        Array
+            Encoded ``"lu"`` from bounds, ``"mr"`` from midpoints and radii.
+
+        Raises
+        ------
+        InputError
+            nan, a lower bound above the upper one, cuts that are not nested, a radius below 0, arrays of different shape
+            or type, no numbers; the line says which number.
+        UsageError
+            Neither bounds nor midpoints and radii; more than 64 cuts.
+        """
+        given = {name for name, value in (("lower", lower), ("upper", upper), ("midpoint", midpoint), ("radius", radius))
+                 if value is not None}
+        if given == {"lower", "upper"}:
+            low = _rows(lower, "lower")
+            high = _rows(upper, "upper", low.dtype)
+            if low.shape != high.shape:
+                raise InputError(f"upper: found an array of shape {high.shape}, expected {low.shape} as of lower")
+            components = np.stack((low, high), axis=2).reshape(len(low), -1)
+            encoding, cuts = "lu", low.shape[1]
+        elif given == {"midpoint", "radius"}:
+            middle = _reals(midpoint, "midpoint")
+            half = _rows(radius, "radius", middle.dtype)
+            if middle.shape != half.shape[:1]:
+                raise InputError(f"midpoint: found an array of shape {middle.shape}, expected {half.shape[:1]}: one for "
+                                 "each row of radius")
+            components = np.concatenate((middle[:, np.newaxis], half), axis=1)
+            encoding, cuts = "mr", half.shape[1]
+        else:
+            found = ", ".join(sorted(given)) or "nothing"
+            raise UsageError(f"array: found {found}, expected lower and upper, or midpoint and radius")
+        flat = np.ascontiguousarray(components).reshape(-1)
+        return Array(self, self._own.array(flat, encoding, len(components), cuts, 8 * flat.itemsize))
+
+    def _numbers(self, value, what):
+        if not isinstance(value, Array):
+            raise UsageError(f"{what}: found {type(value).__name__}, expected a fuzzy array")
+        return value._own
+
+    def evaluate(self, formula, /, **arrays):
+        """A formula for each number of arrays of one length and form, compiled into one kernel.
+
+        Parameters
+        ----------
+        formula : str
+            Of the names of `arrays` and decimal numbers, with + - * /, powers as ``x^3``, sqrt, exp, log, min, max.
+        **arrays : Array
+            What the names stand for.
+
+        Returns
+        -------
+        Array
+            Of the same form. Cuts that have no bounds are the whole line.
+
+        Raises
+        ------
+        UsageError
+            A wrong formula, a name without an array, arrays of different length or form or of another calculator.
+        """
+        return Array(self, self._own.evaluate(formula, {name: self._numbers(value, name)
+                                                        for name, value in arrays.items()}))
+
+    def sum(self, x):
+        """The sum of all numbers.
+
+        Parameters
+        ----------
+        x : Array
+            What to add up.
+
+        Returns
+        -------
+        Array
+            One number.
+
+        Raises
+        ------
+        UsageError
+            An array of another calculator.
+        """
+        return Array(self, self._own.sum(self._numbers(x, "x")))
+
+    def dot(self, x, y):
+        """The sum of the products of two arrays' numbers.
+
+        Parameters
+        ----------
+        x : Array
+            The one.
+        y : Array
+            The other, of the same length and form.
+
+        Returns
+        -------
+        Array
+            One number.
+
+        Raises
+        ------
+        UsageError
+            Arrays of different length or form, or of another calculator.
+        """
+        return Array(self, self._own.dot(self._numbers(x, "x"), self._numbers(y, "y")))
+
+    def matvec(self, matrix, x):
+        """A matrix times a vector of fuzzy numbers.
+
+        Parameters
+        ----------
+        matrix : array of shape (rows, columns), or Array
+            Real numbers of the type of `x`, or fuzzy ones, row after row: a multiple of ``len(x)``.
+        x : Array
+            One number for each column.
+
+        Returns
+        -------
+        Array
+            One number for each row.
+
+        Raises
+        ------
+        InputError
+            A matrix that is not of two dimensions, of another type, or has numbers that are not finite.
+        UsageError
+            A vector of another length than the rows have, another form, or of another calculator.
+        """
+        vector = self._numbers(x, "x")
+        if isinstance(matrix, Array):
+            return Array(self, self._own.fuzzy_product(matrix._own, vector))
+        reals = _reals(matrix, "matrix", x.dtype)
+        if reals.ndim != 2:
+            raise InputError(f"matrix: found an array of shape {reals.shape}, expected rows x columns")
+        flat = np.ascontiguousarray(reals).reshape(-1)
+        return Array(self, self._own.product(flat, *reals.shape, vector))
+
+    def sort(self, x, keys="centroid", levels=None):
+        """The numbers in rising order of their keys; equal ones keep their order, nan comes last.
+
+        Parameters
+        ----------
+        x : Array
+            What to sort.
+        keys : array of shape (numbers,), or str
+            In the type of `x`; or the measure of each number (:meth:`Array.measure`).
+        levels : array of shape (cuts,), optional
+            Of the measure.
+
+        Returns
+        -------
+        sorted : Array
+            The numbers in order.
+        positions : ndarray of uint32, of shape (numbers,)
+            ``sorted[i]`` was ``x[positions[i]]``.
+
+        Raises
+        ------
+        InputError
+            Keys of another type.
+        UsageError
+            Not one key for each number, or no such measure.
+        """
+        own = self._numbers(x, "x")
+        values = x.measure(keys, levels) if isinstance(keys, str) else _reals(keys, "keys", x.dtype)
+        if values.ndim != 1:
+            raise InputError(f"keys: found an array of shape {values.shape}, expected ({len(x)},)")
+        ordered, positions = self._own.sort(own, np.ascontiguousarray(values))
+        return Array(self, ordered), np.frombuffer(positions, np.uint32).copy()

@@ -1,0 +1,214 @@
+"""heddle.fuzzy: arrays from NumPy and back, what they compute, and what is refused."""
+
+import multiprocessing
+import threading
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from heddle import fuzzy
+from heddle.errors import DeviceError, InputError, UsageError
+
+
+@pytest.fixture(scope="module")
+def calculator():
+    return fuzzy.Calculator("cpu")
+
+
+def triangles(calculator, count, seed, dtype=np.float64, encoding="lu"):
+    """Numbers of three cuts."""
+    random = np.random.default_rng(seed)
+    middle = random.uniform(-2, 2, count).astype(dtype)
+    radius = (random.uniform(0, 1, (count, 1)) * np.array([1, 0.5, 0])).astype(dtype)
+    if encoding == "mr":
+        return calculator.array(midpoint=middle, radius=radius)
+    return calculator.array(lower=middle[:, None] - radius, upper=middle[:, None] + radius)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_come_back(calculator, dtype):
+    lower, upper = np.array([[0, 1], [-3, -2]], dtype), np.array([[4, 2], [-1, -2]], dtype)
+    x = calculator.array(lower=lower, upper=upper)
+    assert (len(x), x.cuts, x.encoding, x.dtype) == (2, 2, "lu", np.dtype(dtype))
+    np.testing.assert_array_equal(x.lower, lower)
+    np.testing.assert_array_equal(x.upper, upper)
+    assert x.lower.dtype == dtype
+    y = calculator.array(midpoint=np.array([1, 2], dtype), radius=np.array([[0.5, 0.25], [np.inf, 0]], dtype))
+    assert y.encoding == "mr"
+    np.testing.assert_array_equal(y.midpoint, [1, 2])
+    np.testing.assert_array_equal(y.radius, [[0.5, 0.25], [np.inf, 0]])
+    assert repr(y) == f"<2 fuzzy numbers of 2 cuts, mr, {np.dtype(dtype)}, on cpu>"
+
+
+def test_integers_and_strides_and_single_cuts(calculator):
+    x = calculator.array(lower=[1, 2], upper=[3, 4])
+    np.testing.assert_array_equal(x.lower, [[1], [2]])
+    every_second = np.arange(12.0).reshape(6, 2)[::2]
+    y = calculator.array(lower=every_second, upper=(every_second + [[3, 1]]))
+    np.testing.assert_array_equal(y.upper, every_second + [[3, 1]])
+    x.lower[0] = 7  # a copy
+    np.testing.assert_array_equal(x.lower, [[1], [2]])
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulator"])
+@pytest.mark.parametrize("encoding", ["lu", "mr"])
+def test_a_formula_contains_what_its_values_give(device, encoding):
+    on = fuzzy.Calculator(device)
+    x, y = triangles(on, 40, 1, encoding=encoding), triangles(on, 40, 2, encoding=encoding)
+    z = on.evaluate("x*y - x/4 + 0.1", x=x, y=y)
+
+    def bounds(array):
+        if encoding == "lu":
+            return array.lower, array.upper
+        return array.midpoint[:, None] - array.radius, array.midpoint[:, None] + array.radius
+
+    (xl, _), (_, yu), (zl, zu) = bounds(x), bounds(y), bounds(z)
+    for i in range(40):
+        for cut in range(2):  # the last one has no width in midpoint-radius form
+            u, v = Fraction(xl[i, cut]), Fraction(yu[i, cut])
+            exact = u * v - u / 4 + Fraction(1, 10)
+            assert Fraction(zl[i, cut]) <= exact + Fraction(1, 10**12)
+            assert Fraction(zu[i, cut]) >= exact - Fraction(1, 10**12)
+            if encoding == "lu":
+                assert Fraction(zl[i, cut]) <= exact <= Fraction(zu[i, cut])
+
+
+def test_devices_give_the_same_bits():
+    results = []
+    for device in ("cpu", "emulator"):
+        on = fuzzy.Calculator(device)
+        z = on.evaluate("exp(x)/3 + x^2", x=triangles(on, 20, 3))
+        results.append((z.lower, z.upper))
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_operators_are_formulas(calculator):
+    x, y = triangles(calculator, 9, 4), triangles(calculator, 9, 5)
+    for found, formula in ((x + y, "a + b"), (x - y, "a - b"), (x * y, "a * b"), (x / y, "a / b"), (-x, "0 - a"),
+                           (x * 2, "a * 2"), (2 - x, "2 - a"), (1 / y, "1 / b"), (x + np.float64(0.5), "a + 0.5")):
+        arrays = {name: value for name, value in (("a", x), ("b", y)) if name in formula}
+        expected = calculator.evaluate(formula, **arrays)
+        np.testing.assert_array_equal(found.lower, expected.lower)
+        np.testing.assert_array_equal(found.upper, expected.upper)
+    # The double 0.1, not the decimal that it is the closest to: nothing is added to the width.
+    tenth = calculator.array(lower=[0.0], upper=[0.0]) + 0.1
+    assert tenth.lower[0, 0] == tenth.upper[0, 0] == 0.1
+    negative = calculator.array(lower=[0.0], upper=[0.0]) - (-1.5)
+    assert negative.lower[0, 0] == 1.5
+    with pytest.raises(InputError, match="nan, expected a finite number"):
+        x + float("nan")
+    with pytest.raises(TypeError):
+        x + "1"
+
+
+def test_sums_and_products(calculator):
+    x = calculator.array(lower=[[1, 2], [-3, -2]], upper=[[4, 2], [-1, -2]])
+    total, dot = calculator.sum(x), calculator.dot(x, x)
+    assert (total.lower.tolist(), total.upper.tolist()) == ([[-2, 0]], [[3, 0]])
+    assert (dot.lower.tolist(), dot.upper.tolist()) == ([[2, 8]], [[25, 8]])
+    y = calculator.matvec(np.array([[1.0, 0.0], [1.0, -1.0], [2.0, 1.0]]), x)
+    assert y.lower.tolist() == [[1, 2], [2, 4], [-1, 2]]
+    assert y.upper.tolist() == [[4, 2], [7, 4], [7, 2]]
+    matrix = calculator.array(lower=[[1, 1], [0, 0]], upper=[[1, 1], [0, 0]])
+    assert calculator.matvec(matrix, x).upper.tolist() == [[4, 2]]
+
+
+def test_sorts(calculator):
+    x = calculator.array(lower=[3.0, 1.0, 2.0, 1.0], upper=[4.0, 2.0, 3.0, 2.0])
+    by_centroid, positions = calculator.sort(x)
+    assert positions.tolist() == [1, 3, 2, 0]
+    assert positions.dtype == np.uint32
+    assert by_centroid.lower[:, 0].tolist() == [1, 1, 2, 3]
+    by_keys, positions = calculator.sort(x, np.array([np.nan, 2.0, -np.inf, 2.0]))
+    assert positions.tolist() == [2, 1, 3, 0]
+    assert by_keys.lower[:, 0].tolist() == [2, 1, 1, 3]
+    assert x.measure("mean-of-maxima").tolist() == [3.5, 1.5, 2.5, 1.5]
+    skewed = calculator.array(lower=[[-9.0, 0.0]], upper=[[1.0, 1.0]])
+    assert skewed.measure("ranking-value").tolist() == [-1.75]
+    assert skewed.measure("ranking-value", levels=[0, 0]).tolist() == [0.5]
+
+
+def test_what_is_refused(calculator):
+    x = calculator.array(lower=[0.0, 1.0], upper=[1.0, 2.0])
+    single = calculator.array(lower=np.float32([0, 1]), upper=np.float32([1, 2]))
+    other = fuzzy.Calculator("cpu").array(lower=[0.0, 1.0], upper=[1.0, 2.0])
+    refusals = [
+        (InputError, "number 1 has a lower bound above", lambda: calculator.array(lower=[0.0, 3.0], upper=[1.0, 2.0])),
+        (InputError, "number 0 has a cut outside", lambda: calculator.array(lower=[[0.0, -1]], upper=[[2.0, 1]])),
+        (InputError, "number 0 has nan", lambda: calculator.array(lower=[np.nan], upper=[1.0])),
+        (InputError, "number 0 has a radius below 0", lambda: calculator.array(midpoint=[0.0], radius=[-1.0])),
+        (InputError, "an infinite midpoint", lambda: calculator.array(midpoint=[np.inf], radius=[1.0])),
+        (InputError, "expected numbers x cuts", lambda: calculator.array(lower=np.zeros((2, 0)), upper=np.zeros((2, 0)))),
+        (InputError, "expected numbers x cuts", lambda: calculator.array(lower=[], upper=[])),
+        (InputError, r"shape \(3, 1\), expected \(2, 1\)", lambda: calculator.array(lower=[0.0, 0], upper=[1.0, 1, 1])),
+        (InputError, "float64, expected float32", lambda: calculator.array(lower=np.float32([0]), upper=[1.5])),
+        (InputError, "array of object", lambda: calculator.array(lower=np.array([None]), upper=[1.0])),
+        (InputError, "array of <U1", lambda: calculator.array(lower=["a"], upper=[1.0])),
+        (InputError, "array of complex128", lambda: calculator.array(lower=[1j], upper=[1.0])),
+        (InputError, "no array of numbers", lambda: calculator.array(lower=[[1.0], [1.0, 2.0]], upper=[1.0])),
+        (UsageError, "2 numbers of 65 cuts", lambda: calculator.array(lower=np.zeros((2, 65)), upper=np.ones((2, 65)))),
+        (UsageError, "found lower, radius, expected", lambda: calculator.array(lower=[0.0], radius=[1.0])),
+        (UsageError, "found nothing, expected", lambda: calculator.array()),
+        (UsageError, "'q', which names no array", lambda: calculator.evaluate("x*q", x=x)),
+        (UsageError, "formula", lambda: calculator.evaluate("x +", x=x)),
+        (UsageError, "expected a fuzzy array", lambda: calculator.evaluate("x", x=1.0)),
+        (UsageError, "arrays of one length and form", lambda: x + single),
+        (UsageError, "of two calculators", lambda: x + other),
+        (UsageError, "of two calculators", lambda: calculator.sum(other)),
+        (UsageError, "encoded lu, expected mr", lambda: x.midpoint),
+        (UsageError, "found 1 keys, expected one for each of 2", lambda: calculator.sort(x, [1.0])),
+        (InputError, "float32, expected float64", lambda: calculator.sort(x, np.float32([1, 2]))),
+        (UsageError, "measure: found 'size'", lambda: calculator.sort(x, "size")),
+        (UsageError, "levels: found 2, expected one for each of 1", lambda: x.measure(levels=[0, 1])),
+        (InputError, "do not fall", lambda: x.measure(levels=[2])),
+        (UsageError, "found 3 columns", lambda: calculator.matvec(np.zeros((2, 3)), x)),
+        (InputError, "rows x columns", lambda: calculator.matvec(np.zeros(2), x)),
+        (InputError, "nan in row 0, column 1", lambda: calculator.matvec([[0.0, np.nan]], x)),
+        (DeviceError, "", lambda: fuzzy.Calculator("cuda:99")),
+    ]
+    for kind, line, call in refusals:
+        with pytest.raises(kind, match=line) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+def test_an_array_outlives_the_names_of_its_calculator():
+    x = fuzzy.Calculator("cpu").array(lower=[1.0], upper=[2.0])
+    assert (x * x).upper[0, 0] == 4.0
+
+
+def test_threads_take_turns(calculator):
+    x = triangles(calculator, 500, 6)
+    expected = (x * x).lower
+    wrong = []
+
+    def work():
+        for _ in range(20):
+            if not np.array_equal((x * x).lower, expected):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def _in_child(x, answers):
+    try:
+        x + x
+    except UsageError as error:
+        answers.put(str(error))
+
+
+def test_a_forked_process_is_refused(calculator):
+    x = triangles(calculator, 5, 7)
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    child = context.Process(target=_in_child, args=(x, answers))
+    child.start()
+    assert "parent process" in answers.get(timeout=60)
+    child.join(60)
+    assert child.exitcode == 0
