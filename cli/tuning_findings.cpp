@@ -140,9 +140,8 @@ std::string TuningSummary::text(bool kept, const Goal& goal) const {
                               ? "; from now on these profiles are used on this device"
                               : fmt::format("; their profiles are kept for programs that ask for: {}", goal.text());
   const std::string others = between > 0 ? fmt::format(" and {} sizes between them", between) : "";
-  std::string text =
-      fmt::format("\n{} of {} problem{}{} tuned in {}{}\n", reached, problems, problems == 1 ? "" : "s", others,
-                  duration(seconds), use);
+  std::string text = fmt::format("\n{} of {} problem{}{} tuned in {}{}\n", reached, problems, problems == 1 ? "" : "s",
+                                 others, duration(seconds), use);
   const std::string before = recalled > 0 ? fmt::format(", {} of them by earlier runs", recalled) : "";
   text += fmt::format("{} configurations tried{}{}\n{}", evaluations, before, statuses.empty() ? "" : ":",
                       explained(statuses, fmt::format("{}", fmt::join(verified_against, ", or "))));
