@@ -107,8 +107,8 @@ class KernelFamily {
   /// The plan of a configuration. `samples`: rows that one run shall handle.
   [[nodiscard]] virtual Plan plan(const Configuration& configuration, const Problem& problem,
                                   const DeviceIdentity& device, std::int64_t samples) const = 0;
-  /// Whether there is anything to run at `problem`. Not everywhere where a family has no contents of its own but those of
-  /// calls that were captured.
+  /// Whether there is anything to run at `problem`. Not everywhere where a family has no contents of its own but those
+  /// of calls that were captured.
   [[nodiscard]] virtual bool has_workload(const Problem&) const { return true; }
   /// plan() as it is timed and verified. Another one only where a family measures with numbers that are no part of what
   /// its kernel is, those of a captured call for example.

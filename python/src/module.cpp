@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "fuzzy.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/stop.hpp"
 #include "heddle/runtime/device/device.hpp"
-#include "fuzzy.hpp"
 #include "kernel.hpp"
 #include "model.hpp"
 
