@@ -164,8 +164,8 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
            profile.key.device != worker.identity() || !matches(context.families, profile.key, options.sizes) ||
            !(options.all || profile.imported || states.is_stale(profile));
   });
-  if (const auto cold = std::erase_if(waiting, [](const Profile& each) { return each.key.goal.cold_cache; });
-      cold > 0) {
+  const auto cold = std::erase_if(waiting, [](const Profile& each) { return each.key.goal.cold_cache; });
+  if (cold > 0) {
     note(
         fmt::format("{} profiles of a cold cache stay as they are: 'heddle tune --l2 cold' measures them again", cold));
   }
@@ -183,8 +183,9 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
                                          {"waiting", waiting.size()},
                                          {"records", records}});
     } else if (waiting.empty()) {
-      print(fmt::format("no imported or stale profile of {} in {}; --all measures every profile again\n",
-                        worker.label(), store.file().string()));
+      if (cold == 0)
+        print(fmt::format("no imported or stale profile of {} in {}; --all measures every profile again\n",
+                          worker.label(), store.file().string()));
     } else {
       print(table.text());
     }

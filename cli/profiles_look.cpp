@@ -14,6 +14,7 @@
 #include "heddle/cli/profiles.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
+#include "heddle/tuner/objective.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -209,6 +210,10 @@ int explain(const Context& context, const ProfileOptions& options) {
   }
   options.sizes.check_names(asked);
   if (options.family.empty()) asked = options.sizes.meant(std::move(asked));
+  if (!options.goal.is_time()) {
+    const Objective objective(options.goal.objective);
+    for (const KernelFamily* each : asked) objective.check(*each, device->identity());
+  }
   std::vector<Problem> problems;
   problems.reserve(asked.size());
   for (const KernelFamily* each : asked) problems.push_back(one_problem(*each, device->identity(), options.sizes));

@@ -195,8 +195,13 @@ CREATE TEMP TABLE goals AS
        words AS (SELECT id, cold, CASE WHEN place = 0 THEN ' '
                                        WHEN cold AND line LIKE '% cold'
                                        THEN substr(line, place + 11, length(line) - place - 15)
-                                       ELSE substr(line, place + 11) END AS objective FROM told)
-  SELECT id, cold, CASE WHEN trim(objective) = '' THEN 'time' ELSE trim(objective) END AS objective FROM words;
+                                       ELSE substr(line, place + 11) END AS objective FROM told),
+       -- One blank between words, as Goal::of() has it: every blank becomes the marks 1 and 2, and 2 before 1 goes.
+       plain AS (SELECT id, cold, replace(replace(replace(replace(objective, char(9), ' '), char(11), ' '), char(12), ' '),
+                                          char(13), ' ') AS objective FROM words),
+       single AS (SELECT id, cold, trim(replace(replace(replace(objective, ' ', char(1, 2)), char(2, 1), ''),
+                                                char(1, 2), ' ')) AS objective FROM plain)
+  SELECT id, cold, CASE WHEN objective = '' THEN 'time' ELSE objective END AS objective FROM single;
 
 ALTER TABLE profiles RENAME TO old_profiles;
 ALTER TABLE profile_snapshots RENAME TO old_snapshots;
@@ -207,8 +212,10 @@ CREATE TABLE profiles (
   device          INTEGER NOT NULL REFERENCES devices,
   family          TEXT NOT NULL,
   problem         TEXT NOT NULL,
-  objective       TEXT NOT NULL,     -- what was made small: time, energy, or an expression
-  cold_cache      INTEGER NOT NULL,  -- timed one launch at a time, with a cache that was emptied before each
+  -- What was made small: time, energy, or an expression. Whoever opened the database before it had this column, and
+  -- still writes, means the time.
+  objective       TEXT NOT NULL DEFAULT 'time',
+  cold_cache      INTEGER NOT NULL DEFAULT 0,  -- timed one launch at a time, with a cache that was emptied before each
   source_hash     TEXT NOT NULL,
   contract_digest TEXT NOT NULL,
   configuration   TEXT NOT NULL,
@@ -232,8 +239,8 @@ CREATE TABLE profile_snapshots (
   device          INTEGER NOT NULL REFERENCES devices,
   family          TEXT NOT NULL,
   problem         TEXT NOT NULL,
-  objective       TEXT NOT NULL,
-  cold_cache      INTEGER NOT NULL,
+  objective       TEXT NOT NULL DEFAULT 'time',
+  cold_cache      INTEGER NOT NULL DEFAULT 0,
   source_hash     TEXT NOT NULL,
   contract_digest TEXT NOT NULL,
   configuration   TEXT NOT NULL,

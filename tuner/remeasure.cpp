@@ -90,8 +90,20 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
                 fmt::format("the profile of {} on {} cannot be verified with {} on {}", profile.key.family,
                             profile.key.device.name, evaluator.family().name(), evaluator.device().name));
   }
-  const std::optional<Objective> objective = objective_of(profile);
-  if (objective) objective->check(evaluator.family(), evaluator.device());
+  Remeasured result{
+      .verdict = {}, .before = profile.time, .profile = std::nullopt, .removed = false, .restored = false};
+  // An imported one may ask for what nothing here has. The profile then stays as it is.
+  const auto unverified = [&](const Error& error) {
+    result.verdict = {.status = Status::unverified, .message = error.what()};
+    return result;
+  };
+  std::optional<Objective> objective;
+  try {
+    objective = objective_of(profile);
+    if (objective) objective->check(evaluator.family(), evaluator.device());
+  } catch (const Error& error) {
+    return unverified(error);
+  }
   Measurement measurement;
   measurement.key = profile.key;
   measurement.key.goal = {};
@@ -103,8 +115,6 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
   measurement.provenance = evaluator.provenance();
   measurement.provenance.strategy = "verify";
 
-  Remeasured result{
-      .verdict = {}, .before = profile.time, .profile = std::nullopt, .removed = false, .restored = false};
   result.verdict = examine(evaluator, profile, objective, measurement);
   measurement.status = result.verdict.status;
   measurement.worst_error = result.verdict.worst_error;
@@ -119,7 +129,11 @@ Remeasured remeasure(Evaluator& evaluator, ProfileStore& store, const Profile& p
     anew.time = median(measurement.times);
     anew.spread = half_interquartile_range(measurement.times);
     anew.worst_error = measurement.worst_error;
-    if (objective) anew.value = value_of(*objective, evaluator, profile, measurement);
+    try {
+      if (objective) anew.value = value_of(*objective, evaluator, profile, measurement);
+    } catch (const Error& error) {  // the energy that it asks for cannot be measured here
+      return unverified(error);
+    }
     anew.imported = false;
     anew.provenance = measurement.provenance;
     result.profile = std::move(anew);

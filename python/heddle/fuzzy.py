@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from decimal import Decimal
 
@@ -29,7 +30,10 @@ def _reals(values, what, dtype=None):
     except (TypeError, ValueError) as error:
         raise InputError(f"{what}: found no array of numbers ({error})".replace("\n", " ")) from None
     if array.dtype.kind in "iu":
-        array = array.astype(np.float64)
+        reals = array.astype(np.float64)
+        if not np.all(np.abs(reals) <= 2.0**53):  # beyond, a double may be another number
+            raise InputError(f"{what}: found whole numbers beyond 2^53, expected float32 or float64")
+        array = reals
     if array.dtype not in (np.float32, np.float64):
         raise InputError(f"{what}: found an array of {array.dtype}, expected float32 or float64")
     if dtype is not None and array.dtype != dtype:
@@ -45,6 +49,19 @@ def _rows(values, what, dtype=None):
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(f"{what}: found an array of shape {array.shape}, expected numbers x cuts, at least one of each")
     return array
+
+
+def _all_digits(real):
+    """Of a real number: a shorter decimal would be another one, and would be enclosed."""
+    if isinstance(real, numbers.Integral):
+        return str(int(real))
+    try:
+        double = float(real)
+    except OverflowError:
+        double = math.inf
+    if not math.isfinite(double) or double != real:
+        raise InputError(f"fuzzy arrays: found {real!r}, expected a finite number that a double holds")
+    return f"{Decimal(double):f}"
 
 
 class Array:
@@ -145,10 +162,7 @@ class Array:
         if isinstance(other, Array):
             return self._calculator.evaluate(f"a {operator} b", a=self, b=other)
         if isinstance(other, numbers.Real) and not isinstance(other, bool):
-            if not np.isfinite(other):
-                raise InputError(f"fuzzy arrays: found {other!r}, expected a finite number")
-            # All digits: a shorter decimal would be another number, and would be enclosed.
-            number = f"({Decimal(float(other)) if not isinstance(other, numbers.Integral) else int(other):f})"
+            number = f"({_all_digits(other)})"
             operands = {"a": "a", "b": number}
             return self._calculator.evaluate(f"{operands[left]} {operator} {operands[right]}", a=self)
         return NotImplemented

@@ -96,8 +96,15 @@ def test_operators_are_formulas(calculator):
     assert tenth.lower[0, 0] == tenth.upper[0, 0] == 0.1
     negative = calculator.array(lower=[0.0], upper=[0.0]) - (-1.5)
     assert negative.lower[0, 0] == 1.5
-    with pytest.raises(InputError, match="nan, expected a finite number"):
-        x + float("nan")
+    for number in (float("nan"), Fraction(1, 3), Fraction(10) ** 400):
+        with pytest.raises(InputError, match="expected a finite number that a double holds"):
+            x + number
+    # Beyond 2^53 a whole number need not be a double: the result encloses it.
+    large = calculator.array(lower=[0.0], upper=[0.0]) + (2**53 + 1)
+    assert int(large.lower[0, 0]) == 2**53 and int(large.upper[0, 0]) == 2**53 + 2
+    assert (calculator.array(lower=[0.0], upper=[0.0]) + 10**30).upper[0, 0] >= 1e30
+    with pytest.raises(InputError, match=r"beyond 2\^53"):
+        calculator.array(lower=[2**53 + 1], upper=[2**53 + 1])
     with pytest.raises(TypeError):
         x + "1"
 

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 namespace heddle {
@@ -46,9 +47,33 @@ std::map<pid_t, double> seconds_of_threads(pid_t process) {
   return seconds;
 }
 
+/// proc(5): R running or ready, D waiting for a disk, T and t stopped; S sleeping. A blank if the thread has ended.
+char state_of(const std::filesystem::path& thread) {
+  std::ifstream stream(thread / "stat");
+  const std::string line(std::istreambuf_iterator<char>(stream), {});
+  const std::size_t name_end = line.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= line.size() ? ' ' : line[name_end + 2];
+}
+
+bool has_children(const std::filesystem::path& thread) {
+  std::ifstream stream(thread / "children");
+  pid_t child = 0;
+  return static_cast<bool>(stream >> child);
+}
+
 }  // namespace
 
 ProcessorTime::ProcessorTime(pid_t process) : process_(process), before_(seconds_of_threads(process)) {}
+
+bool ProcessorTime::would_go_on() const {
+  constexpr std::string_view kGoesOn = "RDTt";
+  std::error_code ended;
+  std::filesystem::directory_iterator thread(fmt::format("/proc/{}/task", process_), ended);
+  for (const std::filesystem::directory_iterator end; !ended && thread != end; thread.increment(ended)) {
+    if (kGoesOn.find(state_of(thread->path())) != std::string_view::npos || has_children(thread->path())) return true;
+  }
+  return false;
+}
 
 double ProcessorTime::of_busiest_thread() const {
   double most = 0.0;

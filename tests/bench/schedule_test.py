@@ -63,6 +63,15 @@ class Order(unittest.TestCase):
         record = {"third": {"status": "done", "vintage": "of before"}}
         self.assertIn("third", [part["name"] for part in schedule.in_order(self.parts, record, "v")])
 
+    def test_without_known_templates_nothing_is_done(self):
+        record = {"third": {"status": "done", "vintage": None}}
+        self.assertIn("third", [part["name"] for part in schedule.in_order(self.parts, record, None)])
+
+    def test_tables_are_made_anew(self):
+        parts = [{"name": "tsk/tables", "seconds": 20, "needs": [], "shows": ""}]
+        record = {"tsk/tables": {"status": "done", "vintage": "v"}}
+        self.assertEqual(schedule.in_order(parts, record, "v"), parts)
+
     def test_needs(self):
         with tempfile.TemporaryDirectory() as data:
             self.assertIsNone(schedule.lacking(["module json"], data))
@@ -127,6 +136,7 @@ class Program(unittest.TestCase):
             wrong = self.run_it(folder, "--seconds", "5", "nothing")
             self.assertEqual(wrong.returncode, 2)
             self.assertIn("found part 'nothing', expected some of", wrong.stderr)
+            self.assertEqual(self.run_it(folder, "--seconds", "1.5").returncode, 2)
 
 
 if __name__ == "__main__":

@@ -101,6 +101,8 @@ TEST_CASE("tune, train, predict and carry") {
           std::string::npos);
     explain.insert(explain.end(), {"--objective", "1000  /  time"});
     CHECK(chosen() == slow["configuration"]);
+    explain.back() = "enrgy";
+    check_refused(place.run(explain), 2, {"enrgy"});
     const Outcome shown = place.run({"profiles", "show", "--profiles", file});
     CHECK(shown.out.find("objective      1000 / time: ") != std::string::npos);
     CHECK(place.run({"profiles", "list", "--profiles", file}).out.find("outputs=4 (1000 / time)") != std::string::npos);

@@ -165,6 +165,8 @@ TEST_CASE("wrong options of fuzzy are refused in one line") {
   check_refused(tables.run("x", {"--input", x, "--sort-keys", tables.y, "--output", tables.y}), 2, {"would be lost"});
   check_refused(tables.run("x", {"--input", x, "--sort", "centroid", "--output", "r.csv", "--positions", "r.csv"}), 2,
                 {"--positions", "'r.csv'", "that of --output"});
+  check_refused(tables.run("x", {"--input", x, "--sort", "centroid", "--output", "r.csv", "--positions", "./r.csv"}), 2,
+                {"--positions", "'./r.csv'", "that of --output"});
   CHECK(tables.place.read("x.csv") == kX);
 }
 

@@ -1,6 +1,7 @@
 // Profiles of the same problem that were found for different goals.
 #include "heddle/profiles/goal.hpp"
 
+#include <SQLiteCpp/Database.h>
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -153,6 +154,29 @@ TEST_CASE("goals that no heddle writes are refused") {
   CHECK(contains(refused_after([](json& record) { record.erase("cold_cache"); }), "cold_cache is missing"));
   CHECK(contains(refused_after([](json& record) { record["objective_value"] = -1; }), "a number above 0"));
   CHECK(contains(refused_after([](json& record) { record["objective"] = "time"; }), "where the objective is the time"));
+}
+
+TEST_CASE("a database of the seventh schema: an objective that was written with many blanks") {
+  const Folder folder;
+  fs::copy_file(fs::path(HEDDLE_GOLDEN) / "profiles-schema-7.sqlite", folder / "p");
+  const int changed =
+      SQLite::Database((folder / "p").string(), SQLite::OPEN_READWRITE)
+          .exec("UPDATE runs SET task = replace(task, 'energy * time', 'energy   *' || char(9, 32, 13) || 'time')");
+  CHECK(changed > 0);
+  ProfileKey with_goal = key(102);
+  with_goal.goal = Goal::of("energy * time");
+  CHECK(ProfileStore(folder / "p", kRead).find(with_goal));
+}
+
+TEST_CASE("whoever still writes profiles as the seventh schema had them writes those of the time") {
+  const Folder folder;
+  ProfileStore(folder / "p", kWrite).keep(profile_for({}, 2.0));
+  SQLite::Database database((folder / "p").string(), SQLite::OPEN_READWRITE);
+  const std::string columns =
+      "device, family, problem, source_hash, contract_digest, configuration, time, spread, "
+      "worst_error, samples, ties, imported, provenance, date, run, record";
+  database.exec("INSERT OR REPLACE INTO profiles (" + columns + ") SELECT " + columns + " FROM profiles");
+  CHECK(ProfileStore(folder / "p", kRead).profiles().size() == 1);
 }
 
 TEST_CASE("a database of the seventh schema: the run that made a profile says what it is for") {

@@ -115,6 +115,24 @@ TEST_CASE("a configuration that the space no longer has is a failed constraint")
   }
 }
 
+TEST_CASE("a profile whose objective has no value here is said to be unverified, and stays") {
+  const fake::Family family;
+  for (const char* const objective : {"banana", "time +", "energy"}) {  // no name, no expression, not measured here
+    CAPTURE(objective);
+    const TemporaryStore temporary;
+    fake::FakeEvaluator evaluator(family);
+    Profile profile = imported("kind=good width=7 depth=4");
+    profile.key.goal = Goal::of(objective);
+    temporary.store.keep(profile);
+    const Remeasured result = remeasure(evaluator, temporary.store, profile);
+    CHECK(result.verdict.status == Status::unverified);
+    CHECK(!result.verdict.message.empty());
+    CHECK(!result.removed);
+    REQUIRE(temporary.store.find(profile.key));
+    CHECK(temporary.store.find(profile.key)->imported);
+  }
+}
+
 TEST_CASE("a profile of another device is refused") {
   const TemporaryStore temporary;
   const fake::Family family;

@@ -117,7 +117,8 @@ json Worker::exchange(const json& question, double seconds, Judge judge, const S
       throw Interrupted();
     }
     std::string hang = fmt::format("did not end within {:.3g} s", hangs ? seconds : most);
-    if (got && !hangs) hang = fmt::format("{}: {}, of which it had {:.2g} s", kStarved, hang, got->of_busiest_thread());
+    if (got && !hangs && got->would_go_on())
+      hang = fmt::format("{}: {}, of which it had {:.2g} s", kStarved, hang, got->of_busiest_thread());
     throw lost(hangs ? ChannelError(ChannelError::Reason::late, hang) : error, hang);
   }
   if (const auto failure = answer.find("failure"); failure != answer.end()) {

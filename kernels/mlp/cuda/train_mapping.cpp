@@ -376,11 +376,10 @@ class CudaTrainMapping final : public Mapping {
   }
 
  private:
-  /// One warp, whose lanes need not wait for others, where its registers are enough. Otherwise about a parameter for
-  /// each thread; of small networks more warps than 8 would only wait for each other.
+  /// About a parameter for each thread. Of the smallest networks more warps than 8 would only wait for each other. One
+  /// warp, where its registers are enough, should be faster, but no GPU has run it yet: the tuner finds it.
   static std::int64_t online_threads(const Problem& problem) {
     constexpr std::int64_t kFewThreads = 256;
-    if (fits_into_warp(layers_of(problem))) return kOnlineWarp;
     return layers_of(problem).parameters() <= kFewThreads ? kFewThreads : 512;
   }
   /// As few pieces of the rows as fit, and as many parts of the gradient as keep all multiprocessors busy, none of few

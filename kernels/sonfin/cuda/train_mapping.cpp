@@ -155,6 +155,7 @@ bool shared_memory_suffices(const ResidentShape& shape, const DeviceIdentity& de
 std::int64_t most_rules_of_block(ResidentShape shape, const DeviceIdentity& device, const Problem& problem) {
   using Storage = ResidentShape::Storage;
   constexpr std::int64_t kMostThreads = 1024, kMostRules = 8;
+  shape.rows_ahead = 1;  // chosen last: the answer must not depend on it
   std::int64_t most = 0;
   for (shape.block = kWarp; shape.block <= kMostThreads; shape.block *= 2) {
     for (shape.lanes = 1; shape.lanes <= shape.block && allows_resident_lanes(shape.lanes, problem); shape.lanes *= 2) {

@@ -44,6 +44,12 @@ TEST_CASE("a process that computes is told from one that waits, and from one tha
   }
   CHECK(of_busy.of_busiest_thread() >= kSeconds);
   CHECK(of_idle.of_busiest_thread() == 0.0);
+  CHECK(of_busy.would_go_on());
+  // A new process may still be on its way to where it waits.
+  while (of_idle.would_go_on() && seconds_now() < patience) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  CHECK_FALSE(of_idle.would_go_on());
 
   REQUIRE(::kill(busy, SIGSTOP) == 0);
   int status = 0;
@@ -51,9 +57,11 @@ TEST_CASE("a process that computes is told from one that waits, and from one tha
   const ProcessorTime of_stopped(busy);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   CHECK(of_stopped.of_busiest_thread() == 0.0);
+  CHECK(of_stopped.would_go_on());
   end(busy);
   end(idle);
   CHECK(of_busy.of_busiest_thread() == 0.0);
+  CHECK_FALSE(of_busy.would_go_on());
 }
 
 }  // namespace heddle
