@@ -45,13 +45,21 @@ void add_row_options(Command& command, DataArguments& arguments) {
       });
 }
 
+bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
+  std::error_code ignored;
+  if (std::filesystem::exists(one, ignored) && !std::filesystem::is_regular_file(one, ignored)) return false;
+  if (std::filesystem::equivalent(one, other, ignored)) return true;
+  const auto place = [&](const std::filesystem::path& file) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(file, ignored), ignored);
+  };
+  return place(one) == place(other);
+}
+
 void check_not_read(const std::string& option, const std::string& written, const std::vector<std::string>& read) {
   constexpr std::string_view kLabels = "file:";
   for (const std::string& name : read) {
     const std::filesystem::path file = name.starts_with(kLabels) ? name.substr(kLabels.size()) : name;
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(file, ignored) || !std::filesystem::equivalent(file, written, ignored))
-      continue;
+    if (file.empty() || written.empty() || !is_same_file(file, written)) continue;
     throw Error(ErrorKind::usage, "option " + option + ": found " + in_quotes(written) +
                                       ", which is to be read and would be lost, expected another file");
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct DataArguments {
 void add_data_options(Command& command, DataArguments& arguments);
 /// --categories, --missing, --rows: for commands that do not have a model which knows
 void add_row_options(Command& command, DataArguments& arguments);
+/// Whether two names mean one file, which need not exist yet. Pipes and devices are no files.
+[[nodiscard]] bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other);
 /// Throws Error(usage) where `option` would write over a file that is to be read: one of `read`, or the one that a
 /// label "file:PATH" among them names.
 void check_not_read(const std::string& option, const std::string& written, const std::vector<std::string>& read);

@@ -123,10 +123,7 @@ void check_results(const FuzzyOptions& options, const std::vector<std::string>& 
     check_not_read(option, file, read);
     check_writable(file);
   }
-  const auto place = [](const std::string& file) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(file));
-  };
-  if (!options.positions.empty() && !options.output.empty() && place(options.positions) == place(options.output)) {
+  if (!options.positions.empty() && !options.output.empty() && is_same_file(options.positions, options.output)) {
     refuse_option("--positions", in_quotes(options.positions) + ", which is that of --output", "another file");
   }
 }

@@ -134,7 +134,7 @@ int run(const Context& context, const PredictOptions& options) {
   const Predictions predictions(model, outputs);
 
   if (!options.output.empty()) write_file(options.output, predictions.table());
-  const bool classify = model.task == Task::classify;
+  const bool classify = whole.task == Task::classify;
   if (options.common.json) {
     const Candidate& candidate = predictor->candidate(model.network);
     print_document("predict", {{"device", device->label()},

@@ -128,8 +128,7 @@ int import_from(const Context& context, const ProfileOptions& options) {
   };
   if (const auto unknown = decisions.size() - static_cast<std::size_t>(std::ranges::count_if(decisions, known));
       unknown > 0) {
-    print(fmt::format("{} of kernel families that this program does not know: kept for others, never used here\n",
-                      unknown));
+    print(fmt::format("{} of kernel families that are not built in: kept for programs that define them\n", unknown));
   }
   if (std::ranges::any_of(decisions, [&](const ImportDecision& decision) {
         return known(decision) && (decision.action == added || decision.action == replaced);
@@ -157,6 +156,15 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
   Worker worker({.device = options.device, .families = context.families.descriptions(), .stop = interrupted});
   ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
   std::vector<Profile> waiting = store.profiles(options.family);
+  const auto elsewhere = std::ranges::count_if(waiting, [&](const Profile& profile) {
+    return context.families.find(profile.key.family) == nullptr && profile.key.device == worker.identity();
+  });
+  if (elsewhere > 0) {
+    note(
+        fmt::format("{} profiles of kernel families that are not built in stay as they are: only programs that define "
+                    "them measure them",
+                    elsewhere));
+  }
   ProfileStates states(context.families);
   std::erase_if(waiting, [&](const Profile& profile) {
     const KernelFamily* const family = context.families.find(profile.key.family);

@@ -227,6 +227,11 @@ class Run {
       if (options_.metrics && !all.folds.empty()) print("\n" + metrics_text(all.metrics, train_.source));
     }
     flush_output();
+    const auto diverged =
+        std::ranges::count_if(all.folds, [](const FoldResult& fold) { return fold.ending == Ending::diverged; });
+    if (!all.stopped && diverged > 0) {
+      throw Error(ErrorKind::input, fmt::format("training diverged in {} of {} folds", diverged, all.folds.size()));
+    }
     if (!all.stopped) return 0;
     note(fmt::format("interrupted after {} of {} folds", all.folds.size(), options_.folds));
     return exit_interrupted;

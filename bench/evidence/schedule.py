@@ -162,7 +162,7 @@ def main(words):
     listed = "--list" in words
     words = [word for word in words if word != "--list"]
     if len(words) < 4 or not re.fullmatch(r"\d+", words[0]):
-        print(__doc__, file=sys.stderr)
+        print("gpu_evidence: expected --seconds N BUILD OUTPUT DATA and parts, N a whole number", file=sys.stderr)
         return 2
     seconds, (build, output, data), names = int(words[0]), map(os.path.abspath, words[1:4]), words[4:]
     table = parts_of((HERE / "README.md").read_text(encoding="utf-8"))

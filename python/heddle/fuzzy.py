@@ -29,6 +29,8 @@ def _reals(values, what, dtype=None):
         array = np.asarray(values)
     except (TypeError, ValueError) as error:
         raise InputError(f"{what}: found no array of numbers ({error})".replace("\n", " ")) from None
+    if np.ma.is_masked(values):
+        raise InputError(f"{what}: found masked numbers, expected all of them")
     if array.dtype.kind in "iu":
         reals = array.astype(np.float64)
         if not np.all(np.abs(reals) <= 2.0**53):  # beyond, a double may be another number
@@ -217,6 +219,8 @@ class Calculator:
     """
 
     def __init__(self, device=None, profiles=None):
+        if device is not None and not isinstance(device, str):
+            raise UsageError(f"device: found {device!r}, expected a name as 'cuda:0'")
         self._own = _heddle.FuzzyCalculator(device or "", str(profiles or ""))
 
     @property
@@ -299,6 +303,8 @@ class Calculator:
         UsageError
             A wrong formula, a name without an array, arrays of different length or form or of another calculator.
         """
+        if not isinstance(formula, str):
+            raise UsageError(f"evaluate: found {type(formula).__name__}, expected a formula as text")
         return Array(self, self._own.evaluate(formula, {name: self._numbers(value, name)
                                                         for name, value in arrays.items()}))
 
@@ -370,8 +376,8 @@ class Calculator:
         if isinstance(matrix, Array):
             return Array(self, self._own.fuzzy_product(matrix._own, vector))
         reals = _reals(matrix, "matrix", x.dtype)
-        if reals.ndim != 2:
-            raise InputError(f"matrix: found an array of shape {reals.shape}, expected rows x columns")
+        if reals.ndim != 2 or 0 in reals.shape:
+            raise InputError(f"matrix: found an array of shape {reals.shape}, expected rows x columns, at least one of each")
         flat = np.ascontiguousarray(reals).reshape(-1)
         return Array(self, self._own.product(flat, *reals.shape, vector))
 

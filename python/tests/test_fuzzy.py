@@ -219,3 +219,15 @@ def test_a_forked_process_is_refused(calculator):
     assert "parent process" in answers.get(timeout=60)
     child.join(60)
     assert child.exitcode == 0
+
+
+def test_what_is_no_data_is_refused(calculator):
+    with pytest.raises(InputError, match="masked numbers"):
+        calculator.array(lower=np.ma.array([1.0, 1e6], mask=[0, 1]), upper=[1.0, 1e6])
+    x = calculator.array(lower=[1.0, 2.0], upper=[1.0, 2.0])
+    with pytest.raises(InputError, match=r"shape \(0, 2\)"):
+        calculator.matvec(np.ones((0, 2)), x)
+    with pytest.raises(UsageError, match="expected a formula as text"):
+        calculator.evaluate(None, x=x)
+    with pytest.raises(UsageError, match="expected a name"):
+        fuzzy.Calculator(3)

@@ -296,8 +296,11 @@ class MlpSession final : public TrainingSession {
   [[nodiscard]] std::string divergence() const {
     const bool by_rate = options_.word("rule") == "plain" || options_.word("rule") == "adam";
     const char* option = by_rate ? "rate" : "largest-step";
-    return fmt::format("training diverged in epoch {}: a smaller --{} (now {}) may help", learner_.progress().epoch + 1,
-                       option, options_.word(option));
+    // Found by a row of the next epoch, or by the weights that the last one has left.
+    const mlp::Progress& progress = learner_.progress();
+    const bool within = progress.halted == mlp::kDiverged || progress.position > 0;
+    return fmt::format("training diverged in epoch {}: a smaller --{} (now {}) may help",
+                       progress.epoch + (within ? 1 : 0), option, options_.word(option));
   }
 
   LearningRows rows_;

@@ -137,6 +137,9 @@ class Program(unittest.TestCase):
             self.assertEqual(wrong.returncode, 2)
             self.assertIn("found part 'nothing', expected some of", wrong.stderr)
             self.assertEqual(self.run_it(folder, "--seconds", "1.5").returncode, 2)
+            nowhere = self.run_it(folder + "/none", "--seconds", "5", "--list")
+            self.assertEqual(nowhere.returncode, 2)
+            self.assertFalse(pathlib.Path(folder, "none").exists())
 
 
 if __name__ == "__main__":

@@ -234,7 +234,7 @@ TEST_CASE("profiles of a family that is not known here are shown, carried on, an
   const Outcome import = place.run({"profiles", "import", mixed, "--profiles", other});
   CHECK(import.code == 0);
   CHECK(import.out.find("2 profiles added") != std::string::npos);
-  CHECK(import.out.find("1 of kernel families that this program does not know") != std::string::npos);
+  CHECK(import.out.find("1 of kernel families that are not built in") != std::string::npos);
   const auto state = [&](const std::string& command, const std::string& family) {
     const json records = json::parse(place.run({"profiles", command, "--json", "--profiles", other}).out)["records"];
     for (const json& each : records) {

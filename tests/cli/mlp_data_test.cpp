@@ -163,6 +163,11 @@ TEST_CASE("a rate that diverges later leaves the best weights and a line") {
                              "4", "--epochs", "400", "--model", place.path("none.heddle").string()})),
       3, {"training diverged", "--rate"});
   CHECK_FALSE(std::filesystem::exists(place.path("none.heddle")));
+  const Outcome folds =
+      place.run(train(data, {"--task", "regress", "--rule", "plain", "--rate", "3", "--hidden", "linear", "--layers",
+                             "4", "--epochs", "400", "--report", "1", "--folds", "3"}));
+  CHECK(folds.code == 3);
+  CHECK(folds.err.find("training diverged in 3 of 3 folds") != std::string::npos);
   const Outcome predicted = place.run({"predict", model, data, "--device", "cpu", "--json"});
   REQUIRE(predicted.code == 0);
   CHECK(predicted.out.find("nan") == std::string::npos);

@@ -35,6 +35,13 @@ std::vector<std::string> logged(const std::string& data, const std::string& netw
   return {"train", data, "--device", "cpu", "--network", network, "--epochs", epochs, "--log", "log", "--json"};
 }
 
+TEST_CASE("log and model are two files, also where neither is there yet") {
+  const Workplace place;
+  check_refused(place.run({"train", place.write("data.csv", table(40, 3, 2, 1)), "--device", "cpu", "--model", "m",
+                           "--log", "./m"}),
+                2, {"--log", "'./m'"});
+}
+
 TEST_CASE("the log of every network has each epoch, the networks and the metrics as the document says") {
   for (const std::string network : {"sonfin", "tsk", "mlp"}) {
     CAPTURE(network);

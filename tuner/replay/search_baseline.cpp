@@ -14,6 +14,15 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// Throws where there is none.
+double fraction(const Json& score, const char* name) {
+  const double value = score.at(name).get<double>();
+  if (!(value >= 0.0 && value <= 1.0)) {
+    throw Error(ErrorKind::input, fmt::format("{} is {}, expected a number from 0 to 1", name, value));
+  }
+  return value;
+}
+
 /// By mark: of every number the best that a strategy has.
 std::map<std::int64_t, SearchScore> best_of(const Json& strategies) {
   std::map<std::int64_t, SearchScore> best;
@@ -22,9 +31,9 @@ std::map<std::int64_t, SearchScore> best_of(const Json& strategies) {
       const std::int64_t evaluations = std::stoll(mark);
       SearchScore& score = best[evaluations];
       score.evaluations = evaluations;
-      score.median_fraction = std::max(score.median_fraction, at.at("median_fraction").get<double>());
-      score.mean_fraction = std::max(score.mean_fraction, at.at("mean_fraction").get<double>());
-      score.within_5_percent = std::max(score.within_5_percent, at.at("within_5_percent").get<double>());
+      score.median_fraction = std::max(score.median_fraction, fraction(at, "median_fraction"));
+      score.mean_fraction = std::max(score.mean_fraction, fraction(at, "mean_fraction"));
+      score.within_5_percent = std::max(score.within_5_percent, fraction(at, "within_5_percent"));
     }
   }
   return best;

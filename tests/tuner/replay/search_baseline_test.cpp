@@ -15,7 +15,8 @@ TEST_CASE("of every number of a baseline the best of its strategies counts") {
     "a.gz": {"strategies": {
       "x": {"50": {"median_fraction": 0.9, "mean_fraction": 0.7, "within_5_percent": 0.2}},
       "y": {"50": {"median_fraction": 0.8, "mean_fraction": 0.75, "within_5_percent": 0.1}}}},
-    "b.gz": {"strategies": {"x": {"fifty": {}}}}}})");
+    "b.gz": {"strategies": {"x": {"fifty": {}}}},
+    "d.gz": {"strategies": {"x": {"50": {"median_fraction": 1e300, "mean_fraction": 0.7, "within_5_percent": 0.2}}}}}})");
   const SearchBaseline baseline(file);
   CHECK(baseline.tool() == "T 1");
   const auto best = baseline.best("a.gz", {50});
@@ -27,6 +28,7 @@ TEST_CASE("of every number of a baseline the best of its strategies counts") {
   CHECK_FALSE(baseline.best("a.gz", {50, 100}));
   CHECK_FALSE(baseline.best("b.gz", {50}));
   CHECK_FALSE(baseline.best("c.gz", {50}));
+  CHECK_FALSE(baseline.best("d.gz", {50}));
   CHECK_FALSE(SearchBaseline("").best("a.gz", {50}));
   write_file(file, "[1]");
   CHECK_THROWS_AS(SearchBaseline{file}, Error);
