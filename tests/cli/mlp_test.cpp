@@ -99,7 +99,7 @@ TEST_CASE("what a perceptron cannot do is one line and an exit code") {
        {Case{{"--layers", "0"}, 2, "--layers"}, Case{{"--layers", "10000000"}, 2, "--layers"},
         Case{{"--layers", "1,1,1,1,1,1,1,1,1"}, 2, "--layers"},
         Case{{"--rule", "adaptive", "--batch", "8"}, 2, "--batch"},
-        Case{{"--rule", "plain", "--rate", "1e6", "--hidden", "linear", "--output", "linear"}, 2, "--rate"},
+        Case{{"--rule", "plain", "--rate", "1e6", "--hidden", "linear", "--output", "linear"}, 3, "--rate"},
         Case{{"--step-size", "0.5"}, 2, "--step-size"}}) {
     std::vector<std::string> arguments{"train", "rings.csv", "--network", "mlp", "--device", "cpu"};
     arguments.insert(arguments.end(), each.options.begin(), each.options.end());
