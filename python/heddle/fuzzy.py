@@ -33,8 +33,8 @@ def _reals(values, what, dtype=None):
         raise InputError(f"{what}: found masked numbers, expected all of them")
     if array.dtype.kind in "iu":
         reals = array.astype(np.float64)
-        if not np.all(np.abs(reals) <= 2.0**53):  # beyond, a double may be another number
-            raise InputError(f"{what}: found whole numbers beyond 2^53, expected float32 or float64")
+        if not np.all(np.abs(reals) < 2.0**53):  # from there on a double may be another number
+            raise InputError(f"{what}: found whole numbers from 2^53 on, expected float32 or float64")
         array = reals
     if array.dtype not in (np.float32, np.float64):
         raise InputError(f"{what}: found an array of {array.dtype}, expected float32 or float64")
