@@ -69,7 +69,8 @@ TEST_CASE("the neurons of a layer, and those that give 0 or 1, are told as the p
   };
   const json hidden = told({"--layer", "1"});
   CHECK(hidden["layer"] == 1);
-  CHECK(hidden["rmse"].is_null());
+  CHECK(hidden["task"] == "classify");
+  CHECK(hidden["accuracy"].is_null());
   REQUIRE(hidden["predictions"].size() == 4);
   CHECK(hidden["predictions"][1][0].get<double>() == doctest::Approx(0.9999546).epsilon(1e-5));  // 1 / (1 + e^-10)
   CHECK(hidden["predictions"][1][1].get<double>() == doctest::Approx(4.5398e-5).epsilon(1e-3));  // 1 / (1 + e^10)
