@@ -53,7 +53,9 @@ TEST_CASE("every value of every parameter of fuzzy arrays occurs in each type, l
       add_values(one.configuration, tried[form_of(one.problem)]);
     }
     CHECK(tried.size() == (matrix ? 8 : 4));
-    for (const auto& [form, values] : tried) {
+    for (const auto& entry : tried) {
+      const Form& form = entry.first;  // no structured bindings: messages are made in a lambda
+      const std::set<std::string>& values = entry.second;
       std::set<std::string> possible;
       for (const std::int64_t cuts : {1, 4, 24, 48}) {
         Problem problem = family->default_problems(device).front();

@@ -1,9 +1,7 @@
 #include "heddle/tuner/search/compile_queue.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
-#include <ranges>
 #include <utility>
 
 #include "heddle/tuner/search/screener.hpp"
@@ -20,7 +18,7 @@ void CompileQueue::add(std::vector<std::size_t> configurations) {
       batch.compiling.push_back(configuration);
     }
   }
-  std::ranges::copy(known | std::views::values, std::back_inserter(batch.known));
+  for (const auto& [place, configuration] : known) batch.known.push_back(configuration);
   batch.compilation = start(batch.compiling);
   batch.configurations = std::move(configurations);
   batches_.push_back(std::move(batch));

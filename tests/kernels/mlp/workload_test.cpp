@@ -23,7 +23,8 @@ Problem one_output(std::int64_t rows, std::int64_t batch) {
 // A timed run whose weights stand still, or whose error vanishes, says nothing about a kernel: float32 and float64 then
 // differ by whatever rounding leaves.
 TEST_CASE("a timed run of a network with one output has something to learn to its end") {
-  for (const auto& [rows, batch] : {std::pair{10, 10}, std::pair{100, 100}, std::pair{400, 1}, std::pair{400, 64}}) {
+  for (const auto& sizes : {std::pair{10, 10}, std::pair{100, 100}, std::pair{400, 1}, std::pair{400, 64}}) {
+    const std::int64_t rows = sizes.first, batch = sizes.second;
     CAPTURE(rows);
     CAPTURE(batch);
     const Workload work = timing_workload(one_output(rows, batch), 1, test::sample_seed());
