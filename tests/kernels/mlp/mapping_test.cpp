@@ -87,21 +87,24 @@ TEST_CASE("perceptrons: the first layer is divided among blocks where it fits in
 TEST_CASE("perceptrons: one warp learns single rows where the network fits into its registers") {
   const KernelFamily& family = mlp::train_family();
   const SearchSpace space = family.space(kGpu);
-  const auto usual = [&](std::int64_t inputs, const std::vector<std::int64_t>& hidden, std::int64_t outputs) {
+  const auto fits = [&](std::int64_t inputs, const std::vector<std::int64_t>& hidden, std::int64_t outputs) {
     const Problem problem = mlp::training_problem(mlp::layers(inputs, hidden, outputs), 1000, 1);
-    const Configuration configuration = family.default_configuration(kGpu, problem);
-    CHECK_FALSE(space.violated(configuration, problem).has_value());
-    CHECK(configuration.word("scheme") == "online");
-    CHECK(family.plan(configuration, problem, kGpu, 100).launches.back().block.x == configuration.number("block_size"));
-    return configuration.number("block_size");
+    const Configuration usual = family.default_configuration(kGpu, problem);
+    CHECK_FALSE(space.violated(usual, problem).has_value());
+    CHECK(usual.word("scheme") == "online");
+    CHECK(usual.number("block_size") > 32);  // before a GPU has run the other one
+    const Configuration by_warp = space.parse("scheme=online block_size=32");
+    if (space.violated(by_warp, problem)) return false;
+    CHECK(family.plan(by_warp, problem, kGpu, 100).launches.back().block.x == 32);
+    return true;
   };
-  CHECK(usual(14, {10}, 1) == 32);
-  CHECK(usual(19, {32}, 4) == 32);
-  CHECK(usual(20, {32}, 4) > 32);  // inputs of a lane
-  CHECK(usual(14, {33}, 1) > 32);
-  CHECK(usual(14, {10}, 5) > 32);
-  CHECK(usual(14, {10, 4}, 1) > 32);
-  CHECK(usual(14, {}, 1) > 32);
+  CHECK(fits(14, {10}, 1));
+  CHECK(fits(19, {32}, 4));
+  CHECK_FALSE(fits(20, {32}, 4));  // inputs of a lane
+  CHECK_FALSE(fits(14, {33}, 1));
+  CHECK_FALSE(fits(14, {10}, 5));
+  CHECK_FALSE(fits(14, {10, 4}, 1));
+  CHECK_FALSE(fits(14, {}, 1));
 }
 
 TEST_CASE("perceptrons: warps keep the rows of networks with one small hidden layer") {
