@@ -9,8 +9,8 @@
 // |---|---|---|
 // | forward | values, errors, deltas; the warp's squares | |
 // | gradient | the warp's part | one block: counts. Several: sends the block's squares to all |
-// | gather | send the block's part to the owners of the parameters; the owner adds up the parts of all blocks | counts,
-// with the squares of all | | learn | the owner changes its parameters, and sends them to all | |
+// | gather | send the block's part to the owners of parameters, who add up all blocks' | counts, with all squares |
+// | learn | the owners change their parameters, and send them to all | |
 //
 // One block has the first two phases, and a thread for each parameter that learns.
 //
