@@ -212,14 +212,7 @@ __device__ __forceinline__ bool train_with(const ResidentMemory& memory, const R
   if (!work.fetch_rows()) return false;
   work.fetch();
   const Progress& progress = memory.verdict->progress;
-  bool met = true;
-#pragma unroll 1
-  for (int done = 0; met && goes_on(control, progress, done, steps); ++done) met = work.step();
-  work.store();
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
-    *after = progress;
-    if (!met) after->halted = kLostBlock;
-  }
+  train_to_end(work, control, progress, after, steps);
   return true;
 }
 

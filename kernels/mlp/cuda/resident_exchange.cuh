@@ -364,4 +364,19 @@ class ResidentExchange {
   unsigned stamp_ = 0;
 };
 
+/// The steps of a launch: at most `steps`, until training ends or a block is lost. Then `work` stores what it owns, and
+/// one thread of the grid where training stands. The whole grid.
+template <class Work>
+__device__ __forceinline__ void train_to_end(Work& work, const Control& control, const Progress& progress,
+                                             Progress* after, int steps) {
+  bool met = true;
+#pragma unroll 1
+  for (int done = 0; met && goes_on(control, progress, done, steps); ++done) met = work.step();
+  work.store();
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    *after = progress;
+    if (!met) after->halted = kLostBlock;
+  }
+}
+
 }  // namespace heddle::mlp

@@ -126,14 +126,7 @@ __global__ void __launch_bounds__(Block, 1)
   if (!goes_on(control, progress, 0, steps)) return;
   Training work(memory, {rows, targets, nullptr, parameters, state, gradient, errors, packets, nullptr, slots},
                 control);
-  bool met = true;
-#pragma unroll 1
-  for (int done = 0; met && goes_on(control, progress, done, steps); ++done) met = work.step();
-  work.store();
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
-    *after = progress;
-    if (!met) after->halted = kLostBlock;
-  }
+  train_to_end(work, control, progress, after, steps);
 }
 
 }  // namespace heddle::mlp
