@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/kernels/argument.hpp"
@@ -74,5 +76,18 @@ struct Plan {
 
 /// Contents of buffers on the host, by name.
 using HostImage = std::map<std::string, std::vector<std::byte>, std::less<>>;
+
+/// Contents that are made for one use, or kept for several: large ones take longer to copy than many a kernel runs.
+class SharedImage {
+ public:
+  SharedImage(HostImage made) : image_(std::make_shared<const HostImage>(std::move(made))) {}
+  SharedImage(std::shared_ptr<const HostImage> kept) : image_(std::move(kept)) {}
+
+  const HostImage& operator*() const noexcept { return *image_; }
+  const HostImage* operator->() const noexcept { return image_.get(); }
+
+ private:
+  std::shared_ptr<const HostImage> image_;
+};
 
 }  // namespace heddle

@@ -39,7 +39,7 @@ struct VerificationStage {
   int launches = 1;      ///< submitted one after the other; buffers are looked at after the last
   /// Contents of every parameter, state and input buffer. `left`: parameters, states and outputs, as the stage before
   /// left them; empty for the first stage.
-  std::function<HostImage(const HostImage& left)> contents;
+  std::function<SharedImage(const HostImage& left)> contents;
   /// Judges parameters, states and outputs.
   std::function<Accuracy(const HostImage& after)> check;
 };

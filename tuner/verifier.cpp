@@ -152,7 +152,8 @@ class Verifier::Executions {
     HostImage left;
     for (const VerificationStage& stage : run.stages) {
       Execution& execution = prepared(stage.plan);
-      const HostImage before = stage.contents(left);
+      const SharedImage shared = stage.contents(left);
+      const HostImage& before = *shared;
       HostImage after = outcome_of(execution, before, stage.launches);
       if (Verdict verdict = trespass(execution, before); verdict.status != Status::correct) return verdict;
       const Accuracy accuracy = stage.check(after);

@@ -66,6 +66,8 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] bool has_workload(const Problem& problem) const override;
   [[nodiscard]] Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                             std::int64_t samples, std::uint64_t seed) const override;
+  /// What the buffers of a plan hold before it runs. Kept for further runs, and the same for all configurations.
+  [[nodiscard]] SharedImage initial(const Plan& plan, const Problem& problem, std::uint64_t seed) const;
   [[nodiscard]] std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
                                                            RunOnDevice run) const override;
   [[nodiscard]] std::int64_t host_threads(const Configuration& configuration,

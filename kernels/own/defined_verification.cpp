@@ -27,8 +27,7 @@ Verification::Runs DefinedVerification::runs(const Configuration& configuration,
   run.stages.push_back(
       {.plan = 0,
        .launches = 1,
-       .contents = [this, configuration, problem](
-                       const HostImage&) { return family_.trial(configuration, problem, device_, 1, seed_).initial; },
+       .contents = [this, configuration, problem](const HostImage&) { return before(configuration, problem); },
        .check = [this, configuration,
                  problem](const HostImage& after) { return judged(after, configuration, problem); }});
   all.runs.push_back(std::move(run));
@@ -59,6 +58,10 @@ Accuracy DefinedVerification::judged(const HostImage& after, const Configuration
                                  error, family_.definition().tolerance)};
 }
 
+SharedImage DefinedVerification::before(const Configuration& configuration, const Problem& problem) const {
+  return family_.initial(family_.measured_plan(configuration, problem, device_, 1), problem, seed_);
+}
+
 /// The reference in a few words, without what follows a colon.
 std::string_view DefinedVerification::against() const {
   const std::string_view all = family_.verified_against();
@@ -73,7 +76,7 @@ std::shared_ptr<const HostImage> DefinedVerification::expected(const Problem& pr
     if (auto outputs = family_.expected_outputs(problem)) return std::move(*outputs);
     if (!run_) throw Error(ErrorKind::bug, "nothing can run the reference to compare with");
     const Configuration untuned = family_.default_configuration(device_, problem);
-    return run_(*reference.source, reference.plan, family_.trial(untuned, problem, device_, 1, seed_).initial, 1);
+    return run_(*reference.source, reference.plan, *before(untuned, problem), 1);
   });
 }
 
@@ -95,11 +98,11 @@ std::optional<std::string> DefinedVerification::unchanged(const HostImage& after
     return DefinedFamily::is_compared(argument) && argument.role == Role::state;
   };
   if (std::ranges::none_of(kernel.arguments, updated)) return std::nullopt;
-  const HostImage before = family_.trial(configuration, problem, device_, 1, seed_).initial;
+  const SharedImage shared = before(configuration, problem);
   for (const KernelArgument& argument : kernel.arguments) {
     if (!updated(argument)) continue;
     const std::vector<std::byte>& bytes = after.at(argument.name);
-    if (!bytes.empty() && bytes == before.at(argument.name)) return argument.name;
+    if (!bytes.empty() && bytes == shared->at(argument.name)) return argument.name;
   }
   return std::nullopt;
 }

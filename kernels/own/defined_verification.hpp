@@ -32,6 +32,7 @@ class DefinedVerification final : public Verification {
 
  private:
   [[nodiscard]] Accuracy judged(const HostImage& after, const Configuration& configuration, const Problem& problem);
+  [[nodiscard]] SharedImage before(const Configuration& configuration, const Problem& problem) const;
   [[nodiscard]] std::shared_ptr<const HostImage> expected(const Problem& problem);
   [[nodiscard]] std::string_view against() const;
   /// The name of an output that is as it was filled before the launch. Integers that are all -1 look the same, and are
