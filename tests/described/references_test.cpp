@@ -234,10 +234,14 @@ TEST_CASE("arguments that are not the kernel's are one clear failure") {
 
 TEST_CASE("a function of the host computes what is expected") {
   const TemporaryFolder folder;
-  const TuneKernelOptions options{.device = faulty_device(),
-                                  .profiles = folder.path() / "p",
-                                  .tuner = {.strategy = "exhaustive"},
-                                  .worker = {test::worker_program()}};
+  // Each with a database of its own: what the run before found out about a configuration says nothing about another
+  // reference.
+  const auto options = [&](const char* name) {
+    return TuneKernelOptions{.device = faulty_device(),
+                             .profiles = folder.path() / name,
+                             .tuner = {.strategy = "exhaustive"},
+                             .worker = {test::worker_program()}};
+  };
   const KernelDefinition kernel = faulty();
   const auto times = [](float factor) {
     return [factor](const Problem&, const HostImage& before) {
@@ -246,13 +250,13 @@ TEST_CASE("a function of the host computes what is expected") {
       return HostImage{{"y", image_of(y)}};
     };
   };
-  const auto right = tune(kernel, {}, {}, agrees_with(kernel, times(2.0F)), {}, options);
+  const auto right = tune(kernel, {}, {}, agrees_with(kernel, times(2.0F)), {}, options("right"));
   REQUIRE(right.front().profile);
-  const auto wrong = tune(kernel, {}, {}, agrees_with(kernel, times(3.0F)), {}, options);
+  const auto wrong = tune(kernel, {}, {}, agrees_with(kernel, times(3.0F)), {}, options("wrong"));
   CHECK_FALSE(wrong.front().profile);
   CHECK(wrong.front().statuses.at(Status::wrong_result) >= 1);
   const auto nothing = [](const Problem&, const HostImage&) { return HostImage(); };
-  CHECK_THROWS_WITH_AS(tune(kernel, {}, {}, agrees_with(kernel, nothing), {}, options),
+  CHECK_THROWS_WITH_AS(tune(kernel, {}, {}, agrees_with(kernel, nothing), {}, options("nothing")),
                        doctest::Contains(": the reference lacks the output 'y'"), Error);
 }
 

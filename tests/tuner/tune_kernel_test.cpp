@@ -63,8 +63,9 @@ KernelDefinition faulty_kernel() {
   kernel.code["cuda"] = {.text = R"(
 template <int Fault>
 __global__ void add(float a, const float* x, const float* y, float* z, int n) {
+  // Reads of memory, because the compiler for GPUs leaves out a loop over a volatile variable alone.
   volatile float slow = 0.0f;
-  for (int i = 0; i < (Fault == 0 ? 3000 : 0); ++i) slow = slow + 1.0f;
+  for (int i = 0; i < (Fault == 0 ? 3000 : 0); ++i) slow = slow + *static_cast<const volatile float*>(x);
   const int i = static_cast<int>(blockIdx.x * 32 + threadIdx.x);
   if (Fault == 2) *static_cast<volatile float*>(nullptr) = a;
   if (i < (Fault == 1 ? n - 1 : n)) z[i] = a * x[i] + y[i];
