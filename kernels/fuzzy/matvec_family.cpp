@@ -92,10 +92,10 @@ class MatvecFamily final : public ArrayFamily {
     if (encoding() == Encoding::lower_upper) {
       parameters.push_back({.name = "product_cuts",
                             .values = {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4}},
-                            .meaning = "cuts whose bounds are chosen by products with 0 in place of selections",
+                            .meaning = "cuts with a product for either sign of an element, in place of a selected bound",
                             .active = {}});
       constraints.push_back(
-          {.name = "products choose bounds of a real matrix's product alone, of cuts that are there",
+          {.name = "product_cuts are cuts that are there, of the product with a real matrix",
            .last = {},
            .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
              const std::int64_t products = configuration.number("product_cuts");
@@ -157,7 +157,10 @@ class MatvecFamily final : public ArrayFamily {
                                         configuration.number("block_size"));
     if (!crisp) return {fmt::format("heddle::fuzzy::fuzzy_matvec<{}>", arguments)};
     const std::int64_t products = encoding() == Encoding::lower_upper ? configuration.number("product_cuts") : 0;
-    return {fmt::format("heddle::fuzzy::real_matvec<{}, {}>", arguments, products)};
+    // Where rows begin on a multiple of 16 bytes, a lane copies so many at once.
+    const std::int64_t of_copy = 128 / problem.at("bits");
+    return {fmt::format("heddle::fuzzy::real_matvec<{}, {}, {}>", arguments, products,
+                        problem.at("columns") % of_copy == 0 ? of_copy : 1)};
   }
   Plan once(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device) const override {
     const ArrayShape shape = vector_of(problem);

@@ -26,6 +26,7 @@
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/memory.cuh"
 #include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/common/votes.cuh"
 #include "heddle/kernels/fuzzy/cuda/sort_sizes.cuh"
 
 namespace heddle::fuzzy {
@@ -132,11 +133,7 @@ __device__ __forceinline__ unsigned lanes_with(unsigned digit) {
   } else {
     unsigned same = kAllLanes;
 #pragma unroll
-    for (int bit = 0; bit < DigitBits; ++bit) {
-      const bool set = (digit >> bit & 1U) != 0;
-      const unsigned with = __ballot_sync(kAllLanes, static_cast<int>(set));
-      same &= set ? with : ~with;
-    }
+    for (int bit = 0; bit < DigitBits; ++bit) same &= lanes_alike(digit & (1U << bit));
     return same;
   }
 }
