@@ -116,8 +116,8 @@ HEDDLE_EITHER MidpointRadius<T, cuts> operator-(const MidpointRadius<T, cuts>& a
 
 namespace detail {
 
-/// U((|a| + alpha) beta + alpha |b| + more), what the radii of factors add to that of a product; no number where 0 meets
-/// infinity.
+/// U((|a| + alpha) beta + alpha |b| + more), what the radii of factors add to that of a product; no number where 0
+/// meets infinity.
 template <class T>
 HEDDLE_EITHER T usual_radius(T size_a, T alpha, T size_b, T beta, T more) {
   return fused_up(alpha, size_b, fused_up(add_up(size_a, alpha), beta, more));

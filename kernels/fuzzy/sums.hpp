@@ -110,11 +110,11 @@ HEDDLE_EITHER bool has_numbers(const MidpointRadius<T, cuts>& sum) {
   return numbers;
 }
 
-/// What add_product() does, where it leaves numbers alone in `sum`. Otherwise it was not right: it leaves out that 0 times
-/// the whole line is 0, and what is no number stays so in all further steps.
+/// What add_product() does, where it leaves numbers alone in `sum`. Otherwise it was not right: it leaves out that 0
+/// times the whole line is 0, and what is no number stays so in all further steps.
 ///
-/// Which bound of x belongs to which of the sum depends on the sign of the real number a. The first `products` cuts have
-/// a product for either sign, of which one is done; the others select a bound. The results are the same, but a GPU
+/// Which bound of x belongs to which of the sum depends on the sign of the real number a. The first `products` cuts
+/// have a product for either sign, of which one is done; the others select a bound. The results are the same, but a GPU
 /// selects with other units than those that multiply: it issues both products, and keeps one.
 template <int products = 0, class T, int cuts>
 HEDDLE_EITHER void add_usual_product(LowerUpper<T, cuts>& sum, T a, const LowerUpper<T, cuts>& x) {

@@ -110,14 +110,14 @@ struct Tile {
       }
     }
   }
-  /// Starts the copies of this thread's share, as a part of its present group. `from`: the tile's first column in a vector
-  /// of `columns` numbers.
+  /// Starts the copies of this thread's share, as a part of its present group. `from`: the tile's first column in a
+  /// vector of `columns` numbers.
   __device__ __forceinline__ static void request(T* tile, const T* from, long long columns, int first) {
     for_each_own([&](int component, int column) {
       const int of_vector = Form::component_of_vector(component, first);
-      start_grouped_copy(tile + place(component, column),
-                         from + (Array::place == kNumbers ? column * Array::components + of_vector
-                                                          : of_vector * columns + column));
+      start_grouped_copy(
+          tile + place(component, column),
+          from + (Array::place == kNumbers ? column * Array::components + of_vector : of_vector * columns + column));
     });
   }
   __device__ __forceinline__ static auto number(const T* tile, int column) {
@@ -130,8 +130,8 @@ struct Tile {
   }
 };
 
-/// Where columns from `start` on were not all added up by add_usual_product(), or where that was not right: sums of their
-/// block, term by term from memory. `element(r, column)`: of row r of the warp. Each lane does this for itself.
+/// Where columns from `start` on were not all added up by add_usual_product(), or where that was not right: sums of
+/// their block, term by term from memory. `element(r, column)`: of row r of the warp. Each lane does this for itself.
 template <class Array, int Cuts, int Rows, int Threads, class Element>
 __device__ __forceinline__ void sum_unless_usual(bool is_usual, typename Array::template Slice<Cuts> (&sum)[Rows],
                                                  const typename Array::Real* vector, long long start,

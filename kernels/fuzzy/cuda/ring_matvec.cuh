@@ -1,19 +1,47 @@
-// A matrix of real numbers times a vector of fuzzy ones: matvec.cuh.
+// A matrix times a vector of fuzzy numbers, the matrix through shared memory: matvec.cuh.
 //
-// The matrix goes through shared memory: each warp has a ring of stages there, and copies what it is going to need
-// without holding up its threads. Registers would not do, because a thread waits for its loads by a handful of
-// counters: the compiler gives many loads one counter, and the first use of any waits for all of them.
+// Each warp has a ring of stages there, and copies what it is going to need without holding up its threads. Of a matrix
+// of real numbers registers would not hold enough, because a thread waits for its loads by a handful of counters: the
+// compiler gives many loads one counter, and the first use of any waits for all of them. Fuzzy elements whose
+// components lie next to each other are copied as they lie in memory, 16 bytes a lane where rows allow it. Loads of one
+// component each would ask for every sector of 32 bytes several times.
 #pragma once
 
 #include "heddle/kernels/fuzzy/cuda/vector_tile.cuh"
 
 namespace heddle::fuzzy {
 
+/// Elements of a row of real numbers.
+template <class Array, int Cuts, int Products>
+struct RealElements {
+  using T = typename Array::Real;
+  using Number = typename Array::template Slice<Cuts>;
+  static constexpr int components = 1;
+  [[nodiscard]] __device__ __forceinline__ static T load(const T* from) { return *from; }
+  __device__ __forceinline__ static void add_usual(Number& sum, const T* from, const Number& x) {
+    add_usual_product<Products>(sum, *from, x);
+  }
+};
+/// Elements of a row of fuzzy numbers, all components of one after those of the other.
+template <class Array>
+struct FuzzyRowElements {
+  using T = typename Array::Real;
+  static constexpr int cuts = Array::count_of_cuts, components = Array::components;
+  using Number = typename Array::template Slice<cuts>;
+  static_assert(Array::place == kNumbers, "numbers that lie together");
+  [[nodiscard]] __device__ __forceinline__ static Number load(const T* from) {
+    return Array::template load<cuts>(from, 1, 0, 0);
+  }
+  __device__ __forceinline__ static void add_usual(Number& sum, const T* from, const Number& x) {
+    add_usual_product(sum, load(from), x);
+  }
+};
+
 /// A warp's ring of stages. In a stage each row has `steps` elements for each lane, 32 columns apart. A lane copies
-/// `Wide` neighbouring elements at a time.
-template <class T, int Rows, int Ahead, int Wide>
+/// `Wide` neighbouring components at a time.
+template <class T, int Components, int Rows, int Ahead, int Wide>
 struct StageRing {
-  static constexpr int steps = 4, of_row = steps * kChains, of_stage = Rows * of_row;
+  static constexpr int steps = 4, columns = steps * kChains, of_row = columns * Components, of_stage = Rows * of_row;
   static constexpr int of_tile = kTileSteps / steps, stages = Ahead / steps, size = stages * of_stage;
   static_assert(Ahead % kTileSteps == 0 && kTileSteps % steps == 0, "stages without a rest");
   static_assert(Wide == 1 || Wide * sizeof(T) == 16, "one access");
@@ -68,14 +96,14 @@ struct StageRing {
 
 /// matrix: rows x columns elements; vector: `columns` numbers, of this form; result: `rows` numbers. Shared memory:
 /// 1 + Ahead / 8 tiles of the vector, and a ring for each warp.
-template <class Array, int Cuts, int Rows, int Ahead, int Threads, int Products, int Wide>
+template <class Array, class Elements, int Cuts, int Rows, int Ahead, int Threads, int Wide>
 __global__ void __launch_bounds__(Threads)
-    real_matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
+    ring_matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
                 typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
   using T = typename Array::Real;
   using Number = typename Array::template Slice<Cuts>;
   using VectorTile = Tile<Array, Cuts, Threads>;
-  using Ring = StageRing<T, Rows, Ahead, Wide>;
+  using Ring = StageRing<T, Elements::components, Rows, Ahead, Wide>;
   constexpr int words = static_cast<int>(sizeof(T) / sizeof(float)), warps = Threads / kWarp;
   constexpr int tiles_ahead = Ahead / kTileSteps, tiles = tiles_ahead + 1;
   const RowTask<Array, Cuts, Rows, Threads> task(rows, form);
@@ -85,9 +113,9 @@ __global__ void __launch_bounds__(Threads)
   T* const vector_tiles = reinterpret_cast<T*>(shared.take<float>(tiles * VectorTile::size * words));
   T* const rings = reinterpret_cast<T*>(shared.take<float>(warps * Ring::size * words));
   Ring ring(rings + static_cast<int>(threadIdx.x) / kWarp * Ring::size, task.lane,
-            static_cast<int>(whole / Ring::of_row));
+            static_cast<int>(whole / Ring::columns));
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) ring.next[r] = matrix + task.row(r) * columns + ring.own;
+  for (int r = 0; r < Rows; ++r) ring.next[r] = matrix + task.row(r) * columns * Elements::components + ring.own;
   const T* next_of_vector = vector;
   const auto request_tile = [&](T* to, long long column) {
     if (column < whole) VectorTile::request(to, next_of_vector, columns, task.first);
@@ -122,7 +150,8 @@ __global__ void __launch_bounds__(Threads)
             const Number x = VectorTile::number(tile, (part * Ring::steps + k) * kChains + task.lane);
 #pragma unroll
             for (int r = 0; r < Rows; ++r) {
-              add_usual_product<Products>(sum[r], stage[r * Ring::of_row + k * kChains + task.lane], x);
+              Elements::add_usual(sum[r], stage + r * Ring::of_row + (k * kChains + task.lane) * Elements::components,
+                                  x);
             }
           }
         }
@@ -131,8 +160,9 @@ __global__ void __launch_bounds__(Threads)
         tile = tile == vector_tiles + tiles_ahead * VectorTile::size ? vector_tiles : tile + VectorTile::size;
       }
     }
-    sum_unless_usual<Array, Cuts>(start < whole, sum, vector, start, task,
-                                  [&](int r, long long column) { return matrix[task.row(r) * columns + column]; });
+    sum_unless_usual<Array, Cuts>(start < whole, sum, vector, start, task, [&](int r, long long column) {
+      return Elements::load(matrix + (task.row(r) * columns + column) * Elements::components);
+    });
     add_block(total, sum, task.lane);
   }
   if (task.lane < Rows && task.first_row + task.lane < task.rows) {

@@ -1,4 +1,5 @@
-// A matrix of fuzzy numbers times a vector of them: matvec.cuh. The matrix is read into registers, some steps early.
+// A matrix of fuzzy numbers times a vector of them, the matrix through registers: matvec.cuh. It is read some steps
+// early.
 #pragma once
 
 #include "heddle/kernels/fuzzy/cuda/vector_tile.cuh"
@@ -20,8 +21,8 @@ struct FuzzyElements {
 /// tiles.
 template <class Array, int Cuts, int Rows, int Ahead, int Threads>
 __global__ void __launch_bounds__(Threads)
-    fuzzy_matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
-                 typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
+    register_matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
+                    typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
   static_assert(kTileSteps % Ahead == 0, "steps without a rest");
   using T = typename Array::Real;
   using Number = typename Array::template Slice<Cuts>;
