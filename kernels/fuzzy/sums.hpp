@@ -120,16 +120,16 @@ template <int products = 0, class T, int cuts>
 HEDDLE_EITHER void add_usual_product(LowerUpper<T, cuts>& sum, T a, const LowerUpper<T, cuts>& x) {
   const bool negative = detail::is_negative(a);
   HEDDLE_UNROLL
-  for (int i = 0; i < cuts; ++i) {
-    if (i < products) {
-      if (!negative) sum.lower[i] = fused_down(a, x.lower[i], sum.lower[i]);
-      if (negative) sum.lower[i] = fused_down(a, x.upper[i], sum.lower[i]);
-      if (!negative) sum.upper[i] = fused_up(a, x.upper[i], sum.upper[i]);
-      if (negative) sum.upper[i] = fused_up(a, x.lower[i], sum.upper[i]);
-    } else {
-      sum.lower[i] = fused_down(a, negative ? x.upper[i] : x.lower[i], sum.lower[i]);
-      sum.upper[i] = fused_up(a, negative ? x.lower[i] : x.upper[i], sum.upper[i]);
-    }
+  for (int i = products; i < cuts; ++i) {
+    sum.lower[i] = fused_down(a, negative ? x.upper[i] : x.lower[i], sum.lower[i]);
+    sum.upper[i] = fused_up(a, negative ? x.lower[i] : x.upper[i], sum.upper[i]);
+  }
+  HEDDLE_UNROLL
+  for (int i = 0; i < products; ++i) {
+    if (!negative) sum.lower[i] = fused_down(a, x.lower[i], sum.lower[i]);
+    if (negative) sum.lower[i] = fused_down(a, x.upper[i], sum.lower[i]);
+    if (!negative) sum.upper[i] = fused_up(a, x.upper[i], sum.upper[i]);
+    if (negative) sum.upper[i] = fused_up(a, x.lower[i], sum.upper[i]);
   }
 }
 template <int products = 0, class T, int cuts>
