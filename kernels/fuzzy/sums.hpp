@@ -119,6 +119,7 @@ HEDDLE_EITHER bool has_numbers(const MidpointRadius<T, cuts>& sum) {
 template <int products = 0, class T, int cuts>
 HEDDLE_EITHER void add_usual_product(LowerUpper<T, cuts>& sum, T a, const LowerUpper<T, cuts>& x) {
   const bool negative = detail::is_negative(a);
+  // Selections come first: after products CUDA's compiler takes two instructions more to look at the sign.
   HEDDLE_UNROLL
   for (int i = products; i < cuts; ++i) {
     sum.lower[i] = fused_down(a, negative ? x.upper[i] : x.lower[i], sum.lower[i]);
