@@ -1,7 +1,7 @@
 // What fuzzy-sort is compared with, on the same GPU: CUB's sort of (key, position) pairs, plain gathers of numbers by
 // these positions, and thrust::sort_by_key over structures. Comma-separated values on standard output.
 //
-//   nvcc -O3 -std=c++17 -arch=native bench/fuzzy/sort_beside.cu -o sort_beside && ./sort_beside [NUMBERS]
+//   nvcc -O3 -std=c++17 -arch=native bench/fuzzy/sort_beside.cu -o sort_beside && ./sort_beside [NUMBERS [MOST_CUTS]]
 //
 // "gather" is the faster one of a thread for each component and a thread for each number, where a number's components
 // lie next to each other; "gather_cuts" is that of an array for each component. All times are in microseconds.
@@ -94,8 +94,9 @@ struct Less {
 unsigned blocks(long long threads) { return static_cast<unsigned>((threads + 255) / 256); }
 
 template <class Real, int Components>
-void measure(const char* encoding, int cuts, int count, const Real* keys, const unsigned* positions, double pairs,
-             std::FILE* file) {
+void measure(const char* encoding, int cuts, int most_cuts, int count, const Real* keys, const unsigned* positions,
+             double pairs, std::FILE* file) {
+  if (cuts > most_cuts) return;
   using Whole = Number<Real, Components>;
   const Array<Whole> from(count), to(count);
   check(cudaMemset(from.get(), 0x3f, sizeof(Whole) * static_cast<std::size_t>(count)));
@@ -134,7 +135,7 @@ void measure(const char* encoding, int cuts, int count, const Real* keys, const 
 }
 
 template <class Real>
-void measure_type(int count, std::FILE* file) {
+void measure_type(int count, int most_cuts, std::FILE* file) {
   std::mt19937_64 random(7);
   std::vector<Real> host(static_cast<std::size_t>(count));
   for (Real& key : host) key = static_cast<Real>(static_cast<double>(random() >> 11) * 0x1p-52 - 1.0);
@@ -152,30 +153,30 @@ void measure_type(int count, std::FILE* file) {
     check(cub::DeviceRadixSort::SortPairs(scratch.get(), bytes, keys.get(), sorted.get(), indices.get(),
                                           positions.get(), count));
   });
-  measure<Real, 2>("lu", 1, count, keys.get(), positions.get(), pairs, file);
-  measure<Real, 4>("lu", 2, count, keys.get(), positions.get(), pairs, file);
-  measure<Real, 8>("lu", 4, count, keys.get(), positions.get(), pairs, file);
-  measure<Real, 16>("lu", 8, count, keys.get(), positions.get(), pairs, file);
-  measure<Real, 32>("lu", 16, count, keys.get(), positions.get(), pairs, file);
-  measure<Real, 48>("lu", 24, count, keys.get(), positions.get(), pairs, file);
-  measure<Real, 2>("mr", 1, count, keys.get(), positions.get(), pairs, file);
-  measure<Real, 3>("mr", 2, count, keys.get(), positions.get(), pairs, file);
-  measure<Real, 5>("mr", 4, count, keys.get(), positions.get(), pairs, file);
-  measure<Real, 9>("mr", 8, count, keys.get(), positions.get(), pairs, file);
-  measure<Real, 17>("mr", 16, count, keys.get(), positions.get(), pairs, file);
-  measure<Real, 25>("mr", 24, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 2>("lu", 1, most_cuts, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 4>("lu", 2, most_cuts, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 8>("lu", 4, most_cuts, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 16>("lu", 8, most_cuts, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 32>("lu", 16, most_cuts, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 48>("lu", 24, most_cuts, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 2>("mr", 1, most_cuts, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 3>("mr", 2, most_cuts, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 5>("mr", 4, most_cuts, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 9>("mr", 8, most_cuts, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 17>("mr", 16, most_cuts, count, keys.get(), positions.get(), pairs, file);
+  measure<Real, 25>("mr", 24, most_cuts, count, keys.get(), positions.get(), pairs, file);
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  const int numbers = count > 1 ? std::atoi(words[1]) : 10000000;
-  if (numbers < 1 || count > 2) {
-    std::fprintf(stderr, "usage: sort_beside [NUMBERS]\n");
+  const int numbers = count > 1 ? std::atoi(words[1]) : 10000000, most_cuts = count > 2 ? std::atoi(words[2]) : 24;
+  if (numbers < 1 || most_cuts < 1 || count > 3) {
+    std::fprintf(stderr, "usage: sort_beside [NUMBERS [MOST_CUTS]]\n");
     return 2;
   }
   std::printf("encoding,bits,cuts,pairs,gather,gather_cuts,thrust\n");
-  measure_type<float>(numbers, stdout);
-  measure_type<double>(numbers, stdout);
+  measure_type<float>(numbers, most_cuts, stdout);
+  measure_type<double>(numbers, most_cuts, stdout);
   return 0;
 }

@@ -47,18 +47,26 @@ class MatvecFamily final : public ArrayFamily {
     if (device.backend == "cpu") return {device, {threads_parameter(device)}, std::move(constraints)};
     constraints.push_back(cuts_constraint());
     constraints.push_back(
-        {.name = "a real matrix is read whole tiles ahead, a fuzzy one a part of a tile",
+        {.name = "a real matrix is read whole tiles ahead; a fuzzy one, too, or a part of a tile",
          .last = "ahead",
          .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
            const std::int64_t ahead = configuration.number("ahead");
-           return matrix_of(problem) == MatrixKind::crisp ? ahead % kTileSteps == 0 : kTileSteps % ahead == 0;
+           return matrix_of(problem) == MatrixKind::crisp ? ahead % kTileSteps == 0
+                                                          : ahead % kTileSteps == 0 || kTileSteps % ahead == 0;
+         }});
+    constraints.push_back(
+        {.name = "a fuzzy matrix is read more than a tile ahead if numbers lie together, and all cuts are added up",
+         .last = {},
+         .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
+           return matrix_of(problem) == MatrixKind::crisp || !has_ring(configuration, problem) ||
+                  (problem.at("layout") == kNumbers && configuration.number("coarsen_cuts") == problem.at("cuts"));
          }});
     constraints.push_back({.name = "fuzzy elements that are loaded ahead fit into registers",
                            .last = {},
                            .holds = [form = encoding()](const Configuration& configuration, const Problem& problem,
                                                         const DeviceIdentity&) {
                              constexpr std::int64_t kMost = 256;  // bytes of a thread, a quarter of its registers
-                             return matrix_of(problem) == MatrixKind::crisp ||
+                             return has_ring(configuration, problem) ||
                                     components(form, configuration.number("coarsen_cuts")) *
                                             configuration.number("coarsen_rows") * configuration.number("ahead") *
                                             (problem.at("bits") / 8) <=
@@ -72,30 +80,30 @@ class MatvecFamily final : public ArrayFamily {
                                     kMostSums;
                            }});
     constraints.push_back(
-        {.name = "tiles of the vector, and what is read ahead of a real matrix, fit into shared memory",
+        {.name = "tiles of the vector, and what is read ahead of the matrix through shared memory, fit there",
          .last = {},
-         .holds = [form = encoding()](const Configuration& configuration, const Problem& problem,
-                                      const DeviceIdentity& on) {
-           return shared_bytes(configuration, problem, form) <= on.local_bytes;
+         .holds = [this](const Configuration& configuration, const Problem& problem, const DeviceIdentity& on) {
+           return shared_bytes(configuration, problem) <= on.local_bytes;
          }});
     Parameter rows{.name = "coarsen_rows",
                    .values = {std::int64_t{4}, std::int64_t{2}, std::int64_t{1}, std::int64_t{8}},
                    .meaning = "rows that a warp takes",
                    .active = {}};
     Parameter ahead = ahead_parameter();
-    ahead.meaning = "steps of 32 columns that a warp reads the matrix ahead";
+    ahead.meaning = "steps of 32 columns that a warp reads the matrix ahead, more than 8 through shared memory";
     ahead.values.emplace_back(std::int64_t{32});
     // All 12 cuts of a number at once, since each group of cuts reads the whole matrix.
     Parameter cuts = cuts_parameter();
     cuts.values.emplace_back(std::int64_t{12});
     std::vector<Parameter> parameters{std::move(cuts), std::move(rows), std::move(ahead), block_size_parameter()};
     if (encoding() == Encoding::lower_upper) {
-      parameters.push_back({.name = "product_cuts",
-                            .values = {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4}},
-                            .meaning = "cuts whose bounds are chosen by products with 0 in place of selections",
-                            .active = {}});
+      parameters.push_back(
+          {.name = "product_cuts",
+           .values = {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4}},
+           .meaning = "cuts with a product for either sign of an element, in place of a selected bound",
+           .active = {}});
       constraints.push_back(
-          {.name = "products choose bounds of a real matrix's product alone, of cuts that are there",
+          {.name = "product_cuts are cuts that are there, of the product with a real matrix",
            .last = {},
            .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
              const std::int64_t products = configuration.number("product_cuts");
@@ -141,7 +149,7 @@ class MatvecFamily final : public ArrayFamily {
     const Configuration best = bits == 32    ? configuration(cuts, 4, 16, 512)
                                : lower_upper ? configuration(cuts, 2, 16, 512)
                                              : configuration(cuts, 4, 16, 256);
-    return shared_bytes(best, problem, encoding()) <= device.local_bytes ? best : configuration(cuts, 4, 8, 128);
+    return shared_bytes(best, problem) <= device.local_bytes ? best : configuration(cuts, 4, 8, 128);
   }
 
   Kernels kernels(const Configuration& configuration, const Problem& problem,
@@ -152,12 +160,18 @@ class MatvecFamily final : public ArrayFamily {
       return {fmt::format("heddle::fuzzy::cpu::matvec<{}, {}, {}>", floats_in_vector(device.architecture),
                           shape.encoding == Encoding::lower_upper, !crisp)};
     }
-    std::string arguments = fmt::format("{}, {}, {}, {}, {}", array_name(shape), configuration.number("coarsen_cuts"),
-                                        configuration.number("coarsen_rows"), configuration.number("ahead"),
-                                        configuration.number("block_size"));
-    if (!crisp) return {fmt::format("heddle::fuzzy::fuzzy_matvec<{}>", arguments)};
+    const std::string array = array_name(shape);
+    const std::int64_t cuts = configuration.number("coarsen_cuts");
+    const std::string sizes = fmt::format("{}, {}, {}, {}", cuts, configuration.number("coarsen_rows"),
+                                          configuration.number("ahead"), configuration.number("block_size"));
+    if (!has_ring(configuration, problem)) return {fmt::format("heddle::fuzzy::register_matvec<{}, {}>", array, sizes)};
     const std::int64_t products = encoding() == Encoding::lower_upper ? configuration.number("product_cuts") : 0;
-    return {fmt::format("heddle::fuzzy::real_matvec<{}, {}>", arguments, products)};
+    // Where rows begin on a multiple of 16 bytes, a lane copies so many at once.
+    const std::int64_t of_copy = 128 / problem.at("bits"), of_row = problem.at("columns") * of_element(problem);
+    return {fmt::format("heddle::fuzzy::ring_matvec<{}, heddle::fuzzy::{}, {}, {}>", array,
+                        crisp ? fmt::format("RealElements<{}, {}, {}>", array, cuts, products)
+                              : fmt::format("FuzzyRowElements<{}>", array),
+                        sizes, of_row % of_copy == 0 ? of_copy : 1)};
   }
   Plan once(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device) const override {
     const ArrayShape shape = vector_of(problem);
@@ -177,7 +191,7 @@ class MatvecFamily final : public ArrayFamily {
       const std::int64_t groups = shape.cuts / configuration.number("coarsen_cuts");
       launch.grid.x = static_cast<unsigned>((problem.at("rows") + rows - 1) / rows * groups);
       launch.block.x = static_cast<unsigned>(block);
-      launch.shared_bytes = shared_bytes(configuration, problem, encoding());
+      launch.shared_bytes = shared_bytes(configuration, problem);
     }
     launch.arguments = {BufferArgument{0, 0}, BufferArgument{1, 0}, BufferArgument{2, 0}, problem.at("rows"),
                         StructArgument(shape.form())};
@@ -222,15 +236,22 @@ class MatvecFamily final : public ArrayFamily {
   [[nodiscard]] static MatrixKind matrix_of(const Problem& problem) {
     return problem.at("matrix") == 1 ? MatrixKind::crisp : MatrixKind::fuzzy;
   }
-  /// Of tiles of the vector; of a real matrix also what all warps read ahead.
-  [[nodiscard]] static std::int64_t shared_bytes(const Configuration& configuration, const Problem& problem,
-                                                 Encoding encoding) {
-    const bool crisp = matrix_of(problem) == MatrixKind::crisp;
+  /// Whether the matrix goes through shared memory, not through registers.
+  [[nodiscard]] static bool has_ring(const Configuration& configuration, const Problem& problem) {
+    return matrix_of(problem) == MatrixKind::crisp || configuration.number("ahead") > kTileSteps;
+  }
+  /// Reals of an element of the matrix.
+  [[nodiscard]] std::int64_t of_element(const Problem& problem) const {
+    return matrix_of(problem) == MatrixKind::crisp ? 1 : components(encoding(), problem.at("cuts"));
+  }
+  /// Of tiles of the vector, and of rings: what all warps read ahead of the matrix.
+  [[nodiscard]] std::int64_t shared_bytes(const Configuration& configuration, const Problem& problem) const {
+    const bool ring = has_ring(configuration, problem);
     const std::int64_t columns = kTileSteps * cuda::kWarp, ahead = configuration.number("ahead");
-    const std::int64_t tiles = 1 + (crisp ? ahead / kTileSteps : 1);
+    const std::int64_t tiles = 1 + (ring ? ahead / kTileSteps : 1);
     const std::int64_t rows = configuration.number("coarsen_rows") * (configuration.number("block_size") / cuda::kWarp);
-    return (tiles * columns * components(encoding, configuration.number("coarsen_cuts")) +
-            (crisp ? rows * ahead * cuda::kWarp : 0)) *
+    return (tiles * columns * components(encoding(), configuration.number("coarsen_cuts")) +
+            (ring ? rows * ahead * cuda::kWarp * of_element(problem) : 0)) *
            (problem.at("bits") / 8);
   }
   [[nodiscard]] ArrayShape vector_of(const Problem& problem) const {

@@ -116,13 +116,18 @@ HEDDLE_EITHER MidpointRadius<T, cuts> operator-(const MidpointRadius<T, cuts>& a
 
 namespace detail {
 
-/// U((|a| + alpha) beta + alpha |b| + more), what the radii of factors add to that of a product.
+/// U((|a| + alpha) beta + alpha |b| + more), what the radii of factors add to that of a product; no number where 0
+/// meets infinity.
+template <class T>
+HEDDLE_EITHER T usual_radius(T size_a, T alpha, T size_b, T beta, T more) {
+  return fused_up(alpha, size_b, fused_up(add_up(size_a, alpha), beta, more));
+}
+/// The same where 0 times infinity is 0.
 template <class T>
 HEDDLE_EITHER T fused_radius(T size_a, T alpha, T size_b, T beta, T more) {
-  const T farthest = add_up(size_a, alpha);
-  const T radius = fused_up(alpha, size_b, fused_up(farthest, beta, more));
-  if (radius == radius) return radius;  // 0 times infinity otherwise
-  return add_up(add_up(more, radius_product(farthest, beta)), radius_product(alpha, size_b));
+  const T radius = usual_radius(size_a, alpha, size_b, beta, more);
+  if (radius == radius) return radius;
+  return add_up(add_up(more, radius_product(add_up(size_a, alpha), beta)), radius_product(alpha, size_b));
 }
 
 }  // namespace detail

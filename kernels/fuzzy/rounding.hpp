@@ -338,6 +338,19 @@ HEDDLE_EITHER float float_down(double a) {
 
 #endif
 
+namespace detail {
+
+/// By the sign bit: a zero may count either way.
+#if defined(__CUDA_ARCH__)
+HEDDLE_EITHER bool is_negative(double x) { return __double2hiint(x) < 0; }
+HEDDLE_EITHER bool is_negative(float x) { return __float_as_int(x) < 0; }
+#else
+HEDDLE_EITHER bool is_negative(double x) { return __builtin_signbit(x) != 0; }
+HEDDLE_EITHER bool is_negative(float x) { return __builtin_signbit(x) != 0; }
+#endif
+
+}  // namespace detail
+
 /// `a` in type T, rounded outwards.
 template <class T>
 HEDDLE_EITHER T narrowed_up(double a) {

@@ -35,16 +35,6 @@ HEDDLE_EITHER Number plain_series(const Number& a, const Number& b, Number c, in
 
 namespace detail {
 
-/// By the sign bit: a zero counts either way, since all its products are zeros.
-HEDDLE_EITHER bool is_negative(double x) { return (bits_of(x) >> 63U) != 0; }
-HEDDLE_EITHER bool is_negative(float x) {
-#if defined(__CUDA_ARCH__)
-  return __float_as_int(x) < 0;
-#else
-  return __builtin_signbit(x) != 0;
-#endif
-}
-
 template <class T>
 HEDDLE_EITHER T chain_step(T x, T factor, T addend) {
   return add_down(multiply_down(factor, x), addend);
@@ -106,13 +96,23 @@ struct Chains {
       step(false);
     }
   }
+  /// Signs change in the first steps, if at all. These have a choice each. A run that fails costs its steps once more,
+  /// for all lanes of a warp if one fails, and every run costs the looks at its ends: so runs begin short, and each is
+  /// twice as long as the one before.
   HEDDLE_EITHER void steps(int terms) {
-    // Signs change in the first steps, if at all.
-    constexpr int first_run = 4, long_run = 128;
+    constexpr int chosen_pairs = 8, first_run = 8, longest_run = 256;
+    int left = terms / 2;
 #if defined(__CUDACC__)
 #pragma unroll 1
 #endif
-    for (int left = terms / 2, most = first_run; left > 0; most = long_run) {
+    for (int pair = 0; pair < chosen_pairs && left > 0; ++pair, --left) {
+      step(true);
+      step(false);
+    }
+#if defined(__CUDACC__)
+#pragma unroll 1
+#endif
+    for (int most = first_run; left > 0; most = most < longest_run ? 2 * most : longest_run) {
       const int pairs = left < most ? left : most;
       run(pairs);
       left -= pairs;

@@ -136,12 +136,20 @@ Path resident(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, s
   return perceptron(inputs, hidden1, hidden2, outputs, rows, rows, "scheme=resident " + configuration);
 }
 
-/// The ring of stages of a real matrix, kernels/fuzzy/cuda/real_matvec.cuh.
+/// Matrices that go through rings of stages, kernels/fuzzy/cuda/ring_matvec.cuh.
+Path matrix_in_ring(std::string_view encoding, std::int64_t matrix, std::int64_t columns, std::int64_t cuts,
+                    std::int64_t bits, fuzzy::Layout layout, const char* configuration) {
+  return {encoding == "lu" ? "fuzzy-matvec-lu" : "fuzzy-matvec-mr",
+          {{"rows", 5}, {"columns", columns}, {"matrix", matrix}, {"cuts", cuts}, {"bits", bits}, {"layout", layout}},
+          configuration};
+}
 Path real_matrix(std::string_view encoding, std::int64_t columns, std::int64_t cuts, std::int64_t bits,
                  fuzzy::Layout layout, const char* configuration) {
-  return {encoding == "lu" ? "fuzzy-matvec-lu" : "fuzzy-matvec-mr",
-          {{"rows", 5}, {"columns", columns}, {"matrix", 1}, {"cuts", cuts}, {"bits", bits}, {"layout", layout}},
-          configuration};
+  return matrix_in_ring(encoding, 1, columns, cuts, bits, layout, configuration);
+}
+Path fuzzy_matrix(std::string_view encoding, std::int64_t columns, std::int64_t cuts, std::int64_t bits,
+                  const char* configuration) {
+  return matrix_in_ring(encoding, 2, columns, cuts, bits, fuzzy::kNumbers, configuration);
 }
 
 /// Packets of a record: 10 of 26 outputs, 14 of 40, 34 of 100.
@@ -266,6 +274,11 @@ const std::vector<Path>& paths() {
                   "coarsen_cuts=1 coarsen_rows=2 ahead=32 block_size=256 product_cuts=0"),
       real_matrix("mr", 4100, 3, 64, fuzzy::kNumbers, "coarsen_cuts=3 coarsen_rows=2 ahead=16 block_size=64"),
       real_matrix("mr", 2051, 2, 32, fuzzy::kCuts, "coarsen_cuts=2 coarsen_rows=4 ahead=32 block_size=64"),
+      // Numbers of as many components as fit into copies, and of others; rows that begin between copies.
+      fuzzy_matrix("mr", 2052, 4, 64, "coarsen_cuts=4 coarsen_rows=1 ahead=16 block_size=64"),
+      fuzzy_matrix("mr", 4099, 2, 32, "coarsen_cuts=2 coarsen_rows=2 ahead=32 block_size=64"),
+      fuzzy_matrix("lu", 2051, 2, 32, "coarsen_cuts=2 coarsen_rows=1 ahead=16 block_size=64 product_cuts=0"),
+      fuzzy_matrix("lu", 4097, 3, 64, "coarsen_cuts=3 coarsen_rows=1 ahead=16 block_size=64 product_cuts=0"),
   };
   return all;
 }

@@ -95,10 +95,10 @@ TEST_CASE("on the emulator rules of several warps learn the same wherever their 
 }
 
 /// The paths() of real matrices, or some of them.
-TEST_CASE("the emulator keeps the contract of devices, with real matrices in rings of stages") {
+TEST_CASE("the emulator keeps the contract of devices, with matrices in rings of stages") {
   ContractSample paths{.drawn = 0, .large = false, .repeat = false};
   std::erase_if(paths.families, [](const auto& family) { return !family->name().starts_with("fuzzy-matvec"); });
-  attempt({.order = 7}, paths, 8, 3);
+  attempt({.order = 7}, paths, 12, 4);
 }
 
 TEST_CASE("on the emulator no family's result depends on the order of threads and blocks") {

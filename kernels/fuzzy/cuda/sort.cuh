@@ -26,6 +26,7 @@
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/memory.cuh"
 #include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/common/votes.cuh"
 #include "heddle/kernels/fuzzy/cuda/sort_sizes.cuh"
 
 namespace heddle::fuzzy {
@@ -54,9 +55,10 @@ template <class Real>
 __device__ __forceinline__ typename SortKey<Real>::Bits sortable(Real key) {
   using Bits = typename SortKey<Real>::Bits;
   const Bits bits = SortKey<Real>::bits(key), size = bits & ~SortKey<Real>::kSign;
-  if (size > SortKey<Real>::kInfinity) return ~Bits{0};
-  if (size == 0) return SortKey<Real>::kSign;
-  return size == bits ? bits | SortKey<Real>::kSign : ~bits;
+  // Selections, no branches, of which each key would have two.
+  Bits order = size == bits ? bits | SortKey<Real>::kSign : ~bits;
+  order = size == 0 ? SortKey<Real>::kSign : order;
+  return size > SortKey<Real>::kInfinity ? ~Bits{0} : order;
 }
 
 template <int DigitBits, class Bits>
@@ -64,17 +66,20 @@ __device__ __forceinline__ unsigned digit_of(Bits key, int shift) {
   return static_cast<unsigned>(key >> shift) & ((1U << DigitBits) - 1);
 }
 
-/// Key number `at`: in the first pass one of the caller's, later already as it is sorted. Beyond the end one that comes
-/// last.
+/// Key number `at`: in the first pass one of the caller's, later already as it is sorted.
 template <class Real, bool First>
-__device__ __forceinline__ typename SortKey<Real>::Bits key_at(const void* keys, int at, int count) {
-  using Bits = typename SortKey<Real>::Bits;
-  if (at >= count) return ~Bits{0};
+__device__ __forceinline__ typename SortKey<Real>::Bits key_there(const void* keys, int at) {
   if constexpr (First) {
     return sortable(static_cast<const Real*>(keys)[at]);
   } else {
-    return static_cast<const Bits*>(keys)[at];
+    return static_cast<const typename SortKey<Real>::Bits*>(keys)[at];
   }
+}
+/// The same, and beyond the end one that comes last.
+template <class Real, bool First>
+__device__ __forceinline__ typename SortKey<Real>::Bits key_at(const void* keys, int at, int count) {
+  using Bits = typename SortKey<Real>::Bits;
+  return at < count ? key_there<Real, First>(keys, at) : ~Bits{0};
 }
 
 /// Sets `words` words to 0.
@@ -132,11 +137,7 @@ __device__ __forceinline__ unsigned lanes_with(unsigned digit) {
   } else {
     unsigned same = kAllLanes;
 #pragma unroll
-    for (int bit = 0; bit < DigitBits; ++bit) {
-      const bool set = (digit >> bit & 1U) != 0;
-      const unsigned with = __ballot_sync(kAllLanes, static_cast<int>(set));
-      same &= set ? with : ~with;
-    }
+    for (int bit = 0; bit < DigitBits; ++bit) same &= lanes_alike(digit & (1U << bit));
     return same;
   }
 }
@@ -220,8 +221,15 @@ __global__ void __launch_bounds__(Block, Blocks)
   const int first = warp * (kWarp * Items) + lane;  // of this thread's keys in the tile, a warp apart
 
   Bits key[Items];
+  // All tiles but the last are whole: there nobody asks for every key whether it is there.
+  const bool whole = here == kTile;
+  if (whole) {
 #pragma unroll
-  for (int i = 0; i < Items; ++i) key[i] = key_at<Real, First>(keys_in, from + first + i * kWarp, from + here);
+    for (int i = 0; i < Items; ++i) key[i] = key_there<Real, First>(keys_in, from + first + i * kWarp);
+  } else {
+#pragma unroll
+    for (int i = 0; i < Items; ++i) key[i] = key_at<Real, First>(keys_in, from + first + i * kWarp, from + here);
+  }
 #pragma unroll
   for (int i = 0; i < Items; ++i) atomicAdd(&own[digit_of<DigitBits>(key[i], shift)], 1U);
   __syncthreads();
@@ -262,12 +270,16 @@ __global__ void __launch_bounds__(Block, Blocks)
   // Both go to their slots now: the loads of the positions take their time while this tile waits for others.
 #pragma unroll
   for (int i = 0; i < Items; ++i) keys[slot[i]] = key[i];
+  if constexpr (First) {
 #pragma unroll
-  for (int i = 0; i < Items; ++i) {
-    const int at = first + i * kWarp;
-    if constexpr (First) {
-      positions[slot[i]] = static_cast<unsigned>(from + at);
-    } else {
+    for (int i = 0; i < Items; ++i) positions[slot[i]] = static_cast<unsigned>(from + first + i * kWarp);
+  } else if (whole) {
+#pragma unroll
+    for (int i = 0; i < Items; ++i) positions[slot[i]] = positions_in[from + first + i * kWarp];
+  } else {
+#pragma unroll
+    for (int i = 0; i < Items; ++i) {
+      const int at = first + i * kWarp;
       positions[slot[i]] = at < here ? positions_in[from + at] : 0;
     }
   }
@@ -308,14 +320,18 @@ __global__ void __launch_bounds__(Block, Blocks)
     }
     return;
   }
-#pragma unroll
-  for (int i = 0; i < Items; ++i) {
-    const int at = thread + i * Block;
-    if (at >= here) break;
+  const auto move = [&](int at) {
     const Bits moved = keys[at];
     const unsigned to = starts[digit_of<DigitBits>(moved, shift)] + static_cast<unsigned>(at);
     if constexpr (!Last) static_cast<Bits*>(keys_out)[to] = moved;
     positions_out[to] = positions[at];
+  };
+  if (whole) {
+#pragma unroll
+    for (int i = 0; i < Items; ++i) move(thread + i * Block);
+  } else {
+#pragma unroll 1
+    for (int at = thread; at < here; at += Block) move(at);
   }
 }
 

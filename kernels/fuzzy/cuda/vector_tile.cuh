@@ -71,6 +71,8 @@ struct Tile {
   using Form = SliceForm<Array, Cuts>;
   static constexpr int components = Form::components, pack = 16 / static_cast<int>(sizeof(T));
   static constexpr int packed = components / pack * pack, size = components * kTileColumns;
+  /// From a tile to the next one in memory.
+  static constexpr int stride = kTileColumns * (Array::place == kNumbers ? Array::components : 1);
 
   __device__ __forceinline__ static int place(int component, int column) {
     return component < packed ? (component / pack * kTileColumns + column) * pack + component % pack
@@ -91,6 +93,10 @@ struct Tile {
 #pragma unroll
         for (int start = 0; start < kTileColumns; start += Threads) use(component, start + thread);
       }
+    } else if constexpr (Array::place == kCuts && Threads % kTileColumns == 0 && size % Threads == 0) {
+#pragma unroll
+      for (int k = 0; k < size / Threads; ++k)
+        use(thread / kTileColumns + k * (Threads / kTileColumns), thread % kTileColumns);
     } else {
 #pragma unroll
       for (int start = 0; start < size; start += Threads) {
@@ -104,23 +110,15 @@ struct Tile {
       }
     }
   }
-  /// Starts the copies of this thread's share, as a part of its present group.
-  __device__ __forceinline__ static void request(T* tile, const T* vector, long long columns, long long first_column,
-                                                 int first) {
+  /// Starts the copies of this thread's share, as a part of its present group. `from`: the tile's first column in a
+  /// vector of `columns` numbers.
+  __device__ __forceinline__ static void request(T* tile, const T* from, long long columns, int first) {
     for_each_own([&](int component, int column) {
       const int of_vector = Form::component_of_vector(component, first);
-      start_grouped_copy(tile + place(component, column),
-                         vector + (Array::place == kNumbers ? (first_column + column) * Array::components + of_vector
-                                                            : of_vector * columns + first_column + column));
+      start_grouped_copy(
+          tile + place(component, column),
+          from + (Array::place == kNumbers ? column * Array::components + of_vector : of_vector * columns + column));
     });
-  }
-  /// Whether an infinite bound is among those that this thread requested.
-  __device__ __forceinline__ static bool has_infinity(const T* tile) {
-    bool found = false;
-    for_each_own([&](int component, int column) {
-      found = found || !(magnitude(tile[place(component, column)]) < Traits<T>::infinity);
-    });
-    return found;
   }
   __device__ __forceinline__ static auto number(const T* tile, int column) {
     alignas(16) T component[components];
@@ -131,6 +129,26 @@ struct Tile {
     return Form::number(component);
   }
 };
+
+/// Where columns from `start` on were not all added up by add_usual_product(), or where that was not right: sums of
+/// their block, term by term from memory. `element(r, column)`: of row r of the warp. Each lane does this for itself.
+template <class Array, int Cuts, int Rows, int Threads, class Element>
+__device__ __forceinline__ void sum_unless_usual(bool is_usual, typename Array::template Slice<Cuts> (&sum)[Rows],
+                                                 const typename Array::Real* vector, long long start,
+                                                 const RowTask<Array, Cuts, Rows, Threads>& task,
+                                                 const Element& element) {
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) is_usual = is_usual && has_numbers(sum[r]);
+  if (is_usual) return;
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) clear(sum[r]);
+  const long long rest = task.columns - start, end = start + (rest < kBlockTerms ? rest : kBlockTerms);
+  for (long long column = start + task.lane; column < end; column += kChains) {
+    const auto x = Array::template load<Cuts>(vector, task.columns, column, task.first);
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) add_product(sum[r], element(r, column), x);
+  }
+}
 
 /// Adds the sums of a block of columns to the totals: lane r keeps that of row r.
 template <class Number, int Rows>

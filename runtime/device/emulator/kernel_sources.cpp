@@ -9,6 +9,7 @@ std::vector<SourceFile> emulator_sources() {
     if (file.name.ends_with("/kernel/copies.cuh")) file.name = "heddle/kernels/common/copies.cuh";
     if (file.name.ends_with("/kernel/exchange.cuh")) file.name = "heddle/kernels/common/exchange.cuh";
     if (file.name.ends_with("/kernel/matrix.cuh")) file.name = "heddle/kernels/common/matrix.cuh";
+    if (file.name.ends_with("/kernel/votes.cuh")) file.name = "heddle/kernels/common/votes.cuh";
   }
   return files;
 }

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -104,9 +107,20 @@ long violations(const Number& found, const Add& add_all) {
   return wrong;
 }
 
+/// Equal component by component; zeros of either sign are equal, and so is what is no number.
+template <class Number>
+bool same(const Number& a, const Number& b) {
+  using T = typename Number::Real;
+  constexpr std::size_t kComponents = sizeof(Number) / sizeof(T);
+  std::array<T, kComponents> left{}, right{};
+  std::memcpy(left.data(), &a, sizeof a);
+  std::memcpy(right.data(), &b, sizeof b);
+  return std::ranges::equal(left, right, [](T x, T y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+}
+
 }  // namespace
 
-TEST_CASE_TEMPLATE("products with 0 choose the bounds that selections choose", T, float, double) {
+TEST_CASE_TEMPLATE("products for either sign leave what selections leave", T, float, double) {
   using Number = LowerUpper<T, kTermCuts>;
   constexpr int kCount = 2000;
   const ArrayShape terms = shape<Number>(kCount, fuzzy::kNumbers);
@@ -120,17 +134,54 @@ TEST_CASE_TEMPLATE("products with 0 choose the bounds that selections choose", T
     int negative = 0;
     for (int n = 0; n < kCount; ++n) {
       const Number x = number_at<Number>(terms, numbers, n);
-      if (!is_bounded(x)) continue;
       negative += elements[n] < T(0) ? 1 : 0;
-      add_bounded_product(selected, elements[n], x);
-      fuzzy::add_bounded_product<kTermCuts - 1>(multiplied, elements[n], x);
-      for (int i = 0; i < kTermCuts; ++i) {
-        REQUIRE(multiplied.lower[i] == selected.lower[i]);
-        REQUIRE(multiplied.upper[i] == selected.upper[i]);
+      add_usual_product(selected, elements[n], x);
+      fuzzy::add_usual_product<kTermCuts - 1>(multiplied, elements[n], x);
+      REQUIRE(same(multiplied, selected));
+      if (!has_numbers(selected)) {
+        clear(selected);
+        clear(multiplied);
       }
     }
     CHECK(negative > kCount / 10);
   }
+}
+
+TEST_CASE_TEMPLATE("usual products leave numbers only where they are right", Number, LowerUpper<double, kTermCuts>,
+                   LowerUpper<float, kTermCuts>, MidpointRadius<double, kTermCuts>, MidpointRadius<float, kTermCuts>) {
+  using T = typename Number::Real;
+  constexpr int kCount = 4000;
+  const ArrayShape terms = shape<Number>(kCount, fuzzy::kNumbers);
+  const auto numbers = fuzzy::random_terms(terms, sample_seed(), NumberKind::hostile, kCount);
+  const auto others = fuzzy::random_terms(terms, sample_seed() + 1, NumberKind::hostile, kCount);
+  const auto matrix = fuzzy::random_matrix(1, kCount, sizeof(T) == 8, sample_seed() + 2, NumberKind::hostile, 1);
+  const auto* const reals = reinterpret_cast<const T*>(matrix.data());
+  const auto compare = [&](const auto& factor) {
+    Number usual, defined;
+    clear(usual);
+    clear(defined);
+    int right = 0, wrong = 0;
+    for (int n = 0; n < kCount; ++n) {
+      const Number x = number_at<Number>(terms, numbers, n);
+      add_usual_product(usual, factor(n), x);
+      add_product(defined, factor(n), x);
+      if (has_numbers(usual)) {
+        ++right;
+        REQUIRE(same(usual, defined));
+        continue;
+      }
+      ++wrong;
+      // Nothing that is added makes a number of it again.
+      add_usual_product(usual, factor(n), Number::crisp(T(1)));
+      REQUIRE(!has_numbers(usual));
+      clear(usual);
+      clear(defined);
+    }
+    CHECK(right > kCount / 2);
+    return wrong;
+  };
+  CHECK(compare([&](int n) { return n % 3 == 0 ? T(0) : reals[n]; }) > 0);
+  compare([&](int n) { return n % 3 == 0 ? Number::crisp(T(0)) : number_at<Number>(terms, others, n); });
 }
 
 TEST_CASE_TEMPLATE("sums and dot products contain the exact ones", Number, LowerUpper<double, kTermCuts>,

@@ -54,6 +54,7 @@ HEDDLE_PLAIN inline float __uint_as_float(unsigned bits) { return __builtin_bit_
 HEDDLE_PLAIN inline int __float_as_int(float value) { return __builtin_bit_cast(int, value); }
 HEDDLE_PLAIN inline unsigned __float_as_uint(float value) { return __builtin_bit_cast(unsigned, value); }
 HEDDLE_PLAIN inline long long __double_as_longlong(double value) { return __builtin_bit_cast(long long, value); }
+HEDDLE_PLAIN inline int __double2hiint(double value) { return static_cast<int>(__double_as_longlong(value) >> 32); }
 HEDDLE_PLAIN inline double __longlong_as_double(long long bits) { return __builtin_bit_cast(double, bits); }
 inline int __clz(int value) { return value == 0 ? 32 : __builtin_clz(static_cast<unsigned>(value)); }
 inline int __popc(unsigned value) { return __builtin_popcount(value); }

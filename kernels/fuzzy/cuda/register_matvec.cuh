@@ -1,4 +1,5 @@
-// A matrix of fuzzy numbers times a vector of them: matvec.cuh. The matrix is read into registers, some steps early.
+// A matrix of fuzzy numbers times a vector of them, the matrix through registers: matvec.cuh. It is read some steps
+// early.
 #pragma once
 
 #include "heddle/kernels/fuzzy/cuda/vector_tile.cuh"
@@ -11,7 +12,7 @@ struct FuzzyElements {
   using Element = typename Array::template Slice<Cuts>;
   static constexpr int stride = Array::place == kNumbers ? Array::components : 1;
   [[nodiscard]] __device__ __forceinline__ static Element load(const typename Array::Real* from, long long elements,
-                                                               int i, int first) {
+                                                               long long i, int first) {
     return Array::template load<Cuts>(from, elements, i, first);
   }
 };
@@ -20,8 +21,8 @@ struct FuzzyElements {
 /// tiles.
 template <class Array, int Cuts, int Rows, int Ahead, int Threads>
 __global__ void __launch_bounds__(Threads)
-    fuzzy_matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
-                 typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
+    register_matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
+                    typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
   static_assert(kTileSteps % Ahead == 0, "steps without a rest");
   using T = typename Array::Real;
   using Number = typename Array::template Slice<Cuts>;
@@ -39,9 +40,10 @@ __global__ void __launch_bounds__(Threads)
 #pragma unroll
   for (int r = 0; r < Rows; ++r) from[r] = matrix + (task.row(r) * columns + task.lane) * Elements::stride;
   const auto element = [&](int r, int steps) { return Elements::load(from[r], elements, steps * kChains, task.first); };
+  const T* from_vector = vector;  // the tile that was requested last
   typename Elements::Element a[Ahead][Rows];
   if (whole > 0) {
-    VectorTile::request(next_tile, vector, columns, 0, task.first);
+    VectorTile::request(next_tile, vector, columns, task.first);
     end_group();
 #pragma unroll
     for (int k = 0; k < Ahead; ++k) {
@@ -61,7 +63,7 @@ __global__ void __launch_bounds__(Threads)
         const Number x = VectorTile::number(tile, (step + k) * kChains + task.lane);
 #pragma unroll
         for (int r = 0; r < Rows; ++r) {
-          add_product(sum[r], a[k][r], x);
+          add_usual_product(sum[r], a[k][r], x);
           if (more) a[k][r] = element(r, step + k + Ahead);
         }
       }
@@ -84,21 +86,16 @@ __global__ void __launch_bounds__(Threads)
         // After the barrier the tile is there, and the one before it has been used by all.
         __syncthreads();
         if (column + kTileColumns < whole) {
-          VectorTile::request(next_tile, vector, columns, column + kTileColumns, task.first);
+          from_vector += VectorTile::stride;
+          VectorTile::request(next_tile, from_vector, columns, task.first);
           end_group();
         }
         add_tile(column);
       }
-    } else {
-      for (long long column = start + task.lane; column < columns; column += kChains) {
-        const Number x = Array::template load<Cuts>(vector, columns, column, task.first);
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) {
-          add_product(sum[r], element(r, 0), x);
-          from[r] += kChains * Elements::stride;
-        }
-      }
     }
+    sum_unless_usual<Array, Cuts>(start < whole, sum, vector, start, task, [&](int r, long long column) {
+      return Elements::load(matrix, elements, task.row(r) * columns + column, task.first);
+    });
     add_block(total, sum, task.lane);
   }
   if (task.lane < Rows && task.first_row + task.lane < task.rows) {
