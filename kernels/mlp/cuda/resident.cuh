@@ -175,11 +175,6 @@ class ResidentTraining {
     if (row >= rows_) return 0.0f;
     return column < kInputs ? row_values()[row * kInputs + column] : column == kInputs ? 1.0f : 0.0f;
   }
-  /// As good as a whole number from 0 to 255: a fraction of 255 that float32 has rounded, times 255.
-  __device__ __forceinline__ static bool is_byte(float value) {
-    const float whole = floorf(value + 0.5f);
-    return fabsf(value - whole) <= 2.4e-7f * whole && whole >= 0.0f && whole <= 255.0f;
-  }
   __device__ __forceinline__ float* rows_at() const {
     if constexpr (In != kRowsGlobal) return memory_.rows;
     return buffers_.padded + static_cast<long long>(blockIdx.x) * Tile * kRowPitch;

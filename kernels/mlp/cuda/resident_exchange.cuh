@@ -183,12 +183,17 @@ class ResidentExchange {
 
   /// Brings the new parameters of all owners on chip, those of the step that is `ago` steps before this one.
   __device__ __forceinline__ bool fetch_totals(const Tile& tile, unsigned ago = 0) const {
+    return fetch_by<kBlock>(tile, thread(), ago);
+  }
+  /// The same by `Threads` threads of the block, of which the calling one is number `thread`.
+  template <int Threads>
+  __device__ __forceinline__ bool fetch_by(const Tile& tile, int thread, unsigned ago = 0) const {
     const unsigned step = stamp_ - ago;
-    const Packet* from = totals(step, static_cast<int>(blockIdx.x) % packets().copies()) + thread();
-    const int mine = thread() < kPackets ? (kPackets - thread() - 1) / kBlock + 1 : 0;
-    return await_each<(kPackets > kPolls * kBlock ? kManyPolls : kPolls)>(
-        from, kBlock, mine, step, [&](int i, const Packet& packet) {
-          at_packet(thread() + i * kBlock, [&](auto layer, int neuron, int column, int values) {
+    const Packet* from = totals(step, static_cast<int>(blockIdx.x) % packets().copies()) + thread;
+    const int mine = thread < kPackets ? (kPackets - thread - 1) / Threads + 1 : 0;
+    return await_each<(kPackets > kPolls * Threads ? kManyPolls : kPolls)>(
+        from, Threads, mine, step, [&](int i, const Packet& packet) {
+          at_packet(thread + i * Threads, [&](auto layer, int neuron, int column, int values) {
             const float value[kPacketValues] = {packet.a, packet.b, packet.c};
 #pragma unroll
             for (int j = 0; j < kPacketValues; ++j) {

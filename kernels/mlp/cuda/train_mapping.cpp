@@ -6,6 +6,7 @@
 
 #include "heddle/kernels/common/cuda_limits.hpp"
 #include "heddle/kernels/common/options.hpp"
+#include "heddle/kernels/mlp/cuda/cluster_plan.hpp"
 #include "heddle/kernels/mlp/cuda/layered_plan.hpp"
 #include "heddle/kernels/mlp/cuda/online_plan.hpp"
 #include "heddle/kernels/mlp/cuda/resident_plan.hpp"
@@ -28,7 +29,9 @@ bool resides(const Configuration& c) { return c.word("scheme") == "resident"; }
 bool is_layered(const Configuration& c) { return c.word("scheme") == "layered"; }
 bool is_spread(const Configuration& c) { return c.word("scheme") == "spread"; }
 bool by_warps(const Configuration& c) { return c.word("scheme") == "warps"; }
-bool has_blocks(const Configuration& c) { return resides(c) || is_spread(c) || by_warps(c); }
+bool in_clusters(const Configuration& c) { return c.word("scheme") == "cluster"; }
+bool divides_inputs(const Configuration& c) { return is_spread(c) || in_clusters(c); }
+bool has_blocks(const Configuration& c) { return resides(c) || divides_inputs(c) || by_warps(c); }
 bool is_online(const Configuration& c) { return c.word("scheme") == "online"; }
 bool has_product(const Configuration& c, std::string_view name) { return is_layered(c) && c.word("product") == name; }
 bool in_tiles(const Configuration& c) { return has_product(c, "tiles"); }
@@ -55,6 +58,16 @@ ResidentLayout layout_of(const Configuration& c, const Problem& problem) {
 SpreadLayout spread_layout(const Configuration& c, const Problem& problem) {
   return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("input_parts"),
           c.number("block_size")};
+}
+
+/// Of a network with a hidden layer, for clusters that divides_evenly() allows.
+ClusterLayout cluster_layout(const Configuration& c, const Problem& problem) {
+  return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("input_parts"),
+          c.number("block_size")};
+}
+/// Whether the blocks are whole clusters that have even numbers of blocks.
+bool divides_evenly(const Configuration& c) {
+  return c.number("input_parts") % 2 == 0 && c.number("blocks") % c.number("input_parts") == 0;
 }
 
 /// Of a network that scheme = warps takes.
@@ -217,6 +230,26 @@ std::vector<Constraint> constraints() {
                     std::max(registers_of(layout.first.products()), registers_of(layout.others)) <=
                         cuda::registers_of_thread(layout.threads);
            }},
+      {.name = "whole clusters, a part of the inputs for every block of one, a hidden layer, and all rows at once",
+       .last = "input_parts",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             return !in_clusters(c) || (layers_of(problem).count > 1 && divides_evenly(c) && !in_batches(problem) &&
+                                        (c.number("blocks") - 1) * kTileRows < rows_of_step(problem));
+           }},
+      {.name = "registers and shared memory of a block of a cluster",
+       .last = "input_parts",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+             if (!in_clusters(c) || layers_of(problem).count < 2 || !divides_evenly(c)) return true;
+             // What cannot fit is not laid out: its sizes would overflow.
+             if (layers_of(problem).parameters() * 4 > c.number("input_parts") * on.local_bytes) return false;
+             const ClusterLayout layout = cluster_layout(c, problem);
+             return layout.all_have_some() && layout.packets <= kMostPackets &&
+                    std::max(layout.shared_bytes, layout.otherwise.shared_bytes) <= on.local_bytes &&
+                    registers_of(layout.others) <= cuda::registers_of_thread(layout.threads) &&
+                    registers_of(layout.otherwise.shape) <= cuda::registers_of_thread(layout.otherwise.threads);
+           }},
       {.name = "registers and shared memory of a resident block",
        .last = "rows_in",
        .holds = [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
@@ -241,11 +274,14 @@ class CudaTrainMapping final : public Mapping {
     return {
         device,
         {{.name = "scheme",
-          .values = words_of({"layered", "resident", "spread", "online", "warps"}),
+          .values = device.compute_capability() >= 90
+                        ? words_of({"layered", "resident", "spread", "online", "warps", "cluster"})
+                        : words_of({"layered", "resident", "spread", "online", "warps"}),
           .meaning = "kernels that follow each other, layer by layer; blocks that run at the same time and do all "
                      "steps of a run in one launch, compiled for the sizes of the network; such blocks that divide "
                      "the first layer among them; one such block, for steps of one row; such blocks, whose warps keep "
-                     "rows of a small network in registers",
+                     "rows of a small network in registers; such blocks in clusters that divide the inputs of rows "
+                     "of bytes among them",
           .active = {}},
          {.name = "product",
           .values = words_of({"tiles", "library", "thread", "tree"}),
@@ -279,8 +315,8 @@ class CudaTrainMapping final : public Mapping {
           .active = has_blocks},
          {.name = "input_parts",
           .values = whole({4, 2, 1, 8}),
-          .meaning = "blocks that share the inputs of the same neurons",
-          .active = is_spread},
+          .meaning = "blocks that share the inputs of the same neurons; with scheme=cluster those of a cluster",
+          .active = divides_inputs},
          {.name = "rows_in",
           .values = words_of({"shared", "bytes", "global"}),
           .meaning = "rows in shared memory; there as bytes, if they are bytes or fractions of 255, otherwise in "
@@ -365,6 +401,8 @@ class CudaTrainMapping final : public Mapping {
       add_resident(plan, layout_of(configuration, problem), length);
     } else if (is_spread(configuration)) {
       add_spread(plan, spread_layout(configuration, problem), length);
+    } else if (in_clusters(configuration)) {
+      add_cluster(plan, cluster_layout(configuration, problem), length);
     } else if (by_warps(configuration)) {
       add_warps(plan, warps_layout(configuration, problem), length);
     } else if (is_online(configuration)) {

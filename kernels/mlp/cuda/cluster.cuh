@@ -1,0 +1,219 @@
+// All steps of a run in one launch whose blocks run at the same time, where all rows are learnt at once and are bytes:
+// scheme = cluster. Formulas: docs/design.md, "Perceptrons".
+//
+// The blocks of a cluster divide the inputs of the first layer among them: each has its part of the inputs of all rows of
+// the cluster, as bytes, and the weights of these inputs alone. So it also sends and gets that part of the parameters
+// only. Of the other layers each block has all weights, and some of the cluster's rows. A step is, in this order:
+//
+// | phase | work |
+// |---|---|
+// | first layer | every block: its part of all sums of the cluster's rows; to the blocks of the cluster that have the rows |
+// | other layers | values, errors, whose squares go to all blocks at once, deltas; those of the first layer's neurons
+// go to all blocks of the cluster |
+// | gradient | of the block's part of the first layer over all rows of the cluster, of the other layers over its own |
+// | gather | each block owns some parameters of its part of the first layer, and some of the other layers: it gets the
+// parts of their gradient from the blocks that have them, and adds them up in the order of the blocks |
+// | learn | the owner changes its parameters, and sends them to the blocks that have them |
+//
+// Blocks of a cluster send messages into each other's shared memory, all others packets. Two pieces of shared memory get
+// messages, and later in the step have another use (ClusterPieces): a barrier of the cluster ends every step.
+//
+// Where some row is not of bytes all blocks leave everything as it is, and the launch after this one learns from it.
+//
+// | parameter | meaning |
+// |---|---|
+// | Block  | threads, at least two warps |
+// | Blocks | of the grid |
+// | Parts  | blocks of a cluster, an even number |
+// | Tile   | rows of a block at most, a multiple of 16 |
+// | In, Hidden, Rest | neurons of the inputs, of the first hidden layer, of the layers behind it |
+#pragma once
+
+#include "heddle/kernels/mlp/cuda/cluster_exchange.cuh"
+#include "heddle/kernels/mlp/cuda/cluster_layer.cuh"
+#include "heddle/kernels/mlp/cuda/resident_exchange.cuh"
+
+namespace heddle::mlp {
+
+#if __CUDA_ARCH__ >= 900
+
+template <int Block, int Blocks, int Parts, int Tile, int In, int Hidden, int... Rest>
+class ClusterTraining {
+ public:
+  using First = ClusterLayer<Block, Blocks, Parts, Tile, In, Hidden>;
+  using Upper = ResidentTile<Block, Tile, kRowsShared, Hidden, Rest...>;
+  static constexpr int kOutputs = Upper::kOutputs, kFirstParameters = (In + 1) * Hidden;
+  static constexpr int kUpperPackets = Upper::kShape.packets(), kFirstPackets = First::kShape.packets_each();
+
+  /// Hands out the block's shared memory.
+  struct Memory {
+    ClusterMemory first;
+    ResidentMemory upper;
+
+    __device__ __forceinline__ Memory() {
+      SharedMemory shared;
+      first = ClusterMemory(shared, ClusterPieces<int>(First::kShape, Upper::kShape));
+      upper = ResidentMemory(shared, ResidentPieces<int>(Upper::kShape, kRowsShared, Blocks));
+    }
+  };
+
+  __device__ __forceinline__ ClusterTraining(const Memory& memory, const ResidentBuffers& buffers,
+                                             const Control& control)
+      : memory_(memory),
+        buffers_(buffers),
+        control_(control),
+        first_(memory.first, buffers.rows, control),
+        first_exchange_(memory.first.numbers, memory.first.own, buffers, control, buffers.packets + kAtFirst,
+                        parameters()),
+        upper_(memory.upper, memory.upper.rows, control.hidden),
+        exchange_(memory.upper, buffers, control, parameters()) {
+    const int each = ceil_div(control.rows, Blocks);
+    first_row_ = static_cast<int>(blockIdx.x) * each;
+    rows_ = max(0, min(each, control.rows - first_row_));
+  }
+
+  /// Brings the rows on chip. `bytes`: whether those of all blocks are bytes. Returns false if a block is lost. Of both,
+  /// every thread of the grid gets the same.
+  __device__ __forceinline__ bool fetch_rows(bool& bytes) {
+    first_.open();
+    const bool own = first_.fetch_rows();
+    cluster_barrier();
+    Packet* const packets = buffers_.packets + kAtAgreement;
+    if (thread() == 0) post(packets + blockIdx.x, {own ? 1.0f : 0.0f, 0.0f, 0.0f, 1});
+    bool all = true, met = true;
+    for (int block = thread(); block < Blocks; block += Block) {
+      met = await_each<1>(packets + block, 0, 1, 1, [&](int, const Packet& seen) { all = all && seen.a != 0.0f; }) && met;
+    }
+    bytes = __syncthreads_and(all ? 1 : 0) != 0;
+    return __syncthreads_and(met ? 1 : 0) != 0;
+  }
+  /// Brings weights, states and targets on chip.
+  __device__ __forceinline__ void fetch() {
+    for (int i = thread(); i < Tile * Upper::kRowPitch; i += Block) {
+      upper_.rows()[i] = i % Upper::kRowPitch == Hidden ? 1.0f : 0.0f;  // that of the biases
+    }
+    const float* const targets = buffers_.targets + static_cast<long long>(first_row_) * kOutputs;
+    for (int i = thread(); i < rows_ * kOutputs; i += Block) memory_.first.targets[i] = targets[i];
+    exchange_.fetch(upper_);
+    first_exchange_.fetch();
+    __syncthreads();
+    first_.divide_weights();
+    __syncthreads();
+  }
+  __device__ __forceinline__ void store() const {
+    first_exchange_.store();
+    exchange_.store();
+  }
+
+  /// One step. Returns false if a block is lost; every thread of the block the same.
+  __device__ __forceinline__ bool step() {
+    exchange_.begin_step();
+    const int round = static_cast<int>(exchange_.stamp()) - 1;
+    if (thread() == 0) first_.expect();
+    first_.forward();
+    first_.await_values(round, upper_.rows(), Upper::kRowPitch);
+    __syncthreads();
+    pass_rows();
+    bool met = true;
+    // The last warp counts the step meanwhile.
+    if (warp() == Upper::kWarps - 1) {
+      met = exchange_.gather_squares();
+    } else {
+      upper_.template find_gradient<0>();
+      first_.template divide_deltas<Block - kWarp>(round);
+    }
+    __syncthreads();
+    first_.find_gradient();
+    __syncthreads();
+    first_exchange_.post_parts(exchange_.stamp());
+    exchange_.post_parts(upper_);
+    __syncthreads();  // the gradient has left: new weights may take its place
+    met = learn() && met;
+    if (__syncthreads_and(met ? 1 : 0) == 0) return false;
+    first_.divide_weights();
+    cluster_barrier();  // nobody reads any more what messages of the next step will take the place of
+    return true;
+  }
+
+  static constexpr int kAtFirst = ResidentPackets<int>{Blocks, kUpperPackets}.count();
+  static constexpr int kAtAgreement = kAtFirst + First::kShape.packets();
+
+ private:
+  /// Threads that fetch new weights of the other layers, while the others fetch those of the first one.
+  static constexpr int kUpperThreads =
+      smaller(round_up(ceil_div(Block * kUpperPackets, kUpperPackets + kFirstPackets), kWarp), Block - kWarp);
+  static constexpr int kFirstThreads = Block - kUpperThreads;
+
+  __device__ __forceinline__ static int thread() { return Upper::thread(); }
+  __device__ __forceinline__ static int warp() { return Upper::warp(); }
+  static constexpr int parameters() {
+    constexpr ResidentShape<int> kShape = Upper::kShape;
+    int all = kFirstParameters;
+    for (int l = 0; l < kShape.count; ++l) all += (kShape.in(l) + 1) * kShape.out(l);
+    return all;
+  }
+
+  /// The other layers of the block's rows, forward and back.
+  __device__ __forceinline__ void pass_rows() {
+    upper_.template forward<0>();
+    const float* const targets = memory_.first.targets;
+    upper_.find_deltas(control_.output, rows_, [&](int row) { return targets + row * kOutputs; });
+    __syncthreads();
+    exchange_.post_squares();
+    upper_.template backward<Upper::kLayers - 1>();
+    upper_.backward_to_inputs(memory_.first.to_inputs);
+    __syncthreads();
+    first_.send_deltas(memory_.first.to_inputs, Upper::kRowPitch);
+  }
+  __device__ __forceinline__ bool learn() const {
+    const Verdict& verdict = *memory_.upper.verdict;
+    bool met = first_exchange_.learn_owned(exchange_.stamp(), verdict.step, verdict.decision);
+    met = exchange_.learn_owned() && met;
+    if (!exchange_.changes()) return met;
+    if (thread() < kFirstThreads) return first_exchange_.template fetch_totals<kFirstThreads>(exchange_.stamp()) && met;
+    return exchange_.template fetch_by<kUpperThreads>(upper_, thread() - kFirstThreads) && met;
+  }
+
+  const Memory memory_;
+  const ResidentBuffers buffers_;
+  const Control control_;
+  First first_;
+  ClusterExchange<Block, Blocks, Parts, Tile, In, Hidden> first_exchange_;
+  Upper upper_;
+  ResidentExchange<Upper, kFirstParameters> exchange_;
+  int first_row_, rows_;
+};
+
+/// At most `steps` steps; `errors`: of `slots` epochs. `before` is left such that the launch after this one has something
+/// to do only if this one had nothing.
+template <int Block, int Blocks, int Parts, int Tile, int In, int Hidden, int... Rest>
+__global__ void __launch_bounds__(Block, 1)
+    train_cluster(const float* rows, const float* targets, float* parameters, float* state, float* gradient,
+                  const Control* control_at, Progress* before, Progress* after, double* errors, Packet* packets,
+                  int steps, int slots) {
+  using Training = ClusterTraining<Block, Blocks, Parts, Tile, In, Hidden, Rest...>;
+  const Control control = *control_at;
+  const typename Training::Memory memory;
+  Progress& progress = memory.upper.verdict->progress;
+  if (threadIdx.x == 0) progress = *before;
+  __syncthreads();
+  if (!goes_on(control, progress, 0, steps)) return;
+  Training work(memory, {rows, targets, nullptr, parameters, state, gradient, errors, packets, nullptr, slots}, control);
+  bool bytes = true;
+  const bool met = work.fetch_rows(bytes);
+  if (met && !bytes) return;
+  const bool first = blockIdx.x == 0 && threadIdx.x == 0;
+  if (met) {
+    work.fetch();
+    train_to_end(work, control, progress, after, steps);
+  } else if (first) {
+    *after = progress;
+    after->halted = kLostBlock;
+  }
+  if (first) before->epoch = control.end;
+  cluster_barrier();
+}
+
+#endif
+
+}  // namespace heddle::mlp

@@ -1,0 +1,404 @@
+// A block's share of the first layer, for all rows of its cluster: scheme = cluster. ClusterShape says what it has.
+//
+// In comments, g is lane / 4 and t is lane % 4. Of an item of a product a lane has neurons 4 t to 4 t + 3 of a half: the
+// first two are columns 2 t and 2 t + 1 of the first tile of each digit, the others those of the second tile.
+#pragma once
+
+#include "heddle/kernels/common/byte_matrix.cuh"
+#include "heddle/kernels/mlp/cuda/activations.cuh"
+#include "heddle/kernels/mlp/cuda/cluster_sizes.cuh"
+#include "heddle/kernels/mlp/cuda/products.cuh"
+#include "heddle/kernels/mlp/cuda/resident_memory.cuh"
+
+namespace heddle::mlp {
+
+/// What makes whole numbers of three digits of numbers up to a largest one: a power of two, and its reciprocal.
+struct DigitScale {
+  float scale, factor;
+
+  /// `largest`: the bits of the largest absolute value. Of one that is no number the factor is none either.
+  __device__ __forceinline__ explicit DigitScale(unsigned largest) {
+    constexpr float kMargin = 1.004f, kLeast = 7.9e-31f;  // about 2^-100: both powers of two are normal
+    const unsigned exponent = __float_as_uint(fmaxf(__uint_as_float(largest), kLeast) * kMargin) >> 23;
+    scale = __uint_as_float((254u + kDigitBits - exponent) << 23);
+    factor = __uint_as_float(largest < 0x7f800000u ? (exponent - kDigitBits) << 23 : 0x7fc00000u);
+  }
+  /// The digits, the lowest one in the lowest byte; the highest byte continues the sign.
+  __device__ __forceinline__ unsigned digits(float value) const {
+    const unsigned whole = static_cast<unsigned>(static_cast<int>(floorf(value * scale + 0.5f)));
+    return (whole + 0x808080u) ^ 0x808080u;
+  }
+};
+__device__ __forceinline__ unsigned absolute_bits(float value) { return __float_as_uint(value) & 0x7fffffffu; }
+
+/// A block's pieces of shared memory: see ClusterPieces.
+struct ClusterMemory {
+  unsigned *rows, *weight_digits, *delta_digits;
+  float *sums, *deltas, *numbers, *to_inputs;
+  float *weight_factors, *delta_factors, *own, *targets;
+  int* boxes;
+
+  ClusterMemory() = default;
+  __device__ __forceinline__ ClusterMemory(SharedMemory& shared, const ClusterPieces<int>& of) {
+    rows = shared.take<unsigned>(of.rows);
+    weight_digits = shared.take<unsigned>(of.weights);
+    to_inputs = reinterpret_cast<float*>(weight_digits);
+    sums = shared.take<float>(of.sums);
+    delta_digits = reinterpret_cast<unsigned*>(sums);
+    deltas = numbers = shared.take<float>(of.deltas);
+    weight_factors = shared.take<float>(of.factors);
+    delta_factors = weight_factors + of.factors / 2;
+    own = shared.take<float>(of.own);
+    targets = shared.take<float>(of.targets);
+    boxes = shared.take<int>(of.boxes);
+  }
+};
+
+#if __CUDA_ARCH__ >= 900
+
+template <int Block, int Blocks, int Parts, int Tile, int In, int Out>
+class ClusterLayer {
+ public:
+  static constexpr ClusterShape<int> kShape{In, Out, Blocks, Parts, Tile};
+
+  __device__ __forceinline__ ClusterLayer(const ClusterMemory& memory, const float* rows, const Control& control)
+      : memory_(memory),
+        rows_(rows),
+        all_(control.rows),
+        hidden_(control.hidden),
+        part_(static_cast<int>(blockIdx.x) % Parts),
+        columns_(min(kColumns, In + 1 - part_ * kColumns)) {}
+
+  /// The whole block, once: nobody sends before all have done so, and cluster_barrier() has followed.
+  __device__ __forceinline__ void open() const {
+    if (thread() < 2) (thread() == 0 ? sums_box() : deltas_box()).open();
+  }
+
+  /// Brings the block's columns of the cluster's rows on chip. Returns false if they are no bytes; every thread the
+  /// same.
+  __device__ __forceinline__ bool fetch_rows() {
+    bool whole = true, fractions = true;
+    for (int i = thread(); i < kShape.room() * kColumns; i += Block) {
+      const int row = i / kColumns, column = i % kColumns;
+      if (!has_input(row, column)) continue;
+      const float value = input(row, column);
+      whole = whole && is_byte(value);
+      fractions = fractions && is_byte(255.0f * value);
+    }
+    const bool all_whole = __syncthreads_and(whole ? 1 : 0) != 0;
+    const bool all_fractions = __syncthreads_and(fractions ? 1 : 0) != 0;
+    if (!all_whole && !all_fractions) return false;
+    const float scale = all_whole ? 1.0f : 255.0f;
+    factor_ = 1.0f / scale;
+    for (int i = thread(); i < kShape.rows_words(); i += Block) {
+      const int half = i % 2, further = i / 2 % 2, of_lane = i / 4 % kWarp, chunk = i / 128 % kChunks;
+      const int row = i / 128 / kChunks * kTileRows + of_lane / 4 + 8 * half;
+      const int column = chunk * kByteDepth + 16 * further + of_lane % 4 * 4;
+      unsigned word = 0;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        word |= static_cast<unsigned>(floorf(scale * value_of(row, column + j) + 0.5f)) << (8 * j);
+      }
+      memory_.rows[i] = word;
+    }
+    return true;
+  }
+
+  /// A warp for a neuron: makes digits of the weights. A barrier goes before it, and another has to follow.
+  __device__ __forceinline__ void divide_weights() const {
+    constexpr int kQuads = kChunks * kByteDepth / kQuad, kEach = ceil_div(kQuads, kWarp);
+    for (int neuron = warp(); neuron < kShape.halves() * kHalfNeurons; neuron += kWarps) {
+      const float* const from = memory_.numbers + neuron * kShape.pitch();
+      float value[kEach][kQuad];
+      unsigned largest = 0;
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) {
+        const int column = (lane() + e * kWarp) * kQuad;
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) {
+          value[e][i] = neuron < Out && column + i < columns_ ? from[column + i] : 0.0f;
+          largest = max(largest, absolute_bits(value[e][i]));
+        }
+      }
+      const DigitScale scale(__reduce_max_sync(kAllLanes, largest));
+      if (lane() == 0) memory_.weight_factors[neuron] = scale.factor;
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) {
+        const int quad = lane() + e * kWarp;
+        if (quad < kQuads) {
+          leave_digits<kChunks>(memory_.weight_digits, neuron, quad / 8, quad % 4, quad / 4 % 2, scale, value[e]);
+        }
+      }
+    }
+  }
+
+  /// One thread, before the products of a step: both boxes await the messages of the step.
+  __device__ __forceinline__ void expect() const {
+    sums_box().expect(kShape.message_words() * 4);
+    deltas_box().expect((kShape.message_words() + Parts * kShape.segments() * kShape.row_words()) * 4);
+  }
+
+  /// The block's part of the sums of all neurons, to the blocks that have the rows' other layers.
+  __device__ __forceinline__ void forward() const {
+#pragma unroll 1
+    for (int item = warp(); item < kShape.row_chunks() * kShape.halves(); item += kWarps) {
+      const int half = item % kShape.halves(), pair = item / kShape.halves();
+      const unsigned* const rows = memory_.rows + pair * kItemRowTiles * kChunks * 128 + lane() * 4;
+      const unsigned* const digits = memory_.weight_digits + half * kHalfTiles * kChunks * 64 + lane() * 2;
+      int sums[kItemRowTiles][kHalfTiles][4] = {};
+#pragma unroll 1
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        unsigned left[kItemRowTiles][4];
+#pragma unroll
+        for (int m = 0; m < kItemRowTiles; ++m) read(left[m], rows + (m * kChunks + chunk) * 128);
+        multiply_add<kChunks>(sums, left, digits + chunk * 64);
+      }
+      const int quad = half * 4 + lane_of_group();
+      if (quad >= kShape.quads()) continue;
+      const Pack<4> factors = load<4>(memory_.weight_factors + quad * kQuad);
+#pragma unroll
+      for (int m = 0; m < kItemRowTiles; ++m) {
+        const int first = (pair * kItemRowTiles + m) * kTileRows, rank = first / Tile;
+#pragma unroll
+        for (int lower = 0; lower < 2; ++lower) {
+          const int row = first % Tile + lane_group() + 8 * lower;
+          Pack<4> value;
+#pragma unroll
+          for (int i = 0; i < kQuad; ++i) {
+            value.value[i] = factor_ * factors.value[i] * number_of(sums[m], i, 2 * lower);
+          }
+          sums_box().send(rank, memory_.sums + (part_ * Tile + row) * kRowWords + quad * kQuad, value);
+        }
+      }
+    }
+  }
+
+  /// Values of the block's own rows, to[row][pitch]. `round`: the steps before this one.
+  __device__ __forceinline__ void await_values(int round, float* to, int pitch) const {
+    sums_box().wait(round);
+    for (int e = thread(); e < Tile * kShape.quads(); e += Block) {
+      const int row = e / kShape.quads(), quad = e % kShape.quads();
+      const float* const from = memory_.sums + row * kRowWords + quad * kQuad;
+      Pack<4> sum = load<4>(from);
+#pragma unroll
+      for (int part = 1; part < Parts; ++part) {
+        const Pack<4> other = load<4>(from + part * Tile * kRowWords);
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) sum.value[i] += other.value[i];
+      }
+      if (hidden_ == kSigmoid) {
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) sum.value[i] = fast_sigmoid(sum.value[i]);
+      } else {
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) sum.value[i] = activate(hidden_, sum.value[i]);
+      }
+      if (quad * kQuad + kQuad <= Out) {
+        store<4>(to + row * pitch + quad * kQuad, sum);
+      } else {
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) {
+          if (quad * kQuad + i < Out) to[row * pitch + quad * kQuad + i] = sum.value[i];
+        }
+      }
+    }
+  }
+
+  /// The deltas of the block's own rows, from[row][pitch], to all blocks of the cluster.
+  __device__ __forceinline__ void send_deltas(const float* from, int pitch) const {
+    const Mailbox box = deltas_box();
+    for (int unit = warp(); unit < kShape.quads() * kShape.segments(); unit += kWarps) {
+      const int quad = unit % kShape.quads(), segment = unit / kShape.quads(), row = segment * kWarp + lane();
+      const float* const own = from + row * pitch + quad * kQuad;
+      Pack<4> delta = filled<4>(0.0f);
+      if (row < Tile && quad * kQuad + kQuad <= Out) {
+        delta = load<4>(own);
+      } else if (row < Tile) {
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) {
+          if (quad * kQuad + i < Out) delta.value[i] = own[i];
+        }
+      }
+      if (row < Tile) {
+#pragma unroll
+        for (int rank = 0; rank < Parts; ++rank) {
+          box.send(rank, memory_.deltas + (part_ * Tile + row) * kRowWords + quad * kQuad, delta);
+        }
+      }
+      __syncwarp();
+      Pack<4> largest;
+#pragma unroll
+      for (int i = 0; i < kQuad; ++i) {
+        largest.value[i] = __uint_as_float(__reduce_max_sync(kAllLanes, absolute_bits(delta.value[i])));
+      }
+      if (lane() < Parts) {
+        box.send(lane(), largest_deltas() + (part_ * kShape.segments() + segment) * kRowWords + quad * kQuad, largest);
+      }
+    }
+  }
+
+  /// Makes digits of the deltas of all rows of the cluster. The first `Threads` threads; a barrier has to follow.
+  template <int Threads>
+  __device__ __forceinline__ void divide_deltas(int round) const {
+    constexpr int kQuads = kShape.halves() * kHalfNeurons / kQuad, kRowChunks = kShape.row_chunks();
+    deltas_box().wait(round);
+    for (int e = thread(); e < kRowChunks * 8 * kQuads; e += Threads) {
+      const int quad = e % kQuads, four = e / kQuads, chunk = four / 8, further = four / 4 % 2, t = four % 4;
+      const bool there = quad < kShape.quads();
+      unsigned largest[kQuad] = {};
+      Pack<4> delta[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = row_of(chunk, further, t, i);
+        delta[i] = there ? load<4>(memory_.deltas + row * kRowWords + quad * kQuad) : filled<4>(0.0f);
+      }
+#pragma unroll
+      for (int s = 0; s < Parts * kShape.segments(); ++s) {
+        if (!there) break;
+        const Pack<4> seen = load<4>(largest_deltas() + s * kRowWords + quad * kQuad);
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) largest[i] = max(largest[i], __float_as_uint(seen.value[i]));
+      }
+#pragma unroll
+      for (int i = 0; i < kQuad; ++i) {
+        const DigitScale scale(largest[i]);
+        const float value[4] = {delta[0].value[i], delta[1].value[i], delta[2].value[i], delta[3].value[i]};
+        leave_digits<kRowChunks>(memory_.delta_digits, quad * kQuad + i, chunk, t, further, scale, value);
+        if (four == 0) memory_.delta_factors[quad * kQuad + i] = scale.factor;
+      }
+    }
+  }
+
+  /// The gradient of the block's columns over all rows of the cluster, as ClusterShape lays it out.
+  __device__ __forceinline__ void find_gradient() const {
+    constexpr int kRowChunks = kShape.row_chunks();
+    const int g = lane_group(), t = lane_of_group();
+#pragma unroll 1
+    for (int item = warp(); item < kChunks * kShape.halves(); item += kWarps) {
+      const int half = item % kShape.halves(), columns = item / kShape.halves();
+      const unsigned* const digits = memory_.delta_digits + half * kHalfTiles * kRowChunks * 64 + lane() * 2;
+      // The lane's four columns of the four rows that it has of a chunk, further by 16 rows or not.
+      const unsigned* const rows = memory_.rows + columns * 128 + (t % 2 * 4 + g % 4) * 4 + t / 2 + g / 4 * 2;
+      int sums[kItemRowTiles][kHalfTiles][4] = {};
+#pragma unroll 1
+      for (int chunk = 0; chunk < kRowChunks; ++chunk) {
+        unsigned seen[2][4];
+#pragma unroll
+        for (int further = 0; further < 2; ++further) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) seen[further][i] = rows[(2 * chunk + further) * kChunks * 128 + i * 32];
+          transpose_bytes(seen[further]);
+        }
+        const unsigned left[kItemRowTiles][4] = {{seen[0][0], seen[0][1], seen[1][0], seen[1][1]},
+                                                 {seen[0][2], seen[0][3], seen[1][2], seen[1][3]}};
+        multiply_add<kRowChunks>(sums, left, digits + chunk * 64);
+      }
+      const int column = columns * kByteDepth + g / 4 * 16 + g % 4 * 4;
+#pragma unroll
+      for (int i = 0; i < kQuad; ++i) {
+        const int neuron = half * kHalfNeurons + t * kQuad + i;
+        if (neuron >= Out) break;
+        const float factor = factor_ * memory_.delta_factors[neuron];
+        const Pack<4> found{{factor * number_of(sums[0], i, 0), factor * number_of(sums[0], i, 2),
+                             factor * number_of(sums[1], i, 0), factor * number_of(sums[1], i, 2)}};
+        float* const to = memory_.numbers + neuron * kShape.pitch() + column;
+        if (column + 4 <= kColumns) {
+          store<4>(to, found);
+        } else {
+#pragma unroll
+          for (int j = 0; j < 4; ++j) {
+            if (column + j < kColumns) to[j] = found.value[j];
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr int kWarps = Block / kWarp, kColumns = kShape.columns(), kChunks = kShape.column_chunks();
+  static constexpr int kRowWords = kShape.row_words();
+
+  __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
+  __device__ __forceinline__ static int lane() { return thread() % kWarp; }
+  __device__ __forceinline__ static int warp() { return thread() / kWarp; }
+
+  __device__ __forceinline__ Mailbox sums_box() const { return Mailbox(memory_.boxes); }
+  __device__ __forceinline__ Mailbox deltas_box() const { return Mailbox(memory_.boxes + 2); }
+  __device__ __forceinline__ float* largest_deltas() const { return memory_.deltas + kShape.message_words(); }
+
+  // The rows: [block][row of its tile] of the cluster.
+
+  __device__ __forceinline__ int row_in_buffer(int row) const {
+    const int each = ceil_div(all_, Blocks), block = static_cast<int>(blockIdx.x) - part_ + row / Tile;
+    return row % Tile < each ? block * each + row % Tile : all_;
+  }
+  __device__ __forceinline__ bool has_input(int row, int column) const {
+    return part_ * kColumns + column < In && row_in_buffer(row) < all_;
+  }
+  __device__ __forceinline__ float input(int row, int column) const {
+    return rows_[static_cast<long long>(row_in_buffer(row)) * In + part_ * kColumns + column];
+  }
+  /// With the column of ones, and zeros.
+  __device__ __forceinline__ float value_of(int row, int column) const {
+    if (column >= kColumns || row_in_buffer(row) >= all_) return 0.0f;
+    return part_ * kColumns + column == In ? 1.0f : has_input(row, column) ? input(row, column) : 0.0f;
+  }
+  /// Addend 4 t + i of a chunk of the gradient, or 16 more. A warp reads these rows of eight quads from different banks.
+  __device__ __forceinline__ static int row_of(int chunk, int further, int t, int i) {
+    return chunk * kByteDepth + 16 * further + 8 * (t / 2) + 2 * i + t % 2;
+  }
+
+  // Products.
+
+  template <int Count>
+  __device__ __forceinline__ static void read(unsigned (&to)[Count], const unsigned* from) {
+    const Pack<Count> seen = load<Count>(reinterpret_cast<const float*>(from));
+#pragma unroll
+    for (int i = 0; i < Count; ++i) to[i] = __float_as_uint(seen.value[i]);
+  }
+  /// Of `Chunks` chunks of addends, one; `digits`: where the lane's first word of it is.
+  template <int Chunks>
+  __device__ __forceinline__ static void multiply_add(int (&sums)[kItemRowTiles][kHalfTiles][4],
+                                                      const unsigned (&left)[kItemRowTiles][4],
+                                                      const unsigned* digits) {
+    unsigned right[kHalfTiles][2];
+#pragma unroll
+    for (int n = 0; n < kHalfTiles; ++n) read(right[n], digits + n * Chunks * 64);
+#pragma unroll
+    for (int m = 0; m < kItemRowTiles; ++m) {
+#pragma unroll
+      for (int n = 0; n < kHalfTiles; ++n) multiply_add_16x8x32(sums[m][n], left[m], right[n]);
+    }
+  }
+  /// The lane's neuron i of an item, of the sums of its digits. `row`: 0, or 2 for the row 8 further on.
+  __device__ __forceinline__ static float number_of(const int (&sums)[kHalfTiles][4], int i, int row) {
+    const int first = i / 2 * kDigits, at = i % 2 + row;
+    return static_cast<float>(sums[first + 2][at]) * 65536.0f + static_cast<float>(sums[first + 1][at]) * 256.0f +
+           static_cast<float>(sums[first][at]);
+  }
+  /// Leaves the digits of four numbers, addends 4 t to 4 t + 3 of a chunk or those 16 further on.
+  template <int Chunks>
+  __device__ __forceinline__ static void leave_digits(unsigned* to, int neuron, int chunk, int t, int further,
+                                                      const DigitScale& scale, const float (&value)[4]) {
+    unsigned words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) words[i] = scale.digits(value[i]);
+    transpose_bytes(words);
+    const int of_half = neuron % kHalfNeurons, column = of_half / 4 * 2 + neuron % 2;
+    const int tile = neuron / kHalfNeurons * 2 + of_half / 2 % 2;
+#pragma unroll
+    for (int digit = 0; digit < kDigits; ++digit) {
+      to[((tile * kDigits + digit) * Chunks + chunk) * 64 + (column * 4 + t) * 2 + further] = words[digit];
+    }
+  }
+
+  const ClusterMemory memory_;
+  const float* rows_;
+  int all_, hidden_, part_;
+  int columns_;  ///< of this part
+  float factor_ = 1.0f;
+};
+
+#endif
+
+}  // namespace heddle::mlp

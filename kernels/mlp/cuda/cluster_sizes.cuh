@@ -1,0 +1,91 @@
+// How the blocks of scheme = cluster divide the first layer, and lay it out in shared memory and in packets. Compiled by
+// the C++ compiler too, so only headers of that kind are included.
+//
+// The products of the first layer are those of bytes: rows are bytes, and a weight or a delta is a whole number of three
+// digits to the base of 256, each from -128 to 127, times a factor that all of a neuron share. In tiles of the tensor
+// cores (byte_matrix.cuh) each digit of eight neurons is a tile of columns.
+#pragma once
+
+#include "heddle/kernels/mlp/cuda/resident_sizes.cuh"
+
+namespace heddle::mlp {
+
+constexpr int kByteDepth = 32;  ///< addends of a product of bytes
+constexpr int kDigits = 3;      ///< of a weight or a delta
+/// The largest number of three digits is 127 (65536 + 256 + 1), and this one is below it by more than rounding.
+constexpr int kDigitBits = 22;
+constexpr int kQuad = 4;           ///< neurons, columns or rows that a lane has next to each other
+constexpr int kHalfNeurons = 16;   ///< neurons of an item of a product: two tiles of columns for each digit
+constexpr int kHalfTiles = 2 * kDigits;
+constexpr int kItemRowTiles = 2;   ///< tiles of rows of an item
+constexpr int kSummingLanes = 8;   ///< lanes that add up the parts of a packet
+
+/// The first layer: the columns of its values (the inputs, and that of ones) in as many parts as a cluster has blocks;
+/// block b has part b modulo `parts`, of all rows of its cluster.
+template <class Int>
+struct ClusterShape {
+  Int inputs, neurons;
+  Int blocks, parts;  ///< `parts`, an even number, divides `blocks`
+  Int tile;           ///< rows at most whose other layers a block has, a multiple of 16
+
+  [[nodiscard]] constexpr Int clusters() const { return blocks / parts; }
+  [[nodiscard]] constexpr Int columns() const { return ceil_div(inputs + 1, parts); }
+  [[nodiscard]] constexpr Int column_chunks() const { return ceil_div(columns(), Int(kByteDepth)); }
+  /// Rows of a cluster, those that are not there with them: [block][row of its tile].
+  [[nodiscard]] constexpr Int room() const { return parts * tile; }
+  [[nodiscard]] constexpr Int row_chunks() const { return room() / kByteDepth; }
+  [[nodiscard]] constexpr Int halves() const { return ceil_div(neurons, Int(kHalfNeurons)); }
+  [[nodiscard]] constexpr Int quads() const { return ceil_div(neurons, Int(kQuad)); }
+
+  // Words of what lies in shared memory.
+
+  /// Rows as left factors of the forward product: [tile of 16 rows][chunk of columns][lane][register].
+  [[nodiscard]] constexpr Int rows_words() const { return room() / kTileRows * column_chunks() * 128; }
+  /// Digits as right factors: [half][tile of columns][digit][chunk][lane][register].
+  [[nodiscard]] constexpr Int digit_words(Int chunks) const { return halves() * kHalfTiles * chunks * 64; }
+  /// A message for each quad of neurons: [block][row][neuron].
+  [[nodiscard]] constexpr Int row_words() const { return quads() * kQuad; }
+  [[nodiscard]] constexpr Int message_words() const { return room() * row_words(); }
+  /// With the deltas come the largest of as many rows as a warp has lanes: [block][segment][neuron].
+  [[nodiscard]] constexpr Int segments() const { return ceil_div(tile, Int(32)); }
+  /// The gradient of the block's columns, or its weights, as floats: [neuron][column].
+  [[nodiscard]] constexpr Int pitch() const { return round_up(columns(), Int(kQuad)) + kQuad; }
+
+  // Packets: a neuron's columns by threes. Those of the gradients are [part][owner][cluster][packet of the owner], those
+  // of the new weights [part][packet].
+
+  [[nodiscard]] constexpr Int packets_of() const { return ceil_div(columns(), Int(kPacketValues)); }
+  [[nodiscard]] constexpr Int packets_each() const { return neurons * packets_of(); }
+  [[nodiscard]] constexpr Int owned() const { return ceil_div(packets_each(), clusters()); }
+  [[nodiscard]] constexpr Int totals_at() const { return blocks * clusters() * owned(); }
+  [[nodiscard]] constexpr Int packets() const { return totals_at() + parts * packets_each(); }
+};
+
+/// The pieces of shared memory beside those of the other layers, in words.
+template <class Int>
+struct ClusterPieces {
+  Int rows;
+  Int weights;  ///< digits; afterwards the deltas of the block's rows
+  Int sums;     ///< messages; afterwards digits of the deltas
+  Int deltas;   ///< messages; afterwards the gradient, and then the new weights
+  Int factors;  ///< of a neuron's weights, and of its deltas
+  Int own;      ///< see kOwnArrays
+  Int targets;  ///< of the block's rows
+  Int boxes;
+
+  constexpr ClusterPieces(const ClusterShape<Int>& of, const ResidentShape<Int>& upper)
+      : rows(of.rows_words()),
+        weights(larger(of.digit_words(of.column_chunks()), of.tile * upper.value_pitch(0))),
+        sums(larger(of.message_words(), of.digit_words(of.row_chunks()))),
+        deltas(larger(of.message_words() + of.parts * of.segments() * of.row_words(), of.neurons * of.pitch())),
+        factors(2 * of.halves() * kHalfNeurons),
+        own(round_up(kOwnArrays * kPacketValues * of.owned(), Int(4))),
+        targets(round_up(of.tile * upper.out(upper.count - 1), Int(4))),
+        boxes(4) {}
+  /// With those of the other layers.
+  [[nodiscard]] constexpr Int words(const ResidentPieces<Int>& upper) const {
+    return upper.words() + rows + weights + sums + deltas + factors + own + targets + boxes;
+  }
+};
+
+}  // namespace heddle::mlp
