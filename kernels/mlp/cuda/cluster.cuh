@@ -16,7 +16,8 @@
 // | learn | the owner changes its parameters, and sends them to the blocks that have them |
 //
 // Blocks of a cluster send messages into each other's shared memory, all others packets. Two pieces of shared memory get
-// messages, and later in the step have another use (ClusterPieces): a barrier of the cluster ends every step.
+// messages, and later in the step have another use (ClusterPieces). When that has ended, the blocks of a cluster tell
+// each other, long before the next step's messages: a barrier of the cluster would cost a fence of the whole GPU.
 //
 // Where some row is not of bytes all blocks leave everything as it is, and the launch after this one learns from it.
 //
@@ -125,13 +126,15 @@ class ClusterTraining {
     __syncthreads();
     first_.find_gradient();
     __syncthreads();
+    first_.tell_others();
     first_exchange_.post_parts(exchange_.stamp());
     exchange_.post_parts(upper_);
     __syncthreads();  // the gradient has left: new weights may take its place
     met = learn() && met;
     if (__syncthreads_and(met ? 1 : 0) == 0) return false;
     first_.divide_weights();
-    cluster_barrier();  // nobody reads any more what messages of the next step will take the place of
+    first_.await_others(round);
+    __syncthreads();
     return true;
   }
 
@@ -176,7 +179,7 @@ class ClusterTraining {
 
   const Memory memory_;
   const ResidentBuffers buffers_;
-  const Control control_;
+  const Control& control_;
   First first_;
   ClusterExchange<Block, Blocks, Parts, Tile, In, Hidden> first_exchange_;
   Upper upper_;
@@ -192,11 +195,14 @@ __global__ void __launch_bounds__(Block, 1)
                   const Control* control_at, Progress* before, Progress* after, double* errors, Packet* packets,
                   int steps, int slots) {
   using Training = ClusterTraining<Block, Blocks, Parts, Tile, In, Hidden, Rest...>;
-  const Control control = *control_at;
   const typename Training::Memory memory;
   Progress& progress = memory.upper.verdict->progress;
-  if (threadIdx.x == 0) progress = *before;
+  if (threadIdx.x == 0) {
+    progress = *before;
+    *memory.first.control = *control_at;
+  }
   __syncthreads();
+  const Control& control = *memory.first.control;
   if (!goes_on(control, progress, 0, steps)) return;
   Training work(memory, {rows, targets, nullptr, parameters, state, gradient, errors, packets, nullptr, slots}, control);
   bool bytes = true;

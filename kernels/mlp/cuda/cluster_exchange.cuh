@@ -157,7 +157,7 @@ class ClusterExchange {
 
   float *numbers_, *own_;
   const ResidentBuffers buffers_;
-  const Control control_;
+  const Control& control_;
   int part_, cluster_;
   Packet *parts_, *totals_;
   int parameters_, first_owned_, owned_;

@@ -36,7 +36,9 @@ struct ClusterMemory {
   unsigned *rows, *weight_digits, *delta_digits;
   float *sums, *deltas, *numbers, *to_inputs;
   float *weight_factors, *delta_factors, *own, *targets;
+  float* done;  ///< a message of each block of the cluster that says nothing but that it is there
   int* boxes;
+  Control* control;  ///< in registers it would take too many
 
   ClusterMemory() = default;
   __device__ __forceinline__ ClusterMemory(SharedMemory& shared, const ClusterPieces<int>& of) {
@@ -50,7 +52,10 @@ struct ClusterMemory {
     delta_factors = weight_factors + of.factors / 2;
     own = shared.take<float>(of.own);
     targets = shared.take<float>(of.targets);
+    done = shared.take<float>(of.done);
     boxes = shared.take<int>(of.boxes);
+    control = reinterpret_cast<Control*>(shared.take<int>(of.control));
+    static_assert(sizeof(Control) <= 128, "ClusterPieces::control");
   }
 };
 
@@ -71,7 +76,7 @@ class ClusterLayer {
 
   /// The whole block, once: nobody sends before all have done so, and cluster_barrier() has followed.
   __device__ __forceinline__ void open() const {
-    if (thread() < 2) (thread() == 0 ? sums_box() : deltas_box()).open();
+    if (thread() < kBoxes) box(thread()).open();
   }
 
   /// Brings the block's columns of the cluster's rows on chip. Returns false if they are no bytes; every thread the
@@ -132,11 +137,19 @@ class ClusterLayer {
     }
   }
 
-  /// One thread, before the products of a step: both boxes await the messages of the step.
+  /// One thread, before the products of a step: the boxes await the messages of the step.
   __device__ __forceinline__ void expect() const {
+    done_box().expect(Parts * 16);
     sums_box().expect(kShape.message_words() * 4);
     deltas_box().expect((kShape.message_words() + Parts * kShape.segments() * kShape.row_words()) * 4);
   }
+
+  /// After a barrier that follows find_gradient(): to all blocks of the cluster that this one has read the deltas.
+  __device__ __forceinline__ void tell_others() const {
+    if (thread() < Parts) done_box().send(thread(), memory_.done + 4 * part_, filled<4>(0.0f));
+  }
+  /// Waits until all blocks of the cluster have said so. `round`: the steps before this one.
+  __device__ __forceinline__ void await_others(int round) const { done_box().wait(round); }
 
   /// The block's part of the sums of all neurons, to the blocks that have the rows' other layers.
   __device__ __forceinline__ void forward() const {
@@ -173,7 +186,7 @@ class ClusterLayer {
     }
   }
 
-  /// Values of the block's own rows, to[row][pitch]. `round`: the steps before this one.
+  /// Values of the block's own rows, to[row][pitch].
   __device__ __forceinline__ void await_values(int round, float* to, int pitch) const {
     sums_box().wait(round);
     for (int e = thread(); e < Tile * kShape.quads(); e += Block) {
@@ -316,14 +329,16 @@ class ClusterLayer {
 
  private:
   static constexpr int kWarps = Block / kWarp, kColumns = kShape.columns(), kChunks = kShape.column_chunks();
-  static constexpr int kRowWords = kShape.row_words();
+  static constexpr int kRowWords = kShape.row_words(), kBoxes = 3;
 
   __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ static int lane() { return thread() % kWarp; }
   __device__ __forceinline__ static int warp() { return thread() / kWarp; }
 
-  __device__ __forceinline__ Mailbox sums_box() const { return Mailbox(memory_.boxes); }
-  __device__ __forceinline__ Mailbox deltas_box() const { return Mailbox(memory_.boxes + 2); }
+  __device__ __forceinline__ Mailbox box(int which) const { return Mailbox(memory_.boxes + 2 * which); }
+  __device__ __forceinline__ Mailbox sums_box() const { return box(0); }
+  __device__ __forceinline__ Mailbox deltas_box() const { return box(1); }
+  __device__ __forceinline__ Mailbox done_box() const { return box(2); }
   __device__ __forceinline__ float* largest_deltas() const { return memory_.deltas + kShape.message_words(); }
 
   // The rows: [block][row of its tile] of the cluster.

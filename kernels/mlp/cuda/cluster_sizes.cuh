@@ -71,7 +71,7 @@ struct ClusterPieces {
   Int factors;  ///< of a neuron's weights, and of its deltas
   Int own;      ///< see kOwnArrays
   Int targets;  ///< of the block's rows
-  Int boxes;
+  Int done, boxes, control;
 
   constexpr ClusterPieces(const ClusterShape<Int>& of, const ResidentShape<Int>& upper)
       : rows(of.rows_words()),
@@ -81,10 +81,12 @@ struct ClusterPieces {
         factors(2 * of.halves() * kHalfNeurons),
         own(round_up(kOwnArrays * kPacketValues * of.owned(), Int(4))),
         targets(round_up(of.tile * upper.out(upper.count - 1), Int(4))),
-        boxes(4) {}
+        done(4 * of.parts),
+        boxes(8),
+        control(32) {}
   /// With those of the other layers.
   [[nodiscard]] constexpr Int words(const ResidentPieces<Int>& upper) const {
-    return upper.words() + rows + weights + sums + deltas + factors + own + targets + boxes;
+    return upper.words() + rows + weights + sums + deltas + factors + own + targets + done + boxes + control;
   }
 };
 

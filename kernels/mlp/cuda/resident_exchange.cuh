@@ -362,7 +362,7 @@ class ResidentExchange {
 
   const ResidentMemory memory_;
   const ResidentBuffers buffers_;
-  const Control control_;
+  const Control& control_;
   int parameters_;
   int owned_, first_owned_, own_;  // packets of an owner at most; the first of this block, and how many
   int parts_;                      // blocks that have parts of the gradient
