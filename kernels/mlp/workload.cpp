@@ -187,10 +187,10 @@ std::vector<OptionSet> option_sets(bool mini_batches, bool single_rows) {
   }
   return {{.rule = kAdaptive, .hidden = kSigmoid, .output = kSigmoid},
           {.rule = kPlain, .hidden = kTanh, .output = kLinear, .sum = true, .decays = true, .bytes = true},
-          {.rule = kAdaptive, .hidden = kTanh, .output = kSigmoid, .event = grown_error},
+          {.rule = kAdaptive, .hidden = kTanh, .output = kSigmoid, .bytes = true, .event = grown_error},
           {.rule = kRprop, .hidden = kRelu, .output = kSoftmax, .shuffled = true, .decays = true},
           {.rule = kAdam, .hidden = kLinear, .output = kTanh, .decays = true},
-          {.rule = kAdaptive, .hidden = kRelu, .output = kLinear, .decays = true, .event = lost_weights},
+          {.rule = kAdaptive, .hidden = kRelu, .output = kLinear, .decays = true, .bytes = true, .event = lost_weights},
           {.rule = kPlain, .hidden = kSigmoid, .output = kSoftmax, .event = target}};
 }
 

@@ -53,6 +53,13 @@ TEST_CASE("the emulator keeps the contract of devices, with perceptrons in resid
   attempt({.order = 6}, paths, 7, 3);
 }
 
+/// The paths() of perceptrons whose clusters divide the inputs of rows of bytes.
+TEST_CASE("the emulator keeps the contract of devices, with perceptrons in clusters") {
+  ContractSample clusters{.drawn = 0, .large = false, .repeat = true, .thorough = true, .only = "scheme=cluster"};
+  std::erase_if(clusters.families, [](const auto& family) { return family->name() != "mlp-train"; });
+  attempt({.order = 8}, clusters, 3, 1);
+}
+
 /// The paths() that keep half of the rules in registers.
 TEST_CASE("the emulator keeps the contract of devices, with half of a thread's rules in shared memory") {
   ContractSample halves{.drawn = 0, .large = false, .repeat = true, .thorough = true, .only = "storage=halves"};

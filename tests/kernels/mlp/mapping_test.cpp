@@ -84,6 +84,45 @@ TEST_CASE("perceptrons: the first layer is divided among blocks where it fits in
   }
 }
 
+TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at once") {
+  const DeviceIdentity older{"cuda", "any", "8.0", 108, 40, 40 << 20, 163 << 10};
+  const Problem digits = perceptron(784, {25, 15}, 10, 10000);
+  const KernelFamily& family = mlp::train_family();
+  const SearchSpace space = family.space(kGpu);
+  std::size_t clusters = 0;
+  for (const Configuration& each : space.enumerate(digits)) {
+    if (each.word("scheme") != "cluster") continue;
+    ++clusters;
+    const Plan plan = family.plan(each, digits, kGpu, 4 * 10000);
+    REQUIRE(plan.launches.size() == 3);  // packets, the clusters, and what learns from rows that are no bytes
+    const Launch &launch = plan.launches[1], &otherwise = plan.launches[2];
+    CHECK(launch.cluster == static_cast<unsigned>(each.number("input_parts")));
+    CHECK(launch.grid.x % launch.cluster == 0);
+    CHECK(launch.resident);
+    CHECK(launch.shared_bytes <= kGpu.local_bytes);
+    CHECK(otherwise.cluster == 1);
+    CHECK(otherwise.shared_bytes <= kGpu.local_bytes);
+  }
+  CHECK(clusters > 0);
+  CHECK(family.default_configuration(kGpu, digits).word("scheme") == "resident");  // before a GPU has run the other one
+  const auto valid = [&](const Problem& problem, const char* text) {
+    return !space.violated(space.parse(text), problem).has_value();
+  };
+  const char* const fours = "scheme=cluster block_size=512 blocks=128 input_parts=4";
+  CHECK(valid(digits, fours));
+  CHECK(valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=2"));
+  CHECK_FALSE(valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=8"));  // not whole clusters
+  CHECK_FALSE(valid(digits, "scheme=cluster block_size=512 blocks=128 input_parts=1"));
+  CHECK_FALSE(valid(perceptron(784, {}, 10, 10000), fours));   // no other layers
+  CHECK_FALSE(valid(perceptron(784, {25}, 10, 60000), fours));  // rows that do not fit
+  CHECK_FALSE(valid(perceptron(784, {25}, 10, 2000), fours));   // blocks without rows
+  CHECK_FALSE(valid(mlp::training_problem(mlp::layers(784, std::vector<std::int64_t>{25}, 10), 10000, 64), fours));
+  const char* const small = "scheme=cluster block_size=64 blocks=4 input_parts=4";
+  CHECK(valid(perceptron(3, {5}, 1, 64), small));
+  CHECK_FALSE(valid(perceptron(2, {5}, 1, 64), small));  // no column for one of the blocks
+  for (const Configuration& each : family.space(older).enumerate(digits)) CHECK(each.word("scheme") != "cluster");
+}
+
 TEST_CASE("perceptrons: one warp learns single rows where the network fits into its registers") {
   const KernelFamily& family = mlp::train_family();
   const SearchSpace space = family.space(kGpu);
