@@ -79,11 +79,14 @@ class ClusterTraining {
     first_.open();
     const bool own = first_.fetch_rows();
     cluster_barrier();
+    constexpr unsigned kStamp = ~0u;  // of no step: the launch after this one may look at these packets for its own
     Packet* const packets = buffers_.packets + kAtAgreement;
-    if (thread() == 0) post(packets + blockIdx.x, {own ? 1.0f : 0.0f, 0.0f, 0.0f, 1});
+    if (thread() == 0) post(packets + blockIdx.x, {own ? 1.0f : 0.0f, 0.0f, 0.0f, kStamp});
     bool all = true, met = true;
     for (int block = thread(); block < Blocks; block += Block) {
-      met = await_each<1>(packets + block, 0, 1, 1, [&](int, const Packet& seen) { all = all && seen.a != 0.0f; }) && met;
+      met = await_each<1>(packets + block, 0, 1, kStamp,
+                          [&](int, const Packet& seen) { all = all && seen.a != 0.0f; }) &&
+            met;
     }
     bytes = __syncthreads_and(all ? 1 : 0) != 0;
     return __syncthreads_and(met ? 1 : 0) != 0;
