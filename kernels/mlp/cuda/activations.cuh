@@ -6,17 +6,26 @@
 
 namespace heddle::mlp {
 
-/// `kind`: an Activation, but for kSoftmax.
+/// `kind`: an Activation, but for kSoftmax. A sigmoid is within 2 units in the last place: a division of all numbers has a
+/// branch for those that are seldom there.
 __device__ __forceinline__ float activate(int kind, float sum) {
-  if (kind == kSigmoid) return 1.0f / (1.0f + __expf(-sum));
+  if (kind == kSigmoid) return __fdividef(1.0f, 1.0f + __expf(-sum));
   if (kind == kTanh) return tanhf(sum);
   if (kind == kRelu) return fmaxf(sum, 0.0f);
   return sum;
 }
 
-/// activate(kSigmoid, sum) without the branch of a division for numbers that are seldom there, for chains of
-/// instructions that wait for each other: within 2 units in the last place.
-__device__ __forceinline__ float fast_sigmoid(float sum) { return __fdividef(1.0f, 1.0f + __expf(-sum)); }
+/// The same for several sums, in their place: one branch, so that their exponentials overlap.
+template <int Count>
+__device__ __forceinline__ void activate_all(int kind, float (&sums)[Count]) {
+  if (kind == kSigmoid) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) sums[i] = activate(kSigmoid, sums[i]);
+  } else if (kind != kLinear) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) sums[i] = activate(kind, sums[i]);
+  }
+}
 
 /// Of an activation whose value is y; with kSoftmax that of the cross-entropy by the sums.
 __device__ __forceinline__ float slope(int kind, float y) {

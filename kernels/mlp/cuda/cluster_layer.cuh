@@ -199,13 +199,7 @@ class ClusterLayer {
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) sum.value[i] += other.value[i];
       }
-      if (hidden_ == kSigmoid) {
-#pragma unroll
-        for (int i = 0; i < kQuad; ++i) sum.value[i] = fast_sigmoid(sum.value[i]);
-      } else {
-#pragma unroll
-        for (int i = 0; i < kQuad; ++i) sum.value[i] = activate(hidden_, sum.value[i]);
-      }
+      activate_all(hidden_, sum.value);
       if (quad * kQuad + kQuad <= Out) {
         store<4>(to + row * pitch + quad * kQuad, sum);
       } else {

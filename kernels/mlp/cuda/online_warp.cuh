@@ -168,7 +168,7 @@ class OnlineWarp {
       if (k + 1 < kEach) odd += inputs_.value[k + 1] * inputs[k + 1];
     }
     const float sum = sum_over_lanes<kSharing>(even + odd);
-    value_ = control_.hidden == kSigmoid ? fast_sigmoid(sum) : activate(control_.hidden, sum);
+    value_ = activate(control_.hidden, sum);
     if (neuron() >= Hidden) value_ = 0.0f;  // so that its weights stay 0
     float own[Out];
 #pragma unroll
@@ -183,10 +183,7 @@ class OnlineWarp {
     if (control_.output == kSoftmax) {
       soften<Out>(own);
     } else {
-#pragma unroll
-      for (int k = 0; k < Out; ++k) {
-        own[k] = control_.output == kSigmoid ? fast_sigmoid(own[k]) : activate(control_.output, own[k]);
-      }
+      activate_all(control_.output, own);
     }
     float squares = 0.0f, back = 0.0f;
 #pragma unroll

@@ -95,7 +95,9 @@ struct ResidentShape {
     return tiles;
   }
   [[nodiscard]] constexpr Int column_tiles(Int l) const {
-    return smaller(ceil_div(out(l), Int(kTileColumns)), Int(kMostColumnTiles));
+    const Int most = smaller(ceil_div(out(l), Int(kTileColumns)), Int(kMostColumnTiles));
+    // Warps that would have nothing to do take a column each.
+    return chunks(l) < kSharedChunks && tile / kTileRows * ceil_div(out(l), Int(kTileColumns)) <= warps ? Int(1) : most;
   }
   [[nodiscard]] constexpr Int column_groups(Int l) const { return ceil_div(out(l), kTileColumns * column_tiles(l)); }
   [[nodiscard]] constexpr Int groups(Int l) const { return tile / kTileRows / row_tiles(l) * column_groups(l); }
@@ -108,6 +110,11 @@ struct ResidentShape {
   [[nodiscard]] constexpr Int group_words(Int l) const { return row_tiles(l) * column_tiles(l) * 4 * 32; }
   [[nodiscard]] constexpr Int forward_words(Int l) const {
     return sharing(l) > 1 ? sharing(l) / 2 * groups(l) * group_words(l) : Int(0);
+  }
+
+  /// Backward: neighbouring neurons before the layer that a lane has. Fewer, if there are warps for them.
+  [[nodiscard]] constexpr Int back_width(Int l) const {
+    return value_width(l) == 4 && tile / kTileRows * ceil_div(in(l), Int(16)) <= warps ? Int(2) : value_width(l);
   }
 
   /// Gradient: values (rows of the product) and deltas (columns) of a lane, items of a warp, warps that share the rows

@@ -123,15 +123,22 @@ class ResidentTile {
     return L == 0 && In == kRowsBytes ? factor_ : 1.0f;
   }
 
+  /// Makes values of sums of layer L; of the outputs, whose deltas come next, whole sums.
+  template <int L, int Count>
+  __device__ __forceinline__ void finish_sums(float (&sums)[Count]) const {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) sums[i] *= factor<L>();
+    if constexpr (L + 1 < kLayers) activate_all(hidden_, sums);
+  }
   template <int L>
-  __device__ __forceinline__ void finish_neuron(int row, int neuron, float sum) const {
+  __device__ __forceinline__ void leave(int row, int neuron, float value) const {
     if (neuron >= kShape.out(L)) return;
     if constexpr (L + 1 < kLayers) {
       constexpr int kPitch = kShape.value_pitch(L + 1);
-      values<L + 1>()[row * kPitch + neuron] = activate(hidden_, factor<L>() * sum);
+      values<L + 1>()[row * kPitch + neuron] = value;
     } else {
       constexpr int kPitch = kShape.delta_pitch(L);
-      deltas<L>()[row * kPitch + neuron] = factor<L>() * sum;
+      deltas<L>()[row * kPitch + neuron] = value;
     }
   }
 
@@ -144,9 +151,9 @@ class ResidentTile {
     const auto row_of = [](int group) { return group / kAcross * kRowTiles * kTileRows; };
     const auto neuron_of = [](int group) { return group % kAcross * kColumnTiles * kTileColumns; };
     // Element i of tile (m, n) of a lane.
-    const auto finish = [&](int group, int of_lane, int m, int n, int i, float sum) {
-      finish_neuron<L>(row_of(group) + m * kTileRows + of_lane / 4 + i / 2 * 8,
-                       neuron_of(group) + n * kTileColumns + of_lane % 4 * 2 + i % 2, sum);
+    const auto leave_of = [&](int group, int of_lane, int m, int n, int i, float value) {
+      leave<L>(row_of(group) + m * kTileRows + of_lane / 4 + i / 2 * 8,
+               neuron_of(group) + n * kTileColumns + of_lane % 4 * 2 + i % 2, value);
     };
     const auto add = [&](int group, float(&sums)[kRowTiles][kColumnTiles][4], int first, int step) {
       const int neuron = neuron_of(group);
@@ -164,8 +171,9 @@ class ResidentTile {
         for (int m = 0; m < kRowTiles; ++m) {
 #pragma unroll
           for (int n = 0; n < kColumnTiles; ++n) {
+            finish_sums<L>(sums[m][n]);
 #pragma unroll
-            for (int i = 0; i < 4; ++i) finish(group, lane(), m, n, i, sums[m][n][i]);
+            for (int i = 0; i < 4; ++i) leave_of(group, lane(), m, n, i, sums[m][n][i]);
           }
         }
       }
@@ -193,11 +201,12 @@ class ResidentTile {
       if (share < kHalf) each([](float& left, float sum) { left += sum; });
       __syncthreads();
       for (int e = thread(); e < kGroups * kWords; e += Block) {
-        float sum = memory_.workspace[e];
+        float sum[1] = {memory_.workspace[e]};
 #pragma unroll
-        for (int part = 1; part < kHalf; ++part) sum += memory_.workspace[part * kGroups * kWords + e];
+        for (int part = 1; part < kHalf; ++part) sum[0] += memory_.workspace[part * kGroups * kWords + e];
+        finish_sums<L>(sum);
         const int element = e % kWords / kWarp;
-        finish(e / kWords, e % kWarp, element / (4 * kColumnTiles), element / 4 % kColumnTiles, element % 4, sum);
+        leave_of(e / kWords, e % kWarp, element / (4 * kColumnTiles), element / 4 % kColumnTiles, element % 4, sum[0]);
       }
     }
     __syncthreads();
@@ -323,7 +332,7 @@ class ResidentTile {
   /// The products of the deltas and weights of layer L: calls use(row, neuron before the layer, sum).
   template <int L, class Use>
   __device__ __forceinline__ void go_back(const Use& use) const {
-    constexpr int kWidth = kShape.value_width(L), kAcross = ceil_div(kShape.in(L), 8 * kWidth);
+    constexpr int kWidth = kShape.back_width(L), kAcross = ceil_div(kShape.in(L), 8 * kWidth);
     constexpr int kChunks = ceil_div(kShape.out(L), kDepth), kItems = Tile / kTileRows * kAcross;
     constexpr int kFrom = kShape.delta_pitch(L), kPitch = kShape.value_pitch(L);
 #pragma unroll 1

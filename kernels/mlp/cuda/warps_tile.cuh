@@ -322,7 +322,7 @@ class WarpsTile {
   }
   __device__ __forceinline__ void activate_all(float (&values)[kTiles][4]) const {
     if (hidden_ == kSigmoid) {
-      each_value(values, [](float& value, int, int) { value = fast_sigmoid(value); });
+      each_value(values, [](float& value, int, int) { value = activate(kSigmoid, value); });
     } else if (hidden_ != kLinear) {
       each_value(values, [&](float& value, int, int) { value = activate(hidden_, value); });
     }
@@ -389,8 +389,7 @@ class WarpsTile {
     if (output_ == kSoftmax) {
       soften<Out>(own);
     } else {
-#pragma unroll
-      for (int k = 0; k < Out; ++k) own[k] = output_ == kSigmoid ? fast_sigmoid(own[k]) : activate(output_, own[k]);
+      activate_all(output_, own);
     }
     const bool first = (lane_group() & ((1 << kShift) - 1)) == 0;
 #pragma unroll
