@@ -19,7 +19,7 @@
 // messages, and later in the step have another use (ClusterPieces). When that has ended, the blocks of a cluster tell
 // each other, long before the next step's messages: a barrier of the cluster would cost a fence of the whole GPU.
 //
-// Where some row is not of bytes all blocks leave everything as it is, and the launch after this one learns from it.
+// A block that has a number that is no byte multiplies float32 numbers in global memory instead, which is slow.
 //
 // | parameter | meaning |
 // |---|---|
@@ -73,26 +73,10 @@ class ClusterTraining {
     rows_ = max(0, min(each, control.rows - first_row_));
   }
 
-  /// Brings the rows on chip. `bytes`: whether those of all blocks are bytes. Returns false if a block is lost. Of both,
-  /// every thread of the grid gets the same.
-  __device__ __forceinline__ bool fetch_rows(bool& bytes) {
-    first_.open();
-    const bool own = first_.fetch_rows();
-    cluster_barrier();
-    constexpr unsigned kStamp = ~0u;  // of no step: the launch after this one may look at these packets for its own
-    Packet* const packets = buffers_.packets + kAtAgreement;
-    if (thread() == 0) post(packets + blockIdx.x, {own ? 1.0f : 0.0f, 0.0f, 0.0f, kStamp});
-    bool all = true, met = true;
-    for (int block = thread(); block < Blocks; block += Block) {
-      met = await_each<1>(packets + block, 0, 1, kStamp,
-                          [&](int, const Packet& seen) { all = all && seen.a != 0.0f; }) &&
-            met;
-    }
-    bytes = __syncthreads_and(all ? 1 : 0) != 0;
-    return __syncthreads_and(met ? 1 : 0) != 0;
-  }
-  /// Brings weights, states and targets on chip.
+  /// Brings rows, weights, states and targets on chip.
   __device__ __forceinline__ void fetch() {
+    first_.open();
+    first_.fetch_rows();
     for (int i = thread(); i < Tile * Upper::kRowPitch; i += Block) {
       upper_.rows()[i] = i % Upper::kRowPitch == Hidden ? 1.0f : 0.0f;  // that of the biases
     }
@@ -102,7 +86,7 @@ class ClusterTraining {
     first_exchange_.fetch();
     __syncthreads();
     first_.divide_weights();
-    __syncthreads();
+    cluster_barrier();
   }
   __device__ __forceinline__ void store() const {
     first_exchange_.store();
@@ -141,10 +125,8 @@ class ClusterTraining {
     return true;
   }
 
-  static constexpr int kAtFirst = ResidentPackets<int>{Blocks, kUpperPackets}.count();
-  static constexpr int kAtAgreement = kAtFirst + First::kShape.packets();
-
  private:
+  static constexpr int kAtFirst = ResidentPackets<int>{Blocks, kUpperPackets}.count();
   /// Threads that fetch new weights of the other layers, while the others fetch those of the first one.
   static constexpr int kUpperThreads =
       smaller(round_up(ceil_div(Block * kUpperPackets, kUpperPackets + kFirstPackets), kWarp), Block - kWarp);
@@ -190,12 +172,11 @@ class ClusterTraining {
   int first_row_, rows_;
 };
 
-/// At most `steps` steps; `errors`: of `slots` epochs. `before` is left such that the launch after this one has something
-/// to do only if this one had nothing.
+/// At most `steps` steps; `errors`: of `slots` epochs.
 template <int Block, int Blocks, int Parts, int Tile, int In, int Hidden, int... Rest>
 __global__ void __launch_bounds__(Block, 1)
     train_cluster(const float* rows, const float* targets, float* parameters, float* state, float* gradient,
-                  const Control* control_at, Progress* before, Progress* after, double* errors, Packet* packets,
+                  const Control* control_at, const Progress* before, Progress* after, double* errors, Packet* packets,
                   int steps, int slots) {
   using Training = ClusterTraining<Block, Blocks, Parts, Tile, In, Hidden, Rest...>;
   const typename Training::Memory memory;
@@ -208,19 +189,9 @@ __global__ void __launch_bounds__(Block, 1)
   const Control& control = *memory.first.control;
   if (!goes_on(control, progress, 0, steps)) return;
   Training work(memory, {rows, targets, nullptr, parameters, state, gradient, errors, packets, nullptr, slots}, control);
-  bool bytes = true;
-  const bool met = work.fetch_rows(bytes);
-  if (met && !bytes) return;
-  const bool first = blockIdx.x == 0 && threadIdx.x == 0;
-  if (met) {
-    work.fetch();
-    train_to_end(work, control, progress, after, steps);
-  } else if (first) {
-    *after = progress;
-    after->halted = kLostBlock;
-  }
-  if (first) before->epoch = control.end;
-  cluster_barrier();
+  work.fetch();
+  train_to_end(work, control, progress, after, steps);
+  cluster_barrier();  // no block ends while others may still write to its memory
 }
 
 #endif

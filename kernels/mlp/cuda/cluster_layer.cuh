@@ -79,9 +79,9 @@ class ClusterLayer {
     if (thread() < kBoxes) box(thread()).open();
   }
 
-  /// Brings the block's columns of the cluster's rows on chip. Returns false if they are no bytes; every thread the
-  /// same.
-  __device__ __forceinline__ bool fetch_rows() {
+  /// Brings the block's columns of the cluster's rows on chip, if they are bytes. Otherwise they stay where they are, and
+  /// products are those of float32 numbers. The whole block.
+  __device__ __forceinline__ void fetch_rows() {
     bool whole = true, fractions = true;
     for (int i = thread(); i < kShape.room() * kColumns; i += Block) {
       const int row = i / kColumns, column = i % kColumns;
@@ -92,7 +92,8 @@ class ClusterLayer {
     }
     const bool all_whole = __syncthreads_and(whole ? 1 : 0) != 0;
     const bool all_fractions = __syncthreads_and(fractions ? 1 : 0) != 0;
-    if (!all_whole && !all_fractions) return false;
+    bytes_ = all_whole || all_fractions;
+    if (!bytes_) return;
     const float scale = all_whole ? 1.0f : 255.0f;
     factor_ = 1.0f / scale;
     for (int i = thread(); i < kShape.rows_words(); i += Block) {
@@ -106,11 +107,11 @@ class ClusterLayer {
       }
       memory_.rows[i] = word;
     }
-    return true;
   }
 
   /// A warp for a neuron: makes digits of the weights. A barrier goes before it, and another has to follow.
   __device__ __forceinline__ void divide_weights() const {
+    if (!bytes_) return;
     constexpr int kQuads = kChunks * kByteDepth / kQuad, kEach = ceil_div(kQuads, kWarp);
     for (int neuron = warp(); neuron < kShape.halves() * kHalfNeurons; neuron += kWarps) {
       const float* const from = memory_.numbers + neuron * kShape.pitch();
@@ -153,6 +154,7 @@ class ClusterLayer {
 
   /// The block's part of the sums of all neurons, to the blocks that have the rows' other layers.
   __device__ __forceinline__ void forward() const {
+    if (!bytes_) return forward_floats();
 #pragma unroll 1
     for (int item = warp(); item < kShape.row_chunks() * kShape.halves(); item += kWarps) {
       const int half = item % kShape.halves(), pair = item / kShape.halves();
@@ -244,11 +246,12 @@ class ClusterLayer {
     }
   }
 
-  /// Makes digits of the deltas of all rows of the cluster. The first `Threads` threads; a barrier has to follow.
+  /// Makes digits of the deltas of all rows of the cluster, or keeps them. The first `Threads` threads; a barrier has to follow.
   template <int Threads>
   __device__ __forceinline__ void divide_deltas(int round) const {
     constexpr int kQuads = kShape.halves() * kHalfNeurons / kQuad, kRowChunks = kShape.row_chunks();
     deltas_box().wait(round);
+    if (!bytes_) return keep_deltas<Threads>();
     for (int e = thread(); e < kRowChunks * 8 * kQuads; e += Threads) {
       const int quad = e % kQuads, four = e / kQuads, chunk = four / 8, further = four / 4 % 2, t = four % 4;
       const bool there = quad < kShape.quads();
@@ -278,6 +281,7 @@ class ClusterLayer {
 
   /// The gradient of the block's columns over all rows of the cluster, as ClusterShape lays it out.
   __device__ __forceinline__ void find_gradient() const {
+    if (!bytes_) return find_gradient_of_floats();
     constexpr int kRowChunks = kShape.row_chunks();
     const int g = lane_group(), t = lane_of_group();
 #pragma unroll 1
@@ -357,6 +361,61 @@ class ClusterLayer {
     return chunk * kByteDepth + 16 * further + 8 * (t / 2) + 2 * i + t % 2;
   }
 
+  // Products with rows that are no bytes, from global memory: right, but slow.
+
+  /// The block's columns of a row of the cluster; null: there is no such row.
+  __device__ __forceinline__ const float* row_at(int row) const {
+    const int place = row_in_buffer(row);
+    return place < all_ ? rows_ + static_cast<long long>(place) * In + part_ * kColumns : nullptr;
+  }
+  /// The weights are where the last step has left them: their digits are not needed.
+  __device__ __forceinline__ void forward_floats() const {
+    for (int e = thread(); e < kShape.room() * kShape.quads(); e += Block) {
+      const int row = e / kShape.quads(), quad = e % kShape.quads();
+      const float* const from = row_at(row);
+      Pack<4> sum = filled<4>(0.0f);
+      for (int column = 0; from != nullptr && column < columns_; ++column) {
+        const float value = part_ * kColumns + column < In ? from[column] : 1.0f;
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) {
+          const int neuron = quad * kQuad + i;
+          if (neuron < Out) sum.value[i] += value * memory_.numbers[neuron * kShape.pitch() + column];
+        }
+      }
+      sums_box().send(row / Tile, memory_.sums + (part_ * Tile + row % Tile) * kRowWords + quad * kQuad, sum);
+    }
+  }
+  /// Of the deltas that keep_deltas() has left.
+  __device__ __forceinline__ void find_gradient_of_floats() const {
+#pragma unroll 1
+    for (int e = thread(); e < kColumns * kShape.quads(); e += Block) {
+      const int column = e % kColumns, quad = e / kColumns;
+      const bool is_one = part_ * kColumns + column == In;
+      Pack<4> sum = filled<4>(0.0f);
+#pragma unroll 1
+      for (int row = 0; row < kShape.room(); ++row) {
+        const float* const from = row_at(row);
+        if (from == nullptr || column >= columns_) continue;
+        const float value = is_one ? 1.0f : from[column];
+        const Pack<4> delta = load<4>(memory_.sums + row * kRowWords + quad * kQuad);
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) sum.value[i] += value * delta.value[i];
+      }
+#pragma unroll
+      for (int i = 0; i < kQuad; ++i) {
+        const int neuron = quad * kQuad + i;
+        if (neuron < Out) memory_.numbers[neuron * kShape.pitch() + column] = sum.value[i];
+      }
+    }
+  }
+  /// Out of the way of the gradient. The first `Threads` threads.
+  template <int Threads>
+  __device__ __forceinline__ void keep_deltas() const {
+    for (int e = thread() * kQuad; e < kShape.message_words(); e += Threads * kQuad) {
+      store<4>(memory_.sums + e, load<4>(memory_.deltas + e));
+    }
+  }
+
   // Products.
 
   template <int Count>
@@ -406,6 +465,7 @@ class ClusterLayer {
   int all_, hidden_, part_;
   int columns_;  ///< of this part
   float factor_ = 1.0f;
+  bool bytes_ = true;  ///< that the block's columns of the cluster's rows are
 };
 
 #endif

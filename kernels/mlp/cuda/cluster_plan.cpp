@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <string>
 
+#include "heddle/kernels/mlp/cuda/resident_plan.hpp"
+
 namespace heddle::mlp {
 
 namespace {
 
 constexpr std::int64_t kClusterWord = 4, kClusterLanes = 32;
-constexpr std::int64_t kOtherwiseThreads = 256;
 
 std::string cluster_expression(const ClusterLayout& layout) {
   std::string sizes = fmt::format("{}", layout.first.inputs);
@@ -23,18 +24,17 @@ std::string cluster_expression(const ClusterLayout& layout) {
 
 ClusterLayout::ClusterLayout(const Layers& layers, std::int64_t rows, std::int64_t blocks, std::int64_t parts,
                              std::int64_t of_threads)
-    : threads(of_threads), otherwise(layers, rows, blocks, kOtherwiseThreads, kRowsGlobal) {
+    : threads(of_threads) {
   first = {.inputs = layers.inputs(),
            .neurons = layers.sizes[1],
            .blocks = blocks,
            .parts = parts,
-           .tile = otherwise.shape.tile};
+           .tile = round_up(ceil_div(rows, blocks), std::int64_t{kTileRows})};
   others.count = layers.count - 1;
   std::copy(layers.sizes + 1, layers.sizes + layers.count + 1, others.sizes);
   others.warps = threads / kClusterLanes;
   others.tile = first.tile;
-  const std::int64_t of_clusters = ResidentPackets<std::int64_t>{blocks, others.packets()}.count() + first.packets();
-  packets = std::max(of_clusters + blocks, otherwise.packets);
+  packets = ResidentPackets<std::int64_t>{blocks, others.packets()}.count() + first.packets();
   const ResidentPieces<std::int64_t> of_others(others, kRowsShared, blocks);
   shared_bytes = kClusterWord * ClusterPieces<std::int64_t>(first, others).words(of_others);
 }
@@ -55,7 +55,6 @@ void add_cluster(Plan& plan, const ClusterLayout& layout, const RunLength& lengt
        .arguments = {at("rows"), at("targets"), at("parameters"), at("state"), at("gradient"), at("control"),
                      at("before"), at("progress"), at("errors"), at("packets"), static_cast<std::int32_t>(length.steps),
                      static_cast<std::int32_t>(length.epochs)}});
-  add_resident_launch(plan, layout.otherwise, length);
 }
 
 }  // namespace heddle::mlp

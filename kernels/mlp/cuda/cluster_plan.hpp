@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "heddle/kernels/mlp/cuda/cluster_sizes.cuh"
-#include "heddle/kernels/mlp/cuda/resident_plan.hpp"
 #include "heddle/kernels/mlp/train.hpp"
 
 namespace heddle::mlp {
@@ -16,7 +15,6 @@ struct ClusterLayout {
   ResidentShape<std::int64_t> others;  ///< layers
   std::int64_t packets;                ///< of all exchanges
   std::int64_t shared_bytes;           ///< of a block
-  ResidentLayout otherwise;            ///< for rows that are not of bytes
 
   /// Of a network with a hidden layer; `rows`: of a step; `parts`, an even number that divides `blocks`: of the inputs.
   ClusterLayout(const Layers& layers, std::int64_t rows, std::int64_t blocks, std::int64_t parts, std::int64_t threads);

@@ -48,10 +48,6 @@ void add_packets(Plan& plan, std::int64_t packets) {
 
 void add_resident(Plan& plan, const ResidentLayout& layout, const RunLength& length) {
   add_packets(plan, layout.packets);
-  add_resident_launch(plan, layout, length);
-}
-
-void add_resident_launch(Plan& plan, const ResidentLayout& layout, const RunLength& length) {
   plan.buffers.push_back({"padded", kWord * std::max<std::int64_t>(layout.padded, 4), Role::scratch});
   const auto at = [&plan](const char* name) { return BufferArgument{plan.buffer(name), 0}; };
   plan.kernels.emplace_back(expression(layout));

@@ -28,7 +28,5 @@ void add_packets(Plan& plan, std::int64_t packets);
 
 /// Adds the scratch buffers, the kernels and the launches of a run of `length` to a plan that has training_buffers().
 void add_resident(Plan& plan, const ResidentLayout& layout, const RunLength& length);
-/// The same without the packets, which another scheme has added: at least as many.
-void add_resident_launch(Plan& plan, const ResidentLayout& layout, const RunLength& length);
 
 }  // namespace heddle::mlp

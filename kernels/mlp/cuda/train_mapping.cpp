@@ -246,9 +246,8 @@ std::vector<Constraint> constraints() {
              if (layers_of(problem).parameters() * 4 > c.number("input_parts") * on.local_bytes) return false;
              const ClusterLayout layout = cluster_layout(c, problem);
              return layout.all_have_some() && layout.packets <= kMostPackets &&
-                    std::max(layout.shared_bytes, layout.otherwise.shared_bytes) <= on.local_bytes &&
-                    registers_of(layout.others) <= cuda::registers_of_thread(layout.threads) &&
-                    registers_of(layout.otherwise.shape) <= cuda::registers_of_thread(layout.otherwise.threads);
+                    layout.shared_bytes <= on.local_bytes &&
+                    registers_of(layout.others) <= cuda::registers_of_thread(layout.threads);
            }},
       {.name = "registers and shared memory of a resident block",
        .last = "rows_in",
