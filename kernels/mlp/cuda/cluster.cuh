@@ -19,6 +19,9 @@
 // messages, and later in the step have another use (ClusterPieces). When that has ended, the blocks of a cluster tell
 // each other, long before the next step's messages: a barrier of the cluster would cost a fence of the whole GPU.
 //
+// Where the rows do not fit on chip, a step has several passes over tiles of them, which add up their gradients. While one
+// works, the rows of the next one arrive from global memory, where the block has left their bytes.
+//
 // A block that has a number that is no byte multiplies float32 numbers in global memory instead, which is slow.
 //
 // | parameter | meaning |
@@ -26,7 +29,8 @@
 // | Block  | threads, at least two warps |
 // | Blocks | of the grid |
 // | Parts  | blocks of a cluster, an even number |
-// | Tile   | rows of a block at most, a multiple of 16 |
+// | Tile   | rows of a block in a pass at most, a multiple of 16 |
+// | Passes | over the rows; with one they stay on chip |
 // | In, Hidden, Rest | neurons of the inputs, of the first hidden layer, of the layers behind it |
 #pragma once
 
@@ -38,11 +42,53 @@ namespace heddle::mlp {
 
 #if __CUDA_ARCH__ >= 900
 
-template <int Block, int Blocks, int Parts, int Tile, int In, int Hidden, int... Rest>
+/// The layers behind the first one. A gradient takes the place of the weights: of several passes its sum is apart, and the
+/// weights come back.
+template <int Passes, class Tile>
+class ClusterUpper : public Tile {
+ public:
+  static constexpr ResidentShape<int> kShape = Tile::kShape;
+
+  __device__ __forceinline__ ClusterUpper(const ResidentMemory& memory, int hidden, float* sums, float* weights)
+      : Tile(memory, memory.rows, hidden), sums_(sums), weights_(weights) {}
+
+  /// After a barrier that follows new weights.
+  __device__ __forceinline__ void keep_weights() const {
+    if constexpr (Passes > 1) {
+      constexpr int kWords = kShape.weights_at(Tile::kLayers);
+      for (int i = Tile::thread(); i < kWords; i += Tile::kBlock) weights_[i] = Tile::template weights<0>()[i];
+    }
+  }
+  /// After a barrier that follows find_gradient(). `adds`: to the gradient of the passes before.
+  template <int L = 0>
+  __device__ __forceinline__ void add_gradient(bool adds) const {
+    if constexpr (Passes > 1 && L < Tile::kLayers) {
+      constexpr int kAt = kShape.weights_at(L), kPitch = kShape.value_pitch(L);
+      for (int e = Tile::thread(); e < kShape.weight_words(L); e += Tile::kBlock) {
+        if (e % kPitch > kShape.in(L)) continue;
+        sums_[kAt + e] = (adds ? sums_[kAt + e] : 0.0f) + Tile::part(Constant<L>{}, e / kPitch, e % kPitch);
+        Tile::template weights<L>()[e] = weights_[kAt + e];
+      }
+      add_gradient<L + 1>(adds);
+    }
+  }
+  /// An element of the block's part of the gradient of all passes.
+  template <int L>
+  __device__ __forceinline__ float part(Constant<L>, int neuron, int column) const {
+    if constexpr (Passes == 1) return Tile::part(Constant<L>{}, neuron, column);
+    constexpr int kAt = kShape.weights_at(L), kPitch = kShape.value_pitch(L);
+    return sums_[kAt + neuron * kPitch + column];
+  }
+
+ private:
+  float *sums_, *weights_;
+};
+
+template <int Block, int Blocks, int Parts, int Tile, int Passes, int In, int Hidden, int... Rest>
 class ClusterTraining {
  public:
-  using First = ClusterLayer<Block, Blocks, Parts, Tile, In, Hidden>;
-  using Upper = ResidentTile<Block, Tile, kRowsShared, Hidden, Rest...>;
+  using First = ClusterLayer<Block, Blocks, Parts, Tile, Passes, In, Hidden>;
+  using Upper = ClusterUpper<Passes, ResidentTile<Block, Tile, kRowsShared, Hidden, Rest...>>;
   static constexpr int kOutputs = Upper::kOutputs, kFirstParameters = (In + 1) * Hidden;
   static constexpr int kUpperPackets = Upper::kShape.packets(), kFirstPackets = First::kShape.packets_each();
 
@@ -63,14 +109,14 @@ class ClusterTraining {
       : memory_(memory),
         buffers_(buffers),
         control_(control),
-        first_(memory.first, buffers.rows, control),
+        first_(memory.first, buffers.rows, buffers.padded, control),
         first_exchange_(memory.first.numbers, memory.first.own, buffers, control, buffers.packets + kAtFirst,
                         parameters()),
-        upper_(memory.upper, memory.upper.rows, control.hidden),
+        upper_(memory.upper, control.hidden, memory.first.upper_sums, memory.first.upper_weights),
         exchange_(memory.upper, buffers, control, parameters()) {
     const int each = ceil_div(control.rows, Blocks);
     first_row_ = static_cast<int>(blockIdx.x) * each;
-    rows_ = max(0, min(each, control.rows - first_row_));
+    all_rows_ = max(0, min(each, control.rows - first_row_));
   }
 
   /// Brings rows, weights, states and targets on chip.
@@ -80,12 +126,13 @@ class ClusterTraining {
     for (int i = thread(); i < Tile * Upper::kRowPitch; i += Block) {
       upper_.rows()[i] = i % Upper::kRowPitch == Hidden ? 1.0f : 0.0f;  // that of the biases
     }
-    const float* const targets = buffers_.targets + static_cast<long long>(first_row_) * kOutputs;
-    for (int i = thread(); i < rows_ * kOutputs; i += Block) memory_.first.targets[i] = targets[i];
     exchange_.fetch(upper_);
     first_exchange_.fetch();
     __syncthreads();
+    start_pass(0, true);
+    upper_.keep_weights();
     first_.divide_weights();
+    copies_arrived();
     cluster_barrier();
   }
   __device__ __forceinline__ void store() const {
@@ -96,32 +143,42 @@ class ClusterTraining {
   /// One step. Returns false if a block is lost; every thread of the block the same.
   __device__ __forceinline__ bool step() {
     exchange_.begin_step();
-    const int round = static_cast<int>(exchange_.stamp()) - 1;
-    if (thread() == 0) first_.expect();
-    first_.forward();
-    first_.await_values(round, upper_.rows(), Upper::kRowPitch);
-    __syncthreads();
-    pass_rows();
     bool met = true;
-    // The last warp counts the step meanwhile.
-    if (warp() == Upper::kWarps - 1) {
-      met = exchange_.gather_squares();
-    } else {
-      upper_.template find_gradient<0>();
-      first_.template divide_deltas<Block - kWarp>(round);
+#pragma unroll 1
+    for (int pass = 0; pass < Passes; ++pass) {
+      const bool last = pass + 1 == Passes;
+      if (Passes > 1) {
+        first_.use_rows(pass, round_ % 2 == 0);
+        start_pass(last ? 0 : pass + 1, round_ % 2 != 0);
+      }
+      if (thread() == 0) first_.expect();
+      first_.forward();
+      first_.await_values(round_, upper_.rows(), Upper::kRowPitch);
+      __syncthreads();
+      pass_rows(pass);
+      // The last warp counts the step meanwhile.
+      if (warp() == Upper::kWarps - 1) {
+        if (last) met = exchange_.gather_squares();
+      } else {
+        upper_.template find_gradient<0>();
+        first_.template divide_deltas<Block - kWarp>(round_);
+      }
+      __syncthreads();
+      first_.find_gradient(pass > 0);
+      upper_.add_gradient(pass > 0);
+      __syncthreads();
+      first_.tell_others();
+      if (last) break;
+      await_pass();
     }
-    __syncthreads();
-    first_.find_gradient();
-    __syncthreads();
-    first_.tell_others();
     first_exchange_.post_parts(exchange_.stamp());
     exchange_.post_parts(upper_);
     __syncthreads();  // the gradient has left: new weights may take its place
     met = learn() && met;
     if (__syncthreads_and(met ? 1 : 0) == 0) return false;
+    upper_.keep_weights();
     first_.divide_weights();
-    first_.await_others(round);
-    __syncthreads();
+    await_pass();
     return true;
   }
 
@@ -141,13 +198,41 @@ class ClusterTraining {
     return all;
   }
 
-  /// The other layers of the block's rows, forward and back.
-  __device__ __forceinline__ void pass_rows() {
-    upper_.template forward<0>();
-    const float* const targets = memory_.first.targets;
-    upper_.find_deltas(control_.output, rows_, [&](int row) { return targets + row * kOutputs; });
+  /// The block's rows of a pass.
+  __device__ __forceinline__ int rows_of(int pass) const { return max(0, min(Tile, all_rows_ - pass * Tile)); }
+  /// Starts to bring the rows and targets of a pass on chip, of one that is `even` or not. copies_arrived(), and a barrier,
+  /// have to follow.
+  __device__ __forceinline__ void start_pass(int pass, bool even) const {
+    if constexpr (Passes > 1) first_.start_rows(pass, even);
+    const float* const from = buffers_.targets + (static_cast<long long>(first_row_) + pass * Tile) * kOutputs;
+    for (int i = thread(); i < rows_of(pass) * kOutputs; i += Block) start_copy(targets_of(even) + i, from + i);
+  }
+  __device__ __forceinline__ float* targets_of(bool even) const {
+    constexpr ClusterPieces<int> kPieces(First::kShape, Upper::kShape);
+    return memory_.first.targets + (even ? 0 : kPieces.targets / 2);
+  }
+  /// A pass has ended, in all blocks of the cluster, and the rows of the next one are there.
+  __device__ __forceinline__ void await_pass() {
+    first_.await_others(round_);
+    ++round_;
+    if (Passes > 1) copies_arrived();
     __syncthreads();
-    exchange_.post_squares();
+  }
+
+  /// The other layers of the block's rows, forward and back.
+  __device__ __forceinline__ void pass_rows(int pass) {
+    upper_.template forward<0>();
+    const float* const targets = targets_of(Passes == 1 || round_ % 2 == 0);
+    upper_.find_deltas(control_.output, rows_of(pass), [&](int row) { return targets + row * kOutputs; });
+    if constexpr (Passes > 1) {
+      double& of_warp = memory_.upper.losses[warp()];
+      if (threadIdx.x % kWarp == 0) {
+        if (pass > 0) of_warp += squares_;
+        squares_ = of_warp;
+      }
+    }
+    __syncthreads();
+    if (pass + 1 == Passes) exchange_.post_squares();
     upper_.template backward<Upper::kLayers - 1>();
     upper_.backward_to_inputs(memory_.first.to_inputs);
     __syncthreads();
@@ -166,19 +251,21 @@ class ClusterTraining {
   const ResidentBuffers buffers_;
   const Control& control_;
   First first_;
-  ClusterExchange<Block, Blocks, Parts, Tile, In, Hidden> first_exchange_;
+  ClusterExchange<Block, Blocks, Parts, In, Hidden> first_exchange_;
   Upper upper_;
   ResidentExchange<Upper, kFirstParameters> exchange_;
-  int first_row_, rows_;
+  int first_row_, all_rows_;  ///< of the block
+  int round_ = 0;             ///< passes that have ended
+  double squares_ = 0.0;      ///< of a warp's first lane: of the step's passes so far
 };
 
 /// At most `steps` steps; `errors`: of `slots` epochs.
-template <int Block, int Blocks, int Parts, int Tile, int In, int Hidden, int... Rest>
+template <int Block, int Blocks, int Parts, int Tile, int Passes, int In, int Hidden, int... Rest>
 __global__ void __launch_bounds__(Block, 1)
     train_cluster(const float* rows, const float* targets, float* parameters, float* state, float* gradient,
                   const Control* control_at, const Progress* before, Progress* after, double* errors, Packet* packets,
-                  int steps, int slots) {
-  using Training = ClusterTraining<Block, Blocks, Parts, Tile, In, Hidden, Rest...>;
+                  float* padded, int steps, int slots) {
+  using Training = ClusterTraining<Block, Blocks, Parts, Tile, Passes, In, Hidden, Rest...>;
   const typename Training::Memory memory;
   Progress& progress = memory.upper.verdict->progress;
   if (threadIdx.x == 0) {
@@ -188,7 +275,7 @@ __global__ void __launch_bounds__(Block, 1)
   __syncthreads();
   const Control& control = *memory.first.control;
   if (!goes_on(control, progress, 0, steps)) return;
-  Training work(memory, {rows, targets, nullptr, parameters, state, gradient, errors, packets, nullptr, slots}, control);
+  Training work(memory, {rows, targets, nullptr, parameters, state, gradient, errors, packets, padded, slots}, control);
   work.fetch();
   train_to_end(work, control, progress, after, steps);
   cluster_barrier();  // no block ends while others may still write to its memory

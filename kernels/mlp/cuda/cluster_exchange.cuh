@@ -10,10 +10,10 @@
 
 namespace heddle::mlp {
 
-template <int Block, int Blocks, int Parts, int Tile, int In, int Out>
+template <int Block, int Blocks, int Parts, int In, int Out>
 class ClusterExchange {
  public:
-  static constexpr ClusterShape<int> kShape{In, Out, Blocks, Parts, Tile};
+  static constexpr ClusterShape<int> kShape{In, Out, Blocks, Parts, kTileRows, 1};  // whatever rows there are
 
   /// `numbers`: the gradient of the block's columns, or their weights, as ClusterShape lays them out. `packets`: of
   /// ClusterShape, empty. `parameters`: of the whole network.

@@ -34,7 +34,8 @@ __device__ __forceinline__ unsigned absolute_bits(float value) { return __float_
 /// A block's pieces of shared memory: see ClusterPieces.
 struct ClusterMemory {
   unsigned *rows, *weight_digits, *delta_digits;
-  float *sums, *deltas, *numbers, *to_inputs;
+  float *weight_floats, *sums, *deltas, *numbers, *to_inputs;
+  float *upper_sums, *upper_weights;
   float *weight_factors, *delta_factors, *own, *targets;
   float* done;  ///< a message of each block of the cluster that says nothing but that it is there
   int* boxes;
@@ -43,11 +44,15 @@ struct ClusterMemory {
   ClusterMemory() = default;
   __device__ __forceinline__ ClusterMemory(SharedMemory& shared, const ClusterPieces<int>& of) {
     rows = shared.take<unsigned>(of.rows);
-    weight_digits = shared.take<unsigned>(of.weights);
-    to_inputs = reinterpret_cast<float*>(weight_digits);
+    weight_floats = shared.take<float>(of.weights);
+    weight_digits = reinterpret_cast<unsigned*>(weight_floats);
+    to_inputs = of.to_inputs > 0 ? shared.take<float>(of.to_inputs) : weight_floats;
     sums = shared.take<float>(of.sums);
     delta_digits = reinterpret_cast<unsigned*>(sums);
-    deltas = numbers = shared.take<float>(of.deltas);
+    deltas = shared.take<float>(of.deltas);
+    numbers = of.numbers > 0 ? shared.take<float>(of.numbers) : deltas;
+    upper_sums = shared.take<float>(of.upper);
+    upper_weights = shared.take<float>(of.upper);
     weight_factors = shared.take<float>(of.factors);
     delta_factors = weight_factors + of.factors / 2;
     own = shared.take<float>(of.own);
@@ -61,14 +66,18 @@ struct ClusterMemory {
 
 #if __CUDA_ARCH__ >= 900
 
-template <int Block, int Blocks, int Parts, int Tile, int In, int Out>
+template <int Block, int Blocks, int Parts, int Tile, int Passes, int In, int Out>
 class ClusterLayer {
  public:
-  static constexpr ClusterShape<int> kShape{In, Out, Blocks, Parts, Tile};
+  static constexpr ClusterShape<int> kShape{In, Out, Blocks, Parts, Tile, Passes};
 
-  __device__ __forceinline__ ClusterLayer(const ClusterMemory& memory, const float* rows, const Control& control)
+  /// `packed`: room for the block's columns of all rows, if there are several passes.
+  __device__ __forceinline__ ClusterLayer(const ClusterMemory& memory, const float* rows, float* packed,
+                                          const Control& control)
       : memory_(memory),
         rows_(rows),
+        packed_(packed + static_cast<long long>(blockIdx.x) * Passes * kShape.rows_words()),
+        now_(memory.rows),
         all_(control.rows),
         hidden_(control.hidden),
         part_(static_cast<int>(blockIdx.x) % Parts),
@@ -79,14 +88,14 @@ class ClusterLayer {
     if (thread() < kBoxes) box(thread()).open();
   }
 
-  /// Brings the block's columns of the cluster's rows on chip, if they are bytes. Otherwise they stay where they are, and
-  /// products are those of float32 numbers. The whole block.
+  /// Makes bytes of the block's columns of the cluster's rows: on chip with one pass, for start_rows() with several. If
+  /// some number is none, the rows stay where they are, and products are those of float32 numbers. The whole block.
   __device__ __forceinline__ void fetch_rows() {
     bool whole = true, fractions = true;
-    for (int i = thread(); i < kShape.room() * kColumns; i += Block) {
-      const int row = i / kColumns, column = i % kColumns;
-      if (!has_input(row, column)) continue;
-      const float value = input(row, column);
+    for (int i = thread(); i < Passes * kShape.room() * kColumns; i += Block) {
+      const int row = i / kColumns % kShape.room(), column = i % kColumns;
+      const float value = value_of(i / kColumns / kShape.room(), row, column);
+      if (part_ * kColumns + column >= In) continue;
       whole = whole && is_byte(value);
       fractions = fractions && is_byte(255.0f * value);
     }
@@ -96,22 +105,37 @@ class ClusterLayer {
     if (!bytes_) return;
     const float scale = all_whole ? 1.0f : 255.0f;
     factor_ = 1.0f / scale;
-    for (int i = thread(); i < kShape.rows_words(); i += Block) {
+    for (int i = thread(); i < Passes * kShape.rows_words(); i += Block) {
       const int half = i % 2, further = i / 2 % 2, of_lane = i / 4 % kWarp, chunk = i / 128 % kChunks;
-      const int row = i / 128 / kChunks * kTileRows + of_lane / 4 + 8 * half;
+      const int tile = i / 128 / kChunks, row = tile * kTileRows + of_lane / 4 + 8 * half;
       const int column = chunk * kByteDepth + 16 * further + of_lane % 4 * 4;
       unsigned word = 0;
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        word |= static_cast<unsigned>(floorf(scale * value_of(row, column + j) + 0.5f)) << (8 * j);
+        const float value = value_of(row / kShape.room(), row % kShape.room(), column + j);
+        word |= static_cast<unsigned>(floorf(scale * value + 0.5f)) << (8 * j);
       }
-      memory_.rows[i] = word;
+      (Passes == 1 ? memory_.rows : reinterpret_cast<unsigned*>(packed_))[i] = word;
     }
   }
-
-  /// A warp for a neuron: makes digits of the weights. A barrier goes before it, and another has to follow.
-  __device__ __forceinline__ void divide_weights() const {
+  /// Of several passes: starts to bring the rows of one on chip, for a pass that is `even` or not. copies_arrived(), and a
+  /// barrier, have to follow.
+  __device__ __forceinline__ void start_rows(int pass, bool even) const {
     if (!bytes_) return;
+    float* const to = reinterpret_cast<float*>(rows_of(even));
+    const float* const from = packed_ + pass * kShape.rows_words();
+    for (int i = 4 * thread(); i < kShape.rows_words(); i += 4 * Block) start_copy<4>(to + i, from + i);
+  }
+
+  /// Of several passes: works with the rows of this one, which is `even` or not.
+  __device__ __forceinline__ void use_rows(int pass, bool even) {
+    pass_ = pass;
+    now_ = rows_of(even);
+  }
+
+  /// A warp for a neuron: makes digits of the weights, or keeps them. A barrier goes before it, and another has to follow.
+  __device__ __forceinline__ void divide_weights() const {
+    if (!bytes_) return keep_weights();
     constexpr int kQuads = kChunks * kByteDepth / kQuad, kEach = ceil_div(kQuads, kWarp);
     for (int neuron = warp(); neuron < kShape.halves() * kHalfNeurons; neuron += kWarps) {
       const float* const from = memory_.numbers + neuron * kShape.pitch();
@@ -158,7 +182,7 @@ class ClusterLayer {
 #pragma unroll 1
     for (int item = warp(); item < kShape.row_chunks() * kShape.halves(); item += kWarps) {
       const int half = item % kShape.halves(), pair = item / kShape.halves();
-      const unsigned* const rows = memory_.rows + pair * kItemRowTiles * kChunks * 128 + lane() * 4;
+      const unsigned* const rows = now_ + pair * kItemRowTiles * kChunks * 128 + lane() * 4;
       const unsigned* const digits = memory_.weight_digits + half * kHalfTiles * kChunks * 64 + lane() * 2;
       int sums[kItemRowTiles][kHalfTiles][4] = {};
 #pragma unroll 1
@@ -279,9 +303,10 @@ class ClusterLayer {
     }
   }
 
-  /// The gradient of the block's columns over all rows of the cluster, as ClusterShape lays it out.
-  __device__ __forceinline__ void find_gradient() const {
-    if (!bytes_) return find_gradient_of_floats();
+  /// The gradient of the block's columns over all rows of the cluster, as ClusterShape lays it out. `adds`: to that of
+  /// the passes before.
+  __device__ __forceinline__ void find_gradient(bool adds) const {
+    if (!bytes_) return find_gradient_of_floats(adds);
     constexpr int kRowChunks = kShape.row_chunks();
     const int g = lane_group(), t = lane_of_group();
 #pragma unroll 1
@@ -289,7 +314,7 @@ class ClusterLayer {
       const int half = item % kShape.halves(), columns = item / kShape.halves();
       const unsigned* const digits = memory_.delta_digits + half * kHalfTiles * kRowChunks * 64 + lane() * 2;
       // The lane's four columns of the four rows that it has of a chunk, further by 16 rows or not.
-      const unsigned* const rows = memory_.rows + columns * 128 + (t % 2 * 4 + g % 4) * 4 + t / 2 + g / 4 * 2;
+      const unsigned* const rows = now_ + columns * 128 + (t % 2 * 4 + g % 4) * 4 + t / 2 + g / 4 * 2;
       int sums[kItemRowTiles][kHalfTiles][4] = {};
 #pragma unroll 1
       for (int chunk = 0; chunk < kRowChunks; ++chunk) {
@@ -310,15 +335,20 @@ class ClusterLayer {
         const int neuron = half * kHalfNeurons + t * kQuad + i;
         if (neuron >= Out) break;
         const float factor = factor_ * memory_.delta_factors[neuron];
-        const Pack<4> found{{factor * number_of(sums[0], i, 0), factor * number_of(sums[0], i, 2),
-                             factor * number_of(sums[1], i, 0), factor * number_of(sums[1], i, 2)}};
+        Pack<4> found{{factor * number_of(sums[0], i, 0), factor * number_of(sums[0], i, 2),
+                       factor * number_of(sums[1], i, 0), factor * number_of(sums[1], i, 2)}};
         float* const to = memory_.numbers + neuron * kShape.pitch() + column;
         if (column + 4 <= kColumns) {
+          if (adds) {
+            const Pack<4> before = load<4>(to);
+#pragma unroll
+            for (int j = 0; j < 4; ++j) found.value[j] += before.value[j];
+          }
           store<4>(to, found);
         } else {
 #pragma unroll
           for (int j = 0; j < 4; ++j) {
-            if (column + j < kColumns) to[j] = found.value[j];
+            if (column + j < kColumns) to[j] = (adds ? to[j] : 0.0f) + found.value[j];
           }
         }
       }
@@ -339,22 +369,24 @@ class ClusterLayer {
   __device__ __forceinline__ Mailbox done_box() const { return box(2); }
   __device__ __forceinline__ float* largest_deltas() const { return memory_.deltas + kShape.message_words(); }
 
-  // The rows: [block][row of its tile] of the cluster.
+  // The rows of a pass: [block][row of its tile] of the cluster.
 
-  __device__ __forceinline__ int row_in_buffer(int row) const {
+  __device__ __forceinline__ unsigned* rows_of(bool even) const {
+    return memory_.rows + (even ? 0 : kShape.rows_words());
+  }
+
+  /// The block's columns of a row; null: there is no such row.
+  __device__ __forceinline__ const float* row_at(int pass, int row) const {
     const int each = ceil_div(all_, Blocks), block = static_cast<int>(blockIdx.x) - part_ + row / Tile;
-    return row % Tile < each ? block * each + row % Tile : all_;
-  }
-  __device__ __forceinline__ bool has_input(int row, int column) const {
-    return part_ * kColumns + column < In && row_in_buffer(row) < all_;
-  }
-  __device__ __forceinline__ float input(int row, int column) const {
-    return rows_[static_cast<long long>(row_in_buffer(row)) * In + part_ * kColumns + column];
+    const int of_block = pass * Tile + row % Tile, place = block * each + of_block;
+    if (of_block >= each || place >= all_) return nullptr;
+    return rows_ + static_cast<long long>(place) * In + part_ * kColumns;
   }
   /// With the column of ones, and zeros.
-  __device__ __forceinline__ float value_of(int row, int column) const {
-    if (column >= kColumns || row_in_buffer(row) >= all_) return 0.0f;
-    return part_ * kColumns + column == In ? 1.0f : has_input(row, column) ? input(row, column) : 0.0f;
+  __device__ __forceinline__ float value_of(int pass, int row, int column) const {
+    const float* const from = row_at(pass, row);
+    if (from == nullptr || column >= columns_) return 0.0f;
+    return part_ * kColumns + column == In ? 1.0f : from[column];
   }
   /// Addend 4 t + i of a chunk of the gradient, or 16 more. A warp reads these rows of eight quads from different banks.
   __device__ __forceinline__ static int row_of(int chunk, int further, int t, int i) {
@@ -363,30 +395,30 @@ class ClusterLayer {
 
   // Products with rows that are no bytes, from global memory: right, but slow.
 
-  /// The block's columns of a row of the cluster; null: there is no such row.
-  __device__ __forceinline__ const float* row_at(int row) const {
-    const int place = row_in_buffer(row);
-    return place < all_ ? rows_ + static_cast<long long>(place) * In + part_ * kColumns : nullptr;
+  __device__ __forceinline__ void keep_weights() const {
+    for (int e = thread(); e < Out * kColumns; e += Block) {
+      const int place = e / kColumns * kShape.pitch() + e % kColumns;
+      memory_.weight_floats[place] = memory_.numbers[place];
+    }
   }
-  /// The weights are where the last step has left them: their digits are not needed.
   __device__ __forceinline__ void forward_floats() const {
     for (int e = thread(); e < kShape.room() * kShape.quads(); e += Block) {
       const int row = e / kShape.quads(), quad = e % kShape.quads();
-      const float* const from = row_at(row);
+      const float* const from = row_at(pass_, row);
       Pack<4> sum = filled<4>(0.0f);
       for (int column = 0; from != nullptr && column < columns_; ++column) {
         const float value = part_ * kColumns + column < In ? from[column] : 1.0f;
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) {
           const int neuron = quad * kQuad + i;
-          if (neuron < Out) sum.value[i] += value * memory_.numbers[neuron * kShape.pitch() + column];
+          if (neuron < Out) sum.value[i] += value * memory_.weight_floats[neuron * kShape.pitch() + column];
         }
       }
       sums_box().send(row / Tile, memory_.sums + (part_ * Tile + row % Tile) * kRowWords + quad * kQuad, sum);
     }
   }
   /// Of the deltas that keep_deltas() has left.
-  __device__ __forceinline__ void find_gradient_of_floats() const {
+  __device__ __forceinline__ void find_gradient_of_floats(bool adds) const {
 #pragma unroll 1
     for (int e = thread(); e < kColumns * kShape.quads(); e += Block) {
       const int column = e % kColumns, quad = e / kColumns;
@@ -394,7 +426,7 @@ class ClusterLayer {
       Pack<4> sum = filled<4>(0.0f);
 #pragma unroll 1
       for (int row = 0; row < kShape.room(); ++row) {
-        const float* const from = row_at(row);
+        const float* const from = row_at(pass_, row);
         if (from == nullptr || column >= columns_) continue;
         const float value = is_one ? 1.0f : from[column];
         const Pack<4> delta = load<4>(memory_.sums + row * kRowWords + quad * kQuad);
@@ -404,7 +436,8 @@ class ClusterLayer {
 #pragma unroll
       for (int i = 0; i < kQuad; ++i) {
         const int neuron = quad * kQuad + i;
-        if (neuron < Out) memory_.numbers[neuron * kShape.pitch() + column] = sum.value[i];
+        float* const to = memory_.numbers + neuron * kShape.pitch() + column;
+        if (neuron < Out) *to = (adds ? *to : 0.0f) + sum.value[i];
       }
     }
   }
@@ -462,6 +495,9 @@ class ClusterLayer {
 
   const ClusterMemory memory_;
   const float* rows_;
+  float* packed_;
+  const unsigned* now_;  ///< the rows of this pass
+  int pass_ = 0;
   int all_, hidden_, part_;
   int columns_;  ///< of this part
   float factor_ = 1.0f;

@@ -16,25 +16,28 @@ constexpr std::int64_t kClusterWord = 4, kClusterLanes = 32;
 std::string cluster_expression(const ClusterLayout& layout) {
   std::string sizes = fmt::format("{}", layout.first.inputs);
   for (std::int64_t l = 0; l <= layout.others.count; ++l) sizes += fmt::format(", {}", layout.others.sizes[l]);
-  return fmt::format("heddle::mlp::train_cluster<{}, {}, {}, {}, {}>", layout.threads, layout.first.blocks,
-                     layout.first.parts, layout.first.tile, sizes);
+  return fmt::format("heddle::mlp::train_cluster<{}, {}, {}, {}, {}, {}>", layout.threads, layout.first.blocks,
+                     layout.first.parts, layout.first.tile, layout.first.passes, sizes);
 }
 
 }  // namespace
 
 ClusterLayout::ClusterLayout(const Layers& layers, std::int64_t rows, std::int64_t blocks, std::int64_t parts,
-                             std::int64_t of_threads)
+                             std::int64_t of_threads, std::int64_t pass_rows)
     : threads(of_threads) {
+  const std::int64_t each = ceil_div(rows, blocks), passes = pass_rows > 0 ? ceil_div(each, pass_rows) : 1;
   first = {.inputs = layers.inputs(),
            .neurons = layers.sizes[1],
            .blocks = blocks,
            .parts = parts,
-           .tile = round_up(ceil_div(rows, blocks), std::int64_t{kTileRows})};
+           .tile = round_up(ceil_div(each, passes), std::int64_t{kTileRows}),
+           .passes = passes};
   others.count = layers.count - 1;
   std::copy(layers.sizes + 1, layers.sizes + layers.count + 1, others.sizes);
   others.warps = threads / kClusterLanes;
   others.tile = first.tile;
   packets = ResidentPackets<std::int64_t>{blocks, others.packets()}.count() + first.packets();
+  padded = passes > 1 ? blocks * passes * first.rows_words() : 0;
   const ResidentPieces<std::int64_t> of_others(others, kRowsShared, blocks);
   shared_bytes = kClusterWord * ClusterPieces<std::int64_t>(first, others).words(of_others);
 }
@@ -43,6 +46,7 @@ bool ClusterLayout::all_have_some() const { return (first.parts - 1) * first.col
 
 void add_cluster(Plan& plan, const ClusterLayout& layout, const RunLength& length) {
   add_packets(plan, layout.packets);
+  plan.buffers.push_back({"padded", kClusterWord * std::max<std::int64_t>(layout.padded, 4), Role::scratch});
   const auto at = [&plan](const char* name) { return BufferArgument{plan.buffer(name), 0}; };
   plan.kernels.emplace_back(cluster_expression(layout));
   plan.launches.push_back(
@@ -53,7 +57,7 @@ void add_cluster(Plan& plan, const ClusterLayout& layout, const RunLength& lengt
        .resident = true,
        .cluster = static_cast<unsigned>(layout.first.parts),
        .arguments = {at("rows"), at("targets"), at("parameters"), at("state"), at("gradient"), at("control"),
-                     at("before"), at("progress"), at("errors"), at("packets"), static_cast<std::int32_t>(length.steps),
+                     at("before"), at("progress"), at("errors"), at("packets"), at("padded"), static_cast<std::int32_t>(length.steps),
                      static_cast<std::int32_t>(length.epochs)}});
 }
 

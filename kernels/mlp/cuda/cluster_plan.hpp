@@ -14,10 +14,13 @@ struct ClusterLayout {
   ClusterShape<std::int64_t> first;
   ResidentShape<std::int64_t> others;  ///< layers
   std::int64_t packets;                ///< of all exchanges
+  std::int64_t padded;                 ///< words of all rows in global memory; 0: they are not there
   std::int64_t shared_bytes;           ///< of a block
 
-  /// Of a network with a hidden layer; `rows`: of a step; `parts`, an even number that divides `blocks`: of the inputs.
-  ClusterLayout(const Layers& layers, std::int64_t rows, std::int64_t blocks, std::int64_t parts, std::int64_t threads);
+  /// Of a network with a hidden layer; `rows`: of a step; `parts`, an even number that divides `blocks`: of the inputs;
+  /// `pass_rows`: of a block in a pass at most, 0: all.
+  ClusterLayout(const Layers& layers, std::int64_t rows, std::int64_t blocks, std::int64_t parts, std::int64_t threads,
+                std::int64_t pass_rows);
   /// Whether every block has a part of the first layer's weights.
   [[nodiscard]] bool all_have_some() const;
 };

@@ -26,12 +26,13 @@ template <class Int>
 struct ClusterShape {
   Int inputs, neurons;
   Int blocks, parts;  ///< `parts`, an even number, divides `blocks`
-  Int tile;           ///< rows at most whose other layers a block has, a multiple of 16
+  Int tile;           ///< rows at most whose other layers a block has in a pass, a multiple of 16
+  Int passes;         ///< over all rows; with one they stay on chip
 
   [[nodiscard]] constexpr Int clusters() const { return blocks / parts; }
   [[nodiscard]] constexpr Int columns() const { return ceil_div(inputs + 1, parts); }
   [[nodiscard]] constexpr Int column_chunks() const { return ceil_div(columns(), Int(kByteDepth)); }
-  /// Rows of a cluster, those that are not there with them: [block][row of its tile].
+  /// Rows of a cluster in a pass, those that are not there with them: [block][row of its tile].
   [[nodiscard]] constexpr Int room() const { return parts * tile; }
   [[nodiscard]] constexpr Int row_chunks() const { return room() / kByteDepth; }
   [[nodiscard]] constexpr Int halves() const { return ceil_div(neurons, Int(kHalfNeurons)); }
@@ -61,32 +62,50 @@ struct ClusterShape {
   [[nodiscard]] constexpr Int packets() const { return totals_at() + parts * packets_each(); }
 };
 
-/// The pieces of shared memory beside those of the other layers, in words.
+/// The pieces of shared memory beside those of the other layers, in words. With several passes rows and targets are there
+/// twice: while one pass works, those of the next one arrive. With one pass `to_inputs` begins where
+/// `weights` does, and `numbers` where `deltas` does: they are not needed at the same time.
 template <class Int>
 struct ClusterPieces {
   Int rows;
-  Int weights;  ///< digits; afterwards the deltas of the block's rows
-  Int sums;     ///< messages; afterwards digits of the deltas
-  Int deltas;   ///< messages; afterwards the gradient, and then the new weights
-  Int factors;  ///< of a neuron's weights, and of its deltas
-  Int own;      ///< see kOwnArrays
-  Int targets;  ///< of the block's rows
+  Int weights;    ///< digits, or floats where the rows are no bytes
+  Int to_inputs;  ///< deltas of the block's rows
+  Int sums;       ///< messages; afterwards digits of the deltas
+  Int deltas;     ///< messages
+  Int numbers;    ///< the gradient, and then the new weights
+  Int upper;      ///< of the other layers: the gradient of the passes so far; as much for their weights. One pass: none
+  Int factors;    ///< of a neuron's weights, and of its deltas
+  Int own;        ///< see kOwnArrays
+  Int targets;    ///< of the block's rows
   Int done, boxes, control;
 
-  constexpr ClusterPieces(const ClusterShape<Int>& of, const ResidentShape<Int>& upper)
+  constexpr ClusterPieces(const ClusterShape<Int>& of, const ResidentShape<Int>& others)
       : rows(of.rows_words()),
-        weights(larger(of.digit_words(of.column_chunks()), of.tile * upper.value_pitch(0))),
+        weights(larger(of.digit_words(of.column_chunks()), of.neurons * of.pitch())),
+        to_inputs(of.tile * others.value_pitch(0)),
         sums(larger(of.message_words(), of.digit_words(of.row_chunks()))),
-        deltas(larger(of.message_words() + of.parts * of.segments() * of.row_words(), of.neurons * of.pitch())),
+        deltas(of.message_words() + of.parts * of.segments() * of.row_words()),
+        numbers(of.neurons * of.pitch()),
+        upper(of.passes > 1 ? round_up(others.weights_at(others.count), Int(4)) : Int(0)),
         factors(2 * of.halves() * kHalfNeurons),
         own(round_up(kOwnArrays * kPacketValues * of.owned(), Int(4))),
-        targets(round_up(of.tile * upper.out(upper.count - 1), Int(4))),
+        targets(round_up(of.tile * others.out(others.count - 1), Int(4))),
         done(4 * of.parts),
         boxes(8),
-        control(32) {}
+        control(32) {
+    if (of.passes > 1) {
+      rows *= 2;
+      targets *= 2;
+      return;
+    }
+    weights = larger(weights, to_inputs);
+    deltas = larger(deltas, numbers);
+    to_inputs = numbers = 0;
+  }
   /// With those of the other layers.
-  [[nodiscard]] constexpr Int words(const ResidentPieces<Int>& upper) const {
-    return upper.words() + rows + weights + sums + deltas + factors + own + targets + done + boxes + control;
+  [[nodiscard]] constexpr Int words(const ResidentPieces<Int>& others) const {
+    return others.words() + rows + weights + to_inputs + sums + deltas + numbers + 2 * upper + factors + own + targets +
+           done + boxes + control;
   }
 };
 

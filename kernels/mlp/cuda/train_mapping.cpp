@@ -62,8 +62,8 @@ SpreadLayout spread_layout(const Configuration& c, const Problem& problem) {
 
 /// Of a network with a hidden layer, for clusters that divides_evenly() allows.
 ClusterLayout cluster_layout(const Configuration& c, const Problem& problem) {
-  return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("input_parts"),
-          c.number("block_size")};
+  return {layers_of(problem),      rows_of_step(problem),  c.number("blocks"), c.number("input_parts"),
+          c.number("block_size"), c.number("pass_rows")};
 }
 /// Whether the blocks are whole clusters that have even numbers of blocks.
 bool divides_evenly(const Configuration& c) {
@@ -237,8 +237,15 @@ std::vector<Constraint> constraints() {
              return !in_clusters(c) || (layers_of(problem).count > 1 && divides_evenly(c) && !in_batches(problem) &&
                                         (c.number("blocks") - 1) * kTileRows < rows_of_step(problem));
            }},
+      {.name = "several passes over the rows",
+       .last = "pass_rows",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
+             return !in_clusters(c) || c.number("pass_rows") == 0 ||
+                    c.number("pass_rows") < ceil_div(rows_of_step(problem), c.number("blocks"));
+           }},
       {.name = "registers and shared memory of a block of a cluster",
-       .last = "input_parts",
+       .last = "pass_rows",
        .holds =
            [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
              if (!in_clusters(c) || layers_of(problem).count < 2 || !divides_evenly(c)) return true;
@@ -316,6 +323,10 @@ class CudaTrainMapping final : public Mapping {
           .values = whole({4, 2, 1, 8}),
           .meaning = "blocks that share the inputs of the same neurons; with scheme=cluster those of a cluster",
           .active = divides_inputs},
+         {.name = "pass_rows",
+          .values = whole({0, 64, 48, 32}),
+          .meaning = "rows of a block that are on chip at a time, for as many passes over its rows as that takes; 0: all",
+          .active = in_clusters},
          {.name = "rows_in",
           .values = words_of({"shared", "bytes", "global"}),
           .meaning = "rows in shared memory; there as bytes, if they are bytes or fractions of 255, otherwise in "

@@ -106,16 +106,22 @@ TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at 
   const auto valid = [&](const Problem& problem, const char* text) {
     return !space.violated(space.parse(text), problem).has_value();
   };
-  const char* const fours = "scheme=cluster block_size=512 blocks=128 input_parts=4";
+  const char* const fours = "scheme=cluster block_size=512 blocks=128 input_parts=4 pass_rows=0";
   CHECK(valid(digits, fours));
-  CHECK(valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=2"));
-  CHECK_FALSE(valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=8"));  // not whole clusters
-  CHECK_FALSE(valid(digits, "scheme=cluster block_size=512 blocks=128 input_parts=1"));
+  CHECK(valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=2 pass_rows=0"));
+  CHECK_FALSE(valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=8 pass_rows=0"));  // not whole clusters
+  CHECK_FALSE(valid(digits, "scheme=cluster block_size=512 blocks=128 input_parts=1 pass_rows=0"));
   CHECK_FALSE(valid(perceptron(784, {}, 10, 10000), fours));   // no other layers
-  CHECK_FALSE(valid(perceptron(784, {25}, 10, 60000), fours));  // rows that do not fit
-  CHECK_FALSE(valid(perceptron(784, {25}, 10, 2000), fours));   // blocks without rows
+  const Problem many = perceptron(784, {25, 15}, 10, 60000);
+  const char* const passes = "scheme=cluster block_size=512 blocks=128 input_parts=4 pass_rows=48";
+  CHECK_FALSE(valid(many, fours));  // rows that do not fit
+  CHECK(valid(many, passes));
+  const Plan plan = family.plan(space.parse(passes), many, kGpu, 4 * 60000);
+  // 10 passes of 48 rows for each block of a cluster, in chunks of 32 columns.
+  CHECK(plan.buffers[static_cast<std::size_t>(plan.buffer("padded"))].bytes == 128LL * 10 * 192 * 7 * 32);
+  CHECK_FALSE(valid(perceptron(784, {25}, 10, 2000), fours));  // blocks without rows
   CHECK_FALSE(valid(mlp::training_problem(mlp::layers(784, std::vector<std::int64_t>{25}, 10), 10000, 64), fours));
-  const char* const small = "scheme=cluster block_size=64 blocks=4 input_parts=4";
+  const char* const small = "scheme=cluster block_size=64 blocks=4 input_parts=4 pass_rows=0";
   CHECK(valid(perceptron(3, {5}, 1, 64), small));
   CHECK_FALSE(valid(perceptron(2, {5}, 1, 64), small));  // no column for one of the blocks
   for (const Configuration& each : family.space(older).enumerate(digits)) CHECK(each.word("scheme") != "cluster");
