@@ -6,8 +6,8 @@
 
 namespace heddle::mlp {
 
-/// `kind`: an Activation, but for kSoftmax. A sigmoid is within 2 units in the last place: a division of all numbers has a
-/// branch for those that are seldom there.
+/// `kind`: an Activation, but for kSoftmax. A sigmoid is within 2 units in the last place: a division of all numbers
+/// has a branch for those that are seldom there.
 __device__ __forceinline__ float activate(int kind, float sum) {
   if (kind == kSigmoid) return __fdividef(1.0f, 1.0f + __expf(-sum));
   if (kind == kTanh) return tanhf(sum);

@@ -1,26 +1,25 @@
 // All steps of a run in one launch whose blocks run at the same time, where all rows are learnt at once and are bytes:
 // scheme = cluster. Formulas: docs/design.md, "Perceptrons".
 //
-// The blocks of a cluster divide the inputs of the first layer among them: each has its part of the inputs of all rows of
-// the cluster, as bytes, and the weights of these inputs alone. So it also sends and gets that part of the parameters
-// only. Of the other layers each block has all weights, and some of the cluster's rows. A step is, in this order:
+// The blocks of a cluster divide the inputs of the first layer among them: each has its part of the inputs of all rows
+// of the cluster, as bytes, and the weights of these inputs alone. So it also sends and gets that part of the
+// parameters only. Of the other layers each block has all weights, and some of the cluster's rows. A step is, in this
+// order:
 //
 // | phase | work |
 // |---|---|
-// | first layer | every block: its part of all sums of the cluster's rows; to the blocks of the cluster that have the rows |
-// | other layers | values, errors, whose squares go to all blocks at once, deltas; those of the first layer's neurons
-// go to all blocks of the cluster |
-// | gradient | of the block's part of the first layer over all rows of the cluster, of the other layers over its own |
-// | gather | each block owns some parameters of its part of the first layer, and some of the other layers: it gets the
-// parts of their gradient from the blocks that have them, and adds them up in the order of the blocks |
-// | learn | the owner changes its parameters, and sends them to the blocks that have them |
+// | first layer | all blocks: their part of the sums of the cluster's rows, to the blocks of the cluster with the rows
+// | | other layers | values, errors, whose squares go to all blocks; deltas of the first layer's neurons to the cluster
+// | | gradient | of the block's part of the first layer, over the cluster's rows; of the other layers, over its own |
+// | gather | blocks own parameters: they get the parts of their gradients, and add them up in the order of the blocks |
+// | learn | owners change their parameters, and send them to the blocks that have them |
 //
-// Blocks of a cluster send messages into each other's shared memory, all others packets. Two pieces of shared memory get
-// messages, and later in the step have another use (ClusterPieces). When that has ended, the blocks of a cluster tell
-// each other, long before the next step's messages: a barrier of the cluster would cost a fence of the whole GPU.
+// Blocks of a cluster send messages into each other's shared memory, all others packets. Two pieces of shared memory
+// get messages, and later in the step have another use (ClusterPieces). When that has ended, the blocks of a cluster
+// tell each other, long before the next step's messages: a barrier of the cluster would cost a fence of the whole GPU.
 //
-// Where the rows do not fit on chip, a step has several passes over tiles of them, which add up their gradients. While one
-// works, the rows of the next one arrive from global memory, where the block has left their bytes.
+// Where the rows do not fit on chip, a step has several passes over tiles of them, which add up their gradients. While
+// one works, the rows of the next one arrive from global memory, where the block has left their bytes.
 //
 // A block that has a number that is no byte multiplies float32 numbers in global memory instead, which is slow.
 //
@@ -42,8 +41,8 @@ namespace heddle::mlp {
 
 #if __CUDA_ARCH__ >= 900
 
-/// The layers behind the first one. A gradient takes the place of the weights: of several passes its sum is apart, and the
-/// weights come back.
+/// The layers behind the first one. A gradient takes the place of the weights: of several passes its sum is apart, and
+/// the weights come back.
 template <int Passes, class Tile>
 class ClusterUpper : public Tile {
  public:
@@ -200,8 +199,8 @@ class ClusterTraining {
 
   /// The block's rows of a pass.
   __device__ __forceinline__ int rows_of(int pass) const { return max(0, min(Tile, all_rows_ - pass * Tile)); }
-  /// Starts to bring the rows and targets of a pass on chip, of one that is `even` or not. copies_arrived(), and a barrier,
-  /// have to follow.
+  /// Starts to bring the rows and targets of a pass on chip, of one that is `even` or not. copies_arrived(), and a
+  /// barrier, have to follow.
   __device__ __forceinline__ void start_pass(int pass, bool even) const {
     if constexpr (Passes > 1) first_.start_rows(pass, even);
     const float* const from = buffers_.targets + (static_cast<long long>(first_row_) + pass * Tile) * kOutputs;

@@ -1,7 +1,7 @@
 // A block's share of the first layer, for all rows of its cluster: scheme = cluster. ClusterShape says what it has.
 //
-// In comments, g is lane / 4 and t is lane % 4. Of an item of a product a lane has neurons 4 t to 4 t + 3 of a half: the
-// first two are columns 2 t and 2 t + 1 of the first tile of each digit, the others those of the second tile.
+// In comments, g is lane / 4 and t is lane % 4. Of an item of a product a lane has neurons 4 t to 4 t + 3 of a half:
+// the first two are columns 2 t and 2 t + 1 of the first tile of each digit, the others those of the second tile.
 #pragma once
 
 #include "heddle/kernels/common/byte_matrix.cuh"
@@ -118,8 +118,8 @@ class ClusterLayer {
       (Passes == 1 ? memory_.rows : reinterpret_cast<unsigned*>(packed_))[i] = word;
     }
   }
-  /// Of several passes: starts to bring the rows of one on chip, for a pass that is `even` or not. copies_arrived(), and a
-  /// barrier, have to follow.
+  /// Of several passes: starts to bring the rows of one on chip, for a pass that is `even` or not. copies_arrived(),
+  /// and a barrier, have to follow.
   __device__ __forceinline__ void start_rows(int pass, bool even) const {
     if (!bytes_) return;
     float* const to = reinterpret_cast<float*>(rows_of(even));
@@ -133,7 +133,8 @@ class ClusterLayer {
     now_ = rows_of(even);
   }
 
-  /// A warp for a neuron: makes digits of the weights, or keeps them. A barrier goes before it, and another has to follow.
+  /// A warp for a neuron: makes digits of the weights, or keeps them. A barrier goes before it, and another has to
+  /// follow.
   __device__ __forceinline__ void divide_weights() const {
     if (!bytes_) return keep_weights();
     constexpr int kQuads = kChunks * kByteDepth / kQuad, kEach = ceil_div(kQuads, kWarp);
@@ -270,7 +271,8 @@ class ClusterLayer {
     }
   }
 
-  /// Makes digits of the deltas of all rows of the cluster, or keeps them. The first `Threads` threads; a barrier has to follow.
+  /// Makes digits of the deltas of all rows of the cluster, or keeps them. The first `Threads` threads; a barrier has
+  /// to follow.
   template <int Threads>
   __device__ __forceinline__ void divide_deltas(int round) const {
     constexpr int kQuads = kShape.halves() * kHalfNeurons / kQuad, kRowChunks = kShape.row_chunks();
@@ -388,7 +390,8 @@ class ClusterLayer {
     if (from == nullptr || column >= columns_) return 0.0f;
     return part_ * kColumns + column == In ? 1.0f : from[column];
   }
-  /// Addend 4 t + i of a chunk of the gradient, or 16 more. A warp reads these rows of eight quads from different banks.
+  /// Addend 4 t + i of a chunk of the gradient, or 16 more. A warp reads these rows of eight quads from different
+  /// banks.
   __device__ __forceinline__ static int row_of(int chunk, int further, int t, int i) {
     return chunk * kByteDepth + 16 * further + 8 * (t / 2) + 2 * i + t % 2;
   }

@@ -57,8 +57,8 @@ void add_cluster(Plan& plan, const ClusterLayout& layout, const RunLength& lengt
        .resident = true,
        .cluster = static_cast<unsigned>(layout.first.parts),
        .arguments = {at("rows"), at("targets"), at("parameters"), at("state"), at("gradient"), at("control"),
-                     at("before"), at("progress"), at("errors"), at("packets"), at("padded"), static_cast<std::int32_t>(length.steps),
-                     static_cast<std::int32_t>(length.epochs)}});
+                     at("before"), at("progress"), at("errors"), at("packets"), at("padded"),
+                     static_cast<std::int32_t>(length.steps), static_cast<std::int32_t>(length.epochs)}});
 }
 
 }  // namespace heddle::mlp

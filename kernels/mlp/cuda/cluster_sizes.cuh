@@ -1,9 +1,9 @@
-// How the blocks of scheme = cluster divide the first layer, and lay it out in shared memory and in packets. Compiled by
-// the C++ compiler too, so only headers of that kind are included.
+// How the blocks of scheme = cluster divide the first layer, and lay it out in shared memory and in packets. Compiled
+// by the C++ compiler too, so only headers of that kind are included.
 //
-// The products of the first layer are those of bytes: rows are bytes, and a weight or a delta is a whole number of three
-// digits to the base of 256, each from -128 to 127, times a factor that all of a neuron share. In tiles of the tensor
-// cores (byte_matrix.cuh) each digit of eight neurons is a tile of columns.
+// The products of the first layer are those of bytes: rows are bytes, and a weight or a delta is a whole number of
+// three digits to the base of 256, each from -128 to 127, times a factor that all of a neuron share. In tiles of the
+// tensor cores (byte_matrix.cuh) each digit of eight neurons is a tile of columns.
 #pragma once
 
 #include "heddle/kernels/mlp/cuda/resident_sizes.cuh"
@@ -14,11 +14,11 @@ constexpr int kByteDepth = 32;  ///< addends of a product of bytes
 constexpr int kDigits = 3;      ///< of a weight or a delta
 /// The largest number of three digits is 127 (65536 + 256 + 1), and this one is below it by more than rounding.
 constexpr int kDigitBits = 22;
-constexpr int kQuad = 4;           ///< neurons, columns or rows that a lane has next to each other
-constexpr int kHalfNeurons = 16;   ///< neurons of an item of a product: two tiles of columns for each digit
+constexpr int kQuad = 4;          ///< neurons, columns or rows that a lane has next to each other
+constexpr int kHalfNeurons = 16;  ///< neurons of an item of a product: two tiles of columns for each digit
 constexpr int kHalfTiles = 2 * kDigits;
-constexpr int kItemRowTiles = 2;   ///< tiles of rows of an item
-constexpr int kSummingLanes = 8;   ///< lanes that add up the parts of a packet
+constexpr int kItemRowTiles = 2;  ///< tiles of rows of an item
+constexpr int kSummingLanes = 8;  ///< lanes that add up the parts of a packet
 
 /// The first layer: the columns of its values (the inputs, and that of ones) in as many parts as a cluster has blocks;
 /// block b has part b modulo `parts`, of all rows of its cluster.
@@ -52,8 +52,8 @@ struct ClusterShape {
   /// The gradient of the block's columns, or its weights, as floats: [neuron][column].
   [[nodiscard]] constexpr Int pitch() const { return round_up(columns(), Int(kQuad)) + kQuad; }
 
-  // Packets: a neuron's columns by threes. Those of the gradients are [part][owner][cluster][packet of the owner], those
-  // of the new weights [part][packet].
+  // Packets: a neuron's columns by threes. Those of the gradients are [part][owner][cluster][packet of the owner],
+  // those of the new weights [part][packet].
 
   [[nodiscard]] constexpr Int packets_of() const { return ceil_div(columns(), Int(kPacketValues)); }
   [[nodiscard]] constexpr Int packets_each() const { return neurons * packets_of(); }
@@ -62,9 +62,9 @@ struct ClusterShape {
   [[nodiscard]] constexpr Int packets() const { return totals_at() + parts * packets_each(); }
 };
 
-/// The pieces of shared memory beside those of the other layers, in words. With several passes rows and targets are there
-/// twice: while one pass works, those of the next one arrive. With one pass `to_inputs` begins where
-/// `weights` does, and `numbers` where `deltas` does: they are not needed at the same time.
+/// The pieces of shared memory beside those of the other layers, in words. With several passes rows and targets are
+/// there twice: while one pass works, those of the next one arrive. With one pass `to_inputs` begins where `weights`
+/// does, and `numbers` where `deltas` does: they are not needed at the same time.
 template <class Int>
 struct ClusterPieces {
   Int rows;

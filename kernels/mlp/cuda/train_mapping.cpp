@@ -62,8 +62,8 @@ SpreadLayout spread_layout(const Configuration& c, const Problem& problem) {
 
 /// Of a network with a hidden layer, for clusters that divides_evenly() allows.
 ClusterLayout cluster_layout(const Configuration& c, const Problem& problem) {
-  return {layers_of(problem),      rows_of_step(problem),  c.number("blocks"), c.number("input_parts"),
-          c.number("block_size"), c.number("pass_rows")};
+  return {layers_of(problem),      rows_of_step(problem),  c.number("blocks"),
+          c.number("input_parts"), c.number("block_size"), c.number("pass_rows")};
 }
 /// Whether the blocks are whole clusters that have even numbers of blocks.
 bool divides_evenly(const Configuration& c) {
@@ -252,8 +252,7 @@ std::vector<Constraint> constraints() {
              // What cannot fit is not laid out: its sizes would overflow.
              if (layers_of(problem).parameters() * 4 > c.number("input_parts") * on.local_bytes) return false;
              const ClusterLayout layout = cluster_layout(c, problem);
-             return layout.all_have_some() && layout.packets <= kMostPackets &&
-                    layout.shared_bytes <= on.local_bytes &&
+             return layout.all_have_some() && layout.packets <= kMostPackets && layout.shared_bytes <= on.local_bytes &&
                     registers_of(layout.others) <= cuda::registers_of_thread(layout.threads);
            }},
       {.name = "registers and shared memory of a resident block",
@@ -325,7 +324,8 @@ class CudaTrainMapping final : public Mapping {
           .active = divides_inputs},
          {.name = "pass_rows",
           .values = whole({0, 64, 48, 32}),
-          .meaning = "rows of a block that are on chip at a time, for as many passes over its rows as that takes; 0: all",
+          .meaning =
+              "rows of a block that are on chip at a time, for as many passes over its rows as that takes; 0: all",
           .active = in_clusters},
          {.name = "rows_in",
           .values = words_of({"shared", "bytes", "global"}),

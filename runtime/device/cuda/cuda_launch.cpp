@@ -114,10 +114,10 @@ void CudaLaunch::require_room(const CudaContext& context, const Launch& launch, 
                           fmt::format("{}: no room for a cluster of {} blocks", kernel.text(), launch.cluster));
     // A part of the device that takes no whole number of clusters leaves some of its multiprocessors idle.
     if (launch.resident && launch.grid.x / launch.cluster > static_cast<unsigned>(clusters))
-      throw DeviceFailure(Status::launch, fmt::format("{}: {} clusters of {} blocks have to run at once, there is room "
-                                                      "for {}",
-                                                      kernel.text(), launch.grid.x / launch.cluster, launch.cluster,
-                                                      clusters));
+      throw DeviceFailure(Status::launch,
+                          fmt::format("{}: {} clusters of {} blocks have to run at once, there is room "
+                                      "for {}",
+                                      kernel.text(), launch.grid.x / launch.cluster, launch.cluster, clusters));
   }
   if (launch.resident) {
     int blocks = 0, units = 0;

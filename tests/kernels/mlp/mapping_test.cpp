@@ -109,9 +109,10 @@ TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at 
   const char* const fours = "scheme=cluster block_size=512 blocks=128 input_parts=4 pass_rows=0";
   CHECK(valid(digits, fours));
   CHECK(valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=2 pass_rows=0"));
-  CHECK_FALSE(valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=8 pass_rows=0"));  // not whole clusters
+  CHECK_FALSE(
+      valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=8 pass_rows=0"));  // not whole clusters
   CHECK_FALSE(valid(digits, "scheme=cluster block_size=512 blocks=128 input_parts=1 pass_rows=0"));
-  CHECK_FALSE(valid(perceptron(784, {}, 10, 10000), fours));   // no other layers
+  CHECK_FALSE(valid(perceptron(784, {}, 10, 10000), fours));  // no other layers
   const Problem many = perceptron(784, {25, 15}, 10, 60000);
   const char* const passes = "scheme=cluster block_size=512 blocks=128 input_parts=4 pass_rows=48";
   CHECK_FALSE(valid(many, fours));  // rows that do not fit
