@@ -8,9 +8,9 @@
 //
 // | phase | work |
 // |---|---|
-// | first layer | all blocks: their part of the sums of the cluster's rows, to the blocks of the cluster with the rows
-// | | other layers | values, errors, whose squares go to all blocks; deltas of the first layer's neurons to the cluster
-// | | gradient | of the block's part of the first layer, over the cluster's rows; of the other layers, over its own |
+// | first layer | all blocks: their part of the sums of the cluster's rows, to its blocks with the rows |
+// | other layers | values, errors, whose squares go to all blocks; deltas of the first layer to the cluster |
+// | gradient | of the block's part of the first layer, over the cluster's rows; of the other layers, over its own |
 // | gather | blocks own parameters: they get the parts of their gradients, and add them up in the order of the blocks |
 // | learn | owners change their parameters, and send them to the blocks that have them |
 //
