@@ -168,7 +168,10 @@ std::string OptionSet::text() const {
   static constexpr const char* kEvents[] = {"", ", error grown", ", weights lost", ", target reached"};
   return fmt::format("{}, {}, {}, {}, {}{}{}{}", kRules[rule], kActivations[hidden], kActivations[output],
                      sum ? "sums" : "means", shuffled ? "shuffled" : "in order", decays ? ", decay" : "",
-                     bytes ? ", bytes" : "", kEvents[static_cast<int>(event)]);
+                     whole   ? ", whole bytes"
+                     : bytes ? ", bytes"
+                             : "",
+                     kEvents[static_cast<int>(event)]);
 }
 
 std::vector<OptionSet> option_sets(bool mini_batches, bool single_rows) {
@@ -191,7 +194,7 @@ std::vector<OptionSet> option_sets(bool mini_batches, bool single_rows) {
           {.rule = kRprop, .hidden = kRelu, .output = kSoftmax, .shuffled = true, .decays = true},
           {.rule = kAdam, .hidden = kLinear, .output = kTanh, .decays = true},
           {.rule = kAdaptive, .hidden = kRelu, .output = kLinear, .decays = true, .bytes = true, .event = lost_weights},
-          {.rule = kPlain, .hidden = kSigmoid, .output = kSoftmax, .event = target}};
+          {.rule = kPlain, .hidden = kSigmoid, .output = kSoftmax, .bytes = true, .whole = true, .event = target}};
 }
 
 Workload verification_workload(const Problem& problem, const OptionSet& set, std::uint64_t seed) {
@@ -204,6 +207,11 @@ Workload verification_workload(const Problem& problem, const OptionSet& set, std
     rows = std::min(most, 2 * of_step + std::max<std::int64_t>(1, of_step / 3));
   }
   Workload work = endless_workload(layers, rows, kVerifiedSteps, set.rule, set.bytes, seed);
+  if (set.whole) {  // weights that neurons get the same sums with
+    for (float& value : work.rows) value = std::round(255.0F * value);
+    const std::int64_t weights = std::int64_t{layers.inputs()} * layers.sizes[1];
+    for (std::int64_t i = 0; i < weights; ++i) work.parameters[at(i)] /= 255.0F;
+  }
   Control& control = work.control;
   control.batch = static_cast<int>(of_step);
   control.shuffled = set.shuffled ? 1 : 0;

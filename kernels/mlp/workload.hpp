@@ -43,6 +43,7 @@ struct OptionSet {
   bool shuffled = false;  ///< rows come in another order in every epoch
   bool decays = false;
   bool bytes = false;  ///< the numbers of the rows are fractions of 255, as pixels are
+  bool whole = false;  ///< those times 255
   enum class Event {
     none,
     grown_error,   ///< robust training goes back to the best weights in the first step

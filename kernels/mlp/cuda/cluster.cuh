@@ -172,7 +172,7 @@ class ClusterTraining {
     }
     first_exchange_.post_parts(exchange_.stamp());
     exchange_.post_parts(upper_);
-    __syncthreads();  // the gradient has left: new weights may take its place
+    __syncthreads();  // workspace and weights are free
     met = learn() && met;
     if (__syncthreads_and(met ? 1 : 0) == 0) return false;
     upper_.keep_weights();
