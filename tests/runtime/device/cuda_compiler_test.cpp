@@ -11,6 +11,7 @@
 
 #include "carving_family.hpp"
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/mlp/train.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "runtime/device/nvrtc_or_skip.hpp"
@@ -315,6 +316,35 @@ TEST_CASE("online steps with rules that are streamed compile for every architect
                               "vector=1 storage=stream kept_rules=0 rows_ahead=2 packs_ahead=8"}) {
       const Configuration configuration = family.space(device).parse(
           "scheme=grid coarsen_count=4 coarsening=rules block_size=128 threads_per_rule=64 " + std::string(shape));
+      requests.push_back({&family.source("cuda"), family.kernels(configuration, problem, device)});
+    }
+    const auto outcomes = compile(compiler, requests);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      INFO(architecture << ": " << requests[i].kernels.front().text() << "\n" << outcomes[i].log);
+      CHECK(outcomes[i].binary != nullptr);
+    }
+  }
+}
+
+/// No default problem has enough rows for clusters of many blocks.
+TEST_CASE("perceptrons whose inputs clusters divide compile for every architecture that has clusters") {
+  const auto nvrtc = test::nvrtc_or_skip();
+  if (!nvrtc) return;
+  const KernelFamily& family = mlp::train_family();
+  const auto layers = mlp::layers(784, std::vector<std::int64_t>{25, 15}, 10);
+  const std::vector<const char*> architectures{"9.0", "10.0"};
+  for (const char* architecture : test::sample(architectures, 1)) {
+    const DeviceIdentity device{"cuda", "any", architecture, 132, 80, 50 << 20, 227 << 10};
+    if (!nvrtc->supports(device.compute_capability())) continue;
+    const CudaCompiler compiler(nvrtc, architecture, no_cache());
+    std::vector<CompileRequest> requests;
+    for (const auto& [rows, shape] : {std::pair(10000, "blocks=128 input_parts=4 pass_rows=0"),
+                                      std::pair(10000, "blocks=132 input_parts=2 pass_rows=0"),
+                                      std::pair(60000, "blocks=128 input_parts=4 pass_rows=48")}) {
+      const Problem problem = mlp::training_problem(layers, rows, rows);
+      const SearchSpace space = family.space(device);
+      const Configuration configuration = space.parse("scheme=cluster block_size=512 " + std::string(shape));
+      CHECK_FALSE(space.violated(configuration, problem).has_value());
       requests.push_back({&family.source("cuda"), family.kernels(configuration, problem, device)});
     }
     const auto outcomes = compile(compiler, requests);
