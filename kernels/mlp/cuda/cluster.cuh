@@ -239,9 +239,11 @@ class ClusterTraining {
   }
   __device__ __forceinline__ bool learn() const {
     const Verdict& verdict = *memory_.upper.verdict;
+    wait_since(cycles_now(), kCyclesToLook);
     bool met = first_exchange_.learn_owned(exchange_.stamp(), verdict.step, verdict.decision);
     met = exchange_.learn_owned() && met;
     if (!exchange_.changes()) return met;
+    wait_since(cycles_now(), kCyclesToLook);
     if (thread() < kFirstThreads) return first_exchange_.template fetch_totals<kFirstThreads>(exchange_.stamp()) && met;
     return exchange_.template fetch_by<kUpperThreads>(upper_, thread() - kFirstThreads) && met;
   }

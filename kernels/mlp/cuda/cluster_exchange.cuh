@@ -10,6 +10,10 @@
 
 namespace heddle::mlp {
 
+/// From a block's own packets to its first look at those of others: one that comes too early costs a whole trip to the
+/// L2 cache. Measured for other packets: docs/performance.md, "When to look".
+constexpr int kCyclesToLook = 440;
+
 template <int Block, int Blocks, int Parts, int In, int Out>
 class ClusterExchange {
  public:
