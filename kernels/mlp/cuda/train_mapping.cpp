@@ -111,6 +111,10 @@ double bytes_of_rows(const Configuration& c, const Problem& problem) {
   const std::int64_t all = problem.at("rows"), pieces = in_tiles(c) ? c.number("pieces") : 1;
   const auto rows = static_cast<double>(ceil_div(all, pieces) * (pieces > 1 ? 2 : 1));
   double bytes = 4.0 * (rows * (layers.inputs() + layers.outputs()) + static_cast<double>(all));
+  if (in_clusters(c) && c.number("pass_rows") > 0) {
+    constexpr double kPadded = 1.25;  // of parts of the inputs, to whole chunks
+    bytes += kPadded * rows * layers.inputs();
+  }
   if (is_layered(c)) {
     double of_row = has_product(c, "library") ? layers.inputs() : 0.0;
     for (int l = 1; l <= layers.count; ++l) of_row += 2.0 * layers.sizes[l];
@@ -121,6 +125,7 @@ double bytes_of_rows(const Configuration& c, const Problem& problem) {
 
 constexpr std::int64_t kMostPackets = std::int64_t{1} << 22;  // 64 MiB
 constexpr std::int64_t kMostFloats = std::int64_t{1} << 28;   // of all parts of a gradient
+constexpr std::int64_t kMostWords = std::int64_t{1} << 28;    // of a block's rows in global memory
 
 std::vector<Constraint> constraints() {
   return {
