@@ -257,7 +257,8 @@ std::vector<Constraint> constraints() {
              // What cannot fit is not laid out: its sizes would overflow.
              if (layers_of(problem).parameters() * 4 > c.number("input_parts") * on.local_bytes) return false;
              const ClusterLayout layout = cluster_layout(c, problem);
-             return layout.all_have_some() && layout.packets <= kMostPackets && layout.shared_bytes <= on.local_bytes &&
+             return layout.all_have_some() && layout.packets <= kMostPackets &&
+                    layout.padded / layout.first.blocks <= kMostWords && layout.shared_bytes <= on.local_bytes &&
                     registers_of(layout.others) <= cuda::registers_of_thread(layout.threads);
            }},
       {.name = "registers and shared memory of a resident block",
