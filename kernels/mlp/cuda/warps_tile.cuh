@@ -389,7 +389,7 @@ class WarpsTile {
     if (output_ == kSoftmax) {
       soften<Out>(own);
     } else {
-      activate_all(output_, own);
+      mlp::activate_all(output_, own);
     }
     const bool first = (lane_group() & ((1 << kShift) - 1)) == 0;
 #pragma unroll
