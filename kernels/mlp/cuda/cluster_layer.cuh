@@ -145,10 +145,19 @@ class ClusterLayer {
 #pragma unroll
       for (int e = 0; e < kEach; ++e) {
         const int column = (lane() + e * kWarp) * kQuad;
+        Pack<4> seen = filled<4>(0.0f);
+        if (neuron < Out && column + kQuad <= columns_) {
+          seen = load<4>(from + column);
+        } else if (neuron < Out) {
+#pragma unroll
+          for (int i = 0; i < kQuad; ++i) {
+            if (column + i < columns_) seen.value[i] = from[column + i];
+          }
+        }
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) {
-          value[e][i] = neuron < Out && column + i < columns_ ? from[column + i] : 0.0f;
-          largest = max(largest, absolute_bits(value[e][i]));
+          value[e][i] = seen.value[i];
+          largest = max(largest, absolute_bits(seen.value[i]));
         }
       }
       const DigitScale scale(__reduce_max_sync(kAllLanes, largest));
@@ -184,14 +193,14 @@ class ClusterLayer {
     for (int item = warp(); item < kShape.row_chunks() * kShape.halves(); item += kWarps) {
       const int half = item % kShape.halves(), pair = item / kShape.halves();
       const unsigned* const rows = now_ + pair * kItemRowTiles * kChunks * 128 + lane() * 4;
-      const unsigned* const digits = memory_.weight_digits + half * kHalfTiles * kChunks * 64 + lane() * 2;
+      const unsigned* const digits = memory_.weight_digits + half * kShape.half_words(kChunks) + lane() * 2;
       int sums[kItemRowTiles][kHalfTiles][4] = {};
 #pragma unroll 1
       for (int chunk = 0; chunk < kChunks; ++chunk) {
         unsigned left[kItemRowTiles][4];
 #pragma unroll
         for (int m = 0; m < kItemRowTiles; ++m) read(left[m], rows + (m * kChunks + chunk) * 128);
-        multiply_add<kChunks>(sums, left, digits + chunk * 64);
+        multiply_add<kChunks>(sums, left, digits + chunk * kChunkWords);
       }
       const int quad = half * 4 + lane_of_group();
       if (quad >= kShape.quads()) continue;
@@ -314,7 +323,7 @@ class ClusterLayer {
 #pragma unroll 1
     for (int item = warp(); item < kChunks * kShape.halves(); item += kWarps) {
       const int half = item % kShape.halves(), columns = item / kShape.halves();
-      const unsigned* const digits = memory_.delta_digits + half * kHalfTiles * kRowChunks * 64 + lane() * 2;
+      const unsigned* const digits = memory_.delta_digits + half * kShape.half_words(kRowChunks) + lane() * 2;
       // The lane's four columns of the four rows that it has of a chunk, further by 16 rows or not.
       const unsigned* const rows = now_ + columns * 128 + (t % 2 * 4 + g % 4) * 4 + t / 2 + g / 4 * 2;
       int sums[kItemRowTiles][kHalfTiles][4] = {};
@@ -329,7 +338,7 @@ class ClusterLayer {
         }
         const unsigned left[kItemRowTiles][4] = {{seen[0][0], seen[0][1], seen[1][0], seen[1][1]},
                                                  {seen[0][2], seen[0][3], seen[1][2], seen[1][3]}};
-        multiply_add<kRowChunks>(sums, left, digits + chunk * 64);
+        multiply_add<kRowChunks>(sums, left, digits + chunk * kChunkWords);
       }
       const int column = columns * kByteDepth + g / 4 * 16 + g % 4 * 4;
 #pragma unroll
@@ -467,7 +476,7 @@ class ClusterLayer {
                                                       const unsigned* digits) {
     unsigned right[kHalfTiles][2];
 #pragma unroll
-    for (int n = 0; n < kHalfTiles; ++n) read(right[n], digits + n * Chunks * 64);
+    for (int n = 0; n < kHalfTiles; ++n) read(right[n], digits + n * Chunks * kChunkWords);
 #pragma unroll
     for (int m = 0; m < kItemRowTiles; ++m) {
 #pragma unroll
@@ -489,10 +498,10 @@ class ClusterLayer {
     for (int i = 0; i < 4; ++i) words[i] = scale.digits(value[i]);
     transpose_bytes(words);
     const int of_half = neuron % kHalfNeurons, column = of_half / 4 * 2 + neuron % 2;
-    const int tile = neuron / kHalfNeurons * 2 + of_half / 2 % 2;
+    const int first = neuron / kHalfNeurons * kShape.half_words(Chunks) + (column * 4 + t) * 2 + further;
 #pragma unroll
     for (int digit = 0; digit < kDigits; ++digit) {
-      to[((tile * kDigits + digit) * Chunks + chunk) * 64 + (column * 4 + t) * 2 + further] = words[digit];
+      to[first + ((of_half / 2 % 2 * kDigits + digit) * Chunks + chunk) * kChunkWords] = words[digit];
     }
   }
 

@@ -17,8 +17,9 @@ constexpr int kDigitBits = 22;
 constexpr int kQuad = 4;          ///< neurons, columns or rows that a lane has next to each other
 constexpr int kHalfNeurons = 16;  ///< neurons of an item of a product: two tiles of columns for each digit
 constexpr int kHalfTiles = 2 * kDigits;
-constexpr int kItemRowTiles = 2;  ///< tiles of rows of an item
-constexpr int kSummingLanes = 8;  ///< lanes that add up the parts of a packet
+constexpr int kChunkWords = 64 + 8;  ///< of a tile of columns
+constexpr int kItemRowTiles = 2;     ///< tiles of rows of an item
+constexpr int kSummingLanes = 8;     ///< lanes that add up the parts of a packet
 
 /// The first layer: the columns of its values (the inputs, and that of ones) in as many parts as a cluster has blocks;
 /// block b has part b modulo `parts`, of all rows of its cluster.
@@ -42,8 +43,10 @@ struct ClusterShape {
 
   /// Rows as left factors of the forward product: [tile of 16 rows][chunk of columns][lane][register].
   [[nodiscard]] constexpr Int rows_words() const { return room() / kTileRows * column_chunks() * 128; }
-  /// Digits as right factors: [half][tile of columns][digit][chunk][lane][register].
-  [[nodiscard]] constexpr Int digit_words(Int chunks) const { return halves() * kHalfTiles * chunks * 64; }
+  /// Digits as right factors: [half][tile of columns][digit][chunk][lane][register]. Chunks and halves begin in
+  /// different banks for those who write them.
+  [[nodiscard]] constexpr Int half_words(Int chunks) const { return kHalfTiles * chunks * kChunkWords + 8; }
+  [[nodiscard]] constexpr Int digit_words(Int chunks) const { return halves() * half_words(chunks); }
   /// A message for each quad of neurons: [block][row][neuron].
   [[nodiscard]] constexpr Int row_words() const { return quads() * kQuad; }
   [[nodiscard]] constexpr Int message_words() const { return room() * row_words(); }
