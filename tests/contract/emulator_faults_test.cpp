@@ -277,7 +277,7 @@ const std::vector<Fault> kFaults{
     {"digits that lose their carry",
      "mlp-train",
      {"scheme=cluster", "block_size=64", "blocks=4", "input_parts=2", "pass_rows=0"},
-     "cluster_layer.cuh",
+     "cluster_memory.cuh",
      "return (whole + 0x808080u) ^ 0x808080u;",
      "return whole;",
      "sum of squared errors",
