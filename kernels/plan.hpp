@@ -77,6 +77,9 @@ struct Plan {
 /// Contents of buffers on the host, by name.
 using HostImage = std::map<std::string, std::vector<std::byte>, std::less<>>;
 
+/// Names of some buffers.
+using BufferNames = std::vector<std::string>;
+
 /// Contents that are made for one use, or kept for several: large ones take longer to copy than many a kernel runs.
 class SharedImage {
  public:

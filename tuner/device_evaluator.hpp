@@ -35,7 +35,11 @@ class DeviceEvaluator final : public Evaluator {
                                VerificationExtent extent) override;
   [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, const Configuration& untuned) override;
-  [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem) override;
+  [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem,
+                                  const BufferNames& names) override;
+  /// How far apart two configurations of a defined kernel leave the outputs that are compared, as
+  /// DefinedFamily::difference() says. Throws DeviceFailure.
+  [[nodiscard]] double difference(const Configuration& one, const Configuration& other, const Problem& problem);
 
  private:
   class PendingCompilation;

@@ -584,17 +584,18 @@ Plan DefinedFamily::reference_plan(const LanguageCode& reference, const Expressi
 Trial DefinedFamily::trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                            std::int64_t samples, std::uint64_t seed) const {
   Plan plan = measured_plan(configuration, problem, device, samples);
-  HostImage before = *initial(plan, problem, seed);
+  SharedImage before = initial(plan, problem, seed);
   return {.plan = std::move(plan), .initial = std::move(before)};
 }
 
 SharedImage DefinedFamily::initial(const Plan& plan, const Problem& problem, std::uint64_t seed) const {
-  if (!examples_.folder.empty()) return saved_example(examples_.folder, problem, plan.buffers);
   std::size_t bytes = 0;
   for (const Buffer& buffer : plan.buffers) bytes += static_cast<std::size_t>(buffer.bytes);
   const std::lock_guard lock(filling_);
-  return contents_.get(fmt::format("{}, {}", problem.text(), seed), bytes,
-                       [&] { return contents(plan.buffers, problem, seed); });
+  return contents_.get(fmt::format("{}, {}", problem.text(), seed), bytes, [&] {
+    return examples_.folder.empty() ? contents(plan.buffers, problem, seed)
+                                    : saved_example(examples_.folder, problem, plan.buffers);
+  });
 }
 
 /// The same for all configurations: elements depend on sizes alone.
