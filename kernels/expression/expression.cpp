@@ -8,6 +8,7 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/expression/evaluation.hpp"
+#include "heddle/kernels/expression/notation.hpp"
 #include "heddle/kernels/expression/operations.hpp"
 #include "heddle/kernels/expression/possibility.hpp"
 #include "heddle/kernels/expression/syntax.hpp"
@@ -57,6 +58,8 @@ Expression::Expression(std::string text) : text_(std::move(text)) {
   }
   names_ = free_names(*root_);
 }
+
+std::string Expression::normal_form() const { return heddle::normal_form(*root_); }
 
 Value Expression::value(const Names& names) const { return plain_value(text_, result_of(text_, *root_, names)); }
 

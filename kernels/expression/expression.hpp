@@ -51,6 +51,9 @@ class Expression {
   explicit Expression(std::string text);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  /// The same expression with one blank around operators and no brackets that it does not need: equal for texts that
+  /// differ in these alone. May be longer than an expression is allowed to be.
+  [[nodiscard]] std::string normal_form() const;
   /// The names that it asks for, each once.
   [[nodiscard]] const std::vector<std::string>& names() const& noexcept { return names_; }
   [[nodiscard]] std::vector<std::string> names() && { return std::move(names_); }
