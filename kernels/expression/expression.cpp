@@ -19,8 +19,7 @@ namespace heddle {
 
 namespace {
 
-constexpr std::size_t kLongestExpression = 2000;  // bytes
-constexpr std::int64_t kMostValues = 5000;        // of a list
+constexpr std::int64_t kMostValues = 5000;  // of a list
 
 [[noreturn]] void refuse_expression(std::string_view text, std::size_t column, const std::string& why) {
   throw Error(ErrorKind::input, fmt::format("expression {}, column {}: {}", in_quotes(text), column, why));
@@ -50,7 +49,7 @@ Value plain_value(const std::string& text, const Item& item) {
 }  // namespace
 
 Expression::Expression(std::string text) : text_(std::move(text)) {
-  if (text_.size() > kLongestExpression) refuse_expression(text_, kLongestExpression, "longer than 2000 bytes");
+  if (text_.size() > kLongest) refuse_expression(text_, kLongest, fmt::format("longer than {} bytes", kLongest));
   try {
     root_ = std::make_shared<const SyntaxNode>(parse_expression(text_));
   } catch (const ExpressionFault& fault) {

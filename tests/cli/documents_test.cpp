@@ -99,7 +99,7 @@ TEST_CASE("tune, train, predict and carry") {
     CHECK(chosen() == fast["configuration"]);
     CHECK(place.run(explain).out.find("left out: 1 profile found for another objective: 1000 / time") !=
           std::string::npos);
-    explain.insert(explain.end(), {"--objective", "1000  /  time"});
+    explain.insert(explain.end(), {"--objective", "(1000)/time"});
     CHECK(chosen() == slow["configuration"]);
     explain.back() = "enrgy";
     check_refused(place.run(explain), 2, {"enrgy"});

@@ -170,10 +170,9 @@ class Generator {
 
 /// The normal form is an expression that is its own normal form, unless it is too long for one.
 bool has_good_normal_form(const Expression& expression) {
-  constexpr std::size_t kLongestExpression = 2000;
   const std::string normal = expression.normal_form();
   try {
-    return normal.size() > kLongestExpression || Expression(normal).normal_form() == normal;
+    return normal.size() > Expression::kLongest || Expression(normal).normal_form() == normal;
   } catch (const heddle::Error&) {
     return false;
   }
