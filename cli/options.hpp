@@ -21,6 +21,10 @@ void add_profile_file(Command& command, std::string& file);
 /// The file named, else the default one. A note says what in it is left out.
 [[nodiscard]] ProfileStore open_profiles(const Context& context, const std::string& file, ProfileStore::Access access,
                                          const Common& common);
+/// The same for a command that has nothing to do without a database. Throws Error(input) if a file is named and is not
+/// there. The default one need not be: nothing has been tuned then.
+[[nodiscard]] ProfileStore open_present_profiles(const Context& context, const std::string& file,
+                                                 ProfileStore::Access access, const Common& common);
 
 /// All read the value of `option`, and throw Error(usage) that names it, what was found and what was expected.
 [[nodiscard]] std::int64_t read_integer(const std::string& option, const std::string& text, std::int64_t least,

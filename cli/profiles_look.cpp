@@ -33,7 +33,8 @@ std::vector<Profile> matching(const ProfileStore& store, const ProfileOptions& o
 
 int list(const Context& context, const ProfileOptions& options) {
   check_sizes(context, options);
-  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+  const ProfileStore store =
+      open_present_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   const std::vector<Profile> profiles = matching(store, options);
   ProfileStates states(context.families);
   if (options.common.json) {
@@ -135,7 +136,8 @@ void print_profile(const Context& context, const Profile& profile, ProfileStates
 
 int show(const Context& context, const ProfileOptions& options) {
   check_sizes(context, options);
-  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+  const ProfileStore store =
+      open_present_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   const auto all = known(store, options);
   ProfileStates states(context.families);
   if (options.common.json) {
@@ -202,7 +204,8 @@ void print_others(const ProfileStore& store, const KernelFamily& family, const D
 
 int explain(const Context& context, const ProfileOptions& options) {
   const auto device = open_device(options.device);
-  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+  const ProfileStore store =
+      open_present_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   std::vector<const KernelFamily*> asked;
   for (const auto& each : context.families.all()) {
     if (!options.family.empty() && each->name() != options.family) continue;
