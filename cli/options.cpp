@@ -48,6 +48,11 @@ void add_profile_file(Command& command, std::string& file) {
                  file);
 }
 
+void add_objective(Command& command, Goal& goal) {
+  command.option("--objective", "O", "Choose from the profiles that 'heddle tune --objective O' made [default: time]",
+                 [&goal](const std::string& text) { goal.objective = Goal::of(text).objective; });
+}
+
 ProfileStore open_profiles(const Context& context, const std::string& file, ProfileStore::Access access,
                            const Common& common) {
   ProfileStore store(file.empty() ? ProfileStore::default_file() : std::filesystem::path(file), access,

@@ -101,6 +101,20 @@ TEST_CASE("tune, train, predict and carry") {
           std::string::npos);
     explain.insert(explain.end(), {"--objective", "(1000)/time"});
     CHECK(chosen() == slow["configuration"]);
+    std::vector<std::string> slow_train = train;
+    slow_train.insert(slow_train.end(), {"--objective", "1000/time"});
+    CHECK(document(place, slow_train)["epochs"].back()["mappings"].back()["configuration"] == slow["configuration"]);
+    slow_train.back() = "energy * time";  // nothing has been tuned for that
+    const json untuned = document(place, slow_train);
+    CHECK(untuned["epochs"].back()["mappings"].back()["tier"] == "default");
+    CHECK(untuned["notices"][0].get<std::string>().find("for the objective 'energy * time'") != std::string::npos);
+    slow_train.back() = "enrgy";
+    check_refused(place.run(slow_train), 2, {"--objective", "enrgy"});
+    std::vector<std::string> predict{"predict",    model, test,          "--device", "cpu",
+                                     "--profiles", file,  "--objective", "time *"};
+    check_refused(place.run(predict), 2, {"--objective", "expected a value"});
+    predict.back() = "( time )";
+    CHECK(document(place, predict)["tier"] == document(place, {"predict", model, test, "--device", "cpu"})["tier"]);
     explain.back() = "enrgy";
     check_refused(place.run(explain), 2, {"enrgy"});
     const Outcome shown = place.run({"profiles", "show", "--profiles", file});
