@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string_view>
 
@@ -58,7 +59,7 @@ Plan plan_of(const ParsedDefinition& kernel, const ParsedDefinition::Code& code,
 Extent extent_of(const std::vector<Expression>& sizes, const Expression::Names& names, const char* of) {
   Extent extent;
   unsigned* const to[] = {&extent.x, &extent.y, &extent.z};
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(sizes.size(), std::size(to)); ++i) {
     const std::int64_t size = sizes[i].integer(names);
     if (size < 1 || size > std::numeric_limits<std::int32_t>::max()) {
       throw Error(ErrorKind::input, fmt::format("{} {} is {}, expected 1 to {}", of, in_quotes(sizes[i].text()), size,
