@@ -274,9 +274,8 @@ class Verifier::Timed {
   bool repeats() {
     const HostImage& first = end();
     launch();
-    return std::ranges::all_of(first, [this](const auto& buffer) {
-      return unchanged(execution_->memory(buffer.first), buffer.second);
-    });
+    return std::ranges::all_of(
+        first, [this](const auto& buffer) { return unchanged(execution_->memory(buffer.first), buffer.second); });
   }
   Verdict trespassed() { return trespass(*execution_, *trial_.initial); }
 
