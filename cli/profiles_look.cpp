@@ -226,8 +226,8 @@ std::vector<const KernelFamily*> explained_families(const ProfileOptions& option
   for (const std::string& name : names) {
     asked.push_back(&explained_family(families, store, name));
     if (asked.back()->supports(backend)) continue;
-    throw Error(ErrorKind::usage,
-                fmt::format("option --family: {} has no templates for the backend {}", name, backend));
+    throw Error(ErrorKind::usage, fmt::format("{}{} has no templates for the backend {}",
+                                              options.family.empty() ? "" : "option --family: ", name, backend));
   }
   if (names.empty()) {
     for (const auto& each : families.all()) {

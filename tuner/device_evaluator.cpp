@@ -308,10 +308,17 @@ HostImage DeviceEvaluator::outcome(const Configuration& configuration, const Pro
   return outcome_of(*execution, *trial.initial, 1, names);
 }
 
-double DeviceEvaluator::difference(const Configuration& one, const Configuration& other, const Problem& problem) {
+double DeviceEvaluator::difference(const Configuration& configuration, const Configuration& reference,
+                                   const Problem& problem) {
   const DefinedFamily* const defined = family_.defined();
   if (defined == nullptr) throw Error(ErrorKind::bug, "only defined kernels say how far apart their outputs are");
-  return defined->difference(outcome(one, problem, {}), outcome(other, problem, {}));
+  HostImage expected;
+  try {
+    expected = outcome(reference, problem, {});
+  } catch (const DeviceFailure& failure) {
+    throw DeviceFailure(failure.status(), fmt::format("nothing to compare with: {}", failure.what()));
+  }
+  return defined->difference(outcome(configuration, problem, {}), expected);
 }
 
 CompileRequest DeviceEvaluator::request(Kernels kernels) const {

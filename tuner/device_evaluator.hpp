@@ -37,9 +37,10 @@ class DeviceEvaluator final : public Evaluator {
                                          std::int64_t samples, const Configuration& untuned) override;
   [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem,
                                   const BufferNames& names) override;
-  /// How far apart two configurations of a defined kernel leave the outputs that are compared, as
-  /// DefinedFamily::difference() says. Throws DeviceFailure.
-  [[nodiscard]] double difference(const Configuration& one, const Configuration& other, const Problem& problem);
+  /// How far the outputs of a defined kernel are from those of another configuration, as DefinedFamily::difference()
+  /// says. Throws DeviceFailure, which says so if it is the reference that failed.
+  [[nodiscard]] double difference(const Configuration& configuration, const Configuration& reference,
+                                  const Problem& problem);
 
  private:
   class PendingCompilation;

@@ -112,10 +112,12 @@ Trial DefinedFamily::trial(const Configuration& configuration, const Problem& pr
 SharedImage DefinedFamily::initial(const Plan& plan, const Problem& problem, std::uint64_t seed) const {
   std::size_t bytes = 0;
   for (const Buffer& buffer : plan.buffers) bytes += static_cast<std::size_t>(buffer.bytes);
+  const bool saved = !examples_.folder.empty();
+  // A file is read again sooner than made-up numbers are made again, and a program's own arrays may fill the memory.
+  if (saved && bytes > kMostContents) return saved_example(examples_.folder, problem, plan.buffers);
   const std::lock_guard lock(filling_);
   return contents_.get(fmt::format("{}, {}", problem.text(), seed), bytes, [&] {
-    return examples_.folder.empty() ? contents(plan.buffers, problem, seed)
-                                    : saved_example(examples_.folder, problem, plan.buffers);
+    return saved ? saved_example(examples_.folder, problem, plan.buffers) : contents(plan.buffers, problem, seed);
   });
 }
 

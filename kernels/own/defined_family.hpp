@@ -62,7 +62,8 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] bool has_workload(const Problem& problem) const override;
   [[nodiscard]] Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                             std::int64_t samples, std::uint64_t seed) const override;
-  /// What the buffers of a plan hold before it runs. Kept for further runs, and the same for all configurations.
+  /// What the buffers of a plan hold before it runs. Kept for further runs, and the same for all configurations: a
+  /// saved example must not change any more.
   [[nodiscard]] SharedImage initial(const Plan& plan, const Problem& problem, std::uint64_t seed) const;
   [[nodiscard]] std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
                                                            RunOnDevice run) const override;

@@ -200,9 +200,9 @@ class KernelBench {
     return told(attempt([&](Ending& ending) { ending.after = evaluator_->outcome(configuration, problem_, names); }));
   }
 
-  /// Whether two configurations leave the same, within the tolerance of defined kernels.
-  [[nodiscard]] nb::dict agrees(const Entries& entries, const Entries& untuned) {
-    const Configuration configuration = configuration_of(entries), reference = configuration_of(untuned);
+  /// Whether a configuration leaves the same as the first one, within the tolerance of defined kernels.
+  [[nodiscard]] nb::dict agrees(const Entries& entries, const Entries& first) {
+    const Configuration configuration = configuration_of(entries), reference = configuration_of(first);
     return told(attempt([&](Ending& ending) {
       const double difference = evaluator_->difference(configuration, reference, problem_);
       const bool same = difference <= family_->definition().tolerance;

@@ -171,7 +171,7 @@ const std::vector<Path>& paths() {
       perceptron(60, 17, 0, 3, 37, 14, "scheme=layered product=tree"),
       perceptron(60, 17, 0, 3, 37, 37, "scheme=layered product=thread learners=one"),
       // Rows that begin on a multiple of 16 bytes, and rows that do not; a ring as long as a tile, and longer ones;
-      // bounds chosen by selections, by products, and by both.
+      // bounds selected, two products of which one is kept, and both.
       real_matrix("lu", 4100, 2, 32, fuzzy::kNumbers,
                   "coarsen_cuts=2 coarsen_rows=4 ahead=16 block_size=64 product_cuts=1"),
       real_matrix("lu", 4101, 2, 32, fuzzy::kCuts,

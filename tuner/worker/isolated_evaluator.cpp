@@ -400,14 +400,15 @@ HostImage IsolatedEvaluator::outcome(const Configuration& configuration, const P
   return image;
 }
 
-double IsolatedEvaluator::difference(const Configuration& one, const Configuration& other, const Problem& problem) {
+double IsolatedEvaluator::difference(const Configuration& configuration, const Configuration& reference,
+                                     const Problem& problem) {
   const json answer = attempt([&] {
     const double start = seconds_now();
     json result = worker_.ask({{"ask", "difference"},
                                {"family", family_.name()},
                                {"seed", seed_},
-                               {"configuration", one.text()},
-                               {"other", other.text()},
+                               {"configuration", configuration.text()},
+                               {"reference", reference.text()},
                                {"problem", problem.text()}},
                               deadline(Job::outcome, problem, 1.0, deadlines_.verify));
     took(Job::outcome, problem, seconds_now() - start);

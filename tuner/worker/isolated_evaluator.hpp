@@ -59,7 +59,8 @@ class IsolatedEvaluator final : public Evaluator {
   [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem,
                                   const BufferNames& names) override;
   /// DeviceEvaluator::difference(), without bringing the outputs here.
-  [[nodiscard]] double difference(const Configuration& one, const Configuration& other, const Problem& problem);
+  [[nodiscard]] double difference(const Configuration& configuration, const Configuration& reference,
+                                  const Problem& problem);
 
  private:
   class RemoteRunner;

@@ -185,7 +185,7 @@ class Server {
     Measured& family = measured(q);
     const Problem problem = problem_of(q, family);
     const double found = family.evaluator.difference(configuration_of(q.at("configuration"), problem, family),
-                                                     configuration_of(q.at("other"), problem, family), problem);
+                                                     configuration_of(q.at("reference"), problem, family), problem);
     // JSON has no infinite numbers.
     return {{"difference", std::isfinite(found) ? json(found) : json()}};
   }
