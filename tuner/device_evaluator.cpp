@@ -311,7 +311,7 @@ HostImage DeviceEvaluator::outcome(const Configuration& configuration, const Pro
 double DeviceEvaluator::difference(const Configuration& configuration, const Configuration& reference,
                                    const Problem& problem) {
   const DefinedFamily* const defined = family_.defined();
-  if (defined == nullptr) throw Error(ErrorKind::bug, "only defined kernels say how far apart their outputs are");
+  if (defined == nullptr) throw Error(ErrorKind::bug, "only defined kernels say how far apart two results are");
   HostImage expected;
   try {
     expected = outcome(reference, problem, {});
