@@ -115,7 +115,7 @@ void print_inspection(const std::string& file, const Inspected& what) {
     if (each.is_buffer()) {
       record.update({{"role", word_of(each.role)},
                      {"constant", each.symbol},
-                     {"compared", DefinedFamily::is_compared(each)},
+                     {"compared", each.is_compared()},
                      {"elements", each.elements},
                      {"bytes", what.review.plan.buffers[buffer++].bytes},
                      {"fill", fill_text(each, what.family.captured())}});

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/error.hpp"
@@ -46,6 +48,11 @@ void add_profile_file(Command& command, std::string& file) {
                  file);
 }
 
+void add_objective(Command& command, Goal& goal) {
+  command.option("--objective", "O", "Choose from the profiles that 'heddle tune --objective O' made [default: time]",
+                 [&goal](const std::string& text) { goal.objective = Goal::of(text).objective; });
+}
+
 ProfileStore open_profiles(const Context& context, const std::string& file, ProfileStore::Access access,
                            const Common& common) {
   ProfileStore store(file.empty() ? ProfileStore::default_file() : std::filesystem::path(file), access,
@@ -56,6 +63,17 @@ ProfileStore open_profiles(const Context& context, const std::string& file, Prof
     note(left_out_line(fmt::format("profile database {}", store.file().string()), left_out.front(), left_out.size()));
   }
   return store;
+}
+
+ProfileStore open_present_profiles(const Context& context, const std::string& file, ProfileStore::Access access,
+                                   const Common& common) {
+  std::error_code other;  // what cannot be looked at is told by who opens it
+  if (!file.empty() && !std::filesystem::exists(file, other) && !other) {
+    throw Error(ErrorKind::input, fmt::format("profile database {}: found no file, expected one that 'heddle tune' or "
+                                              "'heddle profiles import' made",
+                                              file));
+  }
+  return open_profiles(context, file, access, common);
 }
 
 std::int64_t read_integer(const std::string& option, const std::string& text, std::int64_t least, std::int64_t most) {

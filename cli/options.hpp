@@ -6,6 +6,7 @@
 #include <string>
 
 #include "heddle/cli/command.hpp"
+#include "heddle/profiles/goal.hpp"
 #include "heddle/profiles/profile_store.hpp"
 
 namespace heddle::cli {
@@ -21,6 +22,13 @@ void add_profile_file(Command& command, std::string& file);
 /// The file named, else the default one. A note says what in it is left out.
 [[nodiscard]] ProfileStore open_profiles(const Context& context, const std::string& file, ProfileStore::Access access,
                                          const Common& common);
+/// The same for a command that has nothing to do without a database. Throws Error(input) if a file is named and is not
+/// there. The default one need not be: nothing has been tuned then.
+[[nodiscard]] ProfileStore open_present_profiles(const Context& context, const std::string& file,
+                                                 ProfileStore::Access access, const Common& common);
+
+/// --objective: the profiles that are asked for.
+void add_objective(Command& command, Goal& goal);
 
 /// All read the value of `option`, and throw Error(usage) that names it, what was found and what was expected.
 [[nodiscard]] std::int64_t read_integer(const std::string& option, const std::string& text, std::int64_t least,

@@ -11,6 +11,7 @@
 #include "heddle/cli/data_options.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/metrics_table.hpp"
+#include "heddle/cli/network_profiles.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/files.hpp"
@@ -28,7 +29,8 @@ namespace {
 struct PredictOptions {
   Common common;
   DataArguments data;
-  std::string model, rows, output, device, profiles;
+  std::string model, rows, output, device;
+  NetworkProfiles profiles;
   bool metrics = false;
   std::int64_t layer = 0;  ///< of a perceptron, whose neurons are told; 0: what the model says
   bool threshold = false;
@@ -112,8 +114,7 @@ int run(const Context& context, const PredictOptions& options) {
   const Trainer& trainer = heddle::trainer(model.kind());
   const auto device = open_device_for(trainer, options.device, notice);
   if (!options.common.quiet) note_timing(device->identity().backend);
-  const Knowledge known =
-      open_profiles(context, options.profiles, ProfileStore::Access::read, options.common).knowledge();
+  const Knowledge known = knowledge_for(context, options.profiles, trainer, *device, options.common, notice);
   const auto predictor = trainer.predictor(*device, known, model.network, notice);
 
   const auto begin = std::chrono::steady_clock::now();
@@ -199,7 +200,7 @@ void add_predict(Command& program) {
                "activation",
                options->threshold);
   add_device(command, options->device);
-  add_profile_file(command, options->profiles);
+  add_network_profiles(command, options->profiles);
   add_common(command, options->common);
   command.action([options, &context = program.context()] { return run(context, *options); });
 }

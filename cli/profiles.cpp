@@ -37,8 +37,7 @@ void check_stored_family(const ProfileStore& store, const std::string& family) {
 }
 
 void add_goal(Command& command, Goal& goal) {
-  command.option("--objective", "O", "Of the profiles that 'heddle tune --objective O' made [default: time]",
-                 [&goal](const std::string& text) { goal.objective = Goal::of(text).objective; });
+  add_objective(command, goal);
   command.option("--l2", "STATE", "Of the profiles that 'heddle tune --l2 STATE' made: cold or warm [default: warm]",
                  [&goal](const std::string& text) { goal.cold_cache = read_cold_cache(text); });
 }

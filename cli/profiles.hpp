@@ -8,6 +8,8 @@
 #include <string>
 
 #include "heddle/cli/command.hpp"
+#include "heddle/cli/context.hpp"
+#include "heddle/cli/described_families.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/problems.hpp"
@@ -22,6 +24,8 @@ struct ProfileOptions {
   std::string device, family;
   std::string file;
   Sizes sizes;
+  Context context;  ///< of 'explain': the program's families, and those described
+  DescribedFamilies described;
   Goal goal;
   bool all = false;
   std::optional<std::int64_t> count;

@@ -26,7 +26,8 @@ std::string models_text(std::size_t count) {
 }
 
 int export_to(const Context& context, const ProfileOptions& options) {
-  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+  const ProfileStore store =
+      open_present_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   check_stored_family(store, options.family);
   const Exported exported = export_profiles(store, options.file, options.family);
   if (options.common.json) {
@@ -154,7 +155,8 @@ Json record_of(const Profile& before, const Remeasured& now) {
 int verify_profiles(const Context& context, const ProfileOptions& options) {
   check_sizes(context, options);
   Worker worker({.device = options.device, .families = context.families.descriptions(), .stop = interrupted});
-  ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
+  ProfileStore store =
+      open_present_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
   std::vector<Profile> waiting = store.profiles(options.family);
   const auto elsewhere = std::ranges::count_if(waiting, [&](const Profile& profile) {
     return context.families.find(profile.key.family) == nullptr && profile.key.device == worker.identity();
@@ -234,7 +236,8 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
 }
 
 int prune(const Context& context, const ProfileOptions& options) {
-  ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
+  ProfileStore store =
+      open_present_profiles(context, options.profiles, ProfileStore::Access::read_write, options.common);
   std::map<std::string, PresentKernels> present;
   const auto outdated = [&](const std::string& name, const DeviceIdentity& device, const KernelVersion& version) {
     const KernelFamily* const family = context.families.find(name);

@@ -12,6 +12,8 @@
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/cli/profiles.hpp"
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/tuner/objective.hpp"
@@ -33,7 +35,8 @@ std::vector<Profile> matching(const ProfileStore& store, const ProfileOptions& o
 
 int list(const Context& context, const ProfileOptions& options) {
   check_sizes(context, options);
-  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+  const ProfileStore store =
+      open_present_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   const std::vector<Profile> profiles = matching(store, options);
   ProfileStates states(context.families);
   if (options.common.json) {
@@ -135,7 +138,8 @@ void print_profile(const Context& context, const Profile& profile, ProfileStates
 
 int show(const Context& context, const ProfileOptions& options) {
   check_sizes(context, options);
-  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+  const ProfileStore store =
+      open_present_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   const auto all = known(store, options);
   ProfileStates states(context.families);
   if (options.common.json) {
@@ -200,16 +204,45 @@ void print_others(const ProfileStore& store, const KernelFamily& family, const D
   }
 }
 
-int explain(const Context& context, const ProfileOptions& options) {
-  const auto device = open_device(options.device);
-  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+/// The family of this name. Throws Error(usage) for one that nothing here makes, though it may have profiles.
+const KernelFamily& explained_family(const FamilyRegistry& families, const ProfileStore& store,
+                                     const std::string& name) {
+  if (const KernelFamily* const family = families.find(name)) return *family;
+  const bool tuned = !store.profiles(name).empty();
+  throw Error(ErrorKind::usage,
+              fmt::format("option --family: {} is not built in, expected {}what it is made from, with --formula or "
+                          "--kernel{}",
+                          in_quotes(name), tuned ? "" : fmt::format("one of {}, or ", families.names()),
+                          tuned ? "; 'heddle profiles show' shows its profiles without that" : ""));
+}
+
+/// The families that are named or described; without any, all of the backend that have the sizes.
+std::vector<const KernelFamily*> explained_families(const ProfileOptions& options, const ProfileStore& store,
+                                                    const std::string& backend) {
+  check(options.described);
+  const FamilyRegistry& families = options.context.families;
+  const auto names = options.family.empty() ? options.described.names : std::vector{options.family};
   std::vector<const KernelFamily*> asked;
-  for (const auto& each : context.families.all()) {
-    if (!options.family.empty() && each->name() != options.family) continue;
-    if (each->supports(device->identity().backend)) asked.push_back(each.get());
+  for (const std::string& name : names) {
+    asked.push_back(&explained_family(families, store, name));
+    if (asked.back()->supports(backend)) continue;
+    throw Error(ErrorKind::usage, fmt::format("{}{} has no templates for the backend {}",
+                                              options.family.empty() ? "" : "option --family: ", name, backend));
+  }
+  if (names.empty()) {
+    for (const auto& each : families.all()) {
+      if (each->supports(backend)) asked.push_back(each.get());
+    }
   }
   options.sizes.check_names(asked);
-  if (options.family.empty()) asked = options.sizes.meant(std::move(asked));
+  return names.empty() ? options.sizes.meant(std::move(asked)) : asked;
+}
+
+int explain(const Context&, const ProfileOptions& options) {
+  const auto device = open_device(options.device);
+  const ProfileStore store =
+      open_present_profiles(options.context, options.profiles, ProfileStore::Access::read, options.common);
+  const std::vector<const KernelFamily*> asked = explained_families(options, store, device->identity().backend);
   if (!options.goal.is_time()) {
     const Objective objective(options.goal.objective);
     for (const KernelFamily* each : asked) objective.check(*each, device->identity());
@@ -270,8 +303,10 @@ void add_look(Command& profiles) {
   const auto options = std::make_shared<ProfileOptions>();
   Command command =
       add_subcommand(profiles, "explain", "Say which configuration would run for a problem, and why", options, explain);
-  add_family(command, *options);
-  add_sizes(command, options->sizes, false);
+  options->context = profiles.context();
+  command.option("--family", "F", "Only this kernel family", options->family);
+  add_described_families(command, options->described, options->context.families);
+  add_sizes(command, options->sizes, false, options->context.families);
   add_goal(command, options->goal);
   add_device(command, options->device);
 }

@@ -46,7 +46,8 @@ std::pair<double, double> mean_and_worst(const std::vector<double>& losses) {
 
 int regret(const Context& context, const ProfileOptions& options) {
   check_sizes(context, options);
-  const ProfileStore store = open_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+  const ProfileStore store =
+      open_present_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   Worker worker({.device = options.device, .families = context.families.descriptions(), .stop = interrupted});
   std::vector<const KernelFamily*> asked;
   for (const auto& each : context.families.all()) {

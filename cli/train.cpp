@@ -21,6 +21,7 @@
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/metrics_table.hpp"
+#include "heddle/cli/network_profiles.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/reported.hpp"
@@ -45,7 +46,8 @@ struct TrainOptions {
   /// Values of trainers' options, by name. Which trainer they are for is known only after the whole command line.
   std::vector<std::pair<std::string, std::string>> values;
   DataArguments data;
-  std::string train, test, test_label, resume, weights, device, profiles;
+  std::string train, test, test_label, resume, weights, device;
+  NetworkProfiles profiles;
   std::int64_t folds = 0;  // of a cross-validation; 0: none
   std::string model = "model.heddle", log;
   bool compare = false, metrics = false, model_named = false;
@@ -182,8 +184,8 @@ class Run {
 
   int run() {
     if (!options_.common.quiet) note_timing(device_->identity().backend);
-    const auto known =
-        open_profiles(context_, options_.profiles, ProfileStore::Access::read, options_.common).knowledge();
+    const Knowledge known = knowledge_for(context_, options_.profiles, trainer_, *device_, options_.common,
+                                          [this](const std::string& line) { tell(line); });
     say(fmt::format("{}: {} rows, {} inputs, {} {}; on {} ({})\n", train_.source, train_.rows(), train_.dim,
                     train_.outputs(), train_.task == Task::classify ? "classes" : "outputs", device_->label(),
                     device_->identity().name));
@@ -552,7 +554,7 @@ void add_train(Command& program) {
                options->metrics);
   command.flag("--compare", "Train without profiles too, by turns, and say what the profiles gain", options->compare);
   add_device(command, options->device);
-  add_profile_file(command, options->profiles);
+  add_network_profiles(command, options->profiles);
   add_common(command, options->common);
   add_trainer_options(command, *options);
   command.action([options, &context = program.context()] { return run(context, *options); });

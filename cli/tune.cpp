@@ -11,8 +11,6 @@
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/tune_run.hpp"
 #include "heddle/kernels/error.hpp"
-#include "heddle/kernels/fuzzy/map.hpp"
-#include "heddle/kernels/own/kernel_file.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/tuner/objective.hpp"
 #include "heddle/tuner/strategy.hpp"
@@ -46,35 +44,12 @@ void add_tune(Command& program) {
   command.list(
       "--family", "F", fmt::format("Kernel families to tune: {} [default: {}]", families.names(), usual),
       [options, &families](const std::string& name) { options->families.emplace_back(families.at(name).name()); });
-  // Options are read in the order in which they are declared here: a size may be one of a kernel's.
-  command.flag("--allow-outside", "Allow a description to name sources outside its folder", options->allow_outside);
-  command.option("--with", "FILE", "A second description, with changes to the one kernel's", options->with);
-  command.repeated("--kernel", "FILE",
-                   "Tune the kernel that this file describes (T1 files, too), in place of the families; may be given "
-                   "several times",
-                   [options, &families](const std::string& file) {
-                     const KernelFamily& family = families.add(describe(
-                         read_kernel_file(file, {.allow_outside = options->allow_outside, .with = options->with})));
-                     options->kernels.emplace_back(family.name());
-                   });
-  command.repeated("--capture", "FILE",
-                   "Tune a kernel for a call that a program captured in this file, in place of the families; may be "
-                   "given several times",
-                   [options](const std::string& file) { options->captures.add(file, options->allow_outside); });
-  command.option("--encoding", "E", "Encoding of --formula: lu (lower and upper bounds) or mr (midpoint and radii)",
-                 [options](const std::string& text) { options->encoding = fuzzy::encoding_of(text); });
-  command.repeated("--formula", "F",
-                   "Tune the kernel of a formula over arrays of fuzzy numbers, such as \"a*b + c\", in place of the "
-                   "families; may be given several times [in both encodings, unless --encoding names one]",
-                   [options, &families](const std::string& text) {
-                     const fuzzy::Formula formula(text);
-                     for (const auto each : {fuzzy::Encoding::lower_upper, fuzzy::Encoding::midpoint_radius}) {
-                       if (options->encoding && *options->encoding != each) continue;
-                       const KernelFamily* family = families.find(fuzzy::map_name(formula, each));
-                       if (family == nullptr) family = &families.add(fuzzy::describe_map(formula, each));
-                       options->kernels.emplace_back(family->name());
-                     }
-                   });
+  add_described_families(command, options->described, families);
+  command.repeated(
+      "--capture", "FILE",
+      "Tune a kernel for a call that a program captured in this file, in place of the families; may be "
+      "given several times",
+      [options](const std::string& file) { options->captures.add(file, options->described.allow_outside); });
   add_sizes(command, options->sizes, true, families);
   std::string names;
   for (const StrategyEntry& each : strategies()) names += fmt::format("\n  {}: {}", each.name, each.meaning);
@@ -135,6 +110,7 @@ void add_tune(Command& program) {
   add_profile_file(command, options->profiles);
   add_common(command, options->common);
   command.action([options] {
+    options->kernels = options->described.names;
     for (std::string& name : options->captures.add_to(options->context.families)) {
       options->kernels.push_back(std::move(name));
     }

@@ -439,10 +439,7 @@ int tune(const TuneOptions& options) {
     throw Error(ErrorKind::usage,
                 "option --replay: a recording takes the place of a kernel, so --kernel cannot be given");
   }
-  if (!options.with.empty() && options.kernels.size() != 1) {
-    throw Error(ErrorKind::usage, fmt::format("option --with: changes one kernel's description, found {} of --kernel",
-                                              options.kernels.size()));
-  }
+  check(options.described);
   return TuneRun(options).carry_out();
 }
 

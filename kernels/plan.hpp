@@ -77,9 +77,13 @@ struct Plan {
 /// Contents of buffers on the host, by name.
 using HostImage = std::map<std::string, std::vector<std::byte>, std::less<>>;
 
-/// Contents that are made for one use, or kept for several: large ones take longer to copy than many a kernel runs.
+/// Names of some buffers.
+using BufferNames = std::vector<std::string>;
+
+/// Contents that nobody changes and several may own, so that those that are kept for further runs need not be copied.
 class SharedImage {
  public:
+  // Both conversions are meant: whoever makes contents need not know whether somebody keeps them.
   SharedImage(HostImage made) : image_(std::make_shared<const HostImage>(std::move(made))) {}
   SharedImage(std::shared_ptr<const HostImage> kept) : image_(std::move(kept)) {}
 

@@ -30,7 +30,7 @@ struct Accuracy {
 /// A plan with contents for its buffers, ready to be run.
 struct Trial {
   Plan plan;
-  HostImage initial;  ///< every parameter, state and input buffer
+  SharedImage initial;  ///< every parameter, state and input buffer
 };
 
 /// Launches of one plan.

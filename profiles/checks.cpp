@@ -46,14 +46,22 @@ Problem parse_any_problem(std::string_view text) {
   return problem;
 }
 
+Goal checked_goal(const std::string& objective, bool cold_cache) {
+  Goal goal = Goal::of(objective, cold_cache);
+  if (objective.empty() || (objective != goal.objective && objective != on_one_line(objective))) {
+    refuse("objective", in_quotes(objective), "time, energy or an expression on one line");
+  }
+  return goal;
+}
+
 void check_numbers(const Profile& profile) {
   check_number("time", profile.time, true);
   check_number("spread", profile.spread, false);
   check_number("worst_error", profile.worst_error, false);
   check_range("samples", profile.samples, 1, kMostSamples);
   const Goal& goal = profile.key.goal;
-  if (goal.objective.empty() || goal != Goal::of(goal.objective, goal.cold_cache)) {
-    refuse("objective", in_quotes(goal.objective), "time, energy or an expression on one line");
+  if (goal != checked_goal(goal.objective, goal.cold_cache)) {
+    refuse("objective", in_quotes(goal.objective), "an expression in its normal form");
   }
   if (!profile.value) return;
   check_number("objective_value", *profile.value, true);

@@ -21,6 +21,10 @@ void check_number(const char* name, double value, bool positive);
 /// The sizes of a problem of any family. Throws Error(input) for a text that is no problem at all.
 [[nodiscard]] Problem parse_any_problem(std::string_view text);
 
+/// The goal of a record. Its objective need not have its normal form, which records of earlier programs lack. Throws
+/// Error(input) for one that is no text on one line.
+[[nodiscard]] Goal checked_goal(const std::string& objective, bool cold_cache);
+
 /// Both throw Error(input) for a number that nothing can have measured: infinite, negative, not a number.
 void check_numbers(const Profile& profile);
 void check_numbers(const Measurement& measurement);

@@ -63,7 +63,7 @@ Goal goal_at(const json& record) {
   if (!record.contains("objective") && !record.contains("cold_cache")) return {};
   const json& cold = member(record, "cold_cache");
   if (!cold.is_boolean()) refuse("cold_cache", excerpt(cold), "true or false");
-  return {.objective = text_at(record, "objective"), .cold_cache = cold.get<bool>()};
+  return checked_goal(text_at(record, "objective"), cold.get<bool>());
 }
 
 /// The text of a record of a family that is not known here.

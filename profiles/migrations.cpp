@@ -2,8 +2,13 @@
 
 #include <SQLiteCpp/Database.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <iterator>
+#include <new>
+#include <string>
+
+#include "heddle/profiles/goal.hpp"
 
 namespace heddle {
 
@@ -271,13 +276,46 @@ DROP TABLE old_profiles;
 DROP TABLE old_snapshots;
 DROP TABLE goals;
 )sql",
+
+    // Objectives have one normal form; until now those that differ by blanks and brackets were different ones. Of
+    // profiles
+    // that turn out to be for one objective the best one is written last, and stays.
+    R"sql(
+CREATE TEMP TABLE read_profiles AS SELECT * FROM profiles;
+CREATE TEMP TABLE read_snapshots AS SELECT * FROM profile_snapshots;
+UPDATE read_profiles SET objective = normal_objective(objective);
+UPDATE read_snapshots SET objective = normal_objective(objective);
+UPDATE read_profiles SET value = NULL WHERE objective = 'time';
+UPDATE read_snapshots SET value = NULL WHERE objective = 'time';
+DELETE FROM profiles;
+DELETE FROM profile_snapshots;
+INSERT OR REPLACE INTO profiles SELECT * FROM read_profiles
+  ORDER BY objective <> 'time' AND value IS NULL DESC, coalesce(value, time) DESC, time DESC;
+INSERT OR REPLACE INTO profile_snapshots SELECT * FROM read_snapshots
+  ORDER BY objective <> 'time' AND value IS NULL DESC, coalesce(value, time) DESC, time DESC;
+DROP TABLE read_profiles;
+DROP TABLE read_snapshots;
+)sql",
 };
+
+/// The function normal_objective() of the migrations: Goal::of().
+void normal_objective(sqlite3_context* context, int, sqlite3_value** arguments) {
+  const auto* const text = reinterpret_cast<const char*>(sqlite3_value_text(arguments[0]));
+  if (text == nullptr) return sqlite3_result_error_nomem(context);
+  try {
+    const std::string normal = Goal::of(text).objective;
+    sqlite3_result_text(context, normal.data(), static_cast<int>(normal.size()), SQLITE_TRANSIENT);
+  } catch (const std::bad_alloc&) {  // must not leave through SQLite
+    sqlite3_result_error_nomem(context);
+  }
+}
 
 }  // namespace
 
 int present_schema() { return static_cast<int>(std::size(kMigrations)); }
 
 void migrate(SQLite::Database& database, int version) {
+  database.createFunction("normal_objective", 1, true, nullptr, &normal_objective, nullptr, nullptr, nullptr);
   for (; version < present_schema(); ++version) database.exec(kMigrations[version]);
   database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
   database.exec(fmt::format("PRAGMA user_version = {}", version));

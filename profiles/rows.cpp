@@ -272,11 +272,12 @@ std::optional<Profile> read<Profile>(SQLite::Statement& row, const FamilyRegistr
                   .imported = row.getColumn("imported").getInt() != 0,
                   .run = row.getColumn("run").getInt64(),
                   .provenance = provenance_of(row)};
-  profile.key.goal = {.objective = row.getColumn("objective").getString(),
-                      .cold_cache = row.getColumn("cold_cache").getInt() != 0};
   if (const SQLite::Column value = row.getColumn("value"); !value.isNull()) profile.value = value.getDouble();
   if (families.find(key->family) == nullptr) profile.record = row.getColumn("record").getString();
-  check_record("the profile", *key, [&] { check_numbers(profile); });
+  check_record("the profile", *key, [&] {
+    profile.key.goal = checked_goal(row.getColumn("objective").getString(), row.getColumn("cold_cache").getInt() != 0);
+    check_numbers(profile);
+  });
   return profile;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include "heddle/kernels/own/defined_family.hpp"
 #include "heddle/runtime/device/provenance.hpp"
 #include "heddle/tuner/energy.hpp"
 
@@ -251,8 +252,8 @@ std::unique_ptr<Runner> DeviceEvaluator::prepare_beside_kept(const Configuration
   }
   Trial trial = family_.trial(configuration, problem, device(), samples, seed_);
   auto kernels = binary(trial.plan.kernels);
-  if (family_.shares_contents()) contents_.keep(problem, trial.initial);
-  return std::make_unique<DeviceRunner>(device_, std::move(trial.plan), std::move(kernels), trial.initial,
+  if (family_.shares_contents()) contents_.keep(problem, *trial.initial);
+  return std::make_unique<DeviceRunner>(device_, std::move(trial.plan), std::move(kernels), *trial.initial,
                                         std::move(evictor), cold_runs);
 }
 
@@ -293,17 +294,31 @@ Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, co
   return verifier_.verify_timed_run(configuration, problem, samples, untuned);
 }
 
-HostImage DeviceEvaluator::outcome(const Configuration& configuration, const Problem& problem) {
+HostImage DeviceEvaluator::outcome(const Configuration& configuration, const Problem& problem,
+                                   const BufferNames& names) {
   if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
     Plan plan = family_.measured_plan(configuration, problem, device(), 1);
     auto kernels = binary(plan.kernels);
-    return outcome_of(*device_.prepare(std::move(plan), std::move(kernels)), *kept);
+    return outcome_of(*device_.prepare(std::move(plan), std::move(kernels)), *kept, names);
   }
   Trial trial = family_.trial(configuration, problem, device(), 1, seed_);
   auto kernels = binary(trial.plan.kernels);
-  if (family_.shares_contents()) contents_.keep(problem, trial.initial);
+  if (family_.shares_contents()) contents_.keep(problem, *trial.initial);
   const auto execution = device_.prepare(std::move(trial.plan), std::move(kernels));
-  return outcome_of(*execution, trial.initial, 1);
+  return outcome_of(*execution, *trial.initial, 1, names);
+}
+
+double DeviceEvaluator::difference(const Configuration& configuration, const Configuration& reference,
+                                   const Problem& problem) {
+  const DefinedFamily* const defined = family_.defined();
+  if (defined == nullptr) throw Error(ErrorKind::bug, "only defined kernels say how far apart two results are");
+  HostImage expected;
+  try {
+    expected = outcome(reference, problem, {});
+  } catch (const DeviceFailure& failure) {
+    throw DeviceFailure(failure.status(), fmt::format("nothing to compare with: {}", failure.what()));
+  }
+  return defined->difference(outcome(configuration, problem, {}), expected);
 }
 
 CompileRequest DeviceEvaluator::request(Kernels kernels) const {

@@ -35,7 +35,12 @@ class DeviceEvaluator final : public Evaluator {
                                VerificationExtent extent) override;
   [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, const Configuration& untuned) override;
-  [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem) override;
+  [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem,
+                                  const BufferNames& names) override;
+  /// How far the outputs of a defined kernel are from those of another configuration, as DefinedFamily::difference()
+  /// says. Throws DeviceFailure, which says so if it is the reference that failed.
+  [[nodiscard]] double difference(const Configuration& configuration, const Configuration& reference,
+                                  const Problem& problem);
 
  private:
   class PendingCompilation;

@@ -110,8 +110,10 @@ class Evaluator {
   [[nodiscard]] virtual Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                                  std::int64_t samples, const Configuration& untuned) = 0;
   /// The parameters, states and outputs that a run of one sample leaves, from the contents of KernelFamily::trial() and
-  /// outputs full of NaN patterns. Throws DeviceFailure; Error(bug) where nothing runs.
-  [[nodiscard]] virtual HostImage outcome(const Configuration&, const Problem&) {
+  /// outputs full of NaN patterns. `names`: only these of them; empty: all. Throws DeviceFailure; Error(bug) where
+  /// nothing runs.
+  [[nodiscard]] virtual HostImage outcome(const Configuration&, const Problem&, const BufferNames& names) {
+    static_cast<void>(names);
     throw Error(ErrorKind::bug, "nothing runs here whose outcome could be looked at");
   }
 

@@ -45,11 +45,11 @@ Verdict ExampleEvaluator::checked(const Configuration& configuration, const Prob
   if (const auto known = verdicts_.find(key); known != verdicts_.end()) return known->second;
   Verdict verdict;
   try {
-    const HostImage after = inner_.outcome(configuration, problem);
-    const HostImage before =
+    const HostImage after = inner_.outcome(configuration, problem, {});
+    const SharedImage before =
         example_ ? example_(problem) : family().trial(configuration, problem, device(), 1, seed_).initial;
     const Accuracy accuracy =
-        check_({.problem = problem, .configuration = configuration, .before = before, .after = after});
+        check_({.problem = problem, .configuration = configuration, .before = *before, .after = after});
     verdict.worst_error = accuracy.worst_error;
     if (!accuracy.accepted) {
       verdict.status = Status::wrong_result;
@@ -68,9 +68,10 @@ Verdict ExampleEvaluator::verify_timed_run(const Configuration& configuration, c
   return inner_.verify_timed_run(configuration, problem, samples, untuned);
 }
 
-HostImage ExampleEvaluator::outcome(const Configuration& configuration, const Problem& problem) {
+HostImage ExampleEvaluator::outcome(const Configuration& configuration, const Problem& problem,
+                                    const BufferNames& names) {
   save(problem);
-  return inner_.outcome(configuration, problem);
+  return inner_.outcome(configuration, problem, names);
 }
 
 }  // namespace heddle

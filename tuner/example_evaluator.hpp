@@ -38,7 +38,8 @@ class ExampleEvaluator final : public Evaluator {
                                VerificationExtent extent) override;
   [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, const Configuration& untuned) override;
-  [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem) override;
+  [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem,
+                                  const BufferNames& names) override;
 
  private:
   void save(const Problem& problem);

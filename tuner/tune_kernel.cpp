@@ -55,7 +55,7 @@ CheckRun agrees_with(const KernelDefinition& kernel, HostReference reference) {
     Accuracy accuracy{.accepted = true, .worst_error = 0.0, .message = {}};
     const HostImage outputs = reference(run.problem, run.before);
     for (const KernelArgument& argument : kernel.arguments) {
-      if (!DefinedFamily::is_compared(argument) || outputs.contains(argument.name)) continue;
+      if (!argument.is_compared() || outputs.contains(argument.name)) continue;
       throw Error(ErrorKind::usage,
                   fmt::format("kernel {}: the reference lacks the output {}", kernel.name, in_quotes(argument.name)));
     }

@@ -93,10 +93,12 @@ class Verifier {
 };
 
 /// Fills the buffers with `contents`, and outputs and scratch with NaN patterns; launches the plan `launches` times;
-/// returns all buffers that it writes except scratch. Throws DeviceFailure.
-[[nodiscard]] HostImage outcome_of(Execution& execution, const HostImage& contents, int launches);
+/// returns all buffers that it writes except scratch, or only those called `names`. Throws DeviceFailure.
+[[nodiscard]] HostImage outcome_of(Execution& execution, const HostImage& contents, int launches,
+                                   const BufferNames& names = {});
 /// The same of one launch, with contents that are on the device already.
-[[nodiscard]] HostImage outcome_of(Execution& execution, const KeptContents::Buffers& contents);
+[[nodiscard]] HostImage outcome_of(Execution& execution, const KeptContents::Buffers& contents,
+                                   const BufferNames& names);
 
 /// A function that runs plans on `device`. It compiles kernels when they are first needed and passes a DeviceFailure
 /// on. The device must outlive it.

@@ -29,7 +29,7 @@ step() {
 # not kept.
 tidy() {
   local folder name words=()
-  for name in state build output data bat; do
+  for name in state build output data bat checkout HOME; do
     folder=${!name:-}
     [[ $folder == /?* ]] && words+=(-e "s#$folder#${name^^}#g")
   done

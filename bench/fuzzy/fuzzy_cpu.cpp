@@ -66,7 +66,7 @@ Series run_heddle(Device& device, const KernelFamily& family, const Problem& pro
   const CompileOutcome code = compile_one(device, {&family.source(device.identity().backend), trial.plan.kernels});
   if (!code.binary) throw DeviceFailure(Status::compilation, first_complaint(code.log));
   const auto execution = device.prepare(trial.plan, code.binary);
-  for (const auto& [name, bytes] : trial.initial) execution->memory(name).write(bytes);
+  for (const auto& [name, bytes] : *trial.initial) execution->memory(name).write(bytes);
   Series series;
   series.configuration = configuration.text();
   for (int run = 0; run < kRuns; ++run) series.seconds = std::min(series.seconds, execution->time());
@@ -78,8 +78,8 @@ Series run_heddle(Device& device, const KernelFamily& family, const Problem& pro
 
 Series run_boost(const KernelFamily& family, const Problem& problem, const Device& device) {
   const Configuration any = family.default_configuration(device.identity(), problem);
-  const HostImage contents = family.trial(any, problem, device.identity(), 1, 5).initial;
-  const std::vector<double> a = reals_of(contents, "a"), b = reals_of(contents, "b"), c = reals_of(contents, "c");
+  const SharedImage contents = family.trial(any, problem, device.identity(), 1, 5).initial;
+  const std::vector<double> a = reals_of(*contents, "a"), b = reals_of(*contents, "b"), c = reals_of(*contents, "c");
   Series series;
   for (int run = 0; run < kRuns; ++run) {
     series.result = c;
@@ -133,11 +133,11 @@ int measure(int count, char** words) {
       throw DeviceFailure(Status::wrong_result, "the bounds are not those of Boost.Interval");
     }
     const Problem problem = problem_of(family);
-    const HostImage contents =
+    const SharedImage contents =
         family.trial(family.default_configuration(device->identity(), problem), problem, device->identity(), 1, 5)
             .initial;
     for (const std::string_view architecture : cpu::built_architectures()) {
-      const double seconds = seconds_of_builtin(encoding, problem, contents, architecture);
+      const double seconds = seconds_of_builtin(encoding, problem, *contents, architecture);
       fmt::print("  {:<18} {:>9.1f} million steps on one thread, {:.2f} times as many\n", architecture,
                  1e-6 * kSteps / seconds, boost.seconds / seconds);
     }

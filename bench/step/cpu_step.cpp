@@ -88,7 +88,7 @@ Subject configured(const Configuration& configuration, const Problem& problem) {
   Trial trial = family.trial(configuration, problem, device->identity(), kSamples, kSeed);
   const CompileOutcome outcome = compile_one(*device, {&family.source("cpu"), trial.plan.kernels});
   const std::shared_ptr<Execution> execution = device->prepare(trial.plan, outcome.binary);
-  for (const auto& [name, bytes] : trial.initial) execution->memory(name).write(bytes);
+  for (const auto& [name, bytes] : *trial.initial) execution->memory(name).write(bytes);
   execution->save();
   return {configuration.text(),
           [device, execution] {

@@ -6,8 +6,8 @@
 
 namespace heddle {
 
-/// The lanes of the warp of which the same is true as of this one: of which `bits` are, or are not, 0. All lanes call
-/// it.
+/// Mask of the lanes whose `bits` are 0 if those of this lane are, or are not 0 if those of this lane are not. All 32
+/// lanes of the warp have to call it.
 __device__ __forceinline__ unsigned lanes_alike(unsigned bits) {
   unsigned lanes;
   asm volatile(

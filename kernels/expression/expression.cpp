@@ -8,6 +8,7 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/expression/evaluation.hpp"
+#include "heddle/kernels/expression/notation.hpp"
 #include "heddle/kernels/expression/operations.hpp"
 #include "heddle/kernels/expression/possibility.hpp"
 #include "heddle/kernels/expression/syntax.hpp"
@@ -18,8 +19,7 @@ namespace heddle {
 
 namespace {
 
-constexpr std::size_t kLongestExpression = 2000;  // bytes
-constexpr std::int64_t kMostValues = 5000;        // of a list
+constexpr std::int64_t kMostValues = 5000;  // of a list
 
 [[noreturn]] void refuse_expression(std::string_view text, std::size_t column, const std::string& why) {
   throw Error(ErrorKind::input, fmt::format("expression {}, column {}: {}", in_quotes(text), column, why));
@@ -49,7 +49,7 @@ Value plain_value(const std::string& text, const Item& item) {
 }  // namespace
 
 Expression::Expression(std::string text) : text_(std::move(text)) {
-  if (text_.size() > kLongestExpression) refuse_expression(text_, kLongestExpression, "longer than 2000 bytes");
+  if (text_.size() > kLongest) refuse_expression(text_, kLongest, fmt::format("longer than {} bytes", kLongest));
   try {
     root_ = std::make_shared<const SyntaxNode>(parse_expression(text_));
   } catch (const ExpressionFault& fault) {
@@ -57,6 +57,8 @@ Expression::Expression(std::string text) : text_(std::move(text)) {
   }
   names_ = free_names(*root_);
 }
+
+std::string Expression::normal_form() const { return heddle::normal_form(*root_); }
 
 Value Expression::value(const Names& names) const { return plain_value(text_, result_of(text_, *root_, names)); }
 

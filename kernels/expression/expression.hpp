@@ -2,6 +2,7 @@
 // of buffers as data, so that another process can compute them too.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -44,6 +45,8 @@ using PartialNames = std::function<std::variant<std::monostate, Value, Bounds>(s
 /// at most 2000 bytes. It reads nothing but the names, and always ends.
 class Expression {
  public:
+  static constexpr std::size_t kLongest = 2000;  ///< bytes
+
   /// The value of a name.
   using Names = std::function<std::optional<Value>(std::string_view name)>;
 
@@ -51,6 +54,9 @@ class Expression {
   explicit Expression(std::string text);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  /// The same expression with one blank around operators and no brackets that it does not need: equal for texts that
+  /// differ in these alone. May be longer than kLongest.
+  [[nodiscard]] std::string normal_form() const;
   /// The names that it asks for, each once.
   [[nodiscard]] const std::vector<std::string>& names() const& noexcept { return names_; }
   [[nodiscard]] std::vector<std::string> names() && { return std::move(names_); }

@@ -55,7 +55,8 @@ class MatvecFamily final : public ArrayFamily {
                                                           : ahead % kTileSteps == 0 || kTileSteps % ahead == 0;
          }});
     constraints.push_back(
-        {.name = "a fuzzy matrix is read more than a tile ahead if numbers lie together, and all cuts are added up",
+        {.name =
+             "a fuzzy matrix is read more than a tile ahead only if numbers lie together, and all cuts are added up",
          .last = {},
          .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
            return matrix_of(problem) == MatrixKind::crisp || !has_ring(configuration, problem) ||
@@ -103,7 +104,7 @@ class MatvecFamily final : public ArrayFamily {
            .meaning = "cuts with a product for either sign of an element, in place of a selected bound",
            .active = {}});
       constraints.push_back(
-          {.name = "product_cuts are cuts that are there, of the product with a real matrix",
+          {.name = "product_cuts is at most coarsen_cuts, and 0 for a fuzzy matrix",
            .last = {},
            .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
              const std::int64_t products = configuration.number("product_cuts");

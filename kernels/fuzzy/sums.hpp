@@ -110,8 +110,9 @@ HEDDLE_EITHER bool has_numbers(const MidpointRadius<T, cuts>& sum) {
   return numbers;
 }
 
-/// What add_product() does, where it leaves numbers alone in `sum`. Otherwise it was not right: it leaves out that 0
-/// times the whole line is 0, and what is no number stays so in all further steps.
+/// The same as add_product() if afterwards has_numbers(sum). It does not treat 0 times infinity as 0: such a product is
+/// no number, makes `sum` none, and that stays so in all further steps. The caller then does the block once more with
+/// add_product().
 ///
 /// Which bound of x belongs to which of the sum depends on the sign of the real number a. The first `products` cuts
 /// have a product for either sign, of which one is done; the others select a bound. The results are the same, but a GPU

@@ -60,11 +60,11 @@ class PredictFamily final : public KernelFamily {
   Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
               std::int64_t samples, std::uint64_t seed) const override {
     const auto work = shared_timing_workload(training_problem(layers_of(problem), samples, samples), 1, seed);
-    Trial trial{.plan = plan(configuration, problem, device, samples), .initial = {}};
-    trial.initial["parameters"] = bytes_of(work->parameters);
-    trial.initial["control"] = bytes_of(std::vector<PredictControl>{timing_prediction(samples)});
-    trial.initial["rows"] = bytes_of(work->rows);
-    return trial;
+    HostImage initial;
+    initial["parameters"] = bytes_of(work->parameters);
+    initial["control"] = bytes_of(std::vector<PredictControl>{timing_prediction(samples)});
+    initial["rows"] = bytes_of(work->rows);
+    return {.plan = plan(configuration, problem, device, samples), .initial = std::move(initial)};
   }
   std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
                                              RunOnDevice) const override {

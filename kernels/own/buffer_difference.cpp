@@ -7,6 +7,7 @@
 
 #include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/own/small_real.hpp"
+#include "heddle/kernels/verification.hpp"
 
 namespace heddle {
 
@@ -22,6 +23,13 @@ double number_at(const std::vector<std::byte>& bytes, std::size_t at) {
   return static_cast<double>(number);
 }
 
+/// Whether something is there that was not there before the launch.
+bool is_written(const std::vector<std::byte>& bytes, std::size_t at, std::size_t count) {
+  return std::any_of(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                     bytes.begin() + static_cast<std::ptrdiff_t>(at + count),
+                     [](std::byte each) { return each != kPoison; });
+}
+
 /// 0 where nothing differs, and infinite where the quotient is not a number.
 double relative(double difference, double size) {
   if (difference == 0.0) return 0.0;
@@ -33,8 +41,10 @@ template <class Number>
 double relative_difference(const std::vector<std::byte>& found, const std::vector<std::byte>& expected,
                            double absolute) {
   const auto same = [&](std::size_t at) {  // bytes: the same infinity, or nothing was written there
-    return std::memcmp(found.data() + at, expected.data() + at, sizeof(Number)) == 0 ||
-           std::abs(number_at<Number>(found, at) - number_at<Number>(expected, at)) <= absolute;
+    if (std::memcmp(found.data() + at, expected.data() + at, sizeof(Number)) == 0) return true;
+    const double a = number_at<Number>(found, at), b = number_at<Number>(expected, at);
+    if (std::isnan(a) && std::isnan(b)) return is_written(found, at, sizeof(Number));
+    return std::abs(a - b) <= absolute;
   };
   double error = 0.0, norm = 0.0;
   for (std::size_t at = 0; at + sizeof(Number) <= expected.size(); at += sizeof(Number)) {

@@ -3,20 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "heddle/kernels/expression/expression.hpp"
 #include "heddle/kernels/kernel_family.hpp"
-#include "heddle/kernels/own/argument_value.hpp"
+#include "heddle/kernels/own/defined_space.hpp"
 #include "heddle/kernels/own/kernel_definition.hpp"
+#include "heddle/kernels/own/parsed_definition.hpp"
 #include "heddle/kernels/recent.hpp"
 
 namespace heddle {
@@ -24,18 +22,15 @@ namespace heddle {
 /// Its unit is a launch. A plan of S samples is S launches of the kernel, one after the other on the same buffers.
 class DefinedFamily final : public KernelFamily {
  public:
-  /// The name of the constraint that every definition for CUDA has beside its own.
-  static constexpr const char* kLaunchLimits = "launch limits of CUDA";
-
   /// Throws Error(input) with what is wrong.
   DefinedFamily(KernelDefinition definition, KernelExamples examples);
 
   [[nodiscard]] const DefinedFamily* defined() const override { return this; }
-  [[nodiscard]] const KernelDefinition& definition() const noexcept { return definition_; }
+  [[nodiscard]] const KernelDefinition& definition() const noexcept { return kernel_.definition; }
 
-  [[nodiscard]] std::string_view name() const override { return definition_.name; }
-  [[nodiscard]] std::string_view meaning() const override { return definition_.meaning; }
-  [[nodiscard]] const std::vector<Axis>& axes() const override { return definition_.axes; }
+  [[nodiscard]] std::string_view name() const override { return kernel_.definition.name; }
+  [[nodiscard]] std::string_view meaning() const override { return kernel_.definition.meaning; }
+  [[nodiscard]] const std::vector<Axis>& axes() const override { return kernel_.definition.axes; }
   [[nodiscard]] bool shares_contents() const override { return true; }
   [[nodiscard]] std::string_view unit() const override { return "launch"; }
   [[nodiscard]] std::string_view verified_against() const override;
@@ -44,9 +39,10 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] Problem awkward_problem() const override;
   [[nodiscard]] bool supports(std::string_view backend) const override;
   [[nodiscard]] const TemplateSource& source(std::string_view backend) const override;
-  [[nodiscard]] SearchSpace space(const DeviceIdentity& device) const override;
-  [[nodiscard]] Configuration default_configuration(const DeviceIdentity& device,
-                                                    const Problem& problem) const override;
+  [[nodiscard]] SearchSpace space(const DeviceIdentity& device) const override { return space_of(kernel_, device); }
+  [[nodiscard]] Configuration default_configuration(const DeviceIdentity& device, const Problem&) const override {
+    return default_configuration_of(kernel_, device);
+  }
   [[nodiscard]] std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&) const override {
     return {};
   }
@@ -66,22 +62,21 @@ class DefinedFamily final : public KernelFamily {
   [[nodiscard]] bool has_workload(const Problem& problem) const override;
   [[nodiscard]] Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                             std::int64_t samples, std::uint64_t seed) const override;
-  /// What the buffers of a plan hold before it runs. Kept for further runs, and the same for all configurations.
+  /// What the buffers of a plan hold before it runs. Kept for further runs, and the same for all configurations: a
+  /// saved example must not change any more.
   [[nodiscard]] SharedImage initial(const Plan& plan, const Problem& problem, std::uint64_t seed) const;
   [[nodiscard]] std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
                                                            RunOnDevice run) const override;
   [[nodiscard]] std::int64_t host_threads(const Configuration& configuration,
                                           const DeviceIdentity& device) const override;
   [[nodiscard]] Work work(const Problem& problem) const override;
-  [[nodiscard]] std::span<const Metric> metrics() const override { return metrics_; }
+  [[nodiscard]] std::span<const Metric> metrics() const override { return kernel_.metrics; }
 
   /// How far buffers that a launch wrote are from those that are expected, as a part of their norm: the largest over
   /// the buffers that are compared. Infinite where whole numbers differ.
   [[nodiscard]] double difference(const HostImage& found, const HostImage& expected) const;
   [[nodiscard]] bool checked_elsewhere() const noexcept { return examples_.checked_elsewhere; }
 
-  /// Whether a buffer that the kernel writes is verified.
-  [[nodiscard]] static bool is_compared(const KernelArgument& argument);
   /// The expected outputs, where the reference is files and there are some of the problem's sizes.
   [[nodiscard]] std::optional<HostImage> expected_outputs(const Problem& problem) const;
   /// What has to be run for the expected outputs otherwise: the reference kernel, or a configuration.
@@ -95,84 +90,24 @@ class DefinedFamily final : public KernelFamily {
   void check_reference(const Problem& problem, const DeviceIdentity& device) const;
 
  private:
-  /// A text in which expressions in braces stand for their values.
-  struct Pattern {
-    std::vector<std::string> texts{{}};  ///< one more than `values`, which stand between them
-    std::vector<Expression> values;
-    [[nodiscard]] std::string filled(const Expression::Names& names) const;
-  };
-  /// KernelCode with its expressions read.
-  struct Code {
-    /// All that decides what the kernel computes beside its text, so that the hash of the source covers it.
-    std::unique_ptr<const std::string> contract;
-    std::unique_ptr<TemplateSource> source;
-    Pattern name;
-    std::vector<std::pair<std::string, Expression>> macros;
-    bool has_macros = false;  ///< the active parameters, and `macros`
-    std::string untuned;
-    std::vector<Expression> grid, block;
-    std::optional<Expression> shared_bytes;
-  };
-  struct Argument {
-    std::optional<Expression> elements;
-    ArgumentExpressions by_value;
-    Pattern file;  ///< that it is filled from
-  };
-
-  [[nodiscard]] const Code& code(std::string_view backend) const;
-  /// That the launch geometry of a configuration has values, and ones that CUDA can launch.
-  [[nodiscard]] Constraint launch_limits() const;
-  void foresee(Constraint& constraint, const Expression& holds) const;
-  /// `known`: the names that its expressions may ask for.
-  [[nodiscard]] Code read(const std::string& language, const KernelCode& code,
-                          const std::vector<std::string>& known) const;
-  void read_reference();
-  [[nodiscard]] Pattern pattern(const std::string& text, const char* of, const std::vector<std::string>& known) const;
-  /// Reads an expression that may ask for the names in `known`.
-  [[nodiscard]] Expression expression(const std::string& text, const char* of,
-                                      const std::vector<std::string>& known) const;
-  [[nodiscard]] std::vector<std::string> known_names(std::size_t parameters, bool axes, bool device) const;
-  [[nodiscard]] std::vector<std::string> names_of_metrics() const;
-  [[nodiscard]] std::vector<Buffer> buffers_of(const Expression::Names& names) const;
-  [[nodiscard]] std::int64_t bytes_of(std::size_t argument, const Expression::Names& names) const;
-  /// A plan of one launch with these arguments, by their indices. `named`: somebody asked for them, so that a buffer
-  /// which otherwise is only in constant memory is passed as well.
-  [[nodiscard]] Plan plan_of(const Code& code, const Expression::Names& names,
-                             const std::vector<std::size_t>& arguments, const KernelNumbers& numbers,
-                             bool named = false) const;
   [[nodiscard]] Plan plan_with(const KernelNumbers& numbers, const Configuration& configuration, const Problem& problem,
                                const DeviceIdentity& device, std::int64_t samples) const;
   /// Those of the captured call at `problem`; none where nothing was captured.
   [[nodiscard]] KernelNumbers numbers_at(const Problem& problem) const;
-  [[nodiscard]] ArgumentExpressions value_expressions(const KernelArgument& argument) const;
-  using LanguageCode = std::pair<const std::string, Code>;
-  [[nodiscard]] Plan reference_plan(const LanguageCode& reference, const Expression::Names& names,
-                                    const KernelNumbers& numbers) const;
-  [[nodiscard]] KernelInstance instance(const Code& code, const Configuration& configuration,
-                                        const Expression::Names& names) const;
   /// What the buffers hold before a launch.
   [[nodiscard]] HostImage contents(const std::vector<Buffer>& buffers, const Problem& problem,
                                    std::uint64_t seed) const;
   /// The bytes of a file for an argument, by its index. Throws Error(input).
-  [[nodiscard]] std::vector<std::byte> contents_of(std::size_t argument, const Pattern& file,
+  [[nodiscard]] std::vector<std::byte> contents_of(std::size_t argument, const ParsedDefinition::Pattern& file,
                                                    const Problem& problem) const;
 
-  KernelDefinition definition_;
   KernelExamples examples_;
-  std::map<std::string, Code, std::less<>> code_, reference_;
-  std::vector<std::size_t> all_arguments_, reference_arguments_;  ///< indices
-  std::vector<std::pair<std::size_t, Pattern>> expected_files_;   ///< by the index of the argument
-  std::string verified_against_;
+  ParsedDefinition kernel_;
 
   /// Random numbers for large buffers take longer than most measurements.
   static constexpr std::size_t kMostContents = std::size_t{1} << 30U;  // bytes
   mutable std::mutex filling_;
   mutable Recent<const HostImage> contents_{kMostContents};
-  std::vector<std::optional<Expression>> active_;
-  std::vector<Expression> constraints_;
-  std::vector<Argument> arguments_;
-  std::optional<Expression> bytes_, operations_;
-  std::vector<Metric> metrics_;
 };
 
 }  // namespace heddle

@@ -82,7 +82,7 @@ std::shared_ptr<const HostImage> DefinedVerification::expected(const Problem& pr
 
 std::optional<std::string> DefinedVerification::unwritten(const HostImage& after) const {
   for (const KernelArgument& argument : family_.definition().arguments) {
-    if (!DefinedFamily::is_compared(argument) || argument.role != Role::output) continue;
+    if (!argument.is_compared() || argument.role != Role::output) continue;
     const std::vector<std::byte>& bytes = after.at(argument.name);
     const bool poisoned = !bytes.empty() && std::ranges::all_of(bytes, [](std::byte each) { return each == kPoison; });
     if (poisoned) return argument.name;
@@ -95,7 +95,7 @@ std::optional<std::string> DefinedVerification::unchanged(const HostImage& after
   const KernelDefinition& kernel = family_.definition();
   if (!kernel.reference.code.empty() || !kernel.reference.files.empty()) return std::nullopt;
   const auto updated = [](const KernelArgument& argument) {
-    return DefinedFamily::is_compared(argument) && argument.role == Role::state;
+    return argument.is_compared() && argument.role == Role::state;
   };
   if (std::ranges::none_of(kernel.arguments, updated)) return std::nullopt;
   const SharedImage shared = before(configuration, problem);

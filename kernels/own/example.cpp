@@ -44,6 +44,11 @@ void save_example(const std::string& folder, const KernelFamily& family, const P
 
 void save_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers,
                   const HostImage& contents) {
+  save_example(folder, problem, buffers, ViewedImage(contents.begin(), contents.end()));
+}
+
+void save_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers,
+                  const ViewedImage& contents) {
   const std::filesystem::path path = example_file(folder, problem);
   std::ofstream file(path, std::ios::binary);
   for (const Buffer& buffer : buffers) {

@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,7 +17,12 @@ namespace heddle {
 /// Whether a buffer has contents before the kernel runs: all but outputs and scratch.
 [[nodiscard]] bool has_contents(const Buffer& buffer);
 
+/// Contents of buffers that lie elsewhere, by name.
+using ViewedImage = std::map<std::string, std::span<const std::byte>, std::less<>>;
+
 /// save_example() for these buffers.
+void save_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers,
+                  const ViewedImage& contents);
 void save_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers,
                   const HostImage& contents);
 

@@ -54,6 +54,10 @@ struct KernelArgument {
   std::int64_t alignment = 1;  ///< of a struct given by its bytes: that of the type, a power of two up to 16
 
   [[nodiscard]] bool is_buffer() const noexcept { return !elements.empty(); }
+  /// Whether it is a buffer that the kernel writes and that is verified.
+  [[nodiscard]] bool is_compared() const noexcept {
+    return is_buffer() && compared && role != Role::input && role != Role::scratch;
+  }
   [[nodiscard]] bool is_struct() const noexcept { return !fields.empty() || !bytes.empty(); }
 };
 

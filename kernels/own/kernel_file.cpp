@@ -223,7 +223,7 @@ class Reader {
       return each.is_buffer() && (each.role == Role::output || each.role == Role::state);
     });
     if (!writes) list.refuse("the kernel writes no buffer, expected one with the role output or inout");
-    if (std::ranges::none_of(kernel.arguments, DefinedFamily::is_compared)) {
+    if (std::ranges::none_of(kernel.arguments, &KernelArgument::is_compared)) {
       list.refuse("no output is compared, so nothing would be verified");
     }
   }
@@ -418,7 +418,7 @@ class Reader {
   static double usual_tolerance(const KernelDefinition& kernel) {
     double tolerance = kernel.tolerance;
     for (const KernelArgument& argument : kernel.arguments) {
-      if (!DefinedFamily::is_compared(argument)) continue;
+      if (!argument.is_compared()) continue;
       if (argument.type == ElementType::float16) tolerance = std::max(tolerance, 0x1p-9);
       if (argument.type == ElementType::bfloat16) tolerance = std::max(tolerance, 0x1p-6);
     }

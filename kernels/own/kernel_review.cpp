@@ -23,12 +23,13 @@ constexpr std::int64_t kWarpThreads = 32;
 }
 
 Plan checked_plan(const DefinedFamily& family, const DeviceIdentity& device, const Problem& problem) {
-  if (!family.checked_elsewhere() && std::ranges::none_of(family.definition().arguments, DefinedFamily::is_compared)) {
+  if (!family.checked_elsewhere() &&
+      std::ranges::none_of(family.definition().arguments, &KernelArgument::is_compared)) {
     refuse_problem(family, problem, "no output is compared, so nothing would be verified");
   }
   const Configuration untuned = family.default_configuration(device, problem);
   if (const auto constraint = family.space(device).violated(untuned, problem)) {
-    if (*constraint == DefinedFamily::kLaunchLimits) {
+    if (*constraint == kLaunchLimits) {
       static_cast<void>(family.plan(untuned, problem, device, 1));  // says which of the sizes has no value
     }
     refuse_problem(family, problem,
@@ -156,7 +157,7 @@ class Reviewer {
     }
     for (std::size_t i = 0; i < refused.size(); ++i) {
       const std::string& name = space_.constraints()[i].name;
-      if (refused[i] == 0.0 && name != DefinedFamily::kLaunchLimits) {
+      if (refused[i] == 0.0 && name != kLaunchLimits) {
         doubt("the constraint {} refuses nothing at {}", in_quotes(name), problem_.text());
       }
     }

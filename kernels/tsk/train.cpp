@@ -82,9 +82,9 @@ class TrainFamily final : public KernelFamily {
   Trial trial(const Configuration& configuration, const Problem& sizes, const DeviceIdentity& device,
               std::int64_t samples, std::uint64_t seed) const override {
     const auto work = shared_timing_workload(sizes, order_, seed);
-    Trial trial{.plan = plan(configuration, sizes, device, samples), .initial = {}};
-    trial.initial = contents_of(*work, trial.plan);
-    return trial;
+    Plan made = plan(configuration, sizes, device, samples);
+    HostImage initial = contents_of(*work, made);
+    return {.plan = std::move(made), .initial = std::move(initial)};
   }
 
   std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,

@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,15 +53,23 @@ Configuration configuration_of(const Entries& entries) {
   return Configuration(std::move(values));
 }
 
-/// Bytes of anything with the buffer protocol.
-std::vector<std::byte> bytes_of(nb::handle object) {
-  Py_buffer buffer{};
-  if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_SIMPLE) != 0) nb::raise_python_error();
-  const auto* const from = static_cast<const std::byte*>(buffer.buf);
-  std::vector<std::byte> bytes(from, from + buffer.len);
-  PyBuffer_Release(&buffer);
-  return bytes;
-}
+/// The bytes of anything with the buffer protocol, where they lie.
+class Viewed {
+ public:
+  explicit Viewed(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_SIMPLE) != 0) nb::raise_python_error();
+  }
+  ~Viewed() { PyBuffer_Release(&buffer_); }
+  Viewed(const Viewed&) = delete;
+  Viewed& operator=(const Viewed&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return {static_cast<const std::byte*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
+  }
+
+ private:
+  Py_buffer buffer_{};
+};
 
 /// How an attempt ended, for Python: the status, and a line where it failed.
 struct Ending {
@@ -82,13 +92,18 @@ class KernelBench {
     definition.awkward = problem_;
     KernelExamples examples{.folder = folder_.path().string(), .checked_elsewhere = true, .calls = {}};
     KernelNumbers& values = examples.calls[problem_.text()];
-    for (const auto& [name, value] : numbers) values[nb::cast<std::string>(name)] = bytes_of(value);
+    for (const auto& [name, value] : numbers) {
+      const Viewed viewed(value);
+      values[nb::cast<std::string>(name)].assign(viewed.bytes().begin(), viewed.bytes().end());
+    }
     family_ = families_.add(describe(definition, examples)).defined();
-    HostImage image;
-    for (const auto& [name, value] : contents) image[nb::cast<std::string>(name)] = bytes_of(value);
+    std::list<Viewed> viewed;  // until they are saved: arrays may be too large for a copy
+    ViewedImage image;
+    for (const auto& [name, value] : contents) {
+      image.emplace(nb::cast<std::string>(name), viewed.emplace_back(value).bytes());
+    }
     guarded([&] {
       save_example(folder_.path().string(), problem_, family_->buffers(problem_), image);
-      image.clear();
       worker_.emplace(
           WorkerOptions{.command = command, .device = device, .families = families_.descriptions(), .stop = [this] {
                           return interruption_ != nullptr && interruption_->asked();
@@ -179,21 +194,29 @@ class KernelBench {
     }));
   }
 
-  /// What the kernel leaves in the buffers that it writes.
-  [[nodiscard]] nb::dict outcome(const Entries& entries) {
+  /// What the kernel leaves in the buffers that it writes, or in those of them called `names`.
+  [[nodiscard]] nb::dict outcome(const Entries& entries, const BufferNames& names) {
     const Configuration configuration = configuration_of(entries);
-    return told(attempt([&](Ending& ending) { ending.after = evaluator_->outcome(configuration, problem_); }));
+    return told(attempt([&](Ending& ending) { ending.after = evaluator_->outcome(configuration, problem_, names); }));
+  }
+
+  /// Whether a configuration leaves the same as the first one, within the tolerance of defined kernels.
+  [[nodiscard]] nb::dict agrees(const Entries& entries, const Entries& first) {
+    const Configuration configuration = configuration_of(entries), reference = configuration_of(first);
+    return told(attempt([&](Ending& ending) {
+      const double difference = evaluator_->difference(configuration, reference, problem_);
+      const bool same = difference <= family_->definition().tolerance;
+      ending.status = text(same ? Status::correct : Status::wrong_result);
+      if (!same) ending.message = fmt::format("not that of the first configuration: off by {:.3g}", difference);
+    }));
   }
 
   /// Whether a configuration leaves its inputs and the memory behind its buffers alone, and computes the same bits when
-  /// it is repeated.
+  /// a timed run is repeated.
   [[nodiscard]] nb::dict verify(const Entries& entries, std::int64_t samples, const Entries& untuned) {
     const Configuration configuration = configuration_of(entries), reference = configuration_of(untuned);
     return told(attempt([&](Ending& ending) {
-      Verdict verdict = evaluator_->verify(configuration, problem_, VerificationExtent::all);
-      if (verdict.status == Status::correct) {
-        verdict = evaluator_->verify_timed_run(configuration, problem_, samples, reference);
-      }
+      const Verdict verdict = evaluator_->verify_timed_run(configuration, problem_, samples, reference);
       ending.status = text(verdict.status);
       ending.message = verdict.message;
     }));
@@ -358,7 +381,8 @@ void bind_bench(nb::module_& module) {
       .def("wind_up", &KernelBench::wind_up)
       .def("samples", &KernelBench::samples, nb::arg("configuration"))
       .def("time", &KernelBench::time, nb::arg("configuration"), nb::arg("samples"), nb::arg("repetitions"))
-      .def("outcome", &KernelBench::outcome, nb::arg("configuration"))
+      .def("outcome", &KernelBench::outcome, nb::arg("configuration"), nb::arg("names") = BufferNames())
+      .def("agrees", &KernelBench::agrees, nb::arg("configuration"), nb::arg("first"))
       .def("verify", &KernelBench::verify, nb::arg("configuration"), nb::arg("samples"), nb::arg("untuned"))
       .def("record", &KernelBench::record, nb::arg("rows"), nb::arg("samples"), nb::arg("strategy"))
       .def("keep", &KernelBench::keep, nb::arg("configuration"), nb::arg("times"), nb::arg("samples"),

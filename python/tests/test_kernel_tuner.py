@@ -416,6 +416,42 @@ void fill(const heddle::cpu::LaunchContext& context, void* const* at) {
     assert frames.measurements(tmp_path / "p")["status"].tolist() == ["unverified", "correct"]
 
 
+def test_outcomes_of_named_buffers_and_their_agreement(tmp_path):
+    """With a kernel whose configurations leave the same, something else, or what is no number."""
+    source = """
+#include "heddle/kernels/common/cpu_launch.hpp"
+#include <limits>
+template <int Kind>
+void fill(const heddle::cpu::LaunchContext& context, void* const* at) {
+  if (context.thread != 0) return;
+  for (int i = 0; i < 100; ++i) {
+    static_cast<float*>(at[0])[i] = i;
+    static_cast<float*>(at[1])[i] = Kind == 3 && i == 7 ? std::numeric_limits<float>::quiet_NaN() : Kind == 2 ? 1 : 2;
+  }
+}
+"""
+    description = {
+        "name": "tests/kinds", "language": "cpu", "source": "kinds.cpp", "kernel": "fill<{kind}>", "axes": ["n"], "grid": "1",
+        "parameters": [{"name": "kind", "values": [0, 1, 2, 3]}],
+        "arguments": [{"name": name, "type": "float", "elements": "n", "role": "inout"} for name in ("x", "y")],
+    }  # fmt: skip
+    (tmp_path / "kinds.cpp").write_text(source)
+    (tmp_path / "kinds.json").write_text(json.dumps(description))
+    contents = {"x": np.zeros(100, np.float32), "y": np.zeros(100, np.float32)}
+    bench = _heddle.KernelBench(
+        str(tmp_path / "kinds.json"), "cpu", command("worker"), {"n": 100}, {}, contents, str(tmp_path / "p")
+    )
+    kinds = [[("kind", kind)] for kind in range(4)]
+    bench.compile(kinds)
+    while bench.compiled() is not None:
+        pass
+    assert sorted(bench.outcome(kinds[0])["after"]) == ["x", "y"]
+    (name,) = bench.outcome(kinds[0], ["x"])["after"]
+    assert name == "x"
+    assert [bench.agrees(kind, kinds[0])["status"] for kind in kinds] == ["correct"] * 2 + ["wrong_result"] * 2
+    assert "off by inf" in bench.agrees(kinds[3], kinds[0])["message"]
+
+
 def test_without_a_gpu_there_is_one_line(adding, monkeypatch):
     monkeypatch.delenv("HEDDLE_KERNEL_TUNER_DEVICE")
     if any(device["usable"] and device["label"].startswith("cuda") for device in _heddle.devices()):

@@ -66,6 +66,32 @@ TEST_CASE("databases that cannot be used") {
   CHECK(profile_count(place, good) == 1);
 }
 
+TEST_CASE("a database that is named and not there is no empty one") {
+  const Workplace place;
+  const std::string none = place.path("none.sqlite").string();
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"list"},
+                                             {"show"},
+                                             {"explain", "--device", "cpu"},
+                                             {"export", place.path("e.json").string()},
+                                             {"verify", "--device", "cpu"},
+                                             {"prune"},
+                                             {"regret", "--device", "cpu", "--family", "sonfin-train"}}) {
+    std::vector<std::string> arguments{"profiles"};
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    const std::string& word = command.front();
+    CAPTURE(word);
+    if (word != "regret") CHECK(place.run(arguments).code == 0);  // nothing has been tuned yet
+    arguments.insert(arguments.end(), {"--profiles", none});
+    std::filesystem::remove(place.path("e.json"));
+    check_refused(place.run(arguments), 3, {none, "found no file"});
+    CHECK_FALSE(std::filesystem::exists(none));
+    CHECK_FALSE(std::filesystem::exists(place.path("e.json")));
+  }
+  CHECK(place.run(tune(none)).code == 0);  // which makes it
+  CHECK(profile_count(place, none) == 1);
+}
+
 TEST_CASE("a database that another process has locked is waited for, then refused") {
   const Workplace place;
   const std::string file = place.path("locked.sqlite").string();

@@ -223,6 +223,45 @@ TEST_CASE("numbers that are none, and tables that do not fit, are refused in one
   }
 }
 
+TEST_CASE(
+    "profiles of a formula's kernel are explained by the formula, and by their family's name as soon as that is "
+    "there") {
+  const Workplace place;
+  const std::string file = place.path("p.sqlite").string();
+  const Words sizes{"--device", "cpu", "--size", "numbers=37", "--size", "cuts=2", "--size", "bits=64"};
+  const auto run = [&](Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    words.insert(words.end(), {"--profiles", file});
+    return place.run(words);
+  };
+  const auto explained = [&](Words more) {
+    more.insert(more.end(), sizes.begin(), sizes.end());
+    more.emplace_back("--json");
+    const Outcome outcome = run({"profiles", "explain"}, more);
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.code == 0);
+    return json::parse(outcome.out)["explanations"];
+  };
+  Words tune{"--formula", "a*b + c", "--encoding", "lu", "--size", "layout=1", "--evaluations", "2", "--quiet"};
+  tune.insert(tune.end(), sizes.begin(), sizes.end());
+  REQUIRE(run({"tune"}, tune).code == 0);
+  const json record = json::parse(run({"profiles", "list", "--json"}, {}).out)["records"][0];
+  const auto family = record["family"].get<std::string>();
+
+  const json one = explained({"--formula", "x*y + z", "--encoding", "lu", "--size", "layout=1"});
+  REQUIRE(one.size() == 1);
+  CHECK(one[0]["family"] == family);
+  CHECK(one[0]["candidates"][0]["tier"] == "exact");
+  CHECK(one[0]["candidates"][0]["configuration"] == record["configuration"]);
+  CHECK(explained({"--formula", "x*y + z", "--size", "layout=1"}).size() == 2);  // encodings
+  CHECK(explained({"--formula", "x*y + z", "--family", family, "--size", "layout=1"}) == one);
+
+  check_refused(run({"profiles", "explain"}, {"--device", "cpu", "--family", family}), 2,
+                {family, "is not built in", "--formula or --kernel", "'heddle profiles show' shows its profiles"});
+  check_refused(run({"profiles", "explain"}, {"--device", "cpu", "--family", "fuzzy-map-lu@0"}), 2,
+                {"'fuzzy-map-lu@0'", "one of sonfin-train", "--formula or --kernel"});
+}
+
 TEST_CASE("places that cannot be written, and devices that are not there, are refused in one line") {
   const Tables tables;
   check_refused(tables.run_both("x*y", {"--output", "/dev/full"}), 3, {"/dev/full", "No space left"});

@@ -17,6 +17,17 @@ namespace {
 
 using nlohmann::json;
 
+TEST_CASE("what would run of a described kernel is explained by its description") {
+  const Workplace place;
+  const std::string file = std::string(HEDDLE_SOURCE) + "/examples/kernel/scale.json";
+  Outcome explained = place.run({"profiles", "explain", "--kernel", file, "--device", "emulator", "--size", "n=100"});
+  CHECK(explained.code == 0);
+  CHECK(explained.out.find("examples/scale@") == 0);
+  CHECK(explained.out.find(" at n=100 on ") != std::string::npos);
+  check_refused(place.run({"profiles", "explain", "--kernel", file, "--device", "cpu"}), 2, {"scale", "backend cpu"});
+  check_refused(place.run({"profiles", "explain", "--with", file, "--device", "emulator"}), 2, {"--with", "found 0"});
+}
+
 TEST_CASE("metrics, an objective and a cold cache of a described kernel") {
   const Workplace place;
   place.write("twice.cu", kDoubleSource);

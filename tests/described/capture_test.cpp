@@ -136,7 +136,7 @@ TEST_CASE("a captured call is tuned elsewhere, with its numbers and contents, an
               sizeof passed);
   CHECK(passed.slope == 3.0F);
   CHECK(passed.offset == 0.25);
-  CHECK(trial.initial.at("x") == read.contents.at("x"));
+  CHECK(trial.initial->at("x") == read.contents.at("x"));
 
   ProfileStore store(":memory:", ProfileStore::Access::read_write, families);
   Worker process({.command = {test::worker_program()}, .device = "emulator", .families = families.descriptions()});

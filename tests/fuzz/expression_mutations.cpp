@@ -168,11 +168,22 @@ class Generator {
   std::mt19937_64 random_;
 };
 
+/// The normal form is an expression that is its own normal form, unless it is too long for one.
+bool has_good_normal_form(const Expression& expression) {
+  const std::string normal = expression.normal_form();
+  try {
+    return normal.size() > Expression::kLongest || Expression(normal).normal_form() == normal;
+  } catch (const heddle::Error&) {
+    return false;
+  }
+}
+
 /// Whether it has a value.
 bool evaluated(const std::string& text) {
   try {
     const Expression expression(text);
     static_cast<void>(expression.names());
+    if (!has_good_normal_form(expression)) std::abort();
     static_cast<void>(expression.truth(value_of));
     for (const heddle::Value& each : expression.values(value_of)) {
       if (heddle::parse_value(heddle::text(each)) != each) std::abort();  // infinite, or damaged

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "heddle/kernels/expression/expression.hpp"
 #include "heddle/kernels/template_source.hpp"
 #include "heddle/profiles/exchange.hpp"
 #include "profiles/support.hpp"
@@ -47,10 +48,21 @@ std::string refused_after(const Change& change) {
   return complaint([&] { import_profiles(store, folder / "p.json"); }, ErrorKind::input);
 }
 
-TEST_CASE("a goal is one line, however it was written") {
+TEST_CASE("a goal is one line, and texts of one objective are one goal") {
   CHECK(Goal().is_usual());
   CHECK(Goal::of("time") == Goal());
   CHECK(Goal::of(" energy\n *\t\ttime ").objective == "energy * time");
+  for (const char* const text : {"time*time", "time  * time", "(time)*time", "((time * time))", "time\n*\ttime"}) {
+    CHECK(Goal::of(text).objective == "time * time");
+  }
+  CHECK(Goal::of("(time)").is_time());
+  CHECK(Goal::of("time * (energy + time)").objective == "time * (energy + time)");
+  CHECK(Goal::of("time * (energy * time)") != Goal::of("time * energy * time"));  // they round differently
+  CHECK(Goal::of(" what  no heddle\nreads ").objective == "what no heddle reads");
+  std::string chain = "time";
+  while (chain.size() + 5 <= Expression::kLongest) chain += "*time";  // its normal form is no expression
+  CHECK(Goal::of(chain).objective == chain);
+  CHECK(Goal::of(" " + chain) == Goal::of(chain));
   CHECK(Goal::of("energy").text() == "energy");
   CHECK(kCold.text() == "time, cold cache");
   CHECK(kCold.is_time());
@@ -166,6 +178,59 @@ TEST_CASE("a database of the seventh schema: an objective that was written with 
   ProfileKey with_goal = key(102);
   with_goal.goal = Goal::of("energy * time");
   CHECK(ProfileStore(folder / "p", kRead).find(with_goal));
+}
+
+TEST_CASE("a document whose objective has not its normal form, as an earlier heddle wrote it") {
+  const Folder folder;
+  ProfileStore store = memory();
+  store.keep(profile_for(Goal::of("energy * time"), 2.0, 0.5));
+  REQUIRE(export_profiles(store, folder / "p.json").count == 1);
+  json document = json::parse(contents(folder / "p.json"));
+  json& record = document["profiles"][0];
+  record["objective"] = "energy*time";
+  record.erase("checksum");
+  record["checksum"] = digest(record.dump());
+  write(folder / "p.json", document.dump());
+  for (const ImportDecision& each : import_profiles(store, folder / "p.json").profiles) {
+    CHECK(each.action == Action::same);
+    CHECK(each.profile.key.goal == Goal::of("energy * time"));
+  }
+}
+
+TEST_CASE("a database of the eighth schema: of the texts of one objective the best profile stays") {
+  const Folder folder;
+  fs::copy_file(fs::path(HEDDLE_GOLDEN) / "profiles-schema-8.sqlite", folder / "p");
+  for (const auto access : {kRead, kWrite}) {
+    const ProfileStore store(folder / "p", access);
+    CHECK(store.profiles().size() == 6);
+    CHECK(store.find(key())->time == 2.5);
+    const auto kept = [&](std::int64_t rules, const Goal& goal) {
+      ProfileKey where = key(rules);
+      where.goal = goal;
+      const auto found = store.find(where);
+      REQUIRE(found);
+      return std::pair(found->time, found->value);
+    };
+    using Kept = std::pair<double, std::optional<double>>;
+    const Goal square = Goal::of("time*time");
+    CHECK(kept(101, square) == Kept{1.0, 1.0});                       // of three
+    CHECK(kept(102, Goal()) == Kept{3.0, {}});                        // for "(time)", faster than that for "time"
+    CHECK(kept(103, Goal::of("time*time", true)) == Kept{2.0, 4.0});  // for itself
+    CHECK(kept(104, Goal::of("energy*time")) == Kept{2.0, 7.0});      // the other one's value is not known
+    CHECK(kept(105, square) == Kept{5.0, 25.0});
+    ProfileKey displaced = key(105);
+    displaced.goal = square;
+    REQUIRE(store.displaced(displaced));
+    CHECK(store.displaced(displaced)->value == 36.0);
+  }
+}
+
+TEST_CASE("whoever still writes objectives as the eighth schema had them damages nothing") {
+  const Folder folder;
+  ProfileStore(folder / "p", kWrite).keep(profile_for(Goal::of("time * time"), 2.0, 4.0));
+  SQLite::Database((folder / "p").string(), SQLite::OPEN_READWRITE).exec("UPDATE profiles SET objective = 'time*time'");
+  const auto profiles = ProfileStore(folder / "p", kRead).knowledge("sonfin-train", Goal::of("time * time")).profiles;
+  CHECK(profiles.size() == 1);
 }
 
 TEST_CASE("whoever still writes profiles as the seventh schema had them writes those of the time") {

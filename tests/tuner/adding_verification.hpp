@@ -66,7 +66,7 @@ class AddingVerification : public Verification {
            .launches = 2,
            .contents =
                [this, configuration, problem, number](const HostImage& left) {
-                 HostImage contents = family_.trial(configuration, problem, device_, kSamples, seed_ + number).initial;
+                 HostImage contents = *family_.trial(configuration, problem, device_, kSamples, seed_ + number).initial;
                  contents["values"] = left.at("values");
                  return contents;
                },

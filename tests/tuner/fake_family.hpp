@@ -94,7 +94,8 @@ class Family : public KernelFamily {
   Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
               std::int64_t samples, std::uint64_t seed) const override {
     const std::vector<std::byte> bytes = test::bytes_of(test::starting_values(problem, seed));
-    return {.plan = plan(configuration, problem, device, samples), .initial = {{"values", bytes}, {"table", bytes}}};
+    return {.plan = plan(configuration, problem, device, samples),
+            .initial = HostImage{{"values", bytes}, {"table", bytes}}};
   }
   std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
                                              RunOnDevice) const override {

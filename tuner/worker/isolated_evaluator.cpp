@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <vector>
@@ -371,7 +372,8 @@ Verdict IsolatedEvaluator::verify_timed_run(const Configuration& configuration, 
 }
 
 /// Buffers may be larger than a message: the worker writes them to a file, one after the other in the order of names.
-HostImage IsolatedEvaluator::outcome(const Configuration& configuration, const Problem& problem) {
+HostImage IsolatedEvaluator::outcome(const Configuration& configuration, const Problem& problem,
+                                     const BufferNames& names) {
   if (!outcomes_) outcomes_ = std::make_unique<const ScratchFolder>();
   const std::filesystem::path path = outcomes_->path() / "outcome";
   const json answer = attempt([&] {
@@ -381,6 +383,7 @@ HostImage IsolatedEvaluator::outcome(const Configuration& configuration, const P
                                {"seed", seed_},
                                {"configuration", configuration.text()},
                                {"problem", problem.text()},
+                               {"names", names},
                                {"file", path.string()}},
                               deadline(Job::outcome, problem, 1.0, deadlines_.verify));
     took(Job::outcome, problem, seconds_now() - start);
@@ -395,6 +398,24 @@ HostImage IsolatedEvaluator::outcome(const Configuration& configuration, const P
   }
   if (!file) throw DeviceFailure(Status::crash, "the worker left no outcome");
   return image;
+}
+
+double IsolatedEvaluator::difference(const Configuration& configuration, const Configuration& reference,
+                                     const Problem& problem) {
+  const json answer = attempt([&] {
+    const double start = seconds_now();
+    json result = worker_.ask({{"ask", "difference"},
+                               {"family", family_.name()},
+                               {"seed", seed_},
+                               {"configuration", configuration.text()},
+                               {"reference", reference.text()},
+                               {"problem", problem.text()}},
+                              deadline(Job::outcome, problem, 1.0, deadlines_.verify));
+    took(Job::outcome, problem, seconds_now() - start);
+    return result;
+  });
+  const json& found = answer.at("difference");
+  return found.is_number() ? found.get<double>() : std::numeric_limits<double>::infinity();
 }
 
 Verdict IsolatedEvaluator::verdict(Job job, const Problem& problem, nlohmann::json question) {

@@ -56,7 +56,11 @@ class IsolatedEvaluator final : public Evaluator {
                                VerificationExtent extent) override;
   [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
                                          std::int64_t samples, const Configuration& untuned) override;
-  [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem) override;
+  [[nodiscard]] HostImage outcome(const Configuration& configuration, const Problem& problem,
+                                  const BufferNames& names) override;
+  /// DeviceEvaluator::difference(), without bringing the outputs here.
+  [[nodiscard]] double difference(const Configuration& configuration, const Configuration& reference,
+                                  const Problem& problem);
 
  private:
   class RemoteRunner;

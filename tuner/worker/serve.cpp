@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -171,6 +172,7 @@ class Server {
                                                        configuration_of(q.at("untuned"), problem, family)));
     }
     if (ask == "outcome") return outcome(q);
+    if (ask == "difference") return difference(q);
     if (ask == "check") {
       measured(q).evaluator.check_device();
       return json::object();
@@ -179,11 +181,21 @@ class Server {
     throw Error(ErrorKind::input, fmt::format("the worker was asked for {}", excerpt(ask)));
   }
 
+  json difference(const json& q) {
+    Measured& family = measured(q);
+    const Problem problem = problem_of(q, family);
+    const double found = family.evaluator.difference(configuration_of(q.at("configuration"), problem, family),
+                                                     configuration_of(q.at("reference"), problem, family), problem);
+    // JSON has no infinite numbers.
+    return {{"difference", std::isfinite(found) ? json(found) : json()}};
+  }
+
   /// Leaves the buffers in a file, in the order of their names, and says how large they are.
   json outcome(const json& q) {
     Measured& family = measured(q);
     const Problem problem = problem_of(q, family);
-    const HostImage image = family.evaluator.outcome(configuration_of(q.at("configuration"), problem, family), problem);
+    const HostImage image = family.evaluator.outcome(configuration_of(q.at("configuration"), problem, family), problem,
+                                                     q.at("names").get<BufferNames>());
     const auto path = q.at("file").get<std::string>();
     std::ofstream file(path, std::ios::binary);
     json buffers = json::object();

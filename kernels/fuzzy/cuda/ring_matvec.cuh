@@ -11,7 +11,7 @@
 
 namespace heddle::fuzzy {
 
-/// Elements of a row of real numbers.
+/// Elements of a row of real numbers. `Products`: that of add_usual_product().
 template <class Array, int Cuts, int Products>
 struct RealElements {
   using T = typename Array::Real;

@@ -130,8 +130,9 @@ struct Tile {
   }
 };
 
-/// Where columns from `start` on were not all added up by add_usual_product(), or where that was not right: sums of
-/// their block, term by term from memory. `element(r, column)`: of row r of the warp. Each lane does this for itself.
+/// Adds up this lane's part of the block from column `start` on once more, from memory and with add_product(), if the
+/// lane did not add up all of it with add_usual_product() (`is_usual`), or if that made a sum no number.
+/// `element(r, column)`: of row r of the warp.
 template <class Array, int Cuts, int Rows, int Threads, class Element>
 __device__ __forceinline__ void sum_unless_usual(bool is_usual, typename Array::template Slice<Cuts> (&sum)[Rows],
                                                  const typename Array::Real* vector, long long start,

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -55,6 +56,9 @@ TEST_CASE("equal bytes are equal numbers, and what is not comparable is infinite
   const float infinite = std::numeric_limits<float>::infinity();
   CHECK(of_floats({infinite, 1.0F, std::nanf("")}, {infinite, 1.0F, std::nanf("")}) == 0.0);
   CHECK(of_floats({infinite, 1.0F}, {1.0F, 1.0F}) == kInfinity);
+  const float negative = std::copysign(std::nanf(""), -1.0F), unwritten = std::bit_cast<float>(0xffffffffU);
+  CHECK(of_floats({1.0F, negative}, {1.0F, std::nanf("")}) == 0.0);
+  CHECK(of_floats({1.0F, unwritten}, {1.0F, std::nanf("")}) == kInfinity);
   CHECK(of_floats({1.0F}, {1.0F, 1.0F}) == kInfinity);
   CHECK(buffer_difference(ElementType::int32, image<int>({1, 2}), image<int>({1, 2})) == 0.0);
   CHECK(buffer_difference(ElementType::int32, image<int>({1, 2}), image<int>({1, 3})) == kInfinity);

@@ -62,8 +62,8 @@ T read(Execution& execution, std::string_view buffer) {
 
 void fill_buffers(Execution& execution, const Trial& trial) {
   for (const Buffer& buffer : trial.plan.buffers) {
-    const auto found = trial.initial.find(buffer.name);
-    if (found == trial.initial.end()) {
+    const auto found = trial.initial->find(buffer.name);
+    if (found == trial.initial->end()) {
       execution.memory(buffer.name).fill(std::byte{0xff});
     } else {
       execution.memory(buffer.name).write(found->second);
@@ -231,12 +231,14 @@ TEST_CASE("training halts where a rule has no room, and goes on in a larger plan
     const Configuration configuration = family.default_configuration(device->identity(), problem);
     Trial trial = family.trial(configuration, problem, device->identity(), kSamples, 9);
     const sonfin::Layout layout = sonfin::train_layout(configuration, problem, device->identity());
-    sonfin::pack(network, layout, trial.initial);
-    trial.initial["rows"] = sonfin::pack_rows(work.rows.data(), kSamples, kDim, layout.stride);
-    trial.initial["targets"] = sonfin::pack_rows(work.targets.data(), kSamples, kOutputs, layout.target_stride);
+    HostImage initial = *trial.initial;
+    sonfin::pack(network, layout, initial);
+    initial["rows"] = sonfin::pack_rows(work.rows.data(), kSamples, kDim, layout.stride);
+    initial["targets"] = sonfin::pack_rows(work.targets.data(), kSamples, kOutputs, layout.target_stride);
     const sonfin::Control control = sonfin::control(work.options, kSamples);
-    std::memcpy(trial.initial["control"].data(), &control, sizeof control);
-    std::memcpy(trial.initial["progress"].data(), &progress, sizeof progress);
+    std::memcpy(initial["control"].data(), &control, sizeof control);
+    std::memcpy(initial["progress"].data(), &progress, sizeof progress);
+    trial.initial = std::move(initial);
     const auto execution = prepared(*device, family, trial.plan);
     fill_buffers(*execution, trial);
     execution->launch();

@@ -85,7 +85,7 @@ class Faulty final : public KernelFamily {
   Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
               std::int64_t samples, std::uint64_t seed) const override {
     return {.plan = plan(configuration, problem, device, samples),
-            .initial = {{"values", bytes_of(starting_values(problem, seed))}}};
+            .initial = HostImage{{"values", bytes_of(starting_values(problem, seed))}}};
   }
   std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
                                              RunOnDevice) const override {

@@ -1,0 +1,84 @@
+// Parameters that are chosen last: tried for the fastest configurations alone.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fake_evaluator.hpp"
+#include "heddle/tuner/tuner.hpp"
+#include "tuner/one_search.hpp"
+
+using namespace heddle;
+
+namespace {
+
+using fake::Family;
+using fake::key;
+using fake::tune_one;
+
+/// With a wait that is chosen last: 5 is a tenth faster than the usual 3, for the widths from 8 on.
+class WaitingFamily final : public Family {
+ public:
+  SearchSpace space(const DeviceIdentity& device) const override {
+    const SearchSpace plain = Family::space(device);
+    std::vector<Parameter> parameters = plain.parameters();
+    parameters.push_back({.name = "wait",
+                          .values = {std::int64_t{3}, std::int64_t{1}, std::int64_t{5}},
+                          .meaning = "",
+                          .active = [](const Configuration& c) { return c.number("width") >= 8; },
+                          .chosen_last = true});
+    return {device, std::move(parameters), plain.constraints()};
+  }
+};
+
+std::set<std::string> waits_measured(const ProfileStore& store, std::int64_t size) {
+  std::set<std::string> texts;
+  for (const Measurement& m : store.measurements(key(size))) {
+    if (m.configuration.find("wait=") != std::string::npos) texts.insert(m.configuration);
+  }
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("what is chosen last is tried for the fastest alone, where the search has the time, and carried on") {
+  const WaitingFamily family;
+  const auto with_wait = [&](fake::FakeEvaluator& evaluator) {
+    evaluator.cost = [plain = evaluator.cost](const Configuration& c, const Problem& p) {
+      const double factor = !c.has("wait") ? 1.0 : c.number("wait") == 5 ? 0.9 : 1.2;
+      return factor * plain(c, p);
+    };
+  };
+  for (const StrategyEntry& entry : strategies()) {
+    CAPTURE(entry.name);
+    const TemporaryStore temporary;
+    fake::FakeEvaluator evaluator(family);
+    with_wait(evaluator);
+    const TunerOptions options{.strategy = std::string(entry.name)};
+    const TuningResult result = tune_one(evaluator, temporary.store, {}, 64, options);
+    REQUIRE(result.profile);
+    CHECK(result.profile->configuration == "kind=good width=10 depth=4 wait=5");
+    CHECK(result.valid == 200);
+    CHECK(waits_measured(temporary.store, 64) ==
+          std::set<std::string>{"kind=good width=10 depth=4 wait=1", "kind=good width=10 depth=4 wait=5"});
+    // A run that goes on knows it, and another problem is offered it.
+    fake::FakeEvaluator again(family);
+    with_wait(again);
+    StopCondition stop;
+    const auto more = Tuner(again, temporary.store, options).tune({fake::problem(64), fake::problem(128)}, stop);
+    REQUIRE(more.size() == 2);
+    for (const TuningResult& each : more) {
+      const bool first = each.problem == fake::problem(64);
+      REQUIRE(each.profile);
+      CHECK(each.profile->configuration == (first ? "kind=good width=10 depth=4 wait=5"  //
+                                                  : "kind=good width=11 depth=4 wait=5"));
+    }
+  }
+  const TemporaryStore temporary;
+  fake::FakeEvaluator hurried(family);
+  with_wait(hurried);
+  const TuningResult few = tune_one(hurried, temporary.store, {.seconds = {}, .evaluations = 7}, 64);
+  REQUIRE(few.profile);
+  CHECK(waits_measured(temporary.store, 64).empty());
+}
