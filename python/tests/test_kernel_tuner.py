@@ -408,7 +408,7 @@ void fill(const heddle::cpu::LaunchContext& context, void* const* at) {
     samples = bench.samples(one)
     times = bench.time(four, samples, 3)["times"]
     assert len(times) == 3 and np.frombuffer(bench.outcome(four)["after"]["y"], np.float32).tolist() == [1] * 100
-    assert bench.verify(four, samples, one)["status"] == "correct"
+    assert bench.verify(four, samples)["status"] == "correct"
     bench.record([(one, "unverified", [9.0], 0.1, ""), (four, "correct", times, 0.1, "")], samples, "kernel_tuner brute_force")
     assert bench.keep(four, times, samples, "kernel_tuner brute_force")
     kept = frames.profiles(tmp_path / "p")

@@ -157,7 +157,7 @@ class Bench:
         return results, told
 
     def verify(self, element, samples: int) -> dict:
-        return self._bench.verify(self.entries(element), samples, self.first)
+        return self._bench.verify(self.entries(element), samples)
 
     def agrees(self, element) -> dict:
         return self._bench.agrees(self.entries(element), self.first)
