@@ -278,9 +278,9 @@ DROP TABLE old_snapshots;
 DROP TABLE goals;
 )sql",
 
-    // The tables stay as they are. From here on objectives have their normal form, which normalize_objectives() gives
-    // to
-    // every row: not a step of its own, because programs of the eighth schema that have the file open go on writing.
+    // The tables stay as they are. From here on objectives have their normal form. That is no step of its own, because
+    // programs of the eighth schema that have the file open go on writing: normalize_objectives() runs whenever a file
+    // is opened that holds another form.
     "",
 };
 
