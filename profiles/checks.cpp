@@ -54,6 +54,11 @@ Goal checked_goal(const std::string& objective, bool cold_cache) {
   return goal;
 }
 
+void set_goal(Profile& profile, const std::string& objective, bool cold_cache) {
+  profile.key.goal = checked_goal(objective, cold_cache);
+  if (profile.key.goal.is_time() && objective != profile.key.goal.objective) profile.value.reset();
+}
+
 void check_numbers(const Profile& profile) {
   check_number("time", profile.time, true);
   check_number("spread", profile.spread, false);

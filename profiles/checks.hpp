@@ -25,6 +25,10 @@ void check_number(const char* name, double value, bool positive);
 /// Error(input) for one that is no text on one line.
 [[nodiscard]] Goal checked_goal(const std::string& objective, bool cold_cache);
 
+/// Gives `profile` the goal of its record. An earlier program took "(time)" for an objective with a value of its own;
+/// that value, which is the time, goes.
+void set_goal(Profile& profile, const std::string& objective, bool cold_cache);
+
 /// Both throw Error(input) for a number that nothing can have measured: infinite, negative, not a number.
 void check_numbers(const Profile& profile);
 void check_numbers(const Measurement& measurement);

@@ -176,7 +176,7 @@ SQLite::Database open_for_writing(const fs::path& file, Patience patience) {
     if (sqlite3_db_readonly(database.getHandle(), "main") == 1) throw error(file, "is read-only");
     harden(database);
     database.exec("PRAGMA foreign_keys = ON");
-    if (schema_of(database, file) < present_schema()) migrate_in_transaction(database, file);
+    if (needs_migration(database, schema_of(database, file))) migrate_in_transaction(database, file);
     // Where the file system has no shared memory, or another process is at it just now, the old journal does as well.
     database.tryExec("PRAGMA journal_mode = WAL");
     // A commit survives the process at once; waiting for the disk each time would take longer than measuring.
@@ -196,7 +196,7 @@ SQLite::Database open_for_reading(const fs::path& file, Patience patience) {
     if (failure) throw error(file, failure.message());
     SQLite::Database database = there ? open_file_for_reading(file, patience) : in_memory();
     harden(database);
-    if (schema_of(database, file) < present_schema()) {
+    if (needs_migration(database, schema_of(database, file))) {
       SQLite::Database copy = in_memory();
       SQLite::Backup(copy, database).executeStep();
       migrate_in_transaction(copy, file);

@@ -127,7 +127,9 @@ const json& records(const std::string& file, const json& document, const char* n
 
 std::vector<Arrival> load(const std::string& file, const json& document, const FamilyRegistry& families) {
   std::vector<Arrival> arrivals;
-  std::map<ProfileKey, std::size_t> seen;
+  // With the objective as the record has it: an earlier heddle kept a profile for each text of one objective, and wrote
+  // them all. They are decided upon one after the other.
+  std::map<std::pair<ProfileKey, std::string>, std::size_t> seen;
   for (const json& record : records(file, document, "profiles")) {
     const std::size_t number = arrivals.size() + 1;
     try {
@@ -135,7 +137,8 @@ std::vector<Arrival> load(const std::string& file, const json& document, const F
     } catch (const Error& failure) {
       throw error(file, fmt::format("record {}: {}", number, failure.what()));
     }
-    const auto [first, unseen] = seen.emplace(arrivals.back().profile.key, number);
+    const auto [first, unseen] =
+        seen.emplace(std::pair(arrivals.back().profile.key, record.value("objective", std::string("time"))), number);
     if (!unseen) {
       throw error(file, fmt::format("record {}: the same device, family, problem and objective as record {}", number,
                                     first->second));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
@@ -59,11 +60,12 @@ void check_printable(const json& value) {
 }
 
 /// The members are missing of a profile of the usual goal.
-Goal goal_at(const json& record) {
-  if (!record.contains("objective") && !record.contains("cold_cache")) return {};
+void read_goal(const json& record, Profile& profile) {
+  if (record.contains("objective_value")) profile.value = number_at(record, "objective_value");
+  if (!record.contains("objective") && !record.contains("cold_cache")) return;
   const json& cold = member(record, "cold_cache");
   if (!cold.is_boolean()) refuse("cold_cache", excerpt(cold), "true or false");
-  return checked_goal(text_at(record, "objective"), cold.get<bool>());
+  set_goal(profile, text_at(record, "objective"), cold.get<bool>());
 }
 
 /// The text of a record of a family that is not known here.
@@ -116,18 +118,18 @@ Arrival from_record(const json& record, const FamilyRegistry& families) {
   const KernelFamily* const family = families.find(name);
   check_backend(device.backend, family == nullptr || family->supports(device.backend), name);
   const std::string problem = text_at(record, "problem");
-  Profile profile{
-      .key = {.device = device, .family = name, .problem = parse_any_problem(problem), .goal = goal_at(record)},
-      .kernels = version_at(record),
-      .configuration = text_at(record, "configuration"),
-      .time = number_at(record, "time"),
-      .spread = number_at(record, "spread"),
-      .worst_error = number_at(record, "worst_error"),
-      .samples = integer_at(record, "samples"),
-      .ties = texts_at(record, "ties"),
-      .imported = true,
-      .provenance = provenance_at(record)};
-  if (record.contains("objective_value")) profile.value = number_at(record, "objective_value");
+  ProfileKey key{.device = device, .family = name, .problem = parse_any_problem(problem), .goal = {}};
+  Profile profile{.key = std::move(key),
+                  .kernels = version_at(record),
+                  .configuration = text_at(record, "configuration"),
+                  .time = number_at(record, "time"),
+                  .spread = number_at(record, "spread"),
+                  .worst_error = number_at(record, "worst_error"),
+                  .samples = integer_at(record, "samples"),
+                  .ties = texts_at(record, "ties"),
+                  .imported = true,
+                  .provenance = provenance_at(record)};
+  read_goal(record, profile);
   check_numbers(profile);
   if (family == nullptr) {
     profile.record = opaque(record);

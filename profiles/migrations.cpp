@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <cstddef>
 #include <iterator>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "heddle/profiles/goal.hpp"
 
@@ -82,8 +84,7 @@ CREATE INDEX profiles_by_provenance ON profiles (provenance);
 
     // A run that was killed is found again by its task. It goes on from its own measurements and from a snapshot of the
     // profiles at its beginning (table aside; kept_for is the run). `horizon` is the id of the last measurement of
-    // other
-    // runs that it may use. Profiles that an import displaced are kept in the same table, for run 0.
+    // other runs that it may use. Profiles that an import displaced are kept in the same table, for run 0.
     R"sql(
 CREATE TABLE runs (
   id      INTEGER PRIMARY KEY,
@@ -277,46 +278,92 @@ DROP TABLE old_snapshots;
 DROP TABLE goals;
 )sql",
 
-    // Objectives have one normal form; until now those that differ by blanks and brackets were different ones. Of
-    // profiles
-    // that turn out to be for one objective the best one is written last, and stays.
-    R"sql(
-CREATE TEMP TABLE read_profiles AS SELECT * FROM profiles;
-CREATE TEMP TABLE read_snapshots AS SELECT * FROM profile_snapshots;
-UPDATE read_profiles SET objective = normal_objective(objective);
-UPDATE read_snapshots SET objective = normal_objective(objective);
-UPDATE read_profiles SET value = NULL WHERE objective = 'time';
-UPDATE read_snapshots SET value = NULL WHERE objective = 'time';
-DELETE FROM profiles;
-DELETE FROM profile_snapshots;
-INSERT OR REPLACE INTO profiles SELECT * FROM read_profiles
-  ORDER BY objective <> 'time' AND value IS NULL DESC, coalesce(value, time) DESC, time DESC;
-INSERT OR REPLACE INTO profile_snapshots SELECT * FROM read_snapshots
-  ORDER BY objective <> 'time' AND value IS NULL DESC, coalesce(value, time) DESC, time DESC;
-DROP TABLE read_profiles;
-DROP TABLE read_snapshots;
-)sql",
+    // The tables stay as they are. From here on objectives have their normal form. That is no step of its own, because
+    // programs of the eighth schema that have the file open go on writing: normalize_objectives() runs whenever a file
+    // is opened that holds another form.
+    "",
 };
 
-/// The function normal_objective() of the migrations: Goal::of().
+// Two texts of one objective were two goals until schema 9, so that their profiles may lie side by side. They are read
+// into a table without a key, get the same objective there, and are written back in such an order that the one to be
+// kept comes last and replaces the others. {0}: the table.
+constexpr const char* kReadRows = R"sql(
+CREATE TEMP TABLE read_{0} AS SELECT * FROM {0};
+-- The value of an objective like '(time)' was stored. It is the time, of which no value is stored beside it.
+UPDATE read_{0} SET value = NULL WHERE objective <> 'time' AND normal_objective(objective) = 'time';
+UPDATE read_{0} SET objective = normal_objective(objective);
+DELETE FROM {0};
+)sql";
+
+// Values of different kernels are not compared: the kernels of the newest profile are most likely the present ones, so
+// theirs come last. Of the same kernels the smallest value does; a profile whose value is not known (NULL, though the
+// objective is not the time) counts as worse than any that is known, and of two equal ones the local one is kept.
+// {0}: the table, {1}: its key.
+constexpr const char* kWriteRows = R"sql(
+INSERT OR REPLACE INTO {0} SELECT * FROM read_{0}
+  ORDER BY max(date) OVER (PARTITION BY {1}, source_hash, contract_digest), source_hash, contract_digest,
+           objective <> 'time' AND value IS NULL DESC, coalesce(value, time) DESC, imported DESC, time DESC;
+)sql";
+
+// As an import does: the local profile that an imported one displaces is kept until that has been measured here.
+// Between it and one that was displaced before, the rows above decide. {0}: the key of profiles.
+constexpr const char* kKeepDisplaced = R"sql(
+INSERT INTO read_profile_snapshots
+  SELECT 0, * FROM read_profiles WHERE NOT imported AND ({0}) IN (SELECT {0} FROM profiles WHERE imported);
+)sql";
+
+/// The function normal_objective() of SQL: Goal::of(). A text that no heddle wrote stays, to be refused where it is
+/// read.
 void normal_objective(sqlite3_context* context, int, sqlite3_value** arguments) {
   const auto* const text = reinterpret_cast<const char*>(sqlite3_value_text(arguments[0]));
   if (text == nullptr) return sqlite3_result_error_nomem(context);
   try {
-    const std::string normal = Goal::of(text).objective;
+    const std::string_view stored(text, static_cast<std::size_t>(sqlite3_value_bytes(arguments[0])));
+    if (stored != on_one_line(stored)) return sqlite3_result_value(context, arguments[0]);
+    const std::string normal = Goal::of(stored).objective;
     sqlite3_result_text(context, normal.data(), static_cast<int>(normal.size()), SQLITE_TRANSIENT);
   } catch (const std::bad_alloc&) {  // must not leave through SQLite
     sqlite3_result_error_nomem(context);
   }
 }
 
+void add_functions(SQLite::Database& database) {
+  database.createFunction("normal_objective", 1, true, nullptr, &normal_objective, nullptr, nullptr, nullptr);
+}
+
+/// Of a database with the present schema.
+bool has_other_objectives(SQLite::Database& database) {
+  constexpr const char* kOther = "(SELECT 1 FROM {} WHERE objective <> normal_objective(objective))";
+  return database
+             .execAndGet(fmt::format("SELECT EXISTS {} OR EXISTS {}", fmt::format(kOther, "profiles"),
+                                     fmt::format(kOther, "profile_snapshots")))
+             .getInt() != 0;
+}
+
+void normalize_objectives(SQLite::Database& database) {
+  const std::string key = "device, family, problem, objective, cold_cache";
+  database.exec(fmt::format(kReadRows, "profiles"));
+  database.exec(fmt::format(kReadRows, "profile_snapshots"));
+  database.exec(fmt::format(kWriteRows, "profiles", key));
+  database.exec(fmt::format(kKeepDisplaced, key));
+  database.exec(fmt::format(kWriteRows, "profile_snapshots", "kept_for, " + key));
+  database.exec("DROP TABLE read_profiles; DROP TABLE read_profile_snapshots");
+}
+
 }  // namespace
 
 int present_schema() { return static_cast<int>(std::size(kMigrations)); }
 
+bool needs_migration(SQLite::Database& database, int version) {
+  if (version < present_schema()) return true;
+  add_functions(database);
+  return has_other_objectives(database);
+}
+
 void migrate(SQLite::Database& database, int version) {
-  database.createFunction("normal_objective", 1, true, nullptr, &normal_objective, nullptr, nullptr, nullptr);
+  add_functions(database);
   for (; version < present_schema(); ++version) database.exec(kMigrations[version]);
+  if (has_other_objectives(database)) normalize_objectives(database);
   database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
   database.exec(fmt::format("PRAGMA user_version = {}", version));
 }

@@ -275,7 +275,7 @@ std::optional<Profile> read<Profile>(SQLite::Statement& row, const FamilyRegistr
   if (const SQLite::Column value = row.getColumn("value"); !value.isNull()) profile.value = value.getDouble();
   if (families.find(key->family) == nullptr) profile.record = row.getColumn("record").getString();
   check_record("the profile", *key, [&] {
-    profile.key.goal = checked_goal(row.getColumn("objective").getString(), row.getColumn("cold_cache").getInt() != 0);
+    set_goal(profile, row.getColumn("objective").getString(), row.getColumn("cold_cache").getInt() != 0);
     check_numbers(profile);
   });
   return profile;

@@ -286,7 +286,7 @@ std::string Tuner::task(const std::vector<Problem>& problems) const {
       options_.finalists, options_.minimum_repetitions, options_.maximum_repetitions, concurrent_searches(evaluator_),
       options_.tune_sizes_between);
   if (options_.energy) task += " energy";
-  if (options_.objective) task += fmt::format(" objective {}", options_.goal().objective);
+  if (options_.objective) task += fmt::format(" objective {}", options_.objective->text());
   if (options_.cold_cache) task += " cold";
   for (const Problem& problem : problems) task += fmt::format("\n{}", problem.text());
   return task;

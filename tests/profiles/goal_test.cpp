@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "heddle/kernels/expression/expression.hpp"
 #include "heddle/kernels/template_source.hpp"
@@ -32,6 +34,12 @@ const Goal kEnergy = Goal::of("energy"), kCold = Goal::of("time", true);
 
 ProfileStore memory() { return {":memory:", ProfileStore::Access::read_write}; }
 
+/// `record` with a checksum of what it has become.
+void sign_again(json& record) {
+  record.erase("checksum");
+  record["checksum"] = digest(record.dump());
+}
+
 /// Imports a document after `change` of its first record, which is signed again.
 template <class Change>
 std::string refused_after(const Change& change) {
@@ -42,8 +50,7 @@ std::string refused_after(const Change& change) {
   json document = json::parse(contents(folder / "p.json"));
   json& record = document["profiles"][0];
   change(record);
-  record.erase("checksum");
-  record["checksum"] = digest(record.dump());
+  sign_again(record);
   write(folder / "p.json", document.dump());
   return complaint([&] { import_profiles(store, folder / "p.json"); }, ErrorKind::input);
 }
@@ -188,8 +195,7 @@ TEST_CASE("a document whose objective has not its normal form, as an earlier hed
   json document = json::parse(contents(folder / "p.json"));
   json& record = document["profiles"][0];
   record["objective"] = "energy*time";
-  record.erase("checksum");
-  record["checksum"] = digest(record.dump());
+  sign_again(record);
   write(folder / "p.json", document.dump());
   for (const ImportDecision& each : import_profiles(store, folder / "p.json").profiles) {
     CHECK(each.action == Action::same);
@@ -225,12 +231,158 @@ TEST_CASE("a database of the eighth schema: of the texts of one objective the be
   }
 }
 
+TEST_CASE("a document with a profile for each text of one objective, as an earlier heddle wrote it") {
+  const Folder folder;
+  const Goal square = Goal::of("time * time");
+  const ProfileKey where = profile_for(square, 1.0).key;
+  ProfileStore from = memory();
+  from.keep(profile_for(square, 2.0, 4.0));
+  REQUIRE(export_profiles(from, folder / "p.json").count == 1);
+  json document = json::parse(contents(folder / "p.json"));
+  json& list = document["profiles"];
+  list.push_back(list[0]);
+  list[1]["objective"] = "(time*time)";
+  list[1]["time"] = 1.0;
+  list[1]["objective_value"] = 1.0;
+  sign_again(list[1]);
+  for (const bool best_first : {false, true}) {
+    CAPTURE(best_first);
+    if (best_first) std::swap(list[0], list[1]);
+    write(folder / "p.json", document.dump());
+    ProfileStore to = memory();
+    to.keep(profile_for(square, 3.0, 9.0));
+    const auto decisions = import_profiles(to, folder / "p.json").profiles;
+    REQUIRE(decisions.size() == 2);
+    CHECK(decisions[0].action == Action::replaced);
+    CHECK(decisions[1].action == (best_first ? Action::kept_local : Action::replaced));
+    CHECK(to.profiles().size() == 1);
+    CHECK(to.find(where)->value == 1.0);
+    REQUIRE(to.displaced(where));
+    CHECK(to.displaced(where)->value == 9.0);
+  }
+  list[1]["objective"] = list[0]["objective"];
+  sign_again(list[1]);
+  write(folder / "p.json", document.dump());
+  CHECK(contains(complaint([&] { import_profiles(from, folder / "p.json"); }, ErrorKind::input),
+                 "record 2: the same device, family, problem and objective as record 1"));
+}
+
+TEST_CASE("a document with a value of the time in brackets, as an earlier heddle wrote it") {
+  const Folder folder;
+  ProfileStore from = memory(), to = memory();
+  from.keep(profile_for(Goal::of("time * time"), 2.0, 4.0));
+  REQUIRE(export_profiles(from, folder / "p.json").count == 1);
+  json document = json::parse(contents(folder / "p.json"));
+  json& record = document["profiles"][0];
+  record["objective"] = "(time)";
+  record["objective_value"] = 2.0;
+  sign_again(record);
+  write(folder / "p.json", document.dump());
+  import_profiles(to, folder / "p.json");
+  REQUIRE(to.find(key()));
+  CHECK(to.find(key())->time == 2.0);
+  CHECK_FALSE(to.find(key())->value);
+}
+
+/// What becomes of the profiles with 101 rules of the eighth schema, after `changes`: the texts of their objective are
+/// '( time * time )', 'time * time' and 'time*time', their values 9, 1 and 4.
+struct Migrated {
+  std::optional<double> kept, displaced;
+};
+Migrated migrated_after(const std::string& changes) {
+  const Folder folder;
+  fs::copy_file(fs::path(HEDDLE_GOLDEN) / "profiles-schema-8.sqlite", folder / "p");
+  SQLite::Database((folder / "p").string(), SQLite::OPEN_READWRITE).exec(changes);
+  const ProfileStore store(folder / "p", kWrite);
+  ProfileKey where = key(101);
+  where.goal = Goal::of("time*time");
+  const auto value = [](const std::optional<Profile>& of) { return of ? of->value : std::nullopt; };
+  return {.kept = value(store.find(where)), .displaced = value(store.displaced(where))};
+}
+
+TEST_CASE("a database of the eighth schema: values of different kernels are not compared, the newest ones stay") {
+  const std::string stale = "UPDATE profiles SET source_hash = 'other', date = '2025-01-01T00:00:00Z' WHERE ";
+  CHECK(migrated_after(stale + "objective = 'time * time'").kept == 4.0);  // the best one is stale
+  CHECK(migrated_after(stale + "objective <> '( time * time )'").kept == 9.0);
+  CHECK(migrated_after("UPDATE profiles SET contract_digest = 'other', date = '2025-01-01T00:00:00Z' "
+                       "WHERE objective = 'time * time'")
+            .kept == 4.0);
+  // Of the newest kernels the best profile, though another one of them is newer.
+  CHECK(migrated_after(stale + "objective = 'time * time'; UPDATE profiles SET date = '2026-02-01T00:00:00Z' "
+                               "WHERE objective = '( time * time )'")
+            .kept == 4.0);
+  CHECK_FALSE(migrated_after(stale + "objective = 'time * time'").displaced);
+}
+
+TEST_CASE("a database of the eighth schema: a local profile that an imported one displaces is kept aside") {
+  const Migrated imported = migrated_after("UPDATE profiles SET imported = 1 WHERE objective = 'time * time'");
+  CHECK(imported.kept == 1.0);
+  CHECK(imported.displaced == 4.0);  // the better one of two
+  const Migrated local = migrated_after("UPDATE profiles SET imported = 1 WHERE objective <> 'time * time'");
+  CHECK(local.kept == 1.0);
+  CHECK_FALSE(local.displaced);
+  const Migrated equal = migrated_after(
+      "UPDATE profiles SET value = 1; UPDATE profiles SET imported = 1, time = 0.5 WHERE objective = 'time*time'");
+  CHECK(equal.kept == 1.0);
+  CHECK_FALSE(equal.displaced);  // the local one stays
+}
+
 TEST_CASE("whoever still writes objectives as the eighth schema had them damages nothing") {
   const Folder folder;
-  ProfileStore(folder / "p", kWrite).keep(profile_for(Goal::of("time * time"), 2.0, 4.0));
-  SQLite::Database((folder / "p").string(), SQLite::OPEN_READWRITE).exec("UPDATE profiles SET objective = 'time*time'");
-  const auto profiles = ProfileStore(folder / "p", kRead).knowledge("sonfin-train", Goal::of("time * time")).profiles;
-  CHECK(profiles.size() == 1);
+  const Goal square = Goal::of("time * time");
+  const ProfileKey where = profile_for(square, 1.0).key;
+  const auto write_as_before = [&](const char* text, double time, double value) {
+    Profile made = profile_for(Goal::of("energy"), time, value);  // a row that another statement gives its text
+    ProfileStore(folder / "p", kWrite).keep(made);
+    SQLite::Database((folder / "p").string(), SQLite::OPEN_READWRITE)
+        .exec(std::string("UPDATE profiles SET objective = '") + text + "' WHERE objective = 'energy'");
+  };
+  for (const auto access : {kRead, kWrite}) {  // who only reads leaves the file as it is
+    write_as_before("time*time", 2.0, 4.0);
+    const ProfileStore store(folder / "p", access);
+    CHECK(store.knowledge("sonfin-train", square).profiles.size() == 1);
+    REQUIRE(store.find(where));
+    CHECK(store.find(where)->value == 4.0);
+  }
+
+  write_as_before("(time*time)", 1.0, 1.0);
+  {
+    const ProfileStore store(folder / "p", kRead);
+    CHECK(store.profiles().size() == 1);
+    CHECK(export_profiles(store, folder / "p.json").count == 1);
+    ProfileStore other = memory();
+    CHECK(import_profiles(other, folder / "p.json").profiles.size() == 1);
+    CHECK(other.find(where)->value == 1.0);
+  }
+  write_as_before("(time)", 3.0, 3.0);
+  {
+    ProfileStore store(folder / "p", kWrite);
+    CHECK(store.profiles().size() == 2);
+    CHECK(store.find(key())->time == 3.0);
+    CHECK_FALSE(store.keep_if_better(profile_for(square, 1.5, 2.25)));
+  }
+  write_as_before("time*time", 2.0, 4.0);
+  ProfileStore(folder / "p", kWrite).remove(where);
+  CHECK_FALSE(ProfileStore(folder / "p", kRead).find(where));
+  CHECK(ProfileStore(folder / "p", kRead).profiles().size() == 1);
+}
+
+TEST_CASE("a program that has the database open reads what another writes as the eighth schema had it") {
+  const Folder folder;
+  ProfileStore store(folder / "p", kWrite);
+  store.keep(profile_for(kEnergy, 2.0, 2.0));
+  SQLite::Database((folder / "p").string(), SQLite::OPEN_READWRITE).exec("UPDATE profiles SET objective = '(time)'");
+  REQUIRE(store.profiles().size() == 1);
+  CHECK(store.profiles()[0].key.goal == Goal());
+  CHECK_FALSE(store.profiles()[0].value);
+}
+
+TEST_CASE("an objective in the database that no heddle writes is refused, not mended") {
+  const Folder folder;
+  ProfileStore(folder / "p", kWrite).keep(profile_for(kEnergy, 2.0, 2.0));
+  SQLite::Database((folder / "p").string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE profiles SET objective = 'energy' || char(10) || 'energy'");
+  CHECK(contains(complaint([&] { (void)ProfileStore(folder / "p", kWrite).profiles(); }), "on one line"));
 }
 
 TEST_CASE("whoever still writes profiles as the seventh schema had them writes those of the time") {

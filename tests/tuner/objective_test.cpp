@@ -145,6 +145,16 @@ TEST_CASE("a search with an objective uses measurements of runs that knew what i
   CHECK(*second.objective == doctest::Approx(*second.energy * second.profile->time));
 }
 
+TEST_CASE("a run is found again by the objective as it was written, which is how earlier programs noted it") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family, 15);
+  TunerOptions options;
+  options.objective = std::make_shared<const Objective>("time*energy");
+  const std::string task = Tuner(evaluator, temporary.store, options).task({fake::problem(64)});
+  CHECK(task.find(" objective time*energy\n") != std::string::npos);
+}
+
 TEST_CASE("where an objective has no value the search ends, and what was measured is kept") {
   const TemporaryStore temporary;
   const Family family;
