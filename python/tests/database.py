@@ -15,7 +15,9 @@ def empty(file) -> sqlite3.Connection:
     """A database of the present schema, by the steps that the program itself takes."""
     source = (ROOT / "profiles" / "migrations.cpp").read_text()
     connection = sqlite3.connect(file)
-    steps = re.findall(r'R"sql\((.*?)\)sql"', source, re.S)
+    array = re.search(r"kMigrations\[\] = {\n(.*?)\n};", source, re.S)[1]
+    # Each element is a raw string, or an empty one for a step that changes no table.
+    steps = re.findall(r'^    (?:R"sql\((.*?)\)sql"|""),', array, re.S | re.M)
     for step in steps:
         connection.executescript(step)
     header = (ROOT / "profiles" / "migrations.hpp").read_text()
