@@ -30,8 +30,7 @@ std::int64_t online_bytes(const Layers& layers) {
 
 void add_online(Plan& plan, const Layers& layers, std::int64_t threads, const RunLength& length) {
   const bool by_warp = threads == kOnlineWarp;
-  std::string sizes = fmt::format("{}", layers.inputs());
-  for (int l = 1; l <= layers.count; ++l) sizes += fmt::format(", {}", layers.sizes[l]);
+  const std::string sizes = fmt::format("{}", fmt::join(layers.sizes, layers.sizes + layers.count + 1, ", "));
   const std::string kernel = by_warp ? fmt::format("heddle::mlp::train_online_warp<{}>", sizes)
                                      : fmt::format("heddle::mlp::train_online<{}, {}>", threads, sizes);
   const auto at = [&plan](const char* name) { return BufferArgument{plan.buffer(name), 0}; };

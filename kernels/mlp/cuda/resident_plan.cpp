@@ -13,10 +13,9 @@ constexpr std::int64_t kWord = 4, kPacketBytes = 16;
 constexpr std::int64_t kLanes = 32;
 
 std::string expression(const ResidentLayout& layout) {
-  std::string sizes;
-  for (std::int64_t l = 0; l <= layout.shape.count; ++l) sizes += fmt::format(", {}", layout.shape.sizes[l]);
-  return fmt::format("heddle::mlp::train_resident<{}, {}, {}{}>", layout.threads, layout.shape.tile,
-                     static_cast<int>(layout.rows_in), sizes);
+  const std::int64_t* const sizes = layout.shape.sizes;
+  return fmt::format("heddle::mlp::train_resident<{}, {}, {}, {}>", layout.threads, layout.shape.tile,
+                     static_cast<int>(layout.rows_in), fmt::join(sizes, sizes + layout.shape.count + 1, ", "));
 }
 
 }  // namespace

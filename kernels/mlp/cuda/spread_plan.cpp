@@ -14,10 +14,10 @@ namespace {
 constexpr std::int64_t kSpreadWord = 4, kSpreadLanes = 32;
 
 std::string spread_expression(const SpreadLayout& layout) {
-  std::string sizes = fmt::format("{}", layout.first.inputs);
-  for (std::int64_t l = 0; l <= layout.others.count; ++l) sizes += fmt::format(", {}", layout.others.sizes[l]);
-  return fmt::format("heddle::mlp::train_spread<{}, {}, {}, {}, {}>", layout.threads, layout.first.blocks,
-                     layout.first.parts, layout.first.rows, sizes);
+  const std::int64_t* const sizes = layout.others.sizes;
+  return fmt::format("heddle::mlp::train_spread<{}, {}, {}, {}, {}, {}>", layout.threads, layout.first.blocks,
+                     layout.first.parts, layout.first.rows, layout.first.inputs,
+                     fmt::join(sizes, sizes + layout.others.count + 1, ", "));
 }
 
 }  // namespace
