@@ -93,7 +93,7 @@ void compare_with_chosen(Evaluator& evaluator, const Problem& problem, const std
   for (const auto& some : times) {
     if (!some.empty()) best = std::min(best, median(some));
   }
-  fmt::print("  chosen   {:.3f}, best {:.3f}: {:.1f} % slower  {}\n", chosen, best, 100.0 * (chosen / best - 1.0),
+  fmt::print("  chosen   {:#.4g}, best {:#.4g}: {:.1f} % slower  {}\n", chosen, best, 100.0 * (chosen / best - 1.0),
              finalists.front().text());
 }
 
@@ -139,7 +139,7 @@ void explore(Evaluator& evaluator, const Problem& problem, const Options& option
       verdict = judged.status == Status::correct ? fmt::format("  error {:.1e}", judged.worst_error)
                                                  : fmt::format("  WRONG: {}", judged.message);
     }
-    fmt::print("  {:>8}  {}{}{}\n", outcome.time ? fmt::format("{:.3f}", *outcome.time) : "failed",
+    fmt::print("  {:>8}  {}{}{}\n", outcome.time ? fmt::format("{:#.4g}", *outcome.time) : "failed",
                outcome.configuration.text(), verdict, outcome.failure.empty() ? "" : "  " + outcome.failure);
   }
   if (!options.profiles.empty()) compare_with_chosen(evaluator, problem, outcomes, options);

@@ -75,11 +75,14 @@ WarpsLayout warps_layout(const Configuration& c, const Problem& problem) {
   return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("block_size")};
 }
 
-/// As many as there are multiprocessors, and powers of two below.
+/// As many as there are multiprocessors, the largest multiple of 8 that leaves a sixteenth of them idle, and powers of
+/// two below: multiprocessors lie in parts of a GPU, and those of a part that are too few for a cluster remain idle.
 std::vector<std::int64_t> block_counts(const DeviceIdentity& device) {
   std::vector<std::int64_t> counts{std::clamp<std::int64_t>(device.units, 1, ResidentLayout::kMostBlocks)};
+  const std::int64_t in_clusters = (counts.front() - ceil_div(counts.front(), std::int64_t{16})) / 8 * 8;
+  if (in_clusters > 0) counts.push_back(in_clusters);
   for (std::int64_t count = 128; count >= 1; count /= 2) {
-    if (count < counts.front()) counts.push_back(count);
+    if (count < counts.front() && count != in_clusters) counts.push_back(count);
   }
   return counts;
 }
