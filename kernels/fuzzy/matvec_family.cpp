@@ -119,22 +119,26 @@ class MatvecFamily final : public ArrayFamily {
     const std::int64_t bits = problem.at("bits");
     const bool lower_upper = encoding() == Encoding::lower_upper, fuzzy = matrix_of(problem) == MatrixKind::fuzzy;
     const auto configuration = [&](std::int64_t cuts, std::int64_t rows, std::int64_t ahead, std::int64_t block) {
-      // In double a selection takes two instructions of the units that select, a product one of others.
+      // In double a selection takes two instructions of the units that select, a product one of others: half of 4 cuts
+      // each way.
       std::int64_t products = 0;
       if (!fuzzy && bits == 64) {
-        while (products != 4 && std::max<std::int64_t>(2 * products, 1) <= cuts)
-          products = std::max<std::int64_t>(2 * products, 1);
+        products = std::min<std::int64_t>(2, cuts);
       }
       return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={}{}", cuts, rows,
                                              ahead, block,
                                              lower_upper ? fmt::format(" product_cuts={}", products) : ""));
     };
-    // Figures of these choices: bench/results/nvidia-h200/fuzzy_matvec.csv.
+    // Figures of these choices: fuzzy_matvec.csv in bench/results.
     const std::int64_t cuts = untuned_cuts(problem.at("cuts"), 4);
     if (fuzzy) {
       if (problem.at("cuts") == 1) return configuration(1, 1, 8, 128);
-      const bool apart = lower_upper && problem.at("layout") == kCuts;
-      if (apart && bits == 32) return configuration(1, 1, 4, 256);
+      const bool apart = problem.at("layout") == kCuts;
+      if (apart && lower_upper && bits == 32) return configuration(1, 1, 4, 256);
+      if (!apart && !lower_upper && cuts == problem.at("cuts")) {
+        const Configuration ring = bits == 32 ? configuration(cuts, 2, 16, 256) : configuration(cuts, 1, 16, 128);
+        if (shared_bytes(ring, problem) <= device.local_bytes) return ring;
+      }
       return configuration(cuts, 1, apart ? 4 : 128 / bits, 256);
     }
     // Where there are enough rows for all multiprocessors, several rows make up for each part of the vector. Bounds in
@@ -147,9 +151,7 @@ class MatvecFamily final : public ArrayFamily {
       if (problem.at("cuts") == 1) return configuration(1, bits == 32 ? 2 : 1, 32, 256);
       return configuration(cuts, 1, 8, 128);
     }
-    const Configuration best = bits == 32    ? configuration(cuts, 4, 16, 512)
-                               : lower_upper ? configuration(cuts, 2, 16, 512)
-                                             : configuration(cuts, 4, 16, 256);
+    const Configuration best = configuration(cuts, 4, 16, bits == 32 ? 512 : 256);
     return shared_bytes(best, problem) <= device.local_bytes ? best : configuration(cuts, 4, 8, 128);
   }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <random>
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
@@ -125,7 +124,7 @@ SharedImage DefinedFamily::initial(const Plan& plan, const Problem& problem, std
 HostImage DefinedFamily::contents(const std::vector<Buffer>& buffers, const Problem& problem,
                                   std::uint64_t seed) const {
   HostImage image;
-  std::mt19937_64 random(seed);
+  Random random(seed);
   std::size_t buffer = 0;
   for (const KernelArgument& argument : kernel_.definition.arguments) {
     if (!argument.is_buffer()) continue;

@@ -12,20 +12,20 @@ namespace heddle {
 namespace {
 
 template <class Number>
-Number drawn(const Fill& fill, std::mt19937_64& random) {
+Number drawn(const Fill& fill, Random& random) {
   if constexpr (!std::is_integral_v<Number>) {
     const double from = fill.usual ? -1.0 : fill.from, to = fill.usual ? 1.0 : fill.to;
-    return static_cast<Number>(from + static_cast<double>(random() >> 11) * 0x1p-53 * (to - from));
+    return static_cast<Number>(from + random.unit() * (to - from));
   } else {
     const double from = fill.usual ? 0.0 : fill.from, to = fill.usual ? 9.0 : fill.to;
     const auto count = static_cast<std::uint64_t>(to - from) + 1;
-    return static_cast<Number>(static_cast<std::int64_t>(from) + static_cast<std::int64_t>(random() % count));
+    return static_cast<Number>(static_cast<std::int64_t>(from) + static_cast<std::int64_t>(random.bits() % count));
   }
 }
 
 }  // namespace
 
-std::vector<std::byte> filled(const Fill& fill, ElementType type, std::int64_t bytes, std::mt19937_64& random) {
+std::vector<std::byte> filled(const Fill& fill, ElementType type, std::int64_t bytes, Random& random) {
   std::vector<std::byte> result(static_cast<std::size_t>(bytes));
   with_number(type, [&](auto sample) {
     using Number = decltype(sample);

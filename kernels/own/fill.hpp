@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "heddle/kernels/own/element_type.hpp"
+#include "heddle/kernels/random.hpp"
 
 namespace heddle {
 
@@ -29,8 +29,7 @@ struct Fill {
 };
 
 /// Numbers of `type`, of a kind that needs no file. Bytes behind the last whole number are 0.
-[[nodiscard]] std::vector<std::byte> filled(const Fill& fill, ElementType type, std::int64_t bytes,
-                                            std::mt19937_64& random);
+[[nodiscard]] std::vector<std::byte> filled(const Fill& fill, ElementType type, std::int64_t bytes, Random& random);
 /// Whether all numbers that `fill` makes are ones of `type`. Whole ones from -2^53 to 2^53.
 [[nodiscard]] bool fits(const Fill& fill, ElementType type);
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <random>
 
 #include "heddle/kernels/own/buffer_difference.hpp"
 #include "heddle/kernels/own/element_type.hpp"
@@ -60,7 +59,7 @@ TEST_CASE("buffers of 16-bit reals are filled and compared by value") {
   CHECK_FALSE(find_shape("half4"));
   for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
     CHECK(find_shape(name_of(type))->type == type);
-    std::mt19937_64 random(1);
+    Random random(1);
     const Fill fill{.kind = Fill::Kind::random};
     auto bytes = filled(fill, type, 2000, random);
     CHECK(buffer_difference(type, bytes, bytes) == 0.0);

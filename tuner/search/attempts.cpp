@@ -39,12 +39,20 @@ std::vector<std::pair<Configuration, double>> Attempts::costs() const {
   return costs;
 }
 
-std::optional<double> Attempts::best() const {
-  std::optional<double> fastest;
+std::optional<std::size_t> Attempts::fastest() const {
+  std::optional<std::pair<double, std::size_t>> fastest;
   for (const auto& [configuration, tried] : outcomes_) {
-    if (tried.status == Status::unverified && (!fastest || *tried.cost < *fastest)) fastest = tried.cost;
+    if (tried.status != Status::unverified) continue;
+    const std::pair here(*tried.cost, configuration);
+    if (!fastest || here < *fastest) fastest = here;
   }
-  return fastest;
+  if (!fastest) return std::nullopt;
+  return fastest->second;
+}
+
+std::optional<double> Attempts::best() const {
+  const auto configuration = fastest();
+  return configuration ? outcomes_.at(*configuration).cost : std::nullopt;
 }
 
 }  // namespace heddle

@@ -51,6 +51,8 @@ class Attempts {
   [[nodiscard]] std::optional<double> cost(const std::string& configuration) const;
   /// cost() of every configuration that was tried and did not fail.
   [[nodiscard]] std::vector<std::pair<Configuration, double>> costs() const;
+  /// The configuration of the lowest cost so far, the first of several; not one that was pruned.
+  [[nodiscard]] std::optional<std::size_t> fastest() const;
   /// The lowest cost so far, microseconds per sample.
   [[nodiscard]] std::optional<double> best() const;
 

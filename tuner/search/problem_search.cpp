@@ -40,6 +40,7 @@ ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const Tuner
       verdicts_(context_),
       screener_(context_, verdicts_),
       decision_(context_, attempts_, queue_, verdicts_, screener_, [this](Stage stage) { report_(stage, *this); }) {
+  if (plan_.strategy != nullptr && !evaluator_.shares_processor()) verdicts_.wait();
   until_interrupted([&] { begin(plan_.first); });
 }
 
@@ -79,14 +80,9 @@ void ProblemSearch::decide() {
 /// Tries for the fastest configuration what is chosen last. The search has to have tried several times as many, so that
 /// this takes a small part of its time, however short that is.
 void ProblemSearch::refine() {
-  std::optional<std::pair<double, std::size_t>> fastest;
-  for (const auto& [configuration, tried] : attempts_.outcomes()) {
-    if (tried.status != Status::unverified) continue;
-    const std::pair here(*tried.cost, configuration);
-    if (!fastest || here < *fastest) fastest = here;
-  }
+  const auto fastest = attempts_.fastest();
   if (!fastest || stop_.reached()) return;
-  std::vector<std::size_t> others = problem_.refinements(fastest->second);
+  std::vector<std::size_t> others = problem_.refinements(*fastest);
   std::erase_if(others, [&](std::size_t other) { return attempts_.find(other) != nullptr; });
   if (others.empty() || attempts_.outcomes().size() < kTriedBefore * others.size()) return;
   queue_.clear();  // what was in flight when the time for screening ended
@@ -193,7 +189,6 @@ bool ProblemSearch::propose_batch() {
 /// flight and returns false.
 bool ProblemSearch::measure_batch(StopCondition& stop) {
   CompileQueue::Batch batch = queue_.take(stop);
-  std::map<std::size_t, Observation> outcomes;
   for (std::vector<std::size_t> left = batch.configurations; !left.empty();) {
     const auto next = queue_.must_drop(stop) ? std::nullopt : queue_.next_ready(batch, left, stop);
     if (!next) {
@@ -202,7 +197,7 @@ bool ProblemSearch::measure_batch(StopCondition& stop) {
     }
     const std::size_t configuration = *next;
     left.erase(std::ranges::find(left, configuration));
-    Observation& outcome = outcomes[configuration];
+    Observation outcome;
     auto origin = Attempts::Origin::this_run;
     if (const auto known = journal_.recall(configuration)) {
       outcome = screener_.remember(configuration, *known);
@@ -222,13 +217,38 @@ bool ProblemSearch::measure_batch(StopCondition& stop) {
     report_(Stage::screening, *this);
   }
   if (informed_) {
+    if (verdicts_.waits()) verify_first();
     for (const std::size_t configuration : batch.configurations) {
-      if (!SearchedProblem::is_refined(configuration)) strategy_->observe(configuration, outcomes.at(configuration));
+      if (!SearchedProblem::is_refined(configuration)) strategy_->observe(configuration, *attempts_.find(configuration));
     }
     pace_.batch_seconds = stop_.now() - last_batch_end_;
     last_batch_end_ = stop_.now();
   }
   return true;
+}
+
+/// The first verifications: of the default, and of the fastest that was measured. Both have waited for the first
+/// proposals, which are measured in less time than a verification takes where buffers are large.
+void ProblemSearch::verify_first() {
+  verdicts_.stop_waiting();
+  const auto passes = [&](std::size_t configuration, const Observation& tried) {
+    const Observation outcome = screener_.judge(configuration, tried);
+    if (outcome.cost) return true;
+    attempts_.add(configuration, outcome, Attempts::Origin::this_run);
+    attempts_.reinstate_pruned();
+    return false;
+  };
+  if (const auto untuned = problem_.find(problem_.untuned())) {
+    const Observation* const tried = attempts_.find(*untuned);
+    if (tried != nullptr && verdicts_.may_become_reference(*tried)) passes(*untuned, *tried);
+  }
+  for (bool settled = false; !settled;) {
+    settled = true;
+    const auto fastest = attempts_.fastest();
+    if (fastest && verdicts_.may_become_reference(*attempts_.find(*fastest))) {
+      settled = passes(*fastest, *attempts_.find(*fastest));
+    }
+  }
 }
 
 std::optional<double> ProblemSearch::untuned() const { return named_time("default", problem_.untuned()).time; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "heddle/runtime/device/device_failure.hpp"
+#include "heddle/runtime/device/provenance.hpp"
 
 namespace heddle {
 
@@ -41,7 +42,10 @@ Observation Screener::measure(std::size_t configuration, const Compilation::Done
     context_.journal.add(std::move(screened.measurement));
     throw;
   }
-  if (verdicts_.may_become_reference(outcome) && !verify(configuration, *outcome.cost, screened)) {
+  screened.measurement.provenance.date = utc_now_exactly();  // its time is known now
+  if (verdicts_.waits()) {
+    expect(outcome);
+  } else if (verdicts_.may_become_reference(outcome) && !verify(configuration, *outcome.cost, screened)) {
     outcome = {.status = screened.measurement.status, .cost = std::nullopt};
   }
   screened.measurement.cost = screened.cost;
@@ -50,18 +54,31 @@ Observation Screener::measure(std::size_t configuration, const Compilation::Done
 }
 
 Observation Screener::remember(std::size_t configuration, const Recollection& known) {
+  if (verdicts_.waits()) {
+    expect(known.observation);
+    return known.observation;
+  }
   if (!verdicts_.may_become_reference(known.observation)) return known.observation;
   if (known.own) {  // verified by this run: if that had failed, the journal would have returned the failure
     verdicts_.set_reference(*known.observation.cost);
     return known.observation;
   }
+  return judge(configuration, known.observation);
+}
+
+Observation Screener::judge(std::size_t configuration, const Observation& outcome) {
   Screened screened{.measurement = context_.journal.blank(context_.problem.at(configuration), samples_),
-                    .cost = known.observation.cost};
-  screened.measurement.status = known.observation.status;
-  if (verify(configuration, *known.observation.cost, screened)) return known.observation;
+                    .cost = outcome.cost};
+  screened.measurement.status = outcome.status;
+  if (verify(configuration, *outcome.cost, screened)) return outcome;
   const Status status = screened.measurement.status;
   context_.journal.add(std::move(screened.measurement));
   return {.status = status, .cost = std::nullopt};
+}
+
+/// Others are pruned against the first one that can be measured, the default, before it is verified.
+void Screener::expect(const Observation& outcome) {
+  if (verdicts_.may_become_reference(outcome) && !verdicts_.reference()) verdicts_.set_reference(*outcome.cost);
 }
 
 void Screener::time(std::size_t configuration, Screened& screened) {
