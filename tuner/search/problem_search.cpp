@@ -219,7 +219,8 @@ bool ProblemSearch::measure_batch(StopCondition& stop) {
   if (informed_) {
     if (verdicts_.waits()) verify_first();
     for (const std::size_t configuration : batch.configurations) {
-      if (!SearchedProblem::is_refined(configuration)) strategy_->observe(configuration, *attempts_.find(configuration));
+      if (!SearchedProblem::is_refined(configuration))
+        strategy_->observe(configuration, *attempts_.find(configuration));
     }
     pace_.batch_seconds = stop_.now() - last_batch_end_;
     last_batch_end_ = stop_.now();
@@ -232,7 +233,7 @@ bool ProblemSearch::measure_batch(StopCondition& stop) {
 void ProblemSearch::verify_first() {
   verdicts_.stop_waiting();
   const auto passes = [&](std::size_t configuration, const Observation& tried) {
-    const Observation outcome = screener_.judge(configuration, tried);
+    const Observation outcome = screener_.judge_late(configuration, tried);
     if (outcome.cost) return true;
     attempts_.add(configuration, outcome, Attempts::Origin::this_run);
     attempts_.reinstate_pruned();

@@ -63,12 +63,20 @@ Observation Screener::remember(std::size_t configuration, const Recollection& kn
     verdicts_.set_reference(*known.observation.cost);
     return known.observation;
   }
-  return judge(configuration, known.observation);
+  return judge(configuration, known.observation, context_.journal.blank(context_.problem.at(configuration), samples_));
 }
 
-Observation Screener::judge(std::size_t configuration, const Observation& outcome) {
-  Screened screened{.measurement = context_.journal.blank(context_.problem.at(configuration), samples_),
-                    .cost = outcome.cost};
+Observation Screener::judge_late(std::size_t configuration, const Observation& outcome) {
+  const Configuration judged = context_.problem.at(configuration);
+  for (const Measurement& known : context_.journal.known_finals()) {  // an earlier process of this run got further
+    if (known.configuration == judged.text() && known.times.empty()) return {.status = known.status, .cost = {}};
+  }
+  return judge(configuration, outcome, context_.journal.blank_of_finals(judged, samples_));
+}
+
+/// `measurement`: records the failure.
+Observation Screener::judge(std::size_t configuration, const Observation& outcome, Measurement measurement) {
+  Screened screened{.measurement = std::move(measurement), .cost = outcome.cost};
   screened.measurement.status = outcome.status;
   if (verify(configuration, *outcome.cost, screened)) return outcome;
   const Status status = screened.measurement.status;

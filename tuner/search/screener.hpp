@@ -22,8 +22,10 @@ class Screener {
   Observation measure(std::size_t configuration, const Compilation::Done& done);
   /// Treats a configuration that the journal knows as if it had been measured now.
   Observation remember(std::size_t configuration, const Recollection& known);
-  /// Verifies a configuration that was measured before, and records it if it fails. Returns what is known of it then.
-  Observation judge(std::size_t configuration, const Observation& outcome);
+  /// Verifies a configuration whose measurement this visit has recorded while verification waited. If it fails, that is
+  /// recorded too, as in the finals: a continued run first finds again what this one found. Returns what is known of it
+  /// then.
+  Observation judge_late(std::size_t configuration, const Observation& outcome);
 
   /// Samples per repetition; 0 before anything was measured.
   [[nodiscard]] std::int64_t samples() const noexcept { return samples_; }
@@ -41,6 +43,7 @@ class Screener {
   void time(std::size_t configuration, Screened& screened);
   bool verify(std::size_t configuration, double cost, Screened& screened);
   void expect(const Observation& outcome);
+  Observation judge(std::size_t configuration, const Observation& outcome, Measurement measurement);
   [[nodiscard]] bool has_value(std::size_t configuration, const Measured& measured) const;
 
   const SearchContext& context_;
