@@ -37,8 +37,6 @@ struct SliceForm;
 template <class T, int AllCuts, Layout From, int Cuts>
 struct SliceForm<LowerUpperArray<T, AllCuts, From>, Cuts> {
   static constexpr int components = 2 * Cuts;
-  /// Whether they are neighbours of each other among the vector's, too.
-  static constexpr bool lie_together = true;
   __device__ __forceinline__ static int component_of_vector(int component, int first) { return 2 * first + component; }
   __device__ __forceinline__ static LowerUpper<T, Cuts> number(const T (&component)[components]) {
     LowerUpper<T, Cuts> x;
@@ -50,7 +48,6 @@ struct SliceForm<LowerUpperArray<T, AllCuts, From>, Cuts> {
 template <class T, int AllCuts, Layout From, int Cuts>
 struct SliceForm<MidpointRadiusArray<T, AllCuts, From>, Cuts> {
   static constexpr int components = 1 + Cuts;
-  static constexpr bool lie_together = Cuts == AllCuts;
   __device__ __forceinline__ static int component_of_vector(int component, int first) {
     return component == 0 ? 0 : first + component;
   }
@@ -74,10 +71,6 @@ struct Tile {
   using Form = SliceForm<Array, Cuts>;
   static constexpr int components = Form::components, pack = 16 / static_cast<int>(sizeof(T));
   static constexpr int packed = components / pack * pack, size = components * kTileColumns;
-  /// Components that a thread copies at once: a pack, where packs are those of the vector.
-  static constexpr int wide =
-      Array::place == kNumbers && Form::lie_together && packed == components && Array::components % pack == 0 ? pack
-                                                                                                              : 1;
   /// From a tile to the next one in memory.
   static constexpr int stride = kTileColumns * (Array::place == kNumbers ? Array::components : 1);
 
@@ -85,17 +78,15 @@ struct Tile {
     return component < packed ? (component / pack * kTileColumns + column) * pack + component % pack
                               : component * kTileColumns + column;
   }
-  /// Calls use(component, column) for the first of each `wide` components of this thread's share of the tile, in the
-  /// order in which the vector lies in memory.
+  /// Calls use(component, column) for this thread's share of the tile, in the order in which the vector lies in memory.
   template <class Use>
   __device__ __forceinline__ static void for_each_own(const Use& use) {
     const int thread = static_cast<int>(threadIdx.x);
-    constexpr int of_number = components / wide, all = size / wide;  // copies
     // Written so that what depends on the thread is the same in every turn: the rest are constants of the addresses.
-    if constexpr (Array::place == kNumbers && Threads % of_number == 0 && all % Threads == 0) {
+    if constexpr (Array::place == kNumbers && Threads % components == 0 && size % Threads == 0) {
 #pragma unroll
-      for (int k = 0; k < all / Threads; ++k)
-        use(thread % of_number * wide, thread / of_number + k * (Threads / of_number));
+      for (int k = 0; k < size / Threads; ++k)
+        use(thread % components, thread / components + k * (Threads / components));
     } else if constexpr (Array::place == kCuts && kTileColumns % Threads == 0) {
 #pragma unroll
       for (int component = 0; component < components; ++component) {
@@ -108,11 +99,11 @@ struct Tile {
         use(thread / kTileColumns + k * (Threads / kTileColumns), thread % kTileColumns);
     } else {
 #pragma unroll
-      for (int start = 0; start < all; start += Threads) {
+      for (int start = 0; start < size; start += Threads) {
         const int i = start + thread;
-        if (all % Threads != 0 && i >= all) break;
+        if (size % Threads != 0 && i >= size) break;
         if constexpr (Array::place == kNumbers) {
-          use(i % of_number * wide, i / of_number);
+          use(i % components, i / components);
         } else {
           use(i / kTileColumns, i % kTileColumns);
         }
@@ -124,13 +115,9 @@ struct Tile {
   __device__ __forceinline__ static void request(T* tile, const T* from, long long columns, int first) {
     for_each_own([&](int component, int column) {
       const int of_vector = Form::component_of_vector(component, first);
-      const T* const at =
-          from + (Array::place == kNumbers ? column * Array::components + of_vector : of_vector * columns + column);
-      if constexpr (wide == 1) {
-        start_grouped_copy(tile + place(component, column), at);
-      } else {
-        start_wide_grouped_copy(tile + place(component, column), at);
-      }
+      start_grouped_copy(
+          tile + place(component, column),
+          from + (Array::place == kNumbers ? column * Array::components + of_vector : of_vector * columns + column));
     });
   }
   __device__ __forceinline__ static auto number(const T* tile, int column) {
