@@ -4,14 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "heddle/kernels/argument.hpp"
+#include "heddle/kernels/image.hpp"
 #include "heddle/kernels/kernel_instance.hpp"
 
 namespace heddle {
@@ -72,26 +70,6 @@ struct Plan {
 
   /// Index of the buffer called `name`; throws std::out_of_range.
   [[nodiscard]] int buffer(std::string_view name) const;
-};
-
-/// Contents of buffers on the host, by name.
-using HostImage = std::map<std::string, std::vector<std::byte>, std::less<>>;
-
-/// Names of some buffers.
-using BufferNames = std::vector<std::string>;
-
-/// Contents that nobody changes and several may own, so that those that are kept for further runs need not be copied.
-class SharedImage {
- public:
-  // Both conversions are meant: whoever makes contents need not know whether somebody keeps them.
-  SharedImage(HostImage made) : image_(std::make_shared<const HostImage>(std::move(made))) {}
-  SharedImage(std::shared_ptr<const HostImage> kept) : image_(std::move(kept)) {}
-
-  const HostImage& operator*() const noexcept { return *image_; }
-  const HostImage* operator->() const noexcept { return image_.get(); }
-
- private:
-  std::shared_ptr<const HostImage> image_;
 };
 
 }  // namespace heddle

@@ -106,6 +106,8 @@ class Verification {
   /// After how many of its `samples` samples a timed run is compared with the reference as long as nothing is
   /// suspicious: as many as the reference does in a small part of a second.
   [[nodiscard]] virtual std::int64_t compared_samples(const Problem&, std::int64_t samples) { return samples; }
+  /// Whether difference() may find one; otherwise nobody need look at what a timed run leaves.
+  [[nodiscard]] virtual bool compares_ends() const { return true; }
   /// How far `found` is from `expected`, another configuration's end of the same timed run, in the units of
   /// TimedRun::distance. Nothing if the two cannot be compared.
   [[nodiscard]] virtual std::optional<double> difference(const Problem&, std::int64_t /*samples*/,

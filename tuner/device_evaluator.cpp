@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -34,29 +35,22 @@ class DeviceRunner final : public Runner {
  public:
   /// `evictor`: written as a whole before each of `cold_runs` runs that a time is the mean of; empty: a time is that of
   /// one run, whose launches find in the cache what the one before left there.
-  DeviceRunner(Device& device, Plan plan, std::shared_ptr<const Binary> binary, const HostImage& contents,
+  DeviceRunner(Device& device, Plan plan, std::shared_ptr<const Binary> binary, HeldContents contents,
                std::shared_ptr<Memory> evictor, std::int64_t cold_runs)
       : device_(device),
         execution_(device.prepare(std::move(plan), std::move(binary))),
+        contents_(std::move(contents)),
         evictor_(std::move(evictor)),
         cold_runs_(cold_runs) {
-    for (const auto& [name, bytes] : contents) execution_->memory(name).write(bytes);
-    begin();
-  }
-  DeviceRunner(Device& device, Plan plan, std::shared_ptr<const Binary> binary, const KeptContents::Buffers& contents,
-               std::shared_ptr<Memory> evictor, std::int64_t cold_runs)
-      : device_(device),
-        execution_(device.prepare(std::move(plan), std::move(binary))),
-        evictor_(std::move(evictor)),
-        cold_runs_(cold_runs) {
-    for (const auto& [name, memory] : contents) execution_->memory(name).copy(*memory);
-    begin();
+    contents_.write(*execution_);
+    contents_.save(*execution_);
+    execution_->synchronize();
   }
 
   using Runner::time;
   double time(const Stop&) override {
     if (evictor_) return cold_time();
-    execution_->restore();
+    restore();
     execution_->synchronize();  // or the restoring would hide the latency of the first launch
     return execution_->time() * kMicroseconds / static_cast<double>(execution_->plan().samples);
   }
@@ -65,7 +59,7 @@ class DeviceRunner final : public Runner {
     const std::shared_ptr<void> other_program = device_.occupy();
     if (!other_program) return std::nullopt;
     const auto seconds_of_launch = [this] {
-      execution_->restore();
+      restore();
       execution_->synchronize();
       const auto start = std::chrono::steady_clock::now();
       execution_->launch();  // not time(): the team of threads may shrink between launches, as it does in training
@@ -88,7 +82,7 @@ class DeviceRunner final : public Runner {
     const auto joules = joules_of_launch({.joules = [this] { return device_.joules(); },
                                           .launch =
                                               [this] {
-                                                execution_->restore();
+                                                restore();
                                                 execution_->launch();
                                               },
                                           .wait = [this] { execution_->synchronize(); }});
@@ -103,10 +97,17 @@ class DeviceRunner final : public Runner {
   }
 
  private:
+  /// What the first run has left alone is not brought back before later ones: these are about times, and a verification
+  /// brings back everything.
+  void restore() {
+    if (++restored_ == 2) unwritten_ = contents_.large_and_unwritten(device_, *execution_);
+    contents_.restore(*execution_, unwritten_);
+  }
+
   double cold_time() {
     double seconds = 0.0;
     for (std::int64_t run = 0; run < cold_runs_; ++run) {
-      execution_->restore();
+      restore();
       evictor_->fill(static_cast<std::byte>(run));
       execution_->synchronize();
       seconds += execution_->time();
@@ -114,13 +115,11 @@ class DeviceRunner final : public Runner {
     return seconds * kMicroseconds / static_cast<double>(cold_runs_ * execution_->plan().samples);
   }
 
-  void begin() {
-    execution_->save();
-    execution_->synchronize();
-  }
-
   Device& device_;
   std::unique_ptr<Execution> execution_;
+  HeldContents contents_;
+  int restored_ = 0;  // times
+  BufferNames unwritten_;
   std::shared_ptr<Memory> evictor_;
   std::int64_t cold_runs_;
   bool settled_ = false;  // whether it ran beside another program before
@@ -244,17 +243,26 @@ std::unique_ptr<Runner> DeviceEvaluator::prepare_beside_kept(const Configuration
                                                              std::int64_t samples) {
   auto [evictor, cold_runs] = eviction(samples);
   if (evictor) samples = 1;
-  if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
-    Plan plan = family_.measured_plan(configuration, problem, device(), samples);
-    auto kernels = binary(plan.kernels);
-    return std::make_unique<DeviceRunner>(device_, std::move(plan), std::move(kernels), *kept, std::move(evictor),
-                                          cold_runs);
+  Prepared prepared = prepared_trial(configuration, problem, samples);
+  auto kernels = binary(prepared.plan.kernels);
+  return std::make_unique<DeviceRunner>(device_, std::move(prepared.plan), std::move(kernels),
+                                        std::move(prepared.contents), std::move(evictor), cold_runs);
+}
+
+/// Contents that configurations share go to the device once, and from there to the buffers of each.
+DeviceEvaluator::Prepared DeviceEvaluator::prepared_trial(const Configuration& configuration, const Problem& problem,
+                                                          std::int64_t samples) {
+  const auto kept = [&]() -> std::optional<HeldContents> {
+    const KeptContents::Buffers* const found = contents_.find(problem);
+    return found == nullptr ? std::nullopt : std::optional(HeldContents(*found));
+  };
+  if (auto contents = kept()) {
+    return {.plan = family_.measured_plan(configuration, problem, device(), samples), .contents = std::move(*contents)};
   }
   Trial trial = family_.trial(configuration, problem, device(), samples, seed_);
-  auto kernels = binary(trial.plan.kernels);
-  if (family_.shares_contents()) contents_.keep(problem, *trial.initial);
-  return std::make_unique<DeviceRunner>(device_, std::move(trial.plan), std::move(kernels), *trial.initial,
-                                        std::move(evictor), cold_runs);
+  if (family_.shares_contents()) contents_.keep(problem, trial.initial.views());
+  auto contents = kept();
+  return {.plan = std::move(trial.plan), .contents = contents ? std::move(*contents) : HeldContents(trial.initial)};
 }
 
 DeviceEvaluator::Eviction DeviceEvaluator::eviction(std::int64_t samples) {
@@ -291,34 +299,43 @@ Verdict DeviceEvaluator::verify(const Configuration& configuration, const Proble
 
 Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, const Problem& problem,
                                           std::int64_t samples, const Configuration& untuned) {
-  return verifier_.verify_timed_run(configuration, problem, samples, untuned);
+  return verifier_.verify_timed_run(configuration, problem, samples, untuned, contents_.find(problem));
 }
 
 HostImage DeviceEvaluator::outcome(const Configuration& configuration, const Problem& problem,
                                    const BufferNames& names) {
-  if (const KeptContents::Buffers* const kept = contents_.find(problem)) {
-    Plan plan = family_.measured_plan(configuration, problem, device(), 1);
-    auto kernels = binary(plan.kernels);
-    return outcome_of(*device_.prepare(std::move(plan), std::move(kernels)), *kept, names);
-  }
-  Trial trial = family_.trial(configuration, problem, device(), 1, seed_);
-  auto kernels = binary(trial.plan.kernels);
-  if (family_.shares_contents()) contents_.keep(problem, *trial.initial);
-  const auto execution = device_.prepare(std::move(trial.plan), std::move(kernels));
-  return outcome_of(*execution, *trial.initial, 1, names);
+  return results_of(*after_one_launch(configuration, problem), names);
 }
 
+std::unique_ptr<Execution> DeviceEvaluator::after_one_launch(const Configuration& configuration,
+                                                             const Problem& problem) {
+  Prepared prepared = prepared_trial(configuration, problem, 1);
+  auto kernels = binary(prepared.plan.kernels);
+  auto execution = device_.prepare(std::move(prepared.plan), std::move(kernels));
+  run_once(*execution, prepared.contents);
+  return execution;
+}
+
+/// Only buffers whose bytes differ are brought to the host.
 double DeviceEvaluator::difference(const Configuration& configuration, const Configuration& reference,
                                    const Problem& problem) {
   const DefinedFamily* const defined = family_.defined();
   if (defined == nullptr) throw Error(ErrorKind::bug, "only defined kernels say how far apart two results are");
-  HostImage expected;
+  std::optional<HeldContents> expected;
   try {
-    expected = outcome(reference, problem, {});
+    const auto execution = after_one_launch(reference, problem);
+    expected = HeldContents::copied(device_, *execution, names_of_results(execution->plan()));
   } catch (const DeviceFailure& failure) {
     throw DeviceFailure(failure.status(), fmt::format("nothing to compare with: {}", failure.what()));
   }
-  return defined->difference(outcome(configuration, problem, {}), expected);
+  const auto execution = after_one_launch(configuration, problem);
+  double worst = 0.0;
+  for (const KernelArgument& argument : defined->definition().arguments) {
+    if (!argument.is_compared() || expected->same(device_, *execution, argument.name)) continue;
+    const HostImage found = results_of(*execution, {argument.name});
+    worst = std::max(worst, defined->difference(argument, found.at(argument.name), expected->bytes(argument.name)));
+  }
+  return worst;
 }
 
 CompileRequest DeviceEvaluator::request(Kernels kernels) const {

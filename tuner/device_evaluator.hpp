@@ -7,6 +7,7 @@
 
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/held_contents.hpp"
 #include "heddle/tuner/kept_contents.hpp"
 #include "heddle/tuner/kernel_cache.hpp"
 #include "heddle/tuner/verifier.hpp"
@@ -45,7 +46,17 @@ class DeviceEvaluator final : public Evaluator {
  private:
   class PendingCompilation;
 
+  /// A plan, and what its buffers hold before it runs.
+  struct Prepared {
+    Plan plan;
+    HeldContents contents;
+  };
+
   [[nodiscard]] CompileRequest request(Kernels kernels) const;
+  [[nodiscard]] Prepared prepared_trial(const Configuration& configuration, const Problem& problem,
+                                        std::int64_t samples);
+  /// An execution that was launched once, outputs and scratch poisoned before.
+  [[nodiscard]] std::unique_ptr<Execution> after_one_launch(const Configuration& configuration, const Problem& problem);
   [[nodiscard]] std::unique_ptr<Runner> prepare_beside_kept(const Configuration& configuration, const Problem& problem,
                                                             std::int64_t samples);
   /// How runners of so many samples empty the cache; nothing where they do not.

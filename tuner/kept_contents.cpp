@@ -11,7 +11,7 @@ const KeptContents::Buffers* KeptContents::find(const Problem& problem) const {
   return found == kept_.end() ? nullptr : &found->buffers;
 }
 
-void KeptContents::keep(const Problem& problem, const HostImage& contents) {
+void KeptContents::keep(const Problem& problem, const ViewedImage& contents) {
   Kept fresh{.problem = problem, .buffers = {}, .bytes = 0};
   for (const auto& [name, bytes] : contents) fresh.bytes += static_cast<std::int64_t>(bytes.size());
   if (fresh.bytes > most_bytes_) return;

@@ -24,7 +24,7 @@ class KeptContents {
   /// The contents of a problem; null if they are not kept.
   [[nodiscard]] const Buffers* find(const Problem& problem) const;
   /// Keeps these if the device has room for them; forgets those that have been kept longest.
-  void keep(const Problem& problem, const HostImage& contents);
+  void keep(const Problem& problem, const ViewedImage& contents);
   [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
   void clear();
 

@@ -23,53 +23,26 @@ constexpr std::int64_t kShorter = 4, kFewestOfTimed = 16;
 
 bool poisoned(Role role) { return role == Role::output || role == Role::scratch; }
 
-void fill(Execution& execution, const HostImage& contents) {
+void fill(Execution& execution, const HeldContents& contents) {
   for (const Buffer& buffer : execution.plan().buffers) {
-    if (poisoned(buffer.role)) {
-      execution.memory(buffer.name).fill(kPoison);
-    } else {
-      execution.memory(buffer.name).write(contents.find(buffer.name)->second);
-    }
+    if (poisoned(buffer.role)) execution.memory(buffer.name).fill(kPoison);
   }
+  contents.write(execution);
 }
 
-/// All buffers that a run writes, except scratch; or only those called `names`.
-HostImage results_of(Execution& execution, const BufferNames& names) {
-  HostImage image;
-  for (const Buffer& buffer : execution.plan().buffers) {
-    if (buffer.role == Role::scratch || buffer.role == Role::input) continue;
-    if (!names.empty() && std::ranges::find(names, buffer.name) == names.end()) continue;
-    std::vector<std::byte>& bytes = image[buffer.name];
-    bytes.resize(static_cast<std::size_t>(buffer.bytes));
-    execution.memory(buffer.name).read(bytes);
-  }
-  return image;
-}
+bool is_result(const Buffer& buffer) { return buffer.role != Role::scratch && buffer.role != Role::input; }
 
 Verdict failed(Status status, double error, std::string message) {
   return {.status = status, .worst_error = error, .message = std::move(message)};
 }
 
-/// Whether a buffer still holds these bytes. Read in pieces, since some inputs are large.
-bool unchanged(const Memory& memory, const std::vector<std::byte>& bytes) {
-  constexpr std::size_t kPiece = std::size_t{1} << 20;
-  std::vector<std::byte> piece(std::min(kPiece, bytes.size()));
-  for (std::size_t first = 0; first < bytes.size(); first += kPiece) {
-    const std::span<std::byte> now(piece.data(), std::min(kPiece, bytes.size() - first));
-    memory.read(now, static_cast<std::int64_t>(first));
-    if (!std::equal(now.begin(), now.end(), bytes.begin() + static_cast<std::ptrdiff_t>(first))) return false;
-  }
-  return true;
-}
-
 /// A failed verdict if the run wrote behind a buffer or to an input; otherwise `correct`.
-Verdict trespass(Execution& execution, const HostImage& contents) {
+Verdict trespass(Device& device, Execution& execution, const HeldContents& before) {
   if (const auto buffer = execution.overrun()) {
     return failed(Status::overrun, 0.0, fmt::format("wrote behind buffer '{}'", *buffer));
   }
   for (const Buffer& buffer : execution.plan().buffers) {
-    if (buffer.role != Role::input) continue;
-    if (!unchanged(execution.memory(buffer.name), contents.find(buffer.name)->second)) {
+    if (buffer.role == Role::input && !before.same(device, execution, buffer.name)) {
       return failed(Status::wrong_result, 0.0, fmt::format("wrote to the input '{}'", buffer.name));
     }
   }
@@ -104,25 +77,35 @@ Problem with_awkward_sizes(const Problem& problem, const Problem& familys_awkwar
 
 }  // namespace
 
-HostImage outcome_of(Execution& execution, const HostImage& contents, int launches, const BufferNames& names) {
+void run_once(Execution& execution, const HeldContents& contents, int launches) {
   fill(execution, contents);
   for (int i = 0; i < launches; ++i) execution.launch();
   execution.synchronize();
-  return results_of(execution, names);
 }
 
-HostImage outcome_of(Execution& execution, const KeptContents::Buffers& contents, const BufferNames& names) {
-  for (const Buffer& buffer : execution.plan().buffers) {
-    const auto kept = contents.find(buffer.name);
-    if (kept == contents.end()) {
-      execution.memory(buffer.name).fill(kPoison);
-    } else {
-      execution.memory(buffer.name).copy(*kept->second);
-    }
+BufferNames names_of_results(const Plan& plan) {
+  BufferNames names;
+  for (const Buffer& buffer : plan.buffers) {
+    if (is_result(buffer)) names.push_back(buffer.name);
   }
-  execution.launch();
-  execution.synchronize();
-  return results_of(execution, names);
+  return names;
+}
+
+HostImage results_of(Execution& execution, const BufferNames& names) {
+  HostImage image;
+  for (const Buffer& buffer : execution.plan().buffers) {
+    if (!is_result(buffer)) continue;
+    if (!names.empty() && std::ranges::find(names, buffer.name) == names.end()) continue;
+    std::vector<std::byte>& bytes = image[buffer.name];
+    bytes.resize(static_cast<std::size_t>(buffer.bytes));
+    execution.memory(buffer.name).read(bytes);
+  }
+  return image;
+}
+
+HostImage outcome_of(Execution& execution, const HostImage& contents, int launches) {
+  run_once(execution, HeldContents(SharedImage(ViewedImage(contents.begin(), contents.end()), nullptr)), launches);
+  return results_of(execution);
 }
 
 namespace {
@@ -153,15 +136,20 @@ class Verifier::Executions {
     HostImage left;
     for (const VerificationStage& stage : run.stages) {
       Execution& execution = prepared(stage.plan);
-      const SharedImage shared = stage.contents(left);
-      const HostImage& before = *shared;
-      HostImage after = outcome_of(execution, before, stage.launches);
-      if (Verdict verdict = trespass(execution, before); verdict.status != Status::correct) return verdict;
+      const HeldContents before(stage.contents(left));
+      run_once(execution, before, stage.launches);
+      HostImage after = results_of(execution);
+      if (Verdict verdict = trespass(owner_.device_, execution, before); verdict.status != Status::correct) {
+        return verdict;
+      }
       const Accuracy accuracy = stage.check(after);
       worst_error_ = std::max(worst_error_, accuracy.worst_error);
       if (!accuracy.accepted) return failed(Status::wrong_result, accuracy.worst_error, accuracy.message);
-      if (repeat && outcome_of(execution, before, stage.launches) != after) {
-        return failed(Status::wrong_result, 0.0, "a second run differs from the first");
+      if (repeat) {
+        run_once(execution, before, stage.launches);
+        if (results_of(execution) != after) {
+          return failed(Status::wrong_result, 0.0, "a second run differs from the first");
+        }
       }
       left = std::move(after);
     }
@@ -250,16 +238,10 @@ Verdict Verifier::judge(Executions& executions, const Configuration& configurati
 /// The run that a configuration is timed with, on memory of its own.
 class Verifier::Timed {
  public:
-  Timed(Verifier& owner, const Configuration& configuration, const Problem& problem, std::int64_t samples)
-      : owner_(owner),
-        configuration_(configuration),
-        problem_(problem),
-        samples_(samples),
-        trial_(owner.family_.trial(configuration, problem, owner.device_.identity(), samples, owner.seed_)),
-        execution_(owner.device_.prepare(trial_.plan, owner.find_binary_(trial_.plan.kernels))) {
-    fill(*execution_, *trial_.initial);
-    execution_->save();
-  }
+  /// `kept`: as of verify_timed_run().
+  Timed(Verifier& owner, const Configuration& configuration, const Problem& problem, std::int64_t samples,
+        const KeptContents::Buffers* kept = nullptr)
+      : Timed(owner, configuration, problem, samples, begin(owner, configuration, problem, samples, kept)) {}
 
   [[nodiscard]] const Configuration& configuration() const { return configuration_; }
   [[nodiscard]] const Problem& problem() const { return problem_; }
@@ -267,25 +249,34 @@ class Verifier::Timed {
 
   /// The result of the first whole run.
   const HostImage& end() {
-    if (!end_) end_ = run();
+    if (!end_) {
+      HostImage image;
+      for (const std::string& name : left().names()) image.emplace(name, left().bytes(name));
+      end_ = std::move(image);
+    }
     return *end_;
+  }
+  /// A verdict on what the first whole run did beside computing its results.
+  Verdict trespassed() {
+    static_cast<void>(left());
+    return trespass(owner_.device_, *execution_, initial_);
   }
   /// Whether another whole run leaves the same bits.
   bool repeats() {
-    const HostImage& first = end();
+    const HeldContents& first = left();
     launch();
-    return std::ranges::all_of(
-        first, [this](const auto& buffer) { return unchanged(execution_->memory(buffer.first), buffer.second); });
+    return std::ranges::all_of(first.names(),
+                               [&](const std::string& name) { return first.same(owner_.device_, *execution_, name); });
   }
-  Verdict trespassed() { return trespass(*execution_, *trial_.initial); }
 
   /// After `end` samples, which shortens later runs too. Nothing if the reference takes too long.
   std::optional<double> rounding_distance(std::int64_t end) {
     const auto timed = owner_.verification_->timed_run(configuration_, problem_, samples_, end);
     if (!timed) return std::nullopt;
-    if (end_ && end == samples_) return timed->distance(*end_);
+    if (left_ && end == samples_) return timed->distance(this->end());
     for (const auto& [name, bytes] : timed->overwrites) execution_->memory(name).write(bytes);
-    return timed->distance(run());
+    launch();
+    return timed->distance(results_of(*execution_));
   }
   /// How many times farther from float64 training leads within `end` samples than rounding does by itself; at least 1.
   double amplification(std::int64_t end) {
@@ -294,22 +285,48 @@ class Verifier::Timed {
   }
 
  private:
+  using Begin = std::pair<Plan, HeldContents>;
+  static Begin begin(Verifier& owner, const Configuration& configuration, const Problem& problem, std::int64_t samples,
+                     const KeptContents::Buffers* kept) {
+    const DeviceIdentity& device = owner.device_.identity();
+    if (kept != nullptr) {
+      return {owner.family_.measured_plan(configuration, problem, device, samples), HeldContents(*kept)};
+    }
+    Trial trial = owner.family_.trial(configuration, problem, device, samples, owner.seed_);
+    return {std::move(trial.plan), HeldContents(std::move(trial.initial))};
+  }
+  Timed(Verifier& owner, const Configuration& configuration, const Problem& problem, std::int64_t samples, Begin begin)
+      : owner_(owner),
+        configuration_(configuration),
+        problem_(problem),
+        samples_(samples),
+        initial_(std::move(begin.second)),
+        execution_(owner.device_.prepare(begin.first, owner.find_binary_(begin.first.kernels))) {
+    fill(*execution_, initial_);
+    initial_.save(*execution_);
+  }
+
   void launch() {
-    execution_->restore();
+    initial_.restore(*execution_);
     execution_->launch();
     execution_->synchronize();
   }
-  HostImage run() {
-    launch();
-    return results_of(*execution_, {});
+  /// What the first whole run left.
+  const HeldContents& left() {
+    if (!left_) {
+      launch();
+      left_ = HeldContents::copied(owner_.device_, *execution_, names_of_results(execution_->plan()));
+    }
+    return *left_;
   }
 
   Verifier& owner_;
   const Configuration& configuration_;
   const Problem& problem_;
   std::int64_t samples_;
-  Trial trial_;
+  HeldContents initial_;
   std::unique_ptr<Execution> execution_;
+  std::optional<HeldContents> left_;
   std::optional<HostImage> end_;
 };
 
@@ -369,6 +386,7 @@ Verifier::Compared Verifier::compare_with_reference(Timed& timed, const Configur
 
 /// After the whole timed run. Nothing if the untuned configuration fails, or if the two cannot be compared.
 std::optional<double> Verifier::difference_from_untuned(Timed& timed, const Configuration& untuned) {
+  if (!verification_->compares_ends()) return std::nullopt;
   const Problem& problem = timed.problem();
   auto& [known, end] = untuned_end_;
   const std::string key = fmt::format("{}, {}, {}", untuned.text(), problem.text(), timed.samples());
@@ -385,10 +403,9 @@ std::optional<double> Verifier::difference_from_untuned(Timed& timed, const Conf
 }
 
 Verdict Verifier::verify_timed_run(const Configuration& configuration, const Problem& problem, std::int64_t samples,
-                                   const Configuration& untuned) {
+                                   const Configuration& untuned, const KeptContents::Buffers* kept) {
   try {
-    Timed timed(*this, configuration, problem, samples);
-    static_cast<void>(timed.end());
+    Timed timed(*this, configuration, problem, samples, kept);
     if (Verdict verdict = timed.trespassed(); verdict.status != Status::correct) return verdict;
     if (!timed.repeats()) {
       return failed(Status::wrong_result, 0.0,

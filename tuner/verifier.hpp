@@ -13,6 +13,7 @@
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/runtime/device/device.hpp"
 #include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/held_contents.hpp"
 #include "heddle/tuner/kept_contents.hpp"
 #include "heddle/tuner/kernel_cache.hpp"
 
@@ -53,8 +54,11 @@ class Verifier {
   ///   is the one to be verified, it may be at most as far as rounding explains. An earlier point of the run is
   ///   compared where the reference takes long, and where the reference itself says that training is chaotic.
   /// - It must end where the untuned configuration ends. If it does not, the reference decides, however long it takes.
+  ///
+  /// `kept`: what the buffers hold before the run, where that is on the device.
   [[nodiscard]] Verdict verify_timed_run(const Configuration& configuration, const Problem& problem,
-                                         std::int64_t samples, const Configuration& untuned);
+                                         std::int64_t samples, const Configuration& untuned,
+                                         const KeptContents::Buffers* kept = nullptr);
   /// The distance from the reference that verify_timed_run() compares, after `end` of `samples` samples. Its unit is
   /// the distance that rounding explains. Nothing if the reference takes too long. Throws DeviceFailure.
   [[nodiscard]] std::optional<double> rounding_distance(const Configuration& configuration, const Problem& problem,
@@ -92,13 +96,15 @@ class Verifier {
   std::pair<std::string, std::optional<HostImage>> untuned_end_;
 };
 
-/// Fills the buffers with `contents`, and outputs and scratch with NaN patterns; launches the plan `launches` times;
-/// returns all buffers that it writes except scratch, or only those called `names`. Throws DeviceFailure.
-[[nodiscard]] HostImage outcome_of(Execution& execution, const HostImage& contents, int launches,
-                                   const BufferNames& names = {});
-/// The same of one launch, with contents that are on the device already.
-[[nodiscard]] HostImage outcome_of(Execution& execution, const KeptContents::Buffers& contents,
-                                   const BufferNames& names);
+/// Fills the buffers with `contents`, and outputs and scratch with NaN patterns; launches the plan `launches` times,
+/// and waits. Throws DeviceFailure.
+void run_once(Execution& execution, const HeldContents& contents, int launches = 1);
+/// The buffers that a plan writes, except scratch.
+[[nodiscard]] BufferNames names_of_results(const Plan& plan);
+/// What names_of_results() hold, or only those of them called `names`.
+[[nodiscard]] HostImage results_of(Execution& execution, const BufferNames& names = {});
+/// The results of a run with contents that are on the host.
+[[nodiscard]] HostImage outcome_of(Execution& execution, const HostImage& contents, int launches);
 
 /// A function that runs plans on `device`. It compiles kernels when they are first needed and passes a DeviceFailure
 /// on. The device must outlive it.

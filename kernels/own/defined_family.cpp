@@ -112,11 +112,12 @@ SharedImage DefinedFamily::initial(const Plan& plan, const Problem& problem, std
   std::size_t bytes = 0;
   for (const Buffer& buffer : plan.buffers) bytes += static_cast<std::size_t>(buffer.bytes);
   const bool saved = !examples_.folder.empty();
-  // A file is read again sooner than made-up numbers are made again, and a program's own arrays may fill the memory.
+  // Who needs vectors gets a copy of its own: a program's arrays may fill the memory.
   if (saved && bytes > kMostContents) return saved_example(examples_.folder, problem, plan.buffers);
   const std::lock_guard lock(filling_);
-  return contents_.get(fmt::format("{}, {}", problem.text(), seed), bytes, [&] {
-    return saved ? saved_example(examples_.folder, problem, plan.buffers) : contents(plan.buffers, problem, seed);
+  return *contents_.get(fmt::format("{}, {}", problem.text(), seed), bytes, [&]() -> SharedImage {
+    if (saved) return saved_example(examples_.folder, problem, plan.buffers);
+    return contents(plan.buffers, problem, seed);
   });
 }
 
@@ -246,10 +247,14 @@ double DefinedFamily::difference(const HostImage& found, const HostImage& expect
   double worst = 0.0;
   for (const KernelArgument& argument : kernel_.definition.arguments) {
     if (!argument.is_compared()) continue;
-    worst = std::max(worst, buffer_difference(argument.type, found.at(argument.name), expected.at(argument.name),
-                                              kernel_.definition.absolute_tolerance));
+    worst = std::max(worst, difference(argument, found.at(argument.name), expected.at(argument.name)));
   }
   return worst;
+}
+
+double DefinedFamily::difference(const KernelArgument& argument, const std::vector<std::byte>& found,
+                                 const std::vector<std::byte>& expected) const {
+  return buffer_difference(argument.type, found, expected, kernel_.definition.absolute_tolerance);
 }
 
 std::string family_name(const KernelDefinition& kernel) {

@@ -75,6 +75,9 @@ class DefinedFamily final : public KernelFamily {
   /// How far buffers that a launch wrote are from those that are expected, as a part of their norm: the largest over
   /// the buffers that are compared. Infinite where whole numbers differ.
   [[nodiscard]] double difference(const HostImage& found, const HostImage& expected) const;
+  /// The same of one buffer. 0 if both have the same bytes.
+  [[nodiscard]] double difference(const KernelArgument& argument, const std::vector<std::byte>& found,
+                                  const std::vector<std::byte>& expected) const;
   [[nodiscard]] bool checked_elsewhere() const noexcept { return examples_.checked_elsewhere; }
 
   /// The expected outputs, where the reference is files and there are some of the problem's sizes.
@@ -107,7 +110,7 @@ class DefinedFamily final : public KernelFamily {
   /// Random numbers for large buffers take longer than most measurements.
   static constexpr std::size_t kMostContents = std::size_t{1} << 30U;  // bytes
   mutable std::mutex filling_;
-  mutable Recent<const HostImage> contents_{kMostContents};
+  mutable Recent<const SharedImage> contents_{kMostContents};
 };
 
 }  // namespace heddle

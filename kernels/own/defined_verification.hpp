@@ -26,6 +26,7 @@ class DefinedVerification final : public Verification {
                                                   std::int64_t) override {
     return std::nullopt;
   }
+  [[nodiscard]] bool compares_ends() const override { return !family_.checked_elsewhere(); }
   /// In units of the tolerance.
   [[nodiscard]] std::optional<double> difference(const Problem& problem, std::int64_t samples, const TimedEnd& found,
                                                  const TimedEnd& expected) override;

@@ -2,38 +2,38 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/mapped_file.hpp"
 #include "heddle/kernels/text.hpp"
 
 namespace heddle {
-
-namespace {
 
 std::filesystem::path example_file(const std::string& folder, const Problem& problem) {
   return std::filesystem::path(folder) / (digest(problem.text()) + ".example");
 }
 
-}  // namespace
-
 bool has_contents(const Buffer& buffer) { return buffer.role != Role::output && buffer.role != Role::scratch; }
 
-HostImage saved_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers) {
+SharedImage saved_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers) {
   const std::filesystem::path path = example_file(folder, problem);
-  std::ifstream file(path, std::ios::binary);
-  HostImage image;
-  for (const Buffer& buffer : buffers) {
-    if (!has_contents(buffer)) continue;
-    std::vector<std::byte>& bytes = image[buffer.name];
-    bytes.resize(static_cast<std::size_t>(buffer.bytes));
-    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  }
-  if (!file || file.peek() != std::ifstream::traits_type::eof()) {
+  const auto file = MappedFile::open(path);
+  std::size_t total = 0;
+  for (const Buffer& buffer : buffers) total += has_contents(buffer) ? static_cast<std::size_t>(buffer.bytes) : 0;
+  if (!file || file->bytes().size() != total) {
     throw Error(ErrorKind::input, fmt::format("{}: not the example for {}", path.string(), problem.text()));
   }
-  return image;
+  ViewedImage image;
+  std::span<const std::byte> rest = file->bytes();
+  for (const Buffer& buffer : buffers) {
+    if (!has_contents(buffer)) continue;
+    const auto bytes = static_cast<std::size_t>(buffer.bytes);
+    image.emplace(buffer.name, rest.first(bytes));
+    rest = rest.subspan(bytes);
+  }
+  return {std::move(image), file};
 }
 
 void save_example(const std::string& folder, const KernelFamily& family, const Problem& problem,
@@ -42,15 +42,9 @@ void save_example(const std::string& folder, const KernelFamily& family, const P
                contents);
 }
 
-void save_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers,
-                  const HostImage& contents) {
-  save_example(folder, problem, buffers, ViewedImage(contents.begin(), contents.end()));
-}
-
-void save_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers,
-                  const ViewedImage& contents) {
-  const std::filesystem::path path = example_file(folder, problem);
-  std::ofstream file(path, std::ios::binary);
+std::vector<std::span<const std::byte>> example_parts(const Problem& problem, const std::vector<Buffer>& buffers,
+                                                      const ViewedImage& contents) {
+  std::vector<std::span<const std::byte>> parts;
   for (const Buffer& buffer : buffers) {
     if (!has_contents(buffer)) continue;
     const auto found = contents.find(buffer.name);
@@ -59,7 +53,18 @@ void save_example(const std::string& folder, const Problem& problem, const std::
       throw Error(ErrorKind::input, fmt::format("the example for {} has {} bytes of {}, expected {}", problem.text(),
                                                 bytes, in_quotes(buffer.name), buffer.bytes));
     }
-    file.write(reinterpret_cast<const char*>(found->second.data()), static_cast<std::streamsize>(bytes));
+    parts.push_back(found == contents.end() ? std::span<const std::byte>() : found->second);
+  }
+  return parts;
+}
+
+void save_example(const std::string& folder, const Problem& problem, const std::vector<Buffer>& buffers,
+                  const HostImage& contents) {
+  const std::filesystem::path path = example_file(folder, problem);
+  const auto parts = example_parts(problem, buffers, ViewedImage(contents.begin(), contents.end()));
+  std::ofstream file(path, std::ios::binary);
+  for (const auto part : parts) {
+    file.write(reinterpret_cast<const char*>(part.data()), static_cast<std::streamsize>(part.size()));
   }
   file.close();
   if (!file) throw Error(ErrorKind::device, fmt::format("{}: cannot be written", path.string()));

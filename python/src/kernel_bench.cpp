@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <future>
 #include <list>
 #include <map>
 #include <memory>
@@ -23,7 +24,6 @@
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/own/defined_family.hpp"
-#include "heddle/kernels/own/example.hpp"
 #include "heddle/kernels/own/kernel_file.hpp"
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/device/cpu/scratch_folder.hpp"
@@ -33,6 +33,7 @@
 #include "heddle/tuner/statistics.hpp"
 #include "heddle/tuner/strategy.hpp"
 #include "heddle/tuner/worker/isolated_evaluator.hpp"
+#include "heddle/tuner/worker/lent_example.hpp"
 #include "heddle/tuner/worker/worker.hpp"
 #include "interruption.hpp"
 #include "kernel.hpp"
@@ -97,17 +98,21 @@ class KernelBench {
       values[nb::cast<std::string>(name)].assign(viewed.bytes().begin(), viewed.bytes().end());
     }
     family_ = families_.add(describe(definition, examples)).defined();
-    std::list<Viewed> viewed;  // until they are saved: arrays may be too large for a copy
+    std::list<Viewed> viewed;  // until they are copied
     ViewedImage image;
     for (const auto& [name, value] : contents) {
       image.emplace(nb::cast<std::string>(name), viewed.emplace_back(value).bytes());
     }
     guarded([&] {
-      save_example(folder_.path().string(), problem_, family_->buffers(problem_), image);
+      // Both take about a second where arrays are large.
+      auto lent = std::async(std::launch::async, [&] {
+        example_.emplace(folder_.path().string(), problem_, family_->buffers(problem_), image);
+      });
       worker_.emplace(
           WorkerOptions{.command = command, .device = device, .families = families_.descriptions(), .stop = [this] {
                           return interruption_ != nullptr && interruption_->asked();
                         }});
+      lent.get();
       evaluator_.emplace(*worker_, *family_, kSeed);
       space_.emplace(family_->space(worker_->identity()));
       const bool kept = can_be_timed(worker_->identity().backend);
@@ -331,6 +336,7 @@ class KernelBench {
   }
 
   const ScratchFolder folder_;
+  std::optional<LentExample> example_;  ///< in `folder_`
   FamilyRegistry families_ = builtin_families();
   const DefinedFamily* family_ = nullptr;
   Problem problem_;

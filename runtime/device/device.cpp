@@ -79,6 +79,20 @@ void Memory::copy(const Memory& from) {
   write(contents);
 }
 
+bool Device::same(Memory& a, Memory& b) {
+  constexpr std::int64_t kPiece = 1 << 20;
+  if (a.bytes() != b.bytes()) return false;
+  std::vector<std::byte> left, right;
+  for (std::int64_t first = 0; first < a.bytes(); first += kPiece) {
+    left.resize(static_cast<std::size_t>(std::min(kPiece, a.bytes() - first)));
+    right.resize(left.size());
+    a.read(left, first);
+    b.read(right, first);
+    if (left != right) return false;
+  }
+  return true;
+}
+
 // NOLINTNEXTLINE(performance-unnecessary-value-param): devices that can keep it
 std::unique_ptr<LoadedKernel> Device::load(const Plan&, std::shared_ptr<const Binary>) {
   throw Error(ErrorKind::usage, label() + " launches no single kernels");

@@ -129,6 +129,9 @@ class Device {
   [[nodiscard]] virtual std::optional<double> joules() { return {}; }
 
   [[nodiscard]] virtual std::shared_ptr<Memory> allocate(std::int64_t bytes) = 0;
+  /// Whether two pieces of this device's memory are as large and hold the same bytes. Waits for earlier launches, and
+  /// throws DeviceFailure. By default, the host reads both; a device with fast memory of its own compares them there.
+  [[nodiscard]] virtual bool same(Memory& a, Memory& b);
   /// Allocates the buffers that `bindings` does not name, each with a guard behind it, and loads the kernels.
   /// Throws DeviceFailure(launch) if the plan cannot run here.
   [[nodiscard]] virtual std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary,

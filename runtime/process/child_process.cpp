@@ -135,7 +135,8 @@ std::int64_t ChildProcess::resident_bytes() const {
   std::ifstream stream(fmt::format("/proc/{}/statm", id_));
   std::int64_t size = 0;
   std::int64_t resident = 0;
-  return stream >> size >> resident ? resident * ::sysconf(_SC_PAGESIZE) : 0;
+  std::int64_t shared = 0;
+  return stream >> size >> resident >> shared ? (resident - shared) * ::sysconf(_SC_PAGESIZE) : 0;
 }
 
 ProcessEnd ChildProcess::end(double seconds_to_wait) {

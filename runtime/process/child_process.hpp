@@ -33,7 +33,8 @@ class ChildProcess {
   /// Our end of the socket; the caller closes it.
   [[nodiscard]] int take_socket();
   [[nodiscard]] pid_t id() const noexcept { return id_; }
-  /// Bytes in memory, 0 if it has ended.
+  /// Bytes in memory that it has to itself, 0 if it has ended: what it maps of files, and of memory that others share
+  /// with it, is there without it.
   [[nodiscard]] std::int64_t resident_bytes() const;
   /// Waits for the process to end, then kills it. Kills everything else in its session, if that is its own.
   ProcessEnd end(double seconds_to_wait);

@@ -70,6 +70,13 @@ void check_memory(Device& device) {
   std::vector<std::byte> end(1);
   memory->read(end, 1002);
   CHECK(end.front() == std::byte{3});
+
+  const auto other = device.allocate(memory->bytes());
+  other->copy(*memory);
+  CHECK(device.same(*memory, *other));
+  other->write(written, 999);
+  CHECK_FALSE(device.same(*memory, *other));
+  CHECK_FALSE(device.same(*memory, *device.allocate(memory->bytes() + 1)));
 }
 
 /// Memory of the caller's, larger than the plan asks for, in place of a buffer: what comes out is the same.

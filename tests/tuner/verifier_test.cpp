@@ -419,3 +419,21 @@ TEST_CASE("a family without kernels for the device is refused") {
   const fake::Family family;
   CHECK_THROWS_AS(DeviceEvaluator(device, family, 1), Error);
 }
+
+TEST_CASE("a timed run is verified alike whether what its buffers hold before is kept on the device or made anew") {
+  for (const char* const kind : {"good", "overrun", "trespass", "restless"}) {
+    CAPTURE(kind);
+    fake::FakeDevice device;
+    const fake::Family family({"good", "overrun", "trespass", "restless"});
+    const Configuration configuration = fake::Family::configuration(kind, 1, 1);
+    const Problem problem = fake::problem(6);
+    KeptContents contents(device, 1 << 20);
+    contents.keep(problem, family.trial(configuration, problem, device.identity(), 8, 3).initial.views());
+    Verifier verifier(device, family, 3);
+    const Verdict made = verifier.verify_timed_run(configuration, problem, 8, configuration);
+    const Verdict kept = verifier.verify_timed_run(configuration, problem, 8, configuration, contents.find(problem));
+    CHECK((made.status == Status::correct) == (std::string(kind) == "good"));
+    CHECK(kept.status == made.status);
+    CHECK(kept.message == made.message);
+  }
+}

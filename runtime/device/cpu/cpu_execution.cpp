@@ -74,6 +74,11 @@ void CpuMemory::fill(std::byte value) {
   std::memset(address(), std::to_integer<int>(value), static_cast<std::size_t>(bytes_));
 }
 
+void CpuMemory::copy(const Memory& from) {
+  const auto count = static_cast<std::size_t>(from.bytes());
+  from.read({range(0, count), count});
+}
+
 CpuLibrary::CpuLibrary(const CompiledBlob& blob) : file_(::memfd_create("heddle", MFD_CLOEXEC)) {
   const auto refuse = [this](const std::string& why) {
     if (file_ >= 0) ::close(file_);

@@ -13,6 +13,7 @@
 #include "heddle/runtime/device/cuda/cuda_execution.hpp"
 #include "heddle/runtime/device/cuda/cuda_launch.hpp"
 #include "heddle/runtime/device/cuda/nvml.hpp"
+#include "heddle/runtime/device/memory_comparison.hpp"
 #include "heddle/runtime/device/provenance.hpp"
 
 namespace heddle {
@@ -126,6 +127,7 @@ struct CudaDevice::Implementation {
   Provenance provenance;
   std::shared_ptr<const CudaContext> context;
   CudaModules modules;
+  std::unique_ptr<const MemoryComparison> comparison;  ///< from the first time that memory is compared
 };
 
 CudaDevice::CudaDevice(int ordinal, const Compiling& compiling) {
@@ -167,6 +169,14 @@ std::optional<double> CudaDevice::joules() { return implementation_->nvml.joules
 
 std::shared_ptr<Memory> CudaDevice::allocate(std::int64_t bytes) {
   return std::make_shared<CudaMemory>(implementation_->context, bytes);
+}
+
+bool CudaDevice::same(Memory& a, Memory& b) {
+  // What stays in the host's memory has no address on the device.
+  if (a.pointer() == nullptr || b.pointer() == nullptr) return Device::same(a, b);
+  auto& comparison = implementation_->comparison;
+  if (!comparison) comparison = std::make_unique<const MemoryComparison>(*this);
+  return comparison->same(a, b);
 }
 
 std::optional<std::int64_t> CudaDevice::bytes_behind(const void* address) const {

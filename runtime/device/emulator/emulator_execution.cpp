@@ -90,6 +90,15 @@ void EmulatorMemory::fill(std::byte value) {
   machine_->settle();
 }
 
+void EmulatorMemory::copy(const Memory& from) {
+  const auto count = static_cast<std::size_t>(from.bytes());
+  std::byte* const to = range(0, count);
+  from.read({to, count});
+  if (count == 0) return;
+  machine_->space.mark_written(to, count, true);
+  machine_->settle();
+}
+
 EmulatorCode::EmulatorCode(const CompiledBlob& blob) {
   loaded_.file = folder_.path() / "kernels.so";
   std::ofstream file(loaded_.file, std::ios::binary);

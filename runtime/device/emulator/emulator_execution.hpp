@@ -35,6 +35,7 @@ class EmulatorMemory final : public Memory {
   void write(std::span<const std::byte> from, std::int64_t offset = 0) override;
   void read(std::span<std::byte> to, std::int64_t offset = 0) const override;
   void fill(std::byte value) override;
+  void copy(const Memory& from) override;
 
   [[nodiscard]] std::byte* address() const noexcept { return address_; }
   [[nodiscard]] void* pointer() noexcept override { return address_; }

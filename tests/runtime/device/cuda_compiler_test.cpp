@@ -98,6 +98,16 @@ TEST_CASE("cuda compiler: bad instantiations fail alone, with their log") {
   CHECK_FALSE(outcomes[42].log.empty());
 }
 
+TEST_CASE("cuda compiler: the kernel that compares memory compiles") {
+  const auto nvrtc = test::nvrtc_or_skip();
+  if (!nvrtc) return;
+  const TemplateSource source("heddle/kernels/common/comparison.cuh");
+  const CudaCompiler compiler(nvrtc, "9.0", no_cache(), 1);
+  const auto outcomes = compile(compiler, {{&source, {"heddle::compare<256>"}}});
+  CHECK(outcomes.front().log == "");
+  CHECK(outcomes.front().binary != nullptr);
+}
+
 TEST_CASE("cuda compiler: what is in the cache needs no compiler; what is damaged is compiled again") {
   const auto nvrtc = test::nvrtc_or_skip();
   if (!nvrtc) return;
