@@ -18,7 +18,7 @@ namespace {
 
 /// Rows of matrices for tests repeat; a row and its neighbours differ.
 constexpr std::int64_t kPeriodOfRows = 61;
-constexpr std::int64_t kTileSteps = 8;  // as in vector_tile.cuh
+constexpr std::int64_t kTileSteps = 8, kTilePadding = 4;  // as in vector_tile.cuh
 
 class MatvecFamily final : public ArrayFamily {
  public:
@@ -253,7 +253,9 @@ class MatvecFamily final : public ArrayFamily {
     const std::int64_t columns = kTileSteps * cuda::kWarp, ahead = configuration.number("ahead");
     const std::int64_t tiles = 1 + (ring ? ahead / kTileSteps : 1);
     const std::int64_t rows = configuration.number("coarsen_rows") * (configuration.number("block_size") / cuda::kWarp);
-    return (tiles * columns * components(encoding(), configuration.number("coarsen_cuts")) +
+    const std::int64_t of_number = components(encoding(), configuration.number("coarsen_cuts"));
+    const std::int64_t packed = of_number - of_number % (128 / problem.at("bits"));
+    return (tiles * (columns * of_number + kTilePadding * packed) +
             (ring ? rows * ahead * cuda::kWarp * of_element(problem) : 0)) *
            (problem.at("bits") / 8);
   }

@@ -60,7 +60,7 @@ struct SliceForm<MidpointRadiusArray<T, AllCuts, From>, Cuts> {
   }
 };
 
-constexpr int kTileSteps = 8, kTileColumns = kTileSteps * kChains;
+constexpr int kTileSteps = 8, kTileColumns = kTileSteps * kChains, kTilePadding = 4;
 static_assert(kChainTerms % kTileSteps == 0, "tiles without a rest");
 
 /// Some columns of the vector in shared memory, without the cuts that the block has nothing to do with. Components lie
@@ -70,22 +70,26 @@ struct Tile {
   using T = typename Array::Real;
   using Form = SliceForm<Array, Cuts>;
   static constexpr int components = Form::components, pack = 16 / static_cast<int>(sizeof(T));
-  static constexpr int packed = components / pack * pack, size = components * kTileColumns;
+  static constexpr int packed = components / pack * pack;
+  /// From a pack of a column to its next one, in packs. Threads that copy neighbouring components of a few columns then
+  /// write to different banks.
+  static constexpr int pitch = kTileColumns + kTilePadding;
+  static constexpr int size = packed * pitch + (components - packed) * kTileColumns, copies = components * kTileColumns;
   /// From a tile to the next one in memory.
   static constexpr int stride = kTileColumns * (Array::place == kNumbers ? Array::components : 1);
 
   __device__ __forceinline__ static int place(int component, int column) {
-    return component < packed ? (component / pack * kTileColumns + column) * pack + component % pack
-                              : component * kTileColumns + column;
+    return component < packed ? (component / pack * pitch + column) * pack + component % pack
+                              : packed * pitch + (component - packed) * kTileColumns + column;
   }
   /// Calls use(component, column) for this thread's share of the tile, in the order in which the vector lies in memory.
   template <class Use>
   __device__ __forceinline__ static void for_each_own(const Use& use) {
     const int thread = static_cast<int>(threadIdx.x);
     // Written so that what depends on the thread is the same in every turn: the rest are constants of the addresses.
-    if constexpr (Array::place == kNumbers && Threads % components == 0 && size % Threads == 0) {
+    if constexpr (Array::place == kNumbers && Threads % components == 0 && copies % Threads == 0) {
 #pragma unroll
-      for (int k = 0; k < size / Threads; ++k)
+      for (int k = 0; k < copies / Threads; ++k)
         use(thread % components, thread / components + k * (Threads / components));
     } else if constexpr (Array::place == kCuts && kTileColumns % Threads == 0) {
 #pragma unroll
@@ -93,15 +97,15 @@ struct Tile {
 #pragma unroll
         for (int start = 0; start < kTileColumns; start += Threads) use(component, start + thread);
       }
-    } else if constexpr (Array::place == kCuts && Threads % kTileColumns == 0 && size % Threads == 0) {
+    } else if constexpr (Array::place == kCuts && Threads % kTileColumns == 0 && copies % Threads == 0) {
 #pragma unroll
-      for (int k = 0; k < size / Threads; ++k)
+      for (int k = 0; k < copies / Threads; ++k)
         use(thread / kTileColumns + k * (Threads / kTileColumns), thread % kTileColumns);
     } else {
 #pragma unroll
-      for (int start = 0; start < size; start += Threads) {
+      for (int start = 0; start < copies; start += Threads) {
         const int i = start + thread;
-        if (size % Threads != 0 && i >= size) break;
+        if (copies % Threads != 0 && i >= copies) break;
         if constexpr (Array::place == kNumbers) {
           use(i % components, i / components);
         } else {
