@@ -82,39 +82,36 @@ struct Tile {
     return component < packed ? (component / pack * pitch + column) * pack + component % pack
                               : packed * pitch + (component - packed) * kTileColumns + column;
   }
-  /// Calls use(i) for this thread's share of the numbers 0 to Count - 1.
-  template <int Count, class Use>
-  __device__ __forceinline__ static void each_of(const Use& use) {
-#pragma unroll
-    for (int start = 0; start < Count; start += Threads) {
-      const int i = start + static_cast<int>(threadIdx.x);
-      if (Count % Threads != 0 && i >= Count) break;
-      use(i);
-    }
-  }
-  /// Calls use(component, column) for this thread's share of the tile: in the order in which numbers lie in memory, and
-  /// if cuts do, in the order of the tile, so that neighbouring threads write to different banks. They read whole
-  /// sectors of 32 bytes either way.
+  /// Calls use(component, column) for this thread's share of the tile, in the order in which the vector lies in memory.
   template <class Use>
   __device__ __forceinline__ static void for_each_own(const Use& use) {
     const int thread = static_cast<int>(threadIdx.x);
-    constexpr int of_packs = pack * kTileColumns, in_packs = packed * kTileColumns;
     // Written so that what depends on the thread is the same in every turn: the rest are constants of the addresses.
     if constexpr (Array::place == kNumbers && Threads % components == 0 && copies % Threads == 0) {
 #pragma unroll
       for (int k = 0; k < copies / Threads; ++k)
         use(thread % components, thread / components + k * (Threads / components));
-    } else if constexpr (Array::place == kNumbers) {
-      each_of<copies>([&](int i) { use(i % components, i / components); });
-    } else {
-      if constexpr (of_packs % Threads == 0) {
+    } else if constexpr (Array::place == kCuts && kTileColumns % Threads == 0) {
 #pragma unroll
-        for (int start = 0; start < in_packs; start += Threads)
-          use(start / of_packs * pack + thread % pack, start % of_packs / pack + thread / pack);
-      } else {
-        each_of<in_packs>([&](int i) { use(i / of_packs * pack + i % pack, i % of_packs / pack); });
+      for (int component = 0; component < components; ++component) {
+#pragma unroll
+        for (int start = 0; start < kTileColumns; start += Threads) use(component, start + thread);
       }
-      each_of<copies - in_packs>([&](int i) { use(packed + i / kTileColumns, i % kTileColumns); });
+    } else if constexpr (Array::place == kCuts && Threads % kTileColumns == 0 && copies % Threads == 0) {
+#pragma unroll
+      for (int k = 0; k < copies / Threads; ++k)
+        use(thread / kTileColumns + k * (Threads / kTileColumns), thread % kTileColumns);
+    } else {
+#pragma unroll
+      for (int start = 0; start < copies; start += Threads) {
+        const int i = start + thread;
+        if (copies % Threads != 0 && i >= copies) break;
+        if constexpr (Array::place == kNumbers) {
+          use(i % components, i / components);
+        } else {
+          use(i / kTileColumns, i % kTileColumns);
+        }
+      }
     }
   }
   /// Starts the copies of this thread's share, as a part of its present group. `from`: the tile's first column in a
