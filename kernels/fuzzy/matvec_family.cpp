@@ -254,8 +254,8 @@ class MatvecFamily final : public ArrayFamily {
     const std::int64_t tiles = 1 + (ring ? ahead / kTileSteps : 1);
     const std::int64_t rows = configuration.number("coarsen_rows") * (configuration.number("block_size") / cuda::kWarp);
     const std::int64_t of_number = components(encoding(), configuration.number("coarsen_cuts"));
-    const std::int64_t packed = of_number - of_number % (128 / problem.at("bits"));
-    return (tiles * (columns * of_number + kTilePadding * packed) +
+    const std::int64_t pack = 128 / problem.at("bits"), packs = of_number / pack;
+    return (tiles * (columns * of_number + (packs + packs % 2) * kTilePadding * pack) +
             (ring ? rows * ahead * cuda::kWarp * of_element(problem) : 0)) *
            (problem.at("bits") / 8);
   }

@@ -70,11 +70,14 @@ struct Tile {
   using T = typename Array::Real;
   using Form = SliceForm<Array, Cuts>;
   static constexpr int components = Form::components, pack = 16 / static_cast<int>(sizeof(T));
-  static constexpr int packed = components / pack * pack;
+  static constexpr int packs = components / pack, packed = packs * pack;
   /// From a pack of a column to its next one, in packs. Threads that copy neighbouring components of a few columns then
   /// write to different banks.
   static constexpr int pitch = kTileColumns + kTilePadding;
-  static constexpr int size = packed * pitch + (components - packed) * kTileColumns, copies = components * kTileColumns;
+  static constexpr int copies = components * kTileColumns;
+  /// Whole lines of 128 bytes: rings of stages follow tiles, and copies of 16 bytes to a ring that begins within a line
+  /// take longer.
+  static constexpr int size = copies + (packs + packs % 2) * kTilePadding * pack;
   /// From a tile to the next one in memory.
   static constexpr int stride = kTileColumns * (Array::place == kNumbers ? Array::components : 1);
 
