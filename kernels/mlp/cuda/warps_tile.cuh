@@ -192,12 +192,13 @@ class WarpsTile {
         for (int s = 0; s < kSlices; ++s) multiply_add(sums_[s], whole, rest, kept_.of_gradient[j][s], true);
       } else {
         const float* const from = memory_.rows + (first_row(pass) + 8 * j + 2 * lane_of_group()) * kPitch;
+        constexpr int kTogether = kSlices == 1 ? 1 : 2;
 #pragma unroll
-        for (int s = 0; s < kSlices; s += 2) {
-          const Pack<2> upper = load<2>(from + column_of_gradient(s));
-          const Pack<2> lower = load<2>(from + kPitch + column_of_gradient(s));
+        for (int s = 0; s < kSlices; s += kTogether) {
+          const auto upper = load<kTogether>(from + column_of_gradient(s));
+          const auto lower = load<kTogether>(from + kPitch + column_of_gradient(s));
 #pragma unroll
-          for (int i = 0; i < 2; ++i) {
+          for (int i = 0; i < kTogether; ++i) {
             Factor right;
             right.set(0, upper.value[i]);
             right.set(1, lower.value[i]);
