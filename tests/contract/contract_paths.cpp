@@ -164,13 +164,16 @@ const std::vector<Path>& paths() {
       perceptron(11, 32, 0, 2, 5, 1, "scheme=online block_size=32"),
       // Rows in registers of warps, kernels/mlp/cuda/warps.cuh: four tiles of a warp, two, and one of a warp that is
       // alone; neurons in one half of a tile; more outputs than one. Rows in shared memory, because a warp has many
-      // inputs or many rows, with as many neurons as there can be.
+      // inputs or many rows, with as many neurons as there can be; more rows than one pass has and one slice of columns, in
+      // one block and in several.
       perceptron(14, 10, 0, 1, 211, 211, "scheme=warps block_size=64 blocks=4"),
       perceptron(4, 8, 0, 3, 37, 37, "scheme=warps block_size=128 blocks=1"),
       perceptron(2, 4, 0, 1, 4, 4, "scheme=warps block_size=32 blocks=1"),
       perceptron(7, 7, 0, 2, 133, 133, "scheme=warps block_size=64 blocks=8"),
       perceptron(108, 10, 0, 1, 150, 150, "scheme=warps block_size=64 blocks=2"),
       perceptron(9, 15, 0, 4, 333, 333, "scheme=warps block_size=64 blocks=2"),
+      perceptron(4, 8, 0, 3, 105, 105, "scheme=warps block_size=32 blocks=1"),
+      perceptron(6, 5, 0, 2, 150, 150, "scheme=warps block_size=64 blocks=2"),
       // Rows that come in pieces, the last of which has fewer.
       perceptron(13, 17, 5, 3, 211, 211, "scheme=layered product=tiles tile=32 parts=4 pieces=4"),
       // Sums of the published mappings, kernels/mlp/cuda/layered_sums.cuh: more neurons than a block has room for
