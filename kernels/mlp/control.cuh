@@ -139,24 +139,39 @@ HEDDLE_EVERYWHERE int rows_of_step(const Control& control, const Progress& progr
   return left < control.batch ? left : control.batch;
 }
 
-/// Counts a step whose rows have this sum of squared errors over `outputs` outputs, with the weights before the step.
-/// Returns what becomes of it. `errors`: where the sum of an epoch goes that ends here, epoch e at place e modulo
-/// `slots`; null: nowhere (of all threads that count the step one writes).
-HEDDLE_EVERYWHERE Decision count_step(const Control& control, int outputs, double squares, Progress& progress,
+/// What counting a step needs beside its squared errors. Those who await the errors find it meanwhile.
+struct Upcoming {
+  int rows;
+  double numbers, share;              ///< robust: rows times outputs, and the reciprocal
+  double beta1_power, beta2_power;  ///< after the step
+};
+HEDDLE_EVERYWHERE Upcoming upcoming_step(const Control& control, int outputs, const Progress& progress) {
+  Upcoming next{rows_of_step(control, progress), 0.0, 0.0,
+                progress.beta1_power * static_cast<double>(control.beta1),
+                progress.beta2_power * static_cast<double>(control.beta2)};
+  if (control.rule == kAdaptive && control.robust != 0) {
+    next.numbers = static_cast<double>(next.rows) * outputs;
+    next.share = 1.0 / next.numbers;
+  }
+  return next;
+}
+
+/// Counts a step whose rows have this sum of squared errors, with the weights before the step. Returns what becomes of
+/// it. `errors`: where the sum of an epoch goes that ends here, epoch e at place e modulo `slots`; null: nowhere (of
+/// all threads that count the step one writes).
+HEDDLE_EVERYWHERE Decision count_step(const Control& control, const Upcoming& next, double squares, Progress& progress,
                                       double* errors, int slots) {
-  const int rows = rows_of_step(control, progress);
   const bool robust = control.rule == kAdaptive && control.robust != 0;
   Decision decision = kLearn;
   if (robust) {
-    const double numbers = static_cast<double>(rows) * outputs;
 #ifdef __CUDACC__
-    const double root = sqrt(squares / numbers);
+    const double root = sqrt(squares * next.share);
 #else
-    const double root = __builtin_sqrt(squares / numbers);
+    const double root = __builtin_sqrt(squares * next.share);
 #endif
     // An error that is no number is larger than any that is one: rows times outputs, as published.
-    const double error = finite_number(squares) ? 0.5 * root : numbers;
-    if (!finite_number(squares)) squares = numbers;
+    const double error = finite_number(squares) ? 0.5 * root : next.numbers;
+    if (!finite_number(squares)) squares = next.numbers;
     if (error < progress.best) {
       progress.best = error;
       decision = kKeepAndLearn;
@@ -169,10 +184,10 @@ HEDDLE_EVERYWHERE Decision count_step(const Control& control, int outputs, doubl
     return kLeave;
   }
   progress.steps += 1;
-  progress.beta1_power *= static_cast<double>(control.beta1);
-  progress.beta2_power *= static_cast<double>(control.beta2);
+  progress.beta1_power = next.beta1_power;
+  progress.beta2_power = next.beta2_power;
   progress.squares += squares;
-  progress.position += rows;
+  progress.position += next.rows;
   if (progress.position >= control.rows) {
     if (errors != nullptr) errors[progress.epoch % slots] = progress.squares;
     if (progress.squares <= control.target_squares) progress.halted = kTargetReached;
@@ -181,6 +196,12 @@ HEDDLE_EVERYWHERE Decision count_step(const Control& control, int outputs, doubl
     progress.squares = 0.0;
   }
   return decision;
+}
+
+/// The same of `outputs` outputs, where nothing is known ahead.
+HEDDLE_EVERYWHERE Decision count_step(const Control& control, int outputs, double squares, Progress& progress,
+                                      double* errors, int slots) {
+  return count_step(control, upcoming_step(control, outputs, progress), squares, progress, errors, slots);
 }
 
 /// The numbers that all weights share in one step.

@@ -35,7 +35,7 @@ __device__ __forceinline__ void change_parameter(const Control& control, const S
         learn<kRprop>(control, step, gradient, weight, s[0], s[1], s[2]);
         break;
       default:
-        learn<kAdam>(control, step, gradient, weight, s[0], s[1], s[2]);
+        learn<kAdam, true>(control, step, gradient, weight, s[0], s[1], s[2]);
     }
   }
 #pragma unroll

@@ -177,11 +177,34 @@ __device__ __forceinline__ float leading(float value) {
   return __uint_as_float((__float_as_uint(value) + 0x1000u) & 0xffffe000u);
 }
 
+template <int RowTiles, int ColumnTiles>
+__device__ __forceinline__ void clear(float (&sums)[RowTiles][ColumnTiles][4]) {
+#pragma unroll
+  for (int m = 0; m < RowTiles; ++m) {
+#pragma unroll
+    for (int n = 0; n < ColumnTiles; ++n) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[m][n][i] = 0.0f;
+    }
+  }
+}
+
+/// Tiles of a product up to which a lane has registers to sum the small products apart, so that fewer of the tensor
+/// cores' instructions wait for each other.
+constexpr int kFewTiles = 2;
+
 /// sums += A B over chunks first, first + step, ... below `end`. Of a lane, sums[m][n][0] and [1] are row g and columns
 /// 2 t and 2 t + 1 of the tile, [2] and [3] row g + 8. All lanes take part.
 template <int RowTiles, int ColumnTiles, class Left, class Right>
 __device__ __forceinline__ void multiply_add(float (&sums)[RowTiles][ColumnTiles][4], const Left& a, const Right& b,
                                              int first, int end, int step = 1) {
+  // Sums of products of both leading terms, and of those with the rest of a left or a right factor.
+  constexpr int kChains = RowTiles * ColumnTiles <= kFewTiles ? 3 : 1;
+  float apart[kChains][RowTiles][ColumnTiles][4];
+#pragma unroll
+  for (int chain = 1; chain < kChains; ++chain) clear(apart[chain]);
+  auto& of_left = kChains > 1 ? apart[1 % kChains] : sums;
+  auto& of_right = kChains > 1 ? apart[2 % kChains] : sums;
 #pragma unroll 1
   for (int chunk = first; chunk < end; chunk += step) {
     float left[RowTiles][2][4], right[ColumnTiles][2][2];
@@ -210,25 +233,23 @@ __device__ __forceinline__ void multiply_add(float (&sums)[RowTiles][ColumnTiles
             small[i] = whole - left[m][half][i];
           }
 #pragma unroll
-          for (int n = 0; n < ColumnTiles; ++n) multiply_add_16x8x8(sums[m][n], small, right[n][half]);
+          for (int n = 0; n < ColumnTiles; ++n) multiply_add_16x8x8(of_left[m][n], small, right[n][half]);
         }
 #pragma unroll
-        for (int n = 0; n < ColumnTiles; ++n) multiply_add_16x8x8(sums[m][n], left[m][half], rest[n]);
+        for (int n = 0; n < ColumnTiles; ++n) multiply_add_16x8x8(of_right[m][n], left[m][half], rest[n]);
 #pragma unroll
         for (int n = 0; n < ColumnTiles; ++n) multiply_add_16x8x8(sums[m][n], left[m][half], right[n][half]);
       }
     }
   }
-}
-
-template <int RowTiles, int ColumnTiles>
-__device__ __forceinline__ void clear(float (&sums)[RowTiles][ColumnTiles][4]) {
+  if constexpr (kChains > 1) {
 #pragma unroll
-  for (int m = 0; m < RowTiles; ++m) {
+    for (int m = 0; m < RowTiles; ++m) {
 #pragma unroll
-    for (int n = 0; n < ColumnTiles; ++n) {
+      for (int n = 0; n < ColumnTiles; ++n) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) sums[m][n][i] = 0.0f;
+        for (int i = 0; i < 4; ++i) sums[m][n][i] += of_left[m][n][i] + of_right[m][n][i];
+      }
     }
   }
 }

@@ -75,12 +75,17 @@ class ResidentExchange {
   __device__ __forceinline__ void share_among(int parts) { parts_ = parts; }
   [[nodiscard]] __device__ __forceinline__ unsigned stamp() const { return stamp_; }
 
-  /// Sum of squared errors of the block's rows.
+  /// Sum of squared errors of the block's rows: of neighbours first, so that few sums wait for each other.
   __device__ __forceinline__ double own_squares() const {
-    double squares = 0.0;
+    double squares[kWarps];
 #pragma unroll
-    for (int w = 0; w < kWarps; ++w) squares += memory_.losses[w];
-    return squares;
+    for (int w = 0; w < kWarps; ++w) squares[w] = memory_.losses[w];
+#pragma unroll
+    for (int apart = 1; apart < kWarps; apart *= 2) {
+#pragma unroll
+      for (int w = 0; w + apart < kWarps; w += 2 * apart) squares[w] += squares[w + apart];
+    }
+    return squares[0];
   }
 
   /// The only block.
@@ -103,11 +108,13 @@ class ResidentExchange {
     const int decision = memory_.verdict->decision;
     for (int e = thread(); e < kPackets * kPacketValues; e += kBlock) {
       const int slot = e / kPacketValues, i = e % kPacketValues;
+      float sum = 0.0f, *weight = nullptr;
       at_packet(slot, [&](auto layer, int neuron, int column, int values) {
         if (i >= values) return;
-        const float sum = tile.part(layer, neuron, column + i);
-        tile.weight(layer, neuron, column + i) = change(step, decision, i, slot, sum);
+        sum = tile.part(layer, neuron, column + i);
+        weight = &tile.weight(layer, neuron, column + i);
       });
+      if (weight != nullptr) *weight = change(step, decision, i, slot, sum);
     }
   }
 
@@ -119,21 +126,40 @@ class ResidentExchange {
     post(error_packets(copy) + blockIdx.x, packed(own_squares(), stamp_));
   }
 
-  /// One warp: counts the step with the squares of all blocks.
-  __device__ __forceinline__ bool gather_squares() const {
+  /// What counting a step needs beside the squares.
+  struct Prepared {
+    Progress progress;  ///< in registers while it is counted
+    Upcoming next;
+    Step step;
+  };
+  /// One warp, as soon as it has nothing else to do.
+  [[nodiscard]] __device__ __forceinline__ Prepared prepare_count() const {
+    Prepared prepared;
+    prepared.progress = memory_.verdict->progress;
+    prepared.next = upcoming_step(control_, kOutputs, prepared.progress);
+    Progress counted = prepared.progress;
+    counted.beta1_power = prepared.next.beta1_power;
+    counted.beta2_power = prepared.next.beta2_power;
+    prepared.step = step_of(control_, counted, prepared.next.rows);
+    return prepared;
+  }
+  [[nodiscard]] __device__ __forceinline__ bool gather_squares() const { return gather_squares(prepare_count()); }
+  /// The same warp: counts the step with the squares of all blocks.
+  __device__ __forceinline__ bool gather_squares(const Prepared& prepared) const {
     const int blocks = static_cast<int>(gridDim.x);
     if (blocks == 1) {
-      if (lane() == 0) decide(own_squares());
+      if (lane() == 0) decide(prepared, own_squares());
       return true;
     }
     double squares = 0.0;
     const int mine = lane() < parts_ ? (parts_ - lane() - 1) / kWarp + 1 : 0;
-    const bool met = await_each(error_packets(static_cast<int>(blockIdx.x) % packets().error_copies()) + lane(), kWarp,
+    const bool met = await_most(ceil_div(parts_, kWarp),
+                                error_packets(static_cast<int>(blockIdx.x) % packets().error_copies()) + lane(), kWarp,
                                 mine, stamp_, [&](int, const Packet& packet) { squares += unpacked(packet); });
     __syncwarp();
 #pragma unroll
     for (int offset = kWarp / 2; offset > 0; offset /= 2) squares += __shfl_xor_sync(kAllLanes, squares, offset);
-    if (lane() == 0) decide(squares);
+    if (lane() == 0) decide(prepared, squares);
     return met;
   }
 
@@ -150,6 +176,28 @@ class ResidentExchange {
       });
       const int owner = q / owned_, slot = q - owner * owned_;
       post(buffers_.packets + (owner * blocks + block) * owned_ + slot, {value[0], value[1], value[2], stamp_});
+    }
+  }
+
+  /// The same of few packets, by the first kWarps warps, with a thread for every parameter.
+  __device__ __forceinline__ void post_parts_apart(const Tile& tile) const {
+    constexpr int kAtOnce = kWarp / kPacketValues;  // packets of a warp
+    const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
+    const int first = lane() % kAtOnce, i = lane() / kAtOnce;
+    for (int base = warp() * kAtOnce; base < kPackets; base += kWarps * kAtOnce) {
+      const int q = base + first;
+      float value = 0.0f;
+      if (i < kPacketValues && q < kPackets) {
+        at_packet(q, [&](auto layer, int neuron, int column, int values) {
+          if (i < values) value = tile.part(layer, neuron, column + i);
+        });
+      }
+      __syncwarp();
+      const float b = __shfl_sync(kAllLanes, value, kAtOnce + first);
+      const float c = __shfl_sync(kAllLanes, value, 2 * kAtOnce + first);
+      if (i > 0 || q >= kPackets) continue;
+      const int owner = q / owned_, slot = q - owner * owned_;
+      post(buffers_.packets + (owner * blocks + block) * owned_ + slot, {value, b, c, stamp_});
     }
   }
 
@@ -174,9 +222,11 @@ class ResidentExchange {
     }
   }
 
+  static constexpr int kFewOwned = 2 * kWarp;  ///< packets of an owner that a warp each awaits, without the workspace
+
   /// The owner's part of learning.
   __device__ __forceinline__ bool learn_owned() const {
-    return owned_ <= 2 * kWarp ? learn_by_warps(changes()) : learn_by_threads(changes());
+    return owned_ <= kFewOwned ? learn_by_warps(changes()) : learn_by_threads(changes());
   }
   /// Whether the step changes anything.
   [[nodiscard]] __device__ __forceinline__ bool changes() const { return memory_.verdict->decision != kLeave; }
@@ -191,7 +241,8 @@ class ResidentExchange {
     const unsigned step = stamp_ - ago;
     const Packet* from = totals(step, static_cast<int>(blockIdx.x) % packets().copies()) + thread;
     const int mine = thread < kPackets ? (kPackets - thread - 1) / Threads + 1 : 0;
-    return await_each<(kPackets > kPolls * Threads ? kManyPolls : kPolls)>(
+    constexpr int kEach = ceil_div(kPackets, Threads);
+    return await_each<(kEach > kPolls ? kManyPolls : kEach)>(
         from, Threads, mine, step, [&](int i, const Packet& packet) {
           at_packet(thread + i * Threads, [&](auto layer, int neuron, int column, int values) {
             const float value[kPacketValues] = {packet.a, packet.b, packet.c};
@@ -237,14 +288,18 @@ class ResidentExchange {
     }
     if constexpr (L + 1 < kLayers) at_packet<L + 1>(q, use);
   }
+  __device__ __forceinline__ static int values_of(int q) {
+    int of_packet = 0;
+    at_packet(q, [&](auto, int, int, int values) { of_packet = values; });
+    return of_packet;
+  }
   /// One thread: counts the step.
-  __device__ __forceinline__ void decide(double squares) const {
+  __device__ __forceinline__ void decide(const Prepared& prepared, double squares) const {
     Verdict& verdict = *memory_.verdict;
-    Progress progress = verdict.progress;  // in registers while it is counted
-    const int rows = rows_of_step(control_, progress);
-    verdict.decision =
-        count_step(control_, kOutputs, squares, progress, blockIdx.x == 0 ? buffers_.errors : nullptr, buffers_.slots);
-    verdict.step = step_of(control_, progress, rows);
+    Progress progress = prepared.progress;
+    verdict.decision = count_step(control_, prepared.next, squares, progress,
+                                  blockIdx.x == 0 ? buffers_.errors : nullptr, buffers_.slots);
+    verdict.step = prepared.step;
     verdict.progress = progress;
   }
 
@@ -270,10 +325,9 @@ class ResidentExchange {
   /// Of an owner of few packets: a warp for each, whose lanes await the blocks' parts in one go. `changes`: the
   /// decision is not to leave all as it is.
   __device__ __forceinline__ bool learn_by_warps(bool changes) const {
-    const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
-    const int mine = lane() < parts_ ? (parts_ - lane() - 1) / kWarp + 1 : 0;
     bool met = true;
-    for (int slot = warp(); slot < own_; slot += kWarps) {
+    // From the last warp on, because the first ones have more of other work.
+    for (int slot = kWarps - 1 - warp(); slot < own_; slot += kWarps) {
       float sum[kPacketValues];
       met = gather(slot, sum) && met;
       if (changes) learn_and_post(slot, of_lane(sum));
@@ -287,8 +341,8 @@ class ResidentExchange {
     const Packet* const from = buffers_.packets + (block * blocks + lane()) * owned_ + slot;
 #pragma unroll
     for (int i = 0; i < kPacketValues; ++i) sum[i] = 0.0f;
-    const bool met =
-        await_each(from, kWarp * owned_, mine, stamp_, [&](int, const Packet& packet) { add_packet(sum, packet); });
+    const bool met = await_most(ceil_div(parts_, kWarp), from, kWarp * owned_, mine, stamp_,
+                                [&](int, const Packet& packet) { add_packet(sum, packet); });
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < kPacketValues; ++i) sum[i] = sum_over_lanes<kWarp>(sum[i]);
@@ -300,10 +354,10 @@ class ResidentExchange {
   /// One warp: an owned packet learns and goes to all blocks. `sum`: lane i has that of value i.
   __device__ __forceinline__ void learn_and_post(int slot, float sum) const {
     float value = 0.0f;
-    at_packet(first_owned_ + slot, [&](auto, int, int, int values) {
-      const int i = lane();
-      if (i < values) value = change(memory_.verdict->step, memory_.verdict->decision, i, slot, sum);
-    });
+    const int i = lane();
+    if (i < values_of(first_owned_ + slot)) {
+      value = change(memory_.verdict->step, memory_.verdict->decision, i, slot, sum);
+    }
     __syncwarp();
     const float a = __shfl_sync(kAllLanes, value, 0), b = __shfl_sync(kAllLanes, value, 1);
     const float c = __shfl_sync(kAllLanes, value, 2);
@@ -332,15 +386,14 @@ class ResidentExchange {
         const Step step = memory_.verdict->step;
         const int decision = memory_.verdict->decision;
         float value[kPacketValues] = {};
-        at_packet(first_owned_ + base + slot, [&](auto, int, int, int values) {
+        const int values = values_of(first_owned_ + base + slot);
 #pragma unroll
-          for (int i = 0; i < kPacketValues; ++i) {
-            if (i >= values) break;
-            float sum = 0.0f;
-            for (int s = 0; s < sharing; ++s) sum += memory_.workspace[(s * kPacketValues + i) * slots + slot];
-            value[i] = change(step, decision, i, base + slot, sum);
-          }
-        });
+        for (int i = 0; i < kPacketValues; ++i) {
+          if (i >= values) break;
+          float sum = 0.0f;
+          for (int s = 0; s < sharing; ++s) sum += memory_.workspace[(s * kPacketValues + i) * slots + slot];
+          value[i] = change(step, decision, i, base + slot, sum);
+        }
         for (int copy = 0; copy < packets().copies(); ++copy) {
           post(totals(stamp_, copy) + first_owned_ + base + slot, {value[0], value[1], value[2], stamp_});
         }

@@ -47,6 +47,17 @@ __device__ __forceinline__ bool await_each(const Packet* from, int step, int cou
   return true;
 }
 
+/// The same of threads that have different numbers of packets, at most `most` and at most Polls. None polls more than
+/// that: a packet that is polled once too often in every look holds up all that poll the same lines.
+template <int Polls = kPolls, class Use>
+__device__ __forceinline__ bool await_most(int most, const Packet* from, int step, int count, unsigned stamp,
+                                           const Use& use) {
+  if constexpr (Polls > 1) {
+    if (most < Polls) return await_most<Polls - 1>(most, from, step, count, stamp, use);
+  }
+  return await_each<Polls>(from, step, count, stamp, use);
+}
+
 /// As good as a whole number from 0 to 255: a fraction of 255 that float32 has rounded, times 255.
 __device__ __forceinline__ bool is_byte(float value) {
   const float whole = floorf(value + 0.5f);

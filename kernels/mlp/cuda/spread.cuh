@@ -37,8 +37,12 @@ template <int Block, int Blocks, int Parts, int Rows, int In, int Hidden, int...
 class SpreadTraining {
  public:
   using First = SpreadLayer<Block, Blocks, Parts, Rows, In, Hidden>;
+  static constexpr int kOthers = Block - kWarp;  ///< threads that do not count the step
   using Upper = ResidentTile<Block, First::kShape.upper_tile(), kRowsShared, Hidden, Rest...>;
   static constexpr int kOutputs = Upper::kOutputs, kFirstParameters = (In + 1) * Hidden;
+  using Exchange = ResidentExchange<Upper, kFirstParameters>;
+  /// Whether owners learn while the gradient of the first layer is found: those that need no workspace.
+  static constexpr bool kLearnBeside = ceil_div(Upper::kShape.packets(), Blocks) <= Exchange::kFewOwned;
   static constexpr SpreadPieces<int> kPieces{First::kShape, Upper::kShape};
 
   /// Hands out the block's shared memory.
@@ -78,7 +82,7 @@ class SpreadTraining {
     }
     first_.fetch();
     exchange_.fetch(upper_);
-    start_rows(memory_.upper.verdict->progress, true);
+    if (warp() < Upper::kWarps - 1) start_rows(memory_.upper.verdict->progress, true);
     copies_arrived();
     __syncthreads();
   }
@@ -96,22 +100,28 @@ class SpreadTraining {
     exchange_.share_among(share.blocks);
     first_.use_rows(even_);
     first_.forward(rows, exchange_.stamp());
-    start_rows(after(now, rows), !even_);
-    bool met = !learnt_ || exchange_.fetch_totals(upper_, 1);
+    bool met = true;
     if (share.count > 0) {
-      met = pass_rows(share, met);
+      met = pass_rows(share);
     } else {
       __syncthreads();  // the sums are read before deltas take their place
     }
-    // The last warp counts the step meanwhile.
+    // The last warp counts the step while the others await the deltas, whose way is long enough to ask for rows.
     if (warp() == Upper::kWarps - 1) {
       met = exchange_.gather_squares() && met;
     } else {
-      met = first_.await_deltas(rows, exchange_.stamp(), Block - kWarp) && met;
+      start_rows(after(now, rows), !even_);
+      met = first_.template await_deltas<kOthers>(rows, exchange_.stamp()) && met;
     }
     __syncthreads();
+    first_.find_gradient();
+    if constexpr (kLearnBeside) met = exchange_.learn_owned() && met;
+    __syncthreads();
     first_.learn(memory_.upper.verdict->step, memory_.upper.verdict->decision);
-    met = exchange_.learn_owned() && met;
+    if constexpr (!kLearnBeside) {
+      __syncthreads();  // the workspace is free
+      met = exchange_.learn_owned() && met;
+    }
     learnt_ = exchange_.changes();
     even_ = !even_;
     copies_arrived();
@@ -147,14 +157,14 @@ class SpreadTraining {
     return at;
   }
 
-  /// All rows of the step at `at` for the first layer, and the targets of the block's own.
+  /// All rows of the step at `at` for the first layer, and the targets of the block's own. All warps but the last.
   __device__ __forceinline__ void start_rows(const Progress& at, bool even) const {
     const int rows = rows_of_step(control_, at);
     const Share share(rows);
     first_.start_rows(at, rows, even);
     const int slot = (at.epoch - control_.first_epoch) % buffers_.slots;
     const int* const order = buffers_.order + static_cast<long long>(slot) * control_.rows + at.position;
-    for (int i = thread(); i < share.count * kOutputs; i += Block) {
+    for (int i = thread(); i < share.count * kOutputs; i += kOthers) {
       const int row = share.first + i / kOutputs, place = control_.shuffled != 0 ? order[row] : at.position + row;
       start_copy(targets_of(even) + i, buffers_.targets + static_cast<long long>(place) * kOutputs + i % kOutputs);
     }
@@ -164,14 +174,23 @@ class SpreadTraining {
   }
 
   /// The other layers of the block's rows, forward and back, and its part of their gradients. The whole block calls it.
-  __device__ __forceinline__ bool pass_rows(const Share& share, bool met) {
-    met = first_.await_values(share.first, share.count, exchange_.stamp(), upper_.rows(), Upper::kRowPitch) && met;
+  __device__ __forceinline__ bool pass_rows(const Share& share) {
+    // Some threads await the values of the first layer while the others fetch the new weights.
+    constexpr int kAwait = smaller(round_up(First::kOfRow, kWarp), Block / 2), kFetch = Block - kAwait;
+    bool met = true;
+    if (thread() < kAwait) {
+      met = first_.template await_values<kAwait>(share.first, share.count, exchange_.stamp(), upper_.rows(),
+                                                 Upper::kRowPitch);
+    } else if (learnt_) {
+      met = exchange_.template fetch_by<kFetch>(upper_, thread() - kAwait, 1);
+    }
     __syncthreads();
     upper_.template forward<0>();
     const float* const targets = targets_of(even_);
     upper_.find_deltas(control_.output, share.count, [&](int row) { return targets + row * kOutputs; });
     __syncthreads();
-    exchange_.post_squares();
+    // The last warp has least to do.
+    if (warp() == Upper::kWarps - 1) exchange_.post_squares(Upper::lane());
     upper_.template backward<Upper::kLayers - 1>();
     upper_.backward_to_inputs(memory_.to_inputs);
     __syncthreads();
@@ -187,7 +206,7 @@ class SpreadTraining {
   const Control control_;
   First first_;
   Upper upper_;
-  ResidentExchange<Upper, kFirstParameters> exchange_;
+  Exchange exchange_;
   bool even_ = true, learnt_ = false;
 };
 

@@ -12,7 +12,7 @@ class SpreadLayer {
  public:
   static constexpr SpreadShape<int> kShape{In, Out, Blocks, Parts, Rows, Block / kWarp};
   static constexpr int kInputs = kShape.inputs_each(), kNeurons = kShape.neurons_each(),
-                       kPackets = kShape.packets_each();
+                       kPackets = kShape.packets_each(), kOfRow = kShape.groups() * kPackets;
   using Products = ResidentTile<Block, kShape.tile(), kRowsShared, kInputs, kNeurons>;
 
   /// `memory`: rows, weights, deltas, workspace and own, the rows twice. `packets`: of SpreadShape, empty.
@@ -60,20 +60,24 @@ class SpreadLayer {
   }
 
   /// Starts to bring the rows of the step at `at` on chip, for the step that is `even` or not. copies_arrived(), and a
-  /// barrier, have to follow. Rows beyond those of the step stay as they are: their deltas are 0.
+  /// barrier, have to follow. Rows beyond those of the step stay as they are: their deltas are 0. All warps but the last.
   __device__ __forceinline__ void start_rows(const Progress& at, int rows, bool even) const {
     const int first = part_ * kInputs, count = min(kInputs, In - first);
     const int slot = (at.epoch - control_.first_epoch) % buffers_.slots;
     const int* const order = buffers_.order + static_cast<long long>(slot) * control_.rows + at.position;
     // The numbers of a warp's rows arrive together.
-    for (int base = warp(); base < rows; base += Products::kWarps * kWarp) {
-      const int mine = base + Products::kWarps * lane();
+    constexpr int kWarps = Products::kWarps - 1;
+    for (int base = warp(); base < rows; base += kWarps * kWarp) {
+      const int mine = base + kWarps * lane();
       int place = at.position + mine;
-      if (control_.shuffled != 0 && mine < rows) place = order[mine];
+      if (control_.shuffled != 0 && mine < rows) {
+        place = order[mine];
+        if (at.position + rows + mine < control_.rows) bring_into_cache(reinterpret_cast<const float*>(order + rows + mine));
+      }
 #pragma unroll 1
-      for (int j = 0; j < kWarp && base + Products::kWarps * j < rows; ++j) {
+      for (int j = 0; j < kWarp && base + kWarps * j < rows; ++j) {
         const float* const from = buffers_.rows + static_cast<long long>(__shfl_sync(kAllLanes, place, j)) * In + first;
-        float* const to = rows_of(even) + (base + Products::kWarps * j) * kPitch;
+        float* const to = rows_of(even) + (base + kWarps * j) * kPitch;
         for (int i = lane() * kWide; i < count; i += kWarp * kWide) start_copy<kWide>(to + i, from + i);
       }
     }
@@ -97,11 +101,11 @@ class SpreadLayer {
   }
 
   /// Of a block that has the other layers of `count` rows from `first` on: the values of all neurons, to[row][pitch].
-  /// Every thread for itself. Returns false if a block is lost.
+  /// Of the first `Threads` threads, every one for itself. Returns false if a block is lost.
+  template <int Threads>
   __device__ __forceinline__ bool await_values(int first, int count, unsigned stamp, float* to, int pitch) const {
-    constexpr int kOfRow = kShape.groups() * kPackets;
     bool met = true;
-    for (int e = thread(); e < count * kOfRow; e += Block) {
+    for (int e = thread(); e < count * kOfRow; e += Threads) {
       const int row = e / kOfRow, group = e % kOfRow / kPackets, q = e % kPackets;
       float sum[kPacketValues] = {};
       const Packet* const from = sums_ + ((first + row) * kShape.groups() + group) * Parts * kPackets + q;
@@ -119,7 +123,6 @@ class SpreadLayer {
   /// The other way round: deltas from[row][pitch] of those rows, to the blocks that have the neurons.
   __device__ __forceinline__ void post_deltas(int first, int count, unsigned stamp, const float* from,
                                               int pitch) const {
-    constexpr int kOfRow = kShape.groups() * kPackets;
     for (int e = thread(); e < count * kOfRow; e += Block) {
       const int row = e / kOfRow, group = e % kOfRow / kPackets, q = e % kPackets;
       float value[kPacketValues];
@@ -132,29 +135,32 @@ class SpreadLayer {
     }
   }
 
-  /// Of the first `threads` threads, every one for itself: the deltas of the block's neurons, for all rows.
-  __device__ __forceinline__ bool await_deltas(int rows, unsigned stamp, int threads) const {
-    const int all = rows * kPackets, mine = thread() < all ? (all - thread() - 1) / threads + 1 : 0;
-    const bool met = await_each(deltas_ + group_ * Rows * kPackets + thread(), threads, mine, stamp,
-                                [&](int i, const Packet& packet) {
-                                  const int e = thread() + i * threads, q = e % kPackets;
-                                  const float value[kPacketValues] = {packet.a, packet.b, packet.c};
-                                  float* const to = row_of_deltas(e / kPackets);
+  /// Of the first `Threads` threads, every one for itself: the deltas of the block's neurons, for all rows.
+  template <int Threads>
+  __device__ __forceinline__ bool await_deltas(int rows, unsigned stamp) const {
+    const int all = rows * kPackets, mine = thread() < all ? (all - thread() - 1) / Threads + 1 : 0;
+    const bool met = await_each<smaller(ceil_div(Rows * kPackets, Threads), kPolls)>(
+        deltas_ + group_ * Rows * kPackets + thread(), Threads, mine, stamp, [&](int i, const Packet& packet) {
+          const int e = thread() + i * Threads, q = e % kPackets;
+          const float value[kPacketValues] = {packet.a, packet.b, packet.c};
+          float* const to = row_of_deltas(e / kPackets);
 #pragma unroll
-                                  for (int j = 0; j < kPacketValues; ++j) {
-                                    if (q * kPacketValues + j < kNeurons) to[q * kPacketValues + j] = value[j];
-                                  }
-                                });
-    for (int e = thread(); e < (Products::kTile - rows) * kNeurons; e += threads) {
+          for (int j = 0; j < kPacketValues; ++j) {
+            if (q * kPacketValues + j < kNeurons) to[q * kPacketValues + j] = value[j];
+          }
+        });
+    for (int e = thread(); e < (Products::kTile - rows) * kNeurons; e += Threads) {
       row_of_deltas(rows + e / kNeurons)[e % kNeurons] = 0.0f;
     }
     return met;
   }
 
-  /// After a barrier: the gradient of the block's weights, from which they learn. The whole block calls it.
-  __device__ __forceinline__ void learn(const Step& step, int decision) {
+  /// After a barrier: the gradient of the block's weights, from which they learn after another one.
+  __device__ __forceinline__ void find_gradient() {
     if (warp() < Products::kShape.gradient_warps()) tile_.template find_gradient<0>();
-    __syncthreads();
+  }
+  __device__ __forceinline__ void learn(const Step& step, int decision) const {
+#pragma unroll 2
     for (int e = thread(); e < kElements; e += Block) {
       const float gradient = tile_.part(Constant<0>{}, e / kColumns, e % kColumns) * step.gradient_factor;
       const bool there = place(e) >= 0;

@@ -354,6 +354,15 @@ class CudaTrainMapping final : public Mapping {
     constexpr std::int64_t kWorthSharing = 192;
     std::vector<std::int64_t> counts = block_counts(device);
     if (rows_of_step(problem) <= kWorthSharing) std::reverse(counts.begin(), counts.end());
+    for (const std::int64_t blocks : counts) {
+      // As many warps as have all rows of a block in one pass.
+      const std::int64_t each = ceil_div(rows_of_step(problem), blocks);
+      for (const std::int64_t threads : {32, 64, 128, 256, 512}) {
+        if (threads < each) continue;
+        Configuration configuration = all.parse(fmt::format("scheme=warps block_size={} blocks={}", threads, blocks));
+        if (!all.violated(configuration, problem)) return configuration;
+      }
+    }
     for (const char* rows : {"shared", "bytes", "global"}) {
       for (const std::int64_t blocks : counts) {
         Configuration configuration =

@@ -71,7 +71,10 @@ class WarpsTraining {
     constexpr int kLast = Tile::kPasses - 1;
     const bool counts = Tile::counts(), alone = gridDim.x == 1;
     exchange_.begin_step();
-    if (!counts) {
+    typename Exchange::Prepared prepared;
+    if (counts) {
+      prepared = exchange_.prepare_count();
+    } else {
       tile_.begin();
 #pragma unroll 1
       for (int pass = 0; pass < kLast; ++pass) {
@@ -87,7 +90,7 @@ class WarpsTraining {
       tile_.add_gradient(kLast);
       tile_.leave_gradient();
     } else if (alone) {
-      exchange_.gather_squares();
+      exchange_.gather_squares(prepared);
     } else {
       exchange_.post_squares(Tile::lane());
     }
@@ -97,8 +100,8 @@ class WarpsTraining {
       __syncthreads();
       return true;
     }
-    exchange_.post_parts(tile_);
-    met = counts ? exchange_.gather_squares() : exchange_.gather_owned(sums_);
+    if (!counts) exchange_.post_parts_apart(tile_);
+    met = counts ? exchange_.gather_squares(prepared) : exchange_.gather_owned(sums_);
     __syncthreads();
     if (!counts) exchange_.learn_gathered(sums_);
     if (exchange_.changes()) met = exchange_.fetch_totals(tile_) && met;
@@ -106,9 +109,11 @@ class WarpsTraining {
   }
 
  private:
+  using Exchange = ResidentExchange<Tile, 0>;
+
   float* sums_;
   Tile tile_;
-  ResidentExchange<Tile, 0> exchange_;
+  Exchange exchange_;
 };
 
 /// At most `steps` steps; `errors`: of `slots` epochs.

@@ -167,6 +167,12 @@ TEST_CASE("perceptrons: warps keep the rows of networks with one small hidden la
   CHECK_FALSE(valid(perceptron(14, {10, 4}, 1, 32561), all));
   CHECK_FALSE(valid(perceptron(14, {10}, 5, 32561), all));
   CHECK_FALSE(valid(mlp::training_problem(mlp::layers(14, std::vector<std::int64_t>{10}, 1), 32561, 64), all));
+  // The untuned default, with as many warps as have all rows of a block in one pass.
+  const auto usual = [&](const Problem& problem) { return family.default_configuration(kGpu, problem).text(); };
+  CHECK(usual(perceptron(14, {10}, 1, 32561)) == all);
+  CHECK(usual(perceptron(4, {8}, 3, 105)) == "scheme=warps block_size=128 blocks=1");
+  CHECK(usual(perceptron(2, {4}, 1, 4)) == "scheme=warps block_size=32 blocks=1");
+  CHECK(usual(perceptron(14, {16}, 1, 32561)).find("scheme=resident") == 0);
   // The warp that counts the steps comes on top.
   const Problem adult = perceptron(14, {10}, 1, 32561);
   CHECK(family.plan(space.parse(all), adult, kGpu, 4 * 32561).launches.back().block.x == 256 + 32);
