@@ -142,12 +142,11 @@ HEDDLE_EVERYWHERE int rows_of_step(const Control& control, const Progress& progr
 /// What counting a step needs beside its squared errors. Those who await the errors find it meanwhile.
 struct Upcoming {
   int rows;
-  double numbers, share;              ///< robust: rows times outputs, and the reciprocal
+  double numbers, share;            ///< robust: rows times outputs, and the reciprocal
   double beta1_power, beta2_power;  ///< after the step
 };
 HEDDLE_EVERYWHERE Upcoming upcoming_step(const Control& control, int outputs, const Progress& progress) {
-  Upcoming next{rows_of_step(control, progress), 0.0, 0.0,
-                progress.beta1_power * static_cast<double>(control.beta1),
+  Upcoming next{rows_of_step(control, progress), 0.0, 0.0, progress.beta1_power * static_cast<double>(control.beta1),
                 progress.beta2_power * static_cast<double>(control.beta2)};
   if (control.rule == kAdaptive && control.robust != 0) {
     next.numbers = static_cast<double>(next.rows) * outputs;

@@ -164,7 +164,8 @@ const std::vector<Path>& paths() {
       perceptron(11, 32, 0, 2, 5, 1, "scheme=online block_size=32"),
       // Rows in registers of warps, kernels/mlp/cuda/warps.cuh: four tiles of a warp, two, and one of a warp that is
       // alone; neurons in one half of a tile; more outputs than one. Rows in shared memory, because a warp has many
-      // inputs or many rows, with as many neurons as there can be; more rows than one pass has and one slice of columns, in
+      // inputs or many rows, with as many neurons as there can be; more rows than one pass has and one slice of
+      // columns, in
       // one block and in several.
       perceptron(14, 10, 0, 1, 211, 211, "scheme=warps block_size=64 blocks=4"),
       perceptron(4, 8, 0, 3, 37, 37, "scheme=warps block_size=128 blocks=1"),

@@ -60,7 +60,8 @@ class SpreadLayer {
   }
 
   /// Starts to bring the rows of the step at `at` on chip, for the step that is `even` or not. copies_arrived(), and a
-  /// barrier, have to follow. Rows beyond those of the step stay as they are: their deltas are 0. All warps but the last.
+  /// barrier, have to follow. Rows beyond those of the step stay as they are: their deltas are 0. All warps but the
+  /// last.
   __device__ __forceinline__ void start_rows(const Progress& at, int rows, bool even) const {
     const int first = part_ * kInputs, count = min(kInputs, In - first);
     const int slot = (at.epoch - control_.first_epoch) % buffers_.slots;
@@ -72,7 +73,8 @@ class SpreadLayer {
       int place = at.position + mine;
       if (control_.shuffled != 0 && mine < rows) {
         place = order[mine];
-        if (at.position + rows + mine < control_.rows) bring_into_cache(reinterpret_cast<const float*>(order + rows + mine));
+        if (at.position + rows + mine < control_.rows)
+          bring_into_cache(reinterpret_cast<const float*>(order + rows + mine));
       }
 #pragma unroll 1
       for (int j = 0; j < kWarp && base + kWarps * j < rows; ++j) {
