@@ -7,14 +7,12 @@
 //
 // | phase | work |
 // |---|---|
-// | first layer | every block: its part of its neurons' sums, for all rows; to the blocks that have the rows. The rows
-// of the next step start to arrive |
-// | other layers | the blocks with rows: values, errors, whose squares go to all, deltas; those of the first layer's
-// neurons go to the blocks that have the neurons |
-// | gradients | the blocks with rows: of the other layers, to the owners. All blocks: of their part of the first layer,
-// which learns |
-// | learn | the owners of the other layers' weights change them, and send them to all, which fetch them after their
-// part of the next step's first layer |
+// | first layer | every block: its part of its neurons' sums, for all rows; to the blocks that have the rows |
+// | other layers | the blocks with rows: some threads await the sums, the others the new weights; values, errors, whose
+// squares go to all, deltas; those of the first layer's neurons go to the blocks that have the neurons; gradients of
+// the other layers, to the owners | | deltas | all blocks await those of their neurons. The rows of the next step start
+// to arrive; the last warp counts the step | | gradients | all blocks: of their part of the first layer. The owners of
+// the other layers' weights change them meanwhile, and send them to all | | learn | the first layer's weights |
 //
 // Three waits for other blocks are in the way of a step: for the sums, for the deltas, and for the new weights, which
 // are under way while the next step's sums are.

@@ -7,7 +7,7 @@
 //
 // | phase | warps with rows | last warp |
 // |---|---|---|
-// | forward | values, errors, deltas; the warp's squares | |
+// | forward | values, errors, deltas; the warp's squares | finds what counting needs beside the squares |
 // | gradient | the warp's part | one block: counts. Several: sends the block's squares to all |
 // | gather | send the block's part to the owners of parameters, who add up all blocks' | counts, with all squares |
 // | learn | the owners change their parameters, and send them to all | |
