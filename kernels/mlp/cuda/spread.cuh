@@ -5,14 +5,16 @@
 // to anybody. Every block also has all weights of the other layers, and some of the rows of a step for them. A step is,
 // in this order:
 //
-// | phase | work |
-// |---|---|
-// | first layer | every block: its part of its neurons' sums, for all rows; to the blocks that have the rows |
-// | other layers | the blocks with rows: some threads await the sums, the others the new weights; values, errors, whose
-// squares go to all, deltas; those of the first layer's neurons go to the blocks that have the neurons; gradients of
-// the other layers, to the owners | | deltas | all blocks await those of their neurons. The rows of the next step start
-// to arrive; the last warp counts the step | | gradients | all blocks: of their part of the first layer. The owners of
-// the other layers' weights change them meanwhile, and send them to all | | learn | the first layer's weights |
+// 1. First layer: every block finds its part of its neurons' sums, for all rows, and sends them to the blocks that have
+//    the rows.
+// 2. Other layers, in the blocks with rows: some threads await the sums, the others the new weights of the step before.
+//    Values, errors, whose squares go to all, and deltas; those of the first layer's neurons go to the blocks that have
+//    the neurons. Gradients of the other layers go to the owners.
+// 3. Deltas: all blocks await those of their neurons. The rows of the next step start to arrive, and the last warp
+//    counts the step.
+// 4. Gradients of the first layer, in all blocks. Owners of the other layers' weights change them meanwhile, and send
+//    them to all.
+// 5. The first layer learns.
 //
 // Three waits for other blocks are in the way of a step: for the sums, for the deltas, and for the new weights, which
 // are under way while the next step's sums are.
