@@ -126,29 +126,29 @@ class ResidentExchange {
     post(error_packets(copy) + blockIdx.x, packed(own_squares(), stamp_));
   }
 
-  /// What counting a step needs beside the squares.
-  struct Prepared {
-    Progress progress;  ///< in registers while it is counted
-    Upcoming next;
-    Step step;
-  };
-  /// One warp, as soon as it has nothing else to do.
-  [[nodiscard]] __device__ __forceinline__ Prepared prepare_count() const {
-    Prepared prepared;
-    prepared.progress = memory_.verdict->progress;
-    prepared.next = upcoming_step(control_, kOutputs, prepared.progress);
-    Progress counted = prepared.progress;
-    counted.beta1_power = prepared.next.beta1_power;
-    counted.beta2_power = prepared.next.beta2_power;
-    prepared.step = step_of(control_, counted, prepared.next.rows);
-    return prepared;
+  /// One warp, before gather_prepared(), as soon as it has nothing else to do: what counting a step needs beside the
+  /// squares.
+  __device__ __forceinline__ void prepare_count() const {
+    if (lane() > 0) return;
+    Verdict& verdict = *memory_.verdict;
+    Progress counted = verdict.progress;
+    const Upcoming next = upcoming_step(control_, kOutputs, counted);
+    counted.beta1_power = next.beta1_power;
+    counted.beta2_power = next.beta2_power;
+    verdict.next = next;
+    verdict.step = step_of(control_, counted, next.rows);
   }
-  [[nodiscard]] __device__ __forceinline__ bool gather_squares() const { return gather_squares(prepare_count()); }
+  /// Both in one go.
+  __device__ __forceinline__ bool gather_squares() const {
+    prepare_count();
+    __syncwarp();
+    return gather_prepared();
+  }
   /// The same warp: counts the step with the squares of all blocks.
-  __device__ __forceinline__ bool gather_squares(const Prepared& prepared) const {
+  __device__ __forceinline__ bool gather_prepared() const {
     const int blocks = static_cast<int>(gridDim.x);
     if (blocks == 1) {
-      if (lane() == 0) decide(prepared, own_squares());
+      if (lane() == 0) decide(own_squares());
       return true;
     }
     double squares = 0.0;
@@ -159,7 +159,7 @@ class ResidentExchange {
     __syncwarp();
 #pragma unroll
     for (int offset = kWarp / 2; offset > 0; offset /= 2) squares += __shfl_xor_sync(kAllLanes, squares, offset);
-    if (lane() == 0) decide(prepared, squares);
+    if (lane() == 0) decide(squares);
     return met;
   }
 
@@ -294,12 +294,11 @@ class ResidentExchange {
     return of_packet;
   }
   /// One thread: counts the step.
-  __device__ __forceinline__ void decide(const Prepared& prepared, double squares) const {
+  __device__ __forceinline__ void decide(double squares) const {
     Verdict& verdict = *memory_.verdict;
-    Progress progress = prepared.progress;
-    verdict.decision = count_step(control_, prepared.next, squares, progress,
+    Progress progress = verdict.progress;  // in registers while it is counted
+    verdict.decision = count_step(control_, verdict.next, squares, progress,
                                   blockIdx.x == 0 ? buffers_.errors : nullptr, buffers_.slots);
-    verdict.step = prepared.step;
     verdict.progress = progress;
   }
 

@@ -67,6 +67,7 @@ __device__ __forceinline__ bool is_byte(float value) {
 /// What one thread finds out for its block.
 struct Verdict {
   Progress progress;
+  Upcoming next;
   Step step;
   int decision;
 };

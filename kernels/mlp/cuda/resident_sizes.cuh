@@ -43,10 +43,8 @@ constexpr int kPolls = 6;
 constexpr int kManyPolls = 12;  ///< where each thread awaits many
 /// Arrays of a parameter that its owner keeps: itself, its states, its gradient.
 constexpr int kOwnArrays = kStateArrays + 2;
-/// Warps that would have nothing to do share the addends of an output where each then has so many chunks less.
-constexpr int kSavedChunks = 4;
-/// From so many chunks of addends on, warps do not take single columns in order to share the addends; from so many on,
-/// a warp also sums several tiles of rows at a time.
+/// From so many chunks of addends on, warps that would have none share the addends of an output; from so many on, a
+/// warp also sums several tiles of rows at a time.
 constexpr int kSharedChunks = 8, kDeepChunks = 16;
 constexpr int kMostRowTiles = 5;     ///< tiles of rows that a warp sums at a time, of a deep product
 constexpr int kMostColumnTiles = 4;  ///< tiles of columns
@@ -106,7 +104,7 @@ struct ResidentShape {
   /// 1, or an even number.
   [[nodiscard]] constexpr Int sharing(Int l) const {
     const Int share = warps / groups(l) / 2 * 2;
-    return share >= 2 && chunks(l) - ceil_div(chunks(l), share) >= kSavedChunks ? share : Int(1);
+    return chunks(l) >= kSharedChunks && share >= 2 ? share : Int(1);
   }
   /// Sums of one warp of a group.
   [[nodiscard]] constexpr Int group_words(Int l) const { return row_tiles(l) * column_tiles(l) * 4 * 32; }

@@ -71,9 +71,8 @@ class WarpsTraining {
     constexpr int kLast = Tile::kPasses - 1;
     const bool counts = Tile::counts(), alone = gridDim.x == 1;
     exchange_.begin_step();
-    typename Exchange::Prepared prepared;
     if (counts) {
-      prepared = exchange_.prepare_count();
+      exchange_.prepare_count();
     } else {
       tile_.begin();
 #pragma unroll 1
@@ -90,7 +89,7 @@ class WarpsTraining {
       tile_.add_gradient(kLast);
       tile_.leave_gradient();
     } else if (alone) {
-      exchange_.gather_squares(prepared);
+      exchange_.gather_prepared();
     } else {
       exchange_.post_squares(Tile::lane());
     }
@@ -101,7 +100,7 @@ class WarpsTraining {
       return true;
     }
     if (!counts) exchange_.post_parts_apart(tile_);
-    met = counts ? exchange_.gather_squares(prepared) : exchange_.gather_owned(sums_);
+    met = counts ? exchange_.gather_prepared() : exchange_.gather_owned(sums_);
     __syncthreads();
     if (!counts) exchange_.learn_gathered(sums_);
     if (exchange_.changes()) met = exchange_.fetch_totals(tile_) && met;
@@ -109,11 +108,9 @@ class WarpsTraining {
   }
 
  private:
-  using Exchange = ResidentExchange<Tile, 0>;
-
   float* sums_;
   Tile tile_;
-  Exchange exchange_;
+  ResidentExchange<Tile, 0> exchange_;
 };
 
 /// At most `steps` steps; `errors`: of `slots` epochs.
