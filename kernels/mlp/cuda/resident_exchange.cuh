@@ -179,13 +179,15 @@ class ResidentExchange {
     }
   }
 
-  /// The same of few packets, by the first kWarps warps, with a thread for every parameter.
-  __device__ __forceinline__ void post_parts_apart(const Tile& tile) const {
+  /// The same by the first kWarps warps, with a thread for every parameter, where each warp has to do it once at most.
+  __device__ __forceinline__ void post_parts_by_warps(const Tile& tile) const {
     constexpr int kAtOnce = kWarp / kPacketValues;  // packets of a warp
-    const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
-    const int first = lane() % kAtOnce, i = lane() / kAtOnce;
-    for (int base = warp() * kAtOnce; base < kPackets; base += kWarps * kAtOnce) {
-      const int q = base + first;
+    if constexpr (kPackets > kWarps * kAtOnce) {
+      post_parts(tile);
+    } else {
+      if (warp() >= kWarps) return;
+      const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
+      const int first = lane() % kAtOnce, i = lane() / kAtOnce, q = warp() * kAtOnce + first;
       float value = 0.0f;
       if (i < kPacketValues && q < kPackets) {
         at_packet(q, [&](auto layer, int neuron, int column, int values) {
@@ -195,7 +197,7 @@ class ResidentExchange {
       __syncwarp();
       const float b = __shfl_sync(kAllLanes, value, kAtOnce + first);
       const float c = __shfl_sync(kAllLanes, value, 2 * kAtOnce + first);
-      if (i > 0 || q >= kPackets) continue;
+      if (i > 0 || q >= kPackets) return;
       const int owner = q / owned_, slot = q - owner * owned_;
       post(buffers_.packets + (owner * blocks + block) * owned_ + slot, {value, b, c, stamp_});
     }

@@ -82,8 +82,7 @@ class SpreadTraining {
     }
     first_.fetch();
     exchange_.fetch(upper_);
-    const Progress& now = memory_.upper.verdict->progress;
-    if (warp() < Upper::kWarps - 1) start_rows(now, true, first_.place_of(now, warp(), rows_of_step(control_, now)));
+    if (warp() < Upper::kWarps - 1) start_rows(memory_.upper.verdict->progress, true);
     copies_arrived();
     __syncthreads();
   }
@@ -100,8 +99,6 @@ class SpreadTraining {
     const Share share(rows);
     exchange_.share_among(share.blocks);
     first_.use_rows(even_);
-    const Progress later = after(now, rows);
-    const int place = first_.place_of(later, warp(), rows_of_step(control_, later));
     first_.forward(rows, exchange_.stamp());
     bool met = true;
     if (share.count > 0) {
@@ -113,7 +110,7 @@ class SpreadTraining {
     if (warp() == Upper::kWarps - 1) {
       met = exchange_.gather_squares() && met;
     } else {
-      start_rows(later, !even_, place);
+      start_rows(after(now, rows), !even_);
       met = first_.template await_deltas<kOthers>(rows, exchange_.stamp()) && met;
     }
     __syncthreads();
@@ -161,11 +158,10 @@ class SpreadTraining {
   }
 
   /// All rows of the step at `at` for the first layer, and the targets of the block's own. All warps but the last.
-  /// `place`: see SpreadLayer::place_of().
-  __device__ __forceinline__ void start_rows(const Progress& at, bool even, int place) const {
+  __device__ __forceinline__ void start_rows(const Progress& at, bool even) const {
     const int rows = rows_of_step(control_, at);
     const Share share(rows);
-    first_.start_rows(at, rows, even, place);
+    first_.start_rows(at, rows, even);
     const int slot = (at.epoch - control_.first_epoch) % buffers_.slots;
     const int* const order = buffers_.order + static_cast<long long>(slot) * control_.rows + at.position;
     for (int i = thread(); i < share.count * kOutputs; i += kOthers) {

@@ -59,24 +59,27 @@ class SpreadLayer {
     }
   }
 
-  /// Where the row of the step at `at` lies that a lane has of those of a warp: every kLoaders-th from `base` on.
-  __device__ __forceinline__ int place_of(const Progress& at, int base, int rows) const {
-    const int mine = base + kLoaders * lane(), slot = (at.epoch - control_.first_epoch) % buffers_.slots;
-    const bool listed = control_.shuffled != 0 && mine < rows;
-    return listed ? buffers_.order[static_cast<long long>(slot) * control_.rows + at.position + mine]
-                  : at.position + mine;
-  }
   /// Starts to bring the rows of the step at `at` on chip, for the step that is `even` or not. copies_arrived(), and a
   /// barrier, have to follow. Rows beyond those of the step stay as they are: their deltas are 0. All warps but the
   /// last.
-  __device__ __forceinline__ void start_rows(const Progress& at, int rows, bool even, int place) const {
+  __device__ __forceinline__ void start_rows(const Progress& at, int rows, bool even) const {
     const int first = part_ * kInputs, count = min(kInputs, In - first);
-    for (int base = warp(); base < rows; base += kLoaders * kWarp) {
-      if (base >= kLoaders) place = place_of(at, base, rows);
-#pragma unroll 2
-      for (int j = 0; j < kWarp && base + kLoaders * j < rows; ++j) {
+    const int slot = (at.epoch - control_.first_epoch) % buffers_.slots;
+    const int* const order = buffers_.order + static_cast<long long>(slot) * control_.rows + at.position;
+    // The numbers of a warp's rows arrive together.
+    constexpr int kWarps = Products::kWarps - 1;
+    for (int base = warp(); base < rows; base += kWarps * kWarp) {
+      const int mine = base + kWarps * lane();
+      int place = at.position + mine;
+      if (control_.shuffled != 0 && mine < rows) {
+        place = order[mine];
+        if (at.position + rows + mine < control_.rows)
+          bring_into_cache(reinterpret_cast<const float*>(order + rows + mine));
+      }
+#pragma unroll 1
+      for (int j = 0; j < kWarp && base + kWarps * j < rows; ++j) {
         const float* const from = buffers_.rows + static_cast<long long>(__shfl_sync(kAllLanes, place, j)) * In + first;
-        float* const to = rows_of(even) + (base + kLoaders * j) * kPitch;
+        float* const to = rows_of(even) + (base + kWarps * j) * kPitch;
         for (int i = lane() * kWide; i < count; i += kWarp * kWide) start_copy<kWide>(to + i, from + i);
       }
     }
@@ -176,7 +179,6 @@ class SpreadLayer {
   static constexpr int kPitch = Products::kRowPitch, kColumns = kInputs + 1, kElements = kNeurons * kColumns;
   static constexpr int kWeight = kStateArrays, kGradient = kStateArrays + 1;  // after the states
   static constexpr int kWide = In % 4 == 0 ? 4 : 1;
-  static constexpr int kLoaders = Products::kWarps - 1;  ///< warps that bring rows
 
   __device__ __forceinline__ static int thread() { return Products::thread(); }
   __device__ __forceinline__ static int lane() { return Products::lane(); }

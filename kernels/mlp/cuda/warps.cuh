@@ -99,7 +99,7 @@ class WarpsTraining {
       __syncthreads();
       return true;
     }
-    if (!counts) exchange_.post_parts_apart(tile_);
+    exchange_.post_parts_by_warps(tile_);
     met = counts ? exchange_.gather_prepared() : exchange_.gather_owned(sums_);
     __syncthreads();
     if (!counts) exchange_.learn_gathered(sums_);
