@@ -40,7 +40,6 @@ ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const Tuner
       verdicts_(context_),
       screener_(context_, verdicts_),
       decision_(context_, attempts_, queue_, verdicts_, screener_, [this](Stage stage) { report_(stage, *this); }) {
-  if (plan_.strategy != nullptr && !evaluator_.shares_processor()) verdicts_.wait();
   until_interrupted([&] { begin(plan_.first); });
 }
 
@@ -134,15 +133,33 @@ std::vector<std::size_t> ProblemSearch::affordable(std::vector<std::size_t> conf
 }
 
 void ProblemSearch::measure_first() {
+  // The strategy's first proposals are compiled meanwhile, and are measured in less time than a verification takes
+  // where buffers are large: verification waits for them.
+  if (strategy_) verdicts_.wait();
   StopCondition always = stop_.without_budget();  // every problem that is reached ends with a profile
-  queue_.limit_waiting(begun_);
-  const bool measured = !queue_.empty() && measure_batch(always);
-  queue_.give_up_if_late();
-  if (measured && !queue_.must_drop(stop_)) {
-    if (evaluator_.shares_processor()) queue_.add(affordable(std::move(uncompiled_first_), 0));
-    measure_batch(stop_);
+  bool measured = false;
+  try {
+    queue_.limit_waiting(begun_);
+    measured = !queue_.empty() && measure_batch(always);
+    queue_.give_up_if_late();
+    if (measured && !queue_.must_drop(stop_)) {
+      if (evaluator_.shares_processor()) queue_.add(affordable(std::move(uncompiled_first_), 0));
+      measure_batch(stop_);
+    }
+  } catch (...) {
+    screener_.record_held();
+    throw;
   }
+  if (verdicts_.waits()) verify_held();
   if (!strategy_ || !measured || queue_.must_drop(stop_)) queue_.clear();
+}
+
+void ProblemSearch::verify_held() {
+  const Screener::Outcomes failed = screener_.verify_held();
+  for (const auto& [configuration, outcome] : failed) {
+    attempts_.add(configuration, outcome, Attempts::Origin::this_run);
+  }
+  if (!failed.empty()) attempts_.reinstate_pruned();
 }
 
 void ProblemSearch::start_strategy() {
@@ -217,7 +234,6 @@ bool ProblemSearch::measure_batch(StopCondition& stop) {
     report_(Stage::screening, *this);
   }
   if (informed_) {
-    if (verdicts_.waits()) verify_first();
     for (const std::size_t configuration : batch.configurations) {
       if (!SearchedProblem::is_refined(configuration))
         strategy_->observe(configuration, *attempts_.find(configuration));
@@ -226,30 +242,6 @@ bool ProblemSearch::measure_batch(StopCondition& stop) {
     last_batch_end_ = stop_.now();
   }
   return true;
-}
-
-/// The first verifications: of the default, and of the fastest that was measured. Both have waited for the first
-/// proposals, which are measured in less time than a verification takes where buffers are large.
-void ProblemSearch::verify_first() {
-  verdicts_.stop_waiting();
-  const auto passes = [&](std::size_t configuration, const Observation& tried) {
-    const Observation outcome = screener_.judge_late(configuration, tried);
-    if (outcome.cost) return true;
-    attempts_.add(configuration, outcome, Attempts::Origin::this_run);
-    attempts_.reinstate_pruned();
-    return false;
-  };
-  if (const auto untuned = problem_.find(problem_.untuned())) {
-    const Observation* const tried = attempts_.find(*untuned);
-    if (tried != nullptr && verdicts_.may_become_reference(*tried)) passes(*untuned, *tried);
-  }
-  for (bool settled = false; !settled;) {
-    settled = true;
-    const auto fastest = attempts_.fastest();
-    if (fastest && verdicts_.may_become_reference(*attempts_.find(*fastest))) {
-      settled = passes(*fastest, *attempts_.find(*fastest));
-    }
-  }
 }
 
 std::optional<double> ProblemSearch::untuned() const { return named_time("default", problem_.untuned()).time; }

@@ -75,7 +75,7 @@ class ProblemSearch {
   void start_strategy();
   void tell_strategy();
   bool measure_batch(StopCondition& stop);
-  void verify_first();
+  void verify_held();
   void refine();
   bool propose(std::size_t ahead);
   bool propose_batch();

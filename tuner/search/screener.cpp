@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "heddle/runtime/device/device_failure.hpp"
@@ -10,6 +11,8 @@
 namespace heddle {
 
 namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// With the value of the objective in place of the time.
 Observation outcome_of(const SearchContext& context, std::size_t configuration, const Screened& screened) {
@@ -43,9 +46,11 @@ Observation Screener::measure(std::size_t configuration, const Compilation::Done
     throw;
   }
   screened.measurement.provenance.date = utc_now_exactly();  // its time is known now
-  if (verdicts_.waits()) {
-    expect(outcome);
-  } else if (verdicts_.may_become_reference(outcome) && !verify(configuration, *outcome.cost, screened)) {
+  if (verdicts_.waits() && outcome.status == Status::unverified) {
+    hold({.configuration = configuration, .outcome = outcome, .unrecorded = std::move(screened)});
+    return outcome;
+  }
+  if (verdicts_.may_become_reference(outcome) && !verify(configuration, *outcome.cost, screened)) {
     outcome = {.status = screened.measurement.status, .cost = std::nullopt};
   }
   screened.measurement.cost = screened.cost;
@@ -54,8 +59,8 @@ Observation Screener::measure(std::size_t configuration, const Compilation::Done
 }
 
 Observation Screener::remember(std::size_t configuration, const Recollection& known) {
-  if (verdicts_.waits()) {
-    expect(known.observation);
+  if (verdicts_.waits() && known.observation.status == Status::unverified) {
+    hold({.configuration = configuration, .outcome = known.observation, .unrecorded = std::nullopt});
     return known.observation;
   }
   if (!verdicts_.may_become_reference(known.observation)) return known.observation;
@@ -63,30 +68,63 @@ Observation Screener::remember(std::size_t configuration, const Recollection& kn
     verdicts_.set_reference(*known.observation.cost);
     return known.observation;
   }
-  return judge(configuration, known.observation, context_.journal.blank(context_.problem.at(configuration), samples_));
+  Held held{.configuration = configuration, .outcome = known.observation, .unrecorded = std::nullopt};
+  if (!judge(held)) context_.journal.add(std::move(held.unrecorded->measurement));
+  return held.outcome;
 }
 
-Observation Screener::judge_late(std::size_t configuration, const Observation& outcome) {
-  const Configuration judged = context_.problem.at(configuration);
-  for (const Measurement& known : context_.journal.known_finals()) {  // an earlier process of this run got further
-    if (known.configuration == judged.text() && known.times.empty()) return {.status = known.status, .cost = {}};
+/// Others are pruned against the first one, the default, before it is verified.
+void Screener::hold(Held held) {
+  if (!verdicts_.reference()) verdicts_.set_reference(*held.outcome.cost);
+  held_.push_back(std::move(held));
+}
+
+Screener::Outcomes Screener::verify_held() {
+  verdicts_.stop_waiting();
+  Outcomes failed;
+  const auto passes = [&](Held& held) {
+    if (judge(held)) return true;
+    failed.emplace_back(held.configuration, held.outcome);
+    return false;
+  };
+  const auto candidate = [this] {  // the fastest that has not failed
+    const auto cost_of = [](const Held& held) { return held.outcome.cost.value_or(kInfinite); };
+    const auto fastest = std::ranges::min_element(held_, {}, cost_of);
+    return fastest != held_.end() && verdicts_.may_become_reference(fastest->outcome) ? &*fastest : nullptr;
+  };
+  try {
+    if (!held_.empty()) passes(held_.front());
+    for (Held* fastest = candidate(); fastest != nullptr && !passes(*fastest); fastest = candidate()) {
+    }
+  } catch (...) {  // the user, or a device that is lost: a continued run verifies them again
+    record_held();
+    throw;
   }
-  return judge(configuration, outcome, context_.journal.blank_of_finals(judged, samples_));
+  record_held();
+  return failed;
 }
 
-/// `measurement`: records the failure.
-Observation Screener::judge(std::size_t configuration, const Observation& outcome, Measurement measurement) {
-  Screened screened{.measurement = std::move(measurement), .cost = outcome.cost};
-  screened.measurement.status = outcome.status;
-  if (verify(configuration, *outcome.cost, screened)) return outcome;
-  const Status status = screened.measurement.status;
-  context_.journal.add(std::move(screened.measurement));
-  return {.status = status, .cost = std::nullopt};
+void Screener::record_held() {
+  for (Held& held : std::exchange(held_, {})) {
+    if (!held.unrecorded) continue;
+    held.unrecorded->measurement.cost = held.unrecorded->cost;
+    context_.journal.add(std::move(held.unrecorded->measurement));
+  }
 }
 
-/// Others are pruned against the first one that can be measured, the default, before it is verified.
-void Screener::expect(const Observation& outcome) {
-  if (verdicts_.may_become_reference(outcome) && !verdicts_.reference()) verdicts_.set_reference(*outcome.cost);
+/// Whether a configuration is correct. If not, its outcome is the failure, which remains to be recorded.
+bool Screener::judge(Held& held) {
+  Screened screened{.measurement = {}, .cost = held.outcome.cost};
+  if (held.unrecorded) {
+    screened = *held.unrecorded;
+  } else {
+    screened.measurement = context_.journal.blank(context_.problem.at(held.configuration), samples_);
+    screened.measurement.status = held.outcome.status;
+  }
+  if (verify(held.configuration, *held.outcome.cost, screened)) return true;
+  held.outcome = {.status = screened.measurement.status, .cost = std::nullopt};
+  held.unrecorded = std::move(screened);
+  return false;
 }
 
 void Screener::time(std::size_t configuration, Screened& screened) {

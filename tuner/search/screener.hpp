@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/search/verdicts.hpp"
@@ -22,10 +24,15 @@ class Screener {
   Observation measure(std::size_t configuration, const Compilation::Done& done);
   /// Treats a configuration that the journal knows as if it had been measured now.
   Observation remember(std::size_t configuration, const Recollection& known);
-  /// Verifies a configuration whose measurement this visit has recorded while verification waited. If it fails, that is
-  /// recorded too, as in the finals: a continued run first finds again what this one found. Returns what is known of it
-  /// then.
-  Observation judge_late(std::size_t configuration, const Observation& outcome);
+  // While verification waits (Verdicts::wait()), what is measured is held back, so that each configuration is recorded
+  // once, with the verdict.
+
+  using Outcomes = std::vector<std::pair<std::size_t, Observation>>;
+  /// Ends the wait: verifies the first configuration that is held, the default, and the fastest, and records all.
+  /// Returns those that failed.
+  Outcomes verify_held();
+  /// Records what is held as it was measured. For a search that ends here: a continued run holds it, and verifies it.
+  void record_held();
 
   /// Samples per repetition; 0 before anything was measured.
   [[nodiscard]] std::int64_t samples() const noexcept { return samples_; }
@@ -42,13 +49,20 @@ class Screener {
   void find_samples(const Configuration& configuration);
   void time(std::size_t configuration, Screened& screened);
   bool verify(std::size_t configuration, double cost, Screened& screened);
-  void expect(const Observation& outcome);
-  Observation judge(std::size_t configuration, const Observation& outcome, Measurement measurement);
+  /// A configuration that was measured while verification waits.
+  struct Held {
+    std::size_t configuration;
+    Observation outcome;
+    std::optional<Screened> unrecorded;  ///< nothing: the journal has it
+  };
+  void hold(Held held);
+  bool judge(Held& held);
   [[nodiscard]] bool has_value(std::size_t configuration, const Measured& measured) const;
 
   const SearchContext& context_;
   Verdicts& verdicts_;
   std::int64_t samples_;
+  std::vector<Held> held_;
   std::optional<double> out_of_time_;
 };
 

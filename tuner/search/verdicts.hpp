@@ -22,7 +22,7 @@ class Verdicts {
   /// From now on nothing is verified, until stop_waiting().
   void wait() { waits_ = true; }
   [[nodiscard]] bool waits() const noexcept { return waits_; }
-  /// What was pruned meanwhile stays; the reference is gone, since nothing has verified it.
+  /// The reference of the meantime is gone, since nothing has verified it.
   void stop_waiting() {
     waits_ = false;
     reference_.reset();
