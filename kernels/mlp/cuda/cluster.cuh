@@ -28,7 +28,7 @@
 // | Block  | threads, at least two warps |
 // | Blocks | of the grid |
 // | Parts  | blocks of a cluster, an even number |
-// | Tile   | rows of a block in a pass at most, a multiple of 16 |
+// | Tile   | rows of a block in a pass at most; those of a cluster are whole chunks of 32 |
 // | Passes | over the rows; with one they stay on chip |
 // | In, Hidden, Rest | neurons of the inputs, of the first hidden layer, of the layers behind it |
 #pragma once
@@ -87,7 +87,7 @@ template <int Block, int Blocks, int Parts, int Tile, int Passes, int In, int Hi
 class ClusterTraining {
  public:
   using First = ClusterLayer<Block, Blocks, Parts, Tile, Passes, In, Hidden>;
-  using Upper = ClusterUpper<Passes, ResidentTile<Block, Tile, kRowsShared, Hidden, Rest...>>;
+  using Upper = ClusterUpper<Passes, ResidentTile<Block, round_up(Tile, kTileRows), kRowsShared, Hidden, Rest...>>;
   static constexpr int kOutputs = Upper::kOutputs, kFirstParameters = (In + 1) * Hidden;
   static constexpr int kUpperPackets = Upper::kShape.packets(), kFirstPackets = First::kShape.packets_each();
 
@@ -97,9 +97,11 @@ class ClusterTraining {
     ResidentMemory upper;
 
     __device__ __forceinline__ Memory() {
+      constexpr ClusterPieces<int> kPieces(First::kShape, Upper::kShape);
       SharedMemory shared;
-      first = ClusterMemory(shared, ClusterPieces<int>(First::kShape, Upper::kShape));
-      upper = ResidentMemory(shared, ResidentPieces<int>(Upper::kShape, kRowsShared, Blocks));
+      first = ClusterMemory(shared, kPieces);
+      upper = ResidentMemory(shared, kPieces.others);
+      if (kPieces.others.workspace == 0) upper.workspace = first.weight_floats;
     }
   };
 
@@ -122,7 +124,7 @@ class ClusterTraining {
   __device__ __forceinline__ void fetch() {
     first_.open();
     first_.fetch_rows();
-    for (int i = thread(); i < Tile * Upper::kRowPitch; i += Block) {
+    for (int i = thread(); i < Upper::kTile * Upper::kRowPitch; i += Block) {
       upper_.rows()[i] = i % Upper::kRowPitch == Hidden ? 1.0f : 0.0f;  // that of the biases
     }
     exchange_.fetch(upper_);

@@ -154,16 +154,15 @@ class ClusterLayer {
       const Pack<4> factors = load<4>(memory_.weight_factors + quad * kQuad);
 #pragma unroll
       for (int m = 0; m < kItemRowTiles; ++m) {
-        const int first = (pair * kItemRowTiles + m) * kTileRows, rank = first / Tile;
 #pragma unroll
         for (int lower = 0; lower < 2; ++lower) {
-          const int row = first % Tile + lane_group() + 8 * lower;
+          const int row = (pair * kItemRowTiles + m) * kTileRows + 8 * lower + lane_group();
           Pack<4> value;
 #pragma unroll
           for (int i = 0; i < kQuad; ++i) {
             value.value[i] = factor_ * factors.value[i] * number_of(sums[m], i, 2 * lower);
           }
-          sums_box().send(rank, memory_.sums + (part_ * Tile + row) * kRowWords + quad * kQuad, value);
+          sums_box().send(row / Tile, memory_.sums + (part_ * Tile + row % Tile) * kRowWords + quad * kQuad, value);
         }
       }
     }

@@ -28,7 +28,8 @@ __device__ __forceinline__ unsigned absolute_bits(float value) { return __float_
 /// A block's pieces of shared memory: see ClusterPieces.
 struct ClusterMemory {
   unsigned *rows, *weight_digits, *delta_digits;
-  float *weight_floats, *sums, *deltas, *numbers, *to_inputs;
+  float *weight_floats, *sums, *deltas, *numbers;
+  float* to_inputs;  ///< deltas of the block's rows
   float *upper_sums, *upper_weights;
   float *weight_factors, *delta_factors, *own, *targets;
   float* done;  ///< a message of each block of the cluster that says nothing but that it is there
@@ -40,8 +41,7 @@ struct ClusterMemory {
     rows = shared.take<unsigned>(of.rows);
     weight_floats = shared.take<float>(of.weights);
     weight_digits = reinterpret_cast<unsigned*>(weight_floats);
-    to_inputs = of.to_inputs > 0 ? shared.take<float>(of.to_inputs) : weight_floats;
-    sums = shared.take<float>(of.sums);
+    sums = to_inputs = shared.take<float>(of.sums);
     delta_digits = reinterpret_cast<unsigned*>(sums);
     deltas = shared.take<float>(of.deltas);
     numbers = of.numbers > 0 ? shared.take<float>(of.numbers) : deltas;

@@ -27,7 +27,7 @@ template <class Int>
 struct ClusterShape {
   Int inputs, neurons;
   Int blocks, parts;  ///< `parts`, an even number, divides `blocks`
-  Int tile;           ///< rows at most whose other layers a block has in a pass, a multiple of 16
+  Int tile;           ///< rows at most whose other layers a block has in a pass; those of a cluster are whole chunks
   Int passes;         ///< over all rows; with one they stay on chip
 
   [[nodiscard]] constexpr Int clusters() const { return blocks / parts; }
@@ -65,50 +65,49 @@ struct ClusterShape {
   [[nodiscard]] constexpr Int packets() const { return totals_at() + parts * packets_each(); }
 };
 
-/// The pieces of shared memory beside those of the other layers, in words. With several passes rows and targets are
-/// there twice: while one pass works, those of the next one arrive. With one pass `to_inputs` begins where `weights`
-/// does, and `numbers` where `deltas` does: they are not needed at the same time.
+/// The pieces of shared memory, in words. With several passes rows and targets are there twice: while one pass works,
+/// those of the next one arrive. With one pass `numbers` begins where `deltas` does, and the workspace of the other
+/// layers where `weights` does: they are not needed at the same time.
 template <class Int>
 struct ClusterPieces {
   Int rows;
-  Int weights;    ///< digits, or floats where the rows are no bytes
-  Int to_inputs;  ///< deltas of the block's rows
-  Int sums;       ///< messages; afterwards digits of the deltas
-  Int deltas;     ///< messages
-  Int numbers;    ///< the gradient, and then the new weights
-  Int upper;      ///< of the other layers: the gradient of the passes so far; as much for their weights. One pass: none
-  Int factors;    ///< of a neuron's weights, and of its deltas
-  Int own;        ///< see kOwnArrays
-  Int targets;    ///< of the block's rows
+  Int weights;  ///< digits, or floats where the rows are no bytes
+  Int sums;     ///< messages; afterwards the deltas of the block's rows, and then digits of all deltas
+  Int deltas;   ///< messages
+  Int numbers;  ///< the gradient, and then the new weights
+  Int upper;    ///< of the other layers: the gradient of the passes so far; as much for their weights. One pass: none
+  Int factors;  ///< of a neuron's weights, and of its deltas
+  Int own;      ///< see kOwnArrays
+  Int targets;  ///< of the block's rows
   Int done, boxes, control;
+  ResidentPieces<Int> others;  ///< layers
 
-  constexpr ClusterPieces(const ClusterShape<Int>& of, const ResidentShape<Int>& others)
+  constexpr ClusterPieces(const ClusterShape<Int>& of, const ResidentShape<Int>& other)
       : rows(of.rows_words()),
         weights(larger(of.digit_words(of.column_chunks()), of.neurons * of.pitch())),
-        to_inputs(of.tile * others.value_pitch(0)),
-        sums(larger(of.message_words(), of.digit_words(of.row_chunks()))),
+        sums(larger(larger(of.message_words(), of.digit_words(of.row_chunks())), other.tile * other.value_pitch(0))),
         deltas(of.message_words() + of.parts * of.segments() * of.row_words()),
         numbers(of.neurons * of.pitch()),
-        upper(of.passes > 1 ? round_up(others.weights_at(others.count), Int(4)) : Int(0)),
+        upper(of.passes > 1 ? round_up(other.weights_at(other.count), Int(4)) : Int(0)),
         factors(2 * of.halves() * kHalfNeurons),
         own(round_up(kOwnArrays * kPacketValues * of.owned(), Int(4))),
-        targets(round_up(of.tile * others.out(others.count - 1), Int(4))),
+        targets(round_up(of.tile * other.out(other.count - 1), Int(4))),
         done(4 * of.parts),
         boxes(8),
-        control(32) {
+        control(32),
+        others(other, kRowsShared, of.blocks) {
     if (of.passes > 1) {
       rows *= 2;
       targets *= 2;
       return;
     }
-    weights = larger(weights, to_inputs);
+    weights = larger(weights, others.workspace);
     deltas = larger(deltas, numbers);
-    to_inputs = numbers = 0;
+    others.workspace = numbers = 0;
   }
-  /// With those of the other layers.
-  [[nodiscard]] constexpr Int words(const ResidentPieces<Int>& others) const {
-    return others.words() + rows + weights + to_inputs + sums + deltas + numbers + 2 * upper + factors + own + targets +
-           done + boxes + control;
+  [[nodiscard]] constexpr Int words() const {
+    return others.words() + rows + weights + sums + deltas + numbers + 2 * upper + factors + own + targets + done +
+           boxes + control;
   }
 };
 

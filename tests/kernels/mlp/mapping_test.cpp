@@ -109,6 +109,8 @@ TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at 
   const char* const fours = "scheme=cluster block_size=512 blocks=128 input_parts=4 pass_rows=0";
   CHECK(valid(digits, fours));
   CHECK(valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=2 pass_rows=0"));
+  CHECK(
+      valid(digits, "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=0"));  // 88 rows, no whole tiles
   CHECK_FALSE(
       valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=8 pass_rows=0"));  // not whole clusters
   CHECK_FALSE(valid(digits, "scheme=cluster block_size=512 blocks=128 input_parts=1 pass_rows=0"));
