@@ -31,7 +31,8 @@ ClusterLayout::ClusterLayout(const Layers& layers, std::int64_t rows, std::int64
            .neurons = layers.sizes[1],
            .blocks = blocks,
            .parts = parts,
-           .tile = round_up(ceil_div(each, passes), kByteDepth / std::gcd(std::int64_t{kByteDepth}, parts)),
+           .tile = round_up(ceil_div(each, passes),
+                            std::max<std::int64_t>(kByteDepth / std::gcd(std::int64_t{kByteDepth}, parts), 8)),
            .passes = passes};
   others.count = layers.count - 1;
   std::copy(layers.sizes + 1, layers.sizes + layers.count + 1, others.sizes);

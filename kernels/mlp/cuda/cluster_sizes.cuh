@@ -47,11 +47,13 @@ struct ClusterShape {
   /// different banks for those who write them.
   [[nodiscard]] constexpr Int half_words(Int chunks) const { return kHalfTiles * chunks * kChunkWords + 8; }
   [[nodiscard]] constexpr Int digit_words(Int chunks) const { return halves() * half_words(chunks); }
-  /// A message for each quad of neurons: [block][row][neuron].
+  /// Neurons of a row, where rows follow each other.
   [[nodiscard]] constexpr Int row_words() const { return quads() * kQuad; }
-  [[nodiscard]] constexpr Int message_words() const { return room() * row_words(); }
-  /// With the deltas come the largest of as many rows as a warp has lanes: [block][segment][neuron].
-  [[nodiscard]] constexpr Int segments() const { return ceil_div(tile, Int(32)); }
+  /// What other blocks of the cluster load, of the rows that one block has: [quad of neurons][row][neuron]. Quads begin
+  /// in different banks. Behind the deltas is the largest one of each neuron.
+  [[nodiscard]] constexpr Int quad_words() const { return kQuad * tile + 8; }
+  [[nodiscard]] constexpr Int sum_words() const { return quads() * quad_words(); }
+  [[nodiscard]] constexpr Int delta_words() const { return sum_words() + row_words(); }
   /// The gradient of the block's columns, or its weights, as floats: [neuron][column].
   [[nodiscard]] constexpr Int pitch() const { return round_up(columns(), Int(kQuad)) + kQuad; }
 
@@ -66,34 +68,33 @@ struct ClusterShape {
 };
 
 /// The pieces of shared memory, in words. With several passes rows and targets are there twice: while one pass works,
-/// those of the next one arrive. With one pass `numbers` begins where `deltas` does, and the workspace of the other
-/// layers where `weights` does: they are not needed at the same time.
+/// those of the next one arrive. With one pass the workspace of the other layers begins where `weights` do: they are
+/// not needed at the same time.
 template <class Int>
 struct ClusterPieces {
   Int rows;
   Int weights;  ///< digits, or floats where the rows are no bytes
-  Int sums;     ///< messages; afterwards the deltas of the block's rows, and then digits of all deltas
-  Int deltas;   ///< messages
+  Int sums;     ///< the block's part, of all rows of the cluster; afterwards digits of the deltas
+  Int deltas;   ///< of the block's rows
   Int numbers;  ///< the gradient, and then the new weights
   Int upper;    ///< of the other layers: the gradient of the passes so far; as much for their weights. One pass: none
   Int factors;  ///< of a neuron's weights, and of its deltas
   Int own;      ///< see kOwnArrays
   Int targets;  ///< of the block's rows
-  Int done, boxes, control;
+  Int box, control;
   ResidentPieces<Int> others;  ///< layers
 
   constexpr ClusterPieces(const ClusterShape<Int>& of, const ResidentShape<Int>& other)
       : rows(of.rows_words()),
         weights(larger(of.digit_words(of.column_chunks()), of.neurons * of.pitch())),
-        sums(larger(larger(of.message_words(), of.digit_words(of.row_chunks())), other.tile * other.value_pitch(0))),
-        deltas(of.message_words() + of.parts * of.segments() * of.row_words()),
+        sums(larger(of.parts * of.sum_words(), of.digit_words(of.row_chunks()))),
+        deltas(of.delta_words()),
         numbers(of.neurons * of.pitch()),
         upper(of.passes > 1 ? round_up(other.weights_at(other.count), Int(4)) : Int(0)),
         factors(2 * of.halves() * kHalfNeurons),
         own(round_up(kOwnArrays * kPacketValues * of.owned(), Int(4))),
         targets(round_up(of.tile * other.out(other.count - 1), Int(4))),
-        done(4 * of.parts),
-        boxes(8),
+        box(4),
         control(32),
         others(other, kRowsShared, of.blocks) {
     if (of.passes > 1) {
@@ -102,12 +103,11 @@ struct ClusterPieces {
       return;
     }
     weights = larger(weights, others.workspace);
-    deltas = larger(deltas, numbers);
-    others.workspace = numbers = 0;
+    others.workspace = 0;
   }
   [[nodiscard]] constexpr Int words() const {
-    return others.words() + rows + weights + sums + deltas + numbers + 2 * upper + factors + own + targets + done +
-           boxes + control;
+    return others.words() + rows + weights + sums + deltas + numbers + 2 * upper + factors + own + targets + box +
+           control;
   }
 };
 

@@ -102,7 +102,7 @@ TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at 
     CHECK(launch.shared_bytes <= kGpu.local_bytes);
   }
   CHECK(clusters > 0);
-  CHECK(family.default_configuration(kGpu, digits).word("scheme") == "resident");  // before a GPU has run the other one
+  CHECK(family.default_configuration(kGpu, digits).word("scheme") == "resident");  // for rows of all kinds
   const auto valid = [&](const Problem& problem, const char* text) {
     return !space.violated(space.parse(text), problem).has_value();
   };
