@@ -119,6 +119,7 @@ TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at 
   const char* const passes = "scheme=cluster block_size=512 blocks=128 input_parts=4 pass_rows=48";
   CHECK_FALSE(valid(many, fours));  // rows that do not fit
   CHECK(valid(many, passes));
+  CHECK(valid(many, "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=56"));
   const Plan plan = family.plan(space.parse(passes), many, kGpu, 4 * 60000);
   // 10 passes of 48 rows for each block of a cluster, in chunks of 32 columns.
   CHECK(plan.buffers[static_cast<std::size_t>(plan.buffer("padded"))].bytes == 128LL * 10 * 192 * 7 * 32);
