@@ -105,6 +105,19 @@ __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
+/// 16 bytes of what block `rank` of the cluster has where `from` is here. A cluster_barrier() goes before it, after
+/// they were written, and another has to follow before they change.
+__device__ __forceinline__ Pack<4> load_from_block(int rank, const float* from) {
+  Pack<4> value;
+  asm volatile(
+      "{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, %4, %5;\n\t"
+      "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there];\n\t}"
+      : "=f"(value.value[0]), "=f"(value.value[1]), "=f"(value.value[2]), "=f"(value.value[3])
+      : "r"(static_cast<unsigned>(__cvta_generic_to_shared(from))), "r"(rank)
+      : "memory");
+  return value;
+}
+
 /// Counts the bytes that arrive in a block's shared memory. Lives in shared memory, in 2 words that are 8-byte aligned,
 /// at the same place in every block of the cluster. Its rounds are numbered 0, 1, 2, ...; a message of the next round
 /// must not be sent to it before this one is complete.
@@ -142,6 +155,16 @@ class Mailbox {
         "f"(value.value[3])
         : "memory");
   }
+  /// One thread: copies `words` floats, a multiple of 4, from global memory to this block's shared memory, and counts
+  /// them in this mailbox. Threads that have written them call publish() before, and a barrier follows.
+  __device__ __forceinline__ void fetch(float* to, const float* from, int words) const {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address(to)),
+        "l"(__cvta_generic_to_global(from)), "r"(4 * words), "r"(address(words_))
+        : "memory");
+  }
+  /// What the thread has written may be copied after a barrier that follows.
+  __device__ __forceinline__ static void publish() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
  private:
   __device__ __forceinline__ static unsigned address(const void* shared) {

@@ -8,15 +8,15 @@
 //
 // | phase | work |
 // |---|---|
-// | first layer | all blocks: their part of the sums of the cluster's rows, to its blocks with the rows |
-// | other layers | values, errors, whose squares go to all blocks; deltas of the first layer to the cluster |
+// | first layer | all blocks: their part of the sums of the cluster's rows; then those of its own rows from all |
+// | other layers | values, errors, whose squares go to all blocks; deltas of the first layer, from all of the cluster |
 // | gradient | of the block's part of the first layer, over the cluster's rows; of the other layers, over its own |
 // | gather | blocks own parameters: they get the parts of their gradients, and add them up in the order of the blocks |
 // | learn | owners change their parameters, and send them to the blocks that have them |
 //
-// Blocks of a cluster send messages into each other's shared memory, all others packets. Two pieces of shared memory
-// get messages, and later in the step have another use (ClusterPieces). When that has ended, the blocks of a cluster
-// tell each other, long before the next step's messages: a barrier of the cluster would cost a fence of the whole GPU.
+// Blocks of a cluster load from each other's shared memory, all others send packets. A barrier of the cluster goes
+// before each of the two exchanges of a pass, and keeps what the other one loads until all have it: the sums until the
+// barrier before the deltas are loaded, the deltas until that before the next sums.
 //
 // Where the rows do not fit on chip, a step has several passes over tiles of them, which add up their gradients. While
 // one works, the rows of the next one arrive from global memory, where the block has left their bytes.
@@ -28,7 +28,7 @@
 // | Block  | threads, at least two warps |
 // | Blocks | of the grid |
 // | Parts  | blocks of a cluster, an even number |
-// | Tile   | rows of a block in a pass at most, a multiple of 16 |
+// | Tile   | rows of a block in a pass at most; those of a cluster are whole chunks of 32 |
 // | Passes | over the rows; with one they stay on chip |
 // | In, Hidden, Rest | neurons of the inputs, of the first hidden layer, of the layers behind it |
 #pragma once
@@ -87,7 +87,7 @@ template <int Block, int Blocks, int Parts, int Tile, int Passes, int In, int Hi
 class ClusterTraining {
  public:
   using First = ClusterLayer<Block, Blocks, Parts, Tile, Passes, In, Hidden>;
-  using Upper = ClusterUpper<Passes, ResidentTile<Block, Tile, kRowsShared, Hidden, Rest...>>;
+  using Upper = ClusterUpper<Passes, ResidentTile<Block, round_up(Tile, kTileRows), kRowsShared, Hidden, Rest...>>;
   static constexpr int kOutputs = Upper::kOutputs, kFirstParameters = (In + 1) * Hidden;
   static constexpr int kUpperPackets = Upper::kShape.packets(), kFirstPackets = First::kShape.packets_each();
 
@@ -97,9 +97,11 @@ class ClusterTraining {
     ResidentMemory upper;
 
     __device__ __forceinline__ Memory() {
+      constexpr ClusterPieces<int> kPieces(First::kShape, Upper::kShape);
       SharedMemory shared;
-      first = ClusterMemory(shared, ClusterPieces<int>(First::kShape, Upper::kShape));
-      upper = ResidentMemory(shared, ResidentPieces<int>(Upper::kShape, kRowsShared, Blocks));
+      first = ClusterMemory(shared, kPieces);
+      upper = ResidentMemory(shared, kPieces.others);
+      if (kPieces.others.workspace == 0) upper.workspace = first.weight_floats;
     }
   };
 
@@ -122,7 +124,8 @@ class ClusterTraining {
   __device__ __forceinline__ void fetch() {
     first_.open();
     first_.fetch_rows();
-    for (int i = thread(); i < Tile * Upper::kRowPitch; i += Block) {
+    Mailbox::publish();
+    for (int i = thread(); i < Upper::kTile * Upper::kRowPitch; i += Block) {
       upper_.rows()[i] = i % Upper::kRowPitch == Hidden ? 1.0f : 0.0f;  // that of the biases
     }
     exchange_.fetch(upper_);
@@ -131,7 +134,7 @@ class ClusterTraining {
     start_pass(0, true);
     upper_.keep_weights();
     first_.divide_weights();
-    copies_arrived();
+    rows_arrived();
     cluster_barrier();
   }
   __device__ __forceinline__ void store() const {
@@ -150,9 +153,9 @@ class ClusterTraining {
         first_.use_rows(pass, round_ % 2 == 0);
         start_pass(last ? 0 : pass + 1, round_ % 2 != 0);
       }
-      if (thread() == 0) first_.expect();
-      first_.forward();
-      first_.await_values(round_, upper_.rows(), Upper::kRowPitch);
+      first_.find_sums();
+      cluster_barrier();
+      first_.find_values(upper_.rows(), Upper::kRowPitch);
       __syncthreads();
       pass_rows(pass);
       // The last warp counts the step meanwhile.
@@ -160,16 +163,14 @@ class ClusterTraining {
         if (last) met = exchange_.gather_squares();
       } else {
         upper_.template find_gradient<0>();
-        first_.template divide_deltas<Block - kWarp>(round_);
+        first_.template divide_deltas<Block - kWarp>();
       }
       __syncthreads();
       first_.find_gradient(pass > 0);
       upper_.add_gradient(pass > 0);
-      __syncthreads();
-      first_.tell_others();
-      if (last) break;
-      await_pass();
+      if (!last) end_pass();
     }
+    __syncthreads();
     first_exchange_.post_parts(exchange_.stamp());
     exchange_.post_parts(upper_);
     __syncthreads();  // workspace and weights are free
@@ -177,7 +178,7 @@ class ClusterTraining {
     if (__syncthreads_and(met ? 1 : 0) == 0) return false;
     upper_.keep_weights();
     first_.divide_weights();
-    await_pass();
+    end_pass();
     return true;
   }
 
@@ -199,7 +200,7 @@ class ClusterTraining {
 
   /// The block's rows of a pass.
   __device__ __forceinline__ int rows_of(int pass) const { return max(0, min(Tile, all_rows_ - pass * Tile)); }
-  /// Starts to bring the rows and targets of a pass on chip, of one that is `even` or not. copies_arrived(), and a
+  /// Starts to bring the rows and targets of a pass on chip, of one that is `even` or not. rows_arrived(), and a
   /// barrier, have to follow.
   __device__ __forceinline__ void start_pass(int pass, bool even) const {
     if constexpr (Passes > 1) first_.start_rows(pass, even);
@@ -210,11 +211,14 @@ class ClusterTraining {
     constexpr ClusterPieces<int> kPieces(First::kShape, Upper::kShape);
     return memory_.first.targets + (even ? 0 : kPieces.targets / 2);
   }
-  /// A pass has ended, in all blocks of the cluster, and the rows of the next one are there.
-  __device__ __forceinline__ void await_pass() {
-    first_.await_others(round_);
+  __device__ __forceinline__ void rows_arrived() const {
+    copies_arrived();
+    if (Passes > 1) first_.await_rows(round_);
+  }
+  /// The rows of the next pass are there.
+  __device__ __forceinline__ void end_pass() {
     ++round_;
-    if (Passes > 1) copies_arrived();
+    if (Passes > 1) rows_arrived();
     __syncthreads();
   }
 
@@ -233,9 +237,10 @@ class ClusterTraining {
     __syncthreads();
     if (pass + 1 == Passes) exchange_.post_squares();
     upper_.template backward<Upper::kLayers - 1>();
-    upper_.backward_to_inputs(memory_.first.to_inputs);
+    upper_.backward_to_inputs([&](int row, int neuron, float delta) { first_.leave_delta(row, neuron, delta); });
     __syncthreads();
-    first_.send_deltas(memory_.first.to_inputs, Upper::kRowPitch);
+    first_.find_largest_deltas();
+    cluster_barrier();
   }
   __device__ __forceinline__ bool learn() const {
     const Verdict& verdict = *memory_.upper.verdict;

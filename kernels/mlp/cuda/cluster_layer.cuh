@@ -30,9 +30,9 @@ class ClusterLayer {
         part_(static_cast<int>(blockIdx.x) % Parts),
         columns_(min(kColumns, In + 1 - part_ * kColumns)) {}
 
-  /// The whole block, once: nobody sends before all have done so, and cluster_barrier() has followed.
+  /// The whole block, once, before fetch_rows().
   __device__ __forceinline__ void open() const {
-    if (thread() < kBoxes) box(thread()).open();
+    if (thread() == 0) rows_box().open();
   }
 
   /// Makes bytes of the block's columns of the cluster's rows: on chip with one pass, for start_rows() with several. If
@@ -65,13 +65,16 @@ class ClusterLayer {
       (Passes == 1 ? memory_.rows : reinterpret_cast<unsigned*>(packed_))[i] = word;
     }
   }
-  /// Of several passes: starts to bring the rows of one on chip, for a pass that is `even` or not. copies_arrived(),
-  /// and a barrier, have to follow.
+  /// Of several passes: starts to bring the rows of one on chip, for a pass that is `even` or not.
   __device__ __forceinline__ void start_rows(int pass, bool even) const {
-    if (!bytes_) return;
-    float* const to = reinterpret_cast<float*>(rows_of(even));
-    const float* const from = packed_ + pass * kShape.rows_words();
-    for (int i = 4 * thread(); i < kShape.rows_words(); i += 4 * Block) start_copy<4>(to + i, from + i);
+    if (!bytes_ || thread() > 0) return;
+    rows_box().expect(kShape.rows_words() * 4);
+    rows_box().fetch(reinterpret_cast<float*>(rows_of(even)), packed_ + pass * kShape.rows_words(),
+                     kShape.rows_words());
+  }
+  /// Waits for what start_rows() has started. `round`: the passes whose rows were there before.
+  __device__ __forceinline__ void await_rows(int round) const {
+    if (bytes_) rows_box().wait(round);
   }
 
   /// Of several passes: works with the rows of this one, which is `even` or not.
@@ -119,68 +122,26 @@ class ClusterLayer {
     }
   }
 
-  /// One thread, before the products of a step: the boxes await the messages of the step.
-  __device__ __forceinline__ void expect() const {
-    done_box().expect(Parts * 16);
-    sums_box().expect(kShape.message_words() * 4);
-    deltas_box().expect((kShape.message_words() + Parts * kShape.segments() * kShape.row_words()) * 4);
-  }
-
-  /// After a barrier that follows find_gradient(): to all blocks of the cluster that this one has read the deltas.
-  __device__ __forceinline__ void tell_others() const {
-    if (thread() < Parts) done_box().send(thread(), memory_.done + 4 * part_, filled<4>(0.0f));
-  }
-  /// Waits until all blocks of the cluster have said so. `round`: the steps before this one.
-  __device__ __forceinline__ void await_others(int round) const { done_box().wait(round); }
-
-  /// The block's part of the sums of all neurons, to the blocks that have the rows' other layers.
-  __device__ __forceinline__ void forward() const {
-    if (!bytes_) return forward_floats();
-#pragma unroll 1
-    for (int item = warp(); item < kShape.row_chunks() * kShape.halves(); item += kWarps) {
-      const int half = item % kShape.halves(), pair = item / kShape.halves();
-      const unsigned* const rows = now_ + pair * kItemRowTiles * kChunks * 128 + lane() * 4;
-      const unsigned* const digits = memory_.weight_digits + half * kShape.half_words(kChunks) + lane() * 2;
-      int sums[kItemRowTiles][kHalfTiles][4] = {};
-#pragma unroll 1
-      for (int chunk = 0; chunk < kChunks; ++chunk) {
-        unsigned left[kItemRowTiles][4];
-#pragma unroll
-        for (int m = 0; m < kItemRowTiles; ++m) read(left[m], rows + (m * kChunks + chunk) * 128);
-        multiply_add<kChunks>(sums, left, digits + chunk * kChunkWords);
-      }
-      const int quad = half * 4 + lane_of_group();
-      if (quad >= kShape.quads()) continue;
-      const Pack<4> factors = load<4>(memory_.weight_factors + quad * kQuad);
-#pragma unroll
-      for (int m = 0; m < kItemRowTiles; ++m) {
-        const int first = (pair * kItemRowTiles + m) * kTileRows, rank = first / Tile;
-#pragma unroll
-        for (int lower = 0; lower < 2; ++lower) {
-          const int row = first % Tile + lane_group() + 8 * lower;
-          Pack<4> value;
-#pragma unroll
-          for (int i = 0; i < kQuad; ++i) {
-            value.value[i] = factor_ * factors.value[i] * number_of(sums[m], i, 2 * lower);
-          }
-          sums_box().send(rank, memory_.sums + (part_ * Tile + row) * kRowWords + quad * kQuad, value);
-        }
-      }
+  /// The block's part of the sums of all neurons, of all rows of the cluster. A cluster_barrier() has to follow.
+  __device__ __forceinline__ void find_sums() const {
+    if (bytes_) {
+      find_sums_of_bytes();
+    } else {
+      find_sums_of_floats();
     }
   }
 
   /// Values of the block's own rows, to[row][pitch].
-  __device__ __forceinline__ void await_values(int round, float* to, int pitch) const {
-    sums_box().wait(round);
+  __device__ __forceinline__ void find_values(float* to, int pitch) const {
     for (int e = thread(); e < Tile * kShape.quads(); e += Block) {
-      const int row = e / kShape.quads(), quad = e % kShape.quads();
-      const float* const from = memory_.sums + row * kRowWords + quad * kQuad;
-      Pack<4> sum = load<4>(from);
+      const int row = e % Tile, quad = e / Tile;
+      Pack<4> part[Parts], sum = filled<4>(0.0f);
 #pragma unroll
-      for (int part = 1; part < Parts; ++part) {
-        const Pack<4> other = load<4>(from + part * Tile * kRowWords);
+      for (int p = 0; p < Parts; ++p) part[p] = load_from_block(p, sums_of(part_) + place_of(row, quad));
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) sum.value[i] += other.value[i];
+      for (int p = 0; p < Parts; ++p) {
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) sum.value[i] += part[p].value[i];
       }
       activate_all(hidden_, sum.value);
       if (quad * kQuad + kQuad <= Out) {
@@ -194,69 +155,75 @@ class ClusterLayer {
     }
   }
 
-  /// The deltas of the block's own rows, from[row][pitch], to all blocks of the cluster.
-  __device__ __forceinline__ void send_deltas(const float* from, int pitch) const {
-    const Mailbox box = deltas_box();
-    for (int unit = warp(); unit < kShape.quads() * kShape.segments(); unit += kWarps) {
-      const int quad = unit % kShape.quads(), segment = unit / kShape.quads(), row = segment * kWarp + lane();
-      const float* const own = from + row * pitch + quad * kQuad;
-      Pack<4> delta = filled<4>(0.0f);
-      if (row < Tile && quad * kQuad + kQuad <= Out) {
-        delta = load<4>(own);
-      } else if (row < Tile) {
+  /// A delta of the block's own rows.
+  __device__ __forceinline__ void leave_delta(int row, int neuron, float delta) const {
+    if (row < Tile) memory_.deltas[place_of(row, neuron / kQuad) + neuron % kQuad] = delta;
+  }
+  /// After a barrier that follows leave_delta(), a warp for a quad: the largest of the block's deltas. A
+  /// cluster_barrier() has to follow.
+  __device__ __forceinline__ void find_largest_deltas() const {
+    for (int quad = warp(); quad < kShape.quads(); quad += kWarps) {
+      unsigned largest[kQuad] = {};
+#pragma unroll
+      for (int first = 0; first < Tile; first += kWarp) {
+        const int row = first + lane();
+        if (row >= Tile) continue;
+        float* const own = memory_.deltas + place_of(row, quad);
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) {
-          if (quad * kQuad + i < Out) delta.value[i] = own[i];
+          if (quad * kQuad + i >= Out) own[i] = 0.0f;
         }
-      }
-      if (row < Tile) {
+        const Pack<4> delta = load<4>(own);
 #pragma unroll
-        for (int rank = 0; rank < Parts; ++rank) {
-          box.send(rank, memory_.deltas + (part_ * Tile + row) * kRowWords + quad * kQuad, delta);
-        }
+        for (int i = 0; i < kQuad; ++i) largest[i] = max(largest[i], absolute_bits(delta.value[i]));
       }
-      __syncwarp();
-      Pack<4> largest;
+      Pack<4> of_quad;
 #pragma unroll
       for (int i = 0; i < kQuad; ++i) {
-        largest.value[i] = __uint_as_float(__reduce_max_sync(kAllLanes, absolute_bits(delta.value[i])));
+        of_quad.value[i] = __uint_as_float(__reduce_max_sync(kAllLanes, largest[i]));
       }
-      if (lane() < Parts) {
-        box.send(lane(), largest_deltas() + (part_ * kShape.segments() + segment) * kRowWords + quad * kQuad, largest);
-      }
+      if (lane() == 0) store<4>(largest_deltas(quad), of_quad);
     }
   }
 
   /// Makes digits of the deltas of all rows of the cluster, or keeps them. The first `Threads` threads; a barrier has
   /// to follow.
   template <int Threads>
-  __device__ __forceinline__ void divide_deltas(int round) const {
+  __device__ __forceinline__ void divide_deltas() const {
     constexpr int kQuads = kShape.halves() * kHalfNeurons / kQuad, kRowChunks = kShape.row_chunks();
-    deltas_box().wait(round);
     if (!bytes_) return keep_deltas<Threads>();
-    for (int e = thread(); e < kRowChunks * 8 * kQuads; e += Threads) {
-      const int quad = e % kQuads, four = e / kQuads, chunk = four / 8, further = four / 4 % 2, t = four % 4;
+    constexpr int kAcross = smaller(kQuads, Threads), kAlong = Threads / kAcross;
+    if (thread() >= kAlong * kAcross) return;
+    for (int quad = thread() / kAlong; quad < kQuads; quad += kAcross) {
       const bool there = quad < kShape.quads();
       unsigned largest[kQuad] = {};
-      Pack<4> delta[4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int row = row_of(chunk, further, t, i);
-        delta[i] = there ? load<4>(memory_.deltas + row * kRowWords + quad * kQuad) : filled<4>(0.0f);
-      }
-#pragma unroll
-      for (int s = 0; s < Parts * kShape.segments(); ++s) {
+      for (int rank = 0; rank < Parts; ++rank) {
         if (!there) break;
-        const Pack<4> seen = load<4>(largest_deltas() + s * kRowWords + quad * kQuad);
+        const Pack<4> seen = load_from_block(rank, largest_deltas(quad));
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) largest[i] = max(largest[i], __float_as_uint(seen.value[i]));
       }
+      const DigitScale scale[kQuad] = {DigitScale(largest[0]), DigitScale(largest[1]), DigitScale(largest[2]),
+                                       DigitScale(largest[3])};
+      if (thread() % kAlong == 0) {
 #pragma unroll
-      for (int i = 0; i < kQuad; ++i) {
-        const DigitScale scale(largest[i]);
-        const float value[4] = {delta[0].value[i], delta[1].value[i], delta[2].value[i], delta[3].value[i]};
-        leave_digits<kRowChunks>(memory_.delta_digits, quad * kQuad + i, chunk, t, further, scale, value);
-        if (four == 0) memory_.delta_factors[quad * kQuad + i] = scale.factor;
+        for (int i = 0; i < kQuad; ++i) memory_.delta_factors[quad * kQuad + i] = scale[i].factor;
+      }
+#pragma unroll 1
+      for (int four = thread() % kAlong; four < kRowChunks * 8; four += kAlong) {
+        const int chunk = four / 8, further = four / 4 % 2, t = four % 4;
+        Pack<4> delta[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int row = row_of(chunk, further, t, i);
+          delta[i] = there ? delta_of(row, quad) : filled<4>(0.0f);
+        }
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) {
+          const float value[4] = {delta[0].value[i], delta[1].value[i], delta[2].value[i], delta[3].value[i]};
+          leave_digits<kRowChunks>(memory_.delta_digits, quad * kQuad + i, chunk, t, further, scale[i], value);
+        }
       }
     }
   }
@@ -274,7 +241,7 @@ class ClusterLayer {
       // The lane's four columns of the four rows that it has of a chunk, further by 16 rows or not.
       const unsigned* const rows = now_ + columns * 128 + (t % 2 * 4 + g % 4) * 4 + t / 2 + g / 4 * 2;
       int sums[kItemRowTiles][kHalfTiles][4] = {};
-#pragma unroll 1
+#pragma unroll 2
       for (int chunk = 0; chunk < kRowChunks; ++chunk) {
         unsigned seen[2][4];
 #pragma unroll
@@ -315,17 +282,13 @@ class ClusterLayer {
 
  private:
   static constexpr int kWarps = Block / kWarp, kColumns = kShape.columns(), kChunks = kShape.column_chunks();
-  static constexpr int kRowWords = kShape.row_words(), kBoxes = 3;
+  static constexpr int kRowWords = kShape.row_words();
 
   __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ static int lane() { return thread() % kWarp; }
   __device__ __forceinline__ static int warp() { return thread() / kWarp; }
 
-  __device__ __forceinline__ Mailbox box(int which) const { return Mailbox(memory_.boxes + 2 * which); }
-  __device__ __forceinline__ Mailbox sums_box() const { return box(0); }
-  __device__ __forceinline__ Mailbox deltas_box() const { return box(1); }
-  __device__ __forceinline__ Mailbox done_box() const { return box(2); }
-  __device__ __forceinline__ float* largest_deltas() const { return memory_.deltas + kShape.message_words(); }
+  __device__ __forceinline__ Mailbox rows_box() const { return Mailbox(memory_.box); }
 
   // The rows of a pass: [block][row of its tile] of the cluster.
 
@@ -352,6 +315,55 @@ class ClusterLayer {
     return chunk * kByteDepth + 16 * further + 8 * (t / 2) + 2 * i + t % 2;
   }
 
+  // What blocks of the cluster load from each other.
+
+  /// Of a row, and a quad of neurons.
+  __device__ __forceinline__ static int place_of(int row, int quad) { return quad * kShape.quad_words() + row * kQuad; }
+  /// The block's part of the sums of the rows that block `rank` has.
+  __device__ __forceinline__ float* sums_of(int rank) const { return memory_.sums + rank * kShape.sum_words(); }
+  /// Of the block's rows.
+  __device__ __forceinline__ float* largest_deltas(int quad) const {
+    return memory_.deltas + kShape.sum_words() + quad * kQuad;
+  }
+  /// Of a row of the cluster.
+  __device__ __forceinline__ Pack<4> delta_of(int row, int quad) const {
+    return load_from_block(row / Tile, memory_.deltas + place_of(row % Tile, quad));
+  }
+
+  /// Products of bytes: the block's part of all sums.
+  __device__ __forceinline__ void find_sums_of_bytes() const {
+#pragma unroll 1
+    for (int item = warp(); item < kShape.row_chunks() * kShape.halves(); item += kWarps) {
+      const int half = item % kShape.halves(), pair = item / kShape.halves();
+      const unsigned* const rows = now_ + pair * kItemRowTiles * kChunks * 128 + lane() * 4;
+      const unsigned* const digits = memory_.weight_digits + half * kShape.half_words(kChunks) + lane() * 2;
+      int sums[kItemRowTiles][kHalfTiles][4] = {};
+#pragma unroll 2
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        unsigned left[kItemRowTiles][4];
+#pragma unroll
+        for (int m = 0; m < kItemRowTiles; ++m) read(left[m], rows + (m * kChunks + chunk) * 128);
+        multiply_add<kChunks>(sums, left, digits + chunk * kChunkWords);
+      }
+      const int quad = half * 4 + lane_of_group();
+      if (quad >= kShape.quads()) continue;
+      const Pack<4> factors = load<4>(memory_.weight_factors + quad * kQuad);
+#pragma unroll
+      for (int m = 0; m < kItemRowTiles; ++m) {
+#pragma unroll
+        for (int lower = 0; lower < 2; ++lower) {
+          const int row = (pair * kItemRowTiles + m) * kTileRows + 8 * lower + lane_group();
+          Pack<4> value;
+#pragma unroll
+          for (int i = 0; i < kQuad; ++i) {
+            value.value[i] = factor_ * factors.value[i] * number_of(sums[m], i, 2 * lower);
+          }
+          store<4>(sums_of(row / Tile) + place_of(row % Tile, quad), value);
+        }
+      }
+    }
+  }
+
   // Products with rows that are no bytes, from global memory: right, but slow.
 
   __device__ __forceinline__ void keep_weights() const {
@@ -360,7 +372,7 @@ class ClusterLayer {
       memory_.weight_floats[place] = memory_.numbers[place];
     }
   }
-  __device__ __forceinline__ void forward_floats() const {
+  __device__ __forceinline__ void find_sums_of_floats() const {
     for (int e = thread(); e < kShape.room() * kShape.quads(); e += Block) {
       const int row = e / kShape.quads(), quad = e % kShape.quads();
       const float* const from = row_at(pass_, row);
@@ -373,7 +385,7 @@ class ClusterLayer {
           if (neuron < Out) sum.value[i] += value * memory_.weight_floats[neuron * kShape.pitch() + column];
         }
       }
-      sums_box().send(row / Tile, memory_.sums + (part_ * Tile + row % Tile) * kRowWords + quad * kQuad, sum);
+      store<4>(sums_of(row / Tile) + place_of(row % Tile, quad), sum);
     }
   }
   /// Of the deltas that keep_deltas() has left.
@@ -403,8 +415,9 @@ class ClusterLayer {
   /// Out of the way of the gradient. The first `Threads` threads.
   template <int Threads>
   __device__ __forceinline__ void keep_deltas() const {
-    for (int e = thread() * kQuad; e < kShape.message_words(); e += Threads * kQuad) {
-      store<4>(memory_.sums + e, load<4>(memory_.deltas + e));
+    for (int e = thread(); e < kShape.room() * kShape.quads(); e += Threads) {
+      const int row = e % kShape.room(), quad = e / kShape.room();
+      store<4>(memory_.sums + row * kRowWords + quad * kQuad, delta_of(row, quad));
     }
   }
 

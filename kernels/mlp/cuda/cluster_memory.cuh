@@ -28,11 +28,10 @@ __device__ __forceinline__ unsigned absolute_bits(float value) { return __float_
 /// A block's pieces of shared memory: see ClusterPieces.
 struct ClusterMemory {
   unsigned *rows, *weight_digits, *delta_digits;
-  float *weight_floats, *sums, *deltas, *numbers, *to_inputs;
+  float *weight_floats, *sums, *deltas, *numbers;
   float *upper_sums, *upper_weights;
   float *weight_factors, *delta_factors, *own, *targets;
-  float* done;  ///< a message of each block of the cluster that says nothing but that it is there
-  int* boxes;
+  int* box;
   Control* control;  ///< in registers it would take too many
 
   ClusterMemory() = default;
@@ -40,19 +39,17 @@ struct ClusterMemory {
     rows = shared.take<unsigned>(of.rows);
     weight_floats = shared.take<float>(of.weights);
     weight_digits = reinterpret_cast<unsigned*>(weight_floats);
-    to_inputs = of.to_inputs > 0 ? shared.take<float>(of.to_inputs) : weight_floats;
     sums = shared.take<float>(of.sums);
     delta_digits = reinterpret_cast<unsigned*>(sums);
     deltas = shared.take<float>(of.deltas);
-    numbers = of.numbers > 0 ? shared.take<float>(of.numbers) : deltas;
+    numbers = shared.take<float>(of.numbers);
     upper_sums = shared.take<float>(of.upper);
     upper_weights = shared.take<float>(of.upper);
     weight_factors = shared.take<float>(of.factors);
     delta_factors = weight_factors + of.factors / 2;
     own = shared.take<float>(of.own);
     targets = shared.take<float>(of.targets);
-    done = shared.take<float>(of.done);
-    boxes = shared.take<int>(of.boxes);
+    box = shared.take<int>(of.box);
     control = reinterpret_cast<Control*>(shared.take<int>(of.control));
     static_assert(sizeof(Control) <= 128, "ClusterPieces::control");
   }

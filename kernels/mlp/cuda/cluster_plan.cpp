@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "heddle/kernels/mlp/cuda/resident_plan.hpp"
@@ -30,16 +31,16 @@ ClusterLayout::ClusterLayout(const Layers& layers, std::int64_t rows, std::int64
            .neurons = layers.sizes[1],
            .blocks = blocks,
            .parts = parts,
-           .tile = round_up(ceil_div(each, passes), std::int64_t{kTileRows}),
+           .tile = round_up(ceil_div(each, passes),
+                            std::max<std::int64_t>(kByteDepth / std::gcd(std::int64_t{kByteDepth}, parts), 8)),
            .passes = passes};
   others.count = layers.count - 1;
   std::copy(layers.sizes + 1, layers.sizes + layers.count + 1, others.sizes);
   others.warps = threads / kClusterLanes;
-  others.tile = first.tile;
+  others.tile = round_up(first.tile, std::int64_t{kTileRows});
   packets = ResidentPackets<std::int64_t>{blocks, others.packets()}.count() + first.packets();
   padded = passes > 1 ? blocks * passes * first.rows_words() : 0;
-  const ResidentPieces<std::int64_t> of_others(others, kRowsShared, blocks);
-  shared_bytes = kClusterWord * ClusterPieces<std::int64_t>(first, others).words(of_others);
+  shared_bytes = kClusterWord * ClusterPieces<std::int64_t>(first, others).words();
 }
 
 bool ClusterLayout::all_have_some() const { return (first.parts - 1) * first.columns() <= first.inputs; }

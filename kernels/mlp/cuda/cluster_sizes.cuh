@@ -27,7 +27,7 @@ template <class Int>
 struct ClusterShape {
   Int inputs, neurons;
   Int blocks, parts;  ///< `parts`, an even number, divides `blocks`
-  Int tile;           ///< rows at most whose other layers a block has in a pass, a multiple of 16
+  Int tile;           ///< rows at most whose other layers a block has in a pass; those of a cluster are whole chunks
   Int passes;         ///< over all rows; with one they stay on chip
 
   [[nodiscard]] constexpr Int clusters() const { return blocks / parts; }
@@ -47,11 +47,13 @@ struct ClusterShape {
   /// different banks for those who write them.
   [[nodiscard]] constexpr Int half_words(Int chunks) const { return kHalfTiles * chunks * kChunkWords + 8; }
   [[nodiscard]] constexpr Int digit_words(Int chunks) const { return halves() * half_words(chunks); }
-  /// A message for each quad of neurons: [block][row][neuron].
+  /// Neurons of a row, where rows follow each other.
   [[nodiscard]] constexpr Int row_words() const { return quads() * kQuad; }
-  [[nodiscard]] constexpr Int message_words() const { return room() * row_words(); }
-  /// With the deltas come the largest of as many rows as a warp has lanes: [block][segment][neuron].
-  [[nodiscard]] constexpr Int segments() const { return ceil_div(tile, Int(32)); }
+  /// What other blocks of the cluster load, of the rows that one block has: [quad of neurons][row][neuron]. Quads begin
+  /// in different banks. Behind the deltas is the largest one of each neuron.
+  [[nodiscard]] constexpr Int quad_words() const { return kQuad * tile + 8; }
+  [[nodiscard]] constexpr Int sum_words() const { return quads() * quad_words(); }
+  [[nodiscard]] constexpr Int delta_words() const { return sum_words() + row_words(); }
   /// The gradient of the block's columns, or its weights, as floats: [neuron][column].
   [[nodiscard]] constexpr Int pitch() const { return round_up(columns(), Int(kQuad)) + kQuad; }
 
@@ -65,50 +67,47 @@ struct ClusterShape {
   [[nodiscard]] constexpr Int packets() const { return totals_at() + parts * packets_each(); }
 };
 
-/// The pieces of shared memory beside those of the other layers, in words. With several passes rows and targets are
-/// there twice: while one pass works, those of the next one arrive. With one pass `to_inputs` begins where `weights`
-/// does, and `numbers` where `deltas` does: they are not needed at the same time.
+/// The pieces of shared memory, in words. With several passes rows and targets are there twice: while one pass works,
+/// those of the next one arrive. With one pass the workspace of the other layers begins where `weights` do: they are
+/// not needed at the same time.
 template <class Int>
 struct ClusterPieces {
   Int rows;
-  Int weights;    ///< digits, or floats where the rows are no bytes
-  Int to_inputs;  ///< deltas of the block's rows
-  Int sums;       ///< messages; afterwards digits of the deltas
-  Int deltas;     ///< messages
-  Int numbers;    ///< the gradient, and then the new weights
-  Int upper;      ///< of the other layers: the gradient of the passes so far; as much for their weights. One pass: none
-  Int factors;    ///< of a neuron's weights, and of its deltas
-  Int own;        ///< see kOwnArrays
-  Int targets;    ///< of the block's rows
-  Int done, boxes, control;
+  Int weights;  ///< digits, or floats where the rows are no bytes
+  Int sums;     ///< the block's part, of all rows of the cluster; afterwards digits of the deltas
+  Int deltas;   ///< of the block's rows
+  Int numbers;  ///< the gradient, and then the new weights
+  Int upper;    ///< of the other layers: the gradient of the passes so far; as much for their weights. One pass: none
+  Int factors;  ///< of a neuron's weights, and of its deltas
+  Int own;      ///< see kOwnArrays
+  Int targets;  ///< of the block's rows
+  Int box, control;
+  ResidentPieces<Int> others;  ///< layers
 
-  constexpr ClusterPieces(const ClusterShape<Int>& of, const ResidentShape<Int>& others)
+  constexpr ClusterPieces(const ClusterShape<Int>& of, const ResidentShape<Int>& other)
       : rows(of.rows_words()),
         weights(larger(of.digit_words(of.column_chunks()), of.neurons * of.pitch())),
-        to_inputs(of.tile * others.value_pitch(0)),
-        sums(larger(of.message_words(), of.digit_words(of.row_chunks()))),
-        deltas(of.message_words() + of.parts * of.segments() * of.row_words()),
+        sums(larger(of.parts * of.sum_words(), of.digit_words(of.row_chunks()))),
+        deltas(of.delta_words()),
         numbers(of.neurons * of.pitch()),
-        upper(of.passes > 1 ? round_up(others.weights_at(others.count), Int(4)) : Int(0)),
+        upper(of.passes > 1 ? round_up(other.weights_at(other.count), Int(4)) : Int(0)),
         factors(2 * of.halves() * kHalfNeurons),
         own(round_up(kOwnArrays * kPacketValues * of.owned(), Int(4))),
-        targets(round_up(of.tile * others.out(others.count - 1), Int(4))),
-        done(4 * of.parts),
-        boxes(8),
-        control(32) {
+        targets(round_up(of.tile * other.out(other.count - 1), Int(4))),
+        box(4),
+        control(32),
+        others(other, kRowsShared, of.blocks) {
     if (of.passes > 1) {
       rows *= 2;
       targets *= 2;
       return;
     }
-    weights = larger(weights, to_inputs);
-    deltas = larger(deltas, numbers);
-    to_inputs = numbers = 0;
+    weights = larger(weights, others.workspace);
+    others.workspace = 0;
   }
-  /// With those of the other layers.
-  [[nodiscard]] constexpr Int words(const ResidentPieces<Int>& others) const {
-    return others.words() + rows + weights + to_inputs + sums + deltas + numbers + 2 * upper + factors + own + targets +
-           done + boxes + control;
+  [[nodiscard]] constexpr Int words() const {
+    return others.words() + rows + weights + sums + deltas + numbers + 2 * upper + factors + own + targets + box +
+           control;
   }
 };
 

@@ -265,10 +265,11 @@ class ResidentTile {
       backward<L - 1>();
     }
   }
-  /// After backward(): deltas of the inputs, where these are values of hidden neurons. They go to to[row][kRowPitch].
-  __device__ __forceinline__ void backward_to_inputs(float* to) const {
+  /// After backward(): calls use(row, neuron, delta) of the inputs, where these are values of hidden neurons.
+  template <class Use>
+  __device__ __forceinline__ void backward_to_inputs(const Use& use) const {
     go_back<0>([&](int row, int neuron, float sum) {
-      to[row * kRowPitch + neuron] = sum * slope(hidden_, rows_[row * kRowPitch + neuron]);
+      use(row, neuron, sum * slope(hidden_, rows_[row * kRowPitch + neuron]));
     });
   }
 

@@ -332,7 +332,7 @@ class CudaTrainMapping final : public Mapping {
           .meaning = "blocks that share the inputs of the same neurons; with scheme=cluster those of a cluster",
           .active = divides_inputs},
          {.name = "pass_rows",
-          .values = whole({0, 64, 48, 32}),
+          .values = whole({0, 64, 56, 48, 32}),
           .meaning =
               "rows of a block that are on chip at a time, for as many passes over its rows as that takes; 0: all",
           .active = in_clusters},

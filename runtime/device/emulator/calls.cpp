@@ -78,6 +78,12 @@ const Calls& calls() {
       .cluster_rank = [] { return grid().current_thread().block->rank; },
       .cluster_blocks = [] { return static_cast<int>(grid().current_thread().block->cluster->blocks.size()); },
       .cluster_barrier = [](Line line) { guarded([&](Grid& grid) { grid.cluster_barrier(line); }); },
+      .cluster_load =
+          [](int rank, const void* from, const void* at) {
+            Quad value{};
+            guarded([&](Grid& grid) { value = grid.cluster_load(rank, from, at); });
+            return value;
+          },
       .mailbox_open = [](void* box, const void* at) { guarded([&](Grid& grid) { grid.mailbox_open(box, at); }); },
       .mailbox_expect = [](void* box, int bytes,
                            const void* at) { guarded([&](Grid& grid) { grid.mailbox_expect(box, bytes, at); }); },

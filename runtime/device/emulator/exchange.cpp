@@ -204,13 +204,25 @@ void Grid::send(Delivery delivery) {
   deliveries_.push_back(std::move(delivery));
 }
 
-void Grid::mailbox_send(void* box, int rank, void* to, const Quad& value, const void* at) {
-  Thread& thread = current_thread();
-  Cluster& cluster = *thread.block->cluster;
+Block& Grid::of_cluster(int rank, const char* does, const void* at) {
+  Cluster& cluster = *current_thread().block->cluster;
   if (rank < 0 || static_cast<std::size_t>(rank) >= cluster.blocks.size()) {
-    stop(Status::illegal_access, fmt::format("sends to block {} of a cluster of {}", rank, cluster.blocks.size()), at);
+    stop(Status::illegal_access, fmt::format("{} block {} of a cluster of {}", does, rank, cluster.blocks.size()), at);
   }
-  Block& block = *cluster.blocks[static_cast<std::size_t>(rank)];
+  return *cluster.blocks[static_cast<std::size_t>(rank)];
+}
+
+Quad Grid::cluster_load(int rank, const void* from, const void* at) {
+  const std::byte* const address =
+      of_cluster(rank, "loads from", at).shared + shared_offset(from, sizeof(Quad), "what is loaded", at);
+  check(address, sizeof(Quad), kRead, at, viewer_of(current_thread()));
+  Quad value{};
+  std::memcpy(&value, address, sizeof value);
+  return value;
+}
+
+void Grid::mailbox_send(void* box, int rank, void* to, const Quad& value, const void* at) {
+  Block& block = of_cluster(rank, "sends to", at);
   const std::ptrdiff_t offset = shared_offset(box, kMailboxBytes, "a mailbox", at);
   const std::ptrdiff_t target = shared_offset(to, sizeof(Quad), "a message", at);
   static_cast<void>(opened(block, offset, at));

@@ -77,6 +77,7 @@ class Grid {
 
   void post(void* to, const Quad& value, unsigned bytes, const void* at);
   [[nodiscard]] Quad look(const void* from, unsigned bytes, const Line& line);
+  [[nodiscard]] Quad cluster_load(int rank, const void* from, const void* at);
   void mailbox_open(void* box, const void* at);
   void mailbox_expect(void* box, int bytes, const void* at);
   void mailbox_wait(void* box, int round, const Line& line);
@@ -141,6 +142,7 @@ class Grid {
   void send(Delivery delivery);
   bool deliver_one();
   void deliver(const Delivery& delivery);
+  [[nodiscard]] Block& of_cluster(int rank, const char* does, const void* at);
   [[nodiscard]] Mailbox& opened(Block& block, std::ptrdiff_t offset, const void* at);
   void complete_round(Block& block, Mailbox& mailbox);
   [[nodiscard]] std::ptrdiff_t shared_offset(const void* address, std::size_t alignment, const char* what,

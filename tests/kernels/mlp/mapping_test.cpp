@@ -102,13 +102,15 @@ TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at 
     CHECK(launch.shared_bytes <= kGpu.local_bytes);
   }
   CHECK(clusters > 0);
-  CHECK(family.default_configuration(kGpu, digits).word("scheme") == "resident");  // before a GPU has run the other one
+  CHECK(family.default_configuration(kGpu, digits).word("scheme") == "resident");  // for rows of all kinds
   const auto valid = [&](const Problem& problem, const char* text) {
     return !space.violated(space.parse(text), problem).has_value();
   };
   const char* const fours = "scheme=cluster block_size=512 blocks=128 input_parts=4 pass_rows=0";
   CHECK(valid(digits, fours));
   CHECK(valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=2 pass_rows=0"));
+  CHECK(
+      valid(digits, "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=0"));  // 88 rows, no whole tiles
   CHECK_FALSE(
       valid(digits, "scheme=cluster block_size=512 blocks=132 input_parts=8 pass_rows=0"));  // not whole clusters
   CHECK_FALSE(valid(digits, "scheme=cluster block_size=512 blocks=128 input_parts=1 pass_rows=0"));
@@ -117,6 +119,7 @@ TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at 
   const char* const passes = "scheme=cluster block_size=512 blocks=128 input_parts=4 pass_rows=48";
   CHECK_FALSE(valid(many, fours));  // rows that do not fit
   CHECK(valid(many, passes));
+  CHECK(valid(many, "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=56"));
   const Plan plan = family.plan(space.parse(passes), many, kGpu, 4 * 60000);
   // 10 passes of 48 rows for each block of a cluster, in chunks of 32 columns.
   CHECK(plan.buffers[static_cast<std::size_t>(plan.buffer("padded"))].bytes == 128LL * 10 * 192 * 7 * 32);

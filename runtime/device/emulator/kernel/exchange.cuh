@@ -42,6 +42,10 @@ HEDDLE_CALL int cluster_rank() { return heddle_emulator_calls->cluster_rank(); }
 HEDDLE_CALL int cluster_blocks() { return heddle_emulator_calls->cluster_blocks(); }
 HEDDLE_CALL void cluster_barrier(HEDDLE_CALLER) { heddle_emulator_calls->cluster_barrier(HEDDLE_LINE); }
 
+HEDDLE_CALL Pack<4> load_from_block(int rank, const float* from) {
+  return __builtin_bit_cast(Pack<4>, heddle_emulator_calls->cluster_load(rank, from, HEDDLE_AT));
+}
+
 class Mailbox {
  public:
   HEDDLE_PLAIN explicit Mailbox(int* words) : words_(words) {}
@@ -54,6 +58,10 @@ class Mailbox {
   HEDDLE_CALL void send(int rank, float* to, const Pack<4>& value) const {
     heddle_emulator_calls->mailbox_send(words_, rank, to, __builtin_bit_cast(emulator::Quad, value), HEDDLE_AT);
   }
+  HEDDLE_CALL void fetch(float* to, const float* from, int words) const {
+    for (int i = 0; i < words; i += 4) send(cluster_rank(), to + i, load<4>(from + i));
+  }
+  HEDDLE_PLAIN static void publish() {}
 
  private:
   int* words_;

@@ -82,6 +82,7 @@ struct Calls {
   int (*cluster_rank)();
   int (*cluster_blocks)();
   void (*cluster_barrier)(Line line);
+  Quad (*cluster_load)(int rank, const void* from, const void* at);
   void (*mailbox_open)(void* box, const void* at);
   void (*mailbox_expect)(void* box, int bytes, const void* at);
   void (*mailbox_wait)(void* box, int round, Line line);
