@@ -35,9 +35,11 @@ class DeviceRunner final : public Runner {
  public:
   /// `evictor`: written as a whole before each of `cold_runs` runs that a time is the mean of; empty: a time is that of
   /// one run, whose launches find in the cache what the one before left there.
+  /// `kept`: forgets all when a kernel wrote behind a buffer.
   DeviceRunner(Device& device, Plan plan, std::shared_ptr<const Binary> binary, HeldContents contents,
-               std::shared_ptr<Memory> evictor, std::int64_t cold_runs)
+               KeptContents& kept, std::shared_ptr<Memory> evictor, std::int64_t cold_runs)
       : device_(device),
+        kept_(kept),
         execution_(device.prepare(std::move(plan), std::move(binary))),
         contents_(std::move(contents)),
         evictor_(std::move(evictor)),
@@ -92,6 +94,7 @@ class DeviceRunner final : public Runner {
 
   void check_guards() override {
     if (const auto buffer = execution_->overrun()) {
+      kept_.clear();  // it may have written there, too
       throw DeviceFailure(Status::overrun, fmt::format("wrote behind buffer '{}'", *buffer));
     }
   }
@@ -116,6 +119,7 @@ class DeviceRunner final : public Runner {
   }
 
   Device& device_;
+  KeptContents& kept_;
   std::unique_ptr<Execution> execution_;
   HeldContents contents_;
   int restored_ = 0;  // times
@@ -246,7 +250,7 @@ std::unique_ptr<Runner> DeviceEvaluator::prepare_beside_kept(const Configuration
   Prepared prepared = prepared_trial(configuration, problem, samples);
   auto kernels = binary(prepared.plan.kernels);
   return std::make_unique<DeviceRunner>(device_, std::move(prepared.plan), std::move(kernels),
-                                        std::move(prepared.contents), std::move(evictor), cold_runs);
+                                        std::move(prepared.contents), contents_, std::move(evictor), cold_runs);
 }
 
 /// Contents that configurations share go to the device once, and from there to the buffers of each.
@@ -294,12 +298,18 @@ void DeviceEvaluator::check_device() {
 }
 
 Verdict DeviceEvaluator::verify(const Configuration& configuration, const Problem& problem, VerificationExtent extent) {
-  return verifier_.verify(configuration, problem, extent);
+  return unless_faulty(verifier_.verify(configuration, problem, extent));
 }
 
 Verdict DeviceEvaluator::verify_timed_run(const Configuration& configuration, const Problem& problem,
                                           std::int64_t samples, const Configuration& untuned) {
-  return verifier_.verify_timed_run(configuration, problem, samples, untuned, contents_.find(problem));
+  return unless_faulty(verifier_.verify_timed_run(configuration, problem, samples, untuned, contents_.find(problem)));
+}
+
+/// A kernel that is wrong may have written to what is kept beside its buffers.
+Verdict DeviceEvaluator::unless_faulty(Verdict verdict) {
+  if (verdict.status != Status::correct) contents_.clear();
+  return verdict;
 }
 
 HostImage DeviceEvaluator::outcome(const Configuration& configuration, const Problem& problem,

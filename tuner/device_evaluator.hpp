@@ -66,6 +66,7 @@ class DeviceEvaluator final : public Evaluator {
   };
   [[nodiscard]] Eviction eviction(std::int64_t samples);
   [[nodiscard]] std::shared_ptr<const Binary> binary(const Kernels& kernels);
+  [[nodiscard]] Verdict unless_faulty(Verdict verdict);
 
   Device& device_;
   const KernelFamily& family_;

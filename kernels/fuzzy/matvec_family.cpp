@@ -129,7 +129,7 @@ class MatvecFamily final : public ArrayFamily {
                                              ahead, block,
                                              lower_upper ? fmt::format(" product_cuts={}", products) : ""));
     };
-    // Figures of these choices: fuzzy_matvec.csv in bench/results.
+    // Figures of these choices: "Fuzzy numbers" in docs/performance.md.
     const std::int64_t cuts = untuned_cuts(problem.at("cuts"), 4);
     if (fuzzy) {
       if (problem.at("cuts") == 1) return configuration(1, 1, 8, 128);

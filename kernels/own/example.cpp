@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <utility>
 
@@ -22,7 +24,10 @@ SharedImage saved_example(const std::string& folder, const Problem& problem, con
   const auto file = MappedFile::open(path);
   std::size_t total = 0;
   for (const Buffer& buffer : buffers) total += has_contents(buffer) ? static_cast<std::size_t>(buffer.bytes) : 0;
-  if (!file || file->bytes().size() != total) {
+  if (!file) {
+    throw Error(ErrorKind::input, fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  }
+  if (file->bytes().size() != total) {
     throw Error(ErrorKind::input, fmt::format("{}: not the example for {}", path.string(), problem.text()));
   }
   ViewedImage image;

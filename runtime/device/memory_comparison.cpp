@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "heddle/runtime/device/device_failure.hpp"
+
 namespace heddle {
 
 namespace {
@@ -46,7 +48,9 @@ MemoryComparison::MemoryComparison(Device& device)
     : device_(device),
       source_("heddle/kernels/common/comparison.cuh"),
       binary_(compile_one(device, {.source = &source_, .kernels = kernels()}).binary),
-      differ_(device.allocate(sizeof(std::int32_t))) {}
+      differ_(device.allocate(sizeof(std::int32_t))) {
+  if (!binary_) throw DeviceFailure(Status::compilation, "the comparison of memory was not compiled");
+}
 
 bool MemoryComparison::same(Memory& a, Memory& b) const {
   std::int64_t bytes = a.bytes();

@@ -9,6 +9,7 @@
 namespace heddle {
 
 void CompileQueue::add(std::vector<std::size_t> configurations) {
+  if (configurations.empty()) return;
   Batch batch;
   std::multimap<std::size_t, std::size_t> known;  // by their place in this run
   for (const std::size_t configuration : configurations) {

@@ -144,7 +144,9 @@ void ProblemSearch::measure_first() {
     queue_.give_up_if_late();
     if (measured && !queue_.must_drop(stop_)) {
       if (evaluator_.shares_processor()) queue_.add(affordable(std::move(uncompiled_first_), 0));
-      measure_batch(stop_);
+      // Proposals count as such, but nothing ends early by costs that are not verified.
+      StopCondition others = strategy_ ? screening_->slice(1.0, 1.0) : stop_.slice(1.0, 1.0);
+      if (!queue_.empty()) measure_batch(others);
     }
   } catch (...) {
     screener_.record_held();

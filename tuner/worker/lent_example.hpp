@@ -10,8 +10,8 @@
 namespace heddle {
 
 /// A copy of the contents in memory that both processes map, or, where memory is short, in a file without a name. The
-/// worker finds it where save_example() would have put it. It is gone with this, and with this process, however that
-/// ends.
+/// worker finds it where save_example() would have put it. It is gone with this, or with this process, its worker and
+/// what it forked, however they end.
 class LentExample {
  public:
   /// `folder`: KernelExamples::folder of the family whose `buffers` these are. Throws Error(input) if a buffer is

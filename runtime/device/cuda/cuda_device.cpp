@@ -13,6 +13,7 @@
 #include "heddle/runtime/device/cuda/cuda_execution.hpp"
 #include "heddle/runtime/device/cuda/cuda_launch.hpp"
 #include "heddle/runtime/device/cuda/nvml.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/runtime/device/memory_comparison.hpp"
 #include "heddle/runtime/device/provenance.hpp"
 
@@ -128,6 +129,7 @@ struct CudaDevice::Implementation {
   std::shared_ptr<const CudaContext> context;
   CudaModules modules;
   std::unique_ptr<const MemoryComparison> comparison;  ///< from the first time that memory is compared
+  bool compares_on_host = false;                       ///< since its kernel could not be made
 };
 
 CudaDevice::CudaDevice(int ordinal, const Compiling& compiling) {
@@ -175,8 +177,15 @@ bool CudaDevice::same(Memory& a, Memory& b) {
   // What stays in the host's memory has no address on the device.
   if (a.pointer() == nullptr || b.pointer() == nullptr) return Device::same(a, b);
   auto& comparison = implementation_->comparison;
-  if (!comparison) comparison = std::make_unique<const MemoryComparison>(*this);
-  return comparison->same(a, b);
+  if (!comparison && !implementation_->compares_on_host) {
+    try {
+      comparison = std::make_unique<const MemoryComparison>(*this);
+    } catch (const DeviceFailure& failure) {  // of the compiler, or no room; not of whose memory is compared
+      if (takes_device_down(failure.status())) throw;
+      implementation_->compares_on_host = true;
+    }
+  }
+  return comparison ? comparison->same(a, b) : Device::same(a, b);
 }
 
 std::optional<std::int64_t> CudaDevice::bytes_behind(const void* address) const {
