@@ -136,7 +136,7 @@ class MatvecFamily final : public ArrayFamily {
       const bool apart = problem.at("layout") == kCuts;
       if (apart && lower_upper && bits == 32) return configuration(1, 1, 4, 256);
       if (!apart && !lower_upper && cuts == problem.at("cuts")) {
-        const Configuration ring = bits == 32 ? configuration(cuts, 2, 16, 256) : configuration(cuts, 1, 16, 128);
+        Configuration ring = bits == 32 ? configuration(cuts, 2, 16, 256) : configuration(cuts, 1, 16, 128);
         if (shared_bytes(ring, problem) <= device.local_bytes) return ring;
       }
       return configuration(cuts, 1, apart ? 4 : 128 / bits, 256);

@@ -25,7 +25,8 @@ SharedImage saved_example(const std::string& folder, const Problem& problem, con
   std::size_t total = 0;
   for (const Buffer& buffer : buffers) total += has_contents(buffer) ? static_cast<std::size_t>(buffer.bytes) : 0;
   if (!file) {
-    throw Error(ErrorKind::input, fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+    throw Error(ErrorKind::input, fmt::format("{}: the example for {} cannot be read: {}", path.string(),
+                                              problem.text(), std::strerror(errno)));
   }
   if (file->bytes().size() != total) {
     throw Error(ErrorKind::input, fmt::format("{}: not the example for {}", path.string(), problem.text()));

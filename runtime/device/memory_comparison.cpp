@@ -50,6 +50,7 @@ MemoryComparison::MemoryComparison(Device& device)
       binary_(compile_one(device, {.source = &source_, .kernels = kernels()}).binary),
       differ_(device.allocate(sizeof(std::int32_t))) {
   if (!binary_) throw DeviceFailure(Status::compilation, "the comparison of memory was not compiled");
+  static_cast<void>(device_.load(plan_for(kQuad, device_.identity().units), binary_));
 }
 
 bool MemoryComparison::same(Memory& a, Memory& b) const {

@@ -11,7 +11,7 @@ namespace heddle {
 
 class MemoryComparison {
  public:
-  /// Compiles the kernel; the device must outlive it. Throws DeviceFailure.
+  /// Compiles the kernel and loads it once; the device must outlive it. Throws DeviceFailure.
   explicit MemoryComparison(Device& device);
 
   /// Device::same(). Both are memory of the device that kernels see as a whole.

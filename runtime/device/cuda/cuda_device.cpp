@@ -180,7 +180,7 @@ bool CudaDevice::same(Memory& a, Memory& b) {
   if (!comparison && !implementation_->compares_on_host) {
     try {
       comparison = std::make_unique<const MemoryComparison>(*this);
-    } catch (const DeviceFailure& failure) {  // of the compiler, or no room; not of whose memory is compared
+    } catch (const DeviceFailure& failure) {  // of the compiler or the driver; not of whose memory is compared
       if (takes_device_down(failure.status())) throw;
       implementation_->compares_on_host = true;
     }
