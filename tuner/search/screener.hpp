@@ -24,6 +24,7 @@ class Screener {
   Observation measure(std::size_t configuration, const Compilation::Done& done);
   /// Treats a configuration that the journal knows as if it had been measured now.
   Observation remember(std::size_t configuration, const Recollection& known);
+
   // While verification waits (Verdicts::wait()), what is measured is held back, so that each configuration is recorded
   // once, with the verdict.
 
