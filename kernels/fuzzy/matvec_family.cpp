@@ -18,7 +18,9 @@ namespace {
 
 /// Rows of matrices for tests repeat; a row and its neighbours differ.
 constexpr std::int64_t kPeriodOfRows = 61;
-constexpr std::int64_t kTileSteps = 8, kTilePadding = 4;  // as in vector_tile.cuh
+constexpr std::int64_t kTilePadding = 4;  // as in vector_tile.cuh
+constexpr std::int64_t kTileSteps = 8;    // of a matrix that goes through registers, as in register_matvec.cuh
+constexpr std::int64_t kStageSteps = 4;   // of a ring, as in ring_matvec.cuh
 
 class MatvecFamily final : public ArrayFamily {
  public:
@@ -47,12 +49,16 @@ class MatvecFamily final : public ArrayFamily {
     if (device.backend == "cpu") return {device, {threads_parameter(device)}, std::move(constraints)};
     constraints.push_back(cuts_constraint());
     constraints.push_back(
-        {.name = "a real matrix is read whole tiles ahead; a fuzzy one, too, or a part of a tile",
+        {.name = "a real matrix is read at least two stages ahead",
          .last = "ahead",
          .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
-           const std::int64_t ahead = configuration.number("ahead");
-           return matrix_of(problem) == MatrixKind::crisp ? ahead % kTileSteps == 0
-                                                          : ahead % kTileSteps == 0 || kTileSteps % ahead == 0;
+           return matrix_of(problem) == MatrixKind::fuzzy || configuration.number("ahead") >= 2 * kStageSteps;
+         }});
+    constraints.push_back(
+        {.name = fmt::format("tile_steps is {} where the matrix goes through registers", kTileSteps),
+         .last = {},
+         .holds = [](const Configuration& configuration, const Problem& problem, const DeviceIdentity&) {
+           return has_ring(configuration, problem) || configuration.number("tile_steps") == kTileSteps;
          }});
     constraints.push_back(
         {.name =
@@ -92,11 +98,16 @@ class MatvecFamily final : public ArrayFamily {
                    .active = {}};
     Parameter ahead = ahead_parameter();
     ahead.meaning = "steps of 32 columns that a warp reads the matrix ahead, more than 8 through shared memory";
-    ahead.values.emplace_back(std::int64_t{32});
+    for (const std::int64_t more : {20, 24, 32}) ahead.values.emplace_back(more);
     // All 12 cuts of a number at once, since each group of cuts reads the whole matrix.
     Parameter cuts = cuts_parameter();
     cuts.values.emplace_back(std::int64_t{12});
-    std::vector<Parameter> parameters{std::move(cuts), std::move(rows), std::move(ahead), block_size_parameter()};
+    Parameter tile{.name = "tile_steps",
+                   .values = {std::int64_t{8}, std::int64_t{16}, std::int64_t{32}},
+                   .meaning = "steps of 32 columns after which the warps of a block go on to a next tile of the vector",
+                   .active = {}};
+    std::vector<Parameter> parameters{std::move(cuts), std::move(rows), std::move(ahead), block_size_parameter(),
+                                      std::move(tile)};
     if (encoding() == Encoding::lower_upper) {
       parameters.push_back(
           {.name = "product_cuts",
@@ -118,15 +129,16 @@ class MatvecFamily final : public ArrayFamily {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
     const std::int64_t bits = problem.at("bits");
     const bool lower_upper = encoding() == Encoding::lower_upper, fuzzy = matrix_of(problem) == MatrixKind::fuzzy;
-    const auto configuration = [&](std::int64_t cuts, std::int64_t rows, std::int64_t ahead, std::int64_t block) {
+    const auto configuration = [&](std::int64_t cuts, std::int64_t rows, std::int64_t ahead, std::int64_t block,
+                                   std::int64_t tile = 8) {
       // In double a selection takes two instructions of the units that select, a product one of others: half of 4 cuts
       // each way.
       std::int64_t products = 0;
       if (!fuzzy && bits == 64) {
         products = std::min<std::int64_t>(2, cuts);
       }
-      return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={}{}", cuts, rows,
-                                             ahead, block,
+      return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={} tile_steps={}{}",
+                                             cuts, rows, ahead, block, tile,
                                              lower_upper ? fmt::format(" product_cuts={}", products) : ""));
     };
     // Figures of these choices: "Fuzzy numbers" in docs/performance.md.
@@ -171,10 +183,10 @@ class MatvecFamily final : public ArrayFamily {
     const std::int64_t products = encoding() == Encoding::lower_upper ? configuration.number("product_cuts") : 0;
     // Where rows begin on a multiple of 16 bytes, a lane copies so many at once.
     const std::int64_t of_copy = 128 / problem.at("bits"), of_row = problem.at("columns") * of_element(problem);
-    return {fmt::format("heddle::fuzzy::ring_matvec<{}, heddle::fuzzy::{}, {}, {}>", array,
+    return {fmt::format("heddle::fuzzy::ring_matvec<{}, heddle::fuzzy::{}, {}, {}, {}>", array,
                         crisp ? fmt::format("RealElements<{}, {}, {}>", array, cuts, products)
                               : fmt::format("FuzzyRowElements<{}>", array),
-                        sizes, of_row % of_copy == 0 ? of_copy : 1)};
+                        sizes, of_row % of_copy == 0 ? of_copy : 1, configuration.number("tile_steps"))};
   }
   Plan once(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device) const override {
     const ArrayShape shape = vector_of(problem);
@@ -250,8 +262,10 @@ class MatvecFamily final : public ArrayFamily {
   /// Of tiles of the vector, and of rings: what all warps read ahead of the matrix.
   [[nodiscard]] std::int64_t shared_bytes(const Configuration& configuration, const Problem& problem) const {
     const bool ring = has_ring(configuration, problem);
-    const std::int64_t columns = kTileSteps * cuda::kWarp, ahead = configuration.number("ahead");
-    const std::int64_t tiles = 1 + (ring ? ahead / kTileSteps : 1);
+    const std::int64_t steps = configuration.number("tile_steps"), ahead = configuration.number("ahead");
+    const std::int64_t columns = steps * cuda::kWarp;
+    // What a ring requests at the same time as a tile is used after it.
+    const std::int64_t tiles = 1 + (ring ? (ahead - kStageSteps + steps - 1) / steps : 1);
     const std::int64_t rows = configuration.number("coarsen_rows") * (configuration.number("block_size") / cuda::kWarp);
     const std::int64_t of_number = components(encoding(), configuration.number("coarsen_cuts"));
     const std::int64_t pack = 128 / problem.at("bits"), packs = of_number / pack;

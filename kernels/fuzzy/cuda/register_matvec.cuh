@@ -6,6 +6,8 @@
 
 namespace heddle::fuzzy {
 
+constexpr int kTileSteps = 8;
+
 /// Elements of a matrix of fuzzy numbers: an array, row after row.
 template <class Array, int Cuts>
 struct FuzzyElements {
@@ -26,7 +28,7 @@ __global__ void __launch_bounds__(Threads)
   static_assert(kTileSteps % Ahead == 0, "steps without a rest");
   using T = typename Array::Real;
   using Number = typename Array::template Slice<Cuts>;
-  using VectorTile = Tile<Array, Cuts, Threads>;
+  using VectorTile = Tile<Array, Cuts, Threads, kTileSteps>;
   using Elements = FuzzyElements<Array, Cuts>;
   constexpr int words = static_cast<int>(sizeof(T) / sizeof(float));
   const RowTask<Array, Cuts, Rows, Threads> task(rows, form);
@@ -69,7 +71,7 @@ __global__ void __launch_bounds__(Threads)
       }
     }
 #pragma unroll
-    for (int r = 0; r < Rows; ++r) from[r] += kTileColumns * Elements::stride;
+    for (int r = 0; r < Rows; ++r) from[r] += VectorTile::columns * Elements::stride;
   };
 
   Number total;  // of the row that this lane is going to store
@@ -78,14 +80,14 @@ __global__ void __launch_bounds__(Threads)
 #pragma unroll
     for (int r = 0; r < Rows; ++r) clear(sum[r]);
     if (start < whole) {
-      for (long long column = start; column < start + kBlockTerms; column += kTileColumns) {
+      for (long long column = start; column < start + kBlockTerms; column += VectorTile::columns) {
         T* const used = tile;
         tile = next_tile;
         next_tile = used;
         groups_arrived<0>();
         // After the barrier the tile is there, and the one before it has been used by all.
         __syncthreads();
-        if (column + kTileColumns < whole) {
+        if (column + VectorTile::columns < whole) {
           from_vector += VectorTile::stride;
           VectorTile::request(next_tile, from_vector, columns, task.first);
           end_group();

@@ -42,22 +42,19 @@ struct FuzzyRowElements {
 template <class T, int Components, int Rows, int Ahead, int Wide>
 struct StageRing {
   static constexpr int steps = 4, columns = steps * kChains, of_row = columns * Components, of_stage = Rows * of_row;
-  static constexpr int of_tile = kTileSteps / steps, stages = Ahead / steps, size = stages * of_stage;
-  static_assert(Ahead % kTileSteps == 0 && kTileSteps % steps == 0, "stages without a rest");
+  static constexpr int stages = Ahead / steps, size = stages * of_stage;
+  static_assert(Ahead % steps == 0 && stages > 1, "stages without a rest, of which one is used and others arrive");
   static_assert(Wide == 1 || Wide * sizeof(T) == 16, "one access");
 
   T* const ring;
   const int own;        ///< where this lane's share of a row begins
   const T* next[Rows];  ///< this lane's share of the next stage to request
   int to_request;       ///< stages
-  T *now, *before;      ///< the stages of a tile, and those of the tile before
+  T *now, *before;      ///< the stage that is used, and the one before it
 
   __device__ __forceinline__ StageRing(T* memory, int lane, int stages_of_row)
-      : ring(memory),
-        own(lane * Wide),
-        to_request(stages_of_row),
-        now(memory),
-        before(memory + (stages - of_tile) * of_stage) {}
+      : ring(memory), own(lane * Wide), to_request(stages_of_row), now(memory), before(last()) {}
+  [[nodiscard]] __device__ __forceinline__ T* last() const { return ring + (stages - 1) * of_stage; }
   /// Starts the copies of the next stage, which are a group: an empty one after the last stage, so that groups can be
   /// counted.
   __device__ __forceinline__ void request(T* slot) {
@@ -79,33 +76,34 @@ struct StageRing {
 #pragma unroll
     for (int r = 0; r < Rows; ++r) next[r] += of_row;
   }
-  /// Before the first tile.
+  /// Before the first stage.
   __device__ __forceinline__ void fill() {
 #pragma unroll
     for (int stage = 0; stage < stages - 1; ++stage) request(ring + stage * of_stage);
   }
-  /// Requests the stage that takes the place of the one before stage `part` of a tile, which all lanes have used.
-  __device__ __forceinline__ void replace_before(int part) {
-    request(part == 0 ? before + (of_tile - 1) * of_stage : now + (part - 1) * of_stage);
-  }
-  __device__ __forceinline__ void end_tile() {
+  /// Requests the stage that takes the place of the one before, which all lanes have used.
+  __device__ __forceinline__ void replace_before() { request(before); }
+  __device__ __forceinline__ void end_stage() {
     before = now;
-    now = now == ring + (stages - of_tile) * of_stage ? ring : now + of_tile * of_stage;
+    now = now == last() ? ring : now + of_stage;
   }
 };
 
 /// matrix: rows x columns elements; vector: `columns` numbers, of this form; result: `rows` numbers. Shared memory:
-/// 1 + Ahead / 8 tiles of the vector, and a ring for each warp.
-template <class Array, class Elements, int Cuts, int Rows, int Ahead, int Threads, int Wide>
+/// tiles of the vector of `Steps` steps, one that is used and those that arrive before what the ring requests at the
+/// same time, and a ring for each warp.
+template <class Array, class Elements, int Cuts, int Rows, int Ahead, int Threads, int Wide, int Steps>
 __global__ void __launch_bounds__(Threads)
     ring_matvec(const typename Array::Real* __restrict__ matrix, const typename Array::Real* __restrict__ vector,
                 typename Array::Real* __restrict__ result, long long rows, ArrayForm form) {
   using T = typename Array::Real;
   using Number = typename Array::template Slice<Cuts>;
-  using VectorTile = Tile<Array, Cuts, Threads>;
+  using VectorTile = Tile<Array, Cuts, Threads, Steps>;
   using Ring = StageRing<T, Elements::components, Rows, Ahead, Wide>;
+  static_assert(Steps % Ring::steps == 0, "stages without a rest");
   constexpr int words = static_cast<int>(sizeof(T) / sizeof(float)), warps = Threads / kWarp;
-  constexpr int tiles_ahead = Ahead / kTileSteps, tiles = tiles_ahead + 1;
+  constexpr int of_tile = Steps / Ring::steps;
+  constexpr int tiles_ahead = (Ring::stages - 1 + of_tile - 1) / of_tile, tiles = tiles_ahead + 1;
   const RowTask<Array, Cuts, Rows, Threads> task(rows, form);
   const long long columns = task.columns, whole = columns / kBlockTerms * kBlockTerms;
 
@@ -122,7 +120,7 @@ __global__ void __launch_bounds__(Threads)
     next_of_vector += VectorTile::stride;
   };
 #pragma unroll
-  for (int t = 0; t < tiles_ahead; ++t) request_tile(vector_tiles + t * VectorTile::size, t * kTileColumns);
+  for (int t = 0; t < tiles_ahead; ++t) request_tile(vector_tiles + t * VectorTile::size, t * VectorTile::columns);
   ring.fill();
 
   Number sum[Rows], total;  // total: of the row that this lane is going to store
@@ -132,30 +130,29 @@ __global__ void __launch_bounds__(Threads)
 #pragma unroll
     for (int r = 0; r < Rows; ++r) clear(sum[r]);
     if (start < whole) {
-      for (long long column = start; column < start + kBlockTerms; column += kTileColumns) {
-#pragma unroll
-        for (int part = 0; part < Ring::of_tile; ++part) {
+      for (long long column = start; column < start + kBlockTerms; column += VectorTile::columns) {
+#pragma unroll 2
+        for (int part = 0; part < of_tile; ++part) {
           groups_arrived<Ring::stages - 2>();
           if (part == 0) {
             // After the barrier the tile is there, and the one before it has been used by all.
             __syncthreads();
-            request_tile(tile_before, column + tiles_ahead * kTileColumns);
+            request_tile(tile_before, column + tiles_ahead * VectorTile::columns);
           } else {
             __syncwarp();
           }
-          ring.replace_before(part);
-          const T* const stage = ring.now + part * Ring::of_stage;
+          ring.replace_before();
 #pragma unroll
           for (int k = 0; k < Ring::steps; ++k) {
             const Number x = VectorTile::number(tile, (part * Ring::steps + k) * kChains + task.lane);
 #pragma unroll
             for (int r = 0; r < Rows; ++r) {
-              Elements::add_usual(sum[r], stage + r * Ring::of_row + (k * kChains + task.lane) * Elements::components,
-                                  x);
+              Elements::add_usual(sum[r],
+                                  ring.now + r * Ring::of_row + (k * kChains + task.lane) * Elements::components, x);
             }
           }
+          ring.end_stage();
         }
-        ring.end_tile();
         tile_before = tile;
         tile = tile == vector_tiles + tiles_ahead * VectorTile::size ? vector_tiles : tile + VectorTile::size;
       }

@@ -60,30 +60,32 @@ struct SliceForm<MidpointRadiusArray<T, AllCuts, From>, Cuts> {
   }
 };
 
-constexpr int kTileSteps = 8, kTileColumns = kTileSteps * kChains, kTilePadding = 4;
-static_assert(kChainTerms % kTileSteps == 0, "tiles without a rest");
+constexpr int kTilePadding = 4;
 
-/// Some columns of the vector in shared memory, without the cuts that the block has nothing to do with. Components lie
-/// in packs of 16 bytes, which a thread reads at once, and those that are left over next to other columns' ones.
-template <class Array, int Cuts, int Threads>
+/// Some columns of the vector in shared memory, `Steps` for each lane, without the cuts that the block has nothing to
+/// do with. Components lie in packs of 16 bytes, which a thread reads at once, and those that are left over next to
+/// other columns' ones.
+template <class Array, int Cuts, int Threads, int Steps>
 struct Tile {
+  static_assert(kChainTerms % Steps == 0, "tiles without a rest");
   using T = typename Array::Real;
   using Form = SliceForm<Array, Cuts>;
+  static constexpr int columns = Steps * kChains;
   static constexpr int components = Form::components, pack = 16 / static_cast<int>(sizeof(T));
   static constexpr int packs = components / pack, packed = packs * pack;
   /// From a pack of a column to its next one, in packs. Threads that copy neighbouring components of a few columns then
   /// write to different banks.
-  static constexpr int pitch = kTileColumns + kTilePadding;
-  static constexpr int copies = components * kTileColumns;
+  static constexpr int pitch = columns + kTilePadding;
+  static constexpr int copies = components * columns;
   /// Whole lines of 128 bytes: rings of stages follow tiles, and copies of 16 bytes to a ring that begins within a line
   /// take longer.
   static constexpr int size = copies + (packs + packs % 2) * kTilePadding * pack;
   /// From a tile to the next one in memory.
-  static constexpr int stride = kTileColumns * (Array::place == kNumbers ? Array::components : 1);
+  static constexpr int stride = columns * (Array::place == kNumbers ? Array::components : 1);
 
   __device__ __forceinline__ static int place(int component, int column) {
     return component < packed ? (component / pack * pitch + column) * pack + component % pack
-                              : packed * pitch + (component - packed) * kTileColumns + column;
+                              : packed * pitch + (component - packed) * columns + column;
   }
   /// Calls use(component, column) for this thread's share of the tile, in the order in which the vector lies in memory.
   template <class Use>
@@ -94,16 +96,15 @@ struct Tile {
 #pragma unroll
       for (int k = 0; k < copies / Threads; ++k)
         use(thread % components, thread / components + k * (Threads / components));
-    } else if constexpr (Array::place == kCuts && kTileColumns % Threads == 0) {
+    } else if constexpr (Array::place == kCuts && columns % Threads == 0) {
 #pragma unroll
       for (int component = 0; component < components; ++component) {
 #pragma unroll
-        for (int start = 0; start < kTileColumns; start += Threads) use(component, start + thread);
+        for (int start = 0; start < columns; start += Threads) use(component, start + thread);
       }
-    } else if constexpr (Array::place == kCuts && Threads % kTileColumns == 0 && copies % Threads == 0) {
+    } else if constexpr (Array::place == kCuts && Threads % columns == 0 && copies % Threads == 0) {
 #pragma unroll
-      for (int k = 0; k < copies / Threads; ++k)
-        use(thread / kTileColumns + k * (Threads / kTileColumns), thread % kTileColumns);
+      for (int k = 0; k < copies / Threads; ++k) use(thread / columns + k * (Threads / columns), thread % columns);
     } else {
 #pragma unroll
       for (int start = 0; start < copies; start += Threads) {
@@ -112,19 +113,19 @@ struct Tile {
         if constexpr (Array::place == kNumbers) {
           use(i % components, i / components);
         } else {
-          use(i / kTileColumns, i % kTileColumns);
+          use(i / columns, i % columns);
         }
       }
     }
   }
   /// Starts the copies of this thread's share, as a part of its present group. `from`: the tile's first column in a
-  /// vector of `columns` numbers.
-  __device__ __forceinline__ static void request(T* tile, const T* from, long long columns, int first) {
+  /// vector of `numbers` numbers.
+  __device__ __forceinline__ static void request(T* tile, const T* from, long long numbers, int first) {
     for_each_own([&](int component, int column) {
       const int of_vector = Form::component_of_vector(component, first);
       start_grouped_copy(
           tile + place(component, column),
-          from + (Array::place == kNumbers ? column * Array::components + of_vector : of_vector * columns + column));
+          from + (Array::place == kNumbers ? column * Array::components + of_vector : of_vector * numbers + column));
     });
   }
   __device__ __forceinline__ static auto number(const T* tile, int column) {
