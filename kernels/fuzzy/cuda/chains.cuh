@@ -8,52 +8,73 @@ namespace heddle::fuzzy {
 
 static_assert(kChains == kWarp, "a chain for each lane");
 
-/// The number that the lane `apart` lanes further on has; any one in the last lanes.
-template <class T, int cuts>
-__device__ __forceinline__ LowerUpper<T, cuts> from_lane_after(const LowerUpper<T, cuts>& number, int apart) {
+/// The number with `of(component)` in place of each component.
+template <class T, int cuts, class Of>
+__device__ __forceinline__ LowerUpper<T, cuts> with_components(const LowerUpper<T, cuts>& number, const Of& of) {
   LowerUpper<T, cuts> other;
 #pragma unroll
   for (int i = 0; i < cuts; ++i) {
-    other.lower[i] = __shfl_down_sync(kAllLanes, number.lower[i], apart);
-    other.upper[i] = __shfl_down_sync(kAllLanes, number.upper[i], apart);
+    other.lower[i] = of(number.lower[i]);
+    other.upper[i] = of(number.upper[i]);
   }
   return other;
 }
-template <class T, int cuts>
-__device__ __forceinline__ MidpointRadius<T, cuts> from_lane_after(const MidpointRadius<T, cuts>& number, int apart) {
+template <class T, int cuts, class Of>
+__device__ __forceinline__ MidpointRadius<T, cuts> with_components(const MidpointRadius<T, cuts>& number,
+                                                                   const Of& of) {
   MidpointRadius<T, cuts> other;
-  other.midpoint = __shfl_down_sync(kAllLanes, number.midpoint, apart);
+  other.midpoint = of(number.midpoint);
 #pragma unroll
-  for (int i = 0; i < cuts; ++i) other.radius[i] = __shfl_down_sync(kAllLanes, number.radius[i], apart);
+  for (int i = 0; i < cuts; ++i) other.radius[i] = of(number.radius[i]);
   return other;
 }
-
-/// The number of the first lane, in every lane.
-template <class T, int cuts>
-__device__ __forceinline__ LowerUpper<T, cuts> of_first_lane(const LowerUpper<T, cuts>& number) {
-  LowerUpper<T, cuts> first;
-#pragma unroll
-  for (int i = 0; i < cuts; ++i) {
-    first.lower[i] = __shfl_sync(kAllLanes, number.lower[i], 0);
-    first.upper[i] = __shfl_sync(kAllLanes, number.upper[i], 0);
-  }
-  return first;
-}
-template <class T, int cuts>
-__device__ __forceinline__ MidpointRadius<T, cuts> of_first_lane(const MidpointRadius<T, cuts>& number) {
-  MidpointRadius<T, cuts> first;
-  first.midpoint = __shfl_sync(kAllLanes, number.midpoint, 0);
-#pragma unroll
-  for (int i = 0; i < cuts; ++i) first.radius[i] = __shfl_sync(kAllLanes, number.radius[i], 0);
-  return first;
-}
-
-/// The sum of a block from the chains of all lanes, in the first lane.
+/// The number that the lane `apart` lanes further on has; any one in the last lanes.
 template <class Number>
+__device__ __forceinline__ Number from_lane_after(const Number& number, int apart) {
+  return with_components(number, [&](auto component) { return __shfl_down_sync(kAllLanes, component, apart); });
+}
+/// The number that the lane has whose index differs in the bit `apart`.
+template <class Number>
+__device__ __forceinline__ Number from_lane_across(const Number& number, int apart) {
+  return with_components(number, [&](auto component) { return __shfl_xor_sync(kAllLanes, component, apart); });
+}
+
+/// The sum of a block from the chains of all lanes, in the first of 2 `Apart` lanes.
+template <int Apart = kChains / 2, class Number>
 __device__ __forceinline__ Number sum_of_chains(Number chain) {
 #pragma unroll
-  for (int apart = kChains / 2; apart > 0; apart /= 2) add_term(chain, from_lane_after(chain, apart));
+  for (int apart = Apart; apart > 0; apart /= 2) add_term(chain, from_lane_after(chain, apart));
   return closed_sum(chain);
+}
+/// The same for a block of each of some rows: that of row r in the first lane of the r-th part of the lanes. At each
+/// step the first half of a part goes on with half of the rows, and the other half with the rest.
+template <int Apart = kChains / 2, int Rows, class Number>
+__device__ __forceinline__ Number sum_of_row(const Number (&chain)[Rows], int lane) {
+  if constexpr (Rows == 1) {
+    return sum_of_chains<Apart>(chain[0]);
+  } else {
+    static_assert(Rows % 2 == 0 && Apart > 0, "halves without a rest");
+    constexpr int half = Rows / 2;
+    const bool first = (lane & Apart) == 0;
+    Number sum[half];
+#pragma unroll
+    for (int r = 0; r < half; ++r) {
+      Number own = chain[r + half], given = chain[r];
+      if (first) {
+        own = chain[r];
+        given = chain[r + half];
+      }
+      Number term = from_lane_across(given, Apart);
+      // The chain of the first half is the first term.
+      sum[r] = own;
+      if (!first) {
+        sum[r] = term;
+        term = own;
+      }
+      add_term(sum[r], term);
+    }
+    return sum_of_row<Apart / 2>(sum, lane);
+  }
 }
 
 }  // namespace heddle::fuzzy

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(Threads)
     for (int r = 0; r < Rows; ++r) from[r] += VectorTile::columns * Elements::stride;
   };
 
-  Number total;  // of the row that this lane is going to store
+  Number total;  // of a row that one lane is going to store
   clear(total);
   for (long long start = 0; start < columns; start += kBlockTerms) {
 #pragma unroll
@@ -100,9 +100,7 @@ __global__ void __launch_bounds__(Threads)
     });
     add_block(total, sum, task.lane);
   }
-  if (task.lane < Rows && task.first_row + task.lane < task.rows) {
-    Array::template store<Cuts>(result, task.rows, task.first_row + task.lane, task.first, closed_sum(total));
-  }
+  store_totals<Array, Cuts>(result, task, total);
 }
 
 }  // namespace heddle::fuzzy

@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(Threads)
   for (int t = 0; t < tiles_ahead; ++t) request_tile(vector_tiles + t * VectorTile::size, t * VectorTile::columns);
   ring.fill();
 
-  Number sum[Rows], total;  // total: of the row that this lane is going to store
+  Number sum[Rows], total;  // total: of a row that one lane is going to store
   clear(total);
   T *tile = vector_tiles, *tile_before = vector_tiles + tiles_ahead * VectorTile::size;
   for (long long start = 0; start < columns; start += kBlockTerms) {
@@ -162,9 +162,7 @@ __global__ void __launch_bounds__(Threads)
     });
     add_block(total, sum, task.lane);
   }
-  if (task.lane < Rows && task.first_row + task.lane < task.rows) {
-    Array::template store<Cuts>(result, task.rows, task.first_row + task.lane, task.first, closed_sum(total));
-  }
+  store_totals<Array, Cuts>(result, task, total);
 }
 
 }  // namespace heddle::fuzzy

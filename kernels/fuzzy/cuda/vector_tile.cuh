@@ -159,13 +159,19 @@ __device__ __forceinline__ void sum_unless_usual(bool is_usual, typename Array::
   }
 }
 
-/// Adds the sums of a block of columns to the totals: lane r keeps that of row r.
+/// Adds the sums of a block of columns to the totals. Which lane has that of which row: see sum_of_row().
 template <class Number, int Rows>
 __device__ __forceinline__ void add_block(Number& total, const Number (&sum)[Rows], int lane) {
-#pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    const Number of_block = of_first_lane(sum_of_chains(sum[r]));
-    if (lane == r) add_term(total, of_block);
+  add_term(total, sum_of_row(sum, lane));
+}
+/// Stores the totals.
+template <class Array, int Cuts, int Rows, int Threads, class Number>
+__device__ __forceinline__ void store_totals(typename Array::Real* result,
+                                             const RowTask<Array, Cuts, Rows, Threads>& task, const Number& total) {
+  constexpr int lanes = kWarp / Rows;
+  const long long row = task.first_row + task.lane / lanes;
+  if (task.lane % lanes == 0 && row < task.rows) {
+    Array::template store<Cuts>(result, task.rows, row, task.first, closed_sum(total));
   }
 }
 
