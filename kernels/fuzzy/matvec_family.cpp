@@ -98,12 +98,12 @@ class MatvecFamily final : public ArrayFamily {
                    .active = {}};
     Parameter ahead = ahead_parameter();
     ahead.meaning = "steps of 32 columns that a warp reads the matrix ahead, more than 8 through shared memory";
-    for (const std::int64_t more : {20, 24, 32}) ahead.values.emplace_back(more);
+    ahead.values.emplace_back(std::int64_t{32});
     // All 12 cuts of a number at once, since each group of cuts reads the whole matrix.
     Parameter cuts = cuts_parameter();
     cuts.values.emplace_back(std::int64_t{12});
     Parameter tile{.name = "tile_steps",
-                   .values = {std::int64_t{8}, std::int64_t{16}, std::int64_t{32}},
+                   .values = {std::int64_t{8}, std::int64_t{16}},
                    .meaning = "steps of 32 columns after which the warps of a block go on to a next tile of the vector",
                    .active = {}};
     std::vector<Parameter> parameters{std::move(cuts), std::move(rows), std::move(ahead), block_size_parameter(),
@@ -129,17 +129,19 @@ class MatvecFamily final : public ArrayFamily {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
     const std::int64_t bits = problem.at("bits");
     const bool lower_upper = encoding() == Encoding::lower_upper, fuzzy = matrix_of(problem) == MatrixKind::fuzzy;
-    const auto configuration = [&](std::int64_t cuts, std::int64_t rows, std::int64_t ahead, std::int64_t block,
-                                   std::int64_t tile = 8) {
-      // In double a selection takes two instructions of the units that select, a product one of others: half of 4 cuts
-      // each way.
-      std::int64_t products = 0;
-      if (!fuzzy && bits == 64) {
-        products = std::min<std::int64_t>(2, cuts);
-      }
+    // In double a selection takes two instructions of the units that select, a product one of others: half of 4 cuts
+    // each way.
+    const auto usual_products = [&](std::int64_t cuts) {
+      return fuzzy || bits == 32 ? 0 : std::min<std::int64_t>(2, cuts);
+    };
+    const auto with = [&](std::int64_t cuts, std::int64_t rows, std::int64_t ahead, std::int64_t block,
+                          std::int64_t tile, std::int64_t products) {
       return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={} tile_steps={}{}",
                                              cuts, rows, ahead, block, tile,
                                              lower_upper ? fmt::format(" product_cuts={}", products) : ""));
+    };
+    const auto configuration = [&](std::int64_t cuts, std::int64_t rows, std::int64_t ahead, std::int64_t block) {
+      return with(cuts, rows, ahead, block, 8, usual_products(cuts));
     };
     // Figures of these choices: "Fuzzy numbers" in docs/performance.md.
     const std::int64_t cuts = untuned_cuts(problem.at("cuts"), 4);
@@ -163,7 +165,8 @@ class MatvecFamily final : public ArrayFamily {
       if (problem.at("cuts") == 1) return configuration(1, bits == 32 ? 2 : 1, 32, 256);
       return configuration(cuts, 1, 8, 128);
     }
-    const Configuration best = configuration(cuts, 4, 16, bits == 32 ? 512 : 256);
+    const Configuration best =
+        bits == 32 ? with(cuts, 4, 16, 512, 16, cuts == 4 ? 4 : usual_products(cuts)) : configuration(cuts, 4, 16, 256);
     return shared_bytes(best, problem) <= device.local_bytes ? best : configuration(cuts, 4, 8, 128);
   }
 

@@ -186,13 +186,13 @@ const std::vector<Path>& paths() {
       // long as one, and longer;
       // bounds selected, two products of which one is kept, and both.
       real_matrix("lu", 4100, 2, 32, fuzzy::kNumbers,
-                  "coarsen_cuts=2 coarsen_rows=4 ahead=16 block_size=64 tile_steps=8 product_cuts=1"),
+                  "coarsen_cuts=2 coarsen_rows=8 ahead=16 block_size=64 tile_steps=8 product_cuts=1"),
       real_matrix("lu", 4101, 2, 32, fuzzy::kCuts,
-                  "coarsen_cuts=1 coarsen_rows=2 ahead=24 block_size=64 tile_steps=16 product_cuts=0"),
+                  "coarsen_cuts=1 coarsen_rows=2 ahead=8 block_size=64 tile_steps=16 product_cuts=0"),
       real_matrix("lu", 2048, 4, 64, fuzzy::kCuts,
                   "coarsen_cuts=4 coarsen_rows=1 ahead=8 block_size=64 tile_steps=8 product_cuts=4"),
       real_matrix("lu", 2203, 2, 64, fuzzy::kNumbers,
-                  "coarsen_cuts=2 coarsen_rows=2 ahead=32 block_size=64 tile_steps=32 product_cuts=2"),
+                  "coarsen_cuts=2 coarsen_rows=2 ahead=32 block_size=64 tile_steps=16 product_cuts=2"),
       // All 12 cuts at once; a matrix that is read as far ahead as can be, for one cut.
       real_matrix("lu", 2103, 12, 64, fuzzy::kCuts,
                   "coarsen_cuts=12 coarsen_rows=1 ahead=8 block_size=64 tile_steps=8 product_cuts=4"),
@@ -201,12 +201,12 @@ const std::vector<Path>& paths() {
       real_matrix("mr", 4100, 3, 64, fuzzy::kNumbers,
                   "coarsen_cuts=3 coarsen_rows=2 ahead=16 block_size=64 tile_steps=16"),
       real_matrix("mr", 2051, 2, 32, fuzzy::kCuts,
-                  "coarsen_cuts=2 coarsen_rows=4 ahead=20 block_size=64 tile_steps=32"),
+                  "coarsen_cuts=2 coarsen_rows=4 ahead=32 block_size=64 tile_steps=16"),
       // Numbers of as many components as fit into copies, and of others; rows that begin between copies.
       fuzzy_matrix("mr", 2052, 4, 64, "coarsen_cuts=4 coarsen_rows=1 ahead=16 block_size=64 tile_steps=8"),
       fuzzy_matrix("mr", 4099, 2, 32, "coarsen_cuts=2 coarsen_rows=2 ahead=32 block_size=64 tile_steps=16"),
       fuzzy_matrix("lu", 2051, 2, 32,
-                   "coarsen_cuts=2 coarsen_rows=1 ahead=16 block_size=64 tile_steps=32 product_cuts=0"),
+                   "coarsen_cuts=2 coarsen_rows=1 ahead=16 block_size=64 tile_steps=16 product_cuts=0"),
       fuzzy_matrix("lu", 4097, 3, 64,
                    "coarsen_cuts=3 coarsen_rows=1 ahead=16 block_size=64 tile_steps=8 product_cuts=0"),
   };

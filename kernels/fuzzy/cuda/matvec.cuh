@@ -8,8 +8,9 @@
 //   Cuts       cuts that a thread adds up; divides those of the array
 //   Rows       that a warp takes
 //   Ahead      steps of 32 columns that a warp reads the matrix ahead: into registers a divisor of the steps of a tile,
-//              through a ring in shared memory a multiple of them
+//              through a ring in shared memory a multiple of the 4 steps of a stage
 //   Threads    of a block
+//   Steps      of 32 columns in a tile of the vector, where the matrix goes through a ring: each tile is a barrier
 //   Products   cuts with a product for either sign of an element, in place of a selected bound; of a real matrix in
 //              lower-upper form
 //   Wide       reals of the matrix that a lane copies at once: 16 bytes, where rows begin on a multiple of them
