@@ -51,14 +51,14 @@ class ClusterUpper : public Tile {
   __device__ __forceinline__ ClusterUpper(const ResidentMemory& memory, int hidden, float* sums, float* weights)
       : Tile(memory, memory.rows, hidden), sums_(sums), weights_(weights) {}
 
-  /// After a barrier that follows new weights.
+  /// After a barrier that follows new weights. add_gradient() may come after a barrier.
   __device__ __forceinline__ void keep_weights() const {
     if constexpr (Passes > 1) {
       constexpr int kWords = kShape.weights_at(Tile::kLayers);
       for (int i = Tile::thread(); i < kWords; i += Tile::kBlock) weights_[i] = Tile::template weights<0>()[i];
     }
   }
-  /// After a barrier that follows find_gradient(). `adds`: to the gradient of the passes before.
+  /// After a barrier that follows find_gradient(), but for the last pass. `adds`: to the gradient of the passes before.
   template <int L = 0>
   __device__ __forceinline__ void add_gradient(bool adds) const {
     if constexpr (Passes > 1 && L < Tile::kLayers) {
@@ -71,12 +71,12 @@ class ClusterUpper : public Tile {
       add_gradient<L + 1>(adds);
     }
   }
-  /// An element of the block's part of the gradient of all passes.
+  /// An element of the block's part of the gradient of all passes, after find_gradient() of the last one.
   template <int L>
   __device__ __forceinline__ float part(Constant<L>, int neuron, int column) const {
     if constexpr (Passes == 1) return Tile::part(Constant<L>{}, neuron, column);
     constexpr int kAt = kShape.weights_at(L), kPitch = kShape.value_pitch(L);
-    return sums_[kAt + neuron * kPitch + column];
+    return sums_[kAt + neuron * kPitch + column] + Tile::part(Constant<L>{}, neuron, column);
   }
 
  private:
@@ -89,6 +89,7 @@ class ClusterTraining {
   using First = ClusterLayer<Block, Blocks, Parts, Tile, Passes, In, Hidden>;
   using Upper = ClusterUpper<Passes, ResidentTile<Block, round_up(Tile, kTileRows), kRowsShared, Hidden, Rest...>>;
   static constexpr int kOutputs = Upper::kOutputs, kFirstParameters = (In + 1) * Hidden;
+  using Exchange = ResidentExchange<Upper, kFirstParameters>;
   static constexpr int kUpperPackets = Upper::kShape.packets(), kFirstPackets = First::kShape.packets_each();
 
   /// Hands out the block's shared memory.
@@ -111,8 +112,7 @@ class ClusterTraining {
         buffers_(buffers),
         control_(control),
         first_(memory.first, buffers.rows, buffers.padded, control),
-        first_exchange_(memory.first.numbers, memory.first.own, buffers, control, buffers.packets + kAtFirst,
-                        parameters()),
+        first_exchange_(memory.first.own, buffers, control, buffers.packets + kAtFirst, parameters()),
         upper_(memory.upper, control.hidden, memory.first.upper_sums, memory.first.upper_weights),
         exchange_(memory.upper, buffers, control, parameters()) {
     const int each = ceil_div(control.rows, Blocks);
@@ -132,8 +132,7 @@ class ClusterTraining {
     first_exchange_.fetch();
     __syncthreads();
     start_pass(0, true);
-    upper_.keep_weights();
-    first_.divide_weights();
+    first_.leave_all_weights([&](int neuron, int quad) { return first_exchange_.first_weights(neuron, quad); });
     rows_arrived();
     cluster_barrier();
   }
@@ -153,33 +152,38 @@ class ClusterTraining {
         first_.use_rows(pass, round_ % 2 == 0);
         start_pass(last ? 0 : pass + 1, round_ % 2 != 0);
       }
+      if (pass == 0) upper_.keep_weights();
       first_.find_sums();
       cluster_barrier();
       first_.find_values(upper_.rows(), Upper::kRowPitch);
       __syncthreads();
       pass_rows(pass);
-      // The last warp counts the step meanwhile.
-      if (warp() == Upper::kWarps - 1) {
-        if (last) met = exchange_.gather_squares();
-      } else {
+      if (warp() < kTakers) {
         upper_.template find_gradient<0>();
-        first_.template divide_deltas<Block - kWarp>();
+        first_.template divide_deltas<kTakers * kWarp>();
       }
       __syncthreads();
-      first_.find_gradient(pass > 0);
-      upper_.add_gradient(pass > 0);
+      if (last) {
+        // The last warp counts the step, those with less of the gradient post that of the other layers.
+        if (warp() == kTakers) {
+          met = exchange_.gather_squares();
+        } else if (warp() >= kPosting) {
+          exchange_.template post_parts_by<(kTakers - kPosting) * kWarp>(upper_, thread() - kPosting * kWarp);
+        }
+      } else {
+        upper_.add_gradient(pass > 0);
+      }
+      first_.find_gradient(pass, [&](int neuron, int quad, const Pack<kQuad>& gradient) {
+        first_exchange_.post_part(neuron, quad, gradient, exchange_.stamp());
+      });
       if (!last) end_pass();
     }
-    __syncthreads();
-    first_exchange_.post_parts(exchange_.stamp());
-    exchange_.post_parts(upper_);
-    __syncthreads();  // workspace and weights are free
+    __syncthreads();  // the step is counted; workspace and weights are free
     met = learn() && met;
-    if (__syncthreads_and(met ? 1 : 0) == 0) return false;
-    upper_.keep_weights();
-    first_.divide_weights();
-    end_pass();
-    return true;
+    ++round_;
+    if (Passes > 1) rows_arrived();
+    met = __syncthreads_and(met ? 1 : 0) != 0;
+    return met;
   }
 
  private:
@@ -188,6 +192,8 @@ class ClusterTraining {
   static constexpr int kUpperThreads =
       smaller(round_up(ceil_div(Block * kUpperPackets, kUpperPackets + kFirstPackets), kWarp), Block - kWarp);
   static constexpr int kFirstThreads = Block - kUpperThreads;
+  static constexpr int kTakers = Upper::kWarps - 1;  ///< all warps but the last one
+  static constexpr int kPosting = First::kLessBusy < kTakers ? First::kLessBusy : 0;
 
   __device__ __forceinline__ static int thread() { return Upper::thread(); }
   __device__ __forceinline__ static int warp() { return Upper::warp(); }
@@ -244,13 +250,19 @@ class ClusterTraining {
   }
   __device__ __forceinline__ bool learn() const {
     const Verdict& verdict = *memory_.upper.verdict;
-    wait_since(cycles_now(), kCyclesToLook);
     bool met = first_exchange_.learn_owned(exchange_.stamp(), verdict.step, verdict.decision);
     met = exchange_.learn_owned() && met;
+    if (ceil_div(kUpperPackets, Blocks) > Exchange::kFewOwned) __syncthreads();  // its owners work in the workspace
     if (!exchange_.changes()) return met;
-    wait_since(cycles_now(), kCyclesToLook);
-    if (thread() < kFirstThreads) return first_exchange_.template fetch_totals<kFirstThreads>(exchange_.stamp()) && met;
-    return exchange_.template fetch_by<kUpperThreads>(upper_, thread() - kFirstThreads) && met;
+    if (thread() >= kFirstThreads) {
+      return exchange_.template fetch_by<kUpperThreads>(upper_, thread() - kFirstThreads) && met;
+    }
+    return first_exchange_.template fetch_totals<kFirstThreads / kWarp, First::kLaneQuads>(
+               exchange_.stamp(),
+               [&](int neuron, const Pack<kQuad>(&weights)[First::kLaneQuads]) {
+                 first_.leave_weights(neuron, weights);
+               }) &&
+           met;
   }
 
   const Memory memory_;
@@ -259,7 +271,7 @@ class ClusterTraining {
   First first_;
   ClusterExchange<Block, Blocks, Parts, In, Hidden> first_exchange_;
   Upper upper_;
-  ResidentExchange<Upper, kFirstParameters> exchange_;
+  Exchange exchange_;
   int first_row_, all_rows_;  ///< of the block
   int round_ = 0;             ///< passes that have ended
   double squares_ = 0.0;      ///< of a warp's first lane: of the step's passes so far

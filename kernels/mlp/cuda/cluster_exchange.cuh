@@ -10,21 +10,67 @@
 
 namespace heddle::mlp {
 
-/// From a block's own packets to its first look at those of others: one that comes too early costs a whole trip to the
-/// L2 cache. Measured for other packets: docs/performance.md, "When to look".
-constexpr int kCyclesToLook = 440;
+// A packet of four values. Instead of a stamp it has one bit, which says whether the step is an odd one: the lowest bit
+// of all words together. That is enough, because nobody posts a packet again before all have seen it. The last value
+// gives up its own lowest bit for that.
+
+__device__ __forceinline__ unsigned mixed(const Packet& packet) {
+  return __float_as_uint(packet.a) ^ __float_as_uint(packet.b) ^ __float_as_uint(packet.c);
+}
+/// A quad as those who get it see it.
+__device__ __forceinline__ Pack<kQuad> without_last_bit(Pack<kQuad> quad) {
+  quad.value[kQuad - 1] = __uint_as_float(__float_as_uint(quad.value[kQuad - 1]) & ~1u);
+  return quad;
+}
+__device__ __forceinline__ void post_quad(Packet* to, const Pack<kQuad>& quad, unsigned step) {
+  Packet packet{quad.value[0], quad.value[1], quad.value[2], 0};
+  packet.stamp = ((__float_as_uint(quad.value[3]) ^ mixed(packet)) & ~1u) | (step & 1u);
+  post(to, packet);
+}
+__device__ __forceinline__ Pack<kQuad> quad_of(const Packet& packet) {
+  return without_last_bit({{packet.a, packet.b, packet.c, __uint_as_float(packet.stamp ^ mixed(packet))}});
+}
+
+/// Waits for packets at(0), at(1), ... of a step, but for those that are null, and asks for none again that has come.
+/// Returns false if one does not come. Every thread for itself.
+template <int Count, class At>
+__device__ __forceinline__ bool await_quads(Pack<kQuad> (&quads)[Count], unsigned step, const At& at) {
+  Packet seen[Count];
+  bool missing[Count];
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    seen[i] = {0.0f, 0.0f, 0.0f, 0};
+    missing[i] = at(i) != nullptr;
+  }
+  Patience patience;
+  while (true) {
+    bool waits = false;
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      if (missing[i]) seen[i] = look(at(i));
+    }
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      missing[i] = missing[i] && ((seen[i].stamp ^ step) & 1u) != 0;
+      waits = waits || missing[i];
+    }
+    if (!waits) break;
+    if (patience.exhausted()) return false;
+  }
+#pragma unroll
+  for (int i = 0; i < Count; ++i) quads[i] = quad_of(seen[i]);
+  return true;
+}
 
 template <int Block, int Blocks, int Parts, int In, int Out>
 class ClusterExchange {
  public:
   static constexpr ClusterShape<int> kShape{In, Out, Blocks, Parts, kTileRows, 1};  // whatever rows there are
 
-  /// `numbers`: the gradient of the block's columns, or their weights, as ClusterShape lays them out. `packets`: of
-  /// ClusterShape, empty. `parameters`: of the whole network.
-  __device__ __forceinline__ ClusterExchange(float* numbers, float* own, const ResidentBuffers& buffers,
-                                             const Control& control, Packet* packets, int parameters)
-      : numbers_(numbers),
-        own_(own),
+  /// `packets`: of ClusterShape, empty. `parameters`: of the whole network.
+  __device__ __forceinline__ ClusterExchange(float* own, const ResidentBuffers& buffers, const Control& control,
+                                             Packet* packets, int parameters)
+      : own_(own),
         buffers_(buffers),
         control_(control),
         part_(static_cast<int>(blockIdx.x) % Parts),
@@ -35,16 +81,10 @@ class ClusterExchange {
         first_owned_(cluster_ * kOwned),
         owned_(max(0, min(kOwned, kPackets - first_owned_))) {}
 
-  /// Brings the weights, and the states of those that the block owns, on chip.
+  /// Brings the states of the parameters that the block owns on chip.
   __device__ __forceinline__ void fetch() const {
-    for (int q = thread(); q < kPackets; q += Block) {
-      for (int i = 0; i < values_of(q); ++i) {
-        const int from = place(q, i);
-        number(q, i) = from < 0 ? 0.0f : buffers_.parameters[from];
-      }
-    }
-    for (int e = thread(); e < owned_ * kPacketValues; e += Block) {
-      const int slot = e / kPacketValues, i = e % kPacketValues, from = place(first_owned_ + slot, i);
+    for (int e = thread(); e < owned_ * kQuad; e += Block) {
+      const int slot = e / kQuad, i = e % kQuad, from = place(first_owned_ + slot, i);
 #pragma unroll
       for (int array = 0; array < kStateArrays; ++array) {
         const bool there = from >= 0 && has_state(control_, array);
@@ -53,10 +93,20 @@ class ClusterExchange {
       own(kWeight, i, slot) = from < 0 ? 0.0f : buffers_.parameters[from];
     }
   }
+  /// A quad of a neuron's weights before the first step.
+  __device__ __forceinline__ Pack<kQuad> first_weights(int neuron, int quad) const {
+    Pack<kQuad> weights;
+#pragma unroll
+    for (int i = 0; i < kQuad; ++i) {
+      const int from = place(neuron * kShape.packets_of() + quad, i);
+      weights.value[i] = from < 0 ? 0.0f : buffers_.parameters[from];
+    }
+    return without_last_bit(weights);
+  }
   /// Writes what the block owns.
   __device__ __forceinline__ void store() const {
-    for (int e = thread(); e < owned_ * kPacketValues; e += Block) {
-      const int slot = e / kPacketValues, i = e % kPacketValues, to = place(first_owned_ + slot, i);
+    for (int e = thread(); e < owned_ * kQuad; e += Block) {
+      const int slot = e / kQuad, i = e % kQuad, to = place(first_owned_ + slot, i);
       if (to < 0) continue;
 #pragma unroll
       for (int array = 0; array < kStateArrays; ++array) {
@@ -67,67 +117,88 @@ class ClusterExchange {
     }
   }
 
-  /// Sends every owner the block's part of the gradient.
-  __device__ __forceinline__ void post_parts(unsigned stamp) const {
-    for (int q = thread(); q < kPackets; q += Block) {
-      float value[kPacketValues];
-#pragma unroll
-      for (int i = 0; i < kPacketValues; ++i) value[i] = i < values_of(q) ? number(q, i) : 0.0f;
-      const int owner = q / kOwned, slot = q % kOwned;
-      post(parts_ + (owner * kClusters + cluster_) * kOwned + slot, {value[0], value[1], value[2], stamp});
-    }
+  /// Sends the block's part of the gradient of a quad of a neuron's columns to their owner.
+  __device__ __forceinline__ void post_part(int neuron, int quad, const Pack<kQuad>& part, unsigned step) const {
+    const int q = neuron * kShape.packets_of() + quad, owner = q / kOwned, slot = q % kOwned;
+    post_quad(parts_ + (owner * kClusters + cluster_) * kOwned + slot, part, step);
   }
 
-  /// The owner's part of learning. The whole block calls it; the last warps are the first to have something to do.
+  /// The owner's part of learning. The whole block calls it; the first warps are the first to have something to do.
   /// Returns false if a block is lost; every thread for itself.
   __device__ __forceinline__ bool learn_owned(unsigned stamp, const Step& step, int decision) const {
     constexpr int kAtOnce = Block / kSummingLanes, kLooks = ceil_div(kClusters, kSummingLanes);
-    const int mine = Block - kWarp - thread() / kWarp * kWarp + lane(), share = mine % kSummingLanes;
+    const int share = thread() % kSummingLanes;
     bool met = true;
     for (int base = 0; base < owned_; base += kAtOnce) {
-      const int slot = base + mine / kSummingLanes;
+      const int slot = base + thread() / kSummingLanes;
       const bool there = slot < owned_;
-      float sum[kPacketValues] = {};
-      const int count = there && share < kClusters ? (kClusters - share - 1) / kSummingLanes + 1 : 0;
-      const Packet* const from = parts_ + (cluster_ * kClusters + share) * kOwned + slot;
-      met = await_each<smaller(kLooks, kManyPolls)>(from, kSummingLanes * kOwned, count, stamp,
-                                                    [&](int, const Packet& packet) { add_packet(sum, packet); }) &&
-            met;
-      __syncwarp();
+      const Packet* const from = parts_ + cluster_ * kClusters * kOwned + slot;
+      Pack<kQuad> sum = filled<kQuad>(0.0f);
+      for (int first = 0; first < kLooks; first += kMostLooks) {
+        Pack<kQuad> part[smaller(kLooks, kMostLooks)];
+        met = await_quads(part, stamp,
+                          [&](int i) {
+                            const int cluster = (first + i) * kSummingLanes + share;
+                            return there && cluster < kClusters ? from + cluster * kOwned : nullptr;
+                          }) &&
+              met;
 #pragma unroll
-      for (int i = 0; i < kPacketValues; ++i) sum[i] = sum_over_lanes<kSummingLanes>(sum[i]);
-      if (decision == kLeave) continue;
-      float value = 0.0f;
-      if (there && share < kPacketValues) {
-        value = change(step, decision, share, slot, share == 0 ? sum[0] : share == 1 ? sum[1] : sum[2]);
+        for (const Pack<kQuad>& next : part) {
+#pragma unroll
+          for (int i = 0; i < kQuad; ++i) sum.value[i] += next.value[i];
+        }
       }
       __syncwarp();
-      const int first = lane() - share;
-      const float a = __shfl_sync(kAllLanes, value, first), b = __shfl_sync(kAllLanes, value, first + 1);
-      const float c = __shfl_sync(kAllLanes, value, first + 2);
-      if (there && share == 0) post(totals_ + first_owned_ + slot, {a, b, c, stamp});
+#pragma unroll
+      for (int i = 0; i < kQuad; ++i) sum.value[i] = sum_over_lanes<kSummingLanes>(sum.value[i]);
+      if (decision == kLeave) continue;
+      float value = 0.0f;
+      if (there && share < kQuad) {
+        const float of_pair[2] = {share < 2 ? sum.value[0] : sum.value[2], share < 2 ? sum.value[1] : sum.value[3]};
+        value = change(step, decision, share, slot, share % 2 == 0 ? of_pair[0] : of_pair[1]);
+      }
+      __syncwarp();
+      Pack<kQuad> changed;
+#pragma unroll
+      for (int i = 0; i < kQuad; ++i) changed.value[i] = __shfl_sync(kAllLanes, value, lane() - share + i);
+      if (there && share == 0) post_quad(totals_ + first_owned_ + slot, changed, stamp);
     }
     return met;
   }
 
-  /// Brings the new weights of all owners on chip. Only the first `Threads` threads call it.
-  template <int Threads>
-  __device__ __forceinline__ bool fetch_totals(unsigned stamp) const {
-    constexpr int kLooks = smaller(ceil_div(kPackets, Threads), kManyPolls);
-    const int mine = thread() < kPackets ? (kPackets - thread() - 1) / Threads + 1 : 0;
-    return await_each<kLooks>(totals_ + thread(), Threads, mine, stamp, [&](int i, const Packet& packet) {
-      const float value[kPacketValues] = {packet.a, packet.b, packet.c};
-      const int q = thread() + i * Threads;
+  /// Brings the new weights of all owners, a neuron to each of `Warps` warps: calls leave(neuron, quads) with the quads
+  /// of a lane. Only these warps call it.
+  template <int Warps, int Quads, class Leave>
+  __device__ __forceinline__ bool fetch_totals(unsigned stamp, const Leave& leave) const {
+    constexpr int kEach = ceil_div(Out, Warps), kTogether = larger(1, smaller(kMostLooks / Quads, kEach));
+    bool met = true;
+#pragma unroll 1
+    for (int first = thread() / kWarp; first < Out; first += kTogether * Warps) {
+      Pack<kQuad> quads[kTogether * Quads];
+      met = await_quads(quads, stamp,
+                        [&](int i) {
+                          const int neuron = first + i / Quads * Warps, quad = i % Quads * kWarp + lane();
+                          return neuron < Out && quad < kShape.packets_of()
+                                     ? totals_ + neuron * kShape.packets_of() + quad
+                                     : nullptr;
+                        }) &&
+            met;
+      __syncwarp();
 #pragma unroll
-      for (int j = 0; j < kPacketValues; ++j) {
-        if (j < values_of(q)) number(q, j) = value[j];
+      for (int n = 0; n < kTogether; ++n) {
+        Pack<kQuad> of_neuron[Quads];
+#pragma unroll
+        for (int i = 0; i < Quads; ++i) of_neuron[i] = quads[n * Quads + i];
+        if (first + n * Warps < Out) leave(first + n * Warps, of_neuron);
       }
-    });
+    }
+    return met;
   }
 
  private:
   static constexpr int kClusters = kShape.clusters(), kOwned = kShape.owned(), kPackets = kShape.packets_each();
   static constexpr int kWeight = kStateArrays, kGradient = kStateArrays + 1;  // after the states
+  static constexpr int kMostLooks = 8;                                        ///< packets that a thread awaits together
 
   __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ static int lane() { return thread() % kWarp; }
@@ -135,19 +206,15 @@ class ClusterExchange {
   // Packet q: columns of a neuron.
 
   __device__ __forceinline__ static int neuron_of(int q) { return q / kShape.packets_of(); }
-  __device__ __forceinline__ static int column_of(int q) { return q % kShape.packets_of() * kPacketValues; }
-  __device__ __forceinline__ static int values_of(int q) { return min(kPacketValues, kShape.columns() - column_of(q)); }
-  __device__ __forceinline__ float& number(int q, int i) const {
-    return numbers_[neuron_of(q) * kShape.pitch() + column_of(q) + i];
-  }
+  __device__ __forceinline__ static int column_of(int q) { return q % kShape.packets_of() * kQuad; }
   /// Of a weight in the layout of Layers; -1: there is none.
   __device__ __forceinline__ int place(int q, int i) const {
-    const int column = part_ * kShape.columns() + column_of(q) + i;
-    if (i >= values_of(q) || column > In) return -1;
+    const int of_part = column_of(q) + i, column = part_ * kShape.columns() + of_part;
+    if (of_part >= kShape.columns() || column > In) return -1;
     return column == In ? In * Out + neuron_of(q) : neuron_of(q) * In + column;
   }
   __device__ __forceinline__ float& own(int array, int i, int slot) const {
-    return own_[(array * kPacketValues + i) * kOwned + slot];
+    return own_[(array * kQuad + i) * kOwned + slot];
   }
   /// A parameter that the block owns learns from the sum of its gradients. Returns the new one.
   __device__ __forceinline__ float change(const Step& step, int decision, int i, int slot, float sum) const {
@@ -159,7 +226,7 @@ class ClusterExchange {
     return weight;
   }
 
-  float *numbers_, *own_;
+  float* own_;
   const ResidentBuffers buffers_;
   const Control& control_;
   int part_, cluster_;

@@ -83,42 +83,40 @@ class ClusterLayer {
     now_ = rows_of(even);
   }
 
-  /// A warp for a neuron: makes digits of the weights, or keeps them. A barrier goes before it, and another has to
-  /// follow.
-  __device__ __forceinline__ void divide_weights() const {
-    if (!bytes_) return keep_weights();
-    constexpr int kQuads = kChunks * kByteDepth / kQuad, kEach = ceil_div(kQuads, kWarp);
+  /// Quads of a neuron's columns that a lane has: lane, lane + kWarp, ...
+  static constexpr int kLaneQuads = ceil_div(kShape.column_chunks() * kByteDepth / kQuad, kWarp);
+
+  /// One warp: makes digits of a neuron's weights, or keeps them. A barrier goes before it, and another has to follow.
+  __device__ __forceinline__ void leave_weights(int neuron, const Pack<kQuad> (&weights)[kLaneQuads]) const {
+    constexpr int kQuads = kChunks * kByteDepth / kQuad;
+    if (!bytes_) return keep_weights(neuron, weights);
+    unsigned largest = 0;
+#pragma unroll
+    for (int e = 0; e < kLaneQuads; ++e) {
+#pragma unroll
+      for (int i = 0; i < kQuad; ++i) largest = max(largest, absolute_bits(weights[e].value[i]));
+    }
+    const DigitScale scale(__reduce_max_sync(kAllLanes, largest));
+    if (lane() == 0) memory_.weight_factors[neuron] = scale.factor;
+#pragma unroll
+    for (int e = 0; e < kLaneQuads; ++e) {
+      const int quad = lane() + e * kWarp;
+      if (quad < kQuads) {
+        leave_digits<kChunks>(memory_.weight_digits, neuron, quad / 8, quad % 4, quad / 4 % 2, scale, weights[e].value);
+      }
+    }
+  }
+  /// The same of all neurons, those that only fill up their half with them, before the first step: first(neuron, quad).
+  template <class First>
+  __device__ __forceinline__ void leave_all_weights(const First& first) const {
     for (int neuron = warp(); neuron < kShape.halves() * kHalfNeurons; neuron += kWarps) {
-      const float* const from = memory_.numbers + neuron * kShape.pitch();
-      float value[kEach][kQuad];
-      unsigned largest = 0;
+      Pack<kQuad> weights[kLaneQuads];
 #pragma unroll
-      for (int e = 0; e < kEach; ++e) {
-        const int column = (lane() + e * kWarp) * kQuad;
-        Pack<4> seen = filled<4>(0.0f);
-        if (neuron < Out && column + kQuad <= columns_) {
-          seen = load<4>(from + column);
-        } else if (neuron < Out) {
-#pragma unroll
-          for (int i = 0; i < kQuad; ++i) {
-            if (column + i < columns_) seen.value[i] = from[column + i];
-          }
-        }
-#pragma unroll
-        for (int i = 0; i < kQuad; ++i) {
-          value[e][i] = seen.value[i];
-          largest = max(largest, absolute_bits(seen.value[i]));
-        }
-      }
-      const DigitScale scale(__reduce_max_sync(kAllLanes, largest));
-      if (lane() == 0) memory_.weight_factors[neuron] = scale.factor;
-#pragma unroll
-      for (int e = 0; e < kEach; ++e) {
+      for (int e = 0; e < kLaneQuads; ++e) {
         const int quad = lane() + e * kWarp;
-        if (quad < kQuads) {
-          leave_digits<kChunks>(memory_.weight_digits, neuron, quad / 8, quad % 4, quad / 4 % 2, scale, value[e]);
-        }
+        weights[e] = neuron < Out && quad < kShape.packets_of() ? first(neuron, quad) : filled<kQuad>(0.0f);
       }
+      leave_weights(neuron, weights);
     }
   }
 
@@ -228,10 +226,11 @@ class ClusterLayer {
     }
   }
 
-  /// The gradient of the block's columns over all rows of the cluster, as ClusterShape lays it out. `adds`: to that of
-  /// the passes before.
-  __device__ __forceinline__ void find_gradient(bool adds) const {
-    if (!bytes_) return find_gradient_of_floats(adds);
+  /// The gradient of the block's columns over the cluster's rows of all passes up to this one. That of the last pass
+  /// goes to post(neuron, quad of columns, gradient).
+  template <class Post>
+  __device__ __forceinline__ void find_gradient(int pass, const Post& post) const {
+    if (!bytes_) return find_gradient_of_floats(pass, post);
     constexpr int kRowChunks = kShape.row_chunks();
     const int g = lane_group(), t = lane_of_group();
 #pragma unroll 1
@@ -254,31 +253,22 @@ class ClusterLayer {
                                                  {seen[0][2], seen[0][3], seen[1][2], seen[1][3]}};
         multiply_add<kRowChunks>(sums, left, digits + chunk * kChunkWords);
       }
-      const int column = columns * kByteDepth + g / 4 * 16 + g % 4 * 4;
+      const int quad = columns * (kByteDepth / kQuad) + g / 4 * 4 + g % 4;
+      if (quad >= kShape.packets_of()) continue;
 #pragma unroll
       for (int i = 0; i < kQuad; ++i) {
         const int neuron = half * kHalfNeurons + t * kQuad + i;
         if (neuron >= Out) break;
         const float factor = factor_ * memory_.delta_factors[neuron];
-        Pack<4> found{{factor * number_of(sums[0], i, 0), factor * number_of(sums[0], i, 2),
-                       factor * number_of(sums[1], i, 0), factor * number_of(sums[1], i, 2)}};
-        float* const to = memory_.numbers + neuron * kShape.pitch() + column;
-        if (column + 4 <= kColumns) {
-          if (adds) {
-            const Pack<4> before = load<4>(to);
-#pragma unroll
-            for (int j = 0; j < 4; ++j) found.value[j] += before.value[j];
-          }
-          store<4>(to, found);
-        } else {
-#pragma unroll
-          for (int j = 0; j < 4; ++j) {
-            if (column + j < kColumns) to[j] = (adds ? to[j] : 0.0f) + found.value[j];
-          }
-        }
+        leave_gradient(pass, neuron, quad,
+                       {{factor * number_of(sums[0], i, 0), factor * number_of(sums[0], i, 2),
+                         factor * number_of(sums[1], i, 0), factor * number_of(sums[1], i, 2)}},
+                       post);
       }
     }
   }
+  /// Of warps that have fewer items of find_gradient() than others the first one, or 0.
+  static constexpr int kLessBusy = kShape.column_chunks() * kShape.halves() % (Block / kWarp);
 
  private:
   static constexpr int kWarps = Block / kWarp, kColumns = kShape.columns(), kChunks = kShape.column_chunks();
@@ -364,12 +354,31 @@ class ClusterLayer {
     }
   }
 
+  /// Adds the gradient of a pass to that of the passes before.
+  template <class Post>
+  __device__ __forceinline__ void leave_gradient(int pass, int neuron, int quad, Pack<kQuad> gradient,
+                                                 const Post& post) const {
+    if constexpr (Passes > 1) {
+      float* const all = memory_.numbers + neuron * kShape.pitch() + quad * kQuad;
+      if (pass > 0) {
+        const Pack<kQuad> before = load<kQuad>(all);
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) gradient.value[i] += before.value[i];
+      }
+      if (pass + 1 < Passes) return store<kQuad>(all, gradient);
+    }
+    post(neuron, quad, gradient);
+  }
+
   // Products with rows that are no bytes, from global memory: right, but slow.
 
-  __device__ __forceinline__ void keep_weights() const {
-    for (int e = thread(); e < Out * kColumns; e += Block) {
-      const int place = e / kColumns * kShape.pitch() + e % kColumns;
-      memory_.weight_floats[place] = memory_.numbers[place];
+  __device__ __forceinline__ void keep_weights(int neuron, const Pack<kQuad> (&weights)[kLaneQuads]) const {
+#pragma unroll
+    for (int e = 0; e < kLaneQuads; ++e) {
+      const int quad = lane() + e * kWarp;
+      if (neuron < Out && quad < kShape.packets_of()) {
+        store<4>(memory_.weight_floats + neuron * kShape.pitch() + quad * kQuad, weights[e]);
+      }
     }
   }
   __device__ __forceinline__ void find_sums_of_floats() const {
@@ -389,27 +398,19 @@ class ClusterLayer {
     }
   }
   /// Of the deltas that keep_deltas() has left.
-  __device__ __forceinline__ void find_gradient_of_floats(bool adds) const {
+  template <class Post>
+  __device__ __forceinline__ void find_gradient_of_floats(int pass, const Post& post) const {
 #pragma unroll 1
-    for (int e = thread(); e < kColumns * kShape.quads(); e += Block) {
-      const int column = e % kColumns, quad = e / kColumns;
-      const bool is_one = part_ * kColumns + column == In;
-      Pack<4> sum = filled<4>(0.0f);
+    for (int e = thread(); e < kShape.packets_of() * Out; e += Block) {
+      const int neuron = e / kShape.packets_of(), quad = e % kShape.packets_of();
+      Pack<kQuad> sum = filled<kQuad>(0.0f);
 #pragma unroll 1
       for (int row = 0; row < kShape.room(); ++row) {
-        const float* const from = row_at(pass_, row);
-        if (from == nullptr || column >= columns_) continue;
-        const float value = is_one ? 1.0f : from[column];
-        const Pack<4> delta = load<4>(memory_.sums + row * kRowWords + quad * kQuad);
+        const float delta = memory_.sums[row * kRowWords + neuron];
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) sum.value[i] += value * delta.value[i];
+        for (int i = 0; i < kQuad; ++i) sum.value[i] += value_of(pass, row, quad * kQuad + i) * delta;
       }
-#pragma unroll
-      for (int i = 0; i < kQuad; ++i) {
-        const int neuron = quad * kQuad + i;
-        float* const to = memory_.numbers + neuron * kShape.pitch() + column;
-        if (neuron < Out) *to = (adds ? *to : 0.0f) + sum.value[i];
-      }
+      leave_gradient(pass, neuron, quad, sum, post);
     }
   }
   /// Out of the way of the gradient. The first `Threads` threads.

@@ -54,13 +54,13 @@ struct ClusterShape {
   [[nodiscard]] constexpr Int quad_words() const { return kQuad * tile + 8; }
   [[nodiscard]] constexpr Int sum_words() const { return quads() * quad_words(); }
   [[nodiscard]] constexpr Int delta_words() const { return sum_words() + row_words(); }
-  /// The gradient of the block's columns, or its weights, as floats: [neuron][column].
+  /// Of the block's columns the gradient of the passes so far, or weights as floats: [neuron][column].
   [[nodiscard]] constexpr Int pitch() const { return round_up(columns(), Int(kQuad)) + kQuad; }
 
-  // Packets: a neuron's columns by threes. Those of the gradients are [part][owner][cluster][packet of the owner],
+  // Packets: a neuron's columns by quads. Those of the gradients are [part][owner][cluster][packet of the owner],
   // those of the new weights [part][packet].
 
-  [[nodiscard]] constexpr Int packets_of() const { return ceil_div(columns(), Int(kPacketValues)); }
+  [[nodiscard]] constexpr Int packets_of() const { return ceil_div(columns(), Int(kQuad)); }
   [[nodiscard]] constexpr Int packets_each() const { return neurons * packets_of(); }
   [[nodiscard]] constexpr Int owned() const { return ceil_div(packets_each(), clusters()); }
   [[nodiscard]] constexpr Int totals_at() const { return blocks * clusters() * owned(); }
@@ -76,7 +76,7 @@ struct ClusterPieces {
   Int weights;  ///< digits, or floats where the rows are no bytes
   Int sums;     ///< the block's part, of all rows of the cluster; afterwards digits of the deltas
   Int deltas;   ///< of the block's rows
-  Int numbers;  ///< the gradient, and then the new weights
+  Int numbers;  ///< the gradient of the passes so far. One pass: none
   Int upper;    ///< of the other layers: the gradient of the passes so far; as much for their weights. One pass: none
   Int factors;  ///< of a neuron's weights, and of its deltas
   Int own;      ///< see kOwnArrays
@@ -89,10 +89,10 @@ struct ClusterPieces {
         weights(larger(of.digit_words(of.column_chunks()), of.neurons * of.pitch())),
         sums(larger(of.parts * of.sum_words(), of.digit_words(of.row_chunks()))),
         deltas(of.delta_words()),
-        numbers(of.neurons * of.pitch()),
+        numbers(of.passes > 1 ? of.neurons * of.pitch() : Int(0)),
         upper(of.passes > 1 ? round_up(other.weights_at(other.count), Int(4)) : Int(0)),
         factors(2 * of.halves() * kHalfNeurons),
-        own(round_up(kOwnArrays * kPacketValues * of.owned(), Int(4))),
+        own(kOwnArrays * kQuad * of.owned()),
         targets(round_up(of.tile * other.out(other.count - 1), Int(4))),
         box(4),
         control(32),

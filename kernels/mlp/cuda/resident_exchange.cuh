@@ -164,9 +164,12 @@ class ResidentExchange {
   }
 
   /// Sends every owner the block's part of the gradient.
-  __device__ __forceinline__ void post_parts(const Tile& tile) const {
+  __device__ __forceinline__ void post_parts(const Tile& tile) const { post_parts_by<kBlock>(tile, thread()); }
+  /// The same by `Threads` threads of the block, of which the calling one is number `thread`.
+  template <int Threads>
+  __device__ __forceinline__ void post_parts_by(const Tile& tile, int thread) const {
     const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
-    for (int q = thread(); q < kPackets; q += kBlock) {
+    for (int q = thread; q < kPackets; q += Threads) {
       float value[kPacketValues] = {};
       at_packet(q, [&](auto layer, int neuron, int column, int values) {
 #pragma unroll
