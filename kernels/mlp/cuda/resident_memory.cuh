@@ -70,6 +70,7 @@ struct Verdict {
   Upcoming next;
   Step step;
   int decision;
+  int met;  ///< whether no block is lost, where blocks tell each other
 };
 
 /// A block's pieces of shared memory.
