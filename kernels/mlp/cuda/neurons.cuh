@@ -90,16 +90,19 @@ class NeuronsTraining {
     if (thread() == 0) {
       sums_box().open();
       rows_box().open();
+      copies_box().open();
       sums_box().expect(kSumBytes);
       rows_box().expect(kRowBytes);
     }
+    Mailbox::publish();
     __syncthreads();
     each_own([&](int j, int i, int unit, int from) {
 #pragma unroll
       for (int array = 0; array < kStateArrays; ++array) {
-        own_[j][array][i] = has_state(control_, array) ? buffers_.state[array * kParameters + from] : 0.0f;
+        if (has_state(control_, array)) states_[j][array][i] = buffers_.state[array * kParameters + from];
       }
-      own_[j][kWeight][i] = weight(unit, i) = buffers_.parameters[from];
+      weights_[j][i] = weight(unit, i) = buffers_.parameters[from];
+      there_ |= 1u << (4 * j + i);
     });
     const Progress now = memory_.verdict->progress;
     if (copies()) {
@@ -111,16 +114,17 @@ class NeuronsTraining {
     cluster_barrier();
   }
   __device__ __forceinline__ void store() {
+    if constexpr (kWide == 4) copies_box().wait(round_);  // of a step that does not come
     each_own([&](int j, int i, int unit, int to) {
       // Those that several blocks have are the same.
       if (unit >= kFirstTiles && part_ > 0) return;
       if (unit > kFirstTiles && cluster_ > 0) return;
 #pragma unroll
       for (int array = 0; array < kStateArrays; ++array) {
-        if (has_state(control_, array)) buffers_.state[array * kParameters + to] = own_[j][array][i];
+        if (has_state(control_, array)) buffers_.state[array * kParameters + to] = states_[j][array][i];
       }
-      buffers_.parameters[to] = own_[j][kWeight][i];
-      buffers_.gradient[to] = own_[j][kGradient][i];
+      buffers_.parameters[to] = weights_[j][i];
+      buffers_.gradient[to] = gradients_[j][i];
     });
   }
 
@@ -129,6 +133,7 @@ class NeuronsTraining {
     const Progress now = memory_.verdict->progress;
     const int rows = rows_of_step(control_, now);
     ++stamp_;
+    if constexpr (kWide == 4) copies_box().wait(round_);
     send_sums();
     float values[kQuadsEach];
     if (warp() < kUpperWarps) {
@@ -143,15 +148,14 @@ class NeuronsTraining {
     met = __syncthreads_and(met ? 1 : 0) != 0;
     if (warp() < kUpperWarps) pass_back(values, rows, met);
     rows_box().wait(round_);
-    float gradient[kTilesEach][4];
     if (warp() == kWarps - 1) {
       if (thread() % kWarp == 0) rows_box().expect(kRowBytes);
       count();
     } else {
-      find_gradient(gradient);
+      find_gradient();
     }
     __syncthreads();
-    learn(gradient);
+    learn();
     met = memory_.verdict->met != 0;
     even_ = !even_;
     ++round_;
@@ -175,7 +179,6 @@ class NeuronsTraining {
   static constexpr int kSumBytes = kPackBytes * Parts * kSharing * kRowsEach * kNeuronSlots / 4;
   static constexpr int kRowBytes =
       kPackBytes * Parts * (kRowsEach * (2 * kNeuronSlots / 4 + kErrorPacks) + kQuads);
-  static constexpr int kWeight = kStateArrays, kGradient = kStateArrays + 1;  // after the states
   static constexpr int kWide = In % 4 == 0 ? 4 : 1;
 
   __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
@@ -184,6 +187,7 @@ class NeuronsTraining {
   __device__ __forceinline__ static bool copies() { return warp() >= kUpperWarps; }
   [[nodiscard]] __device__ __forceinline__ Mailbox sums_box() const { return Mailbox(memory_.mailboxes); }
   [[nodiscard]] __device__ __forceinline__ Mailbox rows_box() const { return Mailbox(memory_.mailboxes + 2); }
+  [[nodiscard]] __device__ __forceinline__ Mailbox copies_box() const { return Mailbox(memory_.mailboxes + 4); }
   [[nodiscard]] __device__ __forceinline__ float* rows_of(bool even) const {
     return memory_.rows + (even ? 0 : kPieces.rows);
   }
@@ -216,19 +220,27 @@ class NeuronsTraining {
     if (warp() == kWarps - 1) own_place_ = lane() < kRowsEach ? place(part_ * kRowsEach + lane()) : 0;
   }
   /// Starts to bring the rows of the step at `at` on chip, and the targets of the block's own, for a step that is `even`
-  /// or not. copies_arrived(), and a barrier, have to follow. Rows beyond those of the step stay as they are: their
-  /// deltas are 0.
+  /// or not. What comes in packs is awaited in the mailbox; for the rest copies_arrived(), and a barrier, have to
+  /// follow. Rows beyond those of the step stay as they are: their deltas are 0.
   __device__ __forceinline__ void start_rows(const Progress& at, bool even) const {
     const int rows = rows_of_step(control_, at);
     const int first = part_ * kInputs, count = min(kInputs, In - first);
+    if constexpr (kWide == 4) {
+      const int row = warp() - kUpperWarps + lane() * kCopyWarps;
+      if (row < rows) {
+        copies_box().fetch(rows_of(even) + row * kPitch, buffers_.rows + static_cast<long long>(place_) * In + first,
+                           count);
+      }
+    } else {
 #pragma unroll 1
-    for (int j = 0; j * kCopyWarps + warp() - kUpperWarps < rows; ++j) {
-      const int row = j * kCopyWarps + warp() - kUpperWarps;
-      const float* const from = buffers_.rows + static_cast<long long>(__shfl_sync(kAllLanes, place_, j)) * In + first;
-      float* const to = rows_of(even) + row * kPitch;
-      for (int i = lane() * kWide; i < count; i += kWarp * kWide) start_copy<kWide>(to + i, from + i);
+      for (int row = warp() - kUpperWarps, j = 0; row < rows; row += kCopyWarps, ++j) {
+        const float* const from =
+            buffers_.rows + static_cast<long long>(__shfl_sync(kAllLanes, place_, j)) * In + first;
+        for (int i = lane(); i < count; i += kWarp) start_copy(rows_of(even) + row * kPitch + i, from + i);
+      }
     }
     if (warp() < kWarps - 1) return;
+    if (kWide == 4 && lane() == 0) copies_box().expect(4 * rows * count);
     const int own = min(kRowsEach, rows - part_ * kRowsEach) * Out;
     for (int base = 0; base < own; base += kWarp) {
       const int i = base + lane(), place = __shfl_sync(kAllLanes, own_place_, min(i / Out, kWarp - 1));
@@ -240,7 +252,8 @@ class NeuronsTraining {
 
   /// The block's part of its neurons' sums, to the blocks of the cluster that have the rows.
   __device__ __forceinline__ void send_sums() const {
-    constexpr int kRowTiles = kShape.row_tiles(), kSlices = kShape.slices(), kEach = ceil_div(kSlices, kSharing);
+    constexpr int kRowTiles = kShape.row_tiles(), kSlices = kShape.slices();
+    constexpr int kWhole = kSlices / kSharing;  // slices that every share has
     const int g = lane_group(), t = lane_of_group();
 #pragma unroll 1
     for (int unit = warp(); unit < kRowTiles * kSharing; unit += kWarps) {
@@ -249,14 +262,14 @@ class NeuronsTraining {
       const float* const lower = upper + 8 * kPitch;
       const float* const weights = memory_.weights + g * kPitch + 2 * t;
       float sums[3][4] = {};
-#pragma unroll
-      for (int j = 0; j < kEach; ++j) {
-        const int slice = share + j * kSharing;
-        if (slice >= kSlices) break;
+      const auto add = [&](int slice) {
         const Pack<2> u = load<2>(upper + slice * kSliceDepth), l = load<2>(lower + slice * kSliceDepth);
         const Pack<2> w = load<2>(weights + slice * kSliceDepth);
         add_product(sums, {u.value[0], l.value[0], u.value[1], l.value[1]}, {w.value[0], w.value[1]});
-      }
+      };
+#pragma unroll
+      for (int j = 0; j < kWhole; ++j) add(share + j * kSharing);
+      if (share + kWhole * kSharing < kSlices) add(share + kWhole * kSharing);
       float sum[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) sum[i] = sums[0][i] + (sums[1][i] + sums[2][i]);
@@ -278,8 +291,10 @@ class NeuronsTraining {
   __device__ __forceinline__ void pass_sums(float (&values)[kQuadsEach]) const {
     const int slot = lane() % kNeuronSlots;
     Pack<4> of_output[2][2];  // weights of two outputs
+    float of_bias[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
+      of_bias[h] = cluster_ == 0 ? memory_.output_biases[slot + 8 * h] : 0.0f;
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         of_output[h][i] = load<4>(memory_.output_weights + (slot + 8 * h) * kNeuronSlots + 4 * i);
@@ -307,7 +322,7 @@ class NeuronsTraining {
       float* const to = memory_.own_sums + row * Out;
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        float sum = 0.0f;
+        float sum = of_bias[h];
 #pragma unroll
         for (int i = 0; i < kNeuronSlots; ++i) sum += of_output[h][i / 4].value[i % 4] * all[i];
         if (slot + 8 * h < Out) to[slot + 8 * h] = sum;
@@ -383,12 +398,9 @@ class NeuronsTraining {
   /// Errors and deltas of the block's rows. A lane has a slot of four rows, and all outputs.
   __device__ __forceinline__ void pass_back(const float (&values)[kQuadsEach], int rows, bool met) const {
     const int slot = lane() % kNeuronSlots;
-    float weights[Out], biases[Out];
+    float weights[Out];
 #pragma unroll
-    for (int k = 0; k < Out; ++k) {
-      weights[k] = memory_.output_weights[k * kNeuronSlots + slot];
-      biases[k] = memory_.output_biases[k];
-    }
+    for (int k = 0; k < Out; ++k) weights[k] = memory_.output_weights[k * kNeuronSlots + slot];
 #pragma unroll
     for (int j = 0; j < kQuadsEach; ++j) {
       const int quad = warp() + j * kUpperWarps;
@@ -398,16 +410,17 @@ class NeuronsTraining {
       float own[4 * kErrorPacks], target[Out];
 #pragma unroll
       for (int k = 0; k < Out; ++k) {
-        own[k] = memory_.output_sums[row * Out + k] + biases[k];
+        own[k] = memory_.output_sums[row * Out + k];
         target[k] = there ? targets_of(even_)[row * Out + k] : 0.0f;
       }
-      finish(own);
+      float slopes[Out];
+      finish(own, slopes);
       float row_squares = 0.0f, delta = 0.0f;
 #pragma unroll
       for (int k = 0; k < Out; ++k) {
         const float error = there ? own[k] - target[k] : 0.0f;
         row_squares += error * error;
-        own[k] = there ? error * slope(control_.output, own[k]) : 0.0f;
+        own[k] = error * slopes[k];
         delta += own[k] * weights[k];
       }
 #pragma unroll
@@ -434,13 +447,16 @@ class NeuronsTraining {
       }
     }
   }
-  /// Outputs of their sums, in place.
-  __device__ __forceinline__ void finish(float (&own)[4 * kErrorPacks]) const {
+  /// Outputs of their sums, in place, and their slopes: one branch for all.
+  __device__ __forceinline__ void finish(float (&own)[4 * kErrorPacks], float (&slopes)[Out]) const {
     if (control_.output == kSoftmax) {
       soften<Out>(own);
-    } else {
 #pragma unroll
-      for (int k = 0; k < Out; ++k) own[k] = activate(control_.output, own[k]);
+      for (int k = 0; k < Out; ++k) slopes[k] = 1.0f;
+    } else {
+      activate_all(control_.output, own);
+#pragma unroll
+      for (int k = 0; k < Out; ++k) slopes[k] = slope(control_.output, own[k]);
     }
   }
 
@@ -479,7 +495,7 @@ class NeuronsTraining {
   // Gradients, and the weights of the cluster's neurons: the warps before the last. A warp has units of 16 x 8; lane
   // (g, t) has in element i line 2 g + i / 2, slot 2 t + i % 2.
 
-  __device__ __forceinline__ void find_gradient(float (&gradient)[kTilesEach][4]) const {
+  __device__ __forceinline__ void find_gradient() {
     const int g = lane_group(), t = lane_of_group();
 #pragma unroll
     for (int j = 0; j < kTilesEach; ++j) {
@@ -498,18 +514,28 @@ class NeuronsTraining {
                     {right[row * kNeuronSlots], right[(row + 4) * kNeuronSlots]});
       }
 #pragma unroll
-      for (int i = 0; i < 4; ++i) gradient[j][i] = sums[0][i] + (sums[1][i] + sums[2][i]);
+      for (int i = 0; i < 4; ++i) gradients_[j][i] = sums[0][i] + (sums[1][i] + sums[2][i]);
     }
   }
-  __device__ __forceinline__ void learn(const float (&gradient)[kTilesEach][4]) {
+  __device__ __forceinline__ void learn() {
     const Step step = memory_.verdict->step;
     const int decision = memory_.verdict->decision;
-    each_own([&](int j, int i, int unit, int) {
-      own_[j][kGradient][i] = gradient[j][i] * step.gradient_factor;
-      change_parameter(control_, step, decision, own_[j][kGradient][i], own_[j][kWeight][i],
-                       [&](int array) -> float& { return own_[j][array][i]; });
-      weight(unit, i) = own_[j][kWeight][i];
-    });
+    if (warp() == kWarps - 1) return;
+#pragma unroll
+    for (int j = 0; j < kTilesEach; ++j) {
+      const int unit = warp() + j * (kWarps - 1);
+      if (unit >= kTiles) break;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        gradients_[j][i] = (there_ >> (4 * j + i) & 1u) != 0 ? gradients_[j][i] * step.gradient_factor : 0.0f;
+      }
+      change_parameters(control_, step, decision, gradients_[j], weights_[j], states_[j]);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const bool there = (there_ >> (4 * j + i) & 1u) != 0;
+        if (unit <= kFirstTiles || slot_of(i) == 0) weight(unit, i) = there ? weights_[j][i] : 0.0f;
+      }
+    }
   }
   /// Calls use(j, i, unit, place) for the elements that a lane has: j-th unit of the warp, element i; `place`: in the
   /// layout of Layers.
@@ -571,7 +597,8 @@ class NeuronsTraining {
   const Control& control_;
   int part_, cluster_;
   int place_ = 0, own_place_ = 0;
-  float own_[kTilesEach][kOwnArrays][4] = {};
+  float states_[kTilesEach][kStateArrays][4] = {}, weights_[kTilesEach][4] = {}, gradients_[kTilesEach][4] = {};
+  unsigned there_ = 0;  ///< bit 4 j + i: the network has that element
   unsigned stamp_ = 0;
   int round_ = 0;
   bool even_ = true;

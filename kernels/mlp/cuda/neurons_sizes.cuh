@@ -63,7 +63,7 @@ struct NeuronsPieces {
   Int output_sums;    ///< [row][output]: once those of the cluster, once those of all
   Int targets;        ///< of the block's rows: once for this step, once for the next
   Int squares;        ///< a pack for each four rows
-  Int mailboxes = 4, verdict = 32;
+  Int mailboxes = 8, verdict = 32;
 
   constexpr explicit NeuronsPieces(const NeuronsShape<Int>& of)
       : rows(of.tile() * of.pitch()),
