@@ -256,7 +256,7 @@ const std::vector<Fault> kFaults{
      "mlp/cuda/neurons.cuh",
      "start_rows(next, !even_);",
      "start_rows(next, even_);",
-     "before the copy",
+     "race",
      {{"hidden1", 9}, {"hidden2", 0}, {"batch", 30}}},
     {"sums of the neurons that nobody awaits",
      "mlp-train",
