@@ -177,8 +177,7 @@ class NeuronsTraining {
   static constexpr int kPackBytes = 16;
   /// What a step brings to the mailboxes of a block.
   static constexpr int kSumBytes = kPackBytes * Parts * kSharing * kRowsEach * kNeuronSlots / 4;
-  static constexpr int kRowBytes =
-      kPackBytes * Parts * (kRowsEach * (2 * kNeuronSlots / 4 + kErrorPacks) + kQuads);
+  static constexpr int kRowBytes = kPackBytes * Parts * (kRowsEach * (2 * kNeuronSlots / 4 + kErrorPacks) + kQuads);
   static constexpr int kWide = In % 4 == 0 ? 4 : 1;
 
   __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
@@ -206,8 +205,8 @@ class NeuronsTraining {
     }
     return at;
   }
-  /// Asks for the numbers of the rows of the step at `at`, a step before they are needed: of those that the warp brings,
-  /// and, in the last warp, of those whose targets the block needs.
+  /// Asks for the numbers of the rows of the step at `at`, a step before they are needed: of those that the warp
+  /// brings, and, in the last warp, of those whose targets the block needs.
   __device__ __forceinline__ void find_places(const Progress& at) {
     const int rows = rows_of_step(control_, at);
     const int slot = (at.epoch - control_.first_epoch) % buffers_.slots;
@@ -219,9 +218,9 @@ class NeuronsTraining {
     place_ = place(warp() - kUpperWarps + lane() * kCopyWarps);
     if (warp() == kWarps - 1) own_place_ = lane() < kRowsEach ? place(part_ * kRowsEach + lane()) : 0;
   }
-  /// Starts to bring the rows of the step at `at` on chip, and the targets of the block's own, for a step that is `even`
-  /// or not. What comes in packs is awaited in the mailbox; for the rest copies_arrived(), and a barrier, have to
-  /// follow. Rows beyond those of the step stay as they are: their deltas are 0.
+  /// Starts to bring the rows of the step at `at` on chip, and the targets of the block's own, for a step that is
+  /// `even` or not. What comes in packs is awaited in the mailbox; for the rest copies_arrived(), and a barrier, have
+  /// to follow. Rows beyond those of the step stay as they are: their deltas are 0.
   __device__ __forceinline__ void start_rows(const Progress& at, bool even) const {
     const int rows = rows_of_step(control_, at);
     const int first = part_ * kInputs, count = min(kInputs, In - first);
@@ -279,8 +278,8 @@ class NeuronsTraining {
       const float b = __shfl_xor_sync(kAllLanes, odd ? sum[1] : sum[3], 1);
       const int row = first + g + (odd ? 8 : 0), rank = row / kRowsEach;
       if (rank < Parts) {
-        float* const to = memory_.sums +
-                          ((part_ * kSharing + share) * kRowsEach + row % kRowsEach) * kNeuronSlots + t / 2 * 4;
+        float* const to =
+            memory_.sums + ((part_ * kSharing + share) * kRowsEach + row % kRowsEach) * kNeuronSlots + t / 2 * 4;
         const Pack<4> own = odd ? Pack<4>{{a, b, sum[2], sum[3]}} : Pack<4>{{sum[0], sum[1], a, b}};
         sums_box().send(rank, to, own);
       }
@@ -389,8 +388,7 @@ class NeuronsTraining {
   }
   /// Of a step: packet q of the sums of the block's rows, by the first cluster.
   [[nodiscard]] __device__ __forceinline__ Packet* packets(int q) const {
-    return buffers_.packets +
-           ((static_cast<int>(stamp_ & 1) * Parts + part_) * kShape.packets_each() + q) * kClusters;
+    return buffers_.packets + ((static_cast<int>(stamp_ & 1) * Parts + part_) * kShape.packets_each() + q) * kClusters;
   }
 
   // Back.
@@ -504,8 +502,10 @@ class NeuronsTraining {
       const bool first = unit < kFirstTiles;
       const int pitch = first ? kPitch : kErrorPitch;
       const float* const left = (first ? rows_of(even_) + 16 * unit : memory_.errors) + t * pitch + 2 * g;
-      const float* const right =
-          (first ? memory_.deltas : unit == kFirstTiles ? memory_.values : memory_.ones) + t * kNeuronSlots + g;
+      const float* const right = (first                 ? memory_.deltas
+                                  : unit == kFirstTiles ? memory_.values
+                                                        : memory_.ones) +
+                                 t * kNeuronSlots + g;
       float sums[3][4] = {};
 #pragma unroll
       for (int row = 0; row < kTile; row += kSliceDepth) {

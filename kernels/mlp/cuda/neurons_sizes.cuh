@@ -6,16 +6,16 @@
 
 namespace heddle::mlp {
 
-constexpr int kNeuronSlots = 8;     ///< hidden neurons of a cluster at most: columns of a tile of the tensor cores
-constexpr int kOutputSlots = 16;    ///< outputs at most: rows of a tile
-constexpr int kSliceDepth = 8;      ///< addends of one instruction of the tensor cores
-constexpr int kErrorPitch = 24;     ///< words from row to row of the outputs' deltas
-constexpr int kQuadRows = 4;        ///< rows that a warp has at a time, with a lane for each slot
-constexpr int kMostRowsOfLane = 32; ///< rows whose numbers in the data the lanes of a warp keep
+constexpr int kNeuronSlots = 8;      ///< hidden neurons of a cluster at most: columns of a tile of the tensor cores
+constexpr int kOutputSlots = 16;     ///< outputs at most: rows of a tile
+constexpr int kSliceDepth = 8;       ///< addends of one instruction of the tensor cores
+constexpr int kErrorPitch = 24;      ///< words from row to row of the outputs' deltas
+constexpr int kQuadRows = 4;         ///< rows that a warp has at a time, with a lane for each slot
+constexpr int kMostRowsOfLane = 32;  ///< rows whose numbers in the data the lanes of a warp keep
 
 /// A network with one hidden layer. Block b has part b modulo `parts` of the inputs of the neurons of cluster
-/// b / parts, and every block has all rows of a step for them. For what follows the sums of the neurons, each block of a
-/// cluster has `rows_each()` of the rows.
+/// b / parts, and every block has all rows of a step for them. For what follows the sums of the neurons, each block of
+/// a cluster has `rows_each()` of the rows.
 template <class Int>
 struct NeuronsShape {
   Int inputs, hidden, outputs;
@@ -57,12 +57,12 @@ template <class Int>
 struct NeuronsPieces {
   Int rows;  ///< once for this step, once for the next
   Int weights, output_weights = kOutputSlots * kNeuronSlots, output_biases = kOutputSlots;
-  Int sums;           ///< of the neurons, by all that have some addends
-  Int by_slot;        ///< values of the neurons, their deltas, and ones
-  Int errors;         ///< deltas of the outputs
-  Int output_sums;    ///< [row][output]: once those of the cluster, once those of all
-  Int targets;        ///< of the block's rows: once for this step, once for the next
-  Int squares;        ///< a pack for each four rows
+  Int sums;         ///< of the neurons, by all that have some addends
+  Int by_slot;      ///< values of the neurons, their deltas, and ones
+  Int errors;       ///< deltas of the outputs
+  Int output_sums;  ///< [row][output]: once those of the cluster, once those of all
+  Int targets;      ///< of the block's rows: once for this step, once for the next
+  Int squares;      ///< a pack for each four rows
   Int mailboxes = 8, verdict = 32;
 
   constexpr explicit NeuronsPieces(const NeuronsShape<Int>& of)

@@ -360,7 +360,8 @@ class CudaTrainMapping final : public Mapping {
           .active = has_blocks},
          {.name = "input_parts",
           .values = whole({4, 2, 1, 8}),
-          .meaning = "blocks that share the inputs of the same neurons; with scheme=cluster and neurons those of a cluster",
+          .meaning =
+              "blocks that share the inputs of the same neurons; with scheme=cluster and neurons those of a cluster",
           .active = divides_inputs},
          {.name = "pass_rows",
           .values = whole({0, 64, 56, 48, 32}),

@@ -8,9 +8,9 @@
 // | phase | warps with rows | last warp |
 // |---|---|---|
 // | forward | values, errors, deltas; the warp's squares | finds what counting needs beside the squares |
-// | gradient | the warp's part | one block: decides what becomes of the step, and counts it while others learn. Several: sends the block's squares to all |
-// | gather | send the block's part to the owners of parameters, who add up all blocks' | counts, with all squares |
-// | learn | the owners change their parameters, and send them to all | |
+// | gradient | the warp's part | one block: decides what becomes of the step, and counts it while others learn.
+// Several: sends the block's squares to all | | gather | send the block's part to the owners of parameters, who add up
+// all blocks' | counts, with all squares | | learn | the owners change their parameters, and send them to all | |
 //
 // One block has the first two phases, and a thread for each parameter that learns.
 //

@@ -110,14 +110,14 @@ TEST_CASE("perceptrons: clusters divide the hidden neurons of a network with one
   };
   const char* const few = "scheme=neurons block_size=256 blocks=64 input_parts=4";
   CHECK(valid(digits, few));
-  CHECK_FALSE(valid(batches(784, {129}, 10, 64), few));      // more neurons than slots
-  CHECK_FALSE(valid(batches(784, {15}, 10, 64), few));       // a cluster without neurons
-  CHECK_FALSE(valid(batches(12, {128}, 10, 64), few));       // a block without inputs
+  CHECK_FALSE(valid(batches(784, {129}, 10, 64), few));  // more neurons than slots
+  CHECK_FALSE(valid(batches(784, {15}, 10, 64), few));   // a cluster without neurons
+  CHECK_FALSE(valid(batches(12, {128}, 10, 64), few));   // a block without inputs
   CHECK_FALSE(valid(batches(784, {128}, 17, 64), few));
   CHECK_FALSE(valid(batches(784, {128, 64}, 10, 64), few));
   CHECK_FALSE(valid(batches(784, {}, 10, 64), few));
-  CHECK_FALSE(valid(batches(16, {128}, 10, 129), few));      // more of a block's rows than a warp has lanes
-  CHECK_FALSE(valid(batches(1024, {128}, 10, 128), few));    // rows that do not fit
+  CHECK_FALSE(valid(batches(16, {128}, 10, 129), few));    // more of a block's rows than a warp has lanes
+  CHECK_FALSE(valid(batches(1024, {128}, 10, 128), few));  // rows that do not fit
   for (const Configuration& each : family.space(older).enumerate(digits)) CHECK(each.word("scheme") != "neurons");
 }
 
