@@ -143,7 +143,7 @@ class NeuronsTraining {
       start_rows(next, !even_);
       find_places(after(next));
     }
-    if (warp() == kWarps - 1) prepare_count();
+    if (thread() == Block - kWarp) prepare_step(control_, Out, *memory_.verdict);
     bool met = await_output_sums();
     met = __syncthreads_and(met ? 1 : 0) != 0;
     if (warp() < kUpperWarps) pass_back(values, rows, met);
@@ -460,16 +460,6 @@ class NeuronsTraining {
 
   // Counting: the last warp.
 
-  __device__ __forceinline__ void prepare_count() const {
-    if (lane() > 0) return;
-    Verdict& verdict = *memory_.verdict;
-    Progress counted = verdict.progress;
-    const Upcoming next = upcoming_step(control_, Out, counted);
-    counted.beta1_power = next.beta1_power;
-    counted.beta2_power = next.beta2_power;
-    verdict.next = next;
-    verdict.step = step_of(control_, counted, next.rows);
-  }
   __device__ __forceinline__ void count() const {
     double squares = 0.0;
     bool met = true;
@@ -482,12 +472,8 @@ class NeuronsTraining {
     for (int offset = kWarp / 2; offset > 0; offset /= 2) squares += __shfl_xor_sync(kAllLanes, squares, offset);
     met = __all_sync(kAllLanes, met ? 1 : 0) != 0;
     if (lane() > 0) return;
-    Verdict& verdict = *memory_.verdict;
-    Progress progress = verdict.progress;  // in registers while it is counted
-    verdict.decision = count_step(control_, verdict.next, squares, progress,
-                                  blockIdx.x == 0 ? buffers_.errors : nullptr, buffers_.slots);
-    verdict.progress = progress;
-    verdict.met = met ? 1 : 0;
+    count_prepared(control_, squares, *memory_.verdict, buffers_.errors, buffers_.slots);
+    memory_.verdict->met = met ? 1 : 0;
   }
 
   // Gradients, and the weights of the cluster's neurons: the warps before the last. A warp has units of 16 x 8; lane

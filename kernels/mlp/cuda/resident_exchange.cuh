@@ -147,14 +147,7 @@ class ResidentExchange {
   /// One warp, before gather_prepared(), as soon as it has nothing else to do: what counting a step needs beside the
   /// squares.
   __device__ __forceinline__ void prepare_count() const {
-    if (lane() > 0) return;
-    Verdict& verdict = *memory_.verdict;
-    Progress counted = verdict.progress;
-    const Upcoming next = upcoming_step(control_, kOutputs, counted);
-    counted.beta1_power = next.beta1_power;
-    counted.beta2_power = next.beta2_power;
-    verdict.next = next;
-    verdict.step = step_of(control_, counted, next.rows);
+    if (lane() == 0) prepare_step(control_, kOutputs, *memory_.verdict);
   }
   /// Both in one go.
   __device__ __forceinline__ bool gather_squares() const {
@@ -331,11 +324,7 @@ class ResidentExchange {
   }
   /// One thread: counts the step.
   __device__ __forceinline__ void decide(double squares) const {
-    Verdict& verdict = *memory_.verdict;
-    Progress progress = verdict.progress;  // in registers while it is counted
-    verdict.decision = count_step(control_, verdict.next, squares, progress,
-                                  blockIdx.x == 0 ? buffers_.errors : nullptr, buffers_.slots);
-    verdict.progress = progress;
+    count_prepared(control_, squares, *memory_.verdict, buffers_.errors, buffers_.slots);
   }
 
   /// A parameter that the block owns learns from the sum of its gradients. Returns the new one.
