@@ -155,11 +155,10 @@ HEDDLE_EVERYWHERE Upcoming upcoming_step(const Control& control, int outputs, co
   return next;
 }
 
-/// Counts a step whose rows have this sum of squared errors, with the weights before the step. Returns what becomes of
-/// it. `errors`: where the sum of an epoch goes that ends here, epoch e at place e modulo `slots`; null: nowhere (of
-/// all threads that count the step one writes).
-HEDDLE_EVERYWHERE Decision count_step(const Control& control, const Upcoming& next, double squares, Progress& progress,
-                                      double* errors, int slots) {
+/// What becomes of a step whose rows have this sum of squared errors, with the weights before the step. `squares`
+/// becomes what end_step() counts.
+HEDDLE_EVERYWHERE Decision decide_step(const Control& control, const Upcoming& next, double& squares,
+                                       Progress& progress) {
   const bool robust = control.rule == kAdaptive && control.robust != 0;
   Decision decision = kLearn;
   if (robust) {
@@ -180,8 +179,15 @@ HEDDLE_EVERYWHERE Decision count_step(const Control& control, const Upcoming& ne
     }
   } else if (!finite_number(squares)) {
     progress.halted = kDiverged;
-    return kLeave;
+    decision = kLeave;
   }
+  return decision;
+}
+
+/// After decide_step(), unless that leaves all as it is: counts the step. `errors`: where the sum of an epoch goes that
+/// ends here, epoch e at place e modulo `slots`; null: nowhere (of all threads that count the step one writes).
+HEDDLE_EVERYWHERE void end_step(const Control& control, const Upcoming& next, double squares, Progress& progress,
+                                double* errors, int slots) {
   progress.steps += 1;
   progress.beta1_power = next.beta1_power;
   progress.beta2_power = next.beta2_power;
@@ -194,6 +200,13 @@ HEDDLE_EVERYWHERE Decision count_step(const Control& control, const Upcoming& ne
     progress.position = 0;
     progress.squares = 0.0;
   }
+}
+
+/// Both.
+HEDDLE_EVERYWHERE Decision count_step(const Control& control, const Upcoming& next, double squares, Progress& progress,
+                                      double* errors, int slots) {
+  const Decision decision = decide_step(control, next, squares, progress);
+  if (decision != kLeave) end_step(control, next, squares, progress, errors, slots);
   return decision;
 }
 

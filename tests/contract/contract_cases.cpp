@@ -97,7 +97,8 @@ std::vector<ContractCase> contract_cases(const DeviceIdentity& device, const Con
       if (family->name() != path.family || device.backend == "cpu") continue;
       if (path.on == Path::On::gpu && device.backend == "emulator") continue;
       if (path.on == Path::On::emulator && device.backend != "emulator") continue;
-      const bool clusters = path.configuration.find("scheme=cluster") != std::string::npos;
+      const auto has = [&](const char* text) { return path.configuration.find(text) != std::string::npos; };
+      const bool clusters = has("scheme=cluster") || has("scheme=neurons");
       if (clusters && device.compute_capability() < 90) continue;  // its space has no such scheme
       Problem problem = family->awkward_problem();
       for (const auto& [name, size] : path.sizes) problem = problem.with(name, size);

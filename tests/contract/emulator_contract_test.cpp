@@ -60,6 +60,13 @@ TEST_CASE("the emulator keeps the contract of devices, with perceptrons in clust
   attempt({.order = 8}, clusters, 5, 1);
 }
 
+/// The paths() of perceptrons whose clusters divide the hidden neurons.
+TEST_CASE("the emulator keeps the contract of devices, with hidden neurons in clusters") {
+  ContractSample neurons{.drawn = 0, .large = false, .repeat = true, .thorough = true, .only = "scheme=neurons"};
+  std::erase_if(neurons.families, [](const auto& family) { return family->name() != "mlp-train"; });
+  attempt({.order = 9}, neurons, 4, 1);
+}
+
 /// The paths() that keep half of the rules in registers.
 TEST_CASE("the emulator keeps the contract of devices, with half of a thread's rules in shared memory") {
   ContractSample halves{.drawn = 0, .large = false, .repeat = true, .thorough = true, .only = "storage=halves"};

@@ -11,6 +11,11 @@ __device__ __forceinline__ bool has_state(const Control& control, int array) {
   return array < (control.rule == kPlain ? 0 : control.rule == kAdaptive ? 3 : 2);
 }
 
+template <int R>
+struct RuleOf {
+  static constexpr int value = R;
+};
+
 /// `decision`: what count_step() said. `gradient`: already times Step::gradient_factor. state(array): a reference to
 /// one of the parameter's states.
 template <class State>
@@ -43,6 +48,45 @@ __device__ __forceinline__ void change_parameter(const Control& control, const S
     if (has_state(control, array)) state(array) = s[array];
   }
   parameter = weight;
+}
+
+/// The same of several parameters of a thread, with one branch for all of them: they do not wait for each other.
+template <int Count>
+__device__ __forceinline__ void change_parameters(const Control& control, const Step& step, int decision,
+                                                  const float (&gradients)[Count], float (&weights)[Count],
+                                                  float (&states)[kStateArrays][Count]) {
+  if (decision == kLeave) return;
+  if (decision == kRestore) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      restore(control, states[kBestArray][i], weights[i], states[0][i], states[1][i], states[2][i]);
+    }
+    return;
+  }
+  if (decision == kKeepAndLearn) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) states[kBestArray][i] = weights[i];
+  }
+  const auto learn_all = [&](auto rule) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      learn<decltype(rule)::value, true>(control, step, gradients[i], weights[i], states[0][i], states[1][i],
+                                         states[2][i]);
+    }
+  };
+  switch (control.rule) {
+    case kPlain:
+      learn_all(RuleOf<kPlain>{});
+      break;
+    case kAdaptive:
+      learn_all(RuleOf<kAdaptive>{});
+      break;
+    case kRprop:
+      learn_all(RuleOf<kRprop>{});
+      break;
+    default:
+      learn_all(RuleOf<kAdam>{});
+  }
 }
 
 }  // namespace heddle::mlp

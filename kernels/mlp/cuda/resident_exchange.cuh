@@ -102,19 +102,34 @@ class ResidentExchange {
     }
   }
 
-  /// The only block, with a thread for every parameter.
-  __device__ __forceinline__ void learn_alone_apart(const Tile& tile) const {
+  // The only block, with a thread for every parameter.
+
+  /// Where an element of a packet is on chip.
+  struct Element {
+    int part;     ///< where Tile::sum_of_parts() finds its gradient; -1: there is none
+    int weight;   ///< its place among the weights
+    int slot, i;  ///< packet and element
+  };
+  /// Those of a thread that find_element() has found, where it has only one.
+  static constexpr bool kOneElement = kPackets * kPacketValues <= kBlock;
+  __device__ __forceinline__ Element find_element(const Tile& tile, int e) const {
+    Element element{-1, 0, e / kPacketValues, e % kPacketValues};
+    if (element.slot >= kPackets) return element;
+    at_packet(element.slot, [&](auto layer, int neuron, int column, int values) {
+      if (element.i >= values) return;
+      element.part = Tile::part_at(layer, neuron, column + element.i);
+      element.weight = static_cast<int>(&tile.weight(layer, neuron, column + element.i) - memory_.weights);
+    });
+    return element;
+  }
+  /// `own`: the element of the calling thread, where it has one.
+  __device__ __forceinline__ void learn_alone_apart(const Tile& tile, Element own) const {
     const Step step = memory_.verdict->step;
     const int decision = memory_.verdict->decision;
     for (int e = thread(); e < kPackets * kPacketValues; e += kBlock) {
-      const int slot = e / kPacketValues, i = e % kPacketValues;
-      float sum = 0.0f, *weight = nullptr;
-      at_packet(slot, [&](auto layer, int neuron, int column, int values) {
-        if (i >= values) return;
-        sum = tile.part(layer, neuron, column + i);
-        weight = &tile.weight(layer, neuron, column + i);
-      });
-      if (weight != nullptr) *weight = change(step, decision, i, slot, sum);
+      Element at = own;
+      if constexpr (!kOneElement) at = find_element(tile, e);
+      if (at.part >= 0) memory_.weights[at.weight] = change(step, decision, at.i, at.slot, tile.sum_of_parts(at.part));
     }
   }
 
@@ -122,21 +137,17 @@ class ResidentExchange {
   __device__ __forceinline__ void post_squares() const { post_squares(thread()); }
   /// A thread for each copy.
   __device__ __forceinline__ void post_squares(int copy) const {
-    if (gridDim.x == 1 || copy >= packets().error_copies()) return;
-    post(error_packets(copy) + blockIdx.x, packed(own_squares(), stamp_));
+    if (gridDim.x > 1 && copy < packets().error_copies()) post_squares(copy, own_squares());
+  }
+  /// The same where they are known.
+  __device__ __forceinline__ void post_squares(int copy, double squares) const {
+    if (copy < packets().error_copies()) post(error_packets(copy) + blockIdx.x, packed(squares, stamp_));
   }
 
   /// One warp, before gather_prepared(), as soon as it has nothing else to do: what counting a step needs beside the
   /// squares.
   __device__ __forceinline__ void prepare_count() const {
-    if (lane() > 0) return;
-    Verdict& verdict = *memory_.verdict;
-    Progress counted = verdict.progress;
-    const Upcoming next = upcoming_step(control_, kOutputs, counted);
-    counted.beta1_power = next.beta1_power;
-    counted.beta2_power = next.beta2_power;
-    verdict.next = next;
-    verdict.step = step_of(control_, counted, next.rows);
+    if (lane() == 0) prepare_step(control_, kOutputs, *memory_.verdict);
   }
   /// Both in one go.
   __device__ __forceinline__ bool gather_squares() const {
@@ -161,6 +172,22 @@ class ResidentExchange {
     for (int offset = kWarp / 2; offset > 0; offset /= 2) squares += __shfl_xor_sync(kAllLanes, squares, offset);
     if (lane() == 0) decide(squares);
     return met;
+  }
+
+  // Counting in two halves: one thread of the only block. Others may learn as soon as the first one has been done.
+
+  /// Returns the squares that end_count() counts.
+  __device__ __forceinline__ double decide_alone(double squares) const {
+    Verdict& verdict = *memory_.verdict;
+    verdict.decision = decide_step(control_, verdict.next, squares, verdict.progress);
+    return squares;
+  }
+  __device__ __forceinline__ void end_count(double squares) const {
+    Verdict& verdict = *memory_.verdict;
+    if (verdict.decision == kLeave) return;
+    Progress progress = verdict.progress;  // in registers while it is counted
+    end_step(control_, verdict.next, squares, progress, blockIdx.x == 0 ? buffers_.errors : nullptr, buffers_.slots);
+    verdict.progress = progress;
   }
 
   /// Sends every owner the block's part of the gradient.
@@ -300,11 +327,7 @@ class ResidentExchange {
   }
   /// One thread: counts the step.
   __device__ __forceinline__ void decide(double squares) const {
-    Verdict& verdict = *memory_.verdict;
-    Progress progress = verdict.progress;  // in registers while it is counted
-    verdict.decision = count_step(control_, verdict.next, squares, progress,
-                                  blockIdx.x == 0 ? buffers_.errors : nullptr, buffers_.slots);
-    verdict.progress = progress;
+    count_prepared(control_, squares, *memory_.verdict, buffers_.errors, buffers_.slots);
   }
 
   /// A parameter that the block owns learns from the sum of its gradients. Returns the new one.

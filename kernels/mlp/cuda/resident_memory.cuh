@@ -70,7 +70,25 @@ struct Verdict {
   Upcoming next;
   Step step;
   int decision;
+  int met;  ///< whether no block is lost, where blocks tell each other
 };
+
+/// One thread: what counting a step needs beside its squares, for steps of `outputs` outputs.
+__device__ __forceinline__ void prepare_step(const Control& control, int outputs, Verdict& verdict) {
+  Progress counted = verdict.progress;
+  const Upcoming next = upcoming_step(control, outputs, counted);
+  counted.beta1_power = next.beta1_power;
+  counted.beta2_power = next.beta2_power;
+  verdict.next = next;
+  verdict.step = step_of(control, counted, next.rows);
+}
+/// The same thread, once all squares are there. `errors`: as of end_step(), which one block writes.
+__device__ __forceinline__ void count_prepared(const Control& control, double squares, Verdict& verdict, double* errors,
+                                               int slots) {
+  Progress progress = verdict.progress;  // in registers while it is counted
+  verdict.decision = count_step(control, verdict.next, squares, progress, blockIdx.x == 0 ? errors : nullptr, slots);
+  verdict.progress = progress;
+}
 
 /// A block's pieces of shared memory.
 struct ResidentMemory {

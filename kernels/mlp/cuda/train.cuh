@@ -8,6 +8,8 @@
 //   scheme = spread   such blocks, with the first layer's weights divided among them: spread.cuh
 //   scheme = cluster  such blocks, in clusters that divide the inputs of the first layer among them, where all rows are
 //                     learnt at once and are bytes: cluster.cuh
+//   scheme = neurons  such blocks, in clusters that divide the hidden neurons of a network with one hidden layer among
+//                     them, and in each of them the inputs: neurons.cuh
 //   scheme = warps    such blocks, for small networks with all rows at once, which stay in registers of warps
 //                     that do not wait for each other: warps.cuh
 //   scheme = online   one block does all steps of a run, where each learns from one row and the network fits on chip:
@@ -18,6 +20,7 @@
 #include "heddle/kernels/mlp/cuda/layered.cuh"
 #include "heddle/kernels/mlp/cuda/layered_library.cuh"
 #include "heddle/kernels/mlp/cuda/layered_sums.cuh"
+#include "heddle/kernels/mlp/cuda/neurons.cuh"
 #include "heddle/kernels/mlp/cuda/online.cuh"
 #include "heddle/kernels/mlp/cuda/online_warp.cuh"
 #include "heddle/kernels/mlp/cuda/resident.cuh"

@@ -8,6 +8,7 @@
 #include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/mlp/cuda/cluster_plan.hpp"
 #include "heddle/kernels/mlp/cuda/layered_plan.hpp"
+#include "heddle/kernels/mlp/cuda/neurons_plan.hpp"
 #include "heddle/kernels/mlp/cuda/online_plan.hpp"
 #include "heddle/kernels/mlp/cuda/resident_plan.hpp"
 #include "heddle/kernels/mlp/cuda/spread_plan.hpp"
@@ -30,7 +31,8 @@ bool is_layered(const Configuration& c) { return c.word("scheme") == "layered"; 
 bool is_spread(const Configuration& c) { return c.word("scheme") == "spread"; }
 bool by_warps(const Configuration& c) { return c.word("scheme") == "warps"; }
 bool in_clusters(const Configuration& c) { return c.word("scheme") == "cluster"; }
-bool divides_inputs(const Configuration& c) { return is_spread(c) || in_clusters(c); }
+bool by_neurons(const Configuration& c) { return c.word("scheme") == "neurons"; }
+bool divides_inputs(const Configuration& c) { return is_spread(c) || in_clusters(c) || by_neurons(c); }
 bool has_blocks(const Configuration& c) { return resides(c) || divides_inputs(c) || by_warps(c); }
 bool is_online(const Configuration& c) { return c.word("scheme") == "online"; }
 bool has_product(const Configuration& c, std::string_view name) { return is_layered(c) && c.word("product") == name; }
@@ -70,6 +72,12 @@ bool divides_evenly(const Configuration& c) {
   return c.number("input_parts") % 2 == 0 && c.number("blocks") % c.number("input_parts") == 0;
 }
 
+/// Of a network that scheme = neurons takes, for whole clusters.
+NeuronsLayout neurons_layout(const Configuration& c, const Problem& problem) {
+  return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("input_parts"),
+          c.number("block_size")};
+}
+
 /// Of a network that scheme = warps takes.
 WarpsLayout warps_layout(const Configuration& c, const Problem& problem) {
   return {layers_of(problem), rows_of_step(problem), c.number("blocks"), c.number("block_size")};
@@ -103,6 +111,10 @@ std::int64_t registers_of(const ResidentShape<std::int64_t>& shape) {
 std::int64_t registers_of(const WarpsShape<std::int64_t>& shape) {
   const std::int64_t kept = shape.in_registers() ? 8 * shape.slices() * shape.tiles() : 0;
   return 32 + 12 * shape.tiles() + 4 * shape.slices() + 4 * shape.outputs + kept;
+}
+/// The same of a warp with the gradients and weights of its units, and the outputs of a row.
+std::int64_t registers_of(const NeuronsShape<std::int64_t>& shape) {
+  return 60 + 4 * (kOwnArrays + 1) * shape.tiles_each() + 2 * shape.outputs;
 }
 /// Registers are handed out to four warps at a time, one for each scheduler.
 std::int64_t in_fours(std::int64_t threads) { return round_up(threads, std::int64_t{128}); }
@@ -238,6 +250,24 @@ std::vector<Constraint> constraints() {
                     std::max(registers_of(layout.first.products()), registers_of(layout.others)) <=
                         cuda::registers_of_thread(layout.threads);
            }},
+      {.name = "inputs and a few neurons of the one hidden layer for every block of whole clusters, and few outputs",
+       .last = "input_parts",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+             if (!by_neurons(c)) return true;
+             // What cannot fit is not laid out: its sizes would overflow.
+             return NeuronsLayout::takes(layers_of(problem)) && c.number("blocks") % c.number("input_parts") == 0 &&
+                    rows_of_step(problem) * 4 <= on.local_bytes && neurons_layout(c, problem).all_have_some();
+           }},
+      {.name = "registers and shared memory of a block with weights of a few neurons",
+       .last = "input_parts",
+       .holds =
+           [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
+             if (!by_neurons(c) || rows_of_step(problem) * 4 > on.local_bytes) return true;
+             const NeuronsLayout layout = neurons_layout(c, problem);
+             return layout.shared_bytes <= on.local_bytes && layout.packets <= kMostPackets &&
+                    registers_of(layout.shape) <= cuda::registers_of_thread(layout.threads);
+           }},
       {.name = "whole clusters, a part of the inputs for every block of one, a hidden layer, and all rows at once",
        .last = "input_parts",
        .holds =
@@ -289,13 +319,14 @@ class CudaTrainMapping final : public Mapping {
         device,
         {{.name = "scheme",
           .values = device.compute_capability() >= 90
-                        ? words_of({"layered", "resident", "spread", "online", "warps", "cluster"})
+                        ? words_of({"layered", "resident", "spread", "online", "warps", "cluster", "neurons"})
                         : words_of({"layered", "resident", "spread", "online", "warps"}),
           .meaning = "kernels that follow each other, layer by layer; blocks that run at the same time and do all "
                      "steps of a run in one launch, compiled for the sizes of the network; such blocks that divide "
                      "the first layer among them; one such block, for steps of one row; such blocks, whose warps keep "
                      "rows of a small network in registers; such blocks in clusters that divide the inputs of rows "
-                     "of bytes among them",
+                     "of bytes among them; such blocks in clusters that have a few neurons of the hidden layer "
+                     "each",
           .active = {}},
          {.name = "product",
           .values = words_of({"tiles", "library", "thread", "tree"}),
@@ -329,7 +360,8 @@ class CudaTrainMapping final : public Mapping {
           .active = has_blocks},
          {.name = "input_parts",
           .values = whole({4, 2, 1, 8}),
-          .meaning = "blocks that share the inputs of the same neurons; with scheme=cluster those of a cluster",
+          .meaning =
+              "blocks that share the inputs of the same neurons; with scheme=cluster and neurons those of a cluster",
           .active = divides_inputs},
          {.name = "pass_rows",
           .values = whole({0, 64, 56, 48, 32}),
@@ -429,6 +461,8 @@ class CudaTrainMapping final : public Mapping {
       add_resident(plan, layout_of(configuration, problem), length);
     } else if (is_spread(configuration)) {
       add_spread(plan, spread_layout(configuration, problem), length);
+    } else if (by_neurons(configuration)) {
+      add_neurons(plan, neurons_layout(configuration, problem), length);
     } else if (in_clusters(configuration)) {
       add_cluster(plan, cluster_layout(configuration, problem), length);
     } else if (by_warps(configuration)) {

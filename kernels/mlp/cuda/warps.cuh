@@ -8,9 +8,9 @@
 // | phase | warps with rows | last warp |
 // |---|---|---|
 // | forward | values, errors, deltas; the warp's squares | finds what counting needs beside the squares |
-// | gradient | the warp's part | one block: counts. Several: sends the block's squares to all |
-// | gather | send the block's part to the owners of parameters, who add up all blocks' | counts, with all squares |
-// | learn | the owners change their parameters, and send them to all | |
+// | gradient | the warp's part | one block: decides what becomes of the step, and counts it while others learn.
+// Several: sends the block's squares to all | | gather | send the block's part to the owners of parameters, who add up
+// all blocks' | counts, with all squares | | learn | the owners change their parameters, and send them to all | |
 //
 // One block has the first two phases, and a thread for each parameter that learns.
 //
@@ -30,6 +30,7 @@ template <int Block, int Rows, int In, int Hidden, int Out>
 class WarpsTraining {
  public:
   using Tile = WarpsTile<Block, Rows, In, Hidden, Out>;
+  using Exchange = ResidentExchange<Tile, 0>;
   static constexpr int kParameters = (In + 1) * Hidden + (Hidden + 1) * Out;
 
   /// Hands out the block's shared memory.
@@ -61,6 +62,7 @@ class WarpsTraining {
     tile_.fetch_rows(buffers.rows + from * In, buffers.targets + from * Out, max(0, min(each, control.rows - first)));
     exchange_.fetch(tile_);
     tile_.look_at_rows();
+    element_ = exchange_.find_element(tile_, Tile::thread());
   }
 
   /// Writes what the block owns.
@@ -85,17 +87,20 @@ class WarpsTraining {
     }
     __syncthreads();
     bool met = true;
+    double squares = 0.0;
     if (!counts) {
       tile_.add_gradient(kLast);
       tile_.leave_gradient();
     } else if (alone) {
-      exchange_.gather_prepared();
+      squares = tile_.block_squares();
+      if (Tile::lane() == 0) squares = exchange_.decide_alone(squares);
     } else {
-      exchange_.post_squares(Tile::lane());
+      exchange_.post_squares(Tile::lane(), tile_.block_squares());
     }
     __syncthreads();
     if (alone) {
-      exchange_.learn_alone_apart(tile_);
+      if (counts && Tile::lane() == 0) exchange_.end_count(squares);
+      exchange_.learn_alone_apart(tile_, element_);
       __syncthreads();
       return true;
     }
@@ -110,7 +115,8 @@ class WarpsTraining {
  private:
   float* sums_;
   Tile tile_;
-  ResidentExchange<Tile, 0> exchange_;
+  Exchange exchange_;
+  typename Exchange::Element element_;  ///< the one that the thread changes, where the block is alone
 };
 
 /// At most `steps` steps; `errors`: of `slots` epochs.

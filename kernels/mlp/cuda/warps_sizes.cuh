@@ -70,7 +70,7 @@ struct WarpsPieces {
         workspace(shape.warps * shape.part()),
         sums(round_up(kPacketValues * ceil_div(shape.layers().packets(), blocks), Int(4))),
         own(round_up(kOwnArrays * kPacketValues * ceil_div(shape.layers().packets(), blocks), Int(4))),
-        losses(round_up(2 * shape.warps, Int(4))) {}
+        losses(32 * shape.warps) {}
   [[nodiscard]] constexpr Int words() const {
     return rows + weights + targets + workspace + sums + own + losses + verdict;
   }

@@ -40,11 +40,18 @@ class WarpsTile {
     return L == 0 ? memory_.weights[neuron * kPitch + column]
                   : memory_.weights[kSlots * kPitch + neuron * kSlots + column];
   }
+  /// Where an element of the gradient is in the parts of all warps.
+  template <int L>
+  __device__ __forceinline__ static int part_at(Constant<L>, int neuron, int column) {
+    return L == 0 ? neuron * kColumns + column : kSizes.first_part() + neuron * kSlots + column;
+  }
   /// An element of the block's part of the gradient.
   template <int L>
-  __device__ __forceinline__ float part(Constant<L>, int neuron, int column) const {
-    const float* const from =
-        memory_.workspace + (L == 0 ? neuron * kColumns + column : kSizes.first_part() + neuron * kSlots + column);
+  __device__ __forceinline__ float part(Constant<L> layer, int neuron, int column) const {
+    return sum_of_parts(part_at(layer, neuron, column));
+  }
+  __device__ __forceinline__ float sum_of_parts(int at) const {
+    const float* const from = memory_.workspace + at;
     constexpr int kWords = kSizes.part();
     float sum = from[0];
 #pragma unroll
@@ -109,9 +116,12 @@ class WarpsTile {
   /// A step begins: the warp's part of the gradient is 0.
   __device__ __forceinline__ void begin() {
 #pragma unroll
-    for (int s = 0; s < kSlices; ++s) {
+    for (int chain = 0; chain < kChains; ++chain) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) sums_[s][i] = 0.0f;
+      for (int s = 0; s < kSlices; ++s) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) sums_[chain][s][i] = 0.0f;
+      }
     }
 #pragma unroll
     for (int k = 0; k < Out; ++k) {
@@ -174,10 +184,19 @@ class WarpsTile {
     }
     multiply_by_slopes(values);
   }
-  /// The sum of the squared errors of all passes, to all warps.
-  __device__ __forceinline__ void tell_squares() const {
-    const float squares = sum_over_lanes<kWarp>(squares_);
-    if (lane() == 0) memory_.losses[warp()] = static_cast<double>(squares);
+  /// The squared errors of all passes, to the warp that counts, which has less to do and adds them up.
+  __device__ __forceinline__ void tell_squares() const { losses()[thread()] = squares_; }
+  /// That warp, after a barrier: their sum.
+  [[nodiscard]] __device__ __forceinline__ double block_squares() const {
+    float squares[kWarps];
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) squares[w] = losses()[w * kWarp + lane()];
+#pragma unroll
+    for (int apart = 1; apart < kWarps; apart *= 2) {
+#pragma unroll
+      for (int w = 0; w + apart < kWarps; w += 2 * apart) squares[w] += squares[w + apart];
+    }
+    return static_cast<double>(sum_over_lanes<kWarp>(squares[0]));
   }
   /// Adds what the deltas of pass_rows() make of the gradient.
   __device__ __forceinline__ void add_gradient(int pass) {
@@ -189,7 +208,7 @@ class WarpsTile {
       divide(left, whole, rest);
       if constexpr (kKept) {
 #pragma unroll
-        for (int s = 0; s < kSlices; ++s) multiply_add(sums_[s], whole, rest, kept_.of_gradient[j][s], true);
+        for (int s = 0; s < kSlices; ++s) multiply_add(s, whole, rest, kept_.of_gradient[j][s], true);
       } else {
         const float* const from = memory_.rows + (first_row(pass) + 8 * j + 2 * lane_of_group()) * kPitch;
         constexpr int kTogether = kSlices == 1 ? 1 : 2;
@@ -202,25 +221,33 @@ class WarpsTile {
             Factor right;
             right.set(0, upper.value[i]);
             right.set(1, lower.value[i]);
-            multiply_add(sums_[s + i], whole, rest, right, (rests_ >> s & 1u) != 0);
+            multiply_add(s + i, whole, rest, right, (rests_ >> s & 1u) != 0);
           }
         }
       }
     }
   }
   /// Leaves the warp's part of the gradient where part() finds it after a barrier.
-  __device__ __forceinline__ void leave_gradient() const {
+  __device__ __forceinline__ void leave_gradient() {
+#pragma unroll
+    for (int s = 0; s < kSlices; ++s) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int chain = 1; chain < kChains; ++chain) sums_[0][s][i] += sums_[chain][s][i];
+      }
+    }
     float* const own = memory_.workspace + warp() * kSizes.part();
 #pragma unroll
     for (int h = 0; h < kHalves; ++h) {
       float* const to = own + (lane_group() + 8 * h) * kColumns;
       if constexpr (kSlices == 1) {
-        store<2>(to + 2 * lane_of_group(), {{sums_[0][2 * h], sums_[0][2 * h + 1]}});
+        store<2>(to + 2 * lane_of_group(), {{sums_[0][0][2 * h], sums_[0][0][2 * h + 1]}});
       } else {
 #pragma unroll
         for (int s = 0; s < kSlices; s += 2) {
           store<4>(to + 8 * s + 4 * lane_of_group(),
-                   {{sums_[s][2 * h], sums_[s + 1][2 * h], sums_[s][2 * h + 1], sums_[s + 1][2 * h + 1]}});
+                   {{sums_[0][s][2 * h], sums_[0][s + 1][2 * h], sums_[0][s][2 * h + 1], sums_[0][s + 1][2 * h + 1]}});
         }
       }
 #pragma unroll
@@ -237,6 +264,7 @@ class WarpsTile {
   static constexpr int kTiles = kSizes.tiles(), kSlices = kSizes.slices(), kColumns = kSizes.columns();
   static constexpr int kPitch = kSizes.pitch(), kSlots = kSizes.slots(), kHalves = kSlots / 8;
   static constexpr bool kKept = kSizes.in_registers();
+  static constexpr int kChains = kSlices == 1 ? 3 : 1;
 
   /// Two numbers of a right factor, each as its leading term and the rest.
   struct Factor {
@@ -257,11 +285,12 @@ class WarpsTile {
       rest[i] = all[i] - whole[i];
     }
   }
-  __device__ __forceinline__ static void multiply_add(float (&sums)[4], const float (&whole)[4], const float (&rest)[4],
-                                                      const Factor& right, bool all) {
-    multiply_add_16x8x8(sums, rest, right.whole);
-    if (all) multiply_add_16x8x8(sums, whole, right.rest);
-    multiply_add_16x8x8(sums, whole, right.whole);
+  /// Slice s of the gradient: products of few slices go to sums of their own, so that fewer wait for each other.
+  __device__ __forceinline__ void multiply_add(int s, const float (&whole)[4], const float (&rest)[4],
+                                               const Factor& right, bool all) {
+    multiply_add_16x8x8(sums_[1 % kChains][s], rest, right.whole);
+    if (all) multiply_add_16x8x8(sums_[2 % kChains][s], whole, right.rest);
+    multiply_add_16x8x8(sums_[0][s], whole, right.whole);
   }
   /// sums[j] += left right(j). `all`: the right factors have rests.
   struct Weights {
@@ -283,6 +312,7 @@ class WarpsTile {
     for (int j = 0; j < kTiles; ++j) multiply_add_16x8x8(sums[j], left.whole, factors[j].whole);
   }
 
+  [[nodiscard]] __device__ __forceinline__ float* losses() const { return reinterpret_cast<float*>(memory_.losses); }
   /// The first row of the warp's tiles in a pass.
   __device__ __forceinline__ static int first_row(int pass) { return (pass * kWarps + warp()) * 8 * kTiles; }
   /// Of slice s of a gradient: the column that the lane has as a right factor. The slices of a pair have every other
@@ -413,7 +443,7 @@ class WarpsTile {
   int hidden_, output_, count_ = 0;
   unsigned rests_ = 0;  ///< bit s: slice s has numbers of more than 11 bits
   Kept kept_;           // where kKept
-  float sums_[kSlices][4], of_outputs_[Out][kHalves], output_weights_[Out][kHalves], deltas_[kTiles][4];
+  float sums_[kChains][kSlices][4], of_outputs_[Out][kHalves], output_weights_[Out][kHalves], deltas_[kTiles][4];
   float squares_ = 0.0f;
 };
 

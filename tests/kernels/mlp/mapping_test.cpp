@@ -84,6 +84,43 @@ TEST_CASE("perceptrons: the first layer is divided among blocks where it fits in
   }
 }
 
+TEST_CASE("perceptrons: clusters divide the hidden neurons of a network with one hidden layer") {
+  const auto batches = [](int inputs, std::vector<std::int64_t> hidden, int outputs, int batch) {
+    return mlp::training_problem(mlp::layers(inputs, hidden, outputs), 60000, batch);
+  };
+  const DeviceIdentity older{"cuda", "any", "8.0", 108, 40, 40 << 20, 163 << 10};
+  const Problem digits = batches(784, {128}, 10, 64);
+  const KernelFamily& family = mlp::train_family();
+  const SearchSpace space = family.space(kGpu);
+  std::size_t neurons = 0;
+  for (const Configuration& each : space.enumerate(digits)) {
+    if (each.word("scheme") != "neurons") continue;
+    ++neurons;
+    const Plan plan = family.plan(each, digits, kGpu, 1 << 14);
+    REQUIRE(plan.launches.size() == 2);
+    const Launch& launch = plan.launches.back();
+    CHECK(launch.cluster == static_cast<unsigned>(each.number("input_parts")));
+    CHECK(launch.grid.x == static_cast<unsigned>(each.number("blocks")));
+    CHECK(launch.shared_bytes <= kGpu.local_bytes);
+    CHECK(each.number("blocks") / each.number("input_parts") >= 16);  // 8 neurons at most
+  }
+  CHECK(neurons > 0);
+  const auto valid = [&](const Problem& problem, const char* text) {
+    return !space.violated(space.parse(text), problem).has_value();
+  };
+  const char* const few = "scheme=neurons block_size=256 blocks=64 input_parts=4";
+  CHECK(valid(digits, few));
+  CHECK_FALSE(valid(batches(784, {129}, 10, 64), few));  // more neurons than slots
+  CHECK_FALSE(valid(batches(784, {15}, 10, 64), few));   // a cluster without neurons
+  CHECK_FALSE(valid(batches(12, {128}, 10, 64), few));   // a block without inputs
+  CHECK_FALSE(valid(batches(784, {128}, 17, 64), few));
+  CHECK_FALSE(valid(batches(784, {128, 64}, 10, 64), few));
+  CHECK_FALSE(valid(batches(784, {}, 10, 64), few));
+  CHECK_FALSE(valid(batches(16, {128}, 10, 129), few));    // more of a block's rows than a warp has lanes
+  CHECK_FALSE(valid(batches(1024, {128}, 10, 128), few));  // rows that do not fit
+  for (const Configuration& each : family.space(older).enumerate(digits)) CHECK(each.word("scheme") != "neurons");
+}
+
 TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at once") {
   const DeviceIdentity older{"cuda", "any", "8.0", 108, 40, 40 << 20, 163 << 10};
   const Problem digits = perceptron(784, {25, 15}, 10, 10000);
