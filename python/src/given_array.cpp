@@ -45,7 +45,7 @@ GivenArray::GivenArray(nb::object array, const std::string& what, const Desk& de
   }
   for (const Dimension& dimension : view_->dimensions) shape_.push_back(dimension.length);
   numbers_ = numbers_of(*view_, gpu);
-  if (view_->bytes == 0) return;
+  if (view_->bytes == 0 || view_->kind.bytes == 0) return;  // nothing is there, or nothing that anybody reads
   const std::int64_t element = numbers_.element();
   const auto misplaced = [&](std::int64_t bytes) { return bytes % element != 0; };
   if (misplaced(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view_->address))) ||

@@ -364,7 +364,7 @@ def test_arrays_of_a_gpu_are_refused_elsewhere(device):
     on = fuzzy.Calculator(device)
     interface = {"shape": (2,), "typestr": "<f8", "data": (4096, False), "version": 3}
 
-    def broken(*_):
+    def broken(*_, **options):
         raise RuntimeError("two\nlines")
 
     for given, line in (
