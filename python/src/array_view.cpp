@@ -270,15 +270,17 @@ void ArrayView::keep_shape(const std::int64_t* shape, const std::int64_t* stride
                            std::int64_t unit) {
   if (detail_ != Detail::shape) return;
   dimensions.resize(count);
-  std::int64_t next = kind.bytes;  // in rows one after the other
+  constexpr std::int64_t kMost = std::int64_t{1} << 56;  // of bytes between two numbers: no memory has as many
+  std::int64_t next = kind.bytes;                        // in rows one after the other
   for (std::size_t i = count; i-- > 0;) {
     dimensions[i] = {.length = shape[i], .stride = next};
     std::int64_t reach = 0;
-    if (__builtin_mul_overflow(next, shape[i], &next) ||
-        (strides != nullptr && (__builtin_mul_overflow(strides[i], unit, &dimensions[i].stride) ||
-                                __builtin_mul_overflow(dimensions[i].stride, shape[i], &reach)))) {
-      refuse("has a shape that no array has");
+    bool fits = !__builtin_mul_overflow(next, shape[i], &next);
+    if (strides != nullptr && shape[i] > 1) {  // the stride of a single one means nothing
+      fits = fits && !__builtin_mul_overflow(strides[i], unit, &dimensions[i].stride) &&
+             !__builtin_mul_overflow(dimensions[i].stride, shape[i], &reach) && reach <= kMost && reach >= -kMost;
     }
+    if (!fits) refuse("has a shape that no array has");
   }
 }
 

@@ -355,8 +355,9 @@ nb::dict describe_array(nb::handle array, bool prefers_gpu) {
 
 /// Length and stride of each index.
 nb::list describe_shape(nb::handle array, bool prefers_gpu) {
+  const std::shared_ptr<const ArrayView> view = ArrayView::with_shape(array, prefers_gpu, 0);
   nb::list all;
-  for (const Dimension& dimension : ArrayView::with_shape(array, prefers_gpu, 0)->dimensions) {
+  for (const Dimension& dimension : view->dimensions) {
     all.append(nb::make_tuple(dimension.length, dimension.stride));
   }
   return all;

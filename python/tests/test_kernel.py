@@ -264,7 +264,8 @@ def test_shapes_and_strides_are_read_from_every_protocol():
             assert shape(OnlyDlpack(of)) == found
     assert shape(interface()) == [(4, 20), (5, 4)]
     assert shape(interface(strides=(-40, 0))) == [(4, -40), (5, 0)]
-    for strides in ((1 << 62, 4), (-(1 << 61), 4)):
+    assert shape(interface(shape=(1, 5), strides=(999, 4))) == [(1, 20), (5, 4)]
+    for strides in ((1 << 62, 4), (-(1 << 55), 4), (20, 1 << 54)):
         with pytest.raises(InputError, match="a shape that no array has"):
             shape(interface(strides=strides))
 
