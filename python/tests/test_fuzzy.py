@@ -328,7 +328,8 @@ def test_other_arguments_of_the_devices_memory(on_device):
     assert on_device.matvec(matrix.T, x).upper.tolist() == [[8.0], [4.0]]
     assert x.measure(levels=np.array([0.5])).tolist() == [1.5, 0.0, 3.0]
     refusals = [
-        (InputError, "number 7 has a radius below 0", lambda: on_device.array(midpoint=np.zeros(9), radius=7 - np.arange(9.0) - 0.5)),
+        (InputError, "number 7 has a radius below 0",
+         lambda: on_device.array(midpoint=np.zeros(9), radius=6.5 - np.arange(9.0))),
         (InputError, "number 0 has a lower bound above", lambda: on_device.array(lower=np.ones(2), upper=np.zeros(2))),
         (InputError, "lower: found an array of int64", lambda: on_device.array(lower=np.arange(3), upper=np.arange(3))),
         (InputError, "upper: found an array of float32, expected float64",
