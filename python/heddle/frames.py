@@ -110,6 +110,14 @@ def profiles(database=None) -> pd.DataFrame:
     return frame
 
 
+def of_families(database, wanted) -> pd.DataFrame:
+    """The profiles of the families that `wanted` says yes to; empty where there is no database yet."""
+    if not Path(database or default_database()).is_file():
+        return pd.DataFrame(columns=["device", "family", "problem", "configuration", "microseconds"])
+    kept = profiles(database or None)
+    return kept[kept["family"].map(wanted).astype(bool)].reset_index(drop=True)
+
+
 def measurements(database=None) -> pd.DataFrame:
     """Every attempt of every tuning run, in the order in which they were made.
 

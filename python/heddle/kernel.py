@@ -202,11 +202,7 @@ class Kernel(_heddle.Kernel):
         """
         from heddle import frames
 
-        database = Path(self._profiles or frames.default_database())
-        if not database.is_file():
-            return frames.pd.DataFrame(columns=["device", "family", "problem", "configuration", "microseconds"])
-        all_of = frames.profiles(database)
-        return all_of[all_of["family"] == self.name].reset_index(drop=True)
+        return frames.of_families(self._profiles, lambda family: family == self.name)
 
     def notices(self) -> list[str]:
         """Lines about choices that failed or were made with other kernels, which came since the last time."""

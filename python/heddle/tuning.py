@@ -136,19 +136,34 @@ def tune(problems, *, family=None, budget=30.0, device=None, profiles=None, stra
         raise UsageError("problems: found none, expected at least one")
     if client is not None:
         return _shared_out(client, tasks, database)
-    found = []
-    for task in tasks:
-        profile, interrupted = _tune_one(task, database)
-        if interrupted:
-            raise KeyboardInterrupt
-        found.append(profile)
-    return found
+    return [_tune_here(task, database) for task in tasks]
+
+
+def tune_formula(formula, encoding, sizes, *, budget, device, profiles, strategy, seed) -> dict:
+    """The profile of a formula over arrays of fuzzy numbers, which the database then has."""
+    from heddle.frames import default_database
+
+    options = [*_search(budget, strategy, seed), "--formula", formula, "--encoding", encoding, "--device", device]
+    for name, size in sizes.items():
+        options += ["--size", f"{name}={size}"]
+    return _tune_here(Task(options), Path(default_database() if profiles is None else profiles))
+
+
+def _tune_here(task: Task, database: Path) -> dict:
+    profile, interrupted = _tune_one(task, database)
+    if interrupted:
+        raise KeyboardInterrupt
+    return profile
+
+
+def _search(budget, strategy, seed) -> list[str]:
+    """Options that say how to search."""
+    options = ["--budget", f"{max(1, round(1000 * budget))}ms", "--seed", str(int(seed))]
+    return options if strategy is None else [*options, "--strategy", strategy]
 
 
 def _task(problem, family, budget, device, strategy, seed) -> Task:
-    options = ["--budget", f"{max(1, round(1000 * budget))}ms", "--seed", str(int(seed))]
-    if strategy is not None:
-        options += ["--strategy", strategy]
+    options = _search(budget, strategy, seed)
     recorded = isinstance(problem, (str, os.PathLike))
     for name, value in (("family", family), ("device", device)):
         if recorded and value is not None:

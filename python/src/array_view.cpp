@@ -5,10 +5,13 @@
 #include <nanobind/stl/string.h>
 
 #include <array>
+#include <charconv>
 #include <cstring>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "dlpack.hpp"
 #include "heddle/kernels/error.hpp"
 
 namespace nb = nanobind;
@@ -201,15 +204,6 @@ std::size_t numbers_in(nb::handle tuple, std::array<std::int64_t, kMostDimension
   return count;
 }
 
-/// DLPack's struct (version 0), whose beginning nanobind declares.
-struct Managed {
-  nb::dlpack::dltensor tensor;
-  void* context;
-  void (*deleter)(Managed*);
-};
-
-constexpr std::int32_t kDeviceHost = 1, kDeviceCuda = 2, kDeviceCudaHost = 3, kDeviceCudaManaged = 13;
-
 NumberKind kind_of_dlpack(const nb::dlpack::dtype& type) {
   if (type.lanes != 1 || type.bits % 8 != 0 || type.bits > 64) return {};
   constexpr std::array<char, 7> kKinds{'i', 'u', 'f', 0, 'e', 0, '?'};
@@ -232,7 +226,16 @@ std::string text(NumberKind kind) {
   return fmt::format("{}{}", kind.kind == 'f' ? "float" : kind.kind == 'u' ? "uint" : "int", 8 * kind.bytes);
 }
 
-ArrayView::ArrayView(nb::handle array, bool prefers_gpu, std::uintptr_t stream_of_use) {
+ArrayView::ArrayView(nb::handle array, bool prefers_gpu, std::uintptr_t stream_of_use)
+    : ArrayView(array, prefers_gpu, stream_of_use, Detail::length) {}
+
+std::shared_ptr<const ArrayView> ArrayView::with_shape(nb::handle array, bool prefers_gpu,
+                                                       std::uintptr_t stream_of_use) {
+  return std::shared_ptr<const ArrayView>(new ArrayView(array, prefers_gpu, stream_of_use, Detail::shape));
+}
+
+ArrayView::ArrayView(nb::handle array, bool prefers_gpu, std::uintptr_t stream_of_use, Detail detail)
+    : detail_(detail) {
   try {
     // JAX's arrays may be awaited still, which DLPack alone takes care of.
     if (prefers_gpu ? look_by_library(array) || (library != Library::jax && look_by_interface(array)) ||
@@ -259,13 +262,33 @@ ArrayView::~ArrayView() { release(); }
 
 void ArrayView::release() noexcept {
   if (buffer_.obj != nullptr) PyBuffer_Release(&buffer_);
-  auto* const managed = static_cast<Managed*>(std::exchange(managed_, nullptr));
+  auto* const managed = static_cast<dlpack::Managed*>(std::exchange(managed_, nullptr));
   if (managed != nullptr && managed->deleter != nullptr) managed->deleter(managed);
 }
 
-/// What calls cost most is attributes: these take a quarter of the time of an interface's dictionary.
+void ArrayView::keep_shape(const std::int64_t* shape, const std::int64_t* strides, std::size_t count,
+                           std::int64_t unit) {
+  if (detail_ != Detail::shape) return;
+  dimensions.resize(count);
+  constexpr std::int64_t kMost = std::int64_t{1} << 56;  // of bytes between two numbers: no memory has as many
+  std::int64_t next = kind.bytes;                        // in rows one after the other
+  for (std::size_t i = count; i-- > 0;) {
+    dimensions[i] = {.length = shape[i], .stride = next};
+    std::int64_t reach = 0;
+    bool fits = !__builtin_mul_overflow(next, shape[i], &next);
+    if (strides != nullptr && shape[i] > 1) {  // the stride of a single one means nothing
+      fits = fits && !__builtin_mul_overflow(strides[i], unit, &dimensions[i].stride) &&
+             !__builtin_mul_overflow(dimensions[i].stride, shape[i], &reach) && reach <= kMost && reach >= -kMost;
+    }
+    if (!fits) refuse("has a shape that no array has");
+  }
+}
+
+/// What calls cost most is attributes: these take a quarter of the time of an interface's dictionary. They do not tell
+/// the shape.
 bool ArrayView::look_by_library(nb::handle array) {
   library = library_of(array);
+  if (detail_ == Detail::shape) return false;
   if (library == Library::cupy) {
     static Name data("data"), ptr("ptr"), device_id("device_id"), size("size"), dtype("dtype"), flags("flags"),
         c_contiguous("c_contiguous"), contiguity("_c_contiguous");
@@ -307,17 +330,19 @@ bool ArrayView::look_by_interface(nb::handle array) {
   if (!nb::isinstance<nb::str>(typestr)) refuse("has a __cuda_array_interface__ whose typestr is no text");
   kind = kind_in(nb::cast<std::string>(typestr));
   std::array<std::int64_t, kMostDimensions> shape{}, strides{};
-  const std::size_t dimensions = numbers_in(members["shape"], shape);
-  count_of(shape.data(), dimensions, kind.bytes, bytes);
+  const std::size_t count = numbers_in(members["shape"], shape);
+  count_of(shape.data(), count, kind.bytes, bytes);
   if (!nb::isinstance<nb::tuple>(data) || nb::len(data) != 2) {
     refuse("has a __cuda_array_interface__ whose data is no pair of an address and a truth value");
   }
   address = pointer_of(unsigned_of(data[0]));
   read_only = truth_of(data[1]);
-  if (members.contains("strides") && !nb::object(members["strides"]).is_none()) {
-    if (numbers_in(members["strides"], strides) != dimensions) refuse("has as many strides as it has no dimensions");
-    contiguous = rows_first(shape.data(), strides.data(), dimensions, kind.bytes);
+  const bool has_strides = members.contains("strides") && !nb::object(members["strides"]).is_none();
+  if (has_strides) {
+    if (numbers_in(members["strides"], strides) != count) refuse("has as many strides as it has no dimensions");
+    contiguous = rows_first(shape.data(), strides.data(), count, kind.bytes);
   }
+  keep_shape(shape.data(), has_strides ? strides.data() : nullptr, count, 1);
   if (members.contains("stream") && !nb::object(members["stream"]).is_none()) {
     has_stream = true;
     stream = unsigned_of(members["stream"]);
@@ -332,28 +357,28 @@ bool ArrayView::look_by_interface(nb::handle array) {
 }
 
 bool ArrayView::look_by_dlpack(nb::handle array, std::uintptr_t stream_of_use) {
-  static Name dlpack("__dlpack__"), dlpack_device("__dlpack_device__");
-  const nb::object take = dlpack.if_any(array), where = dlpack_device.if_any(array);
+  static Name exporter("__dlpack__"), dlpack_device("__dlpack_device__");
+  const nb::object take = exporter.if_any(array), where = dlpack_device.if_any(array);
   if (!take.is_valid() || !where.is_valid()) return false;
   const nb::object pair = where();
   if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) refuse("has a __dlpack_device__ that is no pair");
   const std::int64_t type = integer_of(pair[0]);
-  const bool on_gpu = type == kDeviceCuda || type == kDeviceCudaManaged;
-  if (!on_gpu && type != kDeviceHost && type != kDeviceCudaHost) refuse("lies on a device of another kind");
+  const bool on_gpu = type == dlpack::kCuda || type == dlpack::kCudaManaged;
+  if (!on_gpu && type != dlpack::kHost && type != dlpack::kCudaHost) refuse("lies on a device of another kind");
   constexpr std::uintptr_t kDefaultStream = 1;  // in DLPack, where 0 would be ambiguous
   const nb::object capsule =
       on_gpu ? nb::object(take(nb::arg("stream") = stream_of_use == 0 ? kDefaultStream : stream_of_use)) : take();
-  constexpr const char* kName = "dltensor";
-  if (PyCapsule_IsValid(capsule.ptr(), kName) == 0) refuse("gives no DLPack capsule of version 0");
-  auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), kName));
-  if (PyCapsule_SetName(capsule.ptr(), "used_dltensor") != 0) nb::raise_python_error();
+  if (PyCapsule_IsValid(capsule.ptr(), dlpack::kName) == 0) refuse("gives no DLPack capsule of version 0");
+  auto* const managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.ptr(), dlpack::kName));
+  if (PyCapsule_SetName(capsule.ptr(), dlpack::kUsedName) != 0) nb::raise_python_error();
   managed_ = managed;
   const nb::dlpack::dltensor& tensor = managed->tensor;
   if (tensor.ndim < 0 || static_cast<std::size_t>(tensor.ndim) > kMostDimensions) refuse("has more than 64 dimensions");
-  const auto dimensions = static_cast<std::size_t>(tensor.ndim);
+  const auto count = static_cast<std::size_t>(tensor.ndim);
   kind = kind_of_dlpack(tensor.dtype);
-  count_of(tensor.shape, dimensions, kind.bytes, bytes);
-  contiguous = tensor.strides == nullptr || rows_first(tensor.shape, tensor.strides, dimensions, 1);
+  count_of(tensor.shape, count, kind.bytes, bytes);
+  contiguous = tensor.strides == nullptr || rows_first(tensor.shape, tensor.strides, count, 1);
+  keep_shape(tensor.shape, tensor.strides, count, kind.bytes);
   address = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   place = on_gpu ? static_cast<int>(integer_of(pair[1])) : kHost;
   return true;
@@ -373,9 +398,15 @@ bool ArrayView::look_by_buffer(nb::handle array) {
   contiguous = PyBuffer_IsContiguous(&buffer_, 'C') != 0;
   read_only = buffer_.readonly != 0;
   place = kHost;
+  static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t));
+  keep_shape(reinterpret_cast<const std::int64_t*>(buffer_.shape),
+             reinterpret_cast<const std::int64_t*>(buffer_.strides), static_cast<std::size_t>(buffer_.ndim), 1);
   return true;
 }
 
+namespace {
+
+/// The stream on which a library works at present in this thread, on GPU `place`.
 std::uintptr_t current_stream(Library library, int place) {
   if (library == Library::cupy) {
     static Name ptr("ptr");
@@ -394,6 +425,27 @@ std::uintptr_t current_stream(Library library, int place) {
     return unsigned_of(cuda_stream.of(nb::module_::import_("torch.cuda").attr("current_stream")(place)));
   }
   return 0;
+}
+
+}  // namespace
+
+std::string place_text(int place) {
+  if (place == ArrayView::kHost) return "in the host's memory";
+  return place == ArrayView::kSomeGpu ? "on a GPU" : fmt::format("on GPU {}", place);
+}
+
+std::optional<std::uintptr_t> stream_of(const ArrayView& view, int gpu) {
+  if (view.has_stream) return view.stream;
+  if (view.library != Library::cupy && view.library != Library::torch) return std::nullopt;
+  return current_stream(view.library, gpu);
+}
+
+int gpu_number(const Device& device) {
+  constexpr std::string_view kBefore = "cuda:";
+  const std::string label = device.label();
+  int number = -1;
+  if (label.starts_with(kBefore)) std::from_chars(label.data() + kBefore.size(), label.data() + label.size(), number);
+  return number;
 }
 
 }  // namespace heddle::python

@@ -5,9 +5,13 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "heddle/kernels/own/element_type.hpp"
+#include "heddle/runtime/device/device.hpp"
 
 namespace heddle::python {
 
@@ -25,6 +29,11 @@ struct NumberKind {
 /// "float32", for messages.
 [[nodiscard]] std::string text(NumberKind kind);
 
+/// An index of an array: how many values it has, and the bytes from one to the next.
+struct Dimension {
+  std::int64_t length = 0, stride = 0;
+};
+
 /// Looks at an array by the fastest way that its library offers: attributes of CuPy and PyTorch,
 /// `__cuda_array_interface__`, DLPack, and for the host's memory the buffer protocol. Nothing is copied, and the array
 /// cannot give its memory away while this exists, as far as its library knows such promises. With the GIL.
@@ -36,6 +45,9 @@ class ArrayView {
   /// `stream`: the one that DLPack is told, on which the memory is going to be used. Throws Error(input) with a reason
   /// that reads after the name of the argument: "is no array".
   ArrayView(nanobind::handle array, bool prefers_gpu, std::uintptr_t stream);
+  /// The same with `dimensions`, which takes a little longer.
+  [[nodiscard]] static std::shared_ptr<const ArrayView> with_shape(nanobind::handle array, bool prefers_gpu,
+                                                                   std::uintptr_t stream);
   ~ArrayView();
   ArrayView(const ArrayView&) = delete;
   ArrayView& operator=(const ArrayView&) = delete;
@@ -43,7 +55,8 @@ class ArrayView {
   void* address = nullptr;
   std::int64_t bytes = 0;
   NumberKind kind;
-  bool contiguous = true;  ///< the last index runs fastest, without gaps
+  bool contiguous = true;             ///< the last index runs fastest, without gaps
+  std::vector<Dimension> dimensions;  ///< of with_shape() alone
   bool read_only = false;
   int place = kHost;  ///< or the number of the GPU
   Library library = Library::other;
@@ -52,17 +65,29 @@ class ArrayView {
   std::uintptr_t stream = 0;
 
  private:
+  enum class Detail : std::uint8_t { length, shape };
+  ArrayView(nanobind::handle array, bool prefers_gpu, std::uintptr_t stream, Detail detail);
   bool look_by_library(nanobind::handle array);
   bool look_by_interface(nanobind::handle array);
   bool look_by_dlpack(nanobind::handle array, std::uintptr_t stream);
   bool look_by_buffer(nanobind::handle array);
+  /// `strides`: null for rows one after the other.
+  void keep_shape(const std::int64_t* shape, const std::int64_t* strides, std::size_t count, std::int64_t unit);
   void release() noexcept;
 
+  Detail detail_;
   Py_buffer buffer_{};       ///< of the buffer protocol, if obj is set
   void* managed_ = nullptr;  ///< a DLManagedTensor
 };
 
-/// The stream on which a library works at present in this thread, on GPU `place`. With the GIL.
-[[nodiscard]] std::uintptr_t current_stream(Library library, int place);
+/// "in the host's memory", "on GPU 1"
+[[nodiscard]] std::string place_text(int place);
+
+/// The stream that an array belongs to, on GPU `gpu`: the one that its interface names, or the one on which its library
+/// works at present in this thread. Nothing where neither says one. With the GIL.
+[[nodiscard]] std::optional<std::uintptr_t> stream_of(const ArrayView& view, int gpu);
+
+/// The number of a GPU; -1 for a device that works in the host's memory.
+[[nodiscard]] int gpu_number(const Device& device);
 
 }  // namespace heddle::python

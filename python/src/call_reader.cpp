@@ -156,10 +156,8 @@ void CallReader::take_array(Call& call, std::size_t i, nb::handle array, std::ui
   const ArrayView& view = *call.views[i];
   const bool on_gpu = view.place != ArrayView::kHost;
   if (on_gpu != (gpu_ >= 0) || (view.place >= 0 && view.place != gpu_)) {
-    const std::string where = view.place == ArrayView::kHost      ? "in the host's memory"
-                              : view.place == ArrayView::kSomeGpu ? "on a GPU"
-                                                                  : fmt::format("on GPU {}", view.place);
-    refuse(ErrorKind::input, fmt::format("{} lies {}, the kernel runs on {}", named(i), where, device_.label()));
+    refuse(ErrorKind::input,
+           fmt::format("{} lies {}, the kernel runs on {}", named(i), place_text(view.place), device_.label()));
   }
   const NumberKind expected = kind_of(parameter.type);
   const bool truth = view.kind == NumberKind{'?', 1} && parameter.type == ElementType::uint8;
@@ -228,10 +226,11 @@ void CallReader::choose_stream(Call& call, std::optional<std::uintptr_t> stream)
     const ArrayView& view = *call.views[i];
     call.waits = call.waits || view.library == Library::jax;
     if (stream && said == nullptr) continue;
-    const bool says = view.has_stream || view.library == Library::cupy || view.library == Library::torch;
-    if (!says || (said != nullptr && said->library == view.library && !view.has_stream)) continue;
-    const std::uintptr_t own = view.has_stream ? view.stream : current_stream(view.library, gpu_);
-    if (said != nullptr && own != *stream) {
+    // The stream of a library that has been asked is not asked for again.
+    if (said != nullptr && said->library == view.library && !view.has_stream) continue;
+    const std::optional<std::uintptr_t> own = stream_of(view, gpu_);
+    if (!own) continue;
+    if (said != nullptr && *own != *stream) {
       throw Error(ErrorKind::usage, fmt::format("{} belongs to another stream than an argument before it; stream= says "
                                                 "which to use",
                                                 named(i)));

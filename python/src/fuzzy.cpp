@@ -1,5 +1,5 @@
-// heddle.fuzzy: arrays of fuzzy numbers on a device. The Python file beside the package turns NumPy arrays into their
-// components, and back; here they are bytes.
+// heddle.fuzzy: arrays of fuzzy numbers on a device. The Python file of the package turns NumPy arrays into their
+// components, and back; here they are bytes. Arrays that the device has already are taken here.
 #include "fuzzy.hpp"
 
 #include <fmt/format.h>
@@ -8,18 +8,20 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <unistd.h>
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "explanation.hpp"
+#include "fuzzy_array.hpp"
+#include "fuzzy_view.hpp"
+#include "given_array.hpp"
 #include "heddle/kernels/error.hpp"
-#include "heddle/runtime/device/device.hpp"
+#include "heddle/kernels/fuzzy/formula.hpp"
 #include "heddle/runtime/fuzzy/calculator.hpp"
 #include "heddle/runtime/fuzzy/sort_keys.hpp"
 
@@ -40,40 +42,6 @@ std::span<const T> reals_of(const Bytes& data) {
 }
 nb::bytes to_bytes(const std::vector<std::byte>& bytes) { return nb::bytes(bytes.data(), bytes.size()); }
 
-/// What arrays share, and what outlives them: a device, its calculator, and the lock of both.
-struct Desk {
-  Desk(const std::string& label, const std::string& profiles)
-      : process(::getpid()), device(open_device(label)), calculator(*device, {.profiles = profiles, .notice = {}}) {}
-
-  pid_t process;
-  std::unique_ptr<Device> device;
-  fuzzy::Calculator calculator;
-  std::mutex mutex;  ///< calls come from one thread at a time
-};
-
-/// Deletes in the process that made it. In one that was forked off, the threads and the GPU's context that deleting
-/// needs are not there.
-struct DeleteAtHome {
-  pid_t process = ::getpid();
-  template <class Owned>
-  void operator()(Owned* owned) const {
-    if (::getpid() == process) delete owned;
-  }
-};
-
-class FuzzyArray {
- public:
-  FuzzyArray(std::shared_ptr<Desk> desk, fuzzy::Array array)
-      : desk_(std::move(desk)), array_(new fuzzy::Array(std::move(array)), DeleteAtHome()) {}
-
-  [[nodiscard]] const std::shared_ptr<Desk>& desk() const { return desk_; }
-  [[nodiscard]] const fuzzy::Array& array() const { return *array_; }
-
- private:
-  std::shared_ptr<Desk> desk_;
-  std::shared_ptr<const fuzzy::Array> array_;  // goes before the desk
-};
-
 class FuzzyCalculator {
  public:
   FuzzyCalculator(const std::string& device, const std::string& profiles) {
@@ -91,6 +59,20 @@ class FuzzyCalculator {
                                   .bits = bits,
                                   .layout = fuzzy::kNumbers};
     return make([&](fuzzy::Calculator& on) { return on.array(shape, bytes_of(components)); });
+  }
+  [[nodiscard]] GivenArray given(nb::object array, const std::string& what) const { return {array, what, *desk_}; }
+  FuzzyArray array_from(const std::string& encoding, const GivenArray& first, const GivenArray& second) {
+    return make([&](fuzzy::Calculator& on) {
+      return on.array(fuzzy::encoding_of(encoding), first.numbers(), second.numbers());
+    });
+  }
+  /// The numbers of an array, row after row, on the host.
+  nb::bytes read(const GivenArray& given) {
+    return to_bytes(desk_->use([&] {
+      std::vector<std::byte> bytes(static_cast<std::size_t>(given.numbers().bytes()));
+      desk_->calculator.copy(given.numbers())->read(bytes);
+      return bytes;
+    }));
   }
   FuzzyArray evaluate(const std::string& formula, const std::map<std::string, const FuzzyArray*>& inputs) {
     std::map<std::string, fuzzy::Array, std::less<>> arrays;
@@ -110,19 +92,30 @@ class FuzzyCalculator {
                         own(x));
     });
   }
+  FuzzyArray product_from(const GivenArray& matrix, const FuzzyArray& x) {
+    return make([&](fuzzy::Calculator& on) { return on.product(on.matrix(matrix.numbers()), own(x)); });
+  }
   FuzzyArray fuzzy_product(const FuzzyArray& matrix, const FuzzyArray& x) {
     return make([&](fuzzy::Calculator& on) { return on.product(own(matrix), own(x)); });
   }
   /// The sorted numbers, and std::uint32_t positions.
   std::pair<FuzzyArray, nb::bytes> sort(const FuzzyArray& x, const Bytes& keys) {
-    std::vector<std::uint32_t> positions;
-    FuzzyArray sorted = make([&](fuzzy::Calculator& on) {
-      fuzzy::Sorted found = keys.itemsize() == sizeof(float) ? on.sort(own(x), reals_of<float>(keys))
-                                                             : on.sort(own(x), reals_of<double>(keys));
-      positions = std::move(found.positions);
-      return found.numbers;
+    return sorted([&](fuzzy::Calculator& on) {
+      return keys.itemsize() == sizeof(float) ? on.sort(own(x), reals_of<float>(keys))
+                                              : on.sort(own(x), reals_of<double>(keys));
     });
-    return {std::move(sorted), nb::bytes(positions.data(), positions.size() * sizeof(std::uint32_t))};
+  }
+  std::pair<FuzzyArray, nb::bytes> sort_from(const FuzzyArray& x, const GivenArray& keys) {
+    return sorted([&](fuzzy::Calculator& on) { return on.sort(own(x), keys.numbers()); });
+  }
+
+  nb::dict explain(const std::string& formula, const FuzzyArray& like) {
+    const KernelExplanation found =
+        desk_->use([&] { return desk_->calculator.explain_map(fuzzy::Formula(formula), own(like).shape()); });
+    return to_dict(found);
+  }
+  void forget_choices() {
+    desk_->use([&] { desk_->calculator.forget_choices(); });
   }
 
  private:
@@ -133,30 +126,22 @@ class FuzzyCalculator {
     }
     return array.array();
   }
-  void require_process() const {
-    if (desk_->process != ::getpid()) {
-      throw Error(ErrorKind::usage,
-                  "fuzzy arrays: found those of a parent process, expected ones made in this process");
-    }
-  }
   template <class Compute>
   FuzzyArray make(const Compute& compute) {
-    require_process();
-    const nb::gil_scoped_release released;
-    const std::scoped_lock lock(desk_->mutex);
-    return {desk_, compute(desk_->calculator)};
+    return {desk_, desk_->use([&] { return compute(desk_->calculator); })};
+  }
+  template <class Sort>
+  std::pair<FuzzyArray, nb::bytes> sorted(const Sort& sort) {
+    fuzzy::Sorted found = desk_->use([&] { return sort(desk_->calculator); });
+    return {FuzzyArray(desk_, std::move(found.numbers)),
+            nb::bytes(found.positions.data(), found.positions.size() * sizeof(std::uint32_t))};
   }
 
   std::shared_ptr<Desk> desk_;
 };
 
 std::vector<std::byte> components_of(const FuzzyArray& array) {
-  if (array.desk()->process != ::getpid()) {
-    throw Error(ErrorKind::usage, "fuzzy arrays: found those of a parent process, expected ones made in this process");
-  }
-  const nb::gil_scoped_release released;
-  const std::scoped_lock lock(array.desk()->mutex);
-  return array.array().components();
+  return array.desk()->use([&] { return array.array().components(); });
 }
 
 template <class T>
@@ -196,19 +181,39 @@ void bind_fuzzy(nb::module_& module) {
       .def_prop_ro("bits", [](const FuzzyArray& array) { return array.array().shape().bits; })
       .def_prop_ro("encoding",
                    [](const FuzzyArray& array) { return std::string(fuzzy::suffix(array.array().shape().encoding)); })
+      .def(
+          "view", [](const FuzzyArray& array, const std::string& part) { return FuzzyView(array, part); },
+          nb::arg("part"))
       .def("components", [](const FuzzyArray& array) { return to_bytes(components_of(array)); })
       .def("measure", &measure, nb::arg("by"), nb::arg("levels"));
+  nb::class_<FuzzyView>(module, "FuzzyView")
+      .def_prop_ro("shape", &FuzzyView::shape)
+      .def_prop_ro("bits", &FuzzyView::bits)
+      .def_prop_ro("device", &FuzzyView::device)
+      .def("interface", &FuzzyView::interface)
+      .def("capsule", &FuzzyView::capsule);
+  nb::class_<GivenArray>(module, "GivenArray")
+      .def_prop_ro("shape", &GivenArray::shape)
+      .def("column", &GivenArray::column)
+      .def_prop_ro("dtype", &GivenArray::type);
   nb::class_<FuzzyCalculator>(module, "FuzzyCalculator")
       .def(nb::init<const std::string&, const std::string&>(), nb::arg("device") = "", nb::arg("profiles") = "")
       .def_prop_ro("device", &FuzzyCalculator::device)
       .def("array", &FuzzyCalculator::array, nb::arg("components"), nb::arg("encoding"), nb::arg("numbers"),
            nb::arg("cuts"), nb::arg("bits"))
+      .def("given", &FuzzyCalculator::given, nb::arg("array"), nb::arg("what"))
+      .def("array_from", &FuzzyCalculator::array_from, nb::arg("encoding"), nb::arg("first"), nb::arg("second"))
+      .def("read", &FuzzyCalculator::read, nb::arg("given"))
       .def("evaluate", &FuzzyCalculator::evaluate, nb::arg("formula"), nb::arg("inputs"))
       .def("sum", &FuzzyCalculator::sum, nb::arg("x"))
       .def("dot", &FuzzyCalculator::dot, nb::arg("x"), nb::arg("y"))
       .def("product", &FuzzyCalculator::product, nb::arg("matrix"), nb::arg("rows"), nb::arg("columns"), nb::arg("x"))
+      .def("product_from", &FuzzyCalculator::product_from, nb::arg("matrix"), nb::arg("x"))
       .def("fuzzy_product", &FuzzyCalculator::fuzzy_product, nb::arg("matrix"), nb::arg("x"))
-      .def("sort", &FuzzyCalculator::sort, nb::arg("x"), nb::arg("keys"));
+      .def("sort", &FuzzyCalculator::sort, nb::arg("x"), nb::arg("keys"))
+      .def("sort_from", &FuzzyCalculator::sort_from, nb::arg("x"), nb::arg("keys"))
+      .def("explain", &FuzzyCalculator::explain, nb::arg("formula"), nb::arg("like"))
+      .def("forget_choices", &FuzzyCalculator::forget_choices);
 }
 
 }  // namespace heddle::python

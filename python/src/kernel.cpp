@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +19,7 @@
 
 #include "call_parameters.hpp"
 #include "call_reader.hpp"
+#include "explanation.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/own/defined_family.hpp"
 #include "heddle/kernels/own/kernel_file.hpp"
@@ -72,10 +72,7 @@ class PythonKernel {
                                                 family_->name(), definition_.code.begin()->first, device_->label()));
     }
     memory_ = dynamic_cast<const CallerMemory*>(device_.get());
-    if (const std::string label = device_->label(); label.starts_with("cuda:")) {
-      const std::string_view number = std::string_view(label).substr(5);
-      std::from_chars(number.data(), number.data() + number.size(), gpu_);
-    }
+    gpu_ = gpu_number(*device_);
     if (objective_) objective_->check(*family_, device_->identity());
     parameters_.emplace(*family_, device_->identity());
     reader_.emplace(*family_, *parameters_, *device_, gpu_);
@@ -121,23 +118,7 @@ class PythonKernel {
       const nb::gil_scoped_release released;
       explanation = loaded->kernel.explain(sizes);
     }
-    const auto candidate = [](const std::optional<Candidate>& of) -> nb::object {
-      if (!of) return nb::none();
-      nb::dict entry;
-      entry["configuration"] = of->configuration.text();
-      entry["tier"] = std::string(heddle::text(of->tier));
-      entry["reason"] = of->reason;
-      return entry;
-    };
-    nb::dict entry;
-    entry["kernel"] = explanation.family;
-    entry["device"] = explanation.device.name;
-    entry["problem"] = explanation.problem.text();
-    entry["running"] = candidate(explanation.running);
-    entry["awaited"] = candidate(explanation.awaited);
-    entry["failures"] = explanation.failures;
-    entry["text"] = explanation.text();
-    return entry;
+    return to_dict(explanation);
   }
 
   void capture(const std::string& file, const nb::args& arguments, const nb::kwargs& named) {
@@ -372,11 +353,22 @@ nb::dict describe_array(nb::handle array, bool prefers_gpu) {
   return entry;
 }
 
+/// Length and stride of each index.
+nb::list describe_shape(nb::handle array, bool prefers_gpu) {
+  const std::shared_ptr<const ArrayView> view = ArrayView::with_shape(array, prefers_gpu, 0);
+  nb::list all;
+  for (const Dimension& dimension : view->dimensions) {
+    all.append(nb::make_tuple(dimension.length, dimension.stride));
+  }
+  return all;
+}
+
 }  // namespace
 
 void bind_kernel(nb::module_& module) {
   nb::set_leak_warnings(false);  // a kernel in a traceback that Python still holds at its end is no leak of ours
   module.def("describe_array", &describe_array, nb::arg("array"), nb::arg("prefers_gpu") = true);
+  module.def("describe_shape", &describe_shape, nb::arg("array"), nb::arg("prefers_gpu") = true);
   nb::class_<PythonKernel>(module, "Kernel")
       .def(nb::init<const std::string&, const std::string&, std::string, bool, bool, const std::string&>(),
            nb::arg("description"), nb::arg("device") = "", nb::arg("profiles") = "", nb::arg("wait") = false,

@@ -23,9 +23,10 @@ def public():
     for name in FUNCTIONS:
         yield name, getattr(heddle, name)
     yield "fuzzy.Calculator", fuzzy.Calculator
-    for own in ("array", "evaluate", "sum", "dot", "matvec", "sort"):
+    for own in ("array", "evaluate", "sum", "dot", "matvec", "sort", "explain", "tune"):
         yield f"fuzzy.Calculator.{own}", getattr(fuzzy.Calculator, own)
-    yield "fuzzy.Array.measure", fuzzy.Array.measure
+    for own in ("measure", "view"):
+        yield f"fuzzy.Array.{own}", getattr(fuzzy.Array, own)
 
 
 def words(text):

@@ -1,5 +1,7 @@
-"""heddle.fuzzy: arrays from NumPy and back, what they compute, and what is refused."""
+"""heddle.fuzzy: arrays from NumPy and other libraries and back, what they compute, and what is refused."""
 
+import array
+import gc
 import multiprocessing
 import threading
 from fractions import Fraction
@@ -9,6 +11,7 @@ import pytest
 
 from heddle import fuzzy
 from heddle.errors import DeviceError, InputError, UsageError
+from heddle.reports.sources import program
 
 
 @pytest.fixture(scope="module")
@@ -231,3 +234,246 @@ def test_what_is_no_data_is_refused(calculator):
         calculator.evaluate(None, x=x)
     with pytest.raises(UsageError, match="expected a name"):
         fuzzy.Calculator(3)
+
+
+class OnlyDlpack:
+    """An array of a library that NumPy does not know."""
+
+    def __init__(self, of):
+        self._of = of
+
+    def __dlpack__(self, **options):
+        return self._of.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._of.__dlpack_device__()
+
+
+class Strange:
+    """It has what the test gives it."""
+
+    def __init__(self, **members):
+        self.__dict__.update(members)
+
+
+class Tensor:
+    """What PyTorch's have on the host."""
+
+    def __init__(self, of):
+        self._of = of
+
+    def __array__(self, dtype=None, copy=None):
+        return self._of if dtype is None else self._of.astype(dtype)
+
+    @property
+    def __cuda_array_interface__(self):
+        raise AttributeError("not on a GPU")
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulator"])
+def test_arrays_of_any_library_of_the_hosts_memory(device):
+    on = fuzzy.Calculator(device)
+    lower, upper = np.array([1.0, -2.0, 3.0]), np.array([2.0, 2.0, 3.0])
+    for library in (OnlyDlpack, Tensor, list, memoryview, lambda of: array.array("d", of)):
+        x = on.array(lower=library(lower), upper=library(upper))
+        np.testing.assert_array_equal(x.lower[:, 0], lower)
+        np.testing.assert_array_equal(x.upper[:, 0], upper)
+        y = on.array(midpoint=library(lower), radius=library(upper))
+        np.testing.assert_array_equal(y.radius[:, 0], upper)
+    wide = OnlyDlpack(np.arange(24.0).reshape(4, 6)[::-1, 1::2])
+    np.testing.assert_array_equal(on.array(midpoint=np.zeros(4), radius=OnlyDlpack(-np.sort(-np.ones((4, 3))))).radius, 1)
+    with pytest.raises(InputError, match="number 0 has a cut outside"):
+        on.array(lower=wide, upper=wide)
+    if device == "cpu":
+        keys = OnlyDlpack(np.array([3.0, 1.0, 2.0]))
+        assert on.sort(x, keys)[1].tolist() == [1, 2, 0]
+        assert on.matvec(OnlyDlpack(np.array([[1.0, 0.0, 2.0]])), x).upper.tolist() == [[8.0]]
+        assert x.measure(levels=OnlyDlpack(np.array([0.5]))).tolist() == [1.5, 0.0, 3.0]
+
+
+@pytest.fixture
+def on_device(monkeypatch):
+    """A calculator that takes the host's arrays as those of its own memory: the emulator's kernels see both."""
+    monkeypatch.setattr(fuzzy, "_is_on_gpu", lambda values, what: not isinstance(values, list))
+    return fuzzy.Calculator("emulator")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_of_the_devices_memory_are_taken_there(on_device, dtype):
+    random = np.random.default_rng(11)
+    middle, half = random.uniform(-2, 2, (301, 1)), random.uniform(0, 1, (301, 1)) * np.array([1, 0.5, 0.25])
+    lower, upper = (middle - half).astype(dtype), (middle + half).astype(dtype)
+    table = np.concatenate((lower, np.full((301, 1), np.nan, dtype), upper), axis=1)
+    for low, high in ((lower, upper), (np.asfortranarray(lower), upper), (table[:, :3], table[:, 4:]),
+                      (OnlyDlpack(lower), OnlyDlpack(np.asfortranarray(upper)))):
+        x = on_device.array(lower=low, upper=high)
+        np.testing.assert_array_equal(x.lower, lower)
+        np.testing.assert_array_equal(x.upper, upper)
+        assert x.dtype == dtype
+    backwards = on_device.array(lower=lower[::-2, 1], upper=upper[::-2, 1])
+    np.testing.assert_array_equal(backwards.upper[:, 0], upper[::-2, 1])
+    y = on_device.array(midpoint=np.broadcast_to(lower[0, 0], 301), radius=half.astype(dtype)[:, ::1])
+    np.testing.assert_array_equal(y.midpoint, np.full(301, lower[0, 0]))
+    np.testing.assert_array_equal(y.radius, half.astype(dtype))
+    lower[:] = upper[:] = 0  # what the caller does afterwards is nothing to the array
+    assert (x.lower != 0).any()
+
+
+def test_other_arguments_of_the_devices_memory(on_device):
+    x = on_device.array(lower=[1.0, -2.0, 3.0], upper=[2.0, 2.0, 3.0])
+    keys = np.array([[3.0, 0.0], [1.0, 0.0], [2.0, 0.0]])[:, 0]
+    numbers, positions = on_device.sort(x, keys)
+    assert positions.tolist() == [1, 2, 0] and numbers.upper[:, 0].tolist() == [2, 3, 2]
+    matrix = np.array([[1.0, 1.0], [0.0, 1.0], [2.0, 0.0]])
+    assert on_device.matvec(matrix.T, x).upper.tolist() == [[8.0], [4.0]]
+    assert x.measure(levels=np.array([0.5])).tolist() == [1.5, 0.0, 3.0]
+    refusals = [
+        (InputError, "number 7 has a radius below 0",
+         lambda: on_device.array(midpoint=np.zeros(9), radius=6.5 - np.arange(9.0))),
+        (InputError, "number 0 has a lower bound above", lambda: on_device.array(lower=np.ones(2), upper=np.zeros(2))),
+        (InputError, "lower: found an array of int64", lambda: on_device.array(lower=np.arange(3), upper=np.arange(3))),
+        (InputError, "upper: found an array of float32, expected float64",
+         lambda: on_device.array(lower=np.zeros(3), upper=np.zeros(3, np.float32))),
+        (InputError, "found an array of another type", lambda: on_device.array(lower=np.zeros(3, complex), upper=np.zeros(3))),
+        (InputError, r"upper: found an array of shape \(2, 1\), expected \(3, 1\)",
+         lambda: on_device.array(lower=np.zeros(3), upper=np.zeros(2))),
+        (InputError, "expected numbers x cuts", lambda: on_device.array(lower=np.zeros((2, 2, 2)), upper=np.zeros(2))),
+        (InputError, "expected numbers x cuts", lambda: on_device.array(lower=np.zeros((2, 0)), upper=np.zeros((2, 0)))),
+        (InputError, "expected numbers x cuts", lambda: on_device.array(lower=np.float64(1), upper=np.zeros(2))),
+        (InputError, "lower: lies in the host's memory, expected that of emulator as of upper",
+         lambda: on_device.array(lower=[0.0], upper=np.ones(1))),
+        (InputError, "upper: lies in the host's memory, expected that of emulator as of lower",
+         lambda: on_device.array(lower=np.zeros(1), upper=[1.0])),
+        (InputError, "lower: its numbers lie at no multiples of 8 bytes",
+         lambda: on_device.array(lower=np.zeros(25, np.uint8)[1:].view(np.float64), upper=np.ones(3))),
+        (InputError, "lower: is no array: found object", lambda: on_device.array(lower=object(), upper=np.ones(3))),
+        (UsageError, "2 numbers of 65 cuts", lambda: on_device.array(lower=np.zeros((2, 65)), upper=np.ones((2, 65)))),
+        (UsageError, "found 2 keys, expected one for each of 3", lambda: on_device.sort(x, np.zeros(2))),
+        (InputError, "keys: found an array of shape", lambda: on_device.sort(x, np.zeros((3, 1)))),
+        (InputError, "nan in row 1, column 2", lambda: on_device.matvec(np.array([[0, 1, 2], [3, 4, np.nan]]), x)),
+        (UsageError, "found 2 columns", lambda: on_device.matvec(np.zeros((3, 2)), x)),
+        (InputError, "do not fall", lambda: x.measure(levels=np.empty((0, 1)))),
+    ]
+    for kind, line, call in refusals:
+        with pytest.raises(kind, match=line) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulator"])
+def test_arrays_of_a_gpu_are_refused_elsewhere(device):
+    on = fuzzy.Calculator(device)
+    interface = {"shape": (2,), "typestr": "<f8", "data": (4096, False), "version": 3}
+
+    def broken(*_, **options):
+        raise RuntimeError("two\nlines")
+
+    for given, line in (
+        (Strange(__cuda_array_interface__=interface), f"lower: lies on a GPU, the calculator runs on {device}"),
+        (Strange(__cuda_array_interface__=interface, __dlpack_device__=lambda: (2, 3)), "lower: lies on GPU 3, the calculator"),
+        (Strange(__cuda_array_interface__=interface | {"shape": None}), "lower: has an interface whose shape"),
+        (Strange(__cuda_array_interface__=7), "no dictionary"),
+        (Strange(__dlpack__=lambda **_: None, __dlpack_device__=lambda: (2, 0)), "lower: gives no DLPack capsule"),
+        (Strange(__dlpack__=lambda **_: None, __dlpack_device__=lambda: (1, 0)), "lower: found no array of numbers"),
+        (Strange(__dlpack__=broken, __dlpack_device__=lambda: (2, 0)), "lower: cannot be looked at: two"),
+        (Strange(__dlpack__=broken, __dlpack_device__=broken), "lower: cannot be looked at: two lines"),
+        (np.array([1.0, None]), "lower: found an array of object, expected float32 or float64"),
+    ):
+        with pytest.raises(InputError, match=line) as caught:
+            on.array(lower=given, upper=np.ones(2))
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulator"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_views_are_the_numbers_where_they_lie(device, dtype):
+    on = fuzzy.Calculator(device)
+    x, y = triangles(on, 50, 8, dtype), triangles(on, 50, 9, dtype, encoding="mr")
+    for of, part in ((x, "lower"), (x, "upper"), (y, "midpoint"), (y, "radius")):
+        view, expected = of.view(part), getattr(of, part)
+        assert view.shape == expected.shape and view.dtype == dtype and view.__dlpack_device__() == (1, 0)
+        assert not hasattr(view, "__cuda_array_interface__")
+        taken = [np.asarray(view), np.from_dlpack(view), np.array(view)]
+        for found in taken:
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, expected)
+        assert not taken[0].flags.writeable and np.shares_memory(taken[0], taken[1])
+        assert not np.shares_memory(taken[0], taken[2])
+        np.testing.assert_array_equal(np.asarray(view, np.float16), expected.astype(np.float16))
+    low, high = np.asarray(x.view("lower")), np.asarray(x.view("upper"))
+    assert high.ctypes.data - low.ctypes.data == low.itemsize
+    np.testing.assert_array_equal(on.array(lower=x.view("lower"), upper=x.view("upper")).lower, x.lower)
+    again = fuzzy.Calculator("cpu").array(midpoint=y.view("midpoint"), radius=y.view("radius"))
+    np.testing.assert_array_equal(again.radius, y.radius)
+
+
+def test_what_was_taken_keeps_the_numbers_alive():
+    def make():
+        on = fuzzy.Calculator("cpu")
+        x = triangles(on, 1000, 12)
+        z = on.evaluate("x + 1", x=x)
+        z.view("lower").__dlpack__()  # nobody takes this one
+        return [np.asarray(z.view("lower")), np.from_dlpack(z.view("upper")), z.view("upper")], (z.lower, z.upper, z.upper)
+
+    taken, expected = make()
+    for _ in range(5):
+        gc.collect()
+        make()
+    for found, wanted in zip(taken, expected):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_views_that_are_refused(calculator):
+    x, y = triangles(calculator, 3, 1), triangles(calculator, 3, 1, encoding="mr")
+    for of, part, line in ((x, "radius", "found 'radius', expected 'lower' or 'upper'"), (y, "lower", "'midpoint' or 'radius'"),
+                           (x, "", "found ''")):
+        with pytest.raises(UsageError, match=line):
+            of.view(part)
+    view = x.view("lower")
+    for options in ({"copy": True}, {"dl_device": (2, 0)}):
+        with pytest.raises(BufferError):
+            view.__dlpack__(**options)
+    assert view.__dlpack__(stream=None, max_version=(1, 0), dl_device=(1, 0), copy=False) is not None
+    with pytest.raises(ValueError, match="needs a copy"):
+        view.__array__(np.float32, copy=False)
+    with pytest.raises((ValueError, RuntimeError)):
+        np.asarray(view)[0] = 1
+
+
+def _views_in_child(view, answers):
+    try:
+        np.asarray(view)
+    except UsageError as error:
+        answers.put(str(error))
+
+
+def test_a_view_in_a_forked_process_is_refused(calculator):
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    child = context.Process(target=_views_in_child, args=(triangles(calculator, 5, 7).view("lower"), answers))
+    child.start()
+    assert "parent process" in answers.get(timeout=60)
+    child.join(60)
+    assert child.exitcode == 0
+
+
+@pytest.mark.skipif(program() is None, reason="no program heddle")
+def test_a_formula_is_tuned_and_explained(tmp_path):
+    on = fuzzy.Calculator("cpu", profiles=tmp_path / "profiles.sqlite")
+    x = triangles(on, 20000, 13)
+    assert len(on.profiles()) == 0
+    before = on.explain("x*x + 1/4", x)
+    assert before["running"] is None and before["kernel"].startswith("fuzzy-map-lu@")
+    expected = on.evaluate("x*x + 1/4", x=x).upper
+    assert on.explain("x*x + 1/4", x)["running"]["tier"] != "exact"
+    profile = on.tune("y*y + 1/4", x, budget=5)
+    (kept,) = on.profiles().to_dict("records")
+    assert kept["family"] == before["kernel"] and kept["configuration"] == profile["configuration"]
+    assert on.explain("x*x + 1/4", x)["running"] is None  # it chooses anew
+    np.testing.assert_array_equal(on.evaluate("x*x + 1/4", x=x).upper, expected)
+    running = on.explain("x*x + 1/4", x)["running"]
+    assert running["tier"] == "exact" and running["configuration"] == profile["configuration"]
+    for call in (lambda: on.explain("x +", x), lambda: on.tune("x +", x), lambda: on.explain("x", 1.0),
+                 lambda: on.tune("x", fuzzy.Calculator("cpu").array(lower=[1.0], upper=[1.0]))):
+        with pytest.raises(UsageError):
+            call()

@@ -255,6 +255,21 @@ def test_interfaces_of_gpu_arrays_are_read():
     assert _heddle.describe_array(placed)["place"] == 3
 
 
+def test_shapes_and_strides_are_read_from_every_protocol():
+    shape = _heddle.describe_shape
+    x = np.zeros((6, 4), np.float32)
+    for of, found in ((x, [(6, 16), (4, 4)]), (x[::-2, 1:3], [(3, -32), (2, 4)]), (x.T, [(4, 4), (6, 16)]), (x[0, 0], [])):
+        assert shape(of, prefers_gpu=False) == found
+        if found:
+            assert shape(OnlyDlpack(of)) == found
+    assert shape(interface()) == [(4, 20), (5, 4)]
+    assert shape(interface(strides=(-40, 0))) == [(4, -40), (5, 0)]
+    assert shape(interface(shape=(1, 5), strides=(999, 4))) == [(1, 20), (5, 4)]
+    for strides in ((1 << 62, 4), (-(1 << 55), 4), (20, 1 << 54)):
+        with pytest.raises(InputError, match="a shape that no array has"):
+            shape(interface(strides=strides))
+
+
 ATTRIBUTES = """
 import sys, types
 import numpy as np

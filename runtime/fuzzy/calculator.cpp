@@ -33,6 +33,26 @@ void require_same(const ArrayShape& a, const ArrayShape& b) {
                                             form_text(a), form_text(b)));
 }
 
+void require_room(const ArrayShape& shape) {
+  if (shape.numbers >= 1 && shape.cuts >= 1 && shape.cuts <= kMostCuts) return;
+  throw Error(ErrorKind::usage, fmt::format("fuzzy array: found {} numbers of {} cuts, expected at least 1 of 1 to {}",
+                                            shape.numbers, shape.cuts, kMostCuts));
+}
+
+template <class T>
+[[noreturn]] void refuse_entry(T entry, std::int64_t place, std::int64_t columns) {
+  throw Error(ErrorKind::input, fmt::format("matrix: found {} in row {}, column {}, expected a finite number", entry,
+                                            place / columns, place % columns));
+}
+
+/// One real of memory.
+template <class T>
+T read_one(const Memory& memory, std::int64_t place) {
+  T value{};
+  memory.read(std::as_writable_bytes(std::span(&value, 1)), place * static_cast<std::int64_t>(sizeof(T)));
+  return value;
+}
+
 /// The problem of a family whose axes are `first` and then those of a form.
 Problem problem_of(const KernelFamily& family, std::vector<AxisValue> first, const ArrayShape& form) {
   first.insert(first.end(), {form.cuts, form.bits, static_cast<std::int64_t>(form.layout)});
@@ -49,18 +69,14 @@ std::array<AxisValue, 4> map_sizes(const ArrayShape& shape) {
 }  // namespace
 
 Calculator::Calculator(Device& device, CalculatorOptions options)
-    : device_(device), options_(std::move(options)), families_(builtin_families()) {
+    : device_(device), options_(std::move(options)), families_(builtin_families()), intake_(device) {
   if (options_.profiles.empty()) options_.profiles = ProfileStore::default_file();
 }
 
 Array Calculator::make(const ArrayShape& shape) { return {*this, shape, device_.allocate(shape.bytes())}; }
 
 Array Calculator::array(const ArrayShape& shape, std::span<const std::byte> components) {
-  if (shape.numbers < 1 || shape.cuts < 1 || shape.cuts > kMostCuts) {
-    throw Error(ErrorKind::usage,
-                fmt::format("fuzzy array: found {} numbers of {} cuts, expected at least 1 of 1 to {}", shape.numbers,
-                            shape.cuts, kMostCuts));
-  }
+  require_room(shape);
   if (static_cast<std::int64_t>(components.size()) != shape.bytes()) {
     throw Error(ErrorKind::usage, fmt::format("fuzzy array: found {} bytes, expected {} for {}", components.size(),
                                               shape.bytes(), form_text(shape)));
@@ -75,6 +91,35 @@ Array Calculator::array(const ArrayShape& shape, std::span<const std::byte> comp
     result.memory_->write(in_layout(components, given, shape.layout));
   }
   return result;
+}
+
+Array Calculator::array(Encoding encoding, const GivenNumbers& first, const GivenNumbers& second) {
+  const ArrayShape shape{
+      .encoding = encoding, .numbers = second.rows, .cuts = second.columns, .bits = second.bits, .layout = kNumbers};
+  require_room(shape);
+  const bool is_bounds = encoding == Encoding::lower_upper;
+  if (first.rows != shape.numbers || first.columns != (is_bounds ? shape.cuts : 1) || first.bits != shape.bits) {
+    throw Error(ErrorKind::usage, fmt::format("fuzzy array: found {} x {} numbers of {} bits beside {}", first.rows,
+                                              first.columns, first.bits, form_text(shape)));
+  }
+  Array result = make(shape);
+  const std::int64_t step = is_bounds ? 2 : 1;
+  intake_.copy(first, *result.memory_, {.components = shape.components(), .first = 0, .step = step});
+  intake_.copy(second, *result.memory_, {.components = shape.components(), .first = 1, .step = step});
+  if (const auto wrong = intake_.first_fault(shape, *result.memory_)) {
+    ArrayShape one = shape;
+    one.numbers = 1;
+    std::vector<std::byte> number(static_cast<std::size_t>(one.bytes()));
+    result.memory_->read(number, *wrong * one.bytes());
+    require_fuzzy_numbers(number, one, *wrong);
+  }
+  return result;
+}
+
+std::shared_ptr<Memory> Calculator::copy(const GivenNumbers& given) {
+  std::shared_ptr<Memory> memory = device_.allocate(given.bytes());
+  intake_.copy(given, *memory, {.components = given.columns, .first = 0, .step = 1});
+  return memory;
 }
 
 Array Calculator::map(std::string_view formula, const std::map<std::string, Array, std::less<>>& inputs) {
@@ -139,6 +184,11 @@ KernelExplanation Calculator::explain_map(const Formula& formula, const ArraySha
   return map_kernel(formula, shape.encoding).explain(map_sizes(shape));
 }
 
+void Calculator::forget_choices() {
+  kernels_.clear();
+  plans_.clear();
+}
+
 CallableKernel& Calculator::kernel(const KernelFamily& family, std::vector<CallType> types) {
   const std::string name(family.name());
   if (const auto known = kernels_.find(name); known != kernels_.end()) return *known->second;
@@ -186,9 +236,7 @@ Matrix Calculator::make_matrix(std::int64_t rows, std::int64_t columns, std::spa
   }
   const auto wrong = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
   if (wrong != values.end()) {
-    const std::int64_t place = wrong - values.begin();
-    throw Error(ErrorKind::input, fmt::format("matrix: found {} in row {}, column {}, expected a finite number", *wrong,
-                                              place / columns, place % columns));
+    refuse_entry(*wrong, wrong - values.begin(), columns);
   }
   const auto memory = device_.allocate(static_cast<std::int64_t>(values.size_bytes()));
   memory->write(std::as_bytes(values));
@@ -200,6 +248,19 @@ Matrix Calculator::matrix(std::int64_t rows, std::int64_t columns, std::span<con
 }
 Matrix Calculator::matrix(std::int64_t rows, std::int64_t columns, std::span<const double> values) {
   return make_matrix(rows, columns, values);
+}
+
+Matrix Calculator::matrix(const GivenNumbers& given) {
+  if (given.rows < 1 || given.columns < 1) {
+    throw Error(ErrorKind::usage,
+                fmt::format("matrix: found {} rows of {}, expected at least one of each", given.rows, given.columns));
+  }
+  const std::shared_ptr<Memory> memory = copy(given);
+  if (const auto wrong = intake_.first_infinite(given.count(), given.bits, *memory)) {
+    if (given.bits == 32) refuse_entry(read_one<float>(*memory, *wrong), *wrong, given.columns);
+    refuse_entry(read_one<double>(*memory, *wrong), *wrong, given.columns);
+  }
+  return {given.rows, given.columns, given.bits, memory};
 }
 
 Array Calculator::product(const Matrix& matrix, const Array& vector) {
@@ -255,29 +316,40 @@ void Calculator::run(const KernelFamily& family, const Problem& problem, const B
 
 template <class T>
 Sorted Calculator::sort_by(const Array& numbers, std::span<const T> keys) {
+  require_keys(numbers, static_cast<std::int64_t>(keys.size()), 8 * static_cast<std::int64_t>(sizeof(T)));
+  const std::shared_ptr<Memory> memory = device_.allocate(static_cast<std::int64_t>(keys.size_bytes()));
+  memory->write(std::as_bytes(keys));
+  return sort_by(numbers, memory);
+}
+
+void Calculator::require_keys(const Array& numbers, std::int64_t count, std::int64_t bits) {
   const ArrayShape& shape = numbers.shape();
-  if (shape.bits != 8 * static_cast<std::int64_t>(sizeof(T))) {
-    throw Error(ErrorKind::usage, fmt::format("fuzzy sort: found keys of {} bits, expected {} as in the array",
-                                              8 * sizeof(T), shape.bits));
+  if (shape.bits != bits) {
+    throw Error(ErrorKind::usage,
+                fmt::format("fuzzy sort: found keys of {} bits, expected {} as in the array", bits, shape.bits));
   }
-  if (static_cast<std::int64_t>(keys.size()) != shape.numbers) {
-    throw Error(ErrorKind::usage, fmt::format("fuzzy sort: found {} keys, expected one for each of {} numbers",
-                                              keys.size(), shape.numbers));
+  if (count != shape.numbers) {
+    throw Error(ErrorKind::usage,
+                fmt::format("fuzzy sort: found {} keys, expected one for each of {} numbers", count, shape.numbers));
   }
+}
+
+Sorted Calculator::sort_by(const Array& numbers, const std::shared_ptr<Memory>& keys) {
+  const ArrayShape& shape = numbers.shape();
   const KernelFamily& family = sort_family(shape.encoding);
-  const auto key_memory = device_.allocate(static_cast<std::int64_t>(keys.size_bytes()));
-  key_memory->write(std::as_bytes(keys));
-  Sorted result{.numbers = make(shape), .positions = std::vector<std::uint32_t>(keys.size())};
+  Sorted result{.numbers = make(shape),
+                .positions = std::vector<std::uint32_t>(static_cast<std::size_t>(shape.numbers))};
   const auto positions = device_.allocate(shape.numbers * static_cast<std::int64_t>(sizeof(std::uint32_t)));
   run(family, problem_of(family, {shape.numbers}, shape),
-      {{"keys", key_memory},
-       {"numbers", numbers.memory()},
-       {"sorted", result.numbers.memory()},
-       {"positions", positions}});
+      {{"keys", keys}, {"numbers", numbers.memory()}, {"sorted", result.numbers.memory()}, {"positions", positions}});
   positions->read(std::as_writable_bytes(std::span(result.positions)));
   return result;
 }
 
+Sorted Calculator::sort(const Array& numbers, const GivenNumbers& keys) {
+  require_keys(numbers, keys.count(), keys.bits);
+  return sort_by(numbers, copy(keys));
+}
 Sorted Calculator::sort(const Array& numbers, std::span<const float> keys) { return sort_by(numbers, keys); }
 Sorted Calculator::sort(const Array& numbers, std::span<const double> keys) { return sort_by(numbers, keys); }
 

@@ -15,6 +15,8 @@
 #include "heddle/profiles/knowledge.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/runtime/fuzzy/array.hpp"
+#include "heddle/runtime/fuzzy/given_numbers.hpp"
+#include "heddle/runtime/fuzzy/intake.hpp"
 #include "heddle/runtime/fuzzy/matrix.hpp"
 #include "heddle/runtime/kernel/callable_kernel.hpp"
 #include "heddle/runtime/plan/tuned_plan.hpp"
@@ -51,6 +53,12 @@ class Calculator {
   /// The same from the numbers' components, those of a number next to each other. Throws Error(usage) if they are not
   /// as many as the shape says.
   [[nodiscard]] Array array(const ArrayShape& shape, std::span<const std::byte> components);
+  /// The same from arrays that the device has already: lower and upper bounds, or midpoints (one column) and radii, in
+  /// the layout kNumbers. They are copied there, on their streams, without the host, and may be changed afterwards. For
+  /// devices that run CUDA kernels; Error(usage) elsewhere, and for arrays that are of no such shape.
+  [[nodiscard]] Array array(Encoding encoding, const GivenNumbers& first, const GivenNumbers& second);
+  /// A copy of them, row after row.
+  [[nodiscard]] std::shared_ptr<Memory> copy(const GivenNumbers& given);
 
   /// A formula (kernels/fuzzy/formula.hpp) for each number of arrays of one length and form, in one kernel. Where none
   /// can be compiled, this processor evaluates it, with a notice. Throws Error(usage) for a wrong formula, a name
@@ -68,6 +76,7 @@ class Calculator {
   /// are not rows x columns.
   [[nodiscard]] Matrix matrix(std::int64_t rows, std::int64_t columns, std::span<const float> values);
   [[nodiscard]] Matrix matrix(std::int64_t rows, std::int64_t columns, std::span<const double> values);
+  [[nodiscard]] Matrix matrix(const GivenNumbers& given);
   /// A matrix times a vector: a number for each row. The bits are the same everywhere, as those of dot() are. Throws
   /// Error(usage) for a vector of another length than the rows have, or of another type.
   [[nodiscard]] Array product(const Matrix& matrix, const Array& vector);
@@ -79,9 +88,13 @@ class Calculator {
   /// keys of the other type.
   [[nodiscard]] Sorted sort(const Array& numbers, std::span<const float> keys);
   [[nodiscard]] Sorted sort(const Array& numbers, std::span<const double> keys);
+  /// Keys in one column.
+  [[nodiscard]] Sorted sort(const Array& numbers, const GivenNumbers& keys);
 
   /// What runs this formula for arrays of a shape, and why.
   [[nodiscard]] KernelExplanation explain_map(const Formula& formula, const ArrayShape& shape);
+  /// Chooses anew, from what the profiles are now.
+  void forget_choices();
 
   [[nodiscard]] Device& device() const noexcept { return device_; }
 
@@ -96,6 +109,8 @@ class Calculator {
   [[nodiscard]] Array multiply(Memory& matrix, std::int64_t entries, std::int64_t rows, const Array& vector);
   template <class T>
   [[nodiscard]] Sorted sort_by(const Array& numbers, std::span<const T> keys);
+  static void require_keys(const Array& numbers, std::int64_t count, std::int64_t bits);
+  [[nodiscard]] Sorted sort_by(const Array& numbers, const std::shared_ptr<Memory>& keys);
   /// Runs the plan that is chosen for a problem of a family with these buffers.
   void run(const KernelFamily& family, const Problem& problem, const Bindings& buffers);
   [[nodiscard]] Knowledge knowledge(const KernelFamily& family) const;
@@ -103,6 +118,7 @@ class Calculator {
   Device& device_;
   CalculatorOptions options_;
   FamilyRegistry families_;
+  Intake intake_;
   std::map<std::string, std::unique_ptr<CallableKernel>, std::less<>> kernels_;  // by family
   // The last plan of each family that takes several launches. It keeps its arrays until it runs again.
   std::map<std::string, TunedPlan, std::less<>> plans_;

@@ -11,6 +11,7 @@
 
 #include "carving_family.hpp"
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/fuzzy/problem.hpp"
 #include "heddle/kernels/mlp/train.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
@@ -98,14 +99,22 @@ TEST_CASE("cuda compiler: bad instantiations fail alone, with their log") {
   CHECK_FALSE(outcomes[42].log.empty());
 }
 
-TEST_CASE("cuda compiler: the kernel that compares memory compiles") {
+TEST_CASE("cuda compiler: the kernels that are of no family compile") {
   const auto nvrtc = test::nvrtc_or_skip();
   if (!nvrtc) return;
-  const TemplateSource source("heddle/kernels/common/comparison.cuh");
+  const TemplateSource comparison("heddle/kernels/common/comparison.cuh");
+  const TemplateSource intake("heddle/kernels/fuzzy/cuda/intake.cuh", fuzzy::compile_options());
   const CudaCompiler compiler(nvrtc, "9.0", no_cache(), 1);
-  const auto outcomes = compile(compiler, {{&source, {"heddle::compare<256>"}}});
-  CHECK(outcomes.front().log == "");
-  CHECK(outcomes.front().binary != nullptr);
+  const auto outcomes =
+      compile(compiler, {{&comparison, {"heddle::compare<256>"}},
+                         {&intake, {"heddle::fuzzy::gather<float, 256>"}},
+                         {&intake, {"heddle::fuzzy::find_fault<heddle::fuzzy::BoundsRule, float, 256>"}},
+                         {&intake, {"heddle::fuzzy::find_fault<heddle::fuzzy::RadiiRule, double, 256>"}},
+                         {&intake, {"heddle::fuzzy::find_fault<heddle::fuzzy::FiniteRule, double, 256>"}}});
+  for (const auto& outcome : outcomes) {
+    CHECK(outcome.log == "");
+    CHECK(outcome.binary != nullptr);
+  }
 }
 
 TEST_CASE("cuda compiler: what is in the cache needs no compiler; what is damaged is compiled again") {

@@ -3,9 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -145,6 +148,93 @@ inline void check_sort(const std::string& label) {
   }
   CHECK(rising);
   CHECK(all_same(sorted.numbers.numbers<Number>(), kCount, [&](std::size_t i) { return x[sorted.positions[i]]; }));
+}
+
+/// Numbers that the device has already, with gaps and in any order. `place(bytes)`: memory of the device with these
+/// contents, for as long as the check lasts.
+template <class T, class Place>
+void check_given(Calculator& calculator, const Place& place) {
+  constexpr std::int64_t kRows = 301, kColumns = 3, kSize = sizeof(T);
+  const auto real = [](std::int64_t row, std::int64_t column) {  // of cuts that are nested
+    return static_cast<T>(row % 17 - 8) + static_cast<T>(column) / T(4);
+  };
+  // Columns from the last to the first, each padded by two rows, with what is no number in between.
+  std::vector<T> lower(static_cast<std::size_t>(kColumns * (kRows + 2)), std::numeric_limits<T>::quiet_NaN());
+  std::vector<T> upper(static_cast<std::size_t>(kRows * (kColumns + 1)), std::numeric_limits<T>::quiet_NaN());
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    for (std::int64_t c = 0; c < kColumns; ++c) {
+      lower[static_cast<std::size_t>((kColumns - 1 - c) * (kRows + 2) + i)] = real(i, c);
+      upper[static_cast<std::size_t>(i * (kColumns + 1) + c)] = real(i, 0) + T(4) - static_cast<T>(c);
+    }
+  }
+  const auto at = [&](const std::vector<T>& values, std::size_t first) {
+    return static_cast<const std::byte*>(place(std::as_bytes(std::span(values)))) + first * sizeof(T);
+  };
+  const GivenNumbers low{.address = at(lower, (kColumns - 1) * (kRows + 2)),
+                         .rows = kRows,
+                         .columns = kColumns,
+                         .row_stride = kSize,
+                         .column_stride = -kSize * (kRows + 2),
+                         .bits = 8 * kSize};
+  const GivenNumbers high{.address = at(upper, 0),
+                          .rows = kRows,
+                          .columns = kColumns,
+                          .row_stride = kSize * (kColumns + 1),
+                          .column_stride = kSize,
+                          .bits = 8 * kSize};
+  using Bounds = LowerUpper<T, kColumns>;
+  const Array bounds = calculator.array(Encoding::lower_upper, low, high);
+  CHECK(all_same(bounds.numbers<Bounds>(), kRows, [&](std::size_t i) {
+    Bounds number;
+    for (int c = 0; c < kColumns; ++c) {
+      number.lower[c] = real(static_cast<std::int64_t>(i), c);
+      number.upper[c] = real(static_cast<std::int64_t>(i), 0) + T(4) - static_cast<T>(c);
+    }
+    return number;
+  }));
+  // One midpoint for all: a stride of 0.
+  const std::vector<T> middle{T(5)};
+  const GivenNumbers one{.address = at(middle, 0), .rows = kRows, .bits = 8 * kSize};
+  std::vector<T> half(static_cast<std::size_t>(kRows), T(1));
+  const GivenNumbers radius{.address = at(half, kRows - 1), .rows = kRows, .row_stride = -kSize, .bits = 8 * kSize};
+  using Radii = MidpointRadius<T, 1>;
+  CHECK(all_same(calculator.array(Encoding::midpoint_radius, one, radius).numbers<Radii>(), kRows, [&](std::size_t) {
+    return Radii{T(5), {T(1)}};
+  }));
+  // What is wrong is told as that of numbers from the host, the first of several.
+  half[200] = half[7] = T(-1);
+  const GivenNumbers negative{.address = at(half, 0), .rows = kRows, .row_stride = kSize, .bits = 8 * kSize};
+  CHECK_THROWS_WITH_AS(static_cast<void>(calculator.array(Encoding::midpoint_radius, one, negative)),
+                       "fuzzy array: number 7 has a radius below 0", Error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(calculator.array(Encoding::lower_upper, high, low)),
+                       "fuzzy array: number 0 has a lower bound above the upper one", Error);
+  CHECK_THROWS_AS(static_cast<void>(calculator.array(Encoding::lower_upper, low, radius)), Error);
+  // A matrix, whose rows are those of its transpose's columns.
+  GivenNumbers transposed = high;
+  std::swap(transposed.rows, transposed.columns);
+  std::swap(transposed.row_stride, transposed.column_stride);
+  std::vector<Bounds> ones(static_cast<std::size_t>(kRows), Bounds::crisp(T(1)));
+  const Array product = calculator.product(calculator.matrix(transposed), calculator.array(ones));
+  const std::vector<Bounds> sums = product.numbers<Bounds>();
+  T sum = 0;
+  for (std::int64_t i = 0; i < kRows; ++i) sum += real(i, 0) + T(3);
+  REQUIRE(sums.size() == 3);
+  CHECK(sums[1].lower[0] == sum);
+  GivenNumbers whole = high;
+  ++whole.columns;  // the padding, too
+  CHECK_THROWS_WITH_AS(static_cast<void>(calculator.matrix(whole)),
+                       "matrix: found nan in row 0, column 3, expected a finite number", Error);
+  // Keys.
+  std::vector<T> keys(static_cast<std::size_t>(2 * kRows), std::numeric_limits<T>::quiet_NaN());
+  for (std::size_t i = 0; i < kRows; ++i) keys[2 * i] = -static_cast<T>(i);
+  const GivenNumbers given{.address = at(keys, 0), .rows = kRows, .row_stride = 2 * kSize, .bits = 8 * kSize};
+  const Sorted sorted = calculator.sort(bounds, given);
+  CHECK(sorted.positions.front() == kRows - 1);
+  CHECK(sorted.positions.back() == 0);
+  GivenNumbers few = given;
+  --few.rows;
+  CHECK_THROWS_WITH_AS(static_cast<void>(calculator.sort(bounds, few)),
+                       "fuzzy sort: found 300 keys, expected one for each of 301 numbers", Error);
 }
 
 }  // namespace heddle::fuzzy

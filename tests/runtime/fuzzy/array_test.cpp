@@ -27,6 +27,18 @@ TEST_CASE("numbers are sorted by their keys") {
   check_sort("emulator");
 }
 
+TEST_CASE_TEMPLATE("arrays are made of what a device has already", T, float, double) {
+  Desk desk("emulator");
+  std::vector<std::vector<std::byte>> kept;  // kernels of the emulator see the memory of this process
+  check_given<T>(desk.calculator, [&](std::span<const std::byte> bytes) -> const void* {
+    return kept.emplace_back(bytes.begin(), bytes.end()).data();
+  });
+  const T zero = 0;
+  const GivenNumbers one{.address = &zero, .rows = 1, .bits = 8 * sizeof(T)};
+  CHECK_THROWS_WITH_AS(static_cast<void>(Desk("cpu").calculator.array(Encoding::midpoint_radius, one, one)),
+                       "fuzzy arrays: cpu has no memory but the host's", Error);
+}
+
 TEST_CASE("operators of arrays are those of the numbers") {
   using Number = LowerUpper<double, 3>;
   constexpr std::size_t kCount = 17;
