@@ -2,6 +2,7 @@
 
 import numbers
 import os
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -9,8 +10,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from heddle import _heddle
+from heddle._arguments import device_label, file_name
 from heddle._data import checked_rows, checked_rows_and_answers, two_parts
-from heddle._options import device_label, file_name, in_parameters_words, option_values
+from heddle._options import in_parameters_words, option_values
 from heddle._progress import ProgressBar
 from heddle.errors import InputError
 
@@ -76,7 +78,7 @@ class Estimator(BaseEstimator):
         X = checked_rows(self, X, reset=False)
         return self._model.predict(X, device_label(self.device), file_name("profiles", self.profiles))
 
-    def save(self, file):
+    def save(self, file: str | bytes | os.PathLike) -> None:
         """Writes the model file that ``heddle train`` would have written.
 
         Parameters
@@ -89,10 +91,10 @@ class Estimator(BaseEstimator):
             The file cannot be written.
         """
         check_is_fitted(self, "_model")
-        self._model.save(os.fspath(file))
+        self._model.save(file)
 
     @classmethod
-    def load(cls, file, **parameters):
+    def load(cls, file: str | os.PathLike, **parameters: Any) -> Self:
         """Reads a model file, of ``save`` or of ``heddle train``.
 
         It predicts, and ``partial_fit`` goes on with the options that it was trained with (``model_.options``). Parameters are
@@ -114,7 +116,7 @@ class Estimator(BaseEstimator):
         InputError
             No such file, or damaged, or a model of another network or task.
         """
-        model = _heddle.Model.load(os.fspath(file))
+        model = _heddle.Model.load(file)
         task = "classify" if issubclass(cls, ClassifierMixin) else "regress"
         if (model.kind, model.task) != (cls._network, task):
             raise InputError(f"'{file}': found a {model.kind} to {model.task}, expected a {cls._network} to {task}")
@@ -155,7 +157,7 @@ class Estimator(BaseEstimator):
 class Classifier(ClassifierMixin, Estimator):
     """Adds classes."""
 
-    def fit(self, X, y, eval_set=None):
+    def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> Self:
         """Learns from rows and their classes, from nothing.
 
         Parameters
@@ -230,7 +232,7 @@ class Classifier(ClassifierMixin, Estimator):
         """Indices into ``classes_`` as numbers of outputs."""
         return np.argsort(self._order).astype(np.int32)[np.ravel(index)]
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The class whose output is largest.
 
         Parameters
@@ -252,7 +254,7 @@ class Classifier(ClassifierMixin, Estimator):
         largest = np.argmax(self._outputs(X), axis=1)
         return self.classes_[self._order[largest]]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Estimated probabilities of the classes.
 
         A network that ends in a softmax learnt them by cross-entropy; these are its outputs. Other networks learn one
@@ -297,7 +299,7 @@ def nearest_distributions(outputs):
 class Regressor(RegressorMixin, Estimator):
     """Adds numbers to predict, one or several."""
 
-    def fit(self, X, y, eval_set=None):
+    def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> Self:
         """Learns from rows and their numbers, from nothing.
 
         Parameters
@@ -342,7 +344,7 @@ class Regressor(RegressorMixin, Estimator):
             raise InputError("y: found a number that float32 cannot hold, expected a smaller one")
         return X, targets
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Predicted numbers, in the units of the training data.
 
         Parameters
@@ -387,7 +389,7 @@ class HasRules:
 class OnlineClassifier(Classifier):
     """Classifiers that can go on learning from further rows."""
 
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Goes on learning: one pass over these rows. The scaling of the inputs stays that of the first call.
 
         Parameters
@@ -424,7 +426,7 @@ class OnlineClassifier(Classifier):
 class OnlineRegressor(Regressor):
     """Regressors that can go on learning from further rows."""
 
-    def partial_fit(self, X, y):
+    def partial_fit(self, X: Any, y: Any) -> Self:
         """Goes on learning: one pass over these rows. All scaling stays that of the first call.
 
         Parameters

@@ -7,7 +7,6 @@ are checked by it, and the docstrings are made from it. Only names and defaults 
 
 import inspect
 import numbers
-import os
 import re
 import textwrap
 from contextlib import contextmanager
@@ -84,23 +83,6 @@ def as_option(name, value):
     if isinstance(value, (list, tuple, np.ndarray)):
         return ",".join(as_option(name, each) for each in value)
     raise UsageError(f"{name}: found {value!r}, expected a number, a word or a sequence of whole numbers")
-
-
-def device_label(device):
-    """The parameter ``device`` as C++ takes it; empty: the best one."""
-    if device is None or isinstance(device, str):
-        return device or ""
-    raise UsageError(f"device: found {device!r}, expected a label such as 'cuda:0' or 'cpu'")
-
-
-def file_name(name, file):
-    """A parameter that is a path or None, as C++ takes it."""
-    if file is None:
-        return ""
-    try:
-        return os.fsdecode(file)
-    except TypeError:
-        raise UsageError(f"{name}: found {file!r}, expected a path") from None
 
 
 @contextmanager

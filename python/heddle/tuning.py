@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from heddle._arguments import file_name, listed, seconds, sizes, text, whole
 from heddle.errors import DeviceError, Error, InputError, ProfilesError, UsageError
 from heddle.reports.sources import program
 
@@ -89,7 +90,8 @@ def _merge(export: str, database: Path) -> None:
         raise KeyboardInterrupt
 
 
-def tune(problems, *, family=None, budget=30.0, device=None, profiles=None, strategy=None, seed=1, client=None):
+def tune(problems, *, family: str | None = None, budget: float = 30.0, device: str | None = None, profiles=None,
+         strategy: str | None = None, seed: int = 1, client=None) -> list[dict]:
     """Finds the fastest mappings of a kernel family for some problems, and keeps them in a profile database.
 
     Parameters
@@ -130,8 +132,10 @@ def tune(problems, *, family=None, budget=30.0, device=None, profiles=None, stra
     """
     from heddle.frames import default_database
 
-    database = Path(default_database() if profiles is None else profiles)
-    tasks = [_task(problem, family, budget, device, strategy, seed) for problem in problems]
+    database = Path(file_name("profiles", profiles) or default_database())
+    if client is not None and not (hasattr(client, "submit") and hasattr(client, "cancel")):
+        raise UsageError(f"client: found {type(client).__name__}, expected a dask.distributed.Client")
+    tasks = [_task(problem, family, budget, device, strategy, seed) for problem in listed("problems", problems)]
     if not tasks:
         raise UsageError("problems: found none, expected at least one")
     if client is not None:
@@ -146,15 +150,15 @@ def tune(problems, *, family=None, budget=30.0, device=None, profiles=None, stra
 
 
 def _task(problem, family, budget, device, strategy, seed) -> Task:
-    options = ["--budget", f"{max(1, round(1000 * budget))}ms", "--seed", str(int(seed))]
+    options = ["--budget", f"{max(1, round(1000 * seconds('budget', budget)))}ms", "--seed", str(whole("seed", seed, 0))]
     if strategy is not None:
-        options += ["--strategy", strategy]
+        options += ["--strategy", text("strategy", strategy)]
     recorded = isinstance(problem, (str, os.PathLike))
     for name, value in (("family", family), ("device", device)):
         if recorded and value is not None:
             raise UsageError(f"{name}: found {value!r} with a recorded space, which takes the place of a device and its kernels")
         if value is not None:
-            options += [f"--{name}", str(value)]
+            options += [f"--{name}", text(name, value)]
     if recorded:
         try:
             return Task(options, (Path(problem).name, Path(problem).read_bytes()))
@@ -162,8 +166,8 @@ def _task(problem, family, budget, device, strategy, seed) -> Task:
             raise InputError(f"'{problem}': {error.strerror}") from None
     if family is None:
         raise UsageError("family: found none, expected a kernel family, as heddle tune --help lists them")
-    for name, size in problem.items():
-        options += ["--size", f"{name}={int(size)}"]
+    for name, size in sizes("problems", problem).items():
+        options += ["--size", f"{name}={size}"]
     return Task(options)
 
 
