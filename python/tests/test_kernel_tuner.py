@@ -160,6 +160,25 @@ def test_functions_make_the_source_the_launch_and_the_macros(adding):
     assert np.array_equal(found[0], adding[1] + 65 + adding[2])
 
 
+def test_sources_of_many_configurations(adding):
+    """Each has one of its own, and together they are longer than a source may be."""
+
+    def source(params):
+        return ADD.replace("a[i] + b[i]", f"a[i] + {params['number']} * b[i]") + f"// {3000 * 'x'}\n"
+
+    seen = []
+
+    def verify(answer, results, atol):
+        seen.append(float((results[0] - adding[1])[0]))
+        return True
+
+    params = {"block_size_x": [32, 64], "number": list(range(1500))}
+    results, _ = tune(adding, params, source, verify=verify, strategy="random_sample", strategy_options={"max_fevals": 4}, seed=3)
+    assert len(results) == 4 and seen == [result["number"] for result in results]
+    with pytest.raises(UsageError, match="the source for .* has more than"):
+        tune(adding, {"block_size_x": [32]}, lambda p: ADD + (3 << 20) * " ")
+
+
 def test_templates_and_other_names_of_blocks(adding):
     source = """
 template <typename T, int Threads>

@@ -13,7 +13,9 @@ from heddle.errors import InputError, UsageError
 from heddle.kernel_tuner.util import default_block_size_names, evaluate
 
 _CUDA = {"cuda", "cupy", "nvcuda", "pycuda"}
-_MOST_TEXT = 4 << 20  # bytes of a source
+_MOST_TEXT = 4 << 20  # bytes of a source, of which a description takes as many
+_MOST_TEXTS = 64 << 20  # of those of all configurations
+_MOST_PARTS = 48  # headers that these are shared out over; a description takes 64, with those of the source's own
 _GRID = ["grid_size_x", "grid_size_y", "grid_size_z"]
 #: Names of parameters that no user gave; no kernel is likely to have a variable of such a name.
 _HIDDEN = [f"kernel_tuner_{part}" for part in ("block_x", "block_y", "block_z", "shared_bytes")]
@@ -318,12 +320,17 @@ class KernelSource:
             return None
         texts: dict[str, int] = {}
         number = {}
+        length = 0
         for element in configurations:
             params = dict(zip(self.tune_params, element))
             text = self._with_macros(text_of(self.main, params), params)
+            if text not in texts:
+                length += len(text.encode())
+                if len(text.encode()) > _MOST_TEXT // 2:
+                    raise UsageError(f"kernel_source: the source for {params} has more than {_MOST_TEXT >> 21} MiB")
+                if length > _MOST_TEXTS:
+                    raise UsageError(f"kernel_source: the sources of all configurations have more than {_MOST_TEXTS >> 20} MiB")
             number[element] = texts.setdefault(text, len(texts))
-            if sum(map(len, texts)) > _MOST_TEXT:
-                raise UsageError("kernel_source: the sources of all configurations have more than 4 MiB")
         return list(texts), number
 
     def _with_macros(self, text: str, params) -> str:
@@ -476,12 +483,10 @@ class KernelSource:
         if options := _compiler_options(self.compiler_options):
             document["options"] = options
         text = self._unrolled(self.text)
-        if hidden.texts is not None:
-            text = "".join(
-                f"{'#if' if i == 0 else '#elif'} {hidden.variant} == {i}\n{each}\n" for i, each in enumerate(hidden.texts)
-            )
-            text += "#endif\n"
         headers = self.headers()
+        if hidden.texts is not None:
+            text, parts = _shared_out(hidden.texts, hidden.variant)
+            headers |= parts
         if headers:
             document["headers"] = list(headers)
         for name, content in {"kernel.cu": text, **headers}.items():
@@ -508,6 +513,25 @@ class KernelSource:
         return base.strip() + "<" + "".join(
             f"{{{part}}}" if part in self.tune_params else part for part in _WORD.split(arguments)
         )
+
+
+def _shared_out(texts: list[str], variant: str) -> tuple[str, dict[str, str]]:
+    """A source that has the text whose number a macro is; where they are long, its compiler reads few of the others."""
+    parts: list[dict[int, str]] = [{}]
+    limit = max(1 << 16, 2 * sum(map(len, texts)) // _MOST_PARTS)
+    for i, text in enumerate(texts):
+        if parts[-1] and sum(map(len, parts[-1].values())) + len(text) > limit:
+            parts.append({})
+        parts[-1][i] = text
+
+    def chosen(of: dict[str, str]) -> str:
+        return "".join(f"{'#elif' if i else '#if'} {key}\n{text}\n" for i, (key, text) in enumerate(of.items())) + "#endif\n"
+
+    sources = [chosen({f"{variant} == {i}": text for i, text in part.items()}) for part in parts]
+    if len(sources) == 1:
+        return sources[0], {}
+    headers = {f"{variant}_{min(part)}.cuh": source for part, source in zip(parts, sources)}
+    return chosen({f"{variant} <= {max(part)}": f'#include "{name}"' for part, name in zip(parts, headers)}), headers
 
 
 class _Hidden:
