@@ -1,5 +1,6 @@
 """The drop-in for Kernel Tuner, on the emulated device and on cache files."""
 
+import importlib.util
 import inspect
 import json
 import os
@@ -237,6 +238,25 @@ def test_observers_add_results(adding):
         tune(adding, {"block_size_x": [32]}, observers=[NVMLObserver(["nvml_energy"])])
     with pytest.raises(ValueError, match="observables"):
         NVMLObserver(["nonsense"])
+
+
+def test_modules_that_are_not_there_say_so():
+    """As an ImportError, too, which programs catch."""
+    names = ["accuracy", "hyper", "core", "searchspace", "observers.ncu", "observers.pmt", "observers.tegra", "observers.powersensor"]
+    for name in names:
+        with pytest.raises(UsageError, match=f"heddle.kernel_tuner.{name}: heddle has no such module") as caught:
+            importlib.import_module(f"heddle.kernel_tuner.{name}")
+        assert isinstance(caught.value, ImportError) and "\n" not in str(caught.value)
+    with pytest.raises(UsageError, match="observers.ncu"):
+        exec("from heddle.kernel_tuner.observers.ncu import NCUObserver", {})
+    for module in ("observers", "observers.observer"):
+        with pytest.raises(UsageError, match="heddle has no OutputObserver, but BenchmarkObserver"):
+            exec(f"from heddle.kernel_tuner.{module} import OutputObserver", {})
+    with pytest.raises(ImportError):
+        exec("from heddle.kernel_tuner import accuracy", {})
+    assert importlib.import_module("heddle.kernel_tuner.observers.observer").BenchmarkObserver is BenchmarkObserver
+    assert not hasattr(kernel_tuner.observers, "nothing")
+    assert importlib.util.find_spec("heddle.no_such_module") is None
 
 
 def test_what_cannot_be_done_is_one_clear_error(adding):

@@ -9,8 +9,11 @@ of a kernel where there is no GPU; its times mean nothing.
 """
 
 from heddle.kernel_tuner import observers, util
+from heddle.kernel_tuner._missing import report_missing_modules
 from heddle.kernel_tuner.integration import create_device_targets, store_results
 from heddle.kernel_tuner.interface import run_kernel, tune_kernel
+
+report_missing_modules()
 
 __all__ = ["create_device_targets", "observers", "run_kernel", "store_results", "tune_kernel", "util"]
 __version__ = "1.5.0"  # of the interface
