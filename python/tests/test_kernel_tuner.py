@@ -283,11 +283,26 @@ def test_what_cannot_be_done_is_one_clear_error(adding):
         (dict(simulation_mode=True), ValueError, "cache"),
         (dict(simulation_mode=True, cache="no_such_cache"), ValueError, "does not exist"),
         (dict(defines={"1x": 1}), ValueError, "defines"),
+        (dict(grid_div_x=[0]), UsageError, "grid_div_x: the size is divided by 0 at block_size_x=32"),
+        (dict(grid_div_x=lambda p: 0), UsageError, "grid_div_x: the size is divided by 0"),
+        (dict(grid_div_x="1 / 0"), UsageError, "grid_div: '1 / 0': division by zero"),
+        (dict(size=(1, 2, 3, 4)), UsageError, "problem_size: found 4 sizes"),
+        (dict(size="nonsense"), UsageError, "problem_size: 'nonsense': name 'nonsense' is not defined"),
+        (dict(answer=[adding[0][:7], None, None, None]), UsageError, "answer: element 0 has 7 numbers, the argument 300"),
+        (dict(cache="/no_such_folder/cache"), InputError, "cache: '/no_such_folder/cache.json' cannot be written: No such file"),
+        (dict(iterations=0), UsageError, "iterations: found 0"),
+        (dict(iterations=1.5), UsageError, "iterations: found 1.5"),
+        (dict(objective="energy"), UsageError, "objective: found 'energy'"),
+        (dict(objective="energy", observers=[Counting()]), UsageError, "objective: no result has 'energy'"),
+        (dict(objective="energy", observers=[Counting()], strategy="mls"), UsageError, "objective: no result has 'energy'"),
     ]
     for options, kind, message in wrong:
         with pytest.raises(kind, match=message) as caught:
             tune(adding, params, **options)
         assert "\n" not in str(caught.value)
+    for other in ({"block_size_x": [0]}, {"block_size_x": [32], "other": [1, 0]}):
+        with pytest.raises(UsageError, match="grid_div_x: the size is divided by 0"):
+            tune(adding, other, grid_div_x=["other"] if "other" in other else None)
     with pytest.raises(ValueError, match="forbidden|meaning of its own"):
         tune(adding, {"time": [1]})
     with pytest.raises(TypeError, match="argument 3: found int"):
@@ -410,6 +425,14 @@ def test_results_as_files(tmp_path, cache):
         kernel_tuner.store_results(file, "other", ADD, params, 100, results, env)
     with pytest.raises(InputError):
         kernel_tuner.create_device_targets(header, header)
+    nowhere = tmp_path / "results.json" / "x"
+    for call, argument in ((lambda: kernel_tuner.store_results(nowhere, "k", ADD, params, 100, results, env), "results_filename"),
+                           (lambda: kernel_tuner.create_device_targets(nowhere, file), "header_filename"),
+                           (lambda: file_utils.store_output_file(nowhere, results, params), "output_filename"),
+                           (lambda: file_utils.store_metadata_file(nowhere), "metadata_filename")):
+        with pytest.raises(InputError, match=f"{argument}: .* cannot be written: ") as caught:
+            call()
+        assert "\n" not in str(caught.value)
 
     file_utils.store_output_file(str(tmp_path / "t4"), results, params)
     t4 = json.loads((tmp_path / "t4.json").read_text())

@@ -70,16 +70,30 @@ def check_language(lang, text: str) -> None:
         raise UsageError(f"lang: found {found!r}, expected CUDA C++ (CUDA, CuPy, NVCUDA, PyCUDA), the only one heddle tunes")
 
 
+def _evaluated(argument: str, expression: str, params):
+    try:
+        return evaluate(expression, params)
+    except Exception as error:  # whatever Python finds wrong with it
+        raise UsageError(f"{argument}: {expression!r}: {_first_line(error)}") from None
+
+
+def _first_line(error) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def problem_size_at(problem_size, params) -> list:
     """The sizes in x, y and z."""
     if callable(problem_size):
         problem_size = problem_size(params)
     if isinstance(problem_size, (str, int, np.integer)):
         problem_size = (problem_size,)
+    problem_size = list(problem_size)
+    if len(problem_size) > 3:
+        raise UsageError(f"problem_size: found {len(problem_size)} sizes, expected up to three")
     sizes = [1, 1, 1]
     for i, size in enumerate(problem_size):
         if isinstance(size, str):
-            sizes[i] = int(evaluate(size, params))
+            sizes[i] = int(_evaluated("problem_size", size, params))
         elif isinstance(size, (int, np.integer)):
             sizes[i] = int(size)
         else:
@@ -95,7 +109,7 @@ def _divisor_at(divisor, default, params):
     if callable(divisor):
         return divisor(params)
     if isinstance(divisor, str):
-        return int(evaluate(divisor, params))
+        return int(_evaluated("grid_div", divisor, params))
     if np.iterable(divisor):
         product = 1
         for each in divisor:
@@ -107,10 +121,12 @@ def _divisor_at(divisor, default, params):
 def grid_at(problem_size, grid_div, names, params) -> tuple:
     """Blocks in x, y and z: the sizes over the divisors, rounded up."""
     sizes = problem_size_at(problem_size, params)
-    return tuple(
-        int(np.ceil(float(size) / float(_divisor_at(divisor, name, params))))
-        for size, divisor, name in zip(sizes, grid_div, names)
-    )
+    divisors = [_divisor_at(divisor, name, params) for divisor, name in zip(grid_div, names)]
+    for divisor, letter in zip(divisors, "xyz"):
+        if divisor == 0:
+            shown = ", ".join(f"{name}={value}" for name, value in params.items())
+            raise UsageError(f"grid_div_{letter}: the size is divided by 0 at {shown}")
+    return tuple(int(np.ceil(float(size) / float(divisor))) for size, divisor in zip(sizes, divisors))
 
 
 def block_at(names, params) -> tuple:
