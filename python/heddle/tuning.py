@@ -85,7 +85,12 @@ def _merge(export: str, database: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="heddle-export-") as folder:
         file = Path(folder) / "export.json"
         file.write_text(export, encoding="utf-8")
-        _, interrupted = _run("profiles", "import", file, "--profiles", database, "--json")
+        import_profiles(file, database)
+
+
+def import_profiles(file: Path, database: Path) -> None:
+    """Adds the profiles of an export to a database."""
+    _, interrupted = _run("profiles", "import", file, "--profiles", database, "--json")
     if interrupted:
         raise KeyboardInterrupt
 
