@@ -27,11 +27,14 @@ def device_label(device) -> str:
 
 
 def file_name(name: str, file) -> str:
-    """A path; empty for None."""
-    if file is None:
-        return ""
+    """A path for C++; empty for None."""
+    return "" if file is None else text(name, path_text(name, file), "a path")
+
+
+def path_text(name: str, file) -> str:
+    """A path for Python, which takes names that are no Unicode, too."""
     try:
-        return text(name, os.fsdecode(file), "a path")
+        return os.fsdecode(file)
     except TypeError:
         raise UsageError(f"{name}: found {_shown(file)}, expected a path") from None
 

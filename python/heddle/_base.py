@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from heddle import _heddle
-from heddle._arguments import device_label, file_name
+from heddle._arguments import device_label, file_name, text
 from heddle._data import checked_rows, checked_rows_and_answers, two_parts
 from heddle._options import in_parameters_words, option_values
 from heddle._progress import ProgressBar
@@ -38,7 +38,7 @@ class Estimator(BaseEstimator):
             options["epochs"] = str(epochs)
             options.pop("validation", None)
             options.pop("patience", None)
-        names = [str(name) for name in getattr(self, "feature_names_in_", [])]
+        names = [text("feature_names_in_", str(name)) for name in getattr(self, "feature_names_in_", [])]
         test_X, test_answers = test or (None, None)
         with in_parameters_words(), ProgressBar(self.verbose, type(self).__name__) as bar:
             answer = _heddle.train(
@@ -109,7 +109,9 @@ class Estimator(BaseEstimator):
         Returns
         -------
         estimator
-            Fitted. Classes are whole numbers where all are, else numbers where all are, else words.
+            Fitted. A model file has classes as words: they become truth values where all are ``True`` and ``False``, whole
+            numbers where all are, else numbers where all are (classes that were taught as the words "1" and "2", too), else
+            they stay words.
 
         Raises
         ------
@@ -207,10 +209,10 @@ class Classifier(ClassifierMixin, Estimator):
         return index
 
     def _keep_answers_of(self, model):
-        for numbers_of in (int, float):
+        for read in ({"False": False, "True": True}.__getitem__, int, float):
             try:
-                words = [numbers_of(word) for word in model.classes]
-            except ValueError:
+                words = [read(word) for word in model.classes]
+            except (KeyError, ValueError):
                 continue
             if [str(each) for each in words] == model.classes:
                 break
@@ -220,7 +222,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     def _keep_classes(self, classes):
         """``_order``: which of ``classes_`` each output of the network stands for."""
-        words = [str(each) for each in classes.tolist()]
+        words = [text("y", str(each)) for each in classes.tolist()]
         if len(set(words)) < len(words):
             raise InputError("y: found two classes with the same text, expected different ones")
         self.classes_ = classes

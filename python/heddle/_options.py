@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from heddle import _heddle
+from heddle._arguments import text
 from heddle.errors import UsageError
 
 _KINDS = {"integer": "int", "number": "float", "choice": "str", "flag": "bool", "integers": "int or sequence of int"}
@@ -79,7 +80,7 @@ def as_option(name, value):
     if isinstance(value, numbers.Real):
         return repr(float(value))
     if isinstance(value, str):
-        return value
+        return text(name, value)
     if isinstance(value, (list, tuple, np.ndarray)):
         return ",".join(as_option(name, each) for each in value)
     raise UsageError(f"{name}: found {value!r}, expected a number, a word or a sequence of whole numbers")

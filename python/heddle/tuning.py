@@ -165,6 +165,7 @@ def _task(problem, family, budget, device, strategy, seed) -> Task:
         if value is not None:
             options += [f"--{name}", text(name, value)]
     if recorded:
+        problem = file_name("problems", problem)
         try:
             return Task(options, (Path(problem).name, Path(problem).read_bytes()))
         except OSError as error:

@@ -251,6 +251,17 @@ def test_models_take_any_path(tmp_path):
     refused(lambda: model.predict(X, source="\ud800"), heddle.UsageError, "source: found")
 
 
+def test_texts_that_are_no_unicode():
+    bad = "\ud800"
+    refused(lambda: heddle.MlpClassifier(device=bad).fit(X, Y), heddle.UsageError, "device: found", "no Unicode text")
+    refused(lambda: new(rule=bad).fit(X, Y), heddle.UsageError, "rule: found", "no Unicode text")
+    refused(lambda: new().fit(X, [bad, "b"] * 20), heddle.UsageError, "y: found", "no Unicode text")
+    frame = pd.DataFrame(X, columns=pd.Index(["a", bad, "c"], dtype=object))
+    refused(lambda: new().fit(frame, Y), heddle.UsageError, "feature_names_in_: found", "no Unicode text")
+    refused(lambda: heddle.profiles(3), heddle.UsageError, "database: found 3, expected a path")
+    refused(lambda: heddle.report(3), heddle.UsageError, "sources: found 3, expected a path")
+
+
 def test_damaged_models(tmp_path):
     model = new().fit(X, Y)
     whole = model.model_.to_bytes()

@@ -59,6 +59,7 @@ def test_arguments_that_make_no_sense_are_one_line(tmp_path):
         (dict(problems=sound), "problems: found dict, expected a list"),
         (dict(problems=[sound | {"rules": 32.7}]), "problems: rules: found 32.7, expected a whole number"),
         (dict(problems=[{"\ud800": 3}]), "which is no Unicode text"),
+        (dict(problems=["\ud800"], family=None), "problems: found .*, which is no Unicode text"),
         (dict(budget=-5), "budget: found -5, expected seconds above 0"),
         (dict(budget=float("nan")), "budget: found nan"),
         (dict(budget=None), "budget: found None"),

@@ -5,7 +5,7 @@ what it returns; what was measured goes into heddle's profile database as well. 
 and run in a process of their own: one that fails, hangs or reads beyond its memory becomes an entry with ``__error__``.
 
 ``HEDDLE_KERNEL_TUNER_DEVICE`` names another device than the GPU whose number the call gives: ``emulator`` finds the faults
-of a kernel where there is no GPU; its times mean nothing.
+of a kernel where there is no GPU; its times mean nothing, and it refuses kernels that declare ``__shared__`` variables.
 """
 
 from heddle.kernel_tuner import observers, util

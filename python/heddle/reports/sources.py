@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heddle._heddle import Model
+from heddle._arguments import path_text
 from heddle.errors import Error, InputError
 
 _MOST_BYTES = 2 << 30
@@ -100,7 +101,7 @@ def _imported(file: Path) -> Source:
 
 def read(path) -> Source:
     """Reads one file. Raises InputError, one line, for what is none of the kinds, or damaged."""
-    file = Path(path)
+    file = Path(path_text("sources", path))
     data = _bytes(file)
     name = file.name
     if data.startswith(b"SQLite format 3\0"):
