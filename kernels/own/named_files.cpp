@@ -15,6 +15,7 @@ namespace heddle {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\v\f\r";
+constexpr std::size_t kLongestGap = 1024, kLongestFileName = 4096;  // bytes; bounds that make the search linear
 constexpr std::array<std::string_view, 4> kReading{"include", "include_next", "import", "embed"};
 
 /// `text` with every line as the preprocessor sees it: trigraphs replaced, and lines that end in a backslash joined.
@@ -44,33 +45,53 @@ class Directives {
   explicit Directives(std::string_view text) : text_(text) {}
 
   std::vector<NamedFile> files() {
-    while ((at_ = text_.find_first_of("#%", at_)) != std::string_view::npos) {
-      const std::size_t sign = at_;
-      at_ += text_.substr(at_).starts_with("%:") ? 2 : 1;
-      if ((text_[sign] == '#' || at_ == sign + 2) && begins_line(sign)) read();
+    // Nothing but blanks and comments may stand before a directive in its line.
+    bool has_text = false, ends_comment = false;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      const std::size_t sign = c == '#' ? 1 : ahead("%:") ? 2 : 0;
+      if (sign > 0 && (!has_text || ends_comment)) {
+        at_ += sign;
+        has_text = true;
+        // What follows may be a raw string, whose comment is none: the directives in it are read, too.
+        const std::size_t behind = at_;
+        if (!read()) {
+          files_.push_back({.how = NamedFile::How::computed, .name = {}});
+          break;
+        }
+        at_ = behind;
+        continue;
+      }
+      if (c == '\n') {
+        has_text = ends_comment = false;
+      } else if (ahead("*/")) {
+        ends_comment = true;
+      } else if (kBlanks.find(c) == std::string_view::npos) {
+        has_text = true;
+      }
+      ++at_;
     }
     return std::move(files_);
   }
 
  private:
-  /// Whether nothing but blanks and comments may stand before it in its line.
-  [[nodiscard]] bool begins_line(std::size_t sign) const {
-    const std::size_t line = sign == 0 ? 0 : text_.rfind('\n', sign - 1) + 1;  // npos + 1 is 0
-    const std::string_view before = text_.substr(line, sign - line);
-    return before.find_first_not_of(kBlanks) == std::string_view::npos || before.find("*/") != std::string_view::npos;
-  }
+  [[nodiscard]] bool ahead(std::string_view expected) const { return text_.substr(at_).starts_with(expected); }
 
-  void skip_blanks() {
-    while (at_ < text_.size()) {
-      if (kBlanks.find(text_[at_]) != std::string_view::npos) {
+  /// Blanks and comments. False where these go on for longer than any that a person writes there.
+  [[nodiscard]] bool skip_blanks() {
+    const std::string_view near = text_.substr(0, std::min(text_.size(), at_ + kLongestGap));
+    while (at_ < near.size()) {
+      if (kBlanks.find(near[at_]) != std::string_view::npos) {
         ++at_;
-      } else if (text_.substr(at_).starts_with("/*")) {
-        const std::size_t end = text_.find("*/", at_ + 2);
-        at_ = end == std::string_view::npos ? text_.size() : end + 2;
+      } else if (ahead("/*")) {
+        const std::size_t end = near.find("*/", at_ + 2);
+        if (end == std::string_view::npos) return false;
+        at_ = end + 2;
       } else {
-        return;
+        return true;
       }
     }
+    return at_ == text_.size();
   }
 
   std::string_view word() {
@@ -80,32 +101,35 @@ class Directives {
     return text_.substr(begin, at_ - begin);
   }
 
-  void read() {
-    skip_blanks();
-    std::string_view directive = word();
+  /// The directive behind its sign. False where what it names cannot be told.
+  [[nodiscard]] bool read() {
+    if (!skip_blanks()) return false;
+    const std::string_view directive = word();
     const auto is_number = [](std::string_view text) {
       return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
     };
     if (directive == "line" || is_number(directive)) {
-      skip_blanks();
-      if (directive == "line" && is_number(word())) skip_blanks();
-      if (at_ < text_.size() && text_[at_] != '\n' && !text_.substr(at_).starts_with("//")) take_name(false);
-    } else if (std::ranges::find(kReading, directive) != kReading.end()) {
-      skip_blanks();
-      take_name(true);
+      if (!skip_blanks()) return false;
+      if (directive == "line" && is_number(word()) && !skip_blanks()) return false;
+      const bool names_none = at_ == text_.size() || text_[at_] == '\n' || ahead("//");
+      return names_none || take_name(false);
     }
+    if (std::ranges::find(kReading, directive) == kReading.end()) return true;
+    return skip_blanks() && take_name(true);
   }
 
-  void take_name(bool brackets) {
+  [[nodiscard]] bool take_name(bool brackets) {
     const char open = at_ < text_.size() ? text_[at_] : '\n';
     if (open != '"' && !(open == '<' && brackets)) {
       files_.push_back({.how = NamedFile::How::computed, .name = {}});
-      return;
+      return true;
     }
-    const std::size_t begin = ++at_;
-    at_ = std::min(text_.find_first_of(open == '"' ? "\"\n" : ">\n", begin), text_.size());
+    const std::string_view rest = text_.substr(at_ + 1, kLongestFileName);
+    const std::size_t length = rest.find_first_of(open == '"' ? "\"\n" : ">\n");
+    if (length == std::string_view::npos) return false;
     files_.push_back({.how = open == '"' ? NamedFile::How::quotes : NamedFile::How::brackets,
-                      .name = std::string(text_.substr(begin, at_ - begin))});
+                      .name = std::string(rest.substr(0, length))});
+    return true;
   }
 
   std::string_view text_;
