@@ -16,6 +16,7 @@
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/own/argument_value.hpp"
 #include "heddle/kernels/own/definition_document.hpp"
+#include "heddle/kernels/own/named_files.hpp"
 #include "heddle/kernels/own/regular_file.hpp"
 #include "heddle/kernels/own/source_folder.hpp"
 #include "heddle/kernels/template_source.hpp"
@@ -162,16 +163,23 @@ class CaptureReader {
     kernel.awkward = capture_.problem;
   }
   void check_code(const KernelCode& code) const {
+    check_names("the source", code.text);
     for (const auto& [header, text] : code.headers) {
       const fs::path path(header);
       if (path.is_absolute() || std::ranges::find(path, "..") != path.end()) {
         refuse(fmt::format("the name of the header {} leaves its folder", in_quotes(header)));
       }
+      check_names(header, text);
     }
     for (const std::string& word : code.options.extra) {
       if (allow_outside_ || !names_a_file(word)) continue;
       refuse(fmt::format("the compiler's option {} may name a file; --allow-outside allows that", in_quotes(word)));
     }
+  }
+
+  void check_names(const std::string& file, const std::string& text) const {
+    if (allow_outside_) return;
+    if (const auto why = names_outside(file, text)) refuse(*why + "; --allow-outside allows that");
   }
 
   std::string name_;

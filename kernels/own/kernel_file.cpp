@@ -356,9 +356,14 @@ class Reader {
   /// What a kernel and a reference kernel have in common.
   void read_code(const DescriptionNode& node, bool cpu, KernelCode& code) const {
     if (const auto list = node.find("headers")) {
-      for (const DescriptionNode& header : list->elements(kMostHeaders))
-        code.headers[header.text()] = sources_.text(header, header.text());
+      for (const DescriptionNode& header : list->elements(kMostHeaders)) {
+        std::string text = sources_.text(header, header.text());
+        sources_.require_names_inside(header, header.text(), text);
+        code.headers[header.text()] = std::move(text);
+      }
     }
+    const auto source = node.find("source");
+    sources_.require_names_inside(source.value_or(node), source ? source->text() : "the source", code.text);
     const DescriptionNode kernel = node.at("kernel");
     code.kernel = kernel.text();
     if (code.kernel.empty()) kernel.expected("the name of a function");

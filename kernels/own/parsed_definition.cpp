@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -261,6 +262,17 @@ class DefinitionParser {
     return pattern;
   }
 
+  /// What stands around the expressions of a function's name goes into the source as it is.
+  void check_function(const std::string& text, const std::string& whole) const {
+    constexpr std::string_view kMarks = "_:<>,. ()*&+-!~|^%=?";
+    const auto is_sound = [&](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || kMarks.find(c) != std::string_view::npos;
+    };
+    if (std::ranges::all_of(text, is_sound)) return;
+    refuse(fmt::format("kernel is {}, expected a function's name in C++, with values of parameters in braces",
+                       in_quotes(whole)));
+  }
+
   [[nodiscard]] Code code_of(const std::string& language, const KernelCode& from,
                              const std::vector<std::string>& known) const {
     Code code;
@@ -276,6 +288,7 @@ class DefinitionParser {
     }
     code.untuned = from.untuned;
     code.name = pattern(from.kernel, "kernel", known);
+    for (const std::string& text : code.name.texts) check_function(text, from.kernel);
     // A template with macros of its own gets the parameters as macros, too.
     code.has_macros = !from.macros.empty() || (code.name.values.empty() && from.kernel.find('<') == std::string::npos);
     const auto all = known_names(definition_.parameters.size(), true, true);

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/own/named_files.hpp"
 #include "heddle/kernels/own/regular_file.hpp"
 #include "heddle/kernels/text.hpp"
 
@@ -36,7 +38,9 @@ constexpr std::array<std::string_view, 34> kFileWords{
 
 bool names_a_file(std::string_view word) {
   if (word == "-lineinfo") return false;
-  return !word.starts_with('-') ||
+  // Behind the end of a line, the value of a macro would be a line of the source.
+  const bool one_line = std::ranges::none_of(word, [](unsigned char c) { return std::iscntrl(c) != 0; });
+  return !one_line || !word.starts_with('-') ||
          std::ranges::any_of(kFileWords, [&](std::string_view begin) { return word.starts_with(begin); });
 }
 
@@ -89,6 +93,12 @@ void SourceFolder::require_no_path(const DescriptionNode& node, const std::strin
       fmt::format("{} may name a file outside the description's folder; --allow-outside allows that", in_quotes(word)));
 }
 
+void SourceFolder::require_names_inside(const DescriptionNode& node, const std::string& file,
+                                        const std::string& text) const {
+  if (allow_outside_) return;
+  if (const auto why = names_outside(file, text)) node.refuse(*why + "; --allow-outside allows that");
+}
+
 std::string SourceFolder::text(const DescriptionNode& node, const std::string& named) const {
   const fs::path wanted = find(named);
   std::error_code error;
@@ -109,15 +119,9 @@ std::vector<std::string> SourceFolder::included(const std::string& text) const {
 }
 
 void SourceFolder::collect(const std::string& text, std::vector<std::string>& names) const {
-  constexpr std::string_view kInclude = "include";
-  for (std::size_t at = text.find('#'); at != std::string::npos; at = text.find('#', at + 1)) {
-    std::size_t word = text.find_first_not_of(" \t", at + 1);
-    if (word == std::string::npos || text.compare(word, kInclude.size(), kInclude) != 0) continue;
-    const std::size_t begin = text.find_first_not_of(" \t", word + kInclude.size());
-    if (begin == std::string::npos || text[begin] != '"') continue;
-    const std::size_t end = text.find_first_of("\"\n", begin + 1);
-    if (end == std::string::npos || text[end] != '"') continue;
-    std::string name = text.substr(begin + 1, end - begin - 1);
+  for (NamedFile& named : named_files(text)) {
+    if (named.how != NamedFile::How::quotes) continue;
+    std::string& name = named.name;
     std::error_code error;
     const fs::path path = find(name);
     if (!is_allowed(path) || !fs::is_regular_file(path, error) || std::ranges::find(names, name) != names.end())

@@ -34,6 +34,8 @@ class SourceFolder {
   void require_inside(const DescriptionNode& node, const std::string& named) const;
   /// Throws at `node` if `word`, for a compiler, may name a file and files outside are not allowed.
   void require_no_path(const DescriptionNode& node, const std::string& word) const;
+  /// Throws at `node` if a source may read a file of its own choice (names_outside) and that is not allowed.
+  void require_names_inside(const DescriptionNode& node, const std::string& file, const std::string& text) const;
   /// The names, as `text` gives them, of those files that it includes in quotes, that are there and that may be read,
   /// and of those that these include.
   [[nodiscard]] std::vector<std::string> included(const std::string& text) const;

@@ -2,6 +2,7 @@
 
 import numbers
 import os
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -9,8 +10,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from heddle import _heddle
+from heddle._arguments import device_label, file_name, text
 from heddle._data import checked_rows, checked_rows_and_answers, two_parts
-from heddle._options import device_label, file_name, in_parameters_words, option_values
+from heddle._options import in_parameters_words, option_values
 from heddle._progress import ProgressBar
 from heddle.errors import InputError
 
@@ -36,7 +38,7 @@ class Estimator(BaseEstimator):
             options["epochs"] = str(epochs)
             options.pop("validation", None)
             options.pop("patience", None)
-        names = [str(name) for name in getattr(self, "feature_names_in_", [])]
+        names = [text("feature_names_in_", str(name)) for name in getattr(self, "feature_names_in_", [])]
         test_X, test_answers = test or (None, None)
         with in_parameters_words(), ProgressBar(self.verbose, type(self).__name__) as bar:
             answer = _heddle.train(
@@ -76,7 +78,7 @@ class Estimator(BaseEstimator):
         X = checked_rows(self, X, reset=False)
         return self._model.predict(X, device_label(self.device), file_name("profiles", self.profiles))
 
-    def save(self, file):
+    def save(self, file: str | bytes | os.PathLike) -> None:
         """Writes the model file that ``heddle train`` would have written.
 
         Parameters
@@ -89,10 +91,10 @@ class Estimator(BaseEstimator):
             The file cannot be written.
         """
         check_is_fitted(self, "_model")
-        self._model.save(os.fspath(file))
+        self._model.save(file)
 
     @classmethod
-    def load(cls, file, **parameters):
+    def load(cls, file: str | os.PathLike, **parameters: Any) -> Self:
         """Reads a model file, of ``save`` or of ``heddle train``.
 
         It predicts, and ``partial_fit`` goes on with the options that it was trained with (``model_.options``). Parameters are
@@ -107,14 +109,16 @@ class Estimator(BaseEstimator):
         Returns
         -------
         estimator
-            Fitted. Classes are whole numbers where all are, else numbers where all are, else words.
+            Fitted. A model file has classes as words: they become truth values where all are ``True`` and ``False``, whole
+            numbers where all are, else numbers where all are (classes that were taught as the words "1" and "2", too), else
+            they stay words.
 
         Raises
         ------
         InputError
             No such file, or damaged, or a model of another network or task.
         """
-        model = _heddle.Model.load(os.fspath(file))
+        model = _heddle.Model.load(file)
         task = "classify" if issubclass(cls, ClassifierMixin) else "regress"
         if (model.kind, model.task) != (cls._network, task):
             raise InputError(f"'{file}': found a {model.kind} to {model.task}, expected a {cls._network} to {task}")
@@ -155,7 +159,7 @@ class Estimator(BaseEstimator):
 class Classifier(ClassifierMixin, Estimator):
     """Adds classes."""
 
-    def fit(self, X, y, eval_set=None):
+    def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> Self:
         """Learns from rows and their classes, from nothing.
 
         Parameters
@@ -205,10 +209,10 @@ class Classifier(ClassifierMixin, Estimator):
         return index
 
     def _keep_answers_of(self, model):
-        for numbers_of in (int, float):
+        for read in ({"False": False, "True": True}.__getitem__, int, float):
             try:
-                words = [numbers_of(word) for word in model.classes]
-            except ValueError:
+                words = [read(word) for word in model.classes]
+            except (KeyError, ValueError):
                 continue
             if [str(each) for each in words] == model.classes:
                 break
@@ -218,7 +222,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     def _keep_classes(self, classes):
         """``_order``: which of ``classes_`` each output of the network stands for."""
-        words = [str(each) for each in classes.tolist()]
+        words = [text("y", str(each)) for each in classes.tolist()]
         if len(set(words)) < len(words):
             raise InputError("y: found two classes with the same text, expected different ones")
         self.classes_ = classes
@@ -230,7 +234,7 @@ class Classifier(ClassifierMixin, Estimator):
         """Indices into ``classes_`` as numbers of outputs."""
         return np.argsort(self._order).astype(np.int32)[np.ravel(index)]
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The class whose output is largest.
 
         Parameters
@@ -252,7 +256,7 @@ class Classifier(ClassifierMixin, Estimator):
         largest = np.argmax(self._outputs(X), axis=1)
         return self.classes_[self._order[largest]]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Estimated probabilities of the classes.
 
         A network that ends in a softmax learnt them by cross-entropy; these are its outputs. Other networks learn one
@@ -297,7 +301,7 @@ def nearest_distributions(outputs):
 class Regressor(RegressorMixin, Estimator):
     """Adds numbers to predict, one or several."""
 
-    def fit(self, X, y, eval_set=None):
+    def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> Self:
         """Learns from rows and their numbers, from nothing.
 
         Parameters
@@ -342,7 +346,7 @@ class Regressor(RegressorMixin, Estimator):
             raise InputError("y: found a number that float32 cannot hold, expected a smaller one")
         return X, targets
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Predicted numbers, in the units of the training data.
 
         Parameters
@@ -387,7 +391,7 @@ class HasRules:
 class OnlineClassifier(Classifier):
     """Classifiers that can go on learning from further rows."""
 
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Goes on learning: one pass over these rows. The scaling of the inputs stays that of the first call.
 
         Parameters
@@ -424,7 +428,7 @@ class OnlineClassifier(Classifier):
 class OnlineRegressor(Regressor):
     """Regressors that can go on learning from further rows."""
 
-    def partial_fit(self, X, y):
+    def partial_fit(self, X: Any, y: Any) -> Self:
         """Goes on learning: one pass over these rows. All scaling stays that of the first call.
 
         Parameters

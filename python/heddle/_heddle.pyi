@@ -1,7 +1,9 @@
 """Bindings of heddle's C++ libraries"""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any, TypedDict
+
+import os
 
 import numpy
 from numpy.typing import NDArray
@@ -9,7 +11,26 @@ from numpy.typing import NDArray
 
 version: str = '0.1.0'
 
-def devices() -> list: ...
+class DeviceListing(TypedDict):
+    label: str
+    usable: bool
+    name: str
+    remark: str
+
+def devices() -> list[DeviceListing]:
+    """
+    All devices that heddle knows how to look for, the best usable one first.
+
+    Returns
+    -------
+    list of dict
+        ``label`` (``"cuda:0"``, ``"cpu"``, ``"emulator"``), ``usable`` (bool), ``name`` (of the model; empty where it cannot be used) and ``remark`` (why it cannot be used, or what limits it).
+
+    Raises
+    ------
+    DeviceError
+        A driver is there, and fails.
+    """
 
 class Model:
     """
@@ -17,13 +38,39 @@ class Model:
     """
 
     @staticmethod
-    def load(file: str) -> Model:
+    def load(file: str | bytes | os.PathLike) -> Model:
         """
-        Reads a model file. Raises InputError where there is none, or it is damaged.
+        Reads a model file.
+
+        Parameters
+        ----------
+        file : path
+            Of ``save``, of an estimator, or of ``heddle train``.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        InputError
+            There is no such file, or it is damaged.
         """
 
-    def save(self, file: str) -> None:
-        """Writes a model file. Raises InputError where it cannot be written."""
+    def save(self, file: str | bytes | os.PathLike) -> None:
+        """
+        Writes a model file.
+
+        Parameters
+        ----------
+        file : path
+            Is written whole, or not at all.
+
+        Raises
+        ------
+        InputError
+            It cannot be written.
+        """
 
     @staticmethod
     def from_bytes(data: bytes) -> Model:
@@ -34,7 +81,7 @@ class Model:
     def to_bytes(self) -> bytes:
         """The bytes of a model file."""
 
-    def predict(self, rows: object, device: str = '', profiles: str = '', source: str = 'X') -> NDArray[numpy.float32]:
+    def predict(self, rows: NDArray[numpy.float32], device: str = '', profiles: str | os.PathLike = '', source: str = 'X') -> NDArray[numpy.float32]:
         """
         Outputs of the network.
 
@@ -57,7 +104,9 @@ class Model:
         Raises
         ------
         InputError
-            Rows of another form, or that the network cannot take.
+            Rows of another form, with another number of features than in training, or with numbers that are not finite.
+        UsageError
+            Words of another type.
         DeviceError
             No such device, or it failed.
         """
@@ -84,43 +133,56 @@ class Model:
         """The rules in words, one for each."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """str: the network: ``"sonfin"``, ``"tsk"`` or ``"mlp"``."""
 
     @property
-    def task(self) -> str: ...
+    def task(self) -> str:
+        """str: ``"classify"`` or ``"regress"``."""
 
     @property
-    def dim(self) -> int: ...
+    def dim(self) -> int:
+        """int: inputs, as many as features."""
 
     @property
-    def outputs(self) -> int: ...
+    def outputs(self) -> int:
+        """int: outputs: one for each class, or for each column of targets."""
 
     @property
-    def size(self) -> str: ...
+    def size(self) -> str:
+        """str: what the network has, in words: its rules or layers."""
 
     @property
-    def unready(self) -> str: ...
+    def unready(self) -> str:
+        """str: why it cannot predict yet; empty where it can."""
 
     @property
-    def classes(self) -> list[str]: ...
+    def classes(self) -> list[str]:
+        """list of str: the classes as words, in the order of the outputs; empty for regression."""
 
     @property
-    def input_names(self) -> list[str]: ...
+    def input_names(self) -> list[str]:
+        """list of str: names of the features; empty where the data had none."""
 
     @property
-    def target_names(self) -> list[str]: ...
+    def target_names(self) -> list[str]:
+        """list of str: names of the targets; empty where the data had none."""
 
     @property
-    def epochs(self) -> int: ...
+    def epochs(self) -> int:
+        """int: epochs of training so far."""
 
     @property
-    def best_epoch(self) -> int: ...
+    def best_epoch(self) -> int:
+        """int: the epoch with the least validation error; 0 without validation."""
 
     @property
-    def options(self) -> dict[str, str]: ...
+    def options(self) -> dict[str, str]:
+        """dict of str: options of ``heddle train`` that it was trained with, by their names."""
 
     @property
-    def provenance(self) -> dict[str, str]: ...
+    def provenance(self) -> dict[str, str]:
+        """dict of str: for people: what made it, from which data, when and on which device."""
 
 def ordered_classes(words: Sequence[str]) -> list[str]: ...
 
@@ -137,9 +199,9 @@ class Kernel:
 
     def __call__(self, *arguments, **sizes) -> None: ...
 
-    def prepare(self, **sizes) -> None: ...
+    def _prepare(self, **sizes) -> None: ...
 
-    def explain(self, **sizes) -> dict: ...
+    def _explain(self, **sizes) -> Any: ...
 
     def _capture(self, file: str, *arguments, **sizes) -> None: ...
 
@@ -151,16 +213,20 @@ class Kernel:
     def _profiles(self) -> str: ...
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """str: of the kernel, with a digest of its description and sources."""
 
     @property
-    def device(self) -> str: ...
+    def device(self) -> str:
+        """str: the label of the device, ``"cuda:0"``."""
 
     @property
-    def arguments(self) -> list[str]: ...
+    def arguments(self) -> list[str]:
+        """list of str: what a call takes, in its order."""
 
     @property
-    def sizes(self) -> list[str]: ...
+    def sizes(self) -> list[str]:
+        """list of str: the sizes by name, as the description calls them."""
 
 class FuzzyArray:
     @property

@@ -7,7 +7,6 @@ are checked by it, and the docstrings are made from it. Only names and defaults 
 
 import inspect
 import numbers
-import os
 import re
 import textwrap
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from heddle import _heddle
+from heddle._arguments import text
 from heddle.errors import UsageError
 
 _KINDS = {"integer": "int", "number": "float", "choice": "str", "flag": "bool", "integers": "int or sequence of int"}
@@ -80,27 +80,10 @@ def as_option(name, value):
     if isinstance(value, numbers.Real):
         return repr(float(value))
     if isinstance(value, str):
-        return value
+        return text(name, value)
     if isinstance(value, (list, tuple, np.ndarray)):
         return ",".join(as_option(name, each) for each in value)
     raise UsageError(f"{name}: found {value!r}, expected a number, a word or a sequence of whole numbers")
-
-
-def device_label(device):
-    """The parameter ``device`` as C++ takes it; empty: the best one."""
-    if device is None or isinstance(device, str):
-        return device or ""
-    raise UsageError(f"device: found {device!r}, expected a label such as 'cuda:0' or 'cpu'")
-
-
-def file_name(name, file):
-    """A parameter that is a path or None, as C++ takes it."""
-    if file is None:
-        return ""
-    try:
-        return os.fsdecode(file)
-    except TypeError:
-        raise UsageError(f"{name}: found {file!r}, expected a path") from None
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from heddle._arguments import path_text
 from heddle.errors import InputError
 
 #: What SQLite's ``application_id`` is in a profile database, and the schemas that these queries fit.
@@ -38,7 +39,7 @@ _WITH_OBJECTIVES = 8
 
 def _query(database, sql: str, before_objectives: str | None = None) -> pd.DataFrame:
     """What `sql` selects; in a database from before profiles had an objective, what `before_objectives` does."""
-    file = Path(default_database() if database is None else database)
+    file = Path(default_database() if database is None else path_text("database", database))
     if not file.is_file():
         raise InputError(f"'{file}': found no file, expected a profile database")
     connection = None

@@ -7,18 +7,40 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import TypedDict
 
 from heddle import _heddle
+from heddle._arguments import device_label, file_name, listed, seconds, sizes, text, whole
 from heddle._worker import command
 from heddle.errors import InputError, UsageError
 
-_MOST_SOURCES = 64
+
+class Choice(TypedDict):
+    """A configuration, and why it was chosen."""
+
+    configuration: str
+    tier: str
+    reason: str
+
+
+class Explanation(TypedDict):
+    """What `Kernel.explain` returns."""
+
+    kernel: str
+    device: str
+    problem: str
+    running: Choice | None
+    awaited: Choice | None
+    failures: list[str]
+    text: str
 
 
 def _written(description, sources, folder: Path) -> Path:
     """A description that is no file, and its sources, as files of `folder`."""
     text = description if isinstance(description, str) else json.dumps(description)
     for name, source in (sources or {}).items():
+        if not isinstance(name, str) or not isinstance(source, str):
+            raise InputError(f"sources: {name!r} is {type(source).__name__}, expected texts by their names")
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
             raise InputError(f"sources: found the name {name!r}, expected one of a file beside the description")
@@ -42,8 +64,8 @@ class Kernel(_heddle.Kernel):
         The file that describes the kernel (docs/formats.md, "Descriptions of kernels"; T1 files too), or its content: a
         dict, or JSON text that begins with ``{``.
     sources : dict of str, optional
-        For a description that is no file: the texts of the sources and headers that it names, by these names. No other
-        file is read, so that a description may come from anywhere.
+        For a description that is no file: the texts of the sources and headers that it names, by these names. The
+        description can name no other file.
     device : str, optional
         ``"cuda:0"``, ``"cpu"`` (for kernels written for it), ``"emulator"``; by default the best one.
     profiles : path, optional
@@ -52,7 +74,7 @@ class Kernel(_heddle.Kernel):
         Whether the first call at new sizes waits for the chosen configuration to be compiled. Otherwise the default
         configuration runs until it is.
     allow_outside : bool
-        Whether the file may name sources outside its folder.
+        Whether the description, its sources and the compiler's options may name files outside its folder.
     objective : str
         What `tune` makes small, and what the profiles were found for that calls choose from: ``"time"``, ``"energy"``, or an
         expression as of ``heddle tune --objective``.
@@ -82,8 +104,13 @@ class Kernel(_heddle.Kernel):
     waits until the kernel is done, and the arrays that it writes must not be used elsewhere meanwhile. On the CPU and the
     emulator a call returns when the kernel is done.
 
-    The GIL is released while the kernel is compiled and launched. A kernel for the CPU runs in this process, with all that
-    it may do there.
+    Where `allow_outside` is False, no name in a description or a source leads to a file outside its folder: neither those of
+    sources, headers and contents, nor those of ``#include`` and ``#line``, which no macro may name either; headers of the
+    system are found by names such as ``<cuda_fp16.h>``. A source is a program nevertheless. On the CPU and the emulator it runs
+    in this process, with all that it may do there, and its compiler reads what its assembler lines say; a GPU keeps it
+    from the host's memory. Take sources from those alone whose programs you would run.
+
+    The GIL is released while the kernel is compiled and launched.
 
     Examples
     --------
@@ -94,32 +121,75 @@ class Kernel(_heddle.Kernel):
 
     def __init__(self, description, *, sources: Mapping[str, str] | None = None, device: str | None = None,
                  profiles=None, wait: bool = False, allow_outside: bool = False, objective: str = "time"):
-        options = (device or "", "" if profiles is None else os.fspath(profiles), bool(wait))
+        options = (device_label(device), file_name("profiles", profiles), bool(wait))
+        objective = text("objective", objective, "'time', 'energy' or an expression")
         is_text = isinstance(description, str) and description.lstrip()[:1] == "{"
         if not is_text and not isinstance(description, Mapping):
             if sources is not None:
                 raise UsageError("sources: a description that is a file has its sources beside it")
+            if not isinstance(description, (str, bytes, os.PathLike)):
+                raise UsageError(f"description: found {type(description).__name__}, expected a path, a dict or JSON text")
+            file = file_name("description", description)
             try:
-                file = os.fsdecode(description)
-            except TypeError:
-                raise UsageError(
-                    f"description: found {type(description).__name__}, expected a path, a dict or JSON text"
-                ) from None
-            super().__init__(file, *options, bool(allow_outside), objective)
+                super().__init__(file, *options, bool(allow_outside), objective)
+            except InputError as error:
+                raise InputError(str(error).replace("--allow-outside allows", "allow_outside=True allows")) from None
             return
         if allow_outside:
             raise UsageError("allow_outside: a description that is no file names the texts in sources alone")
+        if sources is not None and not isinstance(sources, Mapping):
+            raise UsageError(f"sources: found {type(sources).__name__}, expected a dict of texts")
         with tempfile.TemporaryDirectory(prefix="heddle-kernel-") as folder:
             try:
                 file = _written(description if is_text else dict(description), sources, Path(folder))
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, RecursionError) as error:
                 if isinstance(error, InputError):
                     raise
                 raise InputError(f"description: cannot be JSON: {str(error).splitlines()[0]}") from None
             try:
                 super().__init__(str(file), *options, False, objective)
-            except InputError as error:  # the folder means nothing to the reader
-                raise InputError(str(error).replace(f"{folder}/", "")) from None
+            except InputError as error:  # the folder means nothing to the reader, and nothing can be allowed
+                raise InputError(str(error).replace(f"{folder}/", "").replace("; --allow-outside allows that", "")) from None
+
+    def prepare(self, /, **sizes: int) -> None:
+        """Compiles what calls at some sizes run, so that the first of them does not wait for it.
+
+        Parameters
+        ----------
+        **sizes
+            All sizes by name, ``n=1 << 24``.
+
+        Raises
+        ------
+        UsageError
+            A size is missing, or there is none of this name.
+        DeviceError
+            The kernel cannot be compiled.
+        """
+        self._prepare(**sizes)
+
+    def explain(self, /, **sizes: int) -> Explanation:
+        """Which configuration calls at some sizes run, and why.
+
+        Parameters
+        ----------
+        **sizes
+            All sizes by name, ``n=1 << 24``.
+
+        Returns
+        -------
+        dict
+            ``kernel``, ``device`` and ``problem`` as texts; ``running``, what a call runs now, and ``awaited``, what is
+            being compiled to take its place: each None or a dict with ``configuration``, ``tier`` (how near the profile is that
+            it comes from: ``"exact"``, ...) and ``reason``; ``failures``, a list of what could not be used; and all that as
+            ``text``.
+
+        Raises
+        ------
+        UsageError
+            A size is missing, or there is none of this name.
+        """
+        return self._explain(**sizes)
 
     def tune(self, problems: Sequence[Mapping[str, int]] | None = None, *, budget: float = 30.0,
              strategy: str | None = None, seed: int = 1, verbose: bool = False) -> list[dict]:
@@ -155,10 +225,9 @@ class Kernel(_heddle.Kernel):
         InputError, DeviceError, ProfilesError
             What the tuner says, one line.
         """
-        if not budget > 0:
-            raise UsageError(f"budget: found {budget}, expected seconds above 0")
-        wanted = [{str(name): int(size) for name, size in problem.items()} for problem in problems or ()]
-        arguments = (wanted, float(budget), strategy or "", int(seed), command("worker"))
+        wanted = [sizes("problems", problem) for problem in listed("problems", () if problems is None else problems)]
+        how = "" if strategy is None else text("strategy", strategy)
+        arguments = (wanted, seconds("budget", budget), how, whole("seed", seed, 0, 2**64 - 1), command("worker"))
         if not verbose:
             return self._tune(*arguments, None)
         from tqdm.auto import tqdm
@@ -180,7 +249,9 @@ class Kernel(_heddle.Kernel):
         ----------
         file : path
             Is written whole, or not at all.
-        *arguments, **sizes
+        *arguments
+            As of a call.
+        **sizes
             As of a call.
 
         Raises
@@ -190,7 +261,7 @@ class Kernel(_heddle.Kernel):
         InputError
             Arguments that a call refuses, or a file that cannot be written.
         """
-        self._capture(os.fspath(file), *arguments, **sizes)
+        self._capture(file_name("file", file), *arguments, **sizes)
 
     def profiles(self):
         """What the database knows of this kernel, as `heddle.profiles` shows it.
@@ -199,13 +270,24 @@ class Kernel(_heddle.Kernel):
         -------
         pandas.DataFrame
             Empty where there is no database yet.
+
+        Raises
+        ------
+        InputError
+            The file is no profile database, or damaged.
         """
         from heddle import frames
 
         return frames.of_families(self._profiles, lambda family: family == self.name)
 
     def notices(self) -> list[str]:
-        """Lines about choices that failed or were made with other kernels, which came since the last time."""
+        """What there is to say about choices that failed or were made with other kernels.
+
+        Returns
+        -------
+        list of str
+            The lines that came since the last time.
+        """
         return self._notices()
 
     def __repr__(self):

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from heddle._arguments import file_name, listed, seconds, sizes, text, whole
 from heddle.errors import DeviceError, Error, InputError, ProfilesError, UsageError
 from heddle.reports.sources import program
 
@@ -84,12 +85,18 @@ def _merge(export: str, database: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="heddle-export-") as folder:
         file = Path(folder) / "export.json"
         file.write_text(export, encoding="utf-8")
-        _, interrupted = _run("profiles", "import", file, "--profiles", database, "--json")
+        import_profiles(file, database)
+
+
+def import_profiles(file: Path, database: Path) -> None:
+    """Adds the profiles of an export to a database."""
+    _, interrupted = _run("profiles", "import", file, "--profiles", database, "--json")
     if interrupted:
         raise KeyboardInterrupt
 
 
-def tune(problems, *, family=None, budget=30.0, device=None, profiles=None, strategy=None, seed=1, client=None):
+def tune(problems, *, family: str | None = None, budget: float = 30.0, device: str | None = None, profiles=None,
+         strategy: str | None = None, seed: int = 1, client=None) -> list[dict]:
     """Finds the fastest mappings of a kernel family for some problems, and keeps them in a profile database.
 
     Parameters
@@ -130,8 +137,10 @@ def tune(problems, *, family=None, budget=30.0, device=None, profiles=None, stra
     """
     from heddle.frames import default_database
 
-    database = Path(default_database() if profiles is None else profiles)
-    tasks = [_task(problem, family, budget, device, strategy, seed) for problem in problems]
+    database = Path(file_name("profiles", profiles) or default_database())
+    if client is not None and not (hasattr(client, "submit") and hasattr(client, "cancel")):
+        raise UsageError(f"client: found {type(client).__name__}, expected a dask.distributed.Client")
+    tasks = [_task(problem, family, budget, device, strategy, seed) for problem in listed("problems", problems)]
     if not tasks:
         raise UsageError("problems: found none, expected at least one")
     if client is not None:
@@ -146,7 +155,7 @@ def tune_formula(formula, encoding, sizes, *, budget, device, profiles, strategy
     options = [*_search(budget, strategy, seed), "--formula", formula, "--encoding", encoding, "--device", device]
     for name, size in sizes.items():
         options += ["--size", f"{name}={size}"]
-    return _tune_here(Task(options), Path(default_database() if profiles is None else profiles))
+    return _tune_here(Task(options), Path(file_name("profiles", profiles) or default_database()))
 
 
 def _tune_here(task: Task, database: Path) -> dict:
@@ -158,8 +167,8 @@ def _tune_here(task: Task, database: Path) -> dict:
 
 def _search(budget, strategy, seed) -> list[str]:
     """Options that say how to search."""
-    options = ["--budget", f"{max(1, round(1000 * budget))}ms", "--seed", str(int(seed))]
-    return options if strategy is None else [*options, "--strategy", strategy]
+    options = ["--budget", f"{max(1, round(1000 * seconds('budget', budget)))}ms", "--seed", str(whole("seed", seed, 0))]
+    return options if strategy is None else [*options, "--strategy", text("strategy", strategy)]
 
 
 def _task(problem, family, budget, device, strategy, seed) -> Task:
@@ -169,16 +178,17 @@ def _task(problem, family, budget, device, strategy, seed) -> Task:
         if recorded and value is not None:
             raise UsageError(f"{name}: found {value!r} with a recorded space, which takes the place of a device and its kernels")
         if value is not None:
-            options += [f"--{name}", str(value)]
+            options += [f"--{name}", text(name, value)]
     if recorded:
+        problem = file_name("problems", problem)
         try:
             return Task(options, (Path(problem).name, Path(problem).read_bytes()))
         except OSError as error:
             raise InputError(f"'{problem}': {error.strerror}") from None
     if family is None:
         raise UsageError("family: found none, expected a kernel family, as heddle tune --help lists them")
-    for name, size in problem.items():
-        options += ["--size", f"{name}={int(size)}"]
+    for name, size in sizes("problems", problem).items():
+        options += ["--size", f"{name}={size}"]
     return Task(options)
 
 

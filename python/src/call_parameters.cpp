@@ -63,16 +63,13 @@ void CallParameters::add(Parameter parameter, const CallType& type) {
 
 void CallParameters::find_size(const DefinedFamily& family, const Axis& axis) {
   SizeSource source;
-  for (const bool of_buffer : {false, true}) {
-    for (std::size_t i = 0; i < all.size() && !source.argument; ++i) {
-      const auto& argument = *std::ranges::find(family.definition().arguments, all[i].name, &KernelArgument::name);
-      if (argument.is_buffer() != of_buffer) continue;
-      const bool says = of_buffer ? argument.elements == axis.name
-                                  : all[i].is_number && !is_real(argument.type) && argument.value == axis.name;
-      if (says) source.argument = i;
-    }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& argument = *std::ranges::find(family.definition().arguments, all[i].name, &KernelArgument::name);
+    if (argument.is_buffer() && argument.elements == axis.name && !source.argument) source.argument = i;
+    if (all[i].is_number && !is_real(argument.type) && argument.value == axis.name) source.numbers.push_back(i);
   }
-  size_sources.push_back(source);
+  if (!source.numbers.empty()) source.argument = source.numbers.front();
+  size_sources.push_back(std::move(source));
 }
 
 }  // namespace heddle::python

@@ -26,6 +26,7 @@ struct Parameter {
 /// What decides the size on an axis where the call does not name it: the value of an argument, or the elements of one.
 struct SizeSource {
   std::optional<std::size_t> argument;
+  std::vector<std::size_t> numbers;  ///< all arguments whose value is the size, and nothing else
 };
 
 /// In the order of a call: what the kernel takes, then what goes to constant memory alone.

@@ -101,11 +101,22 @@ void CallReader::fill_sizes(const nb::kwargs& named, const Call* call, AxisValue
       throw Error(ErrorKind::usage, fmt::format("kernel {}: the size {} is missing, expected {}=NUMBER",
                                                 family_.definition().name, all[i].name, all[i].name));
     }
+    if (call != nullptr && sizes[i]) require_same(i, *sizes[i], *call);
   }
   if (used < given) {
     for (const auto& [name, value] : named) {
-      const auto text = nb::cast<std::string>(nb::str(name));
+      std::string text;
+      if (!nb::try_cast(name, text)) text = "(no Unicode text)";
       if (text != "stream" && std::ranges::find(all, text, &Axis::name) == all.end()) refuse_size(text);
+    }
+  }
+}
+
+void CallReader::require_same(std::size_t axis, std::int64_t size, const Call& call) const {
+  for (const std::size_t i : parameters_.size_sources[axis].numbers) {
+    if (const std::int64_t said = size_from(i, call); said != size) {
+      throw Error(ErrorKind::usage, fmt::format("{} is {}, and the size {} is {}, expected the same", named(i), said,
+                                                family_.axes()[axis].name, size));
     }
   }
 }

@@ -55,6 +55,9 @@ class CallReader {
  private:
   /// `call`: from whose arguments sizes that are not named follow; null: all have to be named.
   void fill_sizes(const nanobind::kwargs& named, const Call* call, AxisValue* sizes) const;
+  /// Throws Error(usage) where an argument that is the size on an axis says otherwise: the kernel would reach beyond
+  /// the arrays, whose lengths are those for the size.
+  void require_same(std::size_t axis, std::int64_t size, const Call& call) const;
   [[nodiscard]] std::int64_t size_from(std::size_t argument, const Call& call) const;
   /// A whole number of any library.
   [[nodiscard]] std::int64_t whole(nanobind::handle number, const std::string& what) const;

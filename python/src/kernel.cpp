@@ -374,17 +374,18 @@ void bind_kernel(nb::module_& module) {
            nb::arg("description"), nb::arg("device") = "", nb::arg("profiles") = "", nb::arg("wait") = false,
            nb::arg("allow_outside") = false, nb::arg("objective") = "time")
       .def("__call__", &PythonKernel::call, nb::arg("arguments"), nb::arg("sizes"))
-      .def("prepare", &PythonKernel::prepare, nb::arg("sizes"))
-      .def("explain", &PythonKernel::explain, nb::arg("sizes"))
+      .def("_prepare", &PythonKernel::prepare, nb::arg("sizes"))
+      .def("_explain", &PythonKernel::explain, nb::arg("sizes"))
       .def("_capture", &PythonKernel::capture, nb::arg("file"), nb::arg("arguments"), nb::arg("sizes"))
       .def("_tune", &PythonKernel::tune, nb::arg("problems"), nb::arg("seconds"), nb::arg("strategy"), nb::arg("seed"),
            nb::arg("worker"), nb::arg("on_progress").none())
       .def("_notices", &PythonKernel::notices)
-      .def_prop_ro("name", &PythonKernel::name)
-      .def_prop_ro("device", &PythonKernel::device)
+      .def_prop_ro("name", &PythonKernel::name, "str: of the kernel, with a digest of its description and sources.")
+      .def_prop_ro("device", &PythonKernel::device, "str: the label of the device, ``\"cuda:0\"``.")
       .def_prop_ro("_profiles", &PythonKernel::profiles)
-      .def_prop_ro("arguments", &PythonKernel::argument_names)
-      .def_prop_ro("sizes", &PythonKernel::size_names);
+      .def_prop_ro("arguments", &PythonKernel::argument_names, "list of str: what a call takes, in its order.")
+      .def_prop_ro("sizes", &PythonKernel::size_names,
+                   "list of str: the sizes by name, as the description calls them.");
 }
 
 }  // namespace heddle::python

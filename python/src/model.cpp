@@ -6,6 +6,8 @@
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <variant>
@@ -133,15 +135,51 @@ nb::dict input_scaling(const PythonModel& self) {
   return all;
 }
 
+/// A text that C++ can take. Throws Error(usage): it is something else, or no UTF-8.
+std::string text_in(const nb::object& given, const char* name, const char* expected) {
+  std::string text;
+  if (nb::try_cast(given, text)) return text;
+  throw Error(ErrorKind::usage, fmt::format("{}: found {}, expected {}", name,
+                                            nb::isinstance<nb::str>(given) ? std::string("a text that is no UTF-8")
+                                                                           : nb::type_name(given.type()).c_str(),
+                                            expected));
+}
+
+/// A path as Python has them: a text, bytes or anything with __fspath__.
+std::string path_in(const nb::object& given, const char* name) {
+  const nb::object path = nb::steal(PyOS_FSPath(given.ptr()));
+  if (!path.is_valid()) {
+    PyErr_Clear();
+    return text_in(given, name, "a path");
+  }
+  if (!nb::isinstance<nb::bytes>(path)) return text_in(path, name, "a path");
+  const auto bytes = nb::cast<nb::bytes>(path);
+  return {bytes.c_str(), bytes.size()};
+}
+
+/// Throws Error(input) with the place of the first number that is not finite.
+void require_finite(const Rows& rows, const std::string& source) {
+  const std::size_t columns = rows.shape(1);
+  const float* const end = rows.data() + rows.size();
+  const float* const bad = std::find_if(rows.data(), end, [](float number) { return !std::isfinite(number); });
+  if (bad == end) return;
+  const auto at = static_cast<std::size_t>(bad - rows.data());
+  throw Error(ErrorKind::input, fmt::format("{}: found {} in row {}, column {}, expected finite numbers", source, *bad,
+                                            at / columns, at % columns));
+}
+
 /// PythonModel::predict with one line about rows of another form.
-FloatArray predict_rows(PythonModel& self, const nb::object& given, const std::string& device,
-                        const std::string& profiles, const std::string& source) {
+FloatArray predict_rows(PythonModel& self, const nb::object& given, const nb::object& device,
+                        const nb::object& profiles, const nb::object& named) {
+  const std::string source = text_in(named, "source", "a text");
   Rows rows;
   if (!nb::try_cast(given, rows)) {
     throw Error(ErrorKind::input, fmt::format("{}: found {}, expected rows of float32 in host memory, N x D", source,
                                               nb::type_name(given.type()).c_str()));
   }
-  return self.predict(rows, device, profiles, source);
+  require_finite(rows, source);
+  return self.predict(rows, text_in(device, "device", "a label such as 'cuda:0' or 'cpu'"),
+                      path_in(profiles, "profiles"), source);
 }
 
 nb::bytes encoded(const PythonModel& self) {
@@ -149,7 +187,11 @@ nb::bytes encoded(const PythonModel& self) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-PythonModel decoded(const nb::bytes& bytes) {
+PythonModel decoded(const nb::object& given) {
+  if (!nb::isinstance<nb::bytes>(given)) {
+    throw Error(ErrorKind::usage, fmt::format("data: found {}, expected bytes", nb::type_name(given.type()).c_str()));
+  }
+  const auto bytes = nb::cast<nb::bytes>(given);
   return PythonModel(decode_model(std::string_view(bytes.c_str(), bytes.size()), "pickled model"));
 }
 
@@ -159,16 +201,47 @@ void bind_model(nb::module_& module) {
   nb::class_<PythonModel>(module, "Model",
                           "A trained model: what a model file has. It keeps a device open between predictions.")
       .def_static(
-          "load", [](const std::string& file) { return PythonModel(load_model(file)); }, nb::arg("file"),
-          "Reads a model file. Raises InputError where there is none, or it is damaged.")
+          "load", [](const nb::object& file) { return PythonModel(load_model(path_in(file, "file"))); },
+          nb::arg("file").none(), nb::sig("def load(file: str | bytes | os.PathLike) -> Model"),
+          R"(Reads a model file.
+
+Parameters
+----------
+file : path
+    Of ``save``, of an estimator, or of ``heddle train``.
+
+Returns
+-------
+Model
+
+Raises
+------
+InputError
+    There is no such file, or it is damaged.)")
       .def(
-          "save", [](const PythonModel& self, const std::string& file) { save_model(self.model(), file); },
-          nb::arg("file"), "Writes a model file. Raises InputError where it cannot be written.")
-      .def_static("from_bytes", decoded, nb::arg("data"),
+          "save",
+          [](const PythonModel& self, const nb::object& file) { save_model(self.model(), path_in(file, "file")); },
+          nb::arg("file").none(), nb::sig("def save(self, file: str | bytes | os.PathLike) -> None"),
+          R"(Writes a model file.
+
+Parameters
+----------
+file : path
+    Is written whole, or not at all.
+
+Raises
+------
+InputError
+    It cannot be written.)")
+      .def_static("from_bytes", decoded, nb::arg("data").none(), nb::sig("def from_bytes(data: bytes) -> Model"),
                   "A model of the bytes of a model file. Raises InputError where they are damaged.")
       .def("to_bytes", encoded, "The bytes of a model file.")
-      .def("predict", predict_rows, nb::arg("rows"), nb::arg("device") = "", nb::arg("profiles") = "",
-           nb::arg("source") = "X", R"(Outputs of the network.
+      .def(
+          "predict", predict_rows, nb::arg("rows").none(), nb::arg("device").none() = "",
+          nb::arg("profiles").none() = "", nb::arg("source").none() = "X",
+          nb::sig("def predict(self, rows: NDArray[numpy.float32], device: str = '', profiles: str | os.PathLike = '', "
+                  "source: str = 'X') -> NDArray[numpy.float32]"),
+          R"(Outputs of the network.
 
 Parameters
 ----------
@@ -189,7 +262,9 @@ ndarray of shape (n_samples, n_outputs)
 Raises
 ------
 InputError
-    Rows of another form, or that the network cannot take.
+    Rows of another form, with another number of features than in training, or with numbers that are not finite.
+UsageError
+    Words of another type.
 DeviceError
     No such device, or it failed.)")
       .def("arrays", arrays,
@@ -207,22 +282,47 @@ DeviceError
       .def(
           "sentences", [](const PythonModel& self) { return describe(self.model()).sentences; },
           "The rules in words, one for each.")
-      .def_prop_ro("kind", [](const PythonModel& self) { return std::string(self.model().kind()); })
-      .def_prop_ro("task",
-                   [](const PythonModel& self) {
-                     return std::string(self.model().task == Task::classify ? "classify" : "regress");
-                   })
-      .def_prop_ro("dim", [](const PythonModel& self) { return self.model().dim(); })
-      .def_prop_ro("outputs", [](const PythonModel& self) { return self.model().outputs(); })
-      .def_prop_ro("size", [](const PythonModel& self) { return self.model().size().text; })
-      .def_prop_ro("unready", [](const PythonModel& self) { return self.model().unready(); })
-      .def_prop_ro("classes", [](const PythonModel& self) { return self.model().classes; })
-      .def_prop_ro("input_names", [](const PythonModel& self) { return self.model().input_names; })
-      .def_prop_ro("target_names", [](const PythonModel& self) { return self.model().target_names; })
-      .def_prop_ro("epochs", [](const PythonModel& self) { return self.model().training.epochs; })
-      .def_prop_ro("best_epoch", [](const PythonModel& self) { return self.model().training.best_epoch; })
-      .def_prop_ro("options", [](const PythonModel& self) { return self.model().training.options; })
-      .def_prop_ro("provenance", [](const PythonModel& self) { return self.model().provenance; });
+      .def_prop_ro(
+          "kind", [](const PythonModel& self) { return std::string(self.model().kind()); },
+          "str: the network: ``\"sonfin\"``, ``\"tsk\"`` or ``\"mlp\"``.")
+      .def_prop_ro(
+          "task",
+          [](const PythonModel& self) {
+            return std::string(self.model().task == Task::classify ? "classify" : "regress");
+          },
+          "str: ``\"classify\"`` or ``\"regress\"``.")
+      .def_prop_ro(
+          "dim", [](const PythonModel& self) { return self.model().dim(); }, "int: inputs, as many as features.")
+      .def_prop_ro(
+          "outputs", [](const PythonModel& self) { return self.model().outputs(); },
+          "int: outputs: one for each class, or for each column of targets.")
+      .def_prop_ro(
+          "size", [](const PythonModel& self) { return self.model().size().text; },
+          "str: what the network has, in words: its rules or layers.")
+      .def_prop_ro(
+          "unready", [](const PythonModel& self) { return self.model().unready(); },
+          "str: why it cannot predict yet; empty where it can.")
+      .def_prop_ro(
+          "classes", [](const PythonModel& self) { return self.model().classes; },
+          "list of str: the classes as words, in the order of the outputs; empty for regression.")
+      .def_prop_ro(
+          "input_names", [](const PythonModel& self) { return self.model().input_names; },
+          "list of str: names of the features; empty where the data had none.")
+      .def_prop_ro(
+          "target_names", [](const PythonModel& self) { return self.model().target_names; },
+          "list of str: names of the targets; empty where the data had none.")
+      .def_prop_ro(
+          "epochs", [](const PythonModel& self) { return self.model().training.epochs; },
+          "int: epochs of training so far.")
+      .def_prop_ro(
+          "best_epoch", [](const PythonModel& self) { return self.model().training.best_epoch; },
+          "int: the epoch with the least validation error; 0 without validation.")
+      .def_prop_ro(
+          "options", [](const PythonModel& self) { return self.model().training.options; },
+          "dict of str: options of ``heddle train`` that it was trained with, by their names.")
+      .def_prop_ro(
+          "provenance", [](const PythonModel& self) { return self.model().provenance; },
+          "dict of str: for people: what made it, from which data, when and on which device.");
   module.def("ordered_classes", &ordered_classes, nb::arg("words"));
 }
 

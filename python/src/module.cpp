@@ -71,7 +71,19 @@ NB_MODULE(_heddle, module) {
   module.doc() = "Bindings of heddle's C++ libraries";
   nb::register_exception_translator(heddle::python::raise);
   module.attr("version") = HEDDLE_VERSION;
-  module.def("devices", &heddle::python::devices);
+  module.def("devices", &heddle::python::devices, nb::sig("def devices() -> list[DeviceListing]"),
+             R"(All devices that heddle knows how to look for, the best usable one first.
+
+Returns
+-------
+list of dict
+    ``label`` (``"cuda:0"``, ``"cpu"``, ``"emulator"``), ``usable`` (bool), ``name`` (of the model; empty where it
+    cannot be used) and ``remark`` (why it cannot be used, or what limits it).
+
+Raises
+------
+DeviceError
+    A driver is there, and fails.)");
   heddle::python::bind_model(module);
   heddle::python::bind_training(module);
   heddle::python::bind_kernel(module);

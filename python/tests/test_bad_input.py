@@ -226,6 +226,42 @@ def test_options():
     refused(lambda: new(profiles=__file__).fit(X, Y), heddle.ProfilesError)
 
 
+def test_numbers_that_are_none_for_a_model():
+    for estimator in (heddle.MlpClassifier, heddle.SonfinClassifier, heddle.TskClassifier):
+        model = estimator(device="cpu", epochs=1).fit(X, Y).model_
+        for value in (np.nan, np.inf):
+            bad = X.copy()
+            bad[4, 1] = value
+            refused(lambda bad=bad, model=model: model.predict(bad, source="Z"), heddle.InputError, "Z: found", "row 4, column 1")
+
+
+def test_models_take_any_path(tmp_path):
+    model = new().fit(X, Y).model_
+    model.save(tmp_path / "m")
+    for file in (tmp_path / "m", str(tmp_path / "m"), bytes(tmp_path / "m")):
+        assert np.array_equal(heddle.Model.load(file).predict(X), model.predict(X))
+    for wrong in (3, None, [], "\ud800"):
+        refused(lambda wrong=wrong: heddle.Model.load(wrong), heddle.UsageError, "file: found", "expected a path")
+        refused(lambda wrong=wrong: model.save(wrong), heddle.UsageError, "file: found", "expected a path")
+    for wrong in ("abc", None, 3):
+        refused(lambda wrong=wrong: heddle.Model.from_bytes(wrong), heddle.UsageError, "data: found", "expected bytes")
+    refused(lambda: model.predict(None), heddle.InputError, "X: found NoneType")
+    refused(lambda: model.predict(X, device=3), heddle.UsageError, "device: found int")
+    refused(lambda: model.predict(X, profiles=3), heddle.UsageError, "profiles: found int")
+    refused(lambda: model.predict(X, source="\ud800"), heddle.UsageError, "source: found")
+
+
+def test_texts_that_are_no_unicode():
+    bad = "\ud800"
+    refused(lambda: heddle.MlpClassifier(device=bad).fit(X, Y), heddle.UsageError, "device: found", "no Unicode text")
+    refused(lambda: new(rule=bad).fit(X, Y), heddle.UsageError, "rule: found", "no Unicode text")
+    refused(lambda: new().fit(X, [bad, "b"] * 20), heddle.UsageError, "y: found", "no Unicode text")
+    frame = pd.DataFrame(X, columns=pd.Index(["a", bad, "c"], dtype=object))
+    refused(lambda: new().fit(frame, Y), heddle.UsageError, "feature_names_in_: found", "no Unicode text")
+    refused(lambda: heddle.profiles(3), heddle.UsageError, "database: found 3, expected a path")
+    refused(lambda: heddle.report(3), heddle.UsageError, "sources: found 3, expected a path")
+
+
 def test_damaged_models(tmp_path):
     model = new().fit(X, Y)
     whole = model.model_.to_bytes()

@@ -1,6 +1,7 @@
 """Docstrings say what every parameter is, what is returned and what is raised, in the form of numpydoc."""
 
 import inspect
+import re
 
 import pytest
 
@@ -22,6 +23,9 @@ def public():
                 yield f"{name}.{own}", getattr(estimator, own)
     for name in FUNCTIONS:
         yield name, getattr(heddle, name)
+    yield "Kernel", heddle.Kernel
+    for own in ("capture", "explain", "notices", "prepare", "profiles", "tune"):
+        yield f"Kernel.{own}", getattr(heddle.Kernel, own)
     yield "fuzzy.Calculator", fuzzy.Calculator
     for own in ("array", "evaluate", "sum", "dot", "matvec", "sort", "explain", "tune"):
         yield f"fuzzy.Calculator.{own}", getattr(fuzzy.Calculator, own)
@@ -43,13 +47,29 @@ def test_docstring(name, thing):
         assert stars + each.name in explained
     assert ("Parameters\n----------" in text) == bool(parameters)
     if not inspect.isclass(thing):
-        assert "Raises\n------" in text
-        assert name.endswith("save") or "Returns\n-------" in text
+        assert name == "Kernel.notices" or "Raises\n------" in text
+        assert name.endswith(("save", "capture", "prepare")) or "Returns\n-------" in text
 
 
 @pytest.mark.parametrize("name", ["load", "save", "from_bytes", "to_bytes", "predict", "arrays", "history", "document"])
 def test_docstrings_of_models(name):
     assert len(getattr(heddle.Model, name).__doc__.splitlines()) > 1  # the signature is the first
+
+
+@pytest.mark.parametrize("thing", [heddle.Model, heddle.Kernel])
+def test_docstrings_of_properties(thing):
+    found = {name: each.__doc__ for name in dir(thing) if isinstance(each := getattr(thing, name), property) or name[0] != "_" and not callable(each)}
+    assert {"size", "sizes"} & set(found)
+    for name, text in found.items():
+        if name[0] != "_":
+            assert re.match(r"(str|int|list of str|dict of str): .*\.$", text or ""), name
+
+
+def test_docstring_of_devices():
+    text = heddle.devices.__doc__
+    assert "Returns\n-------" in text and "Raises\n------" in text
+    (first, *_) = heddle.devices()
+    assert all(f"``{name}``" in text for name in first)
 
 
 @pytest.mark.parametrize("estimator", ["SonfinClassifier", "TskRegressor", "MlpClassifier"])

@@ -179,7 +179,7 @@ def test_a_size_may_be_named_or_follow_from_an_argument(scale):
     x, y = numbers(10), np.zeros(10, np.float32)
     scale(2, x, y, 4)
     assert np.array_equal(y, [0, 2, 4, 6, 0, 0, 0, 0, 0, 0])
-    scale(2, x, y, 6, n=10)  # the launch is made for ten
+    scale(2, x, y, 6, n=6)
     assert np.array_equal(y, [0, 2, 4, 6, 8, 10, 0, 0, 0, 0])
     assert scale.sizes == ["n"] and scale.arguments == ["a", "x", "y", "n"] and scale.device == "emulator"
     by_elements = made(arguments=[*SCALE["arguments"][:3], {"name": "count", "type": "int32", "value": "n"}], version="2")
@@ -205,7 +205,10 @@ def test_every_wrong_call_is_one_line(scale):
         ((2, x, y), {}, UsageError, "takes 4 arguments"),
         ((2, x, y, 10, 1), {}, UsageError, "takes 4 arguments"),
         ((2, x, y, 11), {}, InputError, "has 10 numbers, expected 11"),
-        ((2, x, y, 10), {"n": 11}, InputError, "has 10 numbers, expected 11"),
+        ((2, x, y, 11), {"n": 11}, InputError, "has 10 numbers, expected 11"),
+        ((2, x, y, 1000), {"n": 10}, UsageError, r"argument 4 \(n\) is 1000, and the size n is 10"),
+        ((2, x, y, 6), {"n": 10}, UsageError, r"argument 4 \(n\) is 6, and the size n is 10"),
+        ((2, x, y, 10), {"\ud800": 10}, UsageError, "has no size"),
         ((2, x, y, 10), {"m": 10}, UsageError, "has no size 'm'"),
         ((2, x, y, 10), {"n": "ten"}, UsageError, "size n"),
         ((2, x, y, 0), {}, UsageError, "n is 0"),
@@ -231,6 +234,87 @@ def test_every_wrong_call_is_one_line(scale):
         assert "\n" not in str(caught.value)
     scale(2, x, y, 10)
     assert np.array_equal(y, 2 * x)
+
+
+def line_of(call, kind):
+    """The one line of an error."""
+    with pytest.raises(kind) as caught:
+        call()
+    assert type(caught.value) in (kind, TypeError) and "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+INCLUDES = [
+    "#include </etc/hostname>", '#include "/etc/hostname"', "  #\tinclude/**/</etc/hostname>", "#include </dev/zero>",
+    "#inc\\\nlude </etc/hostname>", "# /* \n */ include </etc/hostname>", "%:include </etc/hostname>", "/* */ #include </etc/hostname>",
+    "#include <../../etc/hostname>", "#include <sys/../../../etc/hostname>", '#include "../hostname"', "#include_next </etc/hostname>",
+    '#define F </etc/hostname>\n#include F', '#line 1 "/etc/hostname"\n!', '# 1 "/etc/hostname"\n!',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", INCLUDES)
+def test_no_directive_names_a_file_outside(line, tmp_path):
+    for place in ({"scale.cu": line + "\n" + SOURCE}, {"scale.cu": '#include "a.h"\n' + SOURCE, "a.h": line + "\n"}):
+        described = SCALE | ({"headers": ["a.h"]} if "a.h" in place else {})
+        text = line_of(lambda: Kernel(described, sources=place, device="emulator"), InputError)
+        assert "outside the folder" in text or "a macro names" in text
+        assert "allow" not in text  # nothing can be allowed there
+    for name, text in {"scale.cu": line + "\n" + SOURCE, "scale.json": json.dumps(SCALE)}.items():
+        (tmp_path / name).write_text(text)
+    text = line_of(lambda: Kernel(tmp_path / "scale.json", device="emulator"), InputError)
+    assert "allow_outside=True allows that" in text and "--" not in text
+
+
+def test_directives_that_stay_inside():
+    source = '#include <cstdint>\n#include "sub/a.h"\n#line 7 "scale.cu"\n// #include </etc/hostname>\n' + SOURCE
+    sources = {"scale.cu": source, "sub/a.h": '#pragma once\n#include "b.h"\n', "b.h": "#pragma once\n"}
+    kernel = Kernel(SCALE | {"headers": ["sub/a.h", "b.h"]}, sources=sources, device="emulator")
+    x, y = numbers(10), np.zeros(10, np.float32)
+    kernel(2, x, y, 10)
+    assert np.array_equal(y, 2 * x)
+
+
+@pytest.mark.parametrize(
+    "name", ["scale\n#include </etc/hostname>\n", "scale<64>;", 'scale<"a">', "scale#", "scale<64> {", "scale<{block_size}>\r", "scale\\"]
+)
+def test_a_kernels_name_is_a_name(name):
+    assert "a function's name in C++" in line_of(lambda: made(kernel=name), InputError)
+
+
+def test_no_word_for_the_compiler_is_a_line_of_the_source():
+    words = {"extra": ["-DX=1\n#include </etc/hostname>"]}
+    assert "'-DX=1" in line_of(lambda: made(options=words), InputError)
+
+
+def test_arguments_of_other_types_are_one_line(scale, tmp_path):
+    x = numbers(10)
+    wrong = [
+        (lambda: Kernel(SCALE, sources={"scale.cu": SOURCE}, objective=3), "objective: found 3"),
+        (lambda: Kernel(SCALE, sources={"scale.cu": SOURCE}, device=3), "device: found 3"),
+        (lambda: Kernel(SCALE, sources={"scale.cu": SOURCE}, device="\ud800"), "device: found '.ud800'"),
+        (lambda: Kernel(SCALE, sources={"scale.cu": SOURCE}, profiles=3), "profiles: found 3"),
+        (lambda: Kernel("\ud800"), "description: found '.ud800'"),
+        (lambda: Kernel(SCALE, sources=[SOURCE]), "sources: found list"),
+        (lambda: scale.tune([5]), "problems: found 5, expected a dict"),
+        (lambda: scale.tune({"n": 5}), "problems: found dict, expected a list"),
+        (lambda: scale.tune(5), "problems: found 5, expected a list"),
+        (lambda: scale.tune([{"\ud800": 5}]), "problems: a name: found"),
+        (lambda: scale.tune([{"n": 32.7}]), "problems: n: found 32.7, expected a whole number"),
+        (lambda: scale.tune([{"n": 5}], seed=-1), "seed: found -1, expected 0 to"),
+        (lambda: scale.tune([{"n": 5}], seed="one"), "seed: found 'one'"),
+        (lambda: scale.tune([{"n": 5}], strategy=5), "strategy: found 5"),
+        (lambda: scale.tune([{"n": 5}], budget=float("nan")), "budget: found nan"),
+        (lambda: scale.tune([{"n": 5}], budget="ten"), "budget: found 'ten'"),
+        (lambda: scale.capture(5, 2, x, x, 10), "file: found 5, expected a path"),
+    ]  # fmt: skip
+    for call, message in wrong:
+        with pytest.raises(UsageError, match=message) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+    assert "sources: 'scale.cu' is NoneType, expected texts" in line_of(lambda: Kernel(SCALE, sources={"scale.cu": None}), InputError)
+    assert "sources: 5 is str" in line_of(lambda: Kernel(SCALE, sources={5: SOURCE}), InputError)
+    for call in (scale.explain, scale.prepare):  # sizes have names
+        assert "positional" in line_of(lambda call=call: call({"n": 1}), TypeError)
 
 
 def interface(**changes):

@@ -1,5 +1,6 @@
 """The drop-in for Kernel Tuner, on the emulated device and on cache files."""
 
+import importlib.util
 import inspect
 import json
 import os
@@ -160,6 +161,25 @@ def test_functions_make_the_source_the_launch_and_the_macros(adding):
     assert np.array_equal(found[0], adding[1] + 65 + adding[2])
 
 
+def test_sources_of_many_configurations(adding):
+    """Each has one of its own, and together they are longer than a source may be."""
+
+    def source(params):
+        return ADD.replace("a[i] + b[i]", f"a[i] + {params['number']} * b[i]") + f"// {3000 * 'x'}\n"
+
+    seen = []
+
+    def verify(answer, results, atol):
+        seen.append(float((results[0] - adding[1])[0]))
+        return True
+
+    params = {"block_size_x": [32, 64], "number": list(range(1500))}
+    results, _ = tune(adding, params, source, verify=verify, strategy="random_sample", strategy_options={"max_fevals": 4}, seed=3)
+    assert len(results) == 4 and seen == [result["number"] for result in results]
+    with pytest.raises(UsageError, match="the source for .* has more than"):
+        tune(adding, {"block_size_x": [32]}, lambda p: ADD + (3 << 20) * " ")
+
+
 def test_templates_and_other_names_of_blocks(adding):
     source = """
 template <typename T, int Threads>
@@ -220,6 +240,25 @@ def test_observers_add_results(adding):
         NVMLObserver(["nonsense"])
 
 
+def test_modules_that_are_not_there_say_so():
+    """As an ImportError, too, which programs catch."""
+    names = ["accuracy", "hyper", "core", "searchspace", "observers.ncu", "observers.pmt", "observers.tegra", "observers.powersensor"]
+    for name in names:
+        with pytest.raises(UsageError, match=f"heddle.kernel_tuner.{name}: heddle has no such module") as caught:
+            importlib.import_module(f"heddle.kernel_tuner.{name}")
+        assert isinstance(caught.value, ImportError) and "\n" not in str(caught.value)
+    with pytest.raises(UsageError, match="observers.ncu"):
+        exec("from heddle.kernel_tuner.observers.ncu import NCUObserver", {})
+    for module in ("observers", "observers.observer"):
+        with pytest.raises(UsageError, match="heddle has no OutputObserver, but BenchmarkObserver"):
+            exec(f"from heddle.kernel_tuner.{module} import OutputObserver", {})
+    with pytest.raises(ImportError):
+        exec("from heddle.kernel_tuner import accuracy", {})
+    assert importlib.import_module("heddle.kernel_tuner.observers.observer").BenchmarkObserver is BenchmarkObserver
+    assert not hasattr(kernel_tuner.observers, "nothing")
+    assert importlib.util.find_spec("heddle.no_such_module") is None
+
+
 def test_what_cannot_be_done_is_one_clear_error(adding):
     params = {"block_size_x": [32]}
     wrong = [
@@ -244,11 +283,26 @@ def test_what_cannot_be_done_is_one_clear_error(adding):
         (dict(simulation_mode=True), ValueError, "cache"),
         (dict(simulation_mode=True, cache="no_such_cache"), ValueError, "does not exist"),
         (dict(defines={"1x": 1}), ValueError, "defines"),
+        (dict(grid_div_x=[0]), UsageError, "grid_div_x: the size is divided by 0 at block_size_x=32"),
+        (dict(grid_div_x=lambda p: 0), UsageError, "grid_div_x: the size is divided by 0"),
+        (dict(grid_div_x="1 / 0"), UsageError, "grid_div: '1 / 0': division by zero"),
+        (dict(size=(1, 2, 3, 4)), UsageError, "problem_size: found 4 sizes"),
+        (dict(size="nonsense"), UsageError, "problem_size: 'nonsense': name 'nonsense' is not defined"),
+        (dict(answer=[adding[0][:7], None, None, None]), UsageError, "answer: element 0 has 7 numbers, the argument 300"),
+        (dict(cache="/no_such_folder/cache"), InputError, "cache: '/no_such_folder/cache.json' cannot be written: No such file"),
+        (dict(iterations=0), UsageError, "iterations: found 0"),
+        (dict(iterations=1.5), UsageError, "iterations: found 1.5"),
+        (dict(objective="energy"), UsageError, "objective: found 'energy'"),
+        (dict(objective="energy", observers=[Counting()]), UsageError, "objective: no result has 'energy'"),
+        (dict(objective="energy", observers=[Counting()], strategy="mls"), UsageError, "objective: no result has 'energy'"),
     ]
     for options, kind, message in wrong:
         with pytest.raises(kind, match=message) as caught:
             tune(adding, params, **options)
         assert "\n" not in str(caught.value)
+    for other in ({"block_size_x": [0]}, {"block_size_x": [32], "other": [1, 0]}):
+        with pytest.raises(UsageError, match="grid_div_x: the size is divided by 0"):
+            tune(adding, other, grid_div_x=["other"] if "other" in other else None)
     with pytest.raises(ValueError, match="forbidden|meaning of its own"):
         tune(adding, {"time": [1]})
     with pytest.raises(TypeError, match="argument 3: found int"):
@@ -371,6 +425,14 @@ def test_results_as_files(tmp_path, cache):
         kernel_tuner.store_results(file, "other", ADD, params, 100, results, env)
     with pytest.raises(InputError):
         kernel_tuner.create_device_targets(header, header)
+    nowhere = tmp_path / "results.json" / "x"
+    for call, argument in ((lambda: kernel_tuner.store_results(nowhere, "k", ADD, params, 100, results, env), "results_filename"),
+                           (lambda: kernel_tuner.create_device_targets(nowhere, file), "header_filename"),
+                           (lambda: file_utils.store_output_file(nowhere, results, params), "output_filename"),
+                           (lambda: file_utils.store_metadata_file(nowhere), "metadata_filename")):
+        with pytest.raises(InputError, match=f"{argument}: .* cannot be written: ") as caught:
+            call()
+        assert "\n" not in str(caught.value)
 
     file_utils.store_output_file(str(tmp_path / "t4"), results, params)
     t4 = json.loads((tmp_path / "t4.json").read_text())

@@ -370,6 +370,22 @@ def test_report_of_what_the_program_writes(tmp_path, monkeypatch):
     assert text.count("Membership functions of x") >= 2  # of the log and of the model
     listed = heddle("profiles", "list", "--json", "--profiles", "h200.db")["records"]
     assert f"{sum(r['stale'] is not None for r in listed)} of 186 are stale" in text
+    # An export is drawn as the database is.
+    heddle("profiles", "export", "h200.json", "--profiles", "h200.db")
+    (page,) = report(tmp_path / "h200.json", output=tmp_path / "e.html")
+    assert f"{sum(r['stale'] is not None for r in listed)} of 186 are stale" in page.read_text()
+    # So is a log that another program wrote again.
+    again = [json.loads(line) for line in (tmp_path / "run.log").read_text().splitlines()]
+    (tmp_path / "again").mkdir()
+    (tmp_path / "again" / "run.log").write_text("\n".join(json.dumps(event) for event in again))
+    (page,) = report(tmp_path / "again" / "run.log", output=tmp_path / "a.html")
+    (plain,) = report(tmp_path / "run.log", output=tmp_path / "l.html")
+    assert page.read_text() == plain.read_text()
+    # An export that is none is the program's one line, as below.
+    (tmp_path / "none.json").write_text('{"profiles": [1]}')
+    with pytest.raises(InputError) as caught:
+        report(tmp_path / "none.json", output=tmp_path / "q.html")
+    assert "\n" not in str(caught.value)
     # A model that is cut off is the program's one line.
     (tmp_path / "cut").write_bytes((tmp_path / "m").read_bytes()[:-40])
     with pytest.raises(InputError):

@@ -51,6 +51,30 @@ def test_one_process_keeps_a_verified_profile(tmp_path):
     assert {use["configuration"] for use in uses if use["tier"] == "exact"} == {profile["configuration"]}
 
 
+def test_arguments_that_make_no_sense_are_one_line(tmp_path):
+    sound = {"rules": 3, "dim": 2, "outputs": 2}
+    wrong = [
+        (dict(problems=[5]), "problems: found 5, expected a dict"),
+        (dict(problems=5), "problems: found 5, expected a list"),
+        (dict(problems=sound), "problems: found dict, expected a list"),
+        (dict(problems=[sound | {"rules": 32.7}]), "problems: rules: found 32.7, expected a whole number"),
+        (dict(problems=[{"\ud800": 3}]), "which is no Unicode text"),
+        (dict(problems=["\ud800"], family=None), "problems: found .*, which is no Unicode text"),
+        (dict(budget=-5), "budget: found -5, expected seconds above 0"),
+        (dict(budget=float("nan")), "budget: found nan"),
+        (dict(budget=None), "budget: found None"),
+        (dict(seed=-1), "seed: found -1"),
+        (dict(client=5), "client: found int, expected a dask.distributed.Client"),
+        (dict(profiles=5), "profiles: found 5, expected a path"),
+        (dict(device=5), "device: found 5"),
+        (dict(strategy=5), "strategy: found 5"),
+    ]
+    for options, message in wrong:
+        with pytest.raises(UsageError, match=message) as caught:
+            tune(**{"problems": [sound], "family": "sonfin-train", "profiles": tmp_path / "p", **options})
+        assert "\n" not in str(caught.value)
+
+
 def test_errors_are_the_line_of_the_program(tmp_path):
     with pytest.raises(UsageError, match="nonsense"):
         tune(_problems(1), family="nonsense", budget=1, profiles=tmp_path / "p")

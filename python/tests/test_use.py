@@ -186,3 +186,13 @@ def test_float32_is_not_copied(pendigits):
 
     rows = pendigits[0]
     assert np.shares_memory(rows, checked_rows(heddle.MlpClassifier(), rows, reset=True))
+
+
+@pytest.mark.parametrize("classes", [[False, True], [1, 2], [1.0, 2.0], ["a", "b"], ["True", "b"]])
+def test_classes_of_a_file(tmp_path, classes):
+    X = np.random.default_rng(1).random((40, 3)).astype(np.float32)
+    taught = heddle.MlpClassifier(device="cpu", epochs=1).fit(X, np.array(classes)[np.arange(40) % 2])
+    taught.save(tmp_path / "m")
+    read = heddle.MlpClassifier.load(tmp_path / "m", device="cpu")
+    assert read.classes_.dtype == taught.classes_.dtype and read.classes_.tolist() == classes
+    assert np.array_equal(read.predict(X), taught.predict(X))

@@ -33,6 +33,12 @@ const std::vector<WrongDescription>& wrong_descriptions() {
       {"a source that is not there", [](json& d) { d["source"] = "no.cu"; }, {"source: 'no.cu': No such file"}},
       {"a source that is a folder", [](json& d) { d["source"] = "."; }, {"source: ", "is a folder"}},
       {"a source outside", [](json& d) { d["source"] = "/etc/hostname"; }, {"source: ", "--allow-outside"}},
+      {"a source that includes a file outside",
+       [](json& d) { d["source"] = "outside.cu"; },
+       {"source: 'outside.cu' names the file '/etc/hostname'", "--allow-outside"}},
+      {"a kernel's name that goes on in another line",
+       [](json& d) { d["kernel"] = "twice\n#include </etc/hostname>\n"; },
+       {"kernel is ", "expected a function's name in C++"}},
       {"a missing header", [](json& d) { d["headers"] = {"no.cuh"}; }, {"headers[0]: 'no.cuh': No such file"}},
       {"a missing include", [](json& d) { d["source"] = "include.cu"; }, {"an #include", "missing.cuh"}},
       {"no kernel", [](json& d) { d.erase("kernel"); }, {"the member 'kernel' is missing"}},
@@ -390,6 +396,7 @@ TEST_CASE("wrong descriptions of kernels are one line each") {
   const Workplace place;
   place.write("twice.cu", kDoubleSource);
   place.write("include.cu", "#include \"missing.cuh\"\n");
+  place.write("outside.cu", "#include </etc/hostname>\n");
   REQUIRE(wrong_descriptions().size() >= 40);
   for (const WrongDescription& wrong : wrong_descriptions()) {
     CAPTURE(wrong.what);

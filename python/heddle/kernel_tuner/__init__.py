@@ -5,12 +5,15 @@ what it returns; what was measured goes into heddle's profile database as well. 
 and run in a process of their own: one that fails, hangs or reads beyond its memory becomes an entry with ``__error__``.
 
 ``HEDDLE_KERNEL_TUNER_DEVICE`` names another device than the GPU whose number the call gives: ``emulator`` finds the faults
-of a kernel where there is no GPU; its times mean nothing.
+of a kernel where there is no GPU; its times mean nothing, and it refuses kernels that declare ``__shared__`` variables.
 """
 
 from heddle.kernel_tuner import observers, util
+from heddle.kernel_tuner._missing import report_missing_modules
 from heddle.kernel_tuner.integration import create_device_targets, store_results
 from heddle.kernel_tuner.interface import run_kernel, tune_kernel
+
+report_missing_modules()
 
 __all__ = ["create_device_targets", "observers", "run_kernel", "store_results", "tune_kernel", "util"]
 __version__ = "1.5.0"  # of the interface

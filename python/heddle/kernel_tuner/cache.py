@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from heddle.errors import InputError
-from heddle.kernel_tuner.util import ERRORS, ErrorConfig, NpEncoder
+from heddle.kernel_tuner.util import ERRORS, ErrorConfig, NpEncoder, unwritable
 
 
 def key_of(element) -> str:
@@ -50,8 +50,8 @@ class Cache:
             raise ValueError(f"simulation_mode: the cache file {str(path)!r} does not exist")
 
     def _read(self, path: Path) -> None:
-        text = self._text = path.read_text(encoding="utf-8").strip()
         try:
+            text = self._text = path.read_text(encoding="utf-8").strip()
             try:
                 found = json.loads(text)
                 self._is_open = False
@@ -61,6 +61,8 @@ class Cache:
             entries = found["cache"]
             named = {name: found.get(name) for name in self._expected}
             self.device_name = found["device_name"]
+        except OSError as error:
+            raise InputError(f"cache: {str(path)!r}: {error.strerror}") from None
         except (ValueError, KeyError, TypeError):
             raise InputError(f"cache: {str(path)!r} is no cache file of Kernel Tuner's") from None
         for name, expected in self._expected.items():
@@ -91,7 +93,11 @@ class Cache:
         else:
             text = self._text[: self._text.rindex("}", 0, self._text.rindex("}"))].rstrip()
             text += "," if not text.endswith("{") else ""
-        self._file.write_text(text, encoding="utf-8")
+        self._write("w", text)
+
+    def _write(self, mode: str, text: str) -> None:
+        with unwritable("cache", self._file), open(self._file, mode, encoding="utf-8") as stream:
+            stream.write(text)
 
     def add(self, element, result: dict) -> None:
         """Writes a result at once."""
@@ -102,11 +108,10 @@ class Cache:
         if self._file is None:
             return
         entry = {name: str(value) if isinstance(value, ErrorConfig) else value for name, value in result.items()}
-        with open(self._file, "a", encoding="utf-8") as stream:
-            stream.write("\n" + json.dumps({key: entry}, cls=NpEncoder)[1:-1] + ",")
+        self._write("a", "\n" + json.dumps({key: entry}, cls=NpEncoder)[1:-1] + ",")
 
     def close(self) -> None:
         if self._file is None or not self._file.is_file():
             return
         text = self._file.read_text(encoding="utf-8")
-        self._file.write_text(text.rstrip().rstrip(",") + "}\n}", encoding="utf-8")
+        self._write("w", text.rstrip().rstrip(",") + "}\n}")

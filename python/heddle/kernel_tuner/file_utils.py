@@ -8,7 +8,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-from heddle.kernel_tuner.util import CompilationFailedConfig, ErrorConfig, InvalidConfig, NpEncoder
+from heddle.kernel_tuner.util import CompilationFailedConfig, ErrorConfig, InvalidConfig, NpEncoder, unwritable
 
 _VERSION = "1.0.0"  # of the format
 _PARTS = {
@@ -20,10 +20,11 @@ _PARTS = {
 }
 
 
-def _file(name) -> Path:
+def _write(argument: str, name, text: str) -> None:
     path = Path(name if str(name).endswith(".json") else f"{name}.json")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
+    with unwritable(argument, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def _invalidity(result) -> str:
@@ -68,7 +69,7 @@ def get_t4_results(results, tune_params, objective="time") -> dict:
 
 def store_output_file(output_filename, results, tune_params, objective="time") -> None:
     """Writes the results of `tune_kernel` as a T4 file; ``.json`` is added to its name if it is missing."""
-    _file(output_filename).write_text(json.dumps(get_t4_results(results, tune_params, objective), cls=NpEncoder), encoding="utf-8")
+    _write("output_filename", output_filename, json.dumps(get_t4_results(results, tune_params, objective), cls=NpEncoder))
 
 
 def _answer(*words):
@@ -102,4 +103,4 @@ def get_t4_metadata() -> dict:
 
 def store_metadata_file(metadata_filename) -> None:
     """Writes `get_t4_metadata` into a file."""
-    _file(metadata_filename).write_text(json.dumps(get_t4_metadata(), indent=2), encoding="utf-8")
+    _write("metadata_filename", metadata_filename, json.dumps(get_t4_metadata(), indent=2))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from heddle.errors import InputError
 from heddle.kernel_tuner.source import text_of
-from heddle.kernel_tuner.util import NpEncoder, get_objective_defaults
+from heddle.kernel_tuner.util import NpEncoder, get_objective_defaults, unwritable
 
 _VERSION = "1.0"  # of the format, which is Kernel Tuner's
 
@@ -59,7 +59,7 @@ def store_results(results_filename, kernel_name, kernel_string, tune_params, pro
     Raises
     ------
     InputError
-        The file is another kind of file, or of another kernel; or no result has the objective.
+        The file is another kind of file, of another kernel, or cannot be written; or no result has the objective.
     """
     objective, higher = get_objective_defaults(objective, objective_higher_is_better)
     sound = [result for result in results if objective in result and "__error__" not in result]
@@ -91,8 +91,9 @@ def store_results(results_filename, kernel_name, kernel_string, tune_params, pro
         rows, meta = kept + rows, found
     meta["data"] = rows
     temporary = Path(f"{results_filename}.new")
-    temporary.write_text(json.dumps(meta, cls=NpEncoder, indent=1), encoding="utf-8")
-    temporary.replace(results_filename)
+    with unwritable("results_filename", results_filename):
+        temporary.write_text(json.dumps(meta, cls=NpEncoder, indent=1), encoding="utf-8")
+        temporary.replace(results_filename)
 
 
 def _chosen(rows, objective, higher) -> dict:
@@ -146,4 +147,5 @@ def create_device_targets(header_filename, results_filename, objective=None, obj
         text += f"{'#elif' if i else '#if'} defined(TARGET_{_identifier(device)})\n"
         text += defines([row for row in rows if row["device_name"] == device])
     text += "#else /* any other device */\n" + defines(rows) + "#endif\n#endif\n"
-    Path(header_filename).write_text(text, encoding="utf-8")
+    with unwritable("header_filename", header_filename):
+        Path(header_filename).write_text(text, encoding="utf-8")

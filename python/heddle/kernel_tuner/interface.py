@@ -7,7 +7,8 @@ from time import perf_counter
 
 import numpy as np
 
-from heddle.errors import InputError
+from heddle._arguments import whole
+from heddle.errors import InputError, UsageError
 from heddle.kernel_tuner import strategies
 from heddle.kernel_tuner.cache import Cache
 from heddle.kernel_tuner.observers import prepared
@@ -180,6 +181,11 @@ def tune_kernel(
     else:
         one, more = get_objective_defaults(objective, objective_higher_is_better)
         wanted, higher = [one], [more]
+    if not simulation_mode and not observers:
+        for each in wanted:
+            if each != "time" and each not in (metrics or {}):
+                raise UsageError(f"objective: found {each!r}, expected 'time', one of metrics, or what one of observers adds")
+    rounds = whole("iterations", iterations, 1)
     name = strategies.named(strategy)
     options = dict(strategy_options or {})
     if name in ("brute_force", "random_sample"):
@@ -206,12 +212,15 @@ def tune_kernel(
             answer=answer,
         )  # fmt: skip
         bench = Bench(kernel, device_label(device), first, space.listed())
+        if verify is None and answer is not None:
+            _check_answer(answer, kernel.arguments)
         kept.open(bench.device["name"])
         runner = DeviceRunner(
-            bench, *common, iterations=int(iterations), answer=answer, atol=atol, verify=_with_tolerance(verify),
+            bench, *common, iterations=rounds, answer=answer, atol=atol, verify=_with_tolerance(verify),
             observers=prepared(observers, bench.device), strategy=f"kernel_tuner {name}",
         )  # fmt: skip
         runner.at_once = max(2, bench.device["compiler_threads"])
+    runner.objectives = wanted
     try:
         results = strategies.search(name, space, runner, options, wanted, higher, seed)
     finally:
@@ -230,6 +239,12 @@ def tune_kernel(
         print("no results to report")
     _add_totals(env, results, 1000 * (perf_counter() - begin))
     return results, env
+
+
+def _check_answer(answer, arguments) -> None:
+    for i, (expected, argument) in enumerate(zip(answer, arguments)):
+        if expected is not None and np.size(expected) != np.size(argument.value):
+            raise UsageError(f"answer: element {i} has {np.size(expected)} numbers, the argument {np.size(argument.value)}")
 
 
 def _one_line(complaints) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import tempfile
+from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
 from time import perf_counter
@@ -13,7 +14,7 @@ import numpy as np
 
 from heddle import _heddle
 from heddle._worker import command
-from heddle.errors import Error, InputError
+from heddle.errors import Error, InputError, UsageError
 from heddle.kernel_tuner.cache import Cache, key_of
 from heddle.kernel_tuner.source import KernelSource, block_at, grid_at, shared_bytes_at
 from heddle.kernel_tuner.util import (
@@ -184,12 +185,19 @@ class Runner:
         self.cache, self.budget = cache, budget
         self.strategy_seconds = 0.0
         self.results: list[dict] = []
+        self.objectives: list[str] = []  #: what every result that did not fail has to have
         self.complaints: list[str] = []
 
     def run(self, elements, budget=None) -> list[dict]:
         """Results in the order of the configurations, until the budget is used up."""
         begin = perf_counter()
-        found = list(self._results(iter(elements)))
+        found = []
+        with closing(self._results(iter(elements))) as results:
+            for result in results:
+                for name in self.objectives:
+                    if "__error__" not in result and name not in result:
+                        raise UsageError(f"objective: no result has {name!r}, expected one of {', '.join(result)}")
+                found.append(result)
         work = sum(result[name] for result in found for name in _TIMINGS if name in result) / 1000
         framework = max(0.0, perf_counter() - begin - work)
         for result in found:  # shared out over the results, in milliseconds

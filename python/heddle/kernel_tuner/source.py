@@ -13,7 +13,9 @@ from heddle.errors import InputError, UsageError
 from heddle.kernel_tuner.util import default_block_size_names, evaluate
 
 _CUDA = {"cuda", "cupy", "nvcuda", "pycuda"}
-_MOST_TEXT = 4 << 20  # bytes of a source
+_MOST_TEXT = 4 << 20  # bytes of a source, of which a description takes as many
+_MOST_TEXTS = 64 << 20  # of those of all configurations
+_MOST_PARTS = 48  # headers that these are shared out over; a description takes 64, with those of the source's own
 _GRID = ["grid_size_x", "grid_size_y", "grid_size_z"]
 #: Names of parameters that no user gave; no kernel is likely to have a variable of such a name.
 _HIDDEN = [f"kernel_tuner_{part}" for part in ("block_x", "block_y", "block_z", "shared_bytes")]
@@ -68,16 +70,30 @@ def check_language(lang, text: str) -> None:
         raise UsageError(f"lang: found {found!r}, expected CUDA C++ (CUDA, CuPy, NVCUDA, PyCUDA), the only one heddle tunes")
 
 
+def _evaluated(argument: str, expression: str, params):
+    try:
+        return evaluate(expression, params)
+    except Exception as error:  # whatever Python finds wrong with it
+        raise UsageError(f"{argument}: {expression!r}: {_first_line(error)}") from None
+
+
+def _first_line(error) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def problem_size_at(problem_size, params) -> list:
     """The sizes in x, y and z."""
     if callable(problem_size):
         problem_size = problem_size(params)
     if isinstance(problem_size, (str, int, np.integer)):
         problem_size = (problem_size,)
+    problem_size = list(problem_size)
+    if len(problem_size) > 3:
+        raise UsageError(f"problem_size: found {len(problem_size)} sizes, expected up to three")
     sizes = [1, 1, 1]
     for i, size in enumerate(problem_size):
         if isinstance(size, str):
-            sizes[i] = int(evaluate(size, params))
+            sizes[i] = int(_evaluated("problem_size", size, params))
         elif isinstance(size, (int, np.integer)):
             sizes[i] = int(size)
         else:
@@ -93,7 +109,7 @@ def _divisor_at(divisor, default, params):
     if callable(divisor):
         return divisor(params)
     if isinstance(divisor, str):
-        return int(evaluate(divisor, params))
+        return int(_evaluated("grid_div", divisor, params))
     if np.iterable(divisor):
         product = 1
         for each in divisor:
@@ -105,10 +121,12 @@ def _divisor_at(divisor, default, params):
 def grid_at(problem_size, grid_div, names, params) -> tuple:
     """Blocks in x, y and z: the sizes over the divisors, rounded up."""
     sizes = problem_size_at(problem_size, params)
-    return tuple(
-        int(np.ceil(float(size) / float(_divisor_at(divisor, name, params))))
-        for size, divisor, name in zip(sizes, grid_div, names)
-    )
+    divisors = [_divisor_at(divisor, name, params) for divisor, name in zip(grid_div, names)]
+    for divisor, letter in zip(divisors, "xyz"):
+        if divisor == 0:
+            shown = ", ".join(f"{name}={value}" for name, value in params.items())
+            raise UsageError(f"grid_div_{letter}: the size is divided by 0 at {shown}")
+    return tuple(int(np.ceil(float(size) / float(divisor))) for size, divisor in zip(sizes, divisors))
 
 
 def block_at(names, params) -> tuple:
@@ -318,12 +336,17 @@ class KernelSource:
             return None
         texts: dict[str, int] = {}
         number = {}
+        length = 0
         for element in configurations:
             params = dict(zip(self.tune_params, element))
             text = self._with_macros(text_of(self.main, params), params)
+            if text not in texts:
+                length += len(text.encode())
+                if len(text.encode()) > _MOST_TEXT // 2:
+                    raise UsageError(f"kernel_source: the source for {params} has more than {_MOST_TEXT >> 21} MiB")
+                if length > _MOST_TEXTS:
+                    raise UsageError(f"kernel_source: the sources of all configurations have more than {_MOST_TEXTS >> 20} MiB")
             number[element] = texts.setdefault(text, len(texts))
-            if sum(map(len, texts)) > _MOST_TEXT:
-                raise UsageError("kernel_source: the sources of all configurations have more than 4 MiB")
         return list(texts), number
 
     def _with_macros(self, text: str, params) -> str:
@@ -476,12 +499,10 @@ class KernelSource:
         if options := _compiler_options(self.compiler_options):
             document["options"] = options
         text = self._unrolled(self.text)
-        if hidden.texts is not None:
-            text = "".join(
-                f"{'#if' if i == 0 else '#elif'} {hidden.variant} == {i}\n{each}\n" for i, each in enumerate(hidden.texts)
-            )
-            text += "#endif\n"
         headers = self.headers()
+        if hidden.texts is not None:
+            text, parts = _shared_out(hidden.texts, hidden.variant)
+            headers |= parts
         if headers:
             document["headers"] = list(headers)
         for name, content in {"kernel.cu": text, **headers}.items():
@@ -508,6 +529,25 @@ class KernelSource:
         return base.strip() + "<" + "".join(
             f"{{{part}}}" if part in self.tune_params else part for part in _WORD.split(arguments)
         )
+
+
+def _shared_out(texts: list[str], variant: str) -> tuple[str, dict[str, str]]:
+    """A source that has the text whose number a macro is; where they are long, its compiler reads few of the others."""
+    parts: list[dict[int, str]] = [{}]
+    limit = max(1 << 16, 2 * sum(map(len, texts)) // _MOST_PARTS)
+    for i, text in enumerate(texts):
+        if parts[-1] and sum(map(len, parts[-1].values())) + len(text) > limit:
+            parts.append({})
+        parts[-1][i] = text
+
+    def chosen(of: dict[str, str]) -> str:
+        return "".join(f"{'#elif' if i else '#if'} {key}\n{text}\n" for i, (key, text) in enumerate(of.items())) + "#endif\n"
+
+    sources = [chosen({f"{variant} == {i}": text for i, text in part.items()}) for part in parts]
+    if len(sources) == 1:
+        return sources[0], {}
+    headers = {f"{variant}_{min(part)}.cuh": source for part, source in zip(parts, sources)}
+    return chosen({f"{variant} <= {max(part)}": f'#include "{name}"' for part, name in zip(parts, headers)}), headers
 
 
 class _Hidden:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 import sys
+from contextlib import contextmanager
 
 import numpy as np
+
+from heddle.errors import InputError
 
 default_block_size_names = ["block_size_x", "block_size_y", "block_size_z"]
 
@@ -45,6 +48,15 @@ class NpEncoder(json.JSONEncoder):
         if isinstance(obj, np.ndarray):
             return obj.tolist()
         return super().default(obj)
+
+
+@contextmanager
+def unwritable(argument: str, file):
+    """A file that cannot be written is an error of one line."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{argument}: {str(file)!r} cannot be written: {error.strerror}") from None
 
 
 _HIGHER_IS_BETTER = {"fitness"} | {

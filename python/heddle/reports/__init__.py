@@ -77,7 +77,7 @@ def report(*sources, output="report.html", title: str | None = None) -> list[Pat
     Parameters
     ----------
     *sources : path
-        Profile databases, models, logs of ``heddle train --log``, recorded spaces (T4, T1), and ``--json`` documents of
+        Profile databases and exports of them, models, logs of ``heddle train --log``, recorded spaces (T4, T1), and ``--json`` documents of
         ``heddle tune`` and ``heddle profiles regret``; in any number and order, told apart by their content.
     output : path
         The page. It holds all that it needs, scripts included.
@@ -113,7 +113,7 @@ def main(arguments=None) -> int:
     """The command ``heddle-report``. Returns the exit code: 0, 2 for wrong usage, 3 for input that cannot be used."""
     parser = argparse.ArgumentParser(prog="heddle-report", description="One page about what was tuned and trained.")
     parser.add_argument("sources", nargs="+", metavar="FILE",
-                        help="profile database, model, training log, recorded space, --json document of tune or regret")
+                        help="profile database or export, model, training log, recorded space, --json document of tune or regret")
     parser.add_argument("-o", "--output", default="report.html", help="the page [default: report.html]")
     parser.add_argument("--title", help="its heading")
     options = parser.parse_args(arguments)

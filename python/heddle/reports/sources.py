@@ -5,13 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
+import tempfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from heddle._heddle import Model
-from heddle.errors import InputError
+from heddle._arguments import path_text
+from heddle.errors import Error, InputError
 
 _MOST_BYTES = 2 << 30
 
@@ -21,6 +24,7 @@ class Source:
     kind: str  #: "database", "model", "log", "space", "regret", "tuning"
     name: str
     content: object
+    folder: tempfile.TemporaryDirectory | None = None  #: where the content lies, and as long as this is there
 
 
 def _bytes(file: Path) -> bytes:
@@ -55,10 +59,16 @@ class ModelFile:
 
 
 def _log(file: Path, text: str) -> list[list[dict]]:
-    """The runs of a log, each a list of events. A last line without an end belongs to a writer that is still at work."""
+    """The runs of a log, each a list of events. A last line that is cut off belongs to a writer that is still at work."""
     runs: list[list[dict]] = []
     lines = text.split("\n")
-    for index, each in enumerate(lines[:-1], 1):
+    try:
+        json.loads(lines[-1])
+    except ValueError:
+        lines.pop()
+    for index, each in enumerate(lines, 1):
+        if not each.strip():
+            continue
         try:
             event = json.loads(each)
             kind = event["event"]
@@ -76,9 +86,22 @@ def _log(file: Path, text: str) -> list[list[dict]]:
     return runs
 
 
+def _imported(file: Path) -> Source:
+    """An export of profiles, as the database that the program makes of it."""
+    from heddle.tuning import import_profiles
+
+    folder = tempfile.TemporaryDirectory(prefix="heddle-report-")
+    database = Path(folder.name) / "profiles.sqlite"
+    try:
+        import_profiles(file, database)
+    except Error as error:
+        raise InputError(str(error)) from None
+    return Source("database", file.name, database, folder)
+
+
 def read(path) -> Source:
     """Reads one file. Raises InputError, one line, for what is none of the kinds, or damaged."""
-    file = Path(path)
+    file = Path(path_text("sources", path))
     data = _bytes(file)
     name = file.name
     if data.startswith(b"SQLite format 3\0"):
@@ -90,7 +113,7 @@ def read(path) -> Source:
         text = data.decode()
     except UnicodeDecodeError:
         raise InputError(f"'{file}': found bytes, expected a database, a model, a log or a recorded space") from None
-    if text.startswith('{"format":"heddle training log"'):
+    if re.search(r'"format"\s*:\s*"heddle training log"', text[: text.find("\n") if "\n" in text else len(text)]):
         return Source("log", name, _log(file, text))
     try:
         document = json.loads(text)
@@ -109,4 +132,6 @@ def read(path) -> Source:
             return Source("regret", name, document)
         if document.get("command") == "tune":
             return Source("tuning", name, document)
+        if "profiles" in document:
+            return _imported(file)
     raise InputError(f"'{file}': found another document, expected a database, a model, a log or a recorded space")
