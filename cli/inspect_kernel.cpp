@@ -23,6 +23,8 @@ namespace heddle::cli {
 namespace {
 
 std::string count_text(const SearchSpace::Count& count) {
+  // The default is allowed, whatever an estimate finds.
+  if (!count.exact && count.configurations < 1.0) return "at least 1";
   return fmt::format("{}{:.0f}", count.exact ? "" : "about ", count.configurations);
 }
 

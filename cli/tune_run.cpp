@@ -118,8 +118,9 @@ class TuneRun {
   [[nodiscard]] std::string task_of(Card& card);
   [[nodiscard]] std::pair<TuningSummary, Json> found() const;
   void report(bool stopped) const;
-  /// Throws Error(input) if the default configuration of a described kernel failed at its first size.
+  /// Throws Error(input) if the default configuration of a described kernel failed at some size.
   void refuse_kernel() const;
+  void show_remarks() const;
   [[nodiscard]] const ProfileStore& store() const { return *keeper_->store; }
 
   const TuneOptions& options_;
@@ -339,19 +340,40 @@ void TuneRun::report(bool stopped) const {
 }
 
 void TuneRun::refuse_kernel() const {
-  const FamilyTask& task = models_.front()->work.front();
-  const DeviceIdentity& device = cards_.front().target->identity();
-  const std::string untuned = task.family->default_configuration(device, task.problems.front()).text();
-  const auto measurements = cards_.front().store->measurements(
-      ProfileKey{.device = device, .family = std::string(task.family->name()), .problem = task.problems.front()});
-  const auto failure = std::ranges::find_if(measurements, [&](const Measurement& each) {
-    const bool sound = each.status == Status::correct || each.status == Status::unverified;
-    return each.configuration == untuned && !sound && each.status != Status::pruned;
-  });
-  if (failure == measurements.end()) return;
-  throw Error(ErrorKind::input,
-              fmt::format("kernel {} at {}: every configuration failed; the default '{}': {}: {}", task.family->name(),
-                          task.problems.front().text(), untuned, text(failure->status), failure->message));
+  for (const Card& card : cards_) {
+    const DeviceIdentity& device = card.target->identity();
+    for (const FamilyTask& task : models_[card.model]->work) {
+      for (const Problem& problem : task.problems) {
+        const auto measurements = card.store->measurements(
+            ProfileKey{.device = device, .family = std::string(task.family->name()), .problem = problem});
+        const std::string untuned = task.family->default_configuration(device, problem).text();
+        const auto failure = std::ranges::find_if(measurements, [&](const Measurement& each) {
+          return each.configuration == untuned && failed(each.status) && each.status != Status::constraint;
+        });
+        if (failure == measurements.end()) continue;
+        throw Error(ErrorKind::input,
+                    fmt::format("kernel {} at {}: every configuration failed; the default '{}': {}: {}",
+                                task.family->name(), problem.text(), untuned, text(failure->status), failure->message));
+      }
+    }
+  }
+}
+
+/// What the verification of the winners has to say, though it accepted them: each remark once.
+void TuneRun::show_remarks() const {
+  std::set<std::string> remarks;
+  for (const Card& card : cards_) {
+    for (const FamilyTask& task : models_[card.model]->work) {
+      for (const Problem& problem : task.problems) {
+        const auto measurements = card.store->measurements(ProfileKey{
+            .device = card.target->identity(), .family = std::string(task.family->name()), .problem = problem});
+        for (const Measurement& each : measurements) {
+          if (each.status == Status::correct && !each.message.empty()) remarks.insert(each.message);
+        }
+      }
+    }
+  }
+  for (const std::string& remark : remarks) note(remark);
 }
 
 int TuneRun::carry_out() {
@@ -389,6 +411,7 @@ int TuneRun::carry_out() {
   if (lost_) std::rethrow_exception(lost_);
   if (!stopped && !options_.kernels.empty() && summary.reached == 0) refuse_kernel();
   report(stopped);
+  if (!options_.kernels.empty()) show_remarks();
   if (options_.tuner.energy && std::ranges::any_of(results, [](const Json& result) {
         return !result.at("profile").is_null() && result.at("joules_per_sample").is_null();
       })) {
@@ -405,6 +428,11 @@ int TuneRun::carry_out() {
     print(summary.text(kept_, options_.tuner.goal()));
     if (!stopped) print(summary.advice());
     print(kept_ ? fmt::format("profiles: {}\n", store().file().string()) : "profiles: not kept\n");
+  }
+  if (!stopped && !options_.kernels.empty() && summary.reached == 0) {
+    push_output();
+    throw Error(ErrorKind::input, fmt::format("kernel {}: nothing was tuned: not one run of the default ended in time",
+                                              models_.front()->work.front().family->name()));
   }
   if (!stopped) return 0;
   push_output();

@@ -1,10 +1,16 @@
 #include "heddle/kernels/documents.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "heddle/kernels/text.hpp"
 
 namespace heddle {
 
@@ -17,7 +23,7 @@ using Reason = BadDocument::Reason;
 /// through all elements of an array after each one.
 class Counter final : public nlohmann::json_sax<json> {
  public:
-  explicit Counter(const DocumentLimits& limits) : limits_(limits) {}
+  Counter(std::string_view bytes, const DocumentLimits& limits) : bytes_(bytes), limits_(limits) {}
 
   bool null() override { return value(); }
   bool boolean(bool) override { return value(); }
@@ -26,9 +32,22 @@ class Counter final : public nlohmann::json_sax<json> {
   bool number_float(number_float_t, const string_t&) override { return value(); }
   bool string(string_t&) override { return value(); }
   bool binary(binary_t&) override { return value(); }
-  bool key(string_t&) override { return value(); }
-  bool start_object(std::size_t) override { return open(); }
-  bool end_object() override { return close(); }
+  bool key(string_t& name) override {
+    ++keys_;
+    if (!members_.back().insert(name).second) {
+      complaint.emplace(Reason::malformed, position_of_key(),
+                        fmt::format("the member {} comes twice", in_quotes(name)));
+    }
+    return value();
+  }
+  bool start_object(std::size_t) override {
+    members_.emplace_back();
+    return open();
+  }
+  bool end_object() override {
+    members_.pop_back();
+    return close();
+  }
   bool start_array(std::size_t) override { return open(); }
   bool end_array() override { return close(); }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& why) override {
@@ -54,8 +73,22 @@ class Counter final : public nlohmann::json_sax<json> {
     return true;
   }
 
+  /// Where the key stands that was found last; the parser does not say it. Up to there the bytes are JSON.
+  std::size_t position_of_key() const {
+    std::size_t left = keys_;
+    for (std::size_t at = bytes_.find('"'); at < bytes_.size(); at = bytes_.find('"', at)) {
+      const std::size_t begin = at++;
+      while (at < bytes_.size() && bytes_[at] != '"') at += bytes_[at] == '\\' ? 2 : 1;
+      at = bytes_.find_first_not_of(" \t\r\n", at + 1);
+      if (at < bytes_.size() && bytes_[at] == ':' && --left == 0) return begin;
+    }
+    return 0;
+  }
+
+  std::string_view bytes_;
   const DocumentLimits& limits_;
-  std::size_t levels_ = 0, values_ = 0;
+  std::size_t levels_ = 0, values_ = 0, keys_ = 0;
+  std::vector<std::set<std::string>> members_;  ///< that were found so far, of the objects around
 };
 
 /// Goes through CBOR (RFC 8949) without calling itself.
@@ -114,7 +147,7 @@ class Skimmer {
 }  // namespace
 
 json parse_json(std::string_view bytes, const DocumentLimits& limits) {
-  Counter counter(limits);
+  Counter counter(bytes, limits);
   if (!json::sax_parse(bytes, &counter)) throw BadDocument(*std::move(counter.complaint));
   return json::parse(bytes);
 }

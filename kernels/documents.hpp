@@ -18,7 +18,7 @@ struct DocumentLimits {
 class BadDocument : public std::runtime_error {
  public:
   enum class Reason {
-    malformed,        ///< it is not JSON, or not CBOR
+    malformed,        ///< it is not JSON, or not CBOR; or a member of an object comes twice
     number,           ///< a number that no float64 can hold
     nested,           ///< more levels than allowed
     too_many_values,  ///< more values than allowed

@@ -183,18 +183,40 @@ SearchSpace::Descent SearchSpace::descend(const Problem& problem, const Uniform&
       if (!holds(descent.configuration, p + 1, problem)) descent.weight = 0.0;
       continue;
     }
-    std::vector<std::size_t> allowed;
-    for (std::size_t level = 0; level < parameter.values.size(); ++level) {
-      entries.emplace_back(parameter.name, parameter.values[level]);
-      if (holds(descent.configuration, p + 1, problem)) allowed.push_back(level);
-      entries.pop_back();
-    }
-    descent.weight *= static_cast<double>(allowed.size());
-    if (allowed.empty()) break;
-    const auto chosen = static_cast<std::size_t>(uniform() * static_cast<double>(allowed.size()));
-    entries.emplace_back(parameter.name, parameter.values[allowed[chosen]]);
+    const Choice choice = choose(p, descent.configuration, problem, uniform);
+    descent.weight *= choice.allowed;
+    descent.steps += choice.steps;
+    if (choice.allowed > 0.0) entries.emplace_back(parameter.name, parameter.values[choice.level]);
   }
   return descent;
+}
+
+SearchSpace::Choice SearchSpace::choose(std::size_t parameter, Configuration& prefix, const Problem& problem,
+                                        const Uniform& uniform) const {
+  // Of more values than this, they are tried in random order until so many are allowed. The first of these is as likely
+  // as any other, and (kEnough - 1) / (tried - 1) estimates the share that is allowed without a bias (Haldane 1945), as
+  // does the mean over descents therefore.
+  constexpr std::size_t kFew = 32, kEnough = 4;
+  const std::vector<Value>& values = parameters_[parameter].values;
+  std::vector<Level> order(values.size()), allowed;
+  std::iota(order.begin(), order.end(), Level{0});
+  const bool few = values.size() <= kFew;
+  const auto below = [&](std::size_t count) {
+    return static_cast<std::size_t>(uniform() * static_cast<double>(count));
+  };
+  std::size_t tried = 0;
+  while (tried < order.size() && (few || allowed.size() < kEnough)) {
+    if (!few) std::swap(order[tried], order[tried + below(order.size() - tried)]);
+    const Level level = order[tried++];
+    prefix.entries_.emplace_back(parameters_[parameter].name, values[level]);
+    if (holds(prefix, parameter + 1, problem)) allowed.push_back(level);
+    prefix.entries_.pop_back();
+  }
+  if (allowed.empty()) return {.level = 0, .allowed = 0.0, .steps = tried};
+  const auto count = static_cast<double>(values.size());
+  const double share = tried < values.size() ? (kEnough - 1.0) / (static_cast<double>(tried) - 1.0)
+                                             : static_cast<double>(allowed.size()) / count;
+  return {.level = few ? allowed[below(allowed.size())] : allowed.front(), .allowed = share * count, .steps = tried};
 }
 
 double SearchSpace::estimate(const Problem& problem, std::size_t descents, const Stop& stop) const {
@@ -209,13 +231,18 @@ double SearchSpace::estimate(const Problem& problem, std::size_t descents, const
   return sum / static_cast<double>(made);
 }
 
-std::optional<Configuration> SearchSpace::draw(const Problem& problem, const Uniform& uniform) const {
-  // A descent prefers configurations with few others beside them. One of several descents is therefore drawn by weight.
+std::optional<Configuration> SearchSpace::draw(const Problem& problem, const Uniform& uniform, const Stop& stop) const {
+  // A descent prefers configurations with few others beside them. One of several descents is therefore drawn by weight,
+  // unless a single one tries very many values: a search waits for its draws.
   constexpr int kDescents = 4, kAttempts = 64;
+  constexpr std::size_t kPatience = 2048;  // values tried
   std::optional<Configuration> drawn;
   double weights = 0.0;
+  std::size_t steps = 0;
   for (int attempt = 0, found = 0; attempt < kAttempts && found < kDescents; ++attempt) {
+    if ((drawn && steps > kPatience) || (stop && stop())) break;
     Descent descent = descend(problem, uniform);
+    steps += descent.steps;
     if (descent.weight == 0.0) continue;
     ++found;
     weights += descent.weight;

@@ -99,8 +99,9 @@ class SearchSpace {
   /// A random number in [0, 1).
   using Uniform = std::function<double()>;
   /// A random configuration that satisfies the constraints for `problem`; all are about equally likely. Nothing if
-  /// many attempts found none.
-  [[nodiscard]] std::optional<Configuration> draw(const Problem& problem, const Uniform& uniform) const;
+  /// many attempts found none, or if `stop` says so before one was found.
+  [[nodiscard]] std::optional<Configuration> draw(const Problem& problem, const Uniform& uniform,
+                                                  const Stop& stop = {}) const;
 
   /// Puts the levels of a parameter (its index is the first argument) into the order in which they are tried; those
   /// that it removes are not tried.
@@ -133,8 +134,17 @@ class SearchSpace {
   struct Walk;
   struct Descent {
     Configuration configuration;
-    double weight = 0.0;  ///< product of the numbers of values to choose from; 0: a dead end
+    double weight = 0.0;    ///< product of the numbers of values to choose from; 0: a dead end
+    std::size_t steps = 0;  ///< values that were tried
   };
+  /// A random value that is allowed, and how many there are.
+  struct Choice {
+    std::size_t level = 0;
+    double allowed = 0.0;  ///< expected, of many values; 0: none
+    std::size_t steps = 0;
+  };
+  [[nodiscard]] Choice choose(std::size_t parameter, Configuration& prefix, const Problem& problem,
+                              const Uniform& uniform) const;
   bool extend(Walk& walk, Configuration& prefix, std::size_t parameter) const;
   [[nodiscard]] Descent descend(const Problem& problem, const Uniform& uniform) const;
   /// Whether the constraints hold that wait for the first `parameters` parameters, and the others may yet.

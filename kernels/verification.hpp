@@ -24,7 +24,7 @@ inline constexpr std::byte kPoison{0xff};
 struct Accuracy {
   bool accepted = false;
   double worst_error = 0.0;  ///< the largest of the relative errors that the family looks at; NaN counts as infinite
-  std::string message;       ///< what was wrong, in one line; empty if accepted
+  std::string message;       ///< what was wrong, in one line; a remark if accepted
 };
 
 /// A plan with contents for its buffers, ready to be run.

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 #include "heddle/kernels/own/defined_family.hpp"
+#include "heddle/kernels/stop.hpp"
 #include "heddle/runtime/device/provenance.hpp"
 #include "heddle/tuner/energy.hpp"
 
@@ -30,6 +31,9 @@ std::int64_t kept_bytes(const Device& device) {
 
 /// Mean over so many runs with a cold cache: emptying it takes longer than most kernels.
 constexpr std::int64_t kMostColdRuns = 32;
+/// After this time no further one begins: where a processor empties its own large cache, a single time would otherwise
+/// take longer than a search has.
+constexpr double kMostColdSeconds = 0.1;
 
 class DeviceRunner final : public Runner {
  public:
@@ -109,13 +113,14 @@ class DeviceRunner final : public Runner {
 
   double cold_time() {
     double seconds = 0.0;
-    for (std::int64_t run = 0; run < cold_runs_; ++run) {
+    std::int64_t runs = 0;
+    for (const Stop late = stop_after(kMostColdSeconds); runs < cold_runs_ && (runs == 0 || !late()); ++runs) {
       restore();
-      evictor_->fill(static_cast<std::byte>(run));
+      evictor_->fill(static_cast<std::byte>(runs));
       execution_->synchronize();
       seconds += execution_->time();
     }
-    return seconds * kMicroseconds / static_cast<double>(cold_runs_ * execution_->plan().samples);
+    return seconds * kMicroseconds / static_cast<double>(runs * execution_->plan().samples);
   }
 
   Device& device_;

@@ -63,7 +63,7 @@ class Compilation {
 struct Verdict {
   Status status = Status::correct;  ///< correct, or the way it failed
   double worst_error = 0.0;
-  std::string message;  ///< one line; empty if correct
+  std::string message;  ///< one line; a remark if correct
 };
 
 /// How much of the verification to do.

@@ -134,6 +134,7 @@ class Verifier::Executions {
 
   Verdict run(const VerificationRun& run, bool repeat) {
     HostImage left;
+    std::string remark;
     for (const VerificationStage& stage : run.stages) {
       Execution& execution = prepared(stage.plan);
       const HeldContents before(stage.contents(left));
@@ -145,6 +146,7 @@ class Verifier::Executions {
       const Accuracy accuracy = stage.check(after);
       worst_error_ = std::max(worst_error_, accuracy.worst_error);
       if (!accuracy.accepted) return failed(Status::wrong_result, accuracy.worst_error, accuracy.message);
+      if (!accuracy.message.empty()) remark = accuracy.message;
       if (repeat) {
         run_once(execution, before, stage.launches);
         if (results_of(execution) != after) {
@@ -153,7 +155,7 @@ class Verifier::Executions {
       }
       left = std::move(after);
     }
-    return {.status = Status::correct, .worst_error = worst_error_, .message = {}};
+    return {.status = Status::correct, .worst_error = worst_error_, .message = remark};
   }
 
  private:
@@ -197,6 +199,7 @@ Verdict Verifier::verify(const Configuration& configuration, const Problem& prob
   if (own.status != Status::correct || !awkward) return own;
   Verdict verdict = verdict_of(configuration, *awkward, true);
   verdict.worst_error = std::max(verdict.worst_error, own.worst_error);
+  if (verdict.status == Status::correct && !own.message.empty()) verdict.message = own.message;
   return verdict;
 }
 
@@ -216,6 +219,7 @@ Verdict Verifier::verdict_of(const Configuration& configuration, const Problem& 
     Verdict verdict = judge(executions, configuration, runs.runs[i], false);
     if (verdict.status != Status::correct) return verdict;
     worst.worst_error = std::max(worst.worst_error, verdict.worst_error);
+    if (worst.message.empty()) worst.message = verdict.message;
   }
   return worst;
 }

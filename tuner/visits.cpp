@@ -65,7 +65,11 @@ Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase&
 
 /// The problem with its space, which is listed when the problem is visited for the first time.
 const SearchedProblem& Visits::searched(const Problem& problem) {
-  return problems_.try_emplace(problem, evaluator_, problem).first->second;
+  // A search has to have time left after the list, and a list that is small takes no second.
+  constexpr double kMost = 10.0, kLeast = 1.0, kShare = 0.1;
+  const double list_seconds = std::clamp(kShare * stop_.seconds_left().value_or(kMost / kShare), kLeast, kMost);
+  const auto over = [this] { return stop_.interrupted() || stop_.seconds_left().value_or(1.0) <= 0.0; };
+  return problems_.try_emplace(problem, evaluator_, problem, list_seconds, over).first->second;
 }
 
 /// The cost at which a search may end: the roofline bound divided by TunerOptions::target; microseconds per sample.

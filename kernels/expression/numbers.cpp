@@ -107,20 +107,27 @@ std::partial_ordering order_of(std::int64_t whole, double real) {
 Item of_integers(std::string_view sign, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   bool overflow = false;
-  if (sign == "+") overflow = __builtin_add_overflow(a, b, &result);
-  if (sign == "-") overflow = __builtin_sub_overflow(a, b, &result);
-  if (sign == "*") overflow = __builtin_mul_overflow(a, b, &result);
+  const bool doubled = sign.size() > 1;  // constraints compute this for millions of points
+  switch (sign.front()) {
+    case '+':
+      overflow = __builtin_add_overflow(a, b, &result);
+      break;
+    case '-':
+      overflow = __builtin_sub_overflow(a, b, &result);
+      break;
+    case '*':
+      if (doubled && b >= 0) return {whole_power(a, b)};
+      if (doubled) return {real_power(static_cast<double>(a), static_cast<double>(b))};
+      overflow = __builtin_mul_overflow(a, b, &result);
+      break;
+    case '%':
+      return {b == -1 ? std::int64_t{0} : floor_division(a, b).remainder};
+    default:
+      if (doubled) return {floor_division(a, b).quotient};
+      if (b == 0) divided_by_zero();
+      return {true_quotient(a, b)};
+  }
   if (overflow) beyond();
-  if (sign == "//") return {floor_division(a, b).quotient};
-  if (sign == "%") return {b == -1 ? std::int64_t{0} : floor_division(a, b).remainder};
-  if (sign == "/") {
-    if (b == 0) divided_by_zero();
-    return {true_quotient(a, b)};
-  }
-  if (sign == "**") {
-    if (b >= 0) return {whole_power(a, b)};
-    return {real_power(static_cast<double>(a), static_cast<double>(b))};
-  }
   return {result};
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -32,7 +34,7 @@ class ArrayFile {
     const std::string begin = text(std::min<std::int64_t>(size_, static_cast<std::int64_t>(kMagic.size())));
     std::int64_t header = 0;
     if (begin == kMagic) {
-      header = skip_header(type);
+      header = skip_header(type, bytes / size_of(type));
     } else {
       file_.seekg(0);
     }
@@ -67,7 +69,7 @@ class ArrayFile {
   }
 
   /// Reads the header of an .npy file (NumPy's format 1 to 3), a Python dictionary; returns where the numbers begin.
-  std::int64_t skip_header(ElementType type) {
+  std::int64_t skip_header(ElementType type, std::int64_t numbers) {
     const std::size_t version = number(1);
     static_cast<void>(number(1));  // the minor version
     if (version < 1 || version > 3) refuse(fmt::format(".npy version {}, expected 1 to 3", version));
@@ -79,7 +81,34 @@ class ArrayFile {
       refuse(fmt::format("holds numbers of type {}, expected {}", in_quotes(found), name_of(type)));
     }
     if (header.find("'fortran_order': False") == std::string::npos) refuse("is in the order of Fortran, expected C");
+    const std::string shape = shape_in(header);
+    if (product_of(shape) != numbers) {
+      refuse(fmt::format("has the shape {}, expected {} numbers", in_quotes(shape), numbers));
+    }
     return static_cast<std::int64_t>(file_.tellg());
+  }
+
+  std::string shape_in(const std::string& header) const {
+    const std::size_t at = header.find("'shape':");
+    const std::size_t begin = at == std::string::npos ? at : header.find('(', at);
+    const std::size_t end = begin == std::string::npos ? begin : header.find(')', begin);
+    if (end == std::string::npos) refuse("its header has no 'shape':");
+    return header.substr(begin, end + 1 - begin);
+  }
+
+  /// Of "(3, 4)"; nothing if a dimension is no number from 0 on, or if the product is beyond 64 bits.
+  static std::optional<std::int64_t> product_of(std::string_view shape) {
+    std::int64_t product = 1;
+    for (const char* at = shape.data() + 1; *at != ')';) {
+      std::int64_t dimension = 0;
+      const auto [end, error] = std::from_chars(at, shape.data() + shape.size(), dimension);
+      if (error != std::errc() || dimension < 0 || __builtin_mul_overflow(product, dimension, &product)) {
+        return std::nullopt;
+      }
+      at = end;
+      while (*at == ',' || *at == ' ') ++at;
+    }
+    return product;
   }
 
   std::string quoted_after(const std::string& header, std::string_view member) const {

@@ -237,8 +237,22 @@ Work DefinedFamily::work(const Problem& problem) const {
     work.bytes += static_cast<double>(bytes_of(kernel_, i, names));
     if (argument.role != Role::input) work.operations += kernel_.arguments[i].elements->real(names);
   }
-  if (kernel_.bytes) work.bytes = kernel_.bytes->real(names);
-  if (kernel_.operations) work.operations = kernel_.operations->real(names);
+  const auto count = [&](const Expression& of, const char* member) {
+    const auto refuse = [&](const std::string& why) {
+      throw Error(ErrorKind::input, fmt::format("kernel {} at {}: work.{}: {}", in_quotes(kernel_.definition.name),
+                                                problem.text(), member, why));
+    };
+    double found = 0.0;
+    try {
+      found = of.real(names);
+    } catch (const Error& error) {
+      refuse(error.what());
+    }
+    if (!(found >= 0.0)) refuse(fmt::format("{} is {}, expected 0 or more", in_quotes(of.text()), found));
+    return found;
+  };
+  if (kernel_.bytes) work.bytes = count(*kernel_.bytes, "bytes");
+  if (kernel_.operations) work.operations = count(*kernel_.operations, "operations");
   work.operations = std::max(work.operations, 1.0);
   return work;
 }

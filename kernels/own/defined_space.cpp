@@ -1,5 +1,7 @@
 #include "heddle/kernels/own/defined_space.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -14,6 +16,7 @@
 #include "heddle/kernels/expression/item.hpp"
 #include "heddle/kernels/own/defined_plan.hpp"
 #include "heddle/kernels/own/expression_names.hpp"
+#include "heddle/kernels/text.hpp"
 
 namespace heddle {
 
@@ -53,19 +56,17 @@ void foresee(const ParsedDefinition& kernel, Constraint& constraint, const Expre
 }
 
 Constraint launch_limits(const ParsedDefinition& kernel) {
-  // The limits that all CUDA devices have in common; one card may have fewer registers than a block needs.
-  constexpr std::int64_t kThreads = 1024, kBlockZ = 64, kGridY = 65535;
   Constraint limits;
   limits.name = kLaunchLimits;
   limits.holds = [&kernel](const Configuration& configuration, const Problem& problem, const DeviceIdentity& device) {
     const ParsedDefinition::Code& own = kernel.code_for(device.backend);
     const auto names = names_of(&configuration, &problem, &device);
     try {
-      const Extent grid = extent_of(own.grid, names, "grid"), block = extent_of(own.block, names, "block");
-      const std::int64_t shared = own.shared_bytes->integer(names);
-      return std::int64_t{block.x} * block.y <= kThreads && std::int64_t{block.x} * block.y * block.z <= kThreads &&
-             block.z <= kBlockZ && grid.y <= kGridY && grid.z <= kGridY && shared >= 0 &&
-             (device.local_bytes == 0 || shared <= device.local_bytes);
+      const Launch launch{.grid = extent_of(own.grid, names, "grid"),
+                          .block = extent_of(own.block, names, "block"),
+                          .shared_bytes = own.shared_bytes->integer(names),
+                          .arguments = {}};
+      return launch.shared_bytes >= 0 && !beyond_limits(launch, device);
     } catch (const Error&) {  // no such launch
       return false;
     }
@@ -74,6 +75,25 @@ Constraint launch_limits(const ParsedDefinition& kernel) {
 }
 
 }  // namespace
+
+std::string BeyondLimit::text() const { return fmt::format("{} {}, at most {} can be launched", what, found, most); }
+
+std::optional<BeyondLimit> beyond_limits(const Launch& launch, const DeviceIdentity& device) {
+  // The limits that all CUDA devices have in common; one card may have fewer registers than a block needs.
+  constexpr std::int64_t kThreads = 1024, kBlockZ = 64, kGridY = 65535;
+  const Extent &grid = launch.grid, &block = launch.block;
+  const std::int64_t plane = std::int64_t{block.x} * block.y;
+  // Where a plane alone has too many, the product with the third dimension may not fit 64 bits.
+  const std::int64_t threads = plane > kThreads ? plane : plane * block.z;
+  if (threads > kThreads) return BeyondLimit{"the threads of a block are", threads, kThreads};
+  if (block.z > kBlockZ) return BeyondLimit{"the block's third dimension is", block.z, kBlockZ};
+  if (grid.y > kGridY) return BeyondLimit{"the grid's second dimension is", grid.y, kGridY};
+  if (grid.z > kGridY) return BeyondLimit{"the grid's third dimension is", grid.z, kGridY};
+  if (device.local_bytes != 0 && launch.shared_bytes > device.local_bytes) {
+    return BeyondLimit{"the bytes of shared memory are", launch.shared_bytes, device.local_bytes};
+  }
+  return std::nullopt;
+}
 
 SearchSpace space_of(const ParsedDefinition& kernel, const DeviceIdentity& device) {
   std::vector<Parameter> parameters;
@@ -99,9 +119,14 @@ SearchSpace space_of(const ParsedDefinition& kernel, const DeviceIdentity& devic
       if (named) constraint.last = tunable.name;
       constraint.asks_no_parameter = constraint.asks_no_parameter && !named;
     }
-    constraint.holds = [holds](const Configuration& configuration, const Problem& problem,
-                               const DeviceIdentity& where) {
-      return holds.truth(names_of(&configuration, &problem, &where));
+    constraint.holds = [holds, name = kernel.definition.name](const Configuration& configuration,
+                                                              const Problem& problem, const DeviceIdentity& where) {
+      try {
+        return holds.truth(names_of(&configuration, &problem, &where));
+      } catch (const Error& error) {
+        throw Error(ErrorKind::input, fmt::format("kernel {} at {}, a constraint, with '{}': {}", in_quotes(name),
+                                                  problem.text(), configuration.text(), error.what()));
+      }
     };
     foresee(kernel, constraint, holds);
   }

@@ -12,6 +12,8 @@ namespace heddle {
 
 namespace {
 
+/// Like kPoison, and no result that kPoison is, too.
+constexpr std::byte kOtherPoison{0x7f};
 constexpr std::size_t kMostExpected = std::size_t{1} << 30U;  // bytes of expected outputs that are kept
 
 }  // namespace
@@ -37,12 +39,8 @@ Verification::Runs DefinedVerification::runs(const Configuration& configuration,
 Accuracy DefinedVerification::judged(const HostImage& after, const Configuration& configuration,
                                      const Problem& problem) {
   if (family_.checked_elsewhere()) return {.accepted = true, .worst_error = 0.0, .message = {}};
-  if (const auto name = unwritten(after)) {
-    return {.accepted = false,
-            .worst_error = std::numeric_limits<double>::infinity(),
-            .message = fmt::format("the output '{}' was not written: every byte is 0x{:02x}, as before the launch",
-                                   *name, static_cast<int>(kPoison))};
-  }
+  const Accuracy written = judged_as_written(after, configuration, problem);
+  if (!written.accepted) return written;
   if (const auto name = unchanged(after, configuration, problem)) {
     return {.accepted = false,
             .worst_error = std::numeric_limits<double>::infinity(),
@@ -51,7 +49,9 @@ Accuracy DefinedVerification::judged(const HostImage& after, const Configuration
                                    *name)};
   }
   const double error = family_.difference(after, *expected(problem));
-  if (error <= family_.definition().tolerance) return {.accepted = true, .worst_error = error, .message = {}};
+  if (error <= family_.definition().tolerance) {
+    return {.accepted = true, .worst_error = error, .message = written.message};
+  }
   return {.accepted = false,
           .worst_error = error,
           .message = fmt::format("the outputs are not those of {}: relative error {:.3g}, allowed {:.3g}", against(),
@@ -80,14 +80,71 @@ std::shared_ptr<const HostImage> DefinedVerification::expected(const Problem& pr
   });
 }
 
-std::optional<std::string> DefinedVerification::unwritten(const HostImage& after) const {
+Accuracy DefinedVerification::judged_as_written(const HostImage& after, const Configuration& configuration,
+                                                const Problem& problem) {
+  const Plan plan = family_.measured_plan(configuration, problem, device_, 1);
+  const SharedImage contents = before(configuration, problem);
+  std::string remarks;
+  for (const auto& [name, elements] : unwritten(after, family_.source(device_.backend), plan, *contents)) {
+    const auto count = std::ranges::count(elements, true);
+    if (count == 0) continue;
+    const auto refused = [&](const std::string& why) -> Accuracy {
+      return {.accepted = false, .worst_error = std::numeric_limits<double>::infinity(), .message = why};
+    };
+    if (static_cast<std::size_t>(count) == elements.size()) {
+      return refused(fmt::format("the output '{}' was not written: it holds what it held before the launch", name));
+    }
+    const std::string some =
+        fmt::format("{} of {} elements of the output '{}' were never written", count, elements.size(), name);
+    const Unwritten& usual = unwritten_by_reference(problem);
+    const auto found = usual.find(name);
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      if (elements[i] && (found == usual.end() || !found->second[i])) {
+        return refused(fmt::format("{}, and {} writes some of them", some, against()));
+      }
+    }
+    remarks += fmt::format("{}{}, nor does {} write them", remarks.empty() ? "" : "; ", some, against());
+  }
+  return {.accepted = true, .worst_error = 0.0, .message = remarks};
+}
+
+const DefinedVerification::Unwritten& DefinedVerification::unwritten_by_reference(const Problem& problem) {
+  const auto [place, fresh] = unwritten_by_reference_.try_emplace(problem.text());
+  if (!fresh || family_.expected_outputs(problem)) return place->second;  // files say nothing of what is not written
+  const DefinedFamily::ReferenceRun reference = family_.reference_run(problem, device_);
+  const SharedImage contents = before(family_.default_configuration(device_, problem), problem);
+  return place->second = unwritten(*expected(problem), *reference.source, reference.plan, *contents);
+}
+
+DefinedVerification::Unwritten DefinedVerification::unwritten(const HostImage& after, const TemplateSource& source,
+                                                              const Plan& plan, const HostImage& before) const {
+  const auto holds = [](const std::vector<std::byte>& bytes, std::size_t element, std::size_t size, std::byte poison) {
+    const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(element * size);
+    return std::all_of(first, first + static_cast<std::ptrdiff_t>(size),
+                       [&](std::byte each) { return each == poison; });
+  };
+  Unwritten doubtful;
+  std::map<std::string, std::size_t> sizes;
   for (const KernelArgument& argument : family_.definition().arguments) {
     if (!argument.is_compared() || argument.role != Role::output) continue;
     const std::vector<std::byte>& bytes = after.at(argument.name);
-    const bool poisoned = !bytes.empty() && std::ranges::all_of(bytes, [](std::byte each) { return each == kPoison; });
-    if (poisoned) return argument.name;
+    const auto size = static_cast<std::size_t>(size_of(argument.type));
+    std::vector<bool> poisoned(bytes.size() / size);
+    for (std::size_t i = 0; i < poisoned.size(); ++i) poisoned[i] = holds(bytes, i, size, kPoison);
+    if (std::ranges::find(poisoned, true) == poisoned.end()) continue;
+    doubtful.emplace(argument.name, std::move(poisoned));
+    sizes.emplace(argument.name, size);
   }
-  return std::nullopt;
+  if (doubtful.empty() || !run_) return doubtful;
+  HostImage contents = before;
+  for (const auto& [name, poisoned] : doubtful) contents[name].assign(after.at(name).size(), kOtherPoison);
+  const HostImage again = run_(source, plan, contents, 1);
+  for (auto& [name, poisoned] : doubtful) {
+    for (std::size_t i = 0; i < poisoned.size(); ++i) {
+      poisoned[i] = poisoned[i] && holds(again.at(name), i, sizes.at(name), kOtherPoison);
+    }
+  }
+  return doubtful;
 }
 
 std::optional<std::string> DefinedVerification::unchanged(const HostImage& after, const Configuration& configuration,

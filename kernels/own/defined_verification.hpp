@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "heddle/kernels/own/defined_family.hpp"
 #include "heddle/kernels/recent.hpp"
@@ -36,9 +38,15 @@ class DefinedVerification final : public Verification {
   [[nodiscard]] SharedImage before(const Configuration& configuration, const Problem& problem) const;
   [[nodiscard]] std::shared_ptr<const HostImage> expected(const Problem& problem);
   [[nodiscard]] std::string_view against() const;
-  /// The name of an output that is as it was filled before the launch. Integers that are all -1 look the same, and are
-  /// no test of anything.
-  [[nodiscard]] std::optional<std::string> unwritten(const HostImage& after) const;
+  /// Judges whether outputs were written, where they hold the poison of before the launch: a launch over another poison
+  /// tells what is a result of that value. Accepted with a message where the reference leaves the same elements.
+  [[nodiscard]] Accuracy judged_as_written(const HostImage& after, const Configuration& configuration,
+                                           const Problem& problem);
+  /// Of every output that holds poison, which elements hold it still after a launch of `plan` over another one.
+  using Unwritten = std::map<std::string, std::vector<bool>>;
+  [[nodiscard]] Unwritten unwritten(const HostImage& after, const TemplateSource& source, const Plan& plan,
+                                    const HostImage& before) const;
+  [[nodiscard]] const Unwritten& unwritten_by_reference(const Problem& problem);
   /// The name of an inout buffer that holds what it held before the launch. A kernel that does nothing at all leaves
   /// that with every configuration, so only a reference from outside could tell.
   [[nodiscard]] std::optional<std::string> unchanged(const HostImage& after, const Configuration& configuration,
@@ -48,6 +56,7 @@ class DefinedVerification final : public Verification {
   DeviceIdentity device_;
   std::uint64_t seed_;
   RunOnDevice run_;
+  std::map<std::string, Unwritten> unwritten_by_reference_;  ///< by problem; only where a configuration raises doubts
   Recent<const HostImage> expected_;  ///< by problem: mostly the one that is tuned, and one of awkward sizes
 };
 

@@ -88,10 +88,14 @@ std::string DescriptionNode::expression() const {
 }
 
 std::vector<std::string> DescriptionNode::expressions(std::size_t most) const {
-  if (!value_.is_array()) return {expression()};
+  const auto number = [](const DescriptionNode& node) {
+    if (node.value_.is_boolean()) node.expected("an expression");
+    return node.expression();
+  };
+  if (!value_.is_array()) return {number(*this)};
   std::vector<std::string> all;
   all.reserve(value_.size());
-  for (const DescriptionNode& each : elements(most)) all.push_back(each.expression());
+  for (const DescriptionNode& each : elements(most)) all.push_back(number(each));
   return all;
 }
 

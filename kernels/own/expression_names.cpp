@@ -1,5 +1,6 @@
 #include "heddle/kernels/own/expression_names.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -24,7 +25,10 @@ const std::vector<std::string>& device_names() {
 
 Expression::Names names_of(const Configuration* configuration, const Problem* problem, const DeviceIdentity* device) {
   return [=](std::string_view name) -> std::optional<Value> {
-    if (configuration != nullptr && configuration->has(name)) return configuration->value(name);
+    if (configuration != nullptr) {
+      const auto found = std::ranges::find(configuration->entries(), name, &Configuration::Entry::first);
+      if (found != configuration->entries().end()) return found->second;
+    }
     if (const AxisValue size = problem != nullptr ? problem->find(name) : std::nullopt) return Value(*size);
     return device != nullptr ? device_value(*device, name) : std::nullopt;
   };

@@ -78,6 +78,7 @@ class Reader {
     if (finds_default_) find_default(kernel);
     try {
       kernel.name = family_name(kernel);
+      static_cast<void>(describe(kernel));  // the sources, too, have to be text
     } catch (const Error& error) {
       throw Error(ErrorKind::input, fmt::format("{}: {}", file_, error.what()));
     }

@@ -30,7 +30,10 @@ Plan checked_plan(const DefinedFamily& family, const DeviceIdentity& device, con
   const Configuration untuned = family.default_configuration(device, problem);
   if (const auto constraint = family.space(device).violated(untuned, problem)) {
     if (*constraint == kLaunchLimits) {
-      static_cast<void>(family.plan(untuned, problem, device, 1));  // says which of the sizes has no value
+      const Plan plan = family.plan(untuned, problem, device, 1);  // says which of the sizes has no value
+      refuse_problem(family, problem,
+                     fmt::format("the default '{}' violates the {}: {}", untuned.text(), kLaunchLimits,
+                                 beyond_limits(plan.launches.front(), device)->text()));
     }
     refuse_problem(family, problem,
                    fmt::format("the default '{}' violates the constraint {}", untuned.text(), in_quotes(*constraint)));
@@ -44,6 +47,7 @@ Plan checked_plan(const DefinedFamily& family, const DeviceIdentity& device, con
                    fmt::format("the buffers have {:.1f} GiB, the device has {} GiB", bytes / kGib, device.memory_gib));
   }
   family.check_reference(problem, device);
+  static_cast<void>(family.work(problem));
   return plan;
 }
 

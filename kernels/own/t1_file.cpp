@@ -75,6 +75,7 @@ class T1Reader {
     if (const auto language = kernel_.find("Language"); language && language->text() != "CUDA") {
       language->expected("CUDA");
     }
+    check_version();
     description_["name"] = name();
     description_["axes"] = json::array({json{{"name", "problem"}, {"maximum", 1}}});
     description_["sizes"] = json::array({json{{"problem", 1}}});
@@ -90,6 +91,14 @@ class T1Reader {
   }
 
  private:
+  void check_version() const {
+    const auto general = root_.find("General");
+    const auto version = general ? general->find("FormatVersion") : std::nullopt;
+    if (!version) return;
+    const std::string text = version->value().is_string() ? version->text() : version->value().dump();
+    if (text.substr(0, text.find('.')) != "1") version->expected("version 1");
+  }
+
   [[nodiscard]] std::string name() const {
     std::string name = kernel_.at("KernelName").text();
     if (const auto general = root_.find("General")) {
@@ -174,11 +183,12 @@ class T1Reader {
       block.push_back(is_parameter(usual) ? usual : "1");
     }
     std::vector<std::string> grid = extent("GlobalSize");
+    const bool by_threads = counts_threads();
     if (!problem_size_.empty()) {
       grid = divided(block);
     } else if (grid.empty()) {
       kernel_.refuse("the member 'GlobalSize' or 'ProblemSize' is missing");
-    } else if (counts_threads()) {
+    } else if (by_threads) {
       for (std::size_t i = 0; i < grid.size(); ++i) grid[i] = fmt::format("ceil_div({}, {})", grid[i], block[i]);
     }
     json macros{{"kernel_tuner", "1"}};
@@ -278,8 +288,25 @@ class T1Reader {
   /// Whether the source declares dynamic shared memory. For a kernel without, SharedMemory says how much of the static
   /// kind there is.
   [[nodiscard]] bool takes_shared_memory() const {
-    const std::size_t at = source_.find("extern __shared__");
-    return at != std::string::npos || source_.find("extern  __shared__") != std::string::npos;
+    bool is_extern = false;
+    for (std::size_t at = 0; at < source_.size();) {
+      const std::string_view rest = std::string_view(source_).substr(at);
+      if (rest.starts_with("//") || rest.starts_with("/*")) {
+        const std::string_view closing = rest[1] == '/' ? "\n" : "*/";
+        const std::size_t end = rest.find(closing, 2);
+        at = end == std::string_view::npos ? source_.size() : at + end + closing.size();
+      } else if (starts_word(rest.front())) {
+        std::size_t length = 1;
+        while (length < rest.size() && continues_word(rest[length])) ++length;
+        if (is_extern && rest.substr(0, length) == "__shared__") return true;
+        is_extern = is_extern || rest.substr(0, length) == "extern";
+        at += length;
+      } else {
+        if (rest.front() == ';' || rest.front() == '{' || rest.front() == '}') is_extern = false;
+        ++at;
+      }
+    }
+    return false;
   }
 
   static ElementShape shape(const DescriptionNode& node) {
@@ -365,6 +392,8 @@ class T1Reader {
     }
     const auto memory = node.find("MemType");
     const bool constant = memory && memory->text() == "Constant";
+    if (memory && memory->text() == "Texture")
+      memory->refuse("texture memory is not known, expected Global or Constant");
     if (!symbol && !constant) return;
     const auto called = node.find("SymbolName");
     argument["constant"] = called ? called->text() : name;

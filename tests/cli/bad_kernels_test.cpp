@@ -39,6 +39,9 @@ const std::vector<WrongDescription>& wrong_descriptions() {
       {"a kernel's name that goes on in another line",
        [](json& d) { d["kernel"] = "twice\n#include </etc/hostname>\n"; },
        {"kernel is ", "expected a function's name in C++"}},
+      {"a source that is no text",
+       [](json& d) { d["source"] = "binary.cu"; },
+       {"twice.json: kernel 'tests/twice@", "a text in it is not UTF-8"}},
       {"a missing header", [](json& d) { d["headers"] = {"no.cuh"}; }, {"headers[0]: 'no.cuh': No such file"}},
       {"a missing include", [](json& d) { d["source"] = "include.cu"; }, {"an #include", "missing.cuh"}},
       {"no kernel", [](json& d) { d.erase("kernel"); }, {"the member 'kernel' is missing"}},
@@ -368,6 +371,24 @@ const std::vector<WrongDescription>& wrong_descriptions() {
          d["work"] = {{"bytes", "8 n"}};
        },
        {"bytes: expression '8 n'"}},
+      {"work that has no value at these sizes",
+       [](json& d) {
+         d["work"] = {{"bytes", "1 // (n - 1000)"}};
+       },
+       {"kernel 'tests/twice@", "at n=1000: work.bytes: expression '1 // (n - 1000)', column 3: "}},
+      {"work below 0",
+       [](json& d) {
+         d["work"] = {{"bytes", -5}};
+       },
+       {"work.bytes: '-5' is -5, expected 0 or more"}},
+      {"a constraint that has no value",
+       [](json& d) { d["constraints"] = {"1 // (block_size - 32) < 5"}; },
+       {"kernel 'tests/twice@", "a constraint, with 'block_size=32': expression '1 // (block_size - 32) < 5'"}},
+      {"a block beyond the limits",
+       [](json& d) { d["block"] = "64 * block_size"; },
+       {"the default 'block_size=32' violates the launch limits of CUDA: the threads of a block are 2048, at most "
+        "1024"}},
+      {"a grid that is true", [](json& d) { d["grid"] = true; }, {"grid: found true, expected an expression"}},
       {"metrics that are no object",
        [](json& d) { d["metrics"] = "n / time"; },
        {"metrics: found \"n / time\", expected an object of at most 16 expressions"}},
@@ -395,6 +416,7 @@ const std::vector<WrongDescription>& wrong_descriptions() {
 TEST_CASE("wrong descriptions of kernels are one line each") {
   const Workplace place;
   place.write("twice.cu", kDoubleSource);
+  place.write("binary.cu", std::string(kDoubleSource) + "// \xff\n");
   place.write("include.cu", "#include \"missing.cuh\"\n");
   place.write("outside.cu", "#include </etc/hostname>\n");
   REQUIRE(wrong_descriptions().size() >= 40);
@@ -418,6 +440,8 @@ TEST_CASE("files that are no descriptions") {
   refused("{\"name\": \"x\",\n \"axes\": [", {"k.json: line 2, column "});
   refused("{\"name\": \"x\",\n \"axes\": ?}", {"k.json: line 2, column "});
   refused("[]", {"k.json: found []", "an object"});
+  refused("{\"name\": \"x\",\n \"block\": {\"name\": 1},\n  \"name\": \"y\"}",
+          {"k.json: line 3, column 3: the member 'name' comes twice"});
   refused(std::string(40, '[') + std::string(40, ']'), {"k.json: line 1"});
   refused("{\"name\x1b[2J\": 1}", {"k.json: "});
   refused("{\"\\u001b[2J\": 1}", {"k.json: there is no member '\\x1b[2J'"});
@@ -432,9 +456,26 @@ TEST_CASE("a kernel that compiles in no configuration, one that writes nothing")
   const std::string file = place.write("twice.json", description.dump(1));
   check_refused(place.run(tune_kernel(file, "n=1000", place.path("p.sqlite").string())), 3,
                 {"kernel tests/twice@", "at n=1000: every configuration failed", "compil", "nothing"});
+  // However few of several sizes were reached.
+  for (const char* const evaluations : {"1", "2", "3"}) {
+    check_refused(place.run(tune_kernel(file, "n=1000,2000,3000", place.path("p.sqlite").string(), evaluations)), 3,
+                  {"kernel tests/twice@", ": every configuration failed", "compil"});
+  }
   place.write("twice.cu", "__global__ void twice(const float* x, float* y, int n) { if (n < 0) y[0] = x[0]; }\n");
   check_refused(place.run(tune_kernel(file, "n=1000", place.path("p.sqlite").string())), 3,
                 {"every configuration failed", "output 'y' was not written"});
+}
+
+TEST_CASE("a kernel that does not end is an error, too") {
+  const Workplace place;
+  place.write("twice.cu",
+              "__global__ void twice(const float* x, float* y, int n) {\n"
+              "  while (*static_cast<const volatile float*>(x) < 2.0f) y[0] = x[0];\n}\n");
+  const std::string file = place.write("twice.json", twice_description().dump(1));
+  const Outcome outcome = place.run({"tune", "--kernel", file, "--device", "emulator", "--size", "n=1000", "--budget",
+                                     "1s", "--profiles", ":memory:"});
+  CHECK(outcome.code == 3);
+  CHECK(outcome.err.find("nothing was tuned: not one run of the default ended in time") != std::string::npos);
 }
 
 TEST_CASE("a kernel with other arguments than its description") {
@@ -550,6 +591,12 @@ TEST_CASE("T1 files are inspected and tuned, with a second file, too; wrong ones
           {"KernelSpecification.Arguments[2]: the member 'FillValue' is missing"});
   refused([](json& d) { d["KernelSpecification"]["Arguments"][2]["FillValue"] = 0.5; },
           {"KernelSpecification.Arguments[2].FillValue: found 0.5, expected an integer"});
+  refused([](json& d) { d["General"]["FormatVersion"] = "9.0.0"; },
+          {"General.FormatVersion: found \"9.0.0\", expected version 1"});
+  refused([](json& d) { d["KernelSpecification"]["Arguments"][0]["MemType"] = "Texture"; },
+          {"KernelSpecification.Arguments[0].MemType: texture memory is not known"});
+  refused([](json& d) { d["KernelSpecification"]["GlobalSizeType"] = "Metal"; },
+          {"KernelSpecification.GlobalSizeType: found \"Metal\""});
   refused(
       [](json& d) {
         d["KernelSpecification"].erase("ProblemSize");

@@ -129,6 +129,37 @@ TEST_CASE("an inout buffer that no configuration writes is no result, unless a r
   CHECK(verdicts(kernel)[0].status == Status::correct);
 }
 
+TEST_CASE("a result that looks like what was there before the launch is one, and what is not written is none") {
+  KernelDefinition kernel = faulty();
+  kernel.arguments[1].type = ElementType::int32;
+  // y = -1, all bits of which are set. The values of `fault` write one part each of what the default writes.
+  kernel.code["cuda"].text = R"(
+extern "C" __global__ void minus(const float* x, int* y, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n >> fault) y[i] = -1;
+}
+extern "C" __global__ void half(const float* x, int* y, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n / 2) y[i] = i;
+}
+)";
+  kernel.code["cuda"].kernel = "minus";
+  const auto found = verdicts(kernel);
+  CHECK(found[0].status == Status::correct);
+  CHECK(found[0].message.empty());
+  CHECK(found[1].status == Status::wrong_result);
+  CHECK_MESSAGE(found[1].message.find("25 of 50 elements of the output 'y' were never written, and the default "
+                                      "configuration writes some of them") != std::string::npos,
+                found[1].message);
+  CHECK(found[2].status == Status::wrong_result);
+  // What no configuration writes is said.
+  kernel.code["cuda"].kernel = "half";
+  check_all(kernel, Status::correct, "25 of 50 elements of the output 'y' were never written");
+  kernel.code["cuda"].kernel = "idle";
+  kernel.code["cuda"].text += R"(extern "C" __global__ void idle(const float* x, int* y, int n) {})";
+  check_all(kernel, Status::wrong_result, "the output 'y' was not written");
+}
+
 TEST_CASE("a named configuration as the reference of all others") {
   KernelDefinition kernel = faulty();
   kernel.reference.configuration = "fault=2";
@@ -178,6 +209,14 @@ TEST_CASE("files with the contents and the expected outputs, bare or NumPy's") {
   refused(51, "x_51.bin: has 200 bytes of numbers, expected 204 (51 of float32)");
   write("y_50.npy", numpy("<f8"), y);
   refused(50, "y_50.npy: holds numbers of type '<f8', expected float32");
+  for (const char* const shape : {"(-50,)", "(9223372036854775807, 4)", "(5, 11)"}) {
+    std::string header = numpy("<f4");
+    const std::size_t at = header.find("(5, 10)");
+    header.replace(at, 7, shape).erase(header.find("  ", at), std::string(shape).size() - 7);
+    header.resize(128, ' ');
+    write("y_50.npy", header, y);
+    refused(50, "y_50.npy: has the shape");
+  }
   write("y_50.npy", "\x93NUMPY", {});
   refused(50, "y_50.npy: ends within its header");
   y[7] = 0.0F;

@@ -107,7 +107,45 @@ TEST_CASE("a walk and an estimate through dear constraints end when they are tol
   CHECK(asked < 500);
   asked = 0;
   CHECK(space.estimate(problem(2), 1000, at_once) == 1000.0);
-  CHECK(asked == 1000);
+  CHECK(asked == 4);  // one way: as many as say how many are allowed
+}
+
+TEST_CASE("of very many values few are tried, for a draw as for an estimate") {
+  constexpr std::int64_t kValues = 1000;
+  std::vector<Value> values;
+  for (std::int64_t i = 0; i < kValues; ++i) values.emplace_back(i);
+  std::size_t asked = 0;
+  Constraint even{
+      .name = "even", .last = "a", .holds = [&](const Configuration& c, const Problem&, const DeviceIdentity&) {
+        ++asked;
+        return c.number("a") % 2 == 0;
+      }};
+  Constraint rare{
+      .name = "rare", .last = "b", .holds = [&](const Configuration& c, const Problem&, const DeviceIdentity&) {
+        ++asked;
+        return (c.number("a") + c.number("b")) % 100 == 3;
+      }};
+  const SearchSpace space({},
+                          {{.name = "a", .values = values, .meaning = {}, .active = {}},
+                           {.name = "b", .values = values, .meaning = {}, .active = {}}},
+                          {even, rare});
+  std::uint64_t state = 1;
+  const auto uniform = [&] {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<double>(state >> 11U) * 0x1p-53;
+  };
+  constexpr int kDraws = 200;
+  std::int64_t sum = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    const auto drawn = space.draw(problem(2), uniform);
+    REQUIRE(drawn.has_value());
+    CHECK_FALSE(space.violated(*drawn, problem(2)));
+    sum += drawn->number("a");
+  }
+  CHECK(asked < kDraws * 4 * 600);  // of 2000 values on each way
+  CHECK(static_cast<double>(sum) / kDraws == doctest::Approx(kValues / 2.0).epsilon(0.15));  // all about as likely
+  CHECK(space.estimate(problem(2), 2000) == doctest::Approx(500.0 * 10.0).epsilon(0.05));
+  CHECK_FALSE(space.draw(problem(2), uniform, [] { return true; }));
 }
 
 TEST_CASE("what is chosen last is in no list, is read and written only where it is not the first value") {

@@ -38,6 +38,7 @@ RecordedSpace recorded(const ProfileStore& store, const KernelFamily& family, co
   recording.device = key.device.text();
   recording.kernel = std::string(family.name());
   recording.problem = key.problem.text();
+  recording.verified_against = std::string(family.verified_against());
   for (const Parameter& parameter : space.parameters()) recording.parameters.push_back(parameter.name);
   struct Measured {
     std::vector<SearchSpace::Level> levels;

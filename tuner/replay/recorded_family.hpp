@@ -29,6 +29,10 @@ class RecordedFamily final : public KernelFamily {
   [[nodiscard]] const RecordedOutcome& outcome(const Configuration& configuration) const;
 
   [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::string_view verified_against() const override {
+    if (recording_.verified_against.empty()) return "what was expected when they were recorded";
+    return recording_.verified_against;
+  }
   [[nodiscard]] std::string_view meaning() const override { return "a recorded search space"; }
   [[nodiscard]] const std::vector<Axis>& axes() const override;
   [[nodiscard]] std::string_view unit() const override { return "launch"; }

@@ -218,7 +218,9 @@ RecordedOutcome outcome_t4(const Json& result, const std::string& usual_unit) {
   }
   if (known != kInvalidities.end()) outcome.status = known->status;
   outcome.message = words(result, "message");
-  if (const auto exact = parse_status(words(result, "status"))) outcome.status = *exact;
+  // The tuner's own word is more exact where both say the same.
+  const auto exact = parse_status(words(result, "status"));
+  if (exact && (word.empty() || invalidity(*exact) == word)) outcome.status = *exact;
 
   const double usual = microseconds(usual_unit);
   const Json* times = find(result, "times");
@@ -250,6 +252,7 @@ void read_t4(const Json& document, RecordedSpace& space) {
     space.device = words(*metadata, "device");
     space.kernel = words(*metadata, "kernel");
     space.problem = words(*metadata, "problem");
+    space.verified_against = words(*metadata, "verified_against");
     if (const Json* order = find(*metadata, "parameters"); order != nullptr && order->is_array()) {
       for (const Json& name : *order) {
         if (name.is_string()) space.parameters.push_back(name.get<std::string>());
@@ -415,6 +418,7 @@ void write_recorded_space(const std::filesystem::path& file, const RecordedSpace
                                              {"device", space.device},
                                              {"kernel", space.kernel},
                                              {"problem", space.problem},
+                                             {"verified_against", space.verified_against},
                                              {"parameters", space.parameters}}},
                                            {"results", results}};
   const std::string bytes = document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

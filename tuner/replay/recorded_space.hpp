@@ -24,6 +24,7 @@ struct RecordedOutcome {
 struct RecordedSpace {
   std::string name;                     ///< the file's, without its folder and endings
   std::string device, kernel, problem;  ///< as recorded; empty if it was not
+  std::string verified_against;         ///< what the results of the kernel were compared with; empty if not recorded
   std::vector<std::string> parameters;  ///< in their order
   std::vector<Configuration> configurations;
   std::vector<RecordedOutcome> outcomes;  ///< one per configuration

@@ -17,7 +17,8 @@ namespace heddle {
 /// Made once for all visits of a problem in a run. The evaluator must outlive it.
 class SearchedProblem {
  public:
-  SearchedProblem(const Evaluator& evaluator, Problem problem);
+  /// `list_seconds`, `stop`: as of candidate_space().
+  SearchedProblem(const Evaluator& evaluator, Problem problem, double list_seconds, const Stop& stop);
   SearchedProblem(SearchedProblem&&) = default;
 
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }

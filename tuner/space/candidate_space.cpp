@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kMostListed = std::size_t{1} << 20U;
 constexpr std::size_t kMostListSteps = std::size_t{1} << 23U;  // values tried for the list: seconds
-constexpr double kMostListSeconds = 10.0;  // where the constraints are dear: a value may cost them a millisecond
 
 /// The number of configurations if there were no constraints and every parameter always had a meaning.
 double unconstrained(const SearchSpace& space) {
@@ -33,17 +32,18 @@ CandidateSpace::Costs CandidateSpace::distances(const Level* levels) const {
   return costs;
 }
 
-std::unique_ptr<CandidateSpace> candidate_space(const SearchSpace& space, const Problem& problem) {
+std::unique_ptr<CandidateSpace> candidate_space(const SearchSpace& space, const Problem& problem, double list_seconds,
+                                                const Stop& stop) {
   // An estimate is uncertain. It decides only where it leaves no doubt.
   constexpr double kNoDoubt = 64.0, kCheckFrom = 16.0;
   const auto most = static_cast<double>(kMostListed);
-  const Stop late = stop_after(kMostListSeconds);
+  const Stop late = stop_after(list_seconds);
   const bool hopeless =
       unconstrained(space) > kCheckFrom * most && space.estimate(problem, 100, late) > kNoDoubt * most;
   if (!hopeless) {
     if (auto listed = ListedSpace::list(space, problem, kMostListed, kMostListSteps, late)) return listed;
   }
-  return std::make_unique<DrawnSpace>(space, problem);
+  return std::make_unique<DrawnSpace>(space, problem, stop);
 }
 
 }  // namespace heddle

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/kernels/search_space.hpp"
+#include "heddle/kernels/stop.hpp"
 #include "heddle/tuner/draw.hpp"
 #include "heddle/tuner/space/coordinates.hpp"
 
@@ -64,7 +65,10 @@ class CandidateSpace {
   Coordinates coordinates_;
 };
 
-/// A space of up to about a million configurations is listed, a larger one is not.
-[[nodiscard]] std::unique_ptr<CandidateSpace> candidate_space(const SearchSpace& space, const Problem& problem);
+/// A space of up to about a million configurations is listed, a larger one is not, nor one whose list takes longer than
+/// `list_seconds`: constraints may be dear. When `stop` says so, a space that is not listed draws and finds nothing
+/// more; it is asked as long as the space lives.
+[[nodiscard]] std::unique_ptr<CandidateSpace> candidate_space(const SearchSpace& space, const Problem& problem,
+                                                              double list_seconds = 10.0, const Stop& stop = {});
 
 }  // namespace heddle

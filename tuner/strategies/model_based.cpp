@@ -31,8 +31,9 @@ constexpr double kRefit = 1.25;                 // growth of the history after w
 constexpr std::size_t kMostPoints = 300;        // in the model when it is fitted: the fastest, and some of the others
 constexpr std::size_t kAllCandidates = 6144;    // up to that many configurations are all candidates
 constexpr std::size_t kDrawnCandidates = 2048;  // candidates drawn from larger spaces
-constexpr std::size_t kAroundFastest = 4;       // this many of the fastest: their neighbours are always candidates
-constexpr float kLeastChance = 0.02F;           // lower bound of the probability that a configuration works
+constexpr std::size_t kMostDrawnValues = std::size_t{1} << 18U;  // that all these draws look at
+constexpr std::size_t kAroundFastest = 4;  // this many of the fastest: their neighbours are always candidates
+constexpr float kLeastChance = 0.02F;      // lower bound of the probability that a configuration works
 
 /// Expected improvement of a normal variable of deviation 1 below a goal that lies `u` above its mean. Grows with u.
 double expected_improvement(double u) {
@@ -274,6 +275,14 @@ class ModelBased final : public Searcher {
     return known.space().listed() && known.space().numbered() <= kAllCandidates;
   }
 
+  /// Fewer where a draw looks at very many values: their constraints may be dear.
+  static std::size_t drawn_candidates(const CandidateSpace& space) {
+    if (space.listed()) return kDrawnCandidates;
+    std::size_t values = 1;
+    for (const CandidateSpace::Parameter& parameter : space.parameters()) values += parameter.levels;
+    return std::clamp(kMostDrawnValues / values, std::size_t{32}, kDrawnCandidates);
+  }
+
   [[nodiscard]] bool is_near_best(std::size_t configuration) const {
     return configuration < near_best_.size() && near_best_[configuration];
   }
@@ -282,7 +291,7 @@ class ModelBased final : public Searcher {
   [[nodiscard]] std::vector<std::size_t> candidates(const Knowledge& known) {
     CandidateSpace& space = known.space();
     const bool all = all_are_candidates(known);
-    const std::size_t most = all ? space.numbered() : kDrawnCandidates;
+    const std::size_t most = all ? space.numbered() : drawn_candidates(space);
     std::vector<std::size_t> list;
     std::unordered_set<std::size_t> taken;
     const auto take = [&](std::size_t each) {

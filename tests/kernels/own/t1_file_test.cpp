@@ -147,8 +147,21 @@ TEST_CASE("sizes of T1: OpenCL's and CUDA's convention, dynamic and local shared
   CHECK(untuned_plan_of(folder.read(document)).launches.front().grid.x == 1000);
   kernel["GlobalSizeType"] = "OpenCL";
   CHECK(untuned_plan_of(folder.read(document)).launches.front().grid.x == 63);
-  folder.write("blur.cu", "extern __shared__ float words[];\n" + std::string(kBlurSource));
-  CHECK(untuned_plan_of(folder.read(document)).launches.front().shared_bytes == 4096);
+  const auto shared_with = [&](const std::string& declaration) {
+    folder.write("blur.cu", declaration + "\n" + std::string(kBlurSource));
+    return untuned_plan_of(folder.read(document)).launches.front().shared_bytes;
+  };
+  for (const char* const none : {"// extern __shared__ float words[];", "/* extern __shared__ */",
+                                 "extern int x; __device__ void f() { __shared__ float words[3]; }"}) {
+    CHECK(shared_with(none) == 0);
+  }
+  for (const char* const dynamic :
+       {"extern __align__(16) __shared__ float words[];", "extern volatile __shared__ float words[];",
+        "extern   __shared__ float words[];", "extern\n/* of any size */ __shared__ float words[];",
+        "extern __shared__ float words[];"}) {
+    CAPTURE(dynamic);
+    CHECK(shared_with(dynamic) == 4096);
+  }
   kernel["Arguments"].push_back({{"Name", "local"}, {"Type", "double"}, {"MemoryType", "Local"}, {"Size", 16}});
   const Plan plan = untuned_plan_of(folder.read(document));
   CHECK(plan.launches.front().shared_bytes == 4096 + 128);

@@ -74,10 +74,12 @@ TEST_CASE("T1 is read, also that of a run that was interrupted") {
 
 TEST_CASE("what is written is read back") {
   const DataFolder folder;
-  const RecordedSpace before = read_recorded_space(folder.write("a.json", t4));
+  RecordedSpace before = read_recorded_space(folder.write("a.json", t4));
+  before.verified_against = "the default configuration: only agreement was checked";
   for (const std::string name : {"b.json", "b.json.gz"}) {
     write_recorded_space(folder.file(name), before);
     const RecordedSpace after = read_recorded_space(folder.file(name));
+    CHECK(after.verified_against == before.verified_against);
     CHECK(after.parameters == before.parameters);
     CHECK(after.configurations == before.configurations);
     for (std::size_t i = 0; i < before.outcomes.size(); ++i) {
@@ -86,6 +88,22 @@ TEST_CASE("what is written is read back") {
       CHECK(after.outcomes[i].compile_seconds == doctest::Approx(before.outcomes[i].compile_seconds));
     }
   }
+}
+
+TEST_CASE("an invalidity counts, whatever the status beside it says, which only tells it more exactly") {
+  const DataFolder folder;
+  const auto statuses = [&](const char* second, const char* status) {
+    const std::string time = R"("measurements": [{"name": "time", "value": 1.5, "unit": "milliseconds"}])";
+    const RecordedSpace space = read_recorded_space(folder.write(
+        "a.json", R"({"results": [{"configuration": {"a": 1}, "invalidity": "correct", "status": "unverified", )" +
+                      time + R"(}, {"configuration": {"a": 2}, "invalidity": ")" + second + R"(", "status": ")" +
+                      status + R"(", )" + time + "}]}"));
+    CHECK(space.outcomes[0].status == Status::unverified);
+    return space.outcomes[1].status;
+  };
+  CHECK(statuses("compile", "correct") == Status::compilation);
+  CHECK(statuses("runtime", "illegal_access") == Status::illegal_access);
+  CHECK(statuses("correctness", "unverified") == Status::wrong_result);
 }
 
 TEST_CASE("what is no recording is refused in one line that names the file") {

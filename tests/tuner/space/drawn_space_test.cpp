@@ -149,6 +149,43 @@ TEST_CASE("a small space that is drawn from has the neighbours that it would hav
   CHECK(texts(drawn, drawn.find(from).value()) == texts(listed, listed.find(from).value()));
 }
 
+TEST_CASE("parameters of very many values have neighbours that are found in a moment, and none once the time is over") {
+  std::vector<Value> values;
+  for (std::int64_t i = 1; i <= 1700; ++i) values.emplace_back(i);
+  std::size_t asked = 0;
+  const auto sum = [&](const Configuration& c, const Problem&, const DeviceIdentity&) {
+    ++asked;
+    return (7919 * c.number("a") + 104729 * c.number("b") + 1299709 * c.number("c")) % 1009 == 3;
+  };
+  const auto parameter = [&](const char* name) {
+    return Parameter{.name = name, .values = values, .meaning = "", .active = {}};
+  };
+  const SearchSpace description({}, {parameter("a"), parameter("b"), parameter("c")},
+                                {{.name = "sum", .last = "c", .holds = sum}});
+  bool over = false;
+  DrawnSpace space(description, any_problem(), [&] { return over; });
+  Draw draw(1, 2, 3);
+  asked = 0;
+  const auto first = space.draw(draw);
+  REQUIRE(first.has_value());
+  CHECK(asked < 20000);  // about one in a thousand is allowed
+  asked = 0;
+  const auto near = space.neighbours(*first);
+  CHECK(near.size() > DrawnSpace::kMostNeighbours / 4);
+  CHECK(near.size() <= DrawnSpace::kMostNeighbours);
+  CHECK(asked < DrawnSpace::kMostNeighbours * 2100);  // not once for each of 5000 values and all that follow
+  asked = 0;
+  CHECK(space.neighbours(*first) == near);
+  CHECK(asked == 0);
+  const auto second = space.draw(draw);
+  REQUIRE(second.has_value());
+  over = true;
+  asked = 0;
+  CHECK_FALSE(space.draw(draw));
+  CHECK(space.neighbours(*second).empty());
+  CHECK(asked < 1000);
+}
+
 TEST_CASE("strategies search a large space, none twice, and guided ones approach its best") {
   for (const StrategyEntry& entry : strategies()) {
     CAPTURE(entry.name);
