@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -15,6 +17,37 @@ namespace {
 /// Like kPoison, and no result that kPoison is, too.
 constexpr std::byte kOtherPoison{0x7f};
 constexpr std::size_t kMostExpected = std::size_t{1} << 30U;  // bytes of expected outputs that are kept
+
+template <class Bits>
+bool any_is_poison(const std::vector<std::byte>& bytes) {
+  Bits poison{};
+  std::memset(&poison, static_cast<int>(kPoison), sizeof poison);
+  bool found = false;  // no branch within the loop: millions of elements are looked at in each verification
+  for (std::size_t at = 0; at + sizeof poison <= bytes.size(); at += sizeof poison) {
+    Bits bits{};
+    std::memcpy(&bits, bytes.data() + at, sizeof bits);
+    found |= bits == poison;
+  }
+  return found;
+}
+
+/// Whether an element of `size` bytes, 1, 2, 4 or 8, is as it was before the launch, or happens to be poison.
+bool any_is_poison(const std::vector<std::byte>& bytes, std::size_t size) {
+  switch (size) {
+    case 1:
+      return any_is_poison<std::uint8_t>(bytes);
+    case 2:
+      return any_is_poison<std::uint16_t>(bytes);
+    case 4:
+      return any_is_poison<std::uint32_t>(bytes);
+    default:
+      return any_is_poison<std::uint64_t>(bytes);
+  }
+}
+
+bool is_checked_output(const KernelArgument& argument) {
+  return argument.is_compared() && argument.role == Role::output;
+}
 
 }  // namespace
 
@@ -82,6 +115,13 @@ std::shared_ptr<const HostImage> DefinedVerification::expected(const Problem& pr
 
 Accuracy DefinedVerification::judged_as_written(const HostImage& after, const Configuration& configuration,
                                                 const Problem& problem) {
+  const auto in_doubt = [&](const KernelArgument& argument) {
+    return is_checked_output(argument) &&
+           any_is_poison(after.at(argument.name), static_cast<std::size_t>(size_of(argument.type)));
+  };
+  if (std::ranges::none_of(family_.definition().arguments, in_doubt)) {
+    return {.accepted = true, .worst_error = 0.0, .message = {}};
+  }
   const Plan plan = family_.measured_plan(configuration, problem, device_, 1);
   const SharedImage contents = before(configuration, problem);
   std::string remarks;
@@ -126,7 +166,7 @@ DefinedVerification::Unwritten DefinedVerification::unwritten(const HostImage& a
   Unwritten doubtful;
   std::map<std::string, std::size_t> sizes;
   for (const KernelArgument& argument : family_.definition().arguments) {
-    if (!argument.is_compared() || argument.role != Role::output) continue;
+    if (!is_checked_output(argument)) continue;
     const std::vector<std::byte>& bytes = after.at(argument.name);
     const auto size = static_cast<std::size_t>(size_of(argument.type));
     std::vector<bool> poisoned(bytes.size() / size);
