@@ -72,7 +72,7 @@ Verification::Runs DefinedVerification::runs(const Configuration& configuration,
 Accuracy DefinedVerification::judged(const HostImage& after, const Configuration& configuration,
                                      const Problem& problem) {
   if (family_.checked_elsewhere()) return {.accepted = true, .worst_error = 0.0, .message = {}};
-  const Accuracy written = judged_as_written(after, configuration, problem);
+  Accuracy written = judged_as_written(after, configuration, problem);
   if (!written.accepted) return written;
   if (const auto name = unchanged(after, configuration, problem)) {
     return {.accepted = false,
