@@ -98,6 +98,7 @@ Tally check_all(const Function& function, std::uint64_t stride) {
   std::atomic<std::uint64_t> next = 0;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(tallies.size());
     for (Tally& tally : tallies) {
       threads.emplace_back([&function, &tally, &next, stride] {
         for (std::uint64_t first = next.fetch_add(kPiece); first < kFloats; first = next.fetch_add(kPiece)) {

@@ -59,6 +59,16 @@ inline __attribute__((always_inline)) Vector<float> magnitude(Vector<float> x) {
   typedef int Bits __attribute__((vector_size(HEDDLE_DIRECTED_VECTORS)));
   return (Vector<float>)((Bits)x & 0x7fffffff);
 }
+
+/// The smallest number above each lane, which must not be negative; infinity becomes no number.
+inline __attribute__((always_inline)) Vector<double> next_above(Vector<double> x) {
+  typedef long long Bits __attribute__((vector_size(HEDDLE_DIRECTED_VECTORS)));
+  return (Vector<double>)((Bits)x + 1);
+}
+inline __attribute__((always_inline)) Vector<float> next_above(Vector<float> x) {
+  typedef int Bits __attribute__((vector_size(HEDDLE_DIRECTED_VECTORS)));
+  return (Vector<float>)((Bits)x + 1);
+}
 #endif
 
 #if HEDDLE_DIRECTED_VECTORS == 64
@@ -79,6 +89,7 @@ HEDDLE_TWO(add_down, "vadd", "rd")
 HEDDLE_TWO(add_up, "vadd", "ru")
 HEDDLE_TWO(add_near, "vadd", "rn")
 HEDDLE_TWO(multiply_down, "vmul", "rd")
+HEDDLE_TWO(multiply_up, "vmul", "ru")
 HEDDLE_TWO(multiply_near, "vmul", "rn")
 #undef HEDDLE_TWO
 
@@ -108,6 +119,7 @@ HEDDLE_TWO(add_down, "vadd")
 HEDDLE_TWO(add_up, "vadd")
 HEDDLE_TWO(add_near, "vadd")
 HEDDLE_TWO(multiply_down, "vmul")
+HEDDLE_TWO(multiply_up, "vmul")
 HEDDLE_TWO(multiply_near, "vmul")
 #undef HEDDLE_TWO
 

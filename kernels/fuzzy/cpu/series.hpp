@@ -146,9 +146,11 @@ void vector_of_radii(const SeriesArrays<T>& arrays, long long i, int first_cut) 
     const RoundingMode mode(Rounding::up);
     for (int g = 0; g < group; ++g) farthest[g] = add_up(magnitude(factor), alpha[g]);
   }
-  const Vector<T> half_unit = Vector<T>{} + Traits<T>::half_unit, smallest = Vector<T>{} + Traits<T>::smallest;
+  const Vector<T> half_unit = Vector<T>{} + Traits<T>::half_unit;
   const auto step = [&](const Vector<T>& size, const Vector<T>& size_of_product, const Vector<T>& size_of_sum) {
-    const Vector<T> rounding = fused_up(half_unit, size_of_product, smallest);
+    // U(e s + h), the smallest number h added without an addition: some processors take a hundred cycles for one whose
+    // operand is subnormal. An infinite size leaves no number, and the cut is then done alone.
+    const Vector<T> rounding = next_above(multiply_up(half_unit, size_of_product));
 #pragma GCC unroll 16
     for (int g = 0; g < group; ++g) {
       const Vector<T> of_product = fused_up(alpha[g], size, fused_up(farthest[g], radius[g], rounding));
