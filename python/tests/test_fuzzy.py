@@ -13,6 +13,8 @@ from heddle import fuzzy
 from heddle.errors import DeviceError, InputError, UsageError
 from heddle.reports.sources import program
 
+from foreign_arrays import OnlyDlpack, Strange
+
 
 @pytest.fixture(scope="module")
 def calculator():
@@ -234,26 +236,6 @@ def test_what_is_no_data_is_refused(calculator):
         calculator.evaluate(None, x=x)
     with pytest.raises(UsageError, match="expected a name"):
         fuzzy.Calculator(3)
-
-
-class OnlyDlpack:
-    """An array of a library that NumPy does not know."""
-
-    def __init__(self, of):
-        self._of = of
-
-    def __dlpack__(self, **options):
-        return self._of.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self._of.__dlpack_device__()
-
-
-class Strange:
-    """It has what the test gives it."""
-
-    def __init__(self, **members):
-        self.__dict__.update(members)
 
 
 class Tensor:

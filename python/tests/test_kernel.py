@@ -17,6 +17,8 @@ from heddle import _heddle, frames
 from heddle.errors import DeviceError, Error, InputError, UsageError
 from heddle.kernel import Kernel
 
+from foreign_arrays import OnlyDlpack, Strange
+
 SOURCE = """
 template <int BlockSize>
 __global__ void scale(float a, const float* x, float* y, int n) {
@@ -72,24 +74,6 @@ def scale():
 
 def numbers(count):
     return np.arange(count, dtype=np.float32)
-
-
-class Strange:
-    """An array of a library that nobody knows: it has what the test gives it."""
-
-    def __init__(self, **members):
-        self.__dict__.update(members)
-
-
-class OnlyDlpack:
-    def __init__(self, of):
-        self._of = of
-
-    def __dlpack__(self, **options):
-        return self._of.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self._of.__dlpack_device__()
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 1000])
