@@ -64,6 +64,11 @@ StopCondition StopCondition::slice(double of_time, double of_evaluations) {
   return result;
 }
 
+void StopCondition::leave_to_parent(double seconds) {
+  if (parent_ == nullptr) return;
+  if (const auto left = parent_->seconds_left()) budget_.seconds = seconds_used() + std::max(0.0, *left - seconds);
+}
+
 StopCondition StopCondition::without_budget() {
   StopCondition result({}, interrupted_, clock_);
   result.parent_ = this;

@@ -61,6 +61,9 @@ class StopCondition {
   /// Its evaluations count here too. It must not outlive this one.
   [[nodiscard]] StopCondition slice(double of_time, double of_evaluations);
 
+  /// Of a slice of a condition with a limit of time: from now on it ends so many seconds before that one.
+  void leave_to_parent(double seconds);
+
   /// A condition that only an interruption ends; this one becomes its parent. Its evaluations count here too. It must
   /// not outlive this one.
   [[nodiscard]] StopCondition without_budget();

@@ -86,3 +86,62 @@ TEST_CASE("finals of a kernel that takes seconds end with the budget") {
   CHECK(results[0].profile);
   CHECK(evaluator.now < 32.0);
 }
+
+namespace {
+
+/// What one search tries in 200 s of virtual time, and when it ends.
+struct Searched {
+  TuningResult result;
+  double seconds;
+};
+Searched searched_for_200_seconds(double run_seconds, bool on_processor) {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family, 1);
+  evaluator.on_processor = on_processor;
+  evaluator.compile_seconds = 4.0;
+  evaluator.run_seconds = run_seconds;
+  StopCondition stop({.seconds = 200.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
+  auto results = Tuner(evaluator, temporary.store, {}).tune({fake::problem(64)}, stop);
+  REQUIRE(results.size() == 1);
+  return {.result = std::move(results[0]), .seconds = evaluator.now};
+}
+std::int64_t tried_in(const Searched& searched) {
+  std::int64_t tried = 0;
+  for (const auto& [status, count] : searched.result.statuses) tried += count;
+  return tried;
+}
+
+}  // namespace
+
+TEST_CASE("a search gets back the time that its finals will not take") {
+  const Searched fast = searched_for_200_seconds(0.001, false);
+  REQUIRE(fast.result.profile);
+  CHECK(tried_in(fast) > 180);  // one a second: four compilers, 4 s each
+  CHECK(fast.seconds > 185.0);
+  CHECK(fast.seconds < 201.0);
+}
+
+TEST_CASE("a search leaves to finals that take long a quarter of its time, and no more") {
+  for (const bool on_processor : {false, true}) {
+    const Searched slow = searched_for_200_seconds(0.1, on_processor);
+    REQUIRE(slow.result.profile);
+    CHECK(slow.seconds > 150.0);
+    CHECK(slow.seconds < 205.0);
+  }
+}
+
+TEST_CASE("what ends after one round of the finals does not choose the default for being simple") {
+  const TemporaryStore temporary;
+  const Family family;
+  fake::FakeEvaluator evaluator(family, 1);
+  evaluator.on_processor = true;
+  evaluator.noise = evaluator.outliers = 0.0;
+  evaluator.run_seconds = 1.0;  // so that the time is over after a round or two
+  StopCondition stop({.seconds = 48.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
+  const auto results = Tuner(evaluator, temporary.store, {}).tune({fake::problem(64)}, stop);
+  REQUIRE(results.size() == 1);
+  REQUIRE(results[0].profile);
+  CHECK(results[0].profile->configuration != results[0].untuned.configuration);
+  CHECK(results[0].profile->time < *results[0].untuned.time);
+}

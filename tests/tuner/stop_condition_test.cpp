@@ -42,6 +42,23 @@ TEST_CASE("time and evaluations each end it, and parts count for the whole") {
   CHECK(*timed.seconds_left() == 0.0);
 }
 
+TEST_CASE("a share that leaves some seconds to the whole ends so many before it, also after its own end") {
+  double now = 0.0;
+  StopCondition stop({.seconds = 10.0, .evaluations = {}}, {}, [&] { return now; });
+  StopCondition share = stop.slice(0.5, 1.0);
+  now = 6.0;
+  CHECK(share.reached());
+  share.leave_to_parent(1.0);
+  CHECK(*share.seconds_left() == doctest::Approx(3.0));
+  CHECK(!share.reached());
+  share.leave_to_parent(20.0);
+  CHECK(share.reached());
+  StopCondition unlimited;
+  StopCondition part = unlimited.slice(0.5, 1.0);
+  part.leave_to_parent(1.0);
+  CHECK(!part.seconds_left());
+}
+
 TEST_CASE("what was begun in a share of the time may take longer, but not than the whole, nor more evaluations") {
   double now = 0.0;
   bool interrupted = false;

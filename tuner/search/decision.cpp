@@ -1,6 +1,7 @@
 #include "heddle/tuner/search/decision.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -12,7 +13,8 @@ namespace heddle {
 
 namespace {
 
-constexpr double kSlowRound = 0.5;  // seconds of a round of the finals
+constexpr double kSlowRound = 0.5;      // seconds of a round of the finals
+constexpr double kEnergySeconds = 1.3;  // of a finalist whose energy is measured: see joules_of_launch()
 // Messages of finalists that cannot win. A continued run recognises them in the database.
 constexpr const char* kBeaten = "clearly slower than the fastest";
 constexpr const char* kLosesWhenBusy = "fewer threads are the better choice where another program takes a core";
@@ -47,6 +49,17 @@ void Decision::reach() {
     }
     if (winner_ && finalist_failed && faster_is_waiting(median(winner_->finalist.costs()))) winner_.reset();
   }
+}
+
+/// From what the screening has taken so far: each finalist is prepared once and measured maximum_repetitions times, and
+/// one verification on all shapes takes about as long as two on one.
+double Decision::expected_seconds() const {
+  const TunerOptions& options = context_.options;
+  const double of_screened =
+      context_.effort.measuring / static_cast<double>(std::max<std::int64_t>(screener_.timed(), 1));
+  const double times = static_cast<double>(options.maximum_repetitions) / options.screening_repetitions;
+  const double of_finalist = times * of_screened + (options.energy ? kEnergySeconds : 0.0);
+  return static_cast<double>(options.finalists) * of_finalist + 2.0 * verdicts_.longest_seconds();
 }
 
 void Decision::run(std::vector<Finalist>& finalists) {
@@ -163,7 +176,11 @@ void Decision::choose_winner(std::vector<Finalist>& finalists, bool known) {
   for (Ranking ranking = rank(finalists); !ranking.order.empty() && !context_.stop.interrupted();
        ranking = rank(finalists)) {
     const auto tied = ranking.order.begin() + static_cast<std::ptrdiff_t>(ranking.ties);
-    const auto simplest = std::min_element(ranking.order.begin(), tied, [&](std::size_t a, std::size_t b) {
+    // Where the time was over after a few rounds, nothing can be told apart, whatever lies between.
+    const bool had_rounds =
+        finalists[ranking.order.front()].times.size() >= static_cast<std::size_t>(context_.options.minimum_repetitions);
+    const auto compared = had_rounds ? tied : std::next(ranking.order.begin());
+    const auto simplest = std::min_element(ranking.order.begin(), compared, [&](std::size_t a, std::size_t b) {
       const auto rank_of = [&](std::size_t configuration) {
         return std::tuple(problem.host_threads(configuration),
                           problem.differing_parameters(configuration, problem.untuned()), configuration);

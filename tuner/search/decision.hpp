@@ -38,6 +38,9 @@ class Decision {
   /// process had finished are taken from the journal. Failures are recorded at once.
   void reach();
 
+  /// How long reach() will take, on a device of its own: seconds.
+  [[nodiscard]] double expected_seconds() const;
+
   [[nodiscard]] const std::optional<Winner>& winner() const noexcept { return winner_; }
   /// The latest result of each finalist.
   [[nodiscard]] const std::map<std::size_t, Finalist>& finalists() const noexcept { return finalists_; }

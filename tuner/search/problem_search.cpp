@@ -13,8 +13,9 @@ namespace {
 // Configurations of a batch. Every run has the same number, so that a continued run asks the strategy the same
 // questions. The number is small, so that the strategy knows most outcomes when it proposes.
 constexpr std::size_t kBatch = 8;
-constexpr std::size_t kTriedBefore = 4;   // configurations tried for each one of what is chosen last
-constexpr double kScreeningShare = 0.75;  // of a visit's time: for screening; the rest is for finals and verification
+constexpr std::size_t kTriedBefore = 4;  // configurations tried for each one of what is chosen last
+// Of a visit's time: for finals and verification, at most. The screening gets back what they will not take.
+constexpr double kDecisionShare = 0.25;
 
 }  // namespace
 
@@ -165,7 +166,8 @@ void ProblemSearch::verify_held() {
 }
 
 void ProblemSearch::start_strategy() {
-  screening_ = stop_.slice(kScreeningShare, 1.0);
+  most_to_decide_ = kDecisionShare * stop_.seconds_left().value_or(0.0);
+  screening_ = stop_.slice(1.0 - kDecisionShare, 1.0);
   screening_->end_early({.without_gain = options_.patience, .good_enough = plan_.good_enough});
   strategy_ =
       plan_.strategy->make({.space = problem_.space(), .seed = options_.seed, .expected = std::move(plan_.expected)});
@@ -242,8 +244,16 @@ bool ProblemSearch::measure_batch(StopCondition& stop) {
     }
     pace_.batch_seconds = stop_.now() - last_batch_end_;
     last_batch_end_ = stop_.now();
+    prolong_screening();
   }
   return true;
+}
+
+/// Leaves to the decision what it is expected to take, and a batch that may take longer than the last one. Where the
+/// processor is shared, rounds of the finals are repeated when other programs disturb them: how often is not known.
+void ProblemSearch::prolong_screening() {
+  if (evaluator_.shares_processor()) return;
+  screening_->leave_to_parent(std::min(decision_.expected_seconds() + pace_.batch_seconds, most_to_decide_));
 }
 
 std::optional<double> ProblemSearch::untuned() const { return named_time("default", problem_.untuned()).time; }

@@ -75,6 +75,7 @@ class ProblemSearch {
   void start_strategy();
   void tell_strategy();
   bool measure_batch(StopCondition& stop);
+  void prolong_screening();
   void verify_held();
   void refine();
   bool propose(std::size_t ahead);
@@ -103,6 +104,7 @@ class ProblemSearch {
   /// Of the strategy's proposals. After reached(), no batch begins, but batches in flight are still measured, until
   /// must_abandon(). Where compiling and measuring share the processor, they are dropped at once.
   std::optional<StopCondition> screening_;
+  double most_to_decide_ = 0.0;  ///< seconds that the screening leaves at most
   double begun_ = 0.0;           ///< when the compilation of the default began, on the clock of stop_
   double last_batch_end_ = 0.0;  ///< likewise
 };

@@ -132,6 +132,7 @@ void Screener::time(std::size_t configuration, Screened& screened) {
   const Configuration& candidate = problem.at(configuration);
   const Stopwatch stopwatch(context_.effort.measuring, context_.stop);
   if (samples_ == 0) find_samples(candidate);
+  ++timed_;
   screened.measurement.samples = samples_;
   // A named configuration is there for comparison. It may be far slower and is not stopped, so it gets fewer samples.
   if (problem.is_protected(configuration) && !problem.is_untuned(configuration)) {

@@ -37,6 +37,8 @@ class Screener {
 
   /// Samples per repetition; 0 before anything was measured.
   [[nodiscard]] std::int64_t samples() const noexcept { return samples_; }
+  /// Configurations whose time was measured.
+  [[nodiscard]] std::int64_t timed() const noexcept { return timed_; }
   /// Goes on with the samples per repetition of an earlier process.
   void set_samples(std::int64_t samples) { samples_ = samples; }
   /// Seconds after which the pilot run was stopped; nothing if it was not.
@@ -63,6 +65,7 @@ class Screener {
   const SearchContext& context_;
   Verdicts& verdicts_;
   std::int64_t samples_;
+  std::int64_t timed_ = 0;
   std::vector<Held> held_;
   std::optional<double> out_of_time_;
 };

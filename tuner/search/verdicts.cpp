@@ -1,5 +1,6 @@
 #include "heddle/tuner/search/verdicts.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace heddle {
@@ -18,8 +19,10 @@ bool Verdicts::may_become_reference(const Observation& outcome) const {
 
 Verdict Verdicts::verify_as_reference(std::size_t configuration, double cost) {
   const Stopwatch stopwatch(context_.effort.verifying, context_.stop);
+  const double start = context_.stop.now();
   Verdict verdict = context_.evaluator.verify(context_.problem.at(configuration), context_.problem.problem(),
                                               VerificationExtent::one_run);
+  longest_seconds_ = std::max(longest_seconds_, context_.stop.now() - start);
   if (verdict.status == Status::correct) reference_ = cost;
   return verdict;
 }

@@ -36,6 +36,9 @@ class Verdicts {
   /// Makes the cost of a configuration the reference that this run has verified before, or is going to verify.
   void set_reference(double cost) { reference_ = cost; }
 
+  /// Seconds of the longest verification of one run so far.
+  [[nodiscard]] double longest_seconds() const noexcept { return longest_seconds_; }
+
   /// All that a winner has to pass, on timed runs of `samples` samples. A configuration is verified once.
   const Verdict& verify(std::size_t configuration, std::int64_t samples);
   /// Takes the verdict from an earlier process of this run.
@@ -45,6 +48,7 @@ class Verdicts {
   const SearchContext& context_;
   std::optional<double> reference_;
   bool waits_ = false;
+  double longest_seconds_ = 0.0;
   std::map<std::size_t, Verdict> verdicts_;
 };
 
