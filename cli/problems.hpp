@@ -47,9 +47,6 @@ void read_size(Sizes& sizes, const FamilyRegistry& families, const std::string& 
 /// one value. `families`: whose sizes are read; those of the program unless the command has more. They have to live
 /// until the action has run.
 void add_sizes(Command& command, Sizes& sizes, bool list, const FamilyRegistry& families);
-inline void add_sizes(Command& command, Sizes& sizes, bool list) {
-  add_sizes(command, sizes, list, command.context().families);
-}
 
 /// The family's default problems for the device; where sizes are named, every combination of these with the default
 /// sizes of the other axes. Sizes of axes that the family does not have are left out. Throws Error(usage) for values

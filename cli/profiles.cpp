@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace heddle::cli {
 
 Command add_subcommand(Command& profiles, const std::string& name, const std::string& meaning,
@@ -12,15 +14,24 @@ Command add_subcommand(Command& profiles, const std::string& name, const std::st
   Command command = profiles.add(name, meaning);
   add_profile_file(command, options->profiles);
   add_common(command, options->common);
-  command.action([options, run, &context = profiles.context()] { return run(context, *options); });
+  options->context = profiles.context();
+  command.action([options, run] {
+    check(options->described);
+    return run(options->context, *options);
+  });
   return command;
 }
 
-void add_family(Command& command, ProfileOptions& options) {
+void add_families(Command& command, ProfileOptions& options) {
+  add_described_families(command, options.described, options.context.families);
   command.option("--family", "F", "Only this kernel family",
-                 [&options, &families = command.context().families](const std::string& name) {
-                   options.family = families.at(name).name();
-                 });
+                 [&options](const std::string& name) { options.family = options.context.families.at(name).name(); });
+}
+
+bool asks_for(const ProfileOptions& options, std::string_view family) {
+  if (!options.family.empty()) return family == options.family;
+  const auto& described = options.described.names;
+  return described.empty() || std::ranges::find(described, family) != described.end();
 }
 
 void add_stored_family(Command& command, ProfileOptions& options) {
@@ -29,7 +40,11 @@ void add_stored_family(Command& command, ProfileOptions& options) {
 }
 
 void check_sizes(const Context& context, const ProfileOptions& options) {
-  if (const KernelFamily* const only = context.families.find(options.family)) options.sizes.check_names({only});
+  std::vector<const KernelFamily*> only;
+  for (const auto& family : context.families.all()) {
+    if (asks_for(options, family->name())) only.push_back(family.get());
+  }
+  if (!only.empty()) options.sizes.check_names(only);
 }
 
 void check_stored_family(const ProfileStore& store, const std::string& family) {

@@ -24,7 +24,7 @@ struct ProfileOptions {
   std::string device, family;
   std::string file;
   Sizes sizes;
-  Context context;  ///< of 'explain': the program's families, and those described
+  Context context;  ///< the program's families, and those described
   DescribedFamilies described;
   Goal goal;
   bool all = false;
@@ -33,12 +33,15 @@ struct ProfileOptions {
   std::uint64_t seed = 1;
 };
 
-/// `heddle profiles NAME` with what every subcommand takes. `options` live until `run` has.
+/// `heddle profiles NAME` with what every subcommand takes. `options` live until `run` has, which gets their context.
 Command add_subcommand(Command& profiles, const std::string& name, const std::string& meaning,
                        const std::shared_ptr<ProfileOptions>& options,
                        int (*run)(const Context&, const ProfileOptions&));
-void add_family(Command& command, ProfileOptions& options);
-/// Takes any name: the database may have profiles of families that this program does not know.
+/// --family, and the options that describe families. Options about sizes have to be declared behind these.
+void add_families(Command& command, ProfileOptions& options);
+/// Whether profiles of a family are asked for: of the one named, else of those described, else of all.
+[[nodiscard]] bool asks_for(const ProfileOptions& options, std::string_view family);
+/// --family takes any name: the database may have profiles of families that this program does not know.
 void add_stored_family(Command& command, ProfileOptions& options);
 /// Throws Error(usage) for a family that neither the program nor the database has.
 void check_stored_family(const ProfileStore& store, const std::string& family);

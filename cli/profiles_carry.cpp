@@ -162,16 +162,17 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
     return context.families.find(profile.key.family) == nullptr && profile.key.device == worker.identity();
   });
   if (elsewhere > 0) {
-    note(
-        fmt::format("{} profiles of kernel families that are not built in stay as they are: only programs that define "
-                    "them measure them",
-                    elsewhere));
+    note(fmt::format(
+        "{} profiles of kernel families that are not built in stay as they are: --kernel and --formula name "
+        "those that were tuned here, programs that define others measure them",
+        elsewhere));
   }
   ProfileStates states(context.families);
   std::erase_if(waiting, [&](const Profile& profile) {
     const KernelFamily* const family = context.families.find(profile.key.family);
-    return family == nullptr || !family->supports(worker.identity().backend) ||
-           profile.key.device != worker.identity() || !matches(context.families, profile.key, options.sizes) ||
+    return family == nullptr || !asks_for(options, profile.key.family) ||
+           !family->supports(worker.identity().backend) || profile.key.device != worker.identity() ||
+           !matches(context.families, profile.key, options.sizes) ||
            !(options.all || profile.imported || states.is_stale(profile));
   });
   const auto cold = std::erase_if(waiting, [](const Profile& each) { return each.key.goal.cold_cache; });
@@ -275,8 +276,8 @@ void add_carry(Command& profiles) {
   Command verifying = add_subcommand(profiles, "verify", "Measure imported and stale profiles on this machine", options,
                                      verify_profiles);
   verifying.flag("--all", "Measure every profile of the device", options->all);
-  add_family(verifying, *options);
-  add_sizes(verifying, options->sizes, true);
+  add_families(verifying, *options);
+  add_sizes(verifying, options->sizes, true, options->context.families);
   add_device(verifying, options->device);
 
   options = std::make_shared<ProfileOptions>();

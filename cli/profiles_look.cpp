@@ -28,8 +28,9 @@ std::string device_text(const DeviceIdentity& device) {
 std::vector<Profile> matching(const ProfileStore& store, const ProfileOptions& options) {
   check_stored_family(store, options.family);
   std::vector<Profile> profiles = store.profiles(options.family);
-  std::erase_if(profiles,
-                [&](const Profile& profile) { return !matches(store.families(), profile.key, options.sizes); });
+  std::erase_if(profiles, [&](const Profile& profile) {
+    return !asks_for(options, profile.key.family) || !matches(options.context.families, profile.key, options.sizes);
+  });
   return profiles;
 }
 
@@ -90,8 +91,7 @@ std::map<ProfileKey, Known> known(const ProfileStore& store, const ProfileOption
   }
   for (Measurement& measurement : store.measurements()) {
     const ProfileKey& key = measurement.key;
-    if (!options.family.empty() && key.family != options.family) continue;
-    if (!matches(store.families(), key, options.sizes)) continue;
+    if (!asks_for(options, key.family) || !matches(options.context.families, key, options.sizes)) continue;
     Known& about = all[key];
     ++about.statuses[measurement.status];
     if (failed(measurement.status)) about.failures.push_back(std::move(measurement));
@@ -219,7 +219,6 @@ const KernelFamily& explained_family(const FamilyRegistry& families, const Profi
 /// The families that are named or described; without any, all of the backend that have the sizes.
 std::vector<const KernelFamily*> explained_families(const ProfileOptions& options, const ProfileStore& store,
                                                     const std::string& backend) {
-  check(options.described);
   const FamilyRegistry& families = options.context.families;
   const auto names = options.family.empty() ? options.described.names : std::vector{options.family};
   std::vector<const KernelFamily*> asked;
@@ -238,10 +237,10 @@ std::vector<const KernelFamily*> explained_families(const ProfileOptions& option
   return names.empty() ? options.sizes.meant(std::move(asked)) : asked;
 }
 
-int explain(const Context&, const ProfileOptions& options) {
+int explain(const Context& context, const ProfileOptions& options) {
   const auto device = open_device(options.device);
   const ProfileStore store =
-      open_present_profiles(options.context, options.profiles, ProfileStore::Access::read, options.common);
+      open_present_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   const std::vector<const KernelFamily*> asked = explained_families(options, store, device->identity().backend);
   if (!options.goal.is_time()) {
     const Objective objective(options.goal.objective);
@@ -298,12 +297,12 @@ void add_look(Command& profiles) {
     const auto options = std::make_shared<ProfileOptions>();
     Command command = add_subcommand(profiles, name, meaning, options, run);
     add_stored_family(command, *options);
-    add_sizes(command, options->sizes, true);
+    add_described_families(command, options->described, options->context.families);
+    add_sizes(command, options->sizes, true, options->context.families);
   }
   const auto options = std::make_shared<ProfileOptions>();
   Command command =
       add_subcommand(profiles, "explain", "Say which configuration would run for a problem, and why", options, explain);
-  options->context = profiles.context();
   command.option("--family", "F", "Only this kernel family", options->family);
   add_described_families(command, options->described, options->context.families);
   add_sizes(command, options->sizes, false, options->context.families);

@@ -51,7 +51,7 @@ int regret(const Context& context, const ProfileOptions& options) {
   Worker worker({.device = options.device, .families = context.families.descriptions(), .stop = interrupted});
   std::vector<const KernelFamily*> asked;
   for (const auto& each : context.families.all()) {
-    if (each->supports(worker.identity().backend) && (options.family.empty() || each->name() == options.family)) {
+    if (each->supports(worker.identity().backend) && asks_for(options, each->name())) {
       asked.push_back(each.get());
     }
   }
@@ -143,8 +143,8 @@ void add_regret(Command& profiles) {
   auto options = std::make_shared<ProfileOptions>();
   Command command = add_subcommand(
       profiles, "regret", "Measure how much slower untuned sizes run than if they were tuned", options, regret);
-  add_family(command, *options);
-  add_sizes(command, options->sizes, true);
+  add_families(command, *options);
+  add_sizes(command, options->sizes, true, options->context.families);
   add_device(command, options->device);
   command.option("--count", "N", fmt::format("Number of sizes for each family [default: {}]", default_count),
                  [options](const std::string& text) { options->count = read_integer("--count", text, 1, 10000); });

@@ -38,7 +38,8 @@ class DeviceTarget final : public TuneTarget {
       const KernelFamily& family = families_.at(name);
       if (!family.supports(device.backend)) {
         throw Error(ErrorKind::usage,
-                    fmt::format("option --family: {} has no templates for the backend {}", name, device.backend));
+                    fmt::format("{}{} has no templates for the backend {}",
+                                family.defined() == nullptr ? "option --family: " : "", name, device.backend));
       }
       tasks.push_back({&family, {}});
     }

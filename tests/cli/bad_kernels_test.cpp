@@ -464,6 +464,13 @@ TEST_CASE("a kernel that compiles in no configuration, one that writes nothing")
   place.write("twice.cu", "__global__ void twice(const float* x, float* y, int n) { if (n < 0) y[0] = x[0]; }\n");
   check_refused(place.run(tune_kernel(file, "n=1000", place.path("p.sqlite").string())), 3,
                 {"every configuration failed", "output 'y' was not written"});
+  for (const char* const source :
+       {"extern __shared__ float tile[];\n__global__ void twice(const float* x, float* y, int n) {}\n",
+        "__global__ void twice(const float* x, float* y, int n) { __shared__ int t; }\n"}) {
+    place.write("twice.cu", source);
+    check_refused(place.run(tune_kernel(file, "n=1000", place.path("p.sqlite").string())), 3,
+                  {"every configuration failed", "the emulator has no __shared__ variables", "heddle::SharedMemory"});
+  }
 }
 
 TEST_CASE("a kernel that does not end is an error, too") {

@@ -95,6 +95,41 @@ TEST_CASE("cards: those that the driver shows, under the numbers that it gives t
   check_refused(place.run(tuning("all", "10")), 4, {"--device all", "no card"});
 }
 
+TEST_CASE("cards: profiles of a described kernel are shown by its sizes, and measured again") {
+  const Workplace place;
+  const Cards machine(place, kAnother);
+  if (cards_of(place).empty()) return;
+  const std::string kernel = std::string(HEDDLE_SOURCE) + "/examples/kernel/scale.json";
+  const std::string file = place.path("p.sqlite").string();
+  auto arguments = tuning("cuda:0", "12");
+  arguments.insert(arguments.end(), {"--profiles", file});
+  REQUIRE(place.run(arguments).code == 0);
+
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "profiles");
+    words.insert(words.end(), {"--profiles", file});
+    return place.run(words);
+  };
+  const auto records_of = [](const Outcome& outcome) {
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.code == 0);
+    return json::parse(outcome.out)["records"];
+  };
+  const json shown = records_of(run({"show", "--kernel", kernel, "--size", "n=3000", "--json"}));
+  REQUIRE(shown.size() == 1);
+  CHECK(shown[0]["problem"]["n"] == 3000);
+  CHECK(shown[0]["state"] == "current");
+  check_refused(run({"list", "--kernel", kernel, "--size", "rules=3"}), 2, {"--size rules", "no such size"});
+
+  const Outcome unknown = run({"verify", "--all", "--device", "cuda:0", "--json"});
+  CHECK(unknown.err.find("6 profiles of kernel families that are not built in") != std::string::npos);
+  CHECK(records_of(unknown).empty());
+  const json again =
+      records_of(run({"verify", "--all", "--kernel", kernel, "--size", "n=1000", "--device", "cuda:0", "--json"}));
+  REQUIRE(again.size() == 1);
+  CHECK(again[0]["status"] == "correct");
+}
+
 TEST_CASE("cards: a slice of a card is a device of its own, and its profiles are not the card's") {
   const Workplace place;
   const Cards machine(place,
