@@ -5,6 +5,10 @@
 // Or: how far is what heddle chooses from the best of all?
 //
 //   explore --problems 640x16x1 --except scheme=graph,scheme=stepwise --profiles h200.sqlite
+//
+// Or: these configurations, the first --keep of them and the --best fastest by turns at the end, in one process.
+//
+//   explore --problems 640x16x1 --only "scheme=grid ..." --only "scheme=graph ..." --keep 1 --best 3
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -31,8 +35,8 @@ namespace {
 
 struct Options {
   std::string device, family = "sonfin-train", profiles;
-  std::vector<std::string> problems, match, except;
-  std::size_t sample = 0, best = 8;
+  std::vector<std::string> problems, match, except, only;
+  std::size_t sample = 0, best = 8, keep = 0;
   std::int64_t samples = 512;
   int rounds = 7;
   double limit = 1e9;
@@ -97,12 +101,43 @@ void compare_with_chosen(Evaluator& evaluator, const Problem& problem, const std
              finalists.front().text());
 }
 
+/// Those of `texts` that the problem can have, in their order. Texts of another device's space are not of this one.
+std::vector<Configuration> named(const SearchSpace& space, const Problem& problem,
+                                 const std::vector<std::string>& texts) {
+  std::vector<Configuration> found;
+  for (const std::string& text : texts) {
+    Configuration configuration = space.parse(text);
+    const bool twice = std::ranges::find(found, configuration) != found.end();
+    if (!twice && !space.violated(configuration, problem)) found.push_back(std::move(configuration));
+  }
+  return found;
+}
+
+/// The first --keep of --only, and the --best fastest, by turns: a line for each.
+void time_by_turns(Evaluator& evaluator, const Problem& problem, const SearchSpace& space,
+                   const std::vector<Outcome>& outcomes, const Options& options) {
+  constexpr int kRounds = 15;
+  std::vector<std::string> kept = options.only;
+  kept.resize(std::min(kept.size(), options.keep));
+  std::vector<Configuration> finalists = named(space, problem, kept);
+  for (std::size_t i = 0; i < outcomes.size() && i < options.best && outcomes[i].time; ++i) {
+    const Configuration& fast = outcomes[i].configuration;
+    if (std::ranges::find(finalists, fast) == finalists.end()) finalists.push_back(fast);
+  }
+  const auto times = bench::interleave(evaluator, finalists, problem, options.samples, kRounds);
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    if (!times[i].empty())
+      fmt::print("  by turns {:>8}  {}\n", fmt::format("{:#.4g}", median(times[i])), finalists[i].text());
+  }
+}
+
 void explore(Evaluator& evaluator, const Problem& problem, const Options& options, const bench::Stopwatch& watch) {
   const SearchSpace space = evaluator.family().space(evaluator.device());
-  std::vector<Configuration> configurations = space.enumerate(problem);
+  std::vector<Configuration> configurations =
+      options.only.empty() ? space.enumerate(problem) : named(space, problem, options.only);
   std::erase_if(configurations, [&](const Configuration& c) { return !matches(c, options); });
   const std::size_t valid = configurations.size();
-  std::shuffle(configurations.begin(), configurations.end(), std::mt19937(options.seed));
+  if (options.only.empty()) std::shuffle(configurations.begin(), configurations.end(), std::mt19937(options.seed));
   if (options.sample > 0) configurations.resize(std::min(configurations.size(), options.sample));
   std::vector<bool> compiled(configurations.size(), false);
   const auto compilation = evaluator.compile(configurations, problem);
@@ -143,6 +178,7 @@ void explore(Evaluator& evaluator, const Problem& problem, const Options& option
                outcome.configuration.text(), verdict, outcome.failure.empty() ? "" : "  " + outcome.failure);
   }
   if (!options.profiles.empty()) compare_with_chosen(evaluator, problem, outcomes, options);
+  if (options.keep > 0) time_by_turns(evaluator, problem, space, outcomes, options);
   std::fflush(stdout);
 }
 
@@ -158,6 +194,10 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("--match", options.match, "name=value that a configuration must have; several")->delimiter(',');
   app.add_option("--except", options.except, "name=value that it must not have; several")->delimiter(',');
+  app.add_option("--only", options.only, "a configuration's text; several: only these, in this order")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--keep", options.keep, "time so many of the first of --only by turns with the --best fastest");
   app.add_option("--profiles", options.profiles, "compare with what is chosen by this profile database");
   app.add_option("--sample", options.sample, "how many to draw; 0: all that match");
   app.add_option("--best", options.best, "how many of the fastest to print, and to verify");
