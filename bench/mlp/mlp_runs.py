@@ -3,8 +3,9 @@
 
     bench/mlp/mlp_runs.py SETS HEDDLE DATA DEVICE OUTPUT [SEEDS]
 
-SETS: some of toman, pendigits, letter, adult, mnist, with commas. DATA: a folder with their files (bench/data/SOURCES.md).
-OUTPUT: a file for the documents of all runs. Options are heddle's defaults but for those named here.
+SETS: some of pendigits, letter, adult, mnist, with commas. DATA: a folder with their files (bench/data/SOURCES.md).
+DEVICE: one, or several with commas, whose accuracies are compared. OUTPUT: a file for the documents of all runs. Options
+are heddle's defaults but for those named here.
 """
 import gzip
 import json
@@ -14,9 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-TOMAN = ["--layers", "25,15", "--hidden", "sigmoid", "--output", "sigmoid", "--rule", "adaptive", "--scale", "unit",
-         "--initial-weights", "0.5", "--target-rms", "0.04", "--epochs", "600", "--report", "1"]
-SEEDS = {"toman": range(1, 11)}
+SEEDS = range(1, 4)
+MOST_APART = 0.5  # points of accuracy, of two devices
 
 
 def find(folder, name):
@@ -48,8 +48,6 @@ def arguments(name, data, scratch):
                 "--missing", "category", "--validation", "0.1"]
     images, labels = ("t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz")
     test = [find(data, images), find(data, labels)]
-    if name == "toman":
-        return [test[0], "--label", "file:" + test[1], *TOMAN]
     return [find(data, "train-images-idx3-ubyte.gz"), "--label", "file:" + find(data, "train-labels-idx1-ubyte.gz"),
             "--test", test[0], "--test-label", "file:" + test[1], "--layers", "128", "--scale", "unit"]
 
@@ -61,7 +59,6 @@ def run(heddle, device, options, seed, scratch):
     if done.returncode != 0:
         sys.exit(f"mlp_runs: {done.stderr.strip()}")
     document = json.loads(done.stdout)
-    document["epochs"] = [document["epochs"][0], *document["epochs"][-1:]] if "--report" in options else document["epochs"]
     return document
 
 
@@ -71,29 +68,37 @@ def score(document):
     return kept[0]["test"]["accuracy"]
 
 
+def table(found):
+    """`found`: accuracies in percent, by set and device. The first device is compared with the others."""
+    devices = list(dict.fromkeys(device for each in found.values() for device in each))
+    others = [f"within {MOST_APART} points of {device}" for device in devices[1:]]
+    print("| " + " | ".join(["set", *(f"{device}: test accuracy, mean" for device in devices), *others, "seeds of each"]) + " |")
+    print("|---|" + "--:|" * len(devices) + "---|" * (len(others) + 1))
+    for name, each in found.items():
+        means = {device: statistics.mean(accuracies) for device, accuracies in each.items()}
+        apart = [abs(means[devices[0]] - means[device]) for device in devices[1:]]
+        print("| " + " | ".join([name, *(f"{value:.2f} %" for value in means.values()),
+                                 *(f"{value:.2f}: {'yes' if value <= MOST_APART else '**no**'}" for value in apart),
+                                 "; ".join(", ".join(f"{a:.2f}" for a in accuracies) for accuracies in each.values())]) + " |")
+
+
 def main():
     if len(sys.argv) not in (6, 7):
         sys.exit(__doc__)
-    names, heddle, data, device, output = sys.argv[1].split(","), sys.argv[2], pathlib.Path(sys.argv[3]), *sys.argv[4:6]
-    runs = []
-    print("| set | seeds | " + ("epochs until E <= 0.04" if names == ["toman"] else "test accuracy, mean") + " | each |")
-    print("|---|--:|--:|---|", flush=True)
+    names, heddle, data, devices, output = sys.argv[1].split(","), sys.argv[2], pathlib.Path(sys.argv[3]), *sys.argv[4:6]
+    seeds = [int(s) for s in sys.argv[6].split(",")] if len(sys.argv) == 7 else list(SEEDS)
+    runs, found = [], {}
     for name in names:
-        seeds = [int(s) for s in sys.argv[6].split(",")] if len(sys.argv) == 7 else list(SEEDS.get(name, range(1, 4)))
+        found[name] = {}
         with tempfile.TemporaryDirectory() as folder:
             options = arguments(name, data, pathlib.Path(folder))
-            mine = [run(heddle, device, options, seed, pathlib.Path(folder)) for seed in seeds]
-        runs += [{"set": name, "seed": seed, "report": document} for seed, document in zip(seeds, mine)]
-        if name == "toman":
-            epochs = [document["epochs"][-1]["epoch"] for document in mine if document["ending"] == "target reached"]
-            print(f"| {name} | {len(seeds)} | {min(epochs, default=0)} to {max(epochs, default=0)}, {len(epochs)} reached it | "
-                  f"{', '.join(map(str, epochs))} |", flush=True)
-        else:
-            found = [100 * score(document) for document in mine]
-            print(f"| {name} | {len(seeds)} | {statistics.mean(found):.2f} % | {', '.join(f'{a:.2f}' for a in found)} |",
-                  flush=True)
-    text = json.dumps(runs, indent=1)
-    pathlib.Path(output).write_text(text.replace(str(data) + "/", "") + "\n")
+            for device in dict.fromkeys(devices.split(",")):
+                mine = [run(heddle, device, options, seed, pathlib.Path(folder)) for seed in seeds]
+                runs += [{"set": name, "seed": seed, "report": document} for seed, document in zip(seeds, mine)]
+                found[name][device] = [100 * score(document) for document in mine]
+        text = json.dumps(runs, indent=1)
+        pathlib.Path(output).write_text(text.replace(str(data) + "/", "") + "\n")
+    table(found)
 
 
 if __name__ == "__main__":
