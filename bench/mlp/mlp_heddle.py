@@ -1,6 +1,7 @@
 """What the scripts of this folder ask heddle's programs, and how they name networks."""
 import json
 import math
+import pathlib
 import subprocess
 import sys
 
@@ -65,16 +66,29 @@ def read_explored(text, batch):
     return times
 
 
+def number(value):
+    return "–" if value is None else f"{value:.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:.2f}"
+
+
 def markdown(header, rows):
     """A table whose first and last columns are words."""
     print("| " + " | ".join(header) + " |\n|---|" + "--:|" * (len(header) - 2) + "---|")
     for row in rows:
-        print("| " + " | ".join("–" if cell is None else f"{cell:.2f}" if isinstance(cell, float) else str(cell)
-                                for cell in row) + " |")
+        print("| " + " | ".join(number(cell) if cell is None or isinstance(cell, float) else str(cell) for cell in row) + " |")
     sys.stdout.flush()
+
+
+def pytorch_times(file, per="step"):
+    """Microseconds of a step or an epoch in PyTorch, by network and (way, TF32); only of what agreed with float64."""
+    times = {}
+    for row in json.loads(pathlib.Path(file).read_text())["rows"] if file and pathlib.Path(file).exists() else []:
+        if row.get("ok"):
+            network, _, *batch = row["cell"].split(":")  # "784-128-10x65536:adam:64" without the rule
+            times.setdefault(":".join([network, *batch]), {})[row["way"], row["tf32"]] = row[f"microseconds_per_{per}"]
+    return times
 
 
 def bar(what, value, most, unit):
     """A line: what was to be reached, and whether it was."""
-    print(f"- {what}: {'not measured' if value is None else f'{value:.2f} {unit}'}, bar {most} {unit}: "
+    print(f"- {what}: {'not measured' if value is None else f'{number(value)} {unit}'}, bar {most} {unit}: "
           f"{'–' if value is None else 'reached' if value <= most else '**not reached**'}")

@@ -2,19 +2,22 @@
 """Training of multilayer perceptrons in PyTorch: what one gets without writing a kernel.
 
     bench/mlp/mlp_pytorch.py --cells 784-25-15-10x10000:adaptive,14-10-1x32561:plain,784-128-10x65536:adam:64 \\
-        --output mlp_pytorch.json [--device cuda] [--limit 200] [--tf32 off,on] [--ways eager,captured,compiled]
+        --output mlp_pytorch.json [--device cuda] [--limit 200] [--tf32 off,on] [--ways captured,eager,compiled]
 
 A cell is LAYERSxROWS:RULE[:BATCH]: RULE is plain (sum of the gradients, Gurgel), adaptive (a step for every weight, momentum
 and robust training, Toman) or adam; without BATCH a step takes all rows. Hidden layers and outputs are logistic, the error
 is half the squared one; rows and targets are random. The formulas are those of docs/design.md, "Perceptrons"; the backward
 pass is written out, so that autograd costs nothing, and all weights lie in one array, so that a rule takes few operations.
-`eager` submits the operations one by one; `captured` replays a CUDA graph of 16 steps; `compiled` is torch.compile, its
-graph captured too. Each is compared with float64 over 3 steps first. Microseconds per step, medians of five rounds. The file
-is written after every cell; what does not fit into --limit seconds is left out.
+`eager` submits the operations one by one; `captured` replays a CUDA graph of 16 steps; `compiled` is torch.compile, and with it
+comes `compiled-captured`, a graph of 16 compiled steps. Each is compared with float64 over 3 steps first. Microseconds per step,
+medians of five rounds; a slow cell has fewer steps in a round. The ways in their order, and for each the cells in theirs, so that
+what does not fit into --limit seconds is the last. The file is written after every cell; a run that finds it there goes on with
+what it lacks.
 """
 import argparse
 import json
 import math
+import pathlib
 import statistics
 import time
 
@@ -71,11 +74,7 @@ class Perceptron:
                 delta = (delta @ layers[l][0]) * y[l] * (1 - y[l])
         return torch.cat(parts), (difference * difference).sum()
 
-    def step(self, start):
-        if self.batch == self.count:
-            x, d = self.x, self.d
-        else:
-            x, d = self.x[start:start + self.batch], self.d[start:start + self.batch]
+    def step(self, x, d):
         g, squares = self.gradient(x, d)
         if self.rule == "plain":
             self.w.add_(g, alpha=-0.1 / self.batch)
@@ -107,34 +106,34 @@ class Perceptron:
             self.constants = [torch.tensor([0.9, 0.999], device=self.w.device, dtype=self.w.dtype)]
         return self
 
-    def starts(self, steps):
+    def batches(self, steps):
+        """Rows and targets of each step. They are cut outside of it: a compiled step is compiled once for all."""
         per_epoch = max(self.count // self.batch, 1)
-        return [(i % per_epoch) * self.batch for i in range(steps)]
+        for start in (i % per_epoch * self.batch for i in range(steps)):
+            yield self.x[start:start + self.batch], self.d[start:start + self.batch]
 
 
 def make(cell, device, dtype):
     return Perceptron(*cell, device, dtype).prepare()
 
 
-def worst_error(cell, device, learn):
-    """Norm of the difference of the change over three steps from that in float64, relative to the change."""
-    ours, exact = make(cell, device, torch.float32), make(cell, "cpu", torch.float64)
-    before = exact.w.clone()
-    learn(ours, 3)
-    for start in exact.starts(3):
-        exact.step(start)
-    return float((ours.w.cpu().double() - exact.w).norm() / (exact.w - before).norm())
+def learn(network, step, steps):
+    for x, d in network.batches(steps):
+        step(x, d)
 
 
-def eager(network, steps):
-    for start in network.starts(steps):
-        network.step(start)
+class Exact:
+    """Weights before and after three steps in float64; once for all ways of a cell."""
 
+    def __init__(self, cell):
+        exact = make(cell, "cpu", torch.float64)
+        self.before = exact.w.clone()
+        learn(exact, exact.step, 3)
+        self.after = exact.w
 
-def compiled(network, steps):
-    step = torch.compile(network.step, mode="default", dynamic=False)
-    for start in network.starts(steps):
-        step(start)
+    def worst_error(self, network):
+        """Norm of the difference of the change from this one, relative to the change."""
+        return float((network.w.cpu().double() - self.after).norm() / (self.after - self.before).norm())
 
 
 class Captured:
@@ -143,14 +142,13 @@ class Captured:
     def __init__(self, network, step):
         self.network = network
         stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            for start in network.starts(3):
-                step(start)
+            learn(network, step, 3)
         torch.cuda.synchronize()
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
-            for start in network.starts(CAPTURED_STEPS):
-                step(start)
+            learn(network, step, CAPTURED_STEPS)
 
     def run(self, replays):
         for _ in range(replays):
@@ -178,15 +176,18 @@ def timed(run, steps, device, seconds=0.25):
     return statistics.median(times)
 
 
-def measure(cell, way, device):
+def measure(cell, way, device, exact):
+    """(way, error, microseconds of a step) of `way`, and of what comes with it."""
+    torch.compiler.reset()  # otherwise cells would count as one function that is compiled too often
     network = make(cell, device, torch.float32)
-    if way == "eager":
-        error = worst_error(cell, device, eager)
-        return error, timed(lambda count: eager(network, count), 1, device)
-    step = network.step if way == "captured" else torch.compile(network.step, dynamic=False)
-    error = worst_error(cell, device, eager if way == "captured" else compiled)
-    graph = Captured(network, step)
-    return error, timed(graph.run, CAPTURED_STEPS, device)
+    step = torch.compile(network.step, dynamic=False) if way == "compiled" else network.step
+    learn(network, step, 3)
+    error = exact.worst_error(network)
+    if way != "captured":
+        yield way, error, timed(lambda count: learn(network, step, count), 1, device)
+    if way != "eager" and device == "cuda":
+        name = "captured" if way == "captured" else "compiled-captured"
+        yield name, error, timed(Captured(network, step).run, CAPTURED_STEPS, device)
 
 
 def parse(text):
@@ -202,31 +203,45 @@ def main():
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--limit", type=float, default=200)
     parser.add_argument("--tf32", default="off,on")
-    parser.add_argument("--ways", default="eager,captured,compiled")
+    parser.add_argument("--ways", default="captured,eager,compiled")
     options = parser.parse_args()
     end = time.monotonic() + options.limit
-    document = {"torch": torch.__version__, "cuda": torch.version.cuda, "rows": [],
-                "device": torch.cuda.get_device_name(0) if options.device == "cuda" else "cpu"}
+    file = pathlib.Path(options.output)
+    document = json.loads(file.read_text()) if file.exists() else {"rows": []}
+    document.update({"torch": torch.__version__, "cuda": torch.version.cuda,
+                     "device": torch.cuda.get_device_name(0) if options.device == "cuda" else "cpu"})
+    done = {(row["cell"], row["way"], row["tf32"]) for row in document["rows"] if "error" not in row}
+
+    def keep(row):
+        document["rows"] = [each for each in document["rows"] if any(each[k] != row[k] for k in ("cell", "way", "tf32"))] + [row]
+        print(f"{row['cell']:34} {row['way']:17} TF32 {row['tf32']:3} {row.get('microseconds_per_step', math.nan):10.2f} us a step, "
+              f"off by {row.get('worst_error', math.nan):.1e} {row.get('error', '')}", flush=True)
+        file.write_text(json.dumps(document, indent=1) + "\n")
+
+    exact = {}
     for way in options.ways.split(","):
+        last = "compiled-captured" if way == "compiled" and options.device == "cuda" else way
         for text in options.cells.split(","):
             for tf32 in options.tf32.split(","):
+                if (text, last, tf32) in done:
+                    continue
                 if time.monotonic() > end:
                     return
                 cell = parse(text)
                 torch.backends.cuda.matmul.allow_tf32 = tf32 == "on"
+                steps = max(cell[1] // (cell[3] or cell[1]), 1)
                 row = {"cell": text, "way": way, "tf32": tf32}
                 try:
-                    row["worst_error"], row["microseconds_per_step"] = measure(cell, way, options.device)
-                    steps = max(cell[1] // (cell[3] or cell[1]), 1)
-                    row["microseconds_per_epoch"] = steps * row["microseconds_per_step"]
-                    row["ok"] = math.isfinite(row["worst_error"]) and row["worst_error"] < (0.05 if tf32 == "on" else 2e-3)
+                    if text not in exact:
+                        exact[text] = Exact(cell)
+                    for name, error, time_of_step in measure(cell, way, options.device, exact[text]):
+                        ok = math.isfinite(error) and error < (0.05 if tf32 == "on" else 2e-3)
+                        keep({"cell": text, "way": name, "tf32": tf32, "worst_error": error, "ok": ok,
+                              "microseconds_per_step": time_of_step, "microseconds_per_epoch": steps * time_of_step})
+                        row["way"] = last
                 except Exception as error:  # one way that does not work leaves the others
-                    row["error"] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:300]
-                document["rows"].append(row)
-                print(f"{text:34} {way:9} TF32 {tf32:3} {row.get('microseconds_per_step', float('nan')):10.2f} us a step, "
-                      f"off by {row.get('worst_error', float('nan')):.1e} {row.get('error', '')}", flush=True)
-                with open(options.output, "w", encoding="utf-8") as file:
-                    file.write(json.dumps(document, indent=1) + "\n")
+                    word = str(error).splitlines()[0] if str(error) else ""
+                    keep(row | {"error": f"{type(error).__name__}: {word}"[:300]})
 
 
 if __name__ == "__main__":

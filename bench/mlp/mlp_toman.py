@@ -21,8 +21,9 @@ from mlp_heddle import bar, markdown, run, tune, tuned
 from mlp_runs import find
 
 SIZES = [784, 25, 15, 10]
-PUBLISHED = ["--layers", "25,15", "--hidden", "sigmoid", "--output", "sigmoid", "--rule", "adaptive", "--scale", "unit",
-             "--initial-weights", "0.5", "--target-rms", "0.04", "--epochs", "600", "--report", "600"]
+NETWORK = ["--layers", "25,15", "--hidden", "sigmoid", "--output", "sigmoid", "--scale", "unit", "--initial-weights", "0.5",
+           "--target-rms", "0.04"]
+RULE = ["--rule", "adaptive", "--epochs", "600", "--report", "600"]
 PUBLISHED_EPOCHS = 265
 SEEDS_OF_60000 = 3
 
@@ -33,7 +34,7 @@ def digits(data, part):
 
 def trained(heddle, device, rows, options, seed, scratch):
     limit = ["--rows", rows] if rows else []
-    document = json.loads(run([heddle, "train", *options, *PUBLISHED, *limit, "--network", "mlp", "--device", device, "--seed",
+    document = json.loads(run([heddle, "train", *options, *NETWORK, *RULE, *limit, "--network", "mlp", "--device", device, "--seed",
                                seed, "--json", "--quiet", "--model", scratch / "model.heddle"]))
     last = document["epochs"][-1]
     used = last["mappings"][-1]
