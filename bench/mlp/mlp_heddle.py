@@ -45,9 +45,7 @@ def tuned(document, batch):
             "untuned": untuned["microseconds_per_sample"] * batch, "untuned_configuration": untuned["configuration"],
             "samples": result["samples"], "units": document["identity"]["units"],
             "named": {each["name"]: each["microseconds_per_sample"] * batch for each in result["named"]
-                      if each["microseconds_per_sample"] is not None},
-            "named_configurations": {each["name"]: each["configuration"] for each in result["named"]
-                                     if each["microseconds_per_sample"] is not None}}
+                      if each["microseconds_per_sample"] is not None}}
 
 
 def explored(explore, device, sizes, rows, batch, samples, *words):

@@ -7,8 +7,9 @@
 
 The networks are drawn once and for all: 1 to 3 hidden layers of 4 to 256 neurons, 8 to 2048 inputs, 1 to 26 outputs, 1000 to
 10^6 rows, all rows at once; the extremes are always among them. For each, `heddle tune` searches for --budget seconds, longer where
-verification alone takes long. Then one process of `explore` times what it chose, the default, the named configurations and a list
-of fixed ones, the same list for all networks; the chosen, the default and the fastest few by turns at its end. A fixed mapping is
+verification alone takes long. Then one process of `explore` times what it chose, the default and a list of
+fixed ones, the same list for all networks, likely ones first; the chosen, the default and the fastest few by turns at its end. Named
+configurations were timed while it searched. A fixed mapping is
 one configuration for all networks that it can run; of each kind the one that can run most of them counts, and of several the
 fastest by the geometric mean. OUTPUT (JSON) is written after every network; a run that finds it there goes on with the networks
 that it lacks, in parts: --first 10 --networks 10. --cells prints the networks as bench/mlp/mlp_pytorch.py takes them; --pytorch
@@ -52,17 +53,22 @@ def fixed_mappings(device, units):
     if device.startswith("cpu"):
         return [f"scheme=tiles coarsen_rows={rows} coarsen_vectors=2 tile_rows={tile} block_size=8 threads={threads}"
                 for rows, tile, threads in itertools.product((4, 8), (32, 128), (1, units))]
-    even = (units - -(-units // 16)) // 8 * 8  # leaves a sixteenth idle
     power = 1 << ((units - 1).bit_length() - 1)  # the largest below
-    return [*(f"scheme=resident block_size={threads} blocks={blocks} rows_in={rows}"
-              for threads, blocks, rows in itertools.product((256, 512), (units, 32, 1), ("shared", "bytes", "global"))),
-            *(f"scheme=warps block_size={threads} blocks={blocks}" for threads, blocks in itertools.product((64, 256, 512), (units, 8))),
+    even = (units - -(-units // 16)) // 8 * 8 or power  # leaves a sixteenth idle
+    few, small = min(32, power), min(8, power)
+
+    def layered(parts):
+        return [f"scheme=layered product=tiles tile={tile} parts={some} pieces=1" for some in parts for tile in (64, 32)]
+
+    return [*layered((16, 64)),
+            *(f"scheme=resident block_size={threads} blocks={blocks} rows_in={rows}"
+              for threads, blocks, rows in itertools.product((256, 512), (units, few, 1), ("shared", "bytes", "global"))),
+            *(f"scheme=warps block_size={threads} blocks={blocks}" for threads, blocks in itertools.product((64, 256, 512), (units, small))),
             *(f"scheme=cluster block_size={threads} blocks={blocks} input_parts={parts} pass_rows={rows}"
               for threads, (blocks, parts), rows in itertools.product((256, 512), ((power, 2), (even, 4), (even, 8)), (0, 48))),
             *(f"scheme=spread block_size=512 blocks={even} input_parts={parts}" for parts in (4, 8)),
             *(f"scheme=neurons block_size=512 blocks={even} input_parts={parts}" for parts in (4, 8)),
-            *(f"scheme=layered product=tiles tile={tile} parts={parts} pieces=1"
-              for tile, parts in itertools.product((64, 32), (16, 64, 4, 256, 1)))]
+            *layered((4, 256, 1))]
 
 
 def seconds_for(network, least):
@@ -80,12 +86,11 @@ def timed(heddle, explore, device, network, budget, profiles):
     fixed = fixed_mappings(device, each["units"])
     first = [each["configuration"], each["untuned_configuration"]]
     keep = len(dict.fromkeys(first))
-    texts = dict.fromkeys([*first, *each["named_configurations"].values(), *fixed])
+    texts = dict.fromkeys([*first, *fixed])
     words = [word for text in texts for word in ("--only", text)]
     times = explored(explore, device, sizes, rows, batch, each["samples"], *words, "--rounds", 3, "--keep", keep, "--best", BY_TURNS,
-                     "--limit", f"{15 + budget:.0f}")
+                     "--limit", f"{18 + budget:.0f}")
     each["fixed"] = {text: times[text] for text in fixed if text in times}
-    each["named"] |= {name: times[text] for name, text in each["named_configurations"].items() if text in times}
     for way, text in zip(("chosen", "untuned"), first):
         each[way] = times.get(text, each[way])
     return each
