@@ -129,7 +129,7 @@ Json compare(const Rule& rule, const Dataset& data, const Rows& rows, fann_train
 
   const FannNetwork net = make_fann(start, rule);
   const double start_error = half_rms(run_fann(net.get(), rows), rows.targets);
-  std::vector<double> fann_times, heddle_times;
+  std::vector<double> fann_times, heddle_times, fann_errors, heddle_errors;  // errors: after each turn
   TrainingResult result;
   for (int turn = 0; turn < options.turns; ++turn) {
     for (int epoch = 0; epoch < options.epochs; ++epoch) {
@@ -137,6 +137,7 @@ Json compare(const Rule& rule, const Dataset& data, const Rows& rows, fann_train
       fann_train_epoch(net.get(), fann_rows);
       fann_times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
     }
+    fann_errors.push_back(half_rms(run_fann(net.get(), rows), rows.targets));
     Model last = result.model;
     TrainingJob own = job;
     if (turn > 0) {  // goes on where the last turn ended
@@ -145,17 +146,20 @@ Json compare(const Rule& rule, const Dataset& data, const Rows& rows, fann_train
       own.options.set("epochs", std::to_string(options.epochs * (turn + 1)));
     }
     result = trainer.train(*device, {}, own);
+    const auto predictor = trainer.predictor(*device, {}, result.model.network, {});
+    heddle_errors.push_back(half_rms(predict(*predictor, result.model, data), rows.targets));
     for (const EpochReport& report : result.epochs) {
       heddle_times.push_back(1e-3 * report.microseconds_per_sample * static_cast<double>(data.rows()));
     }
   }
-  const auto predictor = trainer.predictor(*device, {}, result.model.network, {});
   const double fann_ms = median(fann_times), heddle_ms = median(heddle_times);
   return {{"rule", rule.name},
           {"epochs", options.epochs * options.turns},
           {"start_error", start_error},
-          {"fann_error", half_rms(run_fann(net.get(), rows), rows.targets)},
-          {"heddle_error", half_rms(predict(*predictor, result.model, data), rows.targets)},
+          {"fann_error", fann_errors.back()},
+          {"heddle_error", heddle_errors.back()},
+          {"fann_errors", fann_errors},
+          {"heddle_errors", heddle_errors},
           {"fann_ms_per_epoch", fann_ms},
           {"heddle_ms_per_epoch", heddle_ms},
           {"times_as_fast", fann_ms / heddle_ms},

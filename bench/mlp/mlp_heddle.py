@@ -71,7 +71,7 @@ def number(value):
 
 
 def markdown(header, rows):
-    """A table whose first and last columns are words."""
+    """A table; None is not known."""
     print("| " + " | ".join(header) + " |\n|---|" + "--:|" * (len(header) - 2) + "---|")
     for row in rows:
         print("| " + " | ".join(number(cell) if cell is None or isinstance(cell, float) else str(cell) for cell in row) + " |")

@@ -77,10 +77,10 @@ def seconds_for(network, least):
     return min(least + rows * weights_of(sizes) / 2e9, max(60, least))
 
 
-def timed(heddle, explore, device, network, budget, profiles):
+def timed(heddle, explore, device, network, budget):
     """Microseconds of an epoch by way; nothing if the budget was too short to verify one."""
     sizes, rows, batch = network
-    each = tuned(tune(heddle, device, sizes, rows, batch, "--budget", f"{budget:.0f}s", "--profiles", profiles), batch)
+    each = tuned(tune(heddle, device, sizes, rows, batch, "--budget", f"{budget:.0f}s"), batch)
     if each is None:
         return None
     fixed = fixed_mappings(device, each["units"])
@@ -175,7 +175,7 @@ def main():
             continue
         heddle, explore, device, _ = options.paths
         budget = seconds_for(network, options.budget)
-        each = timed(heddle, explore, device, network, budget, str(file.with_suffix(".sqlite")))
+        each = timed(heddle, explore, device, network, budget)
         document["unverified"].pop(name, None)
         if each is None:  # the next run tries it again
             document["unverified"][name] = budget

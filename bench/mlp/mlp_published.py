@@ -73,9 +73,9 @@ def sequential(explore, sizes, rows, batch):
     return explored(explore, "cpu", sizes, rows, batch, samples, "--only", SEQUENTIAL, "--rounds", 3).get(SEQUENTIAL)
 
 
-def timed(heddle, explore, device, network, budget, profiles):
+def timed(heddle, explore, device, network, budget):
     sizes, rows, batch = network[:3]
-    each = tuned(tune(heddle, device, sizes, rows, batch, "--budget", budget, "--profiles", profiles), batch)
+    each = tuned(tune(heddle, device, sizes, rows, batch, "--budget", budget), batch)
     if each is None:
         return None
     steps = max(rows // batch, 1)
@@ -86,7 +86,7 @@ def timed(heddle, explore, device, network, budget, profiles):
     return {"steps": steps, "epoch": epoch, "configuration": each["configuration"]}
 
 
-def trainings(heddle, device, data, profiles, tiny):
+def trainings(heddle, device, data, tiny):
     """Epochs to the error, by batch and by online learning, of both networks."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +96,7 @@ def trainings(heddle, device, data, profiles, tiny):
         sets = {"toman": [*digits(data, "t10k"), *NETWORK], "gurgel": [adult, *ADULT]}
         for (name, way), learning in LEARNING.items():
             document = json.loads(run([heddle, "train", *sets[name], *learning, "--network", "mlp", "--device", device, "--seed", 1,
-                                       *(["--rows", 300] if tiny else []), "--profiles", profiles, "--json", "--quiet",
+                                       *(["--rows", 300] if tiny else []), "--json", "--quiet",
                                        "--model", pathlib.Path(folder, "model")]))
             last = document["epochs"][-1]
             found.setdefault(name, {})[way] = {
@@ -151,6 +151,7 @@ def table(document, beside):
     slower = [name for name in found if (captured := beside.get(name, {}).get(("captured", "off"))) and
               captured < found[name]["epoch"]["chosen"]]
     print(f"- slower than it: {', '.join(slower) or 'none'}")
+    gurgels_tables(found)
     if "errors" in document:
         to_the_same_error(document, beside)
 
@@ -182,13 +183,41 @@ def to_the_same_error(document, beside):
         markdown(["way", "epochs", "us an epoch", "ms to the error", "what it is"], rows)
 
 
-def widths(heddle, explore, device, budget, profiles, tiny):
+#: Gurgel 2014, tables 6.1 and 6.2: seconds of whole trainings, by the CPU (6.1 only), T08 and his program.
+GURGEL_SETS = {"2-4-1x4": ("xor", 0.03, 0.7, 0.7), "4-8-3x105": ("iris", 1.72, 1.02, 0.92), "14-10-1x32561": ("adult", 2952, 182, 76)}
+GURGEL_ROWS = {"14-10-1x10": (0.482, 0.466), "14-10-1x100": (0.591, 0.472), "14-10-1x1000": (4.02, 2.67), "14-10-1x10000": (44.89, 24.55)}
+
+
+def gurgels_tables(found):
+    def ratio(above, below):
+        return above / below if above and below else None
+
+    print("\n## Gurgel's tables 6.1 and 6.2, ours in their shape\n\nMicroseconds an epoch; `gurgel` is the proposed mapping. Published ratios are of "
+          "whole trainings, whose numbers of epochs are published nowhere.\n")
+    rows = []
+    for name, (label, cpu, t08_seconds, proposed) in GURGEL_SETS.items():
+        of = found.get(name, {}).get("epoch", {})
+        one, row, own, chosen = (of.get(way) for way in ("sequential", "t08", "gurgel", "chosen"))
+        rows.append([f"{label}, {name}", one, row, own, ratio(one, own), cpu / proposed, ratio(row, own), t08_seconds / proposed, chosen,
+                     ratio(one, chosen), ratio(row, chosen)])
+    markdown(["6.1: set", "sequential", "t08", "gurgel", "sequential / gurgel", "published", "t08 / gurgel", "published", "chosen",
+              "sequential / chosen", "t08 / chosen"], rows)
+    print()
+    rows = []
+    for name, (t08_seconds, proposed) in GURGEL_ROWS.items():
+        of = found.get(name, {}).get("epoch", {})
+        row, own, chosen = (of.get(way) for way in ("t08", "gurgel", "chosen"))
+        rows.append([name, row, own, ratio(row, own), t08_seconds / proposed, chosen, ratio(row, chosen)])
+    markdown(["6.2: rows of adult", "t08", "gurgel", "t08 / gurgel", "published", "chosen", "t08 / chosen"], rows)
+
+
+def widths(heddle, explore, device, budget, tiny):
     """14-h-1 of the hidden sizes that were tried for the published system T07."""
     rows = 320 if tiny else 32561
     found = []
     for hidden in WIDTHS[:2] if tiny else WIDTHS:
         sizes = [14, hidden, 1]
-        each = tuned(tune(heddle, device, sizes, rows, rows, "--budget", budget, "--profiles", profiles), rows)
+        each = tuned(tune(heddle, device, sizes, rows, rows, "--budget", budget), rows)
         one_row = t08(explore, device, sizes, rows)
         found.append([name_of(sizes, rows, rows), *((each["chosen"], each["untuned"]) if each else (None, None)),
                       one_row and rows * one_row, each["configuration"] if each else "nothing was verified in time"])
@@ -212,9 +241,8 @@ def main():
     beside = file.with_name(file.stem + "_pytorch.json")
     if not options.table:
         heddle, explore, device, data, _ = options.paths
-        profiles = file.with_suffix(".sqlite")
         if options.widths:
-            return widths(heddle, explore, device, options.budget, profiles, options.tiny)
+            return widths(heddle, explore, device, options.budget, options.tiny)
         document = json.loads(file.read_text()) if file.exists() else {"device": device, "networks": {}}
         networks = TINY if options.tiny else NETWORKS
 
@@ -225,14 +253,14 @@ def main():
             name = name_of(*network[:3])
             if name in document["networks"]:
                 continue
-            each = timed(heddle, explore, device, network, options.budget, profiles)
+            each = timed(heddle, explore, device, network, options.budget)
             if each is None:
                 print(f"mlp_published: {name}: nothing was verified in {options.budget}", file=sys.stderr)
                 continue
             document["networks"][name] = each
             keep()
         if "errors" not in document:
-            document["errors"] = trainings(heddle, device, pathlib.Path(data), profiles, options.tiny)
+            document["errors"] = trainings(heddle, device, pathlib.Path(data), options.tiny)
             keep()
         pytorch(device, networks, beside, end - time.monotonic())
     table(json.loads(file.read_text()), pytorch_times(beside, "epoch"))

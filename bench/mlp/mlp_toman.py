@@ -46,6 +46,14 @@ def trained(heddle, device, rows, options, seed, scratch):
             "configuration": used["configuration"], "tier": used["tier"], "document": document}
 
 
+def curve(heddle, device, rows, files, scratch):
+    """E of every epoch of the first seed: a training of its own, whose launches have an epoch each."""
+    limit = ["--rows", rows] if rows else []
+    document = json.loads(run([heddle, "train", *files, *NETWORK, *RULE[:-1], 1, *limit, "--network", "mlp", "--device", device, "--seed", 1,
+                               "--json", "--quiet", "--model", scratch / "model.heddle"]))
+    return [(each["train_error"] / (2 * SIZES[-1])) ** 0.5 for each in document["epochs"]]
+
+
 def table(found, reference):
     ours = found["10000"]
     names = ["seed", "epochs", "us an epoch", "ms in all", "E", "mapping"]
@@ -111,6 +119,8 @@ def main():
             for seed in seeds:
                 found[name].append(trained(heddle, device, options.rows, files, seed, pathlib.Path(folder)))
             found["device"] = document["identity"]["name"]
+            if name == "10000":
+                found["curve"] = curve(heddle, device, options.rows, files, pathlib.Path(folder))
             text = json.dumps(found, indent=1)
             pathlib.Path(output).write_text(text.replace(str(data) + "/", "") + "\n")
     return table(found, reference)
