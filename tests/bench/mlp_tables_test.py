@@ -98,6 +98,14 @@ class Published(unittest.TestCase):
         self.assertIn("- 14-10-1x32561: 9.8: **not reached**", text)
         self.assertIn("slower than it: 784-128-10x65536:64", text)
 
+    def test_gurgels_tables(self):
+        text = printed(mlp_published.table, self.document(20.0, 4.0), {})
+        row = "adult, 14-10-1x32561"
+        self.assertEqual(column(text, row, "sequential / chosen"), "1250")
+        self.assertEqual(column(text, row, "sequential / gurgel"), "5.56")
+        self.assertEqual(column(text, row, "published"), "38.84")
+        self.assertEqual(column(text, "14-10-1x10", "t08 / chosen"), "–")
+
     def test_to_the_same_error(self):
         text = printed(mlp_published.table, self.document(20.0, 4.0), self.beside())
         toman, gurgel = text[text.index("\n784-25-15-10x10000, E <="):].split("\n14-10-1x32561, half")
