@@ -2,6 +2,7 @@
 import json
 import math
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -18,6 +19,11 @@ def weights_of(sizes):
 def mean(ratios):
     """The geometric one."""
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
+
+
+def end_when_asked():
+    """SIGTERM ends the program as an error would, so that it still prints what it has."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def run(command):

@@ -23,7 +23,7 @@ import pathlib
 import random
 import sys
 
-from mlp_heddle import explored, markdown, mean, name_of, pytorch_times, tune, tuned, weights_of
+from mlp_heddle import end_when_asked, explored, markdown, mean, name_of, pytorch_times, tune, tuned, weights_of
 
 ALL = 30
 MOST_FLOATS = 1 << 28  # of all rows
@@ -148,6 +148,25 @@ def table(document, pytorch):
     print(f"- {len(beside)} of {ALL} networks have a PyTorch time; slower than it: {', '.join(slower) or 'none'}")
 
 
+def measure(options, wanted, document, file):
+    heddle, explore, device, _ = options.paths
+    for sizes, rows, _ in wanted:
+        rows = min(rows, options.most_rows)
+        network = (sizes, rows, rows)
+        name = name_of(*network)
+        if name in document["networks"]:
+            continue
+        budget = seconds_for(network, options.budget)
+        each = timed(heddle, explore, device, network, budget)
+        document["unverified"].pop(name, None)
+        if each is None:  # the next run tries it again
+            document["unverified"][name] = budget
+            print(f"mlp_networks: {name}: nothing was verified in {budget:.0f} s", file=sys.stderr)
+        else:
+            document["networks"][name] = each
+        file.write_text(json.dumps(document, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", metavar="HEDDLE EXPLORE DEVICE OUTPUT")
@@ -167,24 +186,14 @@ def main():
         parser.error("expected HEDDLE EXPLORE DEVICE OUTPUT, or --table OUTPUT")
     file = pathlib.Path(options.paths[-1])
     document = json.loads(file.read_text()) if file.exists() else {"networks": {}, "unverified": {}}
-    for sizes, rows, _ in [] if options.table else wanted:
-        rows = min(rows, options.most_rows)
-        network = (sizes, rows, rows)
-        name = name_of(*network)
-        if name in document["networks"]:
-            continue
-        heddle, explore, device, _ = options.paths
-        budget = seconds_for(network, options.budget)
-        each = timed(heddle, explore, device, network, budget)
-        document["unverified"].pop(name, None)
-        if each is None:  # the next run tries it again
-            document["unverified"][name] = budget
-            print(f"mlp_networks: {name}: nothing was verified in {budget:.0f} s", file=sys.stderr)
-        else:
-            document["networks"][name] = each
-        file.write_text(json.dumps(document, indent=1) + "\n")
-    table(document, {name: times["captured", "off"] for name, times in pytorch_times(options.pytorch).items()
-                     if ("captured", "off") in times})
+    end_when_asked()
+    try:
+        if not options.table:
+            measure(options, wanted, document, file)
+    finally:
+        table(document, {name: times["captured", "off"] for name, times in pytorch_times(options.pytorch).items()
+                         if ("captured", "off") in times})
+
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The networks of both publications in one table: heddle, the published mappings and PyTorch, per epoch and to the same error.
 
-    bench/mlp/mlp_published.py HEDDLE EXPLORE DEVICE DATA OUTPUT [--budget 10s] [--limit 500] [--tiny]
+    bench/mlp/mlp_published.py HEDDLE EXPLORE DEVICE DATA OUTPUT [--budget 10s] [--limit 470] [--tiny]
     bench/mlp/mlp_published.py --table OUTPUT
     bench/mlp/mlp_published.py HEDDLE EXPLORE DEVICE DATA OUTPUT --widths [--budget 5s]
 
@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from mlp_heddle import bar, explored, markdown, name_of, pytorch_times, run, tune, tuned
+from mlp_heddle import bar, end_when_asked, explored, markdown, name_of, pytorch_times, run, tune, tuned
 from mlp_runs import lines_of
 from mlp_toman import NETWORK, RULE, digits
 
@@ -225,11 +225,33 @@ def widths(heddle, explore, device, budget, tiny):
     markdown(["network, rows", "chosen", "untuned", "t08", "chosen"], found)
 
 
+def measure(options, document, file):
+    """What is not in `document` yet; `file` is written after each network."""
+    heddle, explore, device, data, _ = options.paths
+
+    def keep():
+        file.write_text(json.dumps(document, indent=1) + "\n")
+
+    for network in TINY if options.tiny else NETWORKS:
+        name = name_of(*network[:3])
+        if name in document["networks"]:
+            continue
+        each = timed(heddle, explore, device, network, options.budget)
+        if each is None:
+            print(f"mlp_published: {name}: nothing was verified in {options.budget}", file=sys.stderr)
+            continue
+        document["networks"][name] = each
+        keep()
+    if "errors" not in document:
+        document["errors"] = trainings(heddle, device, pathlib.Path(data), options.tiny)
+        keep()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", metavar="HEDDLE EXPLORE DEVICE DATA OUTPUT")
     parser.add_argument("--budget", default="10s")
-    parser.add_argument("--limit", type=float, default=500)
+    parser.add_argument("--limit", type=float, default=470)
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--widths", action="store_true")
     parser.add_argument("--table", action="store_true")
@@ -239,31 +261,19 @@ def main():
         parser.error("expected HEDDLE EXPLORE DEVICE DATA OUTPUT, or --table OUTPUT")
     file = pathlib.Path(options.paths[-1])
     beside = file.with_name(file.stem + "_pytorch.json")
-    if not options.table:
-        heddle, explore, device, data, _ = options.paths
-        if options.widths:
-            return widths(heddle, explore, device, options.budget, options.tiny)
-        document = json.loads(file.read_text()) if file.exists() else {"device": device, "networks": {}}
-        networks = TINY if options.tiny else NETWORKS
+    if options.table:
+        return table(json.loads(file.read_text()), pytorch_times(beside, "epoch"))
+    heddle, explore, device, data, _ = options.paths
+    if options.widths:
+        return widths(heddle, explore, device, options.budget, options.tiny)
+    document = json.loads(file.read_text()) if file.exists() else {"device": device, "networks": {}}
+    end_when_asked()
+    try:
+        measure(options, document, file)
+        pytorch(device, TINY if options.tiny else NETWORKS, beside, end - time.monotonic())
+    finally:
+        table(document, pytorch_times(beside, "epoch"))
 
-        def keep():
-            file.write_text(json.dumps(document, indent=1) + "\n")
-
-        for network in networks:
-            name = name_of(*network[:3])
-            if name in document["networks"]:
-                continue
-            each = timed(heddle, explore, device, network, options.budget)
-            if each is None:
-                print(f"mlp_published: {name}: nothing was verified in {options.budget}", file=sys.stderr)
-                continue
-            document["networks"][name] = each
-            keep()
-        if "errors" not in document:
-            document["errors"] = trainings(heddle, device, pathlib.Path(data), options.tiny)
-            keep()
-        pytorch(device, networks, beside, end - time.monotonic())
-    table(json.loads(file.read_text()), pytorch_times(beside, "epoch"))
 
 
 if __name__ == "__main__":
