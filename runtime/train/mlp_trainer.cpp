@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "heddle/kernels/mlp/predict.hpp"
 #include "heddle/kernels/mlp/rules.hpp"
 #include "heddle/kernels/mlp/train.hpp"
+#include "heddle/runtime/train/mlp_checkpoints.hpp"
 #include "heddle/runtime/train/mlp_learner.hpp"
 #include "heddle/runtime/train/mlp_options.hpp"
 #include "heddle/runtime/train/mlp_predictor.hpp"
@@ -26,6 +28,11 @@ namespace {
 
 /// Larger inputs would make squares of gradients infinite in float32.
 constexpr double kLargestScaledInput = 1e9;
+
+/// An error so many times that of the start, and that of answering with the mean, is of a training that has diverged,
+/// even if all numbers are finite: whoever learns nothing at all does better. Outputs of a sigmoid or softmax that are
+/// stuck at one of several classes have twice the error of their mean.
+constexpr double kDivergedError = 1.5;
 
 OptionValues options_of_mlp(const TrainingJob& job, Task task) {
   OptionValues options = training_options(job, MlpModel::kName);
@@ -78,11 +85,27 @@ void check_targets(const LearningRows& rows, const OptionValues& options, const 
                   source, *beyond, (beyond - rows.targets.begin()) / rows.outputs + 1, options.word("target-scale")));
 }
 
+/// The error of the best answer that is the same for all rows: the mean of their targets.
+double error_of_mean(const LearningRows& rows) {
+  const auto outputs = static_cast<std::size_t>(rows.outputs);
+  std::vector<double> sums(outputs, 0.0), squares(outputs, 0.0);
+  for (std::size_t i = 0; i < rows.targets.size(); ++i) {
+    const auto target = static_cast<double>(rows.targets[i]);
+    sums[i % outputs] += target;
+    squares[i % outputs] += target * target;
+  }
+  const auto count = static_cast<double>(rows.count());
+  double error = 0.0;
+  for (std::size_t k = 0; k < outputs; ++k) error += 0.5 * (squares[k] - sums[k] * sums[k] / count) / count;
+  return error;
+}
+
 /// The model it works on has the weights of the moment; the best ones are kept beside them.
 class MlpSession final : public TrainingSession {
  public:
   MlpSession(Device& device, const Knowledge& known, const TrainingJob& job, const TrainingObserver& observer)
       : TrainingSession(device, job, observer, mlp_beginning(job)),
+        known_(known),
         rows_(learning_rows(model_, learn())),
         learner_(device, known, rows_, own().layers, mlp_control(options_, rows_.count(), rows_.outputs), seed_,
                  interval() * rows_.count(), observer.notice, observer.stop) {
@@ -92,7 +115,9 @@ class MlpSession final : public TrainingSession {
     }
     begin();
     if (model_.training.best_epoch > 0) best_ = own().parameters;
-    learner_.begin(first_learning());
+    MlpModel::Learning first = first_learning();
+    learner_.begin(first);
+    checkpoints_.emplace(std::move(first));
     announce(own().largest_bytes());
     show_beginning(own());
   }
@@ -105,23 +130,17 @@ class MlpSession final : public TrainingSession {
   std::optional<Ending> advance() override {
     const std::int64_t epochs = options_.integer("epochs");
     TrainingState& state = model_.training;
-    if (state.epochs >= epochs) return Ending::completed;
-    const auto ending = some(std::min(epochs, state.epochs + interval()));
-    if (ending) return ending;
-    if (state.epochs >= epochs) return Ending::completed;
-    return stop() ? std::optional(Ending::stopped) : std::nullopt;
+    std::optional<Ending> ending;
+    if (state.epochs < epochs) ending = some(std::min(epochs, state.epochs + interval()));
+    if (!ending && state.epochs >= epochs) ending = Ending::completed;
+    if ((ending == Ending::completed || ending == Ending::no_improvement) && rose()) return Ending::diverged;
+    if (!ending && stop()) ending = Ending::stopped;
+    return ending;
   }
 
   TrainingResult finish(Ending ending) override {
-    std::string message = line_about(ending);
-    if (ending == Ending::stopped) message = where_it_stands(model_.training);
-    if (ending == Ending::diverged) {
-      message = divergence();
-      if (best_train_.empty() && !best_) throw Error(ErrorKind::input, message);
-      // What went wrong is no place to go on from: the best weights so far.
-      own().last.reset();
-      own().parameters = best_ ? *best_ : best_train_;
-    }
+    if (ending == Ending::diverged) return diverged();
+    std::string message = ending == Ending::stopped ? where_it_stands(model_.training) : line_about(ending);
     return ended(std::move(model_), std::move(reports_), ending, std::move(message));
   }
 
@@ -168,6 +187,7 @@ class MlpSession final : public TrainingSession {
     std::optional<Ending> ending;
     double seconds = 0.0;
     while (state.epochs < end && !ending) {
+      checkpoints_->copy(learner_);
       const auto run = Clock::now();
       const int epoch = learner_.progress().epoch, position = learner_.progress().position;
       const std::vector<double> errors = learner_.advance(end);
@@ -177,7 +197,13 @@ class MlpSession final : public TrainingSession {
           static_cast<double>(learner_.progress().epoch - epoch) * static_cast<double>(rows_.count()) +
           learner_.progress().position - position;
       for (const double squares : errors) record(squares, 1e6 * taken / std::max(learnt, 1.0));
-      if (learner_.progress().halted == mlp::kDiverged || !take_over()) return Ending::diverged;
+      const bool good = learner_.progress().halted != mlp::kDiverged && take_over();
+      if (!good) find_divergence();
+      for (std::int64_t ran = epoch; ran < state.epochs; ++ran) {
+        const EpochRecord& record = state.history[state.history.size() - static_cast<std::size_t>(state.epochs - ran)];
+        checkpoints_->saw(static_cast<int>(record.epoch), record.train_error);
+      }
+      if (!good) return Ending::diverged;
       if (learner_.progress().halted == mlp::kTargetReached) ending = Ending::target_reached;
       keep([this] { return so_far(); });
       tell_progress();
@@ -195,6 +221,20 @@ class MlpSession final : public TrainingSession {
     return ending;
   }
 
+  /// Takes the learner and the history back to the epoch in which training diverged.
+  void find_divergence() {
+    checkpoints_->find_divergence(learner_, [this](MlpLearner& learner) {
+      MlpModel learnt = own();
+      learnt.parameters = learner.parameters();
+      return fault_of_weights(learnt).empty();
+    });
+    const mlp::Progress& progress = learner_.progress();
+    // Found by a row of the next epoch, or by the weights that the last one has left.
+    divergence_ = progress.epoch + (progress.halted == mlp::kDiverged || progress.position > 0 ? 1 : 0);
+    TrainingState& state = model_.training;
+    for (; state.epochs > progress.epoch; --state.epochs) state.history.pop_back();
+  }
+
   void record(double squares, double microseconds_per_sample) {
     EpochRecord record;
     record.epoch = ++model_.training.epochs;
@@ -209,14 +249,9 @@ class MlpSession final : public TrainingSession {
     MlpModel learnt = own();
     learnt.parameters = learner_.parameters();
     if (!fault_of_weights(learnt).empty()) return false;
-    TrainingState& state = model_.training;
-    if (!state.history.empty() && state.history.back().train_error < best_train_error_) {
-      best_train_error_ = state.history.back().train_error;
-      best_train_ = learnt.parameters;
-    }
     own() = std::move(learnt);
-    state.position = learner_.progress().position;
-    state.partial_loss = 0.5 * learner_.progress().squares;
+    model_.training.position = learner_.progress().position;
+    model_.training.partial_loss = 0.5 * learner_.progress().squares;
     return true;
   }
 
@@ -269,7 +304,7 @@ class MlpSession final : public TrainingSession {
 
   [[nodiscard]] TrainingResult ended(Model model, std::vector<EpochReport> reports, Ending ending,
                                      std::string message) {
-    if (ending != Ending::diverged) std::get<MlpModel>(model.network).last = learner_.learning();
+    std::get<MlpModel>(model.network).last = learner_.learning();
     return with_best(std::move(model), std::move(reports), ending, std::move(message));
   }
 
@@ -293,21 +328,71 @@ class MlpSession final : public TrainingSession {
                        rows_.count());
   }
 
+  /// Whether the errors have risen without end, though all numbers are finite. Robust training goes back on its own.
+  [[nodiscard]] bool rose() const {
+    if (options_.word("rule") == "adaptive" && options_.flag("robust")) return false;
+    const std::vector<EpochRecord>& history = model_.training.history;
+    return !history.empty() && history.back().train_error > kDivergedError * history.front().train_error &&
+           history.back().train_error > kDivergedError * error_of_mean(rows_);
+  }
+
+  /// The result with the best weights that there were: by the validation error where rows are kept back, else by the
+  /// train error. Throws Error(input) if not even the first weights give numbers.
+  [[nodiscard]] TrainingResult diverged() {
+    const std::string message = divergence();
+    TrainingState& state = model_.training;
+    // What went wrong is no place to go on from.
+    own().last.reset();
+    state.position = 0;
+    state.partial_loss = 0.0;
+    if (!predictor_) predictor_ = std::make_unique<MlpPredictor>(device_, known_, own(), observer_.notice);
+    double least = best_ ? state.best_error : std::numeric_limits<double>::infinity();
+    std::int64_t epoch = state.best_epoch;
+    const Dataset& judge = validating() ? parts_.validation : learn();
+    for (MlpCheckpoints::Weights& weights : checkpoints_->best(learner_)) {
+      own().parameters = std::move(weights.parameters);
+      if (!fault_of_weights(own()).empty()) continue;
+      const double error = score(model_, judge, predict(*predictor_, model_, judge)).error;
+      if (!(error < least)) continue;
+      least = error;
+      epoch = weights.epoch;
+      best_ = own().parameters;
+    }
+    if (!best_) throw Error(ErrorKind::input, message);
+    own().parameters = std::move(*best_);
+    if (validating()) {
+      state.best_epoch = epoch;
+      state.best_error = epoch > 0 ? least : 0.0;
+      state.epochs_without_improvement = state.epochs - epoch;
+    }
+    std::optional<Score> test;
+    if (test_ != nullptr) test = score(model_, *test_, predict(*predictor_, model_, *test_));
+    return {.model = std::move(model_),
+            .epochs = std::move(reports_),
+            .test = test,
+            .ending = Ending::diverged,
+            .message = fmt::format("{}; the weights are those {}", message,
+                                   epoch > 0 ? fmt::format("after epoch {}", epoch) : "before the first epoch")};
+  }
+
   [[nodiscard]] std::string divergence() const {
     const bool by_rate = options_.word("rule") == "plain" || options_.word("rule") == "adam";
     const char* option = by_rate ? "rate" : "largest-step";
-    // Found by a row of the next epoch, or by the weights that the last one has left.
-    const mlp::Progress& progress = learner_.progress();
-    const bool within = progress.halted == mlp::kDiverged || progress.position > 0;
-    return fmt::format("training diverged in epoch {}: a smaller --{} (now {}) may help",
-                       progress.epoch + (within ? 1 : 0), option, options_.word(option));
+    const auto line = [&](const std::string& what) {
+      return fmt::format("training diverged{}: a smaller --{} (now {}) may help", what, option, options_.word(option));
+    };
+    if (divergence_ > 0) return line(fmt::format(" in epoch {}", divergence_));
+    const std::vector<EpochRecord>& history = model_.training.history;
+    return line(fmt::format(", the train error rose from {:.4g} to {:.4g} in epoch {}", history.front().train_error,
+                            history.back().train_error, history.back().epoch));
   }
 
+  Knowledge known_;
   LearningRows rows_;
   MlpLearner learner_;
-  std::optional<std::vector<float>> best_;  // by validation error
-  std::vector<float> best_train_;           // by train error, for a training that diverges
-  double best_train_error_ = mlp::kNoError;
+  std::optional<MlpCheckpoints> checkpoints_;  // from the first weights on
+  int divergence_ = 0;                         // the epoch in which numbers became none; 0: they did not
+  std::optional<std::vector<float>> best_;     // by validation error
 };
 
 }  // namespace

@@ -90,7 +90,7 @@ enum class Ending {
   target_reached,  ///< the train error fell to the option target-error
   no_improvement,  ///< the validation error did not fall for as many epochs as the option patience says
   stopped,         ///< the observer asked for it
-  diverged,        ///< the error or a parameter became infinite or NaN; the model is the last good one
+  diverged,        ///< the error or a parameter became infinite, NaN or far too large; the model is the last good one
 };
 [[nodiscard]] std::string_view text(Ending ending);
 
