@@ -14,7 +14,8 @@ constexpr int kPartOfTime = 100;
 }  // namespace
 
 MlpCheckpoints::MlpCheckpoints(MlpModel::Learning start)
-    : latest_(std::make_shared<const MlpModel::Learning>(std::move(start))),
+    : first_{.epoch = start.progress.epoch, .parameters = start.parameters},
+      latest_(std::make_shared<const MlpModel::Learning>(std::move(start))),
       before_best_(latest_),
       best_epoch_(latest_->progress.epoch) {}
 
@@ -40,7 +41,7 @@ void MlpCheckpoints::find_divergence(MlpLearner& learner, const std::function<bo
   learner.begin(*latest_);
   const auto found_again = [&] {
     const mlp::Progress& now = learner.progress();
-    return now.halted != mlp::kGoesOn || now.steps >= found.steps || (now.position == 0 && !usable(learner));
+    return now.halted != mlp::kGoesOn || now.steps > found.steps || (now.position == 0 && !usable(learner));
   };
   do {
     (void)learner.advance(static_cast<std::int64_t>(learner.progress().epoch) + 1);
@@ -49,7 +50,7 @@ void MlpCheckpoints::find_divergence(MlpLearner& learner, const std::function<bo
 
 std::vector<MlpCheckpoints::Weights> MlpCheckpoints::best(MlpLearner& learner) const {
   learner.begin(*before_best_);
-  std::vector<Weights> weights;
+  std::vector<Weights> weights{first_};
   for (const int epoch : {std::max(best_epoch_ - 1, before_best_->progress.epoch), best_epoch_}) {
     while (learner.progress().epoch < epoch) (void)learner.advance(epoch);
     weights.push_back({.epoch = epoch, .parameters = learner.parameters()});

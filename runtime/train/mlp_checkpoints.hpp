@@ -33,14 +33,17 @@ class MlpCheckpoints {
     int epoch = 0;  ///< after which they were
     std::vector<float> parameters;
   };
-  /// The weights before and after the epoch with the smallest error, which was found between them. Those that training
-  /// began with, if no epoch was seen. The learner repeats these epochs.
+  /// Those that training began with.
+  [[nodiscard]] const Weights& first() const { return first_; }
+  /// Among which the best are: the first, and those before and after the epoch with the smallest error, which is that
+  /// of the weights between them. The learner repeats these epochs.
   [[nodiscard]] std::vector<Weights> best(MlpLearner& learner) const;
 
  private:
   using Clock = std::chrono::steady_clock;
   using Copy = std::shared_ptr<const MlpModel::Learning>;
 
+  Weights first_;
   Copy latest_, before_best_;
   int best_epoch_;
   double best_error_ = std::numeric_limits<double>::infinity();

@@ -328,12 +328,25 @@ class MlpSession final : public TrainingSession {
                        rows_.count());
   }
 
-  /// Whether the errors have risen without end, though all numbers are finite. Robust training goes back on its own.
-  [[nodiscard]] bool rose() const {
+  /// Whether the errors have risen far, though all numbers are finite. Robust training goes back on its own.
+  [[nodiscard]] bool rose() {
     if (options_.word("rule") == "adaptive" && options_.flag("robust")) return false;
     const std::vector<EpochRecord>& history = model_.training.history;
-    return !history.empty() && history.back().train_error > kDivergedError * history.front().train_error &&
-           history.back().train_error > kDivergedError * error_of_mean(rows_);
+    const double last = history.back().train_error;
+    if (last <= kDivergedError * error_of_mean(rows_)) return false;
+    // A mini-batch may diverge within the first epoch, so that its error is not that of the start.
+    first_error_ = std::min(history.front().train_error, error_of(checkpoints_->first().parameters, learn()));
+    return last > kDivergedError * first_error_;
+  }
+
+  /// Of other weights; infinite if these give no numbers.
+  [[nodiscard]] double error_of(std::vector<float> parameters, const Dataset& rows) {
+    if (!predictor_) predictor_ = std::make_unique<MlpPredictor>(device_, known_, own(), observer_.notice);
+    std::swap(own().parameters, parameters);
+    double error = std::numeric_limits<double>::infinity();
+    if (fault_of_weights(own()).empty()) error = score(model_, rows, predict(*predictor_, model_, rows)).error;
+    std::swap(own().parameters, parameters);
+    return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
   }
 
   /// The result with the best weights that there were: by the validation error where rows are kept back, else by the
@@ -345,18 +358,15 @@ class MlpSession final : public TrainingSession {
     own().last.reset();
     state.position = 0;
     state.partial_loss = 0.0;
-    if (!predictor_) predictor_ = std::make_unique<MlpPredictor>(device_, known_, own(), observer_.notice);
     double least = best_ ? state.best_error : std::numeric_limits<double>::infinity();
     std::int64_t epoch = state.best_epoch;
     const Dataset& judge = validating() ? parts_.validation : learn();
     for (MlpCheckpoints::Weights& weights : checkpoints_->best(learner_)) {
-      own().parameters = std::move(weights.parameters);
-      if (!fault_of_weights(own()).empty()) continue;
-      const double error = score(model_, judge, predict(*predictor_, model_, judge)).error;
-      if (!(error < least)) continue;
+      const double error = error_of(weights.parameters, judge);
+      if (error >= least) continue;
       least = error;
       epoch = weights.epoch;
-      best_ = own().parameters;
+      best_ = std::move(weights.parameters);
     }
     if (!best_) throw Error(ErrorKind::input, message);
     own().parameters = std::move(*best_);
@@ -382,9 +392,9 @@ class MlpSession final : public TrainingSession {
       return fmt::format("training diverged{}: a smaller --{} (now {}) may help", what, option, options_.word(option));
     };
     if (divergence_ > 0) return line(fmt::format(" in epoch {}", divergence_));
-    const std::vector<EpochRecord>& history = model_.training.history;
-    return line(fmt::format(", the train error rose from {:.4g} to {:.4g} in epoch {}", history.front().train_error,
-                            history.back().train_error, history.back().epoch));
+    const EpochRecord& last = model_.training.history.back();
+    return line(fmt::format(", the train error rose from {:.4g} to {:.4g} in epoch {}", first_error_, last.train_error,
+                            last.epoch));
   }
 
   Knowledge known_;
@@ -392,6 +402,7 @@ class MlpSession final : public TrainingSession {
   MlpLearner learner_;
   std::optional<MlpCheckpoints> checkpoints_;  // from the first weights on
   int divergence_ = 0;                         // the epoch in which numbers became none; 0: they did not
+  double first_error_ = 0.0;                   // of the first weights, where the errors rose
   std::optional<std::vector<float>> best_;     // by validation error
 };
 
