@@ -18,9 +18,9 @@ std::string FoldTable::line(const FoldResult& fold) {
                        task_ == Task::classify ? "test accuracy" : "test RMSE");
     headed_ = true;
   }
-  return text + fmt::format("{:>5}  {:>7}  {:>7}  {:>6}  {:>11.5f}  {:>13}  {:>7.2f}  {}\n", fold.fold, fold.learnt,
-                            fold.tested, fold.epochs, fold.train_error, quality_text(task_, fold.test.value),
-                            fold.seconds, heddle::text(fold.ending));
+  return text + fmt::format("{:>5}  {:>7}  {:>7}  {:>6}  {:>11}  {:>13}  {:>7.2f}  {}\n", fold.fold, fold.learnt,
+                            fold.tested, fold.epochs, fold.train_error ? fmt::format("{:.5f}", *fold.train_error) : "-",
+                            quality_text(task_, fold.test.value), fold.seconds, heddle::text(fold.ending));
 }
 
 std::string FoldTable::closing(const CrossValidation& all) const {
@@ -37,7 +37,7 @@ Json folds_document(const CrossValidation& all, const Dataset& data) {
                      {"learnt", fold.learnt},
                      {"tested", fold.tested},
                      {"epochs", fold.epochs},
-                     {"train_error", fold.train_error},
+                     {"train_error", fold.train_error ? Json(*fold.train_error) : Json()},
                      {"test", {{"error", fold.test.error}, {measure, fold.test.value}}},
                      {"ending", text(fold.ending)},
                      {"seconds", fold.seconds}});

@@ -26,6 +26,11 @@ std::vector<std::int32_t> rows_outside(const std::vector<std::vector<std::int32_
   return chosen;
 }
 
+std::optional<double> last_train_error(const TrainingState& state) {
+  if (state.history.empty()) return std::nullopt;
+  return state.history.back().train_error;
+}
+
 void summarize(CrossValidation& all) {
   const auto count = static_cast<double>(all.folds.size());
   for (const FoldResult& fold : all.folds) all.mean += fold.test.value / count;
@@ -66,7 +71,7 @@ CrossValidation cross_validate(const Trainer& trainer, Device& device, const Kno
                          .learnt = learnt.rows(),
                          .tested = test.rows(),
                          .epochs = state.epochs,
-                         .train_error = state.history.empty() ? 0.0 : state.history.back().train_error,
+                         .train_error = last_train_error(state),
                          .test = score(result.model, test, outputs),
                          .ending = result.ending,
                          .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});

@@ -17,8 +17,8 @@ struct FoldResult {
   std::int64_t fold = 0;                ///< from 1
   std::int64_t learnt = 0, tested = 0;  ///< rows
   std::int64_t epochs = 0;
-  double train_error = 0.0;  ///< of the last epoch, mean E
-  Score test;                ///< of the part that was left out
+  std::optional<double> train_error;  ///< of the last epoch, mean E; absent if training diverged in the first
+  Score test;                         ///< of the part that was left out
   Ending ending = Ending::completed;
   double seconds = 0.0;
 };
