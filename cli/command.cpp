@@ -17,8 +17,8 @@ namespace heddle::cli {
 namespace {
 
 constexpr const char* kDescription =
-    "heddle finds the fastest mapping of fuzzy neural network training on the device at hand, keeps it in a profile\n"
-    "database, and trains with it.";
+    "heddle finds the fastest mapping of the training of fuzzy and small neural networks on the device at hand, keeps\n"
+    "it in a profile database, and trains with it.";
 
 constexpr const char* kFooter =
     "Start with 'heddle devices', then 'heddle tune', then 'heddle train DATA'; 'heddle help COMMAND' tells more.\n"

@@ -24,9 +24,18 @@ namespace {
 struct ConvertOptions {
   Common common;
   DataArguments data;
-  std::string from, output, to, scale = "none";
+  std::string from, output, to, classes, scale = "none";
   std::int64_t seed = 1;
 };
+
+/// Classes become numbers, their places among all.
+void number_classes(Dataset& data) {
+  data.task = Task::regress;
+  data.targets.assign(data.labels.begin(), data.labels.end());
+  data.targets_per_row = 1;
+  data.labels.clear();
+  data.classes.clear();
+}
 
 int run(const ConvertOptions& options) {
   if (options.to != "fann" && options.to != "toman" && options.to != "table") {
@@ -36,6 +45,15 @@ int run(const ConvertOptions& options) {
   if (options.output.empty()) throw Error(ErrorKind::usage, "option --output: found nothing, expected a file");
   check_not_read("--output", options.output, {options.from, options.data.label});
   const Scale scale = parse_scale(options.scale);
+  if (!options.classes.empty()) {
+    if (options.classes != "one-hot" && options.classes != "index") {
+      throw Error(ErrorKind::usage,
+                  "option --classes: found " + in_quotes(options.classes) + ", expected one-hot or index");
+    }
+    if (options.data.task == Task::regress) {
+      throw Error(ErrorKind::usage, "option --classes: it has no meaning with --task regress");
+    }
+  }
   Dataset data = load_dataset(options.from, {.task = options.data.task.value_or(Task::classify),
                                              .label = options.data.label,
                                              .header = options.data.header,
@@ -47,6 +65,7 @@ int run(const ConvertOptions& options) {
     data.inputs = fit_scaling(scale, data.inputs, data.dim).apply(data.inputs, data.source);
     data.input_ranges.clear();
   }
+  if (options.classes == "index") number_classes(data);
   if (!options.common.quiet) {
     for (const std::string& remark : data.remarks) note(remark);
   }
@@ -74,6 +93,10 @@ void add_convert(Command& program) {
   command.positional("data", "DATA", "Rows with labels or targets", options->from);
   command.option("--to", "WORD", "fann, toman or table: classes become an output each, in a table their names",
                  options->to);
+  command.option("--classes", "WORD",
+                 "one-hot, as --to says, or index: one number for a class, its place among all from 0, so that of two "
+                 "classes one output of 0 or 1 is learnt with 'heddle train --task regress'",
+                 options->classes);
   command.option("--output", "FILE", "Where to write them", options->output);
   add_data_options(command, options->data);
   add_task(command, options->data);

@@ -40,6 +40,17 @@ void set_if_zero(OptionValues& options, const char* name, float published) {
   if (options.number(name) == 0.0) options.set(name, fmt::format("{}", published));
 }
 
+/// Of resolved options: a step that only shrinks, or cannot be as its bounds say, is a mistake.
+void check_steps(const OptionValues& options, mlp::Rule rule) {
+  if (options.number("step-up") < 1.0) refuse_option("step-up", options.word("step-up"), "0 or a number from 1");
+  const auto check_below_largest = [&](const char* step) {
+    if (options.number(step) <= options.number("largest-step")) return;
+    refuse_option(step, options.word(step), fmt::format("at most --largest-step {}", options.word("largest-step")));
+  };
+  check_below_largest("first-step");
+  if (rule == mlp::kRprop) check_below_largest("smallest-step");
+}
+
 }  // namespace
 
 const std::vector<Option>& mlp_options() {
@@ -49,7 +60,7 @@ const std::vector<Option>& mlp_options() {
       {{.name = "layers",
         .kind = integers,
         .default_value = "64",
-        .meaning = "neurons of each hidden layer, up to 8 layers",
+        .meaning = "neurons of each hidden layer, up to 8 layers; '': none, a linear or logistic model",
         .minimum = 1,
         .maximum = static_cast<double>(mlp::kMostNeurons)},
        {.name = "hidden",
@@ -110,7 +121,7 @@ const std::vector<Option>& mlp_options() {
         .maximum = kLargestRate},
        {.name = "step-up",
         .default_value = "0",
-        .meaning = "factor of a step whose gradient keeps its sign; 0: as published, 1.9 or 1.2",
+        .meaning = "factor of a step whose gradient keeps its sign, from 1; 0: as published, 1.9 or 1.2",
         .minimum = 0,
         .maximum = 1000},
        {.name = "step-down",
@@ -125,7 +136,7 @@ const std::vector<Option>& mlp_options() {
         .maximum = kLargestRate},
        {.name = "smallest-step",
         .default_value = "1e-06",
-        .meaning = "no step of the rule rprop shrinks below it",
+        .meaning = "no step of the rule rprop shrinks below it; at most the largest",
         .minimum = 0,
         .maximum = kLargestRate},
        {.name = "momentum",
@@ -218,6 +229,7 @@ void resolve_mlp_options(OptionValues& options, const OptionValues& asked, Task 
     set_if_zero(options, "step-up", published.step_up);
     set_if_zero(options, "step-down", published.step_down);
     set_if_zero(options, "largest-step", published.largest_step);
+    check_steps(options, rule);
   }
 }
 

@@ -92,6 +92,41 @@ TEST_CASE("rows go from format to format, and every network learns from all of t
   check_refused(place.run(train(data, {"--rows", "61", "--categories", "index"})), 2, {"--rows", "60"});
 }
 
+TEST_CASE("two classes become one output of 0 or 1, which a sigmoid learns") {
+  const Workplace place;
+  const std::string data = place.write("people.csv", people(240)), model = place.path("m.heddle").string();
+  for (const char* format : {"fann", "toman", "table"}) {
+    CAPTURE(format);
+    const std::string file = place.path(format).string();
+    const Outcome converted = place.run(
+        {"convert", data, "--categories", "one-hot", "--classes", "index", "--to", format, "--output", file, "--json"});
+    CAPTURE(converted.err);
+    REQUIRE(converted.code == 0);
+    CHECK(json::parse(converted.out)["outputs"] == 1);
+    const Outcome trained =
+        place.run(train(file, {"--task", "regress", "--hidden", "sigmoid", "--output", "sigmoid", "--layers", "10",
+                               "--rate", "0.05", "--metrics", "--json", "--model", model}));
+    CAPTURE(trained.err);
+    REQUIRE(trained.code == 0);
+    const json document = json::parse(trained.out);
+    CHECK(document["size"] == "4-10-1");
+    CHECK(document["metrics"]["outputs"][0]["r2"].get<double>() > 0.8);
+    // "high" comes before "low": 0 and 1, in the order of the rows.
+    const Outcome predicted = place.run({"predict", model, file, "--device", "cpu", "--json"});
+    REQUIRE(predicted.code == 0);
+    const json numbers = json::parse(predicted.out)["predictions"];
+    REQUIRE(numbers.size() == 240);
+    CHECK(numbers[0][0].get<double>() > 0.5);  // 20 years and a clerk: low
+    CHECK(numbers[1][0].get<double>() < 0.5);  // a smith: high
+  }
+  check_refused(
+      place.run({"convert", data, "--classes", "words", "--to", "fann", "--output", place.path("x").string()}), 2,
+      {"--classes", "words"});
+  check_refused(place.run({"convert", data, "--classes", "index", "--task", "regress", "--to", "fann", "--output",
+                           place.path("x").string()}),
+                2, {"--classes", "--task regress"});
+}
+
 TEST_CASE("weights are printed as text and begun with; those of another network are refused") {
   const Workplace place;
   const std::string data = place.write("people.csv", people(60)), model = place.path("m.heddle").string();

@@ -23,6 +23,8 @@ TEST_CASE("version and help") {
     const Outcome help = place.run(arguments);
     CHECK(help.code == 0);
     CHECK(help.out.find("--help") != std::string::npos);
+    if (arguments == std::vector<std::string>{"--help"})
+      CHECK(help.out.find("fuzzy and small neural networks") != std::string::npos);
     CHECK(help.err.empty());
   }
 }

@@ -68,28 +68,58 @@ TEST_CASE("numbers are learnt in their own units, with linear and with logistic 
 
 TEST_CASE("training takes the steps of the reference: orders, batches, scaling and first weights included") {
   const Dataset data = test::clusters(50, 4, 3, 8);
-  const Options options{{"rule", "plain"},  {"batch", "16"}, {"epochs", "3"},
-                        {"hidden", "tanh"}, {"layers", "6"}, {"rate", "0.5"}};
-  const TrainingResult result = train_mlp(data, options);
-  OptionValues values = job(perceptrons(), data, options).options;
-  resolve_mlp_options(values, values, Task::classify);
-  const MlpModel& own = mlp_of(result.model);
-  const std::vector<float> first = first_weights(values, own.layers);
-  mlp::Control control = mlp_control(values, 50, 3);
-  mlp::Reference reference(own.layers, first, {}, mlp::first_progress());
-  const LearningRows rows = learning_rows(result.model, data);
-  while (reference.progress().epoch < 3) {
-    const auto epoch = static_cast<std::uint64_t>(reference.progress().epoch) + 1;
-    const std::vector<std::int32_t> order = permutation(50, 1, epoch);
-    REQUIRE(reference.step({.rows = rows.rows, .targets = rows.targets, .order = order}, control));
+  for (const char* hidden_layers : {"6", "5,3", ""}) {
+    CAPTURE(hidden_layers);
+    const Options options{{"rule", "plain"},  {"batch", "16"},           {"epochs", "3"},
+                          {"hidden", "tanh"}, {"layers", hidden_layers}, {"rate", "0.5"}};
+    const TrainingResult result = train_mlp(data, options);
+    OptionValues values = job(perceptrons(), data, options).options;
+    resolve_mlp_options(values, values, Task::classify);
+    const MlpModel& own = mlp_of(result.model);
+    const std::vector<float> first = first_weights(values, own.layers);
+    mlp::Control control = mlp_control(values, 50, 3);
+    mlp::Reference reference(own.layers, first, {}, mlp::first_progress());
+    const LearningRows rows = learning_rows(result.model, data);
+    while (reference.progress().epoch < 3) {
+      const auto epoch = static_cast<std::uint64_t>(reference.progress().epoch) + 1;
+      const std::vector<std::int32_t> order = permutation(50, 1, epoch);
+      REQUIRE(reference.step({.rows = rows.rows, .targets = rows.targets, .order = order}, control));
+    }
+    double difference = 0.0, change = 0.0;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      difference += std::pow(reference.parameters()[i] - static_cast<double>(own.parameters[i]), 2.0);
+      change += std::pow(reference.parameters()[i] - static_cast<double>(first[i]), 2.0);
+    }
+    CHECK(std::sqrt(difference / change) < 1e-4);
+    CHECK(result.model.training.history[2].train_error == doctest::Approx(reference.errors()[2] / 100.0).epsilon(1e-5));
   }
-  double difference = 0.0, change = 0.0;
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    difference += std::pow(reference.parameters()[i] - static_cast<double>(own.parameters[i]), 2.0);
-    change += std::pow(reference.parameters()[i] - static_cast<double>(first[i]), 2.0);
+}
+
+TEST_CASE("no hidden layers are a linear or a logistic model, by every rule") {
+  const Dataset data = test::clusters(200, 4, 2, 4);
+  for (Options options : rule_options()) {
+    CAPTURE(options[0].second);
+    options.emplace_back("layers", "");
+    options.emplace_back("epochs", "10");
+    const TrainingResult result = train_mlp(data, options);
+    CHECK(result.ending == Ending::completed);
+    CHECK(mlp_of(result.model).parameters.size() == 2 * (4 + 1));
+    CHECK(result.model.training.history.back().train_error < result.model.training.history.front().train_error);
   }
-  CHECK(std::sqrt(difference / change) < 1e-4);
-  CHECK(result.model.training.history[2].train_error == doctest::Approx(reference.errors()[2] / 100.0).epsilon(1e-5));
+  // Least squares of one input and a line: its slope and height are known.
+  Dataset line;
+  line.source = "line";
+  line.task = Task::regress;
+  line.dim = line.targets_per_row = 1;
+  for (int i = 0; i < 32; ++i) {
+    line.inputs.push_back(static_cast<float>(i) / 16.0F - 1.0F);
+    line.targets.push_back(3.0F * line.inputs.back() - 0.5F);
+  }
+  const TrainingResult fitted =
+      train_mlp(line, {{"layers", ""}, {"scale", "none"}, {"target-scale", "none"}, {"rule", "plain"}, {"rate", "1"}});
+  REQUIRE(mlp_of(fitted.model).parameters.size() == 2);
+  CHECK(mlp_of(fitted.model).parameters[0] == doctest::Approx(3.0).epsilon(1e-4));
+  CHECK(mlp_of(fitted.model).parameters[1] == doctest::Approx(-0.5).epsilon(1e-4));
 }
 
 TEST_CASE("a training that goes on from a file ends with the same bits, whatever the rule") {
@@ -153,6 +183,10 @@ TEST_CASE("options that contradict each other, the data or the model are one lin
   names(mlp_refusal(data, {{"layers", "65536,65536"}}, ErrorKind::usage), "layers");
   names(mlp_refusal(data, {{"rule", "rprop"}, {"batch", "10"}}, ErrorKind::usage), "batch");
   names(mlp_refusal(data, {{"rule", "adam"}, {"momentum", "0.5"}}, ErrorKind::usage), "momentum");
+  names(mlp_refusal(data, {{"rule", "rprop"}, {"step-up", "0.5"}}, ErrorKind::usage), "step-up");
+  names(mlp_refusal(data, {{"rule", "adaptive"}, {"first-step", "11"}}, ErrorKind::usage), "first-step");
+  names(mlp_refusal(data, {{"rule", "rprop"}, {"smallest-step", "10"}, {"largest-step", "1"}}, ErrorKind::usage),
+        "smallest-step");
   names(mlp_refusal(data, {{"rule", "rprop"}, {"rate", "0.5"}}, ErrorKind::usage), "rate");
   names(mlp_refusal(numbers, {{"output", "softmax"}}, ErrorKind::usage), "output");
   names(mlp_refusal(numbers, {{"output", "sigmoid"}, {"target-scale", "none"}}, ErrorKind::input), "target-scale");
