@@ -55,22 +55,24 @@ void MlpLearner::begin(const MlpModel::Learning& from) {
   execution.memory("progress").write(bytes(progress_));
 }
 
-void MlpLearner::write_orders(std::int64_t end) {
+void MlpLearner::write_orders() {
   if (control_.shuffled == 0) return;
   Memory& memory = plan_.execution().memory("order");
   const std::int64_t bytes_of_order = static_cast<std::int64_t>(sizeof(std::int32_t)) * control_.rows;
-  const std::int64_t places = bytes_of_buffer(plan_.execution(), "order") / bytes_of_order;
-  for (std::int64_t place = 0; place < places && progress_.epoch + place < end; ++place) {
-    const auto epoch = static_cast<std::uint64_t>(progress_.epoch + place + 1);
+  for (std::int64_t place = 0; control_.first_epoch + place < control_.end; ++place) {
+    const auto epoch = static_cast<std::uint64_t>(control_.first_epoch + place + 1);
     memory.write(bytes(permutation(control_.rows, seed_, epoch)), place * bytes_of_order);
   }
 }
 
 std::vector<double> MlpLearner::advance(std::int64_t end) {
-  write_orders(end);
-  control_.end = static_cast<int>(end);
-  control_.first_epoch = progress_.epoch;
   Execution& execution = plan_.execution();
+  std::vector<double> slots(static_cast<std::size_t>(bytes_of_buffer(execution, "errors")) / sizeof(double));
+  // There are places for the orders and errors of so many epochs. A run that begins within an epoch could go on beyond
+  // them.
+  control_.end = static_cast<int>(std::min(end, progress_.epoch + static_cast<std::int64_t>(slots.size())));
+  control_.first_epoch = progress_.epoch;
+  write_orders();
   execution.memory("control").write(bytes(control_));
   const mlp::Progress before = progress_;
   execution.launch();
@@ -80,7 +82,6 @@ std::vector<double> MlpLearner::advance(std::int64_t end) {
   if (progress_.steps == before.steps && progress_.halted == mlp::kGoesOn) {
     throw Error(ErrorKind::bug, "a training kernel neither learns nor says why");
   }
-  std::vector<double> slots(static_cast<std::size_t>(bytes_of_buffer(execution, "errors")) / sizeof(double));
   execution.memory("errors").read(std::as_writable_bytes(std::span(slots)));
   std::vector<double> errors;
   errors.reserve(static_cast<std::size_t>(progress_.epoch - before.epoch));

@@ -34,8 +34,8 @@ class MlpLearner {
   [[nodiscard]] const Candidate& candidate() const { return plan_.candidate(); }
 
  private:
-  /// The orders of the epochs that the next run may touch, up to epoch `end`.
-  void write_orders(std::int64_t end);
+  /// The orders of the epochs that the next run may touch, as the control says.
+  void write_orders();
 
   Device& device_;
   std::int64_t parameters_;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/kernels/mlp/reference.hpp"
@@ -141,6 +142,22 @@ TEST_CASE("a training that goes on from a file ends with the same bits, whatever
       CHECK(resumed.model.training.best_epoch == at_once.model.training.best_epoch);
       CHECK(resumed.model.training.history.back().train_error == at_once.model.training.history.back().train_error);
     }
+  }
+}
+
+TEST_CASE("how often training reports changes no bit") {
+  // Rows that no run, or no whole number of batches, takes at once.
+  for (const auto& [rows, batch] : std::vector<std::pair<int, std::string>>{{1100, "1"}, {150, "16"}, {150, "0"}}) {
+    CAPTURE(batch);
+    const Dataset data = test::clusters(rows, 4, 3, 5, 0.1);
+    const Options options{{"batch", batch}, {"epochs", "12"}, {"layers", "6"}};
+    Options each = options, some = options, none = options;
+    each.emplace_back("report", "1");
+    some.emplace_back("report", "5");
+    none.emplace_back("report", "12");
+    const TrainingResult result = train_mlp(data, each);
+    CHECK(mlp_of(train_mlp(data, some).model).parameters == mlp_of(result.model).parameters);
+    CHECK(mlp_of(train_mlp(data, none).model).parameters == mlp_of(result.model).parameters);
   }
 }
 
