@@ -105,6 +105,15 @@ __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
+/// The same in two halves. What a thread does between them is not ordered with what other blocks do.
+__device__ __forceinline__ void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_wait() {
+  __syncwarp();
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
 /// 16 bytes of what block `rank` of the cluster has where `from` is here. A cluster_barrier() goes before it, after
 /// they were written, and another has to follow before they change.
 __device__ __forceinline__ Pack<4> load_from_block(int rank, const float* from) {

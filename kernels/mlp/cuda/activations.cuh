@@ -35,6 +35,24 @@ __device__ __forceinline__ float slope(int kind, float y) {
   return 1.0f;
 }
 
+/// The same without branches, but for softmax: a polynomial of degree 2, or a step.
+class Slope {
+ public:
+  __device__ __forceinline__ explicit Slope(int kind)
+      : constant_(kind == kSigmoid ? 0.0f : 1.0f),
+        linear_(kind == kSigmoid ? 1.0f : 0.0f),
+        square_(kind == kSigmoid || kind == kTanh ? -1.0f : 0.0f),
+        steps_(kind == kRelu) {}
+  __device__ __forceinline__ float at(float y) const {
+    const float smooth = fmaf(y, fmaf(square_, y, linear_), constant_);
+    return steps_ ? (y > 0.0f ? 1.0f : 0.0f) : smooth;
+  }
+
+ private:
+  float constant_, linear_, square_;
+  bool steps_;
+};
+
 /// The softmax of a row of sums, in their place.
 template <int Count>
 __device__ __forceinline__ void soften(float* sums) {

@@ -19,7 +19,8 @@
 // barrier before the deltas are loaded, the deltas until that before the next sums.
 //
 // Where the rows do not fit on chip, a step has several passes over tiles of them, which add up their gradients. While
-// one works, the rows of the next one arrive from global memory, where the block has left their bytes.
+// one works, the rows of the next one arrive from global memory, where the block has left their bytes. The first
+// layer's gradient of the passes so far is there, too: it takes less time than rows that do not fit beside it.
 //
 // A block that has a number that is no byte multiplies float32 numbers in global memory instead, which is slow.
 //
@@ -41,46 +42,41 @@ namespace heddle::mlp {
 
 #if __CUDA_ARCH__ >= 900
 
-/// The layers behind the first one. A gradient takes the place of the weights: of several passes its sum is apart, and
-/// the weights come back.
+/// The layers behind the first one. The gradient of several passes is added up in memory of its own.
 template <int Passes, class Tile>
 class ClusterUpper : public Tile {
  public:
-  static constexpr ResidentShape<int> kShape = Tile::kShape;
+  __device__ __forceinline__ ClusterUpper(const ResidentMemory& memory, int hidden, float* sums)
+      : Tile(memory, memory.rows, hidden), sums_(sums) {}
 
-  __device__ __forceinline__ ClusterUpper(const ResidentMemory& memory, int hidden, float* sums, float* weights)
-      : Tile(memory, memory.rows, hidden), sums_(sums), weights_(weights) {}
-
-  /// After a barrier that follows new weights. add_gradient() may come after a barrier.
-  __device__ __forceinline__ void keep_weights() const {
-    if constexpr (Passes > 1) {
-      constexpr int kWords = kShape.weights_at(Tile::kLayers);
-      for (int i = Tile::thread(); i < kWords; i += Tile::kBlock) weights_[i] = Tile::template weights<0>()[i];
+  /// Adds that of a pass to the block's part of the gradient: the warps from `First` on, up to `End`.
+  template <int First, int End>
+  __device__ __forceinline__ void add_gradient(int pass) {
+    const int number = Tile::warp() - First;
+    if (number < 0 || number >= End - First) return;
+    if constexpr (Passes == 1) {
+      Tile::template find_gradient_by<0, End - First, Tile::kTile>(
+          number, false, [&](auto layer, int share) { return this->gradient_of(layer, share); });
+    } else {
+      Tile::template find_gradient_by<0, End - First, kPassShares>(
+          number, pass > 0, [&](auto layer, int share) { return shares(layer, share); });
     }
   }
-  /// After a barrier that follows find_gradient(), but for the last pass. `adds`: to the gradient of the passes before.
-  template <int L = 0>
-  __device__ __forceinline__ void add_gradient(bool adds) const {
-    if constexpr (Passes > 1 && L < Tile::kLayers) {
-      constexpr int kAt = kShape.weights_at(L), kPitch = kShape.value_pitch(L);
-      for (int e = Tile::thread(); e < kShape.weight_words(L); e += Tile::kBlock) {
-        if (e % kPitch > kShape.in(L)) continue;
-        sums_[kAt + e] = (adds ? sums_[kAt + e] : 0.0f) + Tile::part(Constant<L>{}, e / kPitch, e % kPitch);
-        Tile::template weights<L>()[e] = weights_[kAt + e];
-      }
-      add_gradient<L + 1>(adds);
-    }
-  }
-  /// An element of the block's part of the gradient of all passes, after find_gradient() of the last one.
+  /// An element of the block's part of the gradient of all passes.
   template <int L>
-  __device__ __forceinline__ float part(Constant<L>, int neuron, int column) const {
-    if constexpr (Passes == 1) return Tile::part(Constant<L>{}, neuron, column);
-    constexpr int kAt = kShape.weights_at(L), kPitch = kShape.value_pitch(L);
-    return sums_[kAt + neuron * kPitch + column] + Tile::part(Constant<L>{}, neuron, column);
+  __device__ __forceinline__ float part(Constant<L> layer, int neuron, int column) const {
+    if constexpr (Passes == 1) return Tile::part(layer, neuron, column);
+    return Tile::template sum_of_shares<kPassShares>(layer, shares(layer, 0), neuron, column);
   }
 
  private:
-  float *sums_, *weights_;
+  template <int L>
+  __device__ __forceinline__ float* shares(Constant<L>, int share) const {
+    constexpr int kAt = Tile::kShape.shares_at(L, kPassShares), kWords = Tile::kShape.weight_words(L);
+    return sums_ + kAt + share * kWords;
+  }
+
+  float* sums_;
 };
 
 template <int Block, int Blocks, int Parts, int Tile, int Passes, int In, int Hidden, int... Rest>
@@ -113,7 +109,7 @@ class ClusterTraining {
         control_(control),
         first_(memory.first, buffers.rows, buffers.padded, control),
         first_exchange_(memory.first.own, buffers, control, buffers.packets + kAtFirst, parameters()),
-        upper_(memory.upper, control.hidden, memory.first.upper_sums, memory.first.upper_weights),
+        upper_(memory.upper, control.hidden, memory.first.upper_sums),
         exchange_(memory.upper, buffers, control, parameters()) {
     const int each = ceil_div(control.rows, Blocks);
     first_row_ = static_cast<int>(blockIdx.x) * each;
@@ -131,7 +127,8 @@ class ClusterTraining {
     exchange_.fetch(upper_);
     first_exchange_.fetch();
     __syncthreads();
-    start_pass(0, true);
+    if (Passes > 1) first_.start_rows(0, true);
+    start_targets<0>(0, true);
     first_.leave_all_weights([&](int neuron, int quad) { return first_exchange_.first_weights(neuron, quad); });
     rows_arrived();
     cluster_barrier();
@@ -148,20 +145,15 @@ class ClusterTraining {
 #pragma unroll 1
     for (int pass = 0; pass < Passes; ++pass) {
       const bool last = pass + 1 == Passes;
-      if (Passes > 1) {
-        first_.use_rows(pass, round_ % 2 == 0);
-        start_pass(last ? 0 : pass + 1, round_ % 2 != 0);
-      }
-      if (pass == 0) upper_.keep_weights();
+      if (Passes > 1) first_.use_rows(pass, round_ % 2 == 0);
       first_.find_sums();
-      cluster_barrier();
+      cluster_arrive();
+      if (Passes > 1) first_.start_rows(after(pass), round_ % 2 != 0);
+      cluster_wait();
       first_.find_values(upper_.rows(), Upper::kRowPitch);
       __syncthreads();
       pass_rows(pass);
-      if (warp() < kTakers) {
-        upper_.template find_gradient<0>();
-        first_.template divide_deltas<kTakers * kWarp>();
-      }
+      first_.divide_deltas();
       __syncthreads();
       if (last) {
         // The last warp counts the step, those with less of the gradient post that of the other layers.
@@ -170,13 +162,16 @@ class ClusterTraining {
         } else if (warp() >= kPosting) {
           exchange_.template post_parts_by<(kTakers - kPosting) * kWarp>(upper_, thread() - kPosting * kWarp);
         }
-      } else {
-        upper_.add_gradient(pass > 0);
       }
       first_.find_gradient(pass, [&](int neuron, int quad, const Pack<kQuad>& gradient) {
         first_exchange_.post_part(neuron, quad, gradient, exchange_.stamp());
       });
-      if (!last) end_pass();
+      if constexpr (Passes > 1) {
+        start_targets<kPosting>(after(pass), round_ % 2 != 0);
+        if (last) break;
+        upper_.template add_gradient<kPosting, Upper::kWarps>(pass);
+        end_pass();
+      }
     }
     __syncthreads();  // the step is counted; workspace and weights are free
     met = learn() && met;
@@ -206,12 +201,18 @@ class ClusterTraining {
 
   /// The block's rows of a pass.
   __device__ __forceinline__ int rows_of(int pass) const { return max(0, min(Tile, all_rows_ - pass * Tile)); }
-  /// Starts to bring the rows and targets of a pass on chip, of one that is `even` or not. rows_arrived(), and a
-  /// barrier, have to follow.
-  __device__ __forceinline__ void start_pass(int pass, bool even) const {
-    if constexpr (Passes > 1) first_.start_rows(pass, even);
+  /// Which pass comes next.
+  __device__ __forceinline__ static int after(int pass) { return pass + 1 == Passes ? 0 : pass + 1; }
+  /// The warps from `First` on: start to bring the targets of a pass on chip, of one that is `even` or not.
+  /// rows_arrived(), and a barrier, have to follow.
+  template <int First>
+  __device__ __forceinline__ void start_targets(int pass, bool even) const {
+    constexpr int kFirst = First * kWarp;
+    if (thread() < kFirst) return;
     const float* const from = buffers_.targets + (static_cast<long long>(first_row_) + pass * Tile) * kOutputs;
-    for (int i = thread(); i < rows_of(pass) * kOutputs; i += Block) start_copy(targets_of(even) + i, from + i);
+    for (int i = thread() - kFirst; i < rows_of(pass) * kOutputs; i += Block - kFirst) {
+      start_copy(targets_of(even) + i, from + i);
+    }
   }
   __device__ __forceinline__ float* targets_of(bool even) const {
     constexpr ClusterPieces<int> kPieces(First::kShape, Upper::kShape);
@@ -224,7 +225,7 @@ class ClusterTraining {
   /// The rows of the next pass are there.
   __device__ __forceinline__ void end_pass() {
     ++round_;
-    if (Passes > 1) rows_arrived();
+    rows_arrived();
     __syncthreads();
   }
 
@@ -243,10 +244,12 @@ class ClusterTraining {
     __syncthreads();
     if (pass + 1 == Passes) exchange_.post_squares();
     upper_.template backward<Upper::kLayers - 1>();
-    upper_.backward_to_inputs([&](int row, int neuron, float delta) { first_.leave_delta(row, neuron, delta); });
+    upper_.backward_to_inputs([&](int row, int neuron, const auto& found) { first_.leave_deltas(row, neuron, found); });
     __syncthreads();
     first_.find_largest_deltas();
-    cluster_barrier();
+    cluster_arrive();
+    if (pass + 1 == Passes) upper_.template add_gradient<0, kTakers>(pass);  // it will be posted soon
+    cluster_wait();
   }
   __device__ __forceinline__ bool learn() const {
     const Verdict& verdict = *memory_.upper.verdict;

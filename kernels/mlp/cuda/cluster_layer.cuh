@@ -18,12 +18,12 @@ class ClusterLayer {
  public:
   static constexpr ClusterShape<int> kShape{In, Out, Blocks, Parts, Tile, Passes};
 
-  /// `packed`: room for the block's columns of all rows, if there are several passes.
+  /// `packed`: room for what a block with several passes has in global memory.
   __device__ __forceinline__ ClusterLayer(const ClusterMemory& memory, const float* rows, float* packed,
                                           const Control& control)
       : memory_(memory),
         rows_(rows),
-        packed_(packed + static_cast<long long>(blockIdx.x) * Passes * kShape.rows_words()),
+        packed_(packed + static_cast<long long>(blockIdx.x) * kShape.padded_words()),
         now_(memory.rows),
         all_(control.rows),
         hidden_(control.hidden),
@@ -36,38 +36,12 @@ class ClusterLayer {
   }
 
   /// Makes bytes of the block's columns of the cluster's rows: on chip with one pass, for start_rows() with several. If
-  /// some number is none, the rows stay where they are, and products are those of float32 numbers. The whole block.
-  __device__ __forceinline__ void fetch_rows() {
-    bool whole = true, fractions = true;
-    for (int i = thread(); i < Passes * kShape.room() * kColumns; i += Block) {
-      const int row = i / kColumns % kShape.room(), column = i % kColumns;
-      const float value = value_of(i / kColumns / kShape.room(), row, column);
-      if (part_ * kColumns + column >= In) continue;
-      whole = whole && is_byte(value);
-      fractions = fractions && is_byte(255.0f * value);
-    }
-    const bool all_whole = __syncthreads_and(whole ? 1 : 0) != 0;
-    const bool all_fractions = __syncthreads_and(fractions ? 1 : 0) != 0;
-    bytes_ = all_whole || all_fractions;
-    if (!bytes_) return;
-    const float scale = all_whole ? 1.0f : 255.0f;
-    factor_ = 1.0f / scale;
-    for (int i = thread(); i < Passes * kShape.rows_words(); i += Block) {
-      const int half = i % 2, further = i / 2 % 2, of_lane = i / 4 % kWarp, chunk = i / 128 % kChunks;
-      const int tile = i / 128 / kChunks, row = tile * kTileRows + of_lane / 4 + 8 * half;
-      const int column = chunk * kByteDepth + 16 * further + of_lane % 4 * 4;
-      unsigned word = 0;
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const float value = value_of(row / kShape.room(), row % kShape.room(), column + j);
-        word |= static_cast<unsigned>(floorf(scale * value + 0.5f)) << (8 * j);
-      }
-      (Passes == 1 ? memory_.rows : reinterpret_cast<unsigned*>(packed_))[i] = word;
-    }
-  }
+  /// they are neither whole numbers nor fractions of 255, the rows stay where they are, and products are those of
+  /// float32 numbers. The whole block.
+  __device__ __forceinline__ void fetch_rows() { bytes_ = fetch_rows_times(1.0f) || fetch_rows_times(255.0f); }
   /// Of several passes: starts to bring the rows of one on chip, for a pass that is `even` or not.
   __device__ __forceinline__ void start_rows(int pass, bool even) const {
-    if (!bytes_ || thread() > 0) return;
+    if (rare(!bytes_) || thread() > 0) return;
     rows_box().expect(kShape.rows_words() * 4);
     rows_box().fetch(reinterpret_cast<float*>(rows_of(even)), packed_ + pass * kShape.rows_words(),
                      kShape.rows_words());
@@ -89,7 +63,7 @@ class ClusterLayer {
   /// One warp: makes digits of a neuron's weights, or keeps them. A barrier goes before it, and another has to follow.
   __device__ __forceinline__ void leave_weights(int neuron, const Pack<kQuad> (&weights)[kLaneQuads]) const {
     constexpr int kQuads = kChunks * kByteDepth / kQuad;
-    if (!bytes_) return keep_weights(neuron, weights);
+    if (rare(!bytes_)) return keep_weights(neuron, weights);
     unsigned largest = 0;
 #pragma unroll
     for (int e = 0; e < kLaneQuads; ++e) {
@@ -122,11 +96,8 @@ class ClusterLayer {
 
   /// The block's part of the sums of all neurons, of all rows of the cluster. A cluster_barrier() has to follow.
   __device__ __forceinline__ void find_sums() const {
-    if (bytes_) {
-      find_sums_of_bytes();
-    } else {
-      find_sums_of_floats();
-    }
+    if (rare(!bytes_)) return find_sums_of_floats();
+    find_sums_of_bytes();
   }
 
   /// Values of the block's own rows, to[row][pitch].
@@ -153,11 +124,12 @@ class ClusterLayer {
     }
   }
 
-  /// A delta of the block's own rows.
-  __device__ __forceinline__ void leave_delta(int row, int neuron, float delta) const {
-    if (row < Tile) memory_.deltas[place_of(row, neuron / kQuad) + neuron % kQuad] = delta;
+  /// Deltas of neighbouring neurons of a quad, of a row of the block's own; 0 of those that are not there.
+  template <int Count>
+  __device__ __forceinline__ void leave_deltas(int row, int neuron, const Pack<Count>& found) const {
+    if (row < Tile) store<Count>(memory_.deltas + place_of(row, neuron / kQuad) + neuron % kQuad, found);
   }
-  /// After a barrier that follows leave_delta(), a warp for a quad: the largest of the block's deltas. A
+  /// After a barrier that follows leave_deltas(), a warp for a quad: the largest of the block's deltas. A
   /// cluster_barrier() has to follow.
   __device__ __forceinline__ void find_largest_deltas() const {
     for (int quad = warp(); quad < kShape.quads(); quad += kWarps) {
@@ -184,21 +156,25 @@ class ClusterLayer {
     }
   }
 
-  /// Makes digits of the deltas of all rows of the cluster, or keeps them. The first `Threads` threads; a barrier has
-  /// to follow.
-  template <int Threads>
+  /// Makes digits of the deltas of all rows of the cluster, or keeps them. A barrier has to follow.
   __device__ __forceinline__ void divide_deltas() const {
-    constexpr int kQuads = kShape.halves() * kHalfNeurons / kQuad, kRowChunks = kShape.row_chunks();
-    if (!bytes_) return keep_deltas<Threads>();
-    constexpr int kAcross = smaller(kQuads, Threads), kAlong = Threads / kAcross;
+    constexpr int kQuads = kShape.halves() * kHalfNeurons / kQuad, kFours = kShape.row_chunks() * 8;
+    if (rare(!bytes_)) return keep_deltas();
+    constexpr int kAcross = smaller(kQuads, Block), kAlong = Block / kAcross;
     if (thread() >= kAlong * kAcross) return;
     for (int quad = thread() / kAlong; quad < kQuads; quad += kAcross) {
+      // Loads from other blocks take long: the first deltas are on their way while their scale is found.
       const bool there = quad < kShape.quads();
-      unsigned largest[kQuad] = {};
+      Pack<4> of_block[Parts], delta[4];
 #pragma unroll
       for (int rank = 0; rank < Parts; ++rank) {
-        if (!there) break;
-        const Pack<4> seen = load_from_block(rank, largest_deltas(quad));
+        of_block[rank] = there ? load_from_block(rank, largest_deltas(quad)) : filled<4>(0.0f);
+      }
+      int four = thread() % kAlong;
+      load_deltas(delta, four, quad, there && four < kFours);
+      unsigned largest[kQuad] = {};
+#pragma unroll
+      for (const Pack<4>& seen : of_block) {
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) largest[i] = max(largest[i], __float_as_uint(seen.value[i]));
       }
@@ -209,19 +185,14 @@ class ClusterLayer {
         for (int i = 0; i < kQuad; ++i) memory_.delta_factors[quad * kQuad + i] = scale[i].factor;
       }
 #pragma unroll 1
-      for (int four = thread() % kAlong; four < kRowChunks * 8; four += kAlong) {
-        const int chunk = four / 8, further = four / 4 % 2, t = four % 4;
-        Pack<4> delta[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int row = row_of(chunk, further, t, i);
-          delta[i] = there ? delta_of(row, quad) : filled<4>(0.0f);
-        }
+      for (; four < kFours; four += kAlong) {
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) {
           const float value[4] = {delta[0].value[i], delta[1].value[i], delta[2].value[i], delta[3].value[i]};
-          leave_digits<kRowChunks>(memory_.delta_digits, quad * kQuad + i, chunk, t, further, scale[i], value);
+          leave_digits<kShape.row_chunks()>(memory_.delta_digits, quad * kQuad + i, four / 8, four % 4, four / 4 % 2,
+                                            scale[i], value);
         }
+        load_deltas(delta, four + kAlong, quad, there && four + kAlong < kFours);
       }
     }
   }
@@ -230,7 +201,7 @@ class ClusterLayer {
   /// goes to post(neuron, quad of columns, gradient).
   template <class Post>
   __device__ __forceinline__ void find_gradient(int pass, const Post& post) const {
-    if (!bytes_) return find_gradient_of_floats(pass, post);
+    if (rare(!bytes_)) return find_gradient_of_floats(pass, post);
     constexpr int kRowChunks = kShape.row_chunks();
     const int g = lane_group(), t = lane_of_group();
 #pragma unroll 1
@@ -239,6 +210,13 @@ class ClusterLayer {
       const unsigned* const digits = memory_.delta_digits + half * kShape.half_words(kRowChunks) + lane() * 2;
       // The lane's four columns of the four rows that it has of a chunk, further by 16 rows or not.
       const unsigned* const rows = now_ + columns * 128 + (t % 2 * 4 + g % 4) * 4 + t / 2 + g / 4 * 2;
+      // That of the passes before comes while the product is found.
+      float* const kept = gradient_so_far() + (item * kQuad * kWarp + lane()) * kQuad;
+      Pack<kQuad> before[kQuad];
+#pragma unroll
+      for (int i = 0; i < kQuad; ++i) {
+        before[i] = pass > 0 ? load<kQuad>(kept + i * kWarp * kQuad) : filled<kQuad>(0.0f);
+      }
       int sums[kItemRowTiles][kHalfTiles][4] = {};
 #pragma unroll 2
       for (int chunk = 0; chunk < kRowChunks; ++chunk) {
@@ -253,17 +231,26 @@ class ClusterLayer {
                                                  {seen[0][2], seen[0][3], seen[1][2], seen[1][3]}};
         multiply_add<kRowChunks>(sums, left, digits + chunk * kChunkWords);
       }
+      Pack<kQuad> found[kQuad];
+      const Pack<kQuad> factors = load<kQuad>(memory_.delta_factors + half * kHalfNeurons + t * kQuad);
+#pragma unroll
+      for (int i = 0; i < kQuad; ++i) {
+        const float factor = factor_ * factors.value[i];
+        found[i] = {{factor * number_of<kRowChunks>(sums[0], i, 0), factor * number_of<kRowChunks>(sums[0], i, 2),
+                     factor * number_of<kRowChunks>(sums[1], i, 0), factor * number_of<kRowChunks>(sums[1], i, 2)}};
+        add_to(found[i], before[i]);
+      }
+      if (pass + 1 < Passes) {
+#pragma unroll
+        for (int i = 0; i < kQuad; ++i) store<kQuad>(kept + i * kWarp * kQuad, found[i]);
+        continue;
+      }
       const int quad = columns * (kByteDepth / kQuad) + g / 4 * 4 + g % 4;
       if (quad >= kShape.packets_of()) continue;
 #pragma unroll
       for (int i = 0; i < kQuad; ++i) {
         const int neuron = half * kHalfNeurons + t * kQuad + i;
-        if (neuron >= Out) break;
-        const float factor = factor_ * memory_.delta_factors[neuron];
-        leave_gradient(pass, neuron, quad,
-                       {{factor * number_of(sums[0], i, 0), factor * number_of(sums[0], i, 2),
-                         factor * number_of(sums[1], i, 0), factor * number_of(sums[1], i, 2)}},
-                       post);
+        if (neuron < Out) post(neuron, quad, found[i]);
       }
     }
   }
@@ -293,11 +280,60 @@ class ClusterLayer {
     if (of_block >= each || place >= all_) return nullptr;
     return rows_ + static_cast<long long>(place) * In + part_ * kColumns;
   }
-  /// With the column of ones, and zeros.
-  __device__ __forceinline__ float value_of(int pass, int row, int column) const {
-    const float* const from = row_at(pass, row);
-    if (from == nullptr || column >= columns_) return 0.0f;
-    return part_ * kColumns + column == In ? 1.0f : from[column];
+  /// With the column of ones, and zeros. `from`: see row_at(). Loads in any case, so that no load waits for a branch.
+  __device__ __forceinline__ float value_of(const float* from, int column) const {
+    const int first = part_ * kColumns;
+    const float value = (from == nullptr ? rows_ + first : from)[min(column, In - 1 - first)];
+    return from == nullptr || column >= columns_ ? 0.0f : first + column == In ? 1.0f : value;
+  }
+  /// fetch_rows() of numbers that `scale` makes bytes of. Returns whether it does. A warp takes a tile of rows and a
+  /// chunk of columns at a time, a lane has a column of it: neighbours load neighbours, and 16 loads of a lane are on
+  /// their way.
+  __device__ __forceinline__ bool fetch_rows_times(float scale) {
+    unsigned* const to = Passes == 1 ? memory_.rows : reinterpret_cast<unsigned*>(packed_);
+    bool fits = true;
+    for (int e = warp(); e < Passes * kShape.rows_words() / 128; e += kWarps) {
+      const int first = e / kChunks * kTileRows, column = e % kChunks * kByteDepth + lane();
+      float number[kTileRows];
+#pragma unroll
+      for (int r = 0; r < kTileRows; ++r) {
+        number[r] = scale * value_of(row_at(first / kShape.room(), first % kShape.room() + r), column);
+      }
+      unsigned words[4] = {};  // four rows each
+#pragma unroll
+      for (int r = 0; r < kTileRows; ++r) {
+        const bool is_one = is_byte(number[r]);
+        fits = fits && is_one;
+        words[r / 4] |= static_cast<unsigned>(is_one ? floorf(number[r] + 0.5f) : 0.0f) << (8 * (r % 4));
+      }
+      if (!__all_sync(kAllLanes, fits)) break;
+      // Lane 4 q + i of four lanes gets rows 4 i to 4 i + 3 of their columns, then a word for each of these rows.
+      transpose_words(words);
+      transpose_bytes(words);
+      const int q = lane() / 4;
+#pragma unroll
+      for (int r = 0; r < 4; ++r) {
+        const int row = lane() % 4 * 4 + r;
+        to[e * 128 + (row % 8 * 4 + q % 4) * 4 + row / 8 + q / 4 * 2] = words[r];
+      }
+    }
+    if (__syncthreads_and(fits ? 1 : 0) == 0) return false;
+    factor_ = 1.0f / scale;
+    return true;
+  }
+  /// Word i of lane j of four neighbours becomes word j of lane i.
+  __device__ __forceinline__ static void transpose_words(unsigned (&words)[4]) {
+#pragma unroll
+    for (int apart = 1; apart < 4; apart *= 2) {
+      const bool upper = lane() / apart % 2 != 0;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (i / apart % 2 != 0) continue;
+        const unsigned other = __shfl_xor_sync(kAllLanes, upper ? words[i] : words[i + apart], apart);
+        words[i] = upper ? other : words[i];
+        words[i + apart] = upper ? words[i + apart] : other;
+      }
+    }
   }
   /// Addend 4 t + i of a chunk of the gradient, or 16 more. A warp reads these rows of eight quads from different
   /// banks.
@@ -318,6 +354,14 @@ class ClusterLayer {
   /// Of a row of the cluster.
   __device__ __forceinline__ Pack<4> delta_of(int row, int quad) const {
     return load_from_block(row / Tile, memory_.deltas + place_of(row % Tile, quad));
+  }
+
+  /// Four rows of the cluster, of which eight fours are a chunk; zeros if they are not `there`.
+  __device__ __forceinline__ void load_deltas(Pack<4> (&delta)[4], int four, int quad, bool there) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      delta[i] = there ? delta_of(row_of(four / 8, four / 4 % 2, four % 4, i), quad) : filled<4>(0.0f);
+    }
   }
 
   /// Products of bytes: the block's part of all sums.
@@ -346,7 +390,7 @@ class ClusterLayer {
           Pack<4> value;
 #pragma unroll
           for (int i = 0; i < kQuad; ++i) {
-            value.value[i] = factor_ * factors.value[i] * number_of(sums[m], i, 2 * lower);
+            value.value[i] = factor_ * factors.value[i] * number_of<kChunks>(sums[m], i, 2 * lower);
           }
           store<4>(sums_of(row / Tile) + place_of(row % Tile, quad), value);
         }
@@ -354,23 +398,16 @@ class ClusterLayer {
     }
   }
 
-  /// Adds the gradient of a pass to that of the passes before.
-  template <class Post>
-  __device__ __forceinline__ void leave_gradient(int pass, int neuron, int quad, Pack<kQuad> gradient,
-                                                 const Post& post) const {
-    if constexpr (Passes > 1) {
-      float* const all = memory_.numbers + neuron * kShape.pitch() + quad * kQuad;
-      if (pass > 0) {
-        const Pack<kQuad> before = load<kQuad>(all);
+  __device__ __forceinline__ float* gradient_so_far() const { return packed_ + kShape.all_rows_words(); }
+  __device__ __forceinline__ static void add_to(Pack<kQuad>& sum, const Pack<kQuad>& more) {
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) gradient.value[i] += before.value[i];
-      }
-      if (pass + 1 < Passes) return store<kQuad>(all, gradient);
-    }
-    post(neuron, quad, gradient);
+    for (int i = 0; i < kQuad; ++i) sum.value[i] += more.value[i];
   }
 
   // Products with rows that are no bytes, from global memory: right, but slow.
+
+  /// Has the compiler put what follows out of the way: code that is not executed costs time where it has to be jumped.
+  __device__ __forceinline__ static bool rare(bool happens) { return __builtin_expect(happens ? 1 : 0, 0) != 0; }
 
   __device__ __forceinline__ void keep_weights(int neuron, const Pack<kQuad> (&weights)[kLaneQuads]) const {
 #pragma unroll
@@ -407,16 +444,22 @@ class ClusterLayer {
 #pragma unroll 1
       for (int row = 0; row < kShape.room(); ++row) {
         const float delta = memory_.sums[row * kRowWords + neuron];
+        const float* const from = row_at(pass, row);
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) sum.value[i] += value_of(pass, row, quad * kQuad + i) * delta;
+        for (int i = 0; i < kQuad; ++i) sum.value[i] += value_of(from, quad * kQuad + i) * delta;
       }
-      leave_gradient(pass, neuron, quad, sum, post);
+      float* const kept = gradient_so_far() + (neuron * kChunks * kByteDepth / kQuad + quad) * kQuad;
+      if (pass > 0) add_to(sum, load<kQuad>(kept));
+      if (pass + 1 < Passes) {
+        store<kQuad>(kept, sum);
+      } else {
+        post(neuron, quad, sum);
+      }
     }
   }
-  /// Out of the way of the gradient. The first `Threads` threads.
-  template <int Threads>
+  /// Out of the way of the gradient.
   __device__ __forceinline__ void keep_deltas() const {
-    for (int e = thread(); e < kShape.room() * kShape.quads(); e += Threads) {
+    for (int e = thread(); e < kShape.room() * kShape.quads(); e += Block) {
       const int row = e % kShape.room(), quad = e / kShape.room();
       store<4>(memory_.sums + row * kRowWords + quad * kQuad, delta_of(row, quad));
     }
@@ -445,10 +488,15 @@ class ClusterLayer {
     }
   }
   /// The lane's neuron i of an item, of the sums of its digits. `row`: 0, or 2 for the row 8 further on.
+  template <int Chunks>
   __device__ __forceinline__ static float number_of(const int (&sums)[kHalfTiles][4], int i, int row) {
+    constexpr int kLargest = 255 * 128 * 257;  // of a product with two digits
     const int first = i / 2 * kDigits, at = i % 2 + row;
-    return static_cast<float>(sums[first + 2][at]) * 65536.0f + static_cast<float>(sums[first + 1][at]) * 256.0f +
-           static_cast<float>(sums[first][at]);
+    const auto highest = static_cast<float>(sums[first + 2][at]);
+    if constexpr (Chunks * kByteDepth <= 0x7fffffff / kLargest) {
+      return highest * 65536.0f + static_cast<float>(sums[first + 1][at] * 256 + sums[first][at]);
+    }
+    return highest * 65536.0f + static_cast<float>(sums[first + 1][at]) * 256.0f + static_cast<float>(sums[first][at]);
   }
   /// Leaves the digits of four numbers, addends 4 t to 4 t + 3 of a chunk or those 16 further on.
   template <int Chunks>

@@ -28,9 +28,8 @@ __device__ __forceinline__ unsigned absolute_bits(float value) { return __float_
 /// A block's pieces of shared memory: see ClusterPieces.
 struct ClusterMemory {
   unsigned *rows, *weight_digits, *delta_digits;
-  float *weight_floats, *sums, *deltas, *numbers;
-  float *upper_sums, *upper_weights;
-  float *weight_factors, *delta_factors, *own, *targets;
+  float *weight_floats, *sums, *deltas;
+  float *upper_sums, *weight_factors, *delta_factors, *own, *targets;
   int* box;
   Control* control;  ///< in registers it would take too many
 
@@ -42,9 +41,7 @@ struct ClusterMemory {
     sums = shared.take<float>(of.sums);
     delta_digits = reinterpret_cast<unsigned*>(sums);
     deltas = shared.take<float>(of.deltas);
-    numbers = shared.take<float>(of.numbers);
     upper_sums = shared.take<float>(of.upper);
-    upper_weights = shared.take<float>(of.upper);
     weight_factors = shared.take<float>(of.factors);
     delta_factors = weight_factors + of.factors / 2;
     own = shared.take<float>(of.own);

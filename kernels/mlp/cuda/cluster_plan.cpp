@@ -39,7 +39,7 @@ ClusterLayout::ClusterLayout(const Layers& layers, std::int64_t rows, std::int64
   others.warps = threads / kClusterLanes;
   others.tile = round_up(first.tile, std::int64_t{kTileRows});
   packets = ResidentPackets<std::int64_t>{blocks, others.packets()}.count() + first.packets();
-  padded = passes > 1 ? blocks * passes * first.rows_words() : 0;
+  padded = blocks * first.padded_words();
   shared_bytes = kClusterWord * ClusterPieces<std::int64_t>(first, others).words();
 }
 

@@ -14,7 +14,7 @@ struct ClusterLayout {
   ClusterShape<std::int64_t> first;
   ResidentShape<std::int64_t> others;  ///< layers
   std::int64_t packets;                ///< of all exchanges
-  std::int64_t padded;                 ///< words of all rows in global memory; 0: they are not there
+  std::int64_t padded;                 ///< words of all blocks in global memory; 0: they have everything on chip
   std::int64_t shared_bytes;           ///< of a block
 
   /// Of a network with a hidden layer; `rows`: of a step; `parts`, an even number that divides `blocks`: of the inputs;

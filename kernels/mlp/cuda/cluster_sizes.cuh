@@ -20,6 +20,9 @@ constexpr int kHalfTiles = 2 * kDigits;
 constexpr int kChunkWords = 64 + 8;  ///< of a tile of columns
 constexpr int kItemRowTiles = 2;     ///< tiles of rows of an item
 constexpr int kSummingLanes = 8;     ///< lanes that add up the parts of a packet
+/// Shares at most of the rows of the other layers' gradient, with several passes: few warps find it, while the others
+/// find that of the first layer.
+constexpr int kPassShares = 2;
 
 /// The first layer: the columns of its values (the inputs, and that of ones) in as many parts as a cluster has blocks;
 /// block b has part b modulo `parts`, of all rows of its cluster.
@@ -54,8 +57,15 @@ struct ClusterShape {
   [[nodiscard]] constexpr Int quad_words() const { return kQuad * tile + 8; }
   [[nodiscard]] constexpr Int sum_words() const { return quads() * quad_words(); }
   [[nodiscard]] constexpr Int delta_words() const { return sum_words() + row_words(); }
-  /// Of the block's columns the gradient of the passes so far, or weights as floats: [neuron][column].
+  /// Weights of the block's columns as floats: [neuron][column].
   [[nodiscard]] constexpr Int pitch() const { return round_up(columns(), Int(kQuad)) + kQuad; }
+
+  // Words in global memory of a block with several passes: the rows of all passes, one after the other; the gradient of
+  // the passes so far, [item][neuron of a quad][lane][column of a quad].
+
+  [[nodiscard]] constexpr Int all_rows_words() const { return passes * rows_words(); }
+  [[nodiscard]] constexpr Int gradient_words() const { return column_chunks() * kByteDepth * halves() * kHalfNeurons; }
+  [[nodiscard]] constexpr Int padded_words() const { return passes > 1 ? all_rows_words() + gradient_words() : Int(0); }
 
   // Packets: a neuron's columns by quads. Those of the gradients are [part][owner][cluster][packet of the owner],
   // those of the new weights [part][packet].
@@ -76,8 +86,7 @@ struct ClusterPieces {
   Int weights;  ///< digits, or floats where the rows are no bytes
   Int sums;     ///< the block's part, of all rows of the cluster; afterwards digits of the deltas
   Int deltas;   ///< of the block's rows
-  Int numbers;  ///< the gradient of the passes so far. One pass: none
-  Int upper;    ///< of the other layers: the gradient of the passes so far; as much for their weights. One pass: none
+  Int upper;    ///< of the other layers: the gradient of the passes so far. One pass: none
   Int factors;  ///< of a neuron's weights, and of its deltas
   Int own;      ///< see kOwnArrays
   Int targets;  ///< of the block's rows
@@ -89,8 +98,7 @@ struct ClusterPieces {
         weights(larger(of.digit_words(of.column_chunks()), of.neurons * of.pitch())),
         sums(larger(of.parts * of.sum_words(), of.digit_words(of.row_chunks()))),
         deltas(of.delta_words()),
-        numbers(of.passes > 1 ? of.neurons * of.pitch() : Int(0)),
-        upper(of.passes > 1 ? round_up(other.weights_at(other.count), Int(4)) : Int(0)),
+        upper(of.passes > 1 ? round_up(other.shares_at(other.count, Int(kPassShares)), Int(4)) : Int(0)),
         factors(2 * of.halves() * kHalfNeurons),
         own(kOwnArrays * kQuad * of.owned()),
         targets(round_up(of.tile * other.out(other.count - 1), Int(4))),
@@ -100,14 +108,14 @@ struct ClusterPieces {
     if (of.passes > 1) {
       rows *= 2;
       targets *= 2;
+      others.workspace = other.workspace(false);
       return;
     }
     weights = larger(weights, others.workspace);
     others.workspace = 0;
   }
   [[nodiscard]] constexpr Int words() const {
-    return others.words() + rows + weights + sums + deltas + numbers + 2 * upper + factors + own + targets + box +
-           control;
+    return others.words() + rows + weights + sums + deltas + upper + factors + own + targets + box + control;
   }
 };
 

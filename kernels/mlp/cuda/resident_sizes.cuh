@@ -128,16 +128,34 @@ struct ResidentShape {
   [[nodiscard]] constexpr Int row_sharing(Int l) const {
     return items(l) * 2 > gradient_warps() ? Int(1) : smaller(gradient_warps() / items(l), tile / kDepth);
   }
-  /// The warp that has the first item of a layer: the next one after those that the layers before end with.
-  [[nodiscard]] constexpr Int first_warp(Int l) const {
+  /// Of `taking` warps the one that has the first item of a layer, with `most` shares of its rows: the next one after
+  /// those that the layers before end with.
+  [[nodiscard]] constexpr Int first_warp(Int l, Int taking, Int most) const {
     Int units = 0;
-    for (Int i = 0; i < l; ++i) units += items(i) * row_sharing(i);
-    return units % gradient_warps();
+    for (Int i = 0; i < l; ++i) units += items(i) * shares(i, most);
+    return units % taking;
   }
   /// Where the parts of a layer's gradient lie among those of all; those of one part lie over the weights.
   [[nodiscard]] constexpr Int parts_at(Int l) const {
     Int words = 0;
     for (Int i = 0; i < l; ++i) words += row_sharing(i) > 1 ? row_sharing(i) * weight_words(i) : Int(0);
+    return words;
+  }
+
+  /// Shares of the rows of a layer's gradient, if there are `most` at most, and where their parts lie among those of
+  /// all layers, where those of one share have room of their own, too.
+  [[nodiscard]] constexpr Int shares(Int l, Int most) const { return smaller(row_sharing(l), most); }
+  [[nodiscard]] constexpr Int shares_at(Int l, Int most) const {
+    Int words = 0;
+    for (Int i = 0; i < l; ++i) words += shares(i, most) * weight_words(i);
+    return words;
+  }
+
+  /// Words in which warps leave each other what is not done: sums, what an owner gets and, if they have no room of
+  /// their own, `parts` of the gradient.
+  [[nodiscard]] constexpr Int workspace(bool parts) const {
+    Int words = larger(parts ? parts_at(count) : Int(0), warps * 32 * kPacketValues);
+    for (Int l = 0; l < count; ++l) words = larger(words, forward_words(l));
     return words;
   }
 
@@ -179,7 +197,7 @@ struct ResidentPieces {
         weights(shape.weights_at(shape.count)),
         values(0),
         deltas(0),
-        workspace(larger(shape.parts_at(shape.count), shape.warps * 32 * kPacketValues)),
+        workspace(shape.workspace(true)),
         own(round_up(kOwnArrays * kPacketValues * ceil_div(shape.packets(), blocks), Int(4))),
         places(shape.tile),
         losses(2 * shape.warps),
@@ -187,7 +205,6 @@ struct ResidentPieces {
     for (Int l = 0; l < shape.count; ++l) {
       if (l > 0) values += shape.tile * shape.value_pitch(l);
       deltas += shape.tile * shape.delta_pitch(l);
-      workspace = larger(workspace, shape.forward_words(l));
     }
   }
   [[nodiscard]] constexpr Int words() const {

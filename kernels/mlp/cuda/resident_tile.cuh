@@ -231,13 +231,16 @@ class ResidentTile {
         }
       }
     } else {
+      const Slope slope(output);
+#pragma unroll 1
       for (int i = thread(); i < Tile * kOutputs; i += Block) {
         const int row = i / kOutputs, k = i % kOutputs;
         float& at = of_outputs[row * kPitch + k];
-        const float value = activate(output, at);
-        const float error = row < count ? value - targets(row)[k] : 0.0f;
+        float value[1] = {at};
+        activate_all(output, value);
+        const float error = row < count ? value[0] - targets(row)[k] : 0.0f;
         squares += static_cast<double>(error) * static_cast<double>(error);
-        at = row < count ? error * slope(output, value) : 0.0f;
+        at = row < count ? error * slope.at(value[0]) : 0.0f;
       }
     }
 #pragma unroll
@@ -258,38 +261,43 @@ class ResidentTile {
   __device__ __forceinline__ void backward() {
     if constexpr (L > 0) {
       constexpr int kTo = kShape.delta_pitch(L - 1), kPitch = kShape.value_pitch(L);
-      go_back<L>([&](int row, int neuron, float sum) {
-        deltas<L - 1>()[row * kTo + neuron] = sum * slope(hidden_, values<L>()[row * kPitch + neuron]);
+      go_back<L>(values<L>(), kPitch, [&](int row, int neuron, const auto& found) {
+        heddle::store(deltas<L - 1>() + row * kTo + neuron, found);
       });
       __syncthreads();
       backward<L - 1>();
     }
   }
-  /// After backward(): calls use(row, neuron, delta) of the inputs, where these are values of hidden neurons.
-  template <class Use>
-  __device__ __forceinline__ void backward_to_inputs(const Use& use) const {
-    go_back<0>([&](int row, int neuron, float sum) {
-      use(row, neuron, sum * slope(hidden_, rows_[row * kRowPitch + neuron]));
-    });
+  /// After backward(), where the inputs are values of hidden neurons: calls leave(row, neuron, deltas) with the deltas
+  /// of neighbouring ones, a whole number of which lie in a row of values; behind the last one they are 0.
+  template <class Leave>
+  __device__ __forceinline__ void backward_to_inputs(const Leave& leave) const {
+    go_back<0>(rows_, kRowPitch, leave);
   }
 
   /// The block's part of the gradient of layers L and beyond.
   template <int L>
   __device__ __forceinline__ void find_gradient() {
+    find_gradient_by<L, kShape.gradient_warps(), Tile>(
+        warp(), false, [&](auto layer, int share) { return gradient_of(layer, share); });
+  }
+  /// The same by `Taking` warps, of which the calling one is number `warp`, for at most `Most` shares of the rows,
+  /// added to what is there if `adds`; at(layer, share): where the part of a share goes.
+  template <int L, int Taking, int Most, class At>
+  __device__ __forceinline__ void find_gradient_by(int warp, bool adds, const At& at) {
     constexpr int kWidth = kShape.value_width(L), kNeurons = kShape.delta_width(L), kGroups = kShape.value_groups(L);
-    constexpr int kItems = kShape.items(L), kSharing = kShape.row_sharing(L), kPitch = kShape.value_pitch(L);
+    constexpr int kItems = kShape.items(L), kSharing = kShape.shares(L, Most), kPitch = kShape.value_pitch(L);
     constexpr int kFrom = kShape.delta_pitch(L), kColumns = kShape.in(L) + 1, kOut = kShape.out(L);
-    constexpr int kParts = kShape.parts_at(L), kWords = kShape.weight_words(L);
-    constexpr int kTaking = kShape.gradient_warps(), kFirstWarp = kShape.first_warp(L);
+    constexpr int kFirstWarp = kShape.first_warp(L, Taking, Most);
 #pragma unroll 1
-    for (int unit = (warp() + kTaking - kFirstWarp) % kTaking; unit < kItems * kSharing; unit += kTaking) {
+    for (int unit = (warp + Taking - kFirstWarp) % Taking; unit < kItems * kSharing; unit += Taking) {
       const int item = unit % kItems, share = unit / kItems;
       const int first = item / kGroups * 8 * kNeurons, column = item % kGroups * 8 * kWidth + kWidth * lane_group();
       float sums[kWidth / 2][kNeurons][4];
       clear(sums);
       multiply_add(sums, left_of_gradient<L>(item % kGroups),
                    ColumnsBeside<kFrom, kNeurons, true>{deltas<L>() + first, Tile - 1}, share, Tile / kDepth, kSharing);
-      float* const to = kSharing == 1 ? weights<L>() : memory_.workspace + kParts + share * kWords;
+      float* const to = at(Constant<L>{}, share);
 #pragma unroll
       for (int n = 0; n < kNeurons; ++n) {
 #pragma unroll
@@ -302,54 +310,73 @@ class ResidentTile {
             found.value[2 * m + 1] = factor<L>() * sums[m][n][i + 2];
           }
           if (neuron >= kOut) continue;
+          float* const own = to + neuron * kPitch + column;
+          if (adds) {
+#pragma unroll
+            for (int j = 0; j < kWidth; ++j) found.value[j] += column + j < kColumns ? own[j] : 0.0f;
+          }
           if (column + kWidth <= kColumns) {
-            heddle::store<kWidth>(to + neuron * kPitch + column, found);
+            heddle::store<kWidth>(own, found);
           } else {
 #pragma unroll
             for (int j = 0; j < kWidth; ++j) {
-              if (column + j < kColumns) to[neuron * kPitch + column + j] = found.value[j];
+              if (column + j < kColumns) own[j] = found.value[j];
             }
           }
         }
       }
     }
-    if constexpr (L + 1 < kLayers) find_gradient<L + 1>();
+    if constexpr (L + 1 < kLayers) find_gradient_by<L + 1, Taking, Most>(warp, adds, at);
   }
 
   /// An element of the block's part of the gradient.
   template <int L>
-  __device__ __forceinline__ float part(Constant<L>, int neuron, int column) const {
-    constexpr int kSharing = kShape.row_sharing(L), kPitch = kShape.value_pitch(L);
-    constexpr int kParts = kShape.parts_at(L), kWords = kShape.weight_words(L);
-    if constexpr (kSharing == 1) return weight(Constant<L>{}, neuron, column);
-    const float* from = memory_.workspace + kParts + neuron * kPitch + column;
+  __device__ __forceinline__ float part(Constant<L> layer, int neuron, int column) const {
+    return sum_of_shares<Tile>(layer, gradient_of(layer, 0), neuron, column);
+  }
+  /// The same of parts that begin at `from`, one of at most `Most` shares behind the other.
+  template <int Most, int L>
+  __device__ __forceinline__ static float sum_of_shares(Constant<L>, const float* from, int neuron, int column) {
+    constexpr int kPitch = kShape.value_pitch(L), kWords = kShape.weight_words(L);
+    from += neuron * kPitch + column;
     float sum = from[0];
 #pragma unroll
-    for (int share = 1; share < kSharing; ++share) sum += from[share * kWords];
+    for (int share = 1; share < kShape.shares(L, Most); ++share) sum += from[share * kWords];
     return sum;
   }
 
+ protected:
+  /// Where the part of a share of the rows goes: over the weights, or next to the others into the workspace.
+  template <int L>
+  __device__ __forceinline__ float* gradient_of(Constant<L>, int share) const {
+    constexpr int kParts = kShape.parts_at(L), kWords = kShape.weight_words(L);
+    return kShape.row_sharing(L) == 1 ? weights<L>() : memory_.workspace + kParts + share * kWords;
+  }
+
  private:
-  /// The products of the deltas and weights of layer L: calls use(row, neuron before the layer, sum).
-  template <int L, class Use>
-  __device__ __forceinline__ void go_back(const Use& use) const {
+  /// The deltas before layer L, whose values are at `values`: calls leave() as backward_to_inputs() does.
+  template <int L, class Leave>
+  __device__ __forceinline__ void go_back(const float* values, int value_pitch, const Leave& leave) const {
     constexpr int kWidth = kShape.back_width(L), kAcross = ceil_div(kShape.in(L), 8 * kWidth);
     constexpr int kChunks = ceil_div(kShape.out(L), kDepth), kItems = Tile / kTileRows * kAcross;
     constexpr int kFrom = kShape.delta_pitch(L), kPitch = kShape.value_pitch(L);
+    const Slope slope(hidden_);
 #pragma unroll 1
     for (int item = warp(); item < kItems; item += kWarps) {
-      const int row = item / kAcross * kTileRows, neuron = item % kAcross * 8 * kWidth;
+      const int first = item / kAcross * kTileRows, neurons = item % kAcross * 8 * kWidth;
       float sums[1][kWidth][4];
       clear(sums);
-      multiply_add(sums, RowsAlong<kFrom>{deltas<L>() + row * kFrom},
-                   ColumnsBeside<kPitch, kWidth, false>{weights<L>() + neuron, kShape.out(L) - 1}, 0, kChunks);
+      multiply_add(sums, RowsAlong<kFrom>{deltas<L>() + first * kFrom},
+                   ColumnsBeside<kPitch, kWidth, false>{weights<L>() + neurons, kShape.out(L) - 1}, 0, kChunks);
 #pragma unroll
-      for (int n = 0; n < kWidth; ++n) {
+      for (int i = 0; i < 4; ++i) {
+        const int row = first + lane_group() + i / 2 * 8, neuron = neurons + kWidth * (2 * lane_of_group() + i % 2);
+        Pack<kWidth> found = load<kWidth>(values + row * value_pitch + neuron);
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int at_neuron = neuron + kWidth * (2 * lane_of_group() + i % 2) + n;
-          if (at_neuron < kShape.in(L)) use(row + lane_group() + i / 2 * 8, at_neuron, sums[0][n][i]);
+        for (int n = 0; n < kWidth; ++n) {
+          found.value[n] = neuron + n < kShape.in(L) ? sums[0][n][i] * slope.at(found.value[n]) : 0.0f;
         }
+        if (neuron < kShape.in(L)) leave(row, neuron, found);
       }
     }
   }

@@ -192,8 +192,9 @@ class SpreadTraining {
     // The last warp has least to do.
     if (warp() == Upper::kWarps - 1) exchange_.post_squares(Upper::lane());
     upper_.template backward<Upper::kLayers - 1>();
-    upper_.backward_to_inputs(
-        [&](int row, int neuron, float delta) { memory_.to_inputs[row * Upper::kRowPitch + neuron] = delta; });
+    upper_.backward_to_inputs([&](int row, int neuron, const auto& found) {
+      heddle::store(memory_.to_inputs + row * Upper::kRowPitch + neuron, found);
+    });
     __syncthreads();
     first_.post_deltas(share.first, share.count, exchange_.stamp(), memory_.to_inputs, Upper::kRowPitch);
     if (warp() < Upper::kShape.gradient_warps()) upper_.template find_gradient<0>();

@@ -157,9 +157,10 @@ TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at 
   CHECK_FALSE(valid(many, fours));  // rows that do not fit
   CHECK(valid(many, passes));
   CHECK(valid(many, "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=56"));
+  CHECK(valid(many, "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=64"));
   const Plan plan = family.plan(space.parse(passes), many, kGpu, 4 * 60000);
-  // 10 passes of 48 rows for each block of a cluster, in chunks of 32 columns.
-  CHECK(plan.buffers[static_cast<std::size_t>(plan.buffer("padded"))].bytes == 128LL * 10 * 192 * 7 * 32);
+  // 10 passes of 48 rows for each block of a cluster, in chunks of 32 columns; and a gradient of 32 neurons.
+  CHECK(plan.buffers[static_cast<std::size_t>(plan.buffer("padded"))].bytes == 128LL * (10 * 192 * 7 * 32 + 4 * 32 * 7 * 32));
   CHECK_FALSE(valid(perceptron(784, {25}, 10, 2000), fours));  // blocks without rows
   CHECK_FALSE(valid(mlp::training_problem(mlp::layers(784, std::vector<std::int64_t>{25}, 10), 10000, 64), fours));
   const char* const small = "scheme=cluster block_size=64 blocks=4 input_parts=4 pass_rows=0";
