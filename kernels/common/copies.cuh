@@ -29,6 +29,26 @@ __device__ __forceinline__ void start_wide_grouped_copy(T* shared_to, const T* f
 #endif
 }
 
+/// The same of `Width` floats (1 or 4), of which the first `count` (0 to Width) are copied, and the others are 0.
+/// Nothing is read with a count of 0; else both addresses are multiples of 4 * Width bytes.
+template <int Width>
+__device__ __forceinline__ void start_filled_copy(float* shared_to, const float* from, int count) {
+  static_assert(Width == 1 || Width == 4, "one access");
+#if __CUDA_ARCH__ >= 800
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared_to));
+  if constexpr (Width == 4) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(4 * count) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(from), "r"(4 * count) : "memory");
+  }
+#else
+  Pack<Width> pack;
+#pragma unroll
+  for (int i = 0; i < Width; ++i) pack.value[i] = i < count ? from[i] : 0.0f;
+  store<Width>(shared_to, pack);
+#endif
+}
+
 /// Ends the present group, which may be empty.
 __device__ __forceinline__ void end_group() {
 #if __CUDA_ARCH__ >= 800

@@ -185,7 +185,7 @@ const std::vector<Path>& paths() {
       perceptron(4, 8, 0, 3, 105, 105, "scheme=warps block_size=32 blocks=1"),
       perceptron(6, 5, 0, 2, 150, 150, "scheme=warps block_size=64 blocks=2"),
       // Rows that come in pieces, the last of which has fewer.
-      perceptron(13, 17, 5, 3, 211, 211, "scheme=layered product=tiles tile=32 parts=4 pieces=4"),
+      perceptron(13, 17, 5, 3, 211, 211, "scheme=layered product=tiles tile=64 pieces=4"),
       // Sums of the published mappings, kernels/mlp/cuda/layered_sums.cuh: more neurons than a block has room for
       // beside the addends, and more weights of a row than threads.
       perceptron(60, 17, 0, 3, 37, 14, "scheme=layered product=tree"),

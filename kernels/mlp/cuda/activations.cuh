@@ -63,22 +63,20 @@ __device__ __forceinline__ void soften(float* sums) {
   for (int k = 0; k < Count; ++k) sums[k] *= share;
 }
 
-/// A warp makes the outputs of a row of their sums, in place.
-__device__ __forceinline__ void finish_outputs(int activation, int outputs, float* own) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+/// `lanes` lanes, a power of two, make the outputs of a row of their sums, in place. All lanes of the warp call it.
+__device__ __forceinline__ void finish_outputs(int activation, int outputs, float* own, int lane, int lanes) {
   if (activation != kSoftmax) {
-    for (int k = lane; k < outputs; k += kWarp) own[k] = activate(activation, own[k]);
+    for (int k = lane; k < outputs; k += lanes) own[k] = activate(activation, own[k]);
     return;
   }
   float largest = -infinity(), all = 0.0f;
-  for (int k = lane; k < outputs; k += kWarp) largest = fmaxf(largest, own[k]);
-#pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+  for (int k = lane; k < outputs; k += lanes) largest = fmaxf(largest, own[k]);
+  for (int offset = lanes / 2; offset > 0; offset /= 2) {
     largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, offset));
   }
-  for (int k = lane; k < outputs; k += kWarp) all += own[k] = __expf(own[k] - largest);
-  all = sum_over_lanes<kWarp>(all);
-  for (int k = lane; k < outputs; k += kWarp) own[k] /= all;
+  for (int k = lane; k < outputs; k += lanes) all += own[k] = __expf(own[k] - largest);
+  for (int offset = lanes / 2; offset > 0; offset /= 2) all += __shfl_xor_sync(kAllLanes, all, offset);
+  for (int k = lane; k < outputs; k += lanes) own[k] /= all;
 }
 
 }  // namespace heddle::mlp

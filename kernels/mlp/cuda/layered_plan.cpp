@@ -14,11 +14,13 @@ namespace heddle::mlp {
 namespace {
 
 constexpr std::int64_t kFloatBytes = 4, kDoubleBytes = 8;
-constexpr std::int64_t kRowsOfBlock = kLayeredBlock / 32;  // a warp for a row
+constexpr std::int64_t kRowsOfPart = 64;                         // of a gradient, at least
+constexpr std::int64_t kMostPartFloats = std::int64_t{1} << 28;  // of all parts of a layer's gradient
+constexpr std::int64_t kMostGroups = 8;                          // that add up parts: a warp each
 // Enough blocks to fill any GPU; each then changes several parameters.
 constexpr std::int64_t kMostLearning = 2048;
 
-// As in layered.cuh.
+// As in layered_steps.cuh.
 struct LayerAt {
   std::int32_t weights, in, out;
 };
@@ -38,6 +40,52 @@ std::int32_t place_of(const Layers& layers, int layer) {
 std::int32_t int32(std::int64_t value) { return static_cast<std::int32_t>(value); }
 unsigned extent(std::int64_t value) { return static_cast<unsigned>(value); }
 
+/// The columns of tiles of at most `most` lines that cover so many: few of them are wasted, and wide tiles read the
+/// other factor less often.
+int columns_of_tile(std::int64_t lines, std::int64_t most) {
+  for (const int columns : {16, 32}) {
+    if (lines <= columns) return columns;
+  }
+  return static_cast<int>(most > 64 && tiles_of(lines, 128) * 128 == tiles_of(lines, 64) * 64 ? 128 : 64);
+}
+std::int64_t tiles_in(const TileShape& shape, std::int64_t m, std::int64_t n) {
+  return tiles_of(m, shape.m) * tiles_of(n, shape.n);
+}
+
+/// How a layer's gradient is computed: a product of its neurons' deltas and its inputs, of which those that are more
+/// are the left factor.
+struct GradientShape {
+  bool deltas_left;
+  TileShape tile;
+  std::int64_t tiles, parts;
+
+  /// `rows` of a step at most.
+  GradientShape(const Layers& layers, int layer, std::int64_t rows, const LayeredShape& shape) {
+    const std::int64_t in = layers.sizes[layer], out = layers.sizes[layer + 1];
+    const std::int64_t wide = std::max(in, out), narrow = std::min(in, out);
+    deltas_left = out >= in;
+    const std::int64_t lines = wide <= 64 ? 64 : shape.tile;
+    tile = {static_cast<int>(lines), columns_of_tile(narrow, lines)};
+    tiles = tiles_in(tile, wide, narrow);
+    // As many parts as keep all multiprocessors busy to the end, or nearly.
+    constexpr double kEnough = 0.92;
+    const std::int64_t together = shape.units * tile.blocks_of_unit();
+    const std::int64_t most = std::clamp<std::int64_t>(
+        std::min(rows / kRowsOfPart, kMostPartFloats / std::int64_t{layers.parameters_of(layer)}), 1,
+        tiles_of(2 * together, tiles));
+    double best = 0.0;
+    parts = 1;
+    for (std::int64_t count = 1; count <= most && best < kEnough; ++count) {
+      const auto busy = static_cast<double>(count * tiles);
+      const double share = busy / static_cast<double>(tiles_of(count * tiles, together) * together);
+      if (share > best) {
+        best = share;
+        parts = count;
+      }
+    }
+  }
+};
+
 /// Adds launches of kernels by their names.
 class Writer {
  public:
@@ -52,10 +100,13 @@ class Writer {
   [[nodiscard]] Argument at(std::string_view buffer) const { return BufferArgument{plan_.buffer(buffer), 0}; }
   [[nodiscard]] Argument values_of(const char* what, int layer) const { return at(fmt::format("{}{}", what, layer)); }
 
-  /// A kernel for tiles.
-  void tiles(const char* kernel, std::int64_t tile, const Extent& grid, std::vector<Argument> arguments) {
-    launch(fmt::format("heddle::mlp::{}<{}>", kernel, tile), grid, threads_of_tile(static_cast<int>(tile)),
-           kFloatBytes * words_of_tile(static_cast<int>(tile)), std::move(arguments));
+  /// A kernel for so many tiles, which as many blocks share as `units` multiprocessors have room for. `more`: template
+  /// arguments behind the sizes.
+  void tiles(std::string_view kernel, const TileShape& shape, std::string_view more, bool left_across,
+             bool right_across, std::int64_t count, std::int64_t units, std::vector<Argument> arguments) {
+    launch(fmt::format("heddle::mlp::{}<{}, {}{}>", kernel, shape.m, shape.n, more),
+           {.x = extent(std::min(count, units * shape.blocks_of_unit()))}, shape.threads(),
+           kFloatBytes * shape.words(left_across, right_across), std::move(arguments));
   }
   void launch(const std::string& kernel, const Extent& grid, std::int64_t threads, std::int64_t shared_bytes,
               std::vector<Argument> arguments) {
@@ -102,6 +153,11 @@ Extent blocks_for(std::int64_t count) {
   return {.x = extent(std::clamp<std::int64_t>(tiles_of(count, kLayeredBlock), 1, kMostLearning))};
 }
 
+/// The same of a kernel that makes outputs of their sums, row by row.
+std::int64_t blocks_of_rows(std::int64_t rows, std::int64_t outputs) {
+  return std::min<std::int64_t>(tiles_of(rows, kLayeredBlock / lanes_of_row(static_cast<int>(outputs))), kMostSquares);
+}
+
 /// The launches of a layer's products. `arguments`: of the kernels of layered.cuh.
 class Products {
  public:
@@ -115,27 +171,67 @@ class Products {
                    {writer_.at("rows"), writer_.at("gathered"), writer_.at("ones"), writer_.at("control"), now,
                     writer_.at("order"), std::int32_t{layers_.inputs()}, int32(rows_), done, steps, slots});
   }
+  /// From row to row of the values and deltas of so many neurons.
+  [[nodiscard]] int pitch(int neurons) const {
+    return shape_.product == Product::tiles ? padded_neurons(neurons) : neurons;
+  }
+  /// The argument that tells the kernels of a layer about it.
+  [[nodiscard]] Argument of_layer(int layer) const {
+    const LayerAt at = layer_at(layers_, layer);
+    if (shape_.product != Product::tiles) return StructArgument(at);
+    const GradientParts all = gradient_parts();
+    return StructArgument(TiledLayer{.weights = at.weights,
+                                     .in = at.in,
+                                     .out = at.out,
+                                     .in_pitch = layer == 0 ? at.in : pitch(at.in),
+                                     .out_pitch = pitch(at.out),
+                                     .parts = all.parts[layer],
+                                     .parts_at = all.at[layer]});
+  }
+  /// Where the parts of the gradient are.
+  [[nodiscard]] GradientParts gradient_parts() const {
+    GradientParts all{};
+    if (shape_.product != Product::tiles) {
+      all.count = 1;
+      all.parts[0] = shape_.product == Product::thread ? int32(rows_) : 1;
+      all.first[1] = int32(layers_.parameters());
+      return all;
+    }
+    std::int64_t floats = 0;
+    all.count = layers_.count;
+    for (int l = 0; l < layers_.count; ++l) {
+      all.parts[l] = int32(GradientShape(layers_, l, rows_, shape_).parts);
+      all.at[l] = floats;
+      all.first[l + 1] = int32(layers_.weights_at(l + 1));
+      floats += all.parts[l] * layers_.parameters_of(l);
+    }
+    return all;
+  }
   /// The products that follow are over these rows.
   void of_part(const StepPart& part) { part_ = part; }
   /// Values of the layer's neurons.
   void forward(int layer, std::vector<Argument> arguments) const {
     if (shape_.product == Product::library) return forward_by_library(layer, arguments);
-    of_rows("forward_layer", "forward", in(layer) + 1, out(layer), std::move(arguments));
+    if (shape_.product == Product::tiles) return of_rows("forward_layer", false, out(layer), std::move(arguments));
+    by_sums("forward", in(layer) + 1, out(layer), std::move(arguments));
   }
   /// Deltas of the neurons whose values the layer takes.
   void backward(int layer, std::vector<Argument> arguments) const {
     if (shape_.product == Product::library) return backward_by_library(layer, arguments);
-    of_rows("backward_layer", "backward", out(layer), in(layer), std::move(arguments));
+    if (shape_.product == Product::tiles) return of_rows("backward_layer", true, in(layer), std::move(arguments));
+    by_sums("backward", out(layer), in(layer), std::move(arguments));
   }
-  void gradient(int layer, std::vector<Argument> arguments) const {
+  /// `arguments` before the number of all parameters, which kernels for tiles do not ask for, and `after` it.
+  void gradient(int layer, std::vector<Argument> arguments, const std::vector<Argument>& after) const {
+    if (shape_.product != Product::tiles) arguments.emplace_back(int32(layers_.parameters()));
+    arguments.insert(arguments.end(), after.begin(), after.end());
     switch (shape_.product) {
-      case Product::tiles:
+      case Product::tiles: {
+        const GradientShape of(layers_, layer, rows_, shape_);
         arguments.emplace_back(StructArgument(part_));
-        return writer_.tiles("find_layer_gradient", shape_.tile,
-                             {.x = extent(tiles_of(in(layer) + 1, shape_.tile)),
-                              .y = extent(tiles_of(out(layer), shape_.tile)),
-                              .z = extent(shape_.parts)},
-                             std::move(arguments));
+        return writer_.tiles("find_layer_gradient", of.tile, of.deltas_left ? ", true" : ", false", true, true,
+                             of.tiles * of.parts, shape_.units, std::move(arguments));
+      }
       case Product::thread:
         return by_thread("gradient", (in(layer) + 1) * out(layer), std::move(arguments));
       case Product::tree:
@@ -149,25 +245,18 @@ class Products {
  private:
   static constexpr std::int64_t kMost = kMostSummands;
 
-  void of_rows(const char* by_tiles, const char* by_sums, std::int64_t addends, std::int64_t sums,
-               std::vector<Argument> arguments) const {
-    switch (shape_.product) {
-      case Product::tiles:
-        arguments.emplace_back(StructArgument(part_));
-        return writer_.tiles(by_tiles, shape_.tile,
-                             {.x = extent(tiles_of(rows_, shape_.tile)), .y = extent(tiles_of(sums, shape_.tile))},
-                             std::move(arguments));
-      case Product::thread:
-        return by_thread(by_sums, sums, std::move(arguments));
-      case Product::tree: {
-        const std::int64_t threads = threads_for(addends);
-        const std::int64_t together = threads * sums <= kMost ? sums : 1;  // as published: all neurons, or one
-        return by_tree(by_sums, {.x = extent(rows_), .y = extent(tiles_of(sums, together))}, threads, together,
-                       std::move(arguments));
-      }
-      case Product::library:
-        return;  // asked for elsewhere
-    }
+  /// The left factor is rows.
+  void of_rows(const char* kernel, bool right_across, std::int64_t sums, std::vector<Argument> arguments) const {
+    const TileShape tile{static_cast<int>(shape_.tile), columns_of_tile(sums, shape_.tile)};
+    arguments.emplace_back(StructArgument(part_));
+    writer_.tiles(kernel, tile, "", false, right_across, tiles_in(tile, rows_, sums), shape_.units,
+                  std::move(arguments));
+  }
+  void by_sums(const char* what, std::int64_t addends, std::int64_t sums, std::vector<Argument> arguments) const {
+    if (shape_.product == Product::thread) return by_thread(what, sums, std::move(arguments));
+    const std::int64_t threads = threads_for(addends);
+    const std::int64_t together = threads * sums <= kMost ? sums : 1;  // as published: all neurons, or one
+    by_tree(what, {.x = extent(rows_), .y = extent(tiles_of(sums, together))}, threads, together, std::move(arguments));
   }
   [[nodiscard]] Argument weights(int layer) const { return writer_.at("parameters", layers_.weights_at(layer)); }
   void forward_by_library(int layer, const std::vector<Argument>& of) const {
@@ -246,7 +335,7 @@ void add_layered(Plan& plan, const Layers& layers, std::int64_t batch, const Lay
                  const RunLength& length) {
   const std::int64_t parameters = layers.parameters(), outputs = layers.outputs();
   const std::int64_t piece_rows = tiles_of(batch, shape.pieces), pieces = tiles_of(batch, piece_rows);
-  const std::int64_t squares = std::min<std::int64_t>(tiles_of(piece_rows, kRowsOfBlock), kMostSquares);
+  const std::int64_t squares = blocks_of_rows(piece_rows, outputs);
   Writer writer(plan);
   Products products(writer, layers, shape, piece_rows);
   if (pieces > 1) {
@@ -255,11 +344,18 @@ void add_layered(Plan& plan, const Layers& layers, std::int64_t batch, const Lay
   }
   // "values0" are those of the first hidden layer; "deltas" of the last layer are first its sums.
   for (int l = 0; l < layers.count; ++l) {
-    if (l + 1 < layers.count)
-      writer.scratch(fmt::format("values{}", l), kFloatBytes * piece_rows * layers.sizes[l + 1]);
-    writer.scratch(fmt::format("deltas{}", l), kFloatBytes * piece_rows * layers.sizes[l + 1]);
+    const std::int64_t bytes = kFloatBytes * piece_rows * products.pitch(layers.sizes[l + 1]);
+    if (l + 1 < layers.count) writer.scratch(fmt::format("values{}", l), bytes);
+    writer.scratch(fmt::format("deltas{}", l), bytes);
   }
-  writer.scratch("parts", kFloatBytes * shape.parts * parameters);
+  const GradientParts parts = products.gradient_parts();
+  const int last_range = parts.count - 1;
+  writer.scratch("parts",
+                 kFloatBytes * (parts.at[last_range] + std::int64_t{parts.parts[last_range]} *
+                                                           (parts.first[parts.count] - parts.first[last_range])));
+  const int most_parts = *std::max_element(parts.parts, parts.parts + parts.count);
+  std::int64_t groups = 1;
+  while (groups < kMostGroups && 2 * groups <= most_parts) groups *= 2;
   writer.scratch("squares", kDoubleBytes * squares * pieces);
   writer.scratch("next", sizeof(Progress));
   const bool by_library = shape.product == Product::library;
@@ -285,51 +381,59 @@ void add_layered(Plan& plan, const Layers& layers, std::int64_t batch, const Lay
       for (int l = 0; l < layers.count; ++l) {
         const bool last = l + 1 == layers.count;
         products.forward(l, {l == 0 ? rows : writer.values_of("values", l - 1), writer.at("parameters"),
-                             writer.values_of(last ? "deltas" : "values", l), control, now, order,
-                             StructArgument(layer_at(layers, l)), place_of(layers, l), done, steps, slots});
+                             writer.values_of(last ? "deltas" : "values", l), control, now, order, products.of_layer(l),
+                             place_of(layers, l), done, steps, slots});
       }
-      writer.launch(
-          "heddle::mlp::find_output_deltas", {.x = extent(squares)}, kLayeredBlock,
-          kFloatBytes * 2 * (kLayeredBlock / 32),
-          {writer.values_of("deltas", layers.count - 1), writer.at("targets"), control, now, order,
-           writer.at("squares", 2 * squares * piece), int32(outputs), done, steps, slots, StructArgument(part)});
+      writer.launch("heddle::mlp::find_output_deltas", {.x = extent(squares)}, kLayeredBlock,
+                    kFloatBytes * 2 * (kLayeredBlock / 32),
+                    {writer.values_of("deltas", layers.count - 1), writer.at("targets"), control, now, order,
+                     writer.at("squares", 2 * squares * piece), int32(outputs), int32(products.pitch(layers.outputs())),
+                     done, steps, slots, StructArgument(part)});
       for (int l = layers.count - 1; l >= 0; --l) {
         const Argument deltas = writer.values_of("deltas", l);
         const Argument values = l == 0 ? rows : writer.values_of("values", l - 1);
         if (l > 0) {
           products.backward(l, {deltas, values, writer.at("parameters"), writer.values_of("deltas", l - 1), control,
-                                now, StructArgument(layer_at(layers, l)), done, steps});
+                                now, products.of_layer(l), done, steps});
         }
-        products.gradient(l,
-                          {deltas, values, writer.at("parts"), control, now, order, StructArgument(layer_at(layers, l)),
-                           place_of(layers, l), int32(parameters), done, steps, slots});
+        products.gradient(
+            l, {deltas, values, writer.at("parts"), control, now, order, products.of_layer(l), place_of(layers, l)},
+            {done, steps, slots});
       }
     }
     writer.launch(
         "heddle::mlp::learn_layered",
-        {.x = shape.alone ? 1 : extent(std::min(tiles_of(parameters, kLayeredBlock), kMostLearning))}, kLayeredBlock,
-        kFloatBytes * kLearnWords,
+        {.x = shape.alone ? 1 : extent(std::min(tiles_of(parameters * groups, kLayeredBlock), kMostLearning))},
+        kLayeredBlock, kFloatBytes * kLearnWords,
         {writer.at("parameters"), writer.at("state"), writer.at("gradient"), writer.at("parts"), writer.at("squares"),
-         control, now, writer.at(writes_progress ? "progress" : "next"), writer.at("errors"), int32(parameters),
-         int32(shape.parts), int32(squares * pieces), int32(outputs), done, steps, slots});
+         control, now, writer.at(writes_progress ? "progress" : "next"), writer.at("errors"), StructArgument(parts),
+         int32(groups), int32(squares * pieces), int32(outputs), done, steps, slots});
   }
 }
 
-void add_layered_prediction(Plan& plan, const Layers& layers, std::int64_t rows, std::int64_t tile) {
+void add_layered_prediction(Plan& plan, const Layers& layers, std::int64_t rows, const LayeredShape& shape) {
   Writer writer(plan);
   for (int l = 0; l + 1 < layers.count; ++l) {
-    writer.scratch(fmt::format("values{}", l), kFloatBytes * rows * layers.sizes[l + 1]);
+    writer.scratch(fmt::format("values{}", l), kFloatBytes * rows * padded_neurons(layers.sizes[l + 1]));
   }
   plan.captured = true;
   for (int l = 0; l < layers.count; ++l) {
-    writer.tiles("predict_layer", tile,
-                 {.x = extent(tiles_of(rows, tile)), .y = extent(tiles_of(layers.sizes[l + 1], tile))},
+    const LayerAt at = layer_at(layers, l);
+    const bool last = l + 1 == layers.count;
+    const TileShape tile{static_cast<int>(shape.tile), columns_of_tile(at.out, shape.tile)};
+    writer.tiles("predict_layer", tile, "", false, false, tiles_in(tile, rows, at.out), shape.units,
                  {l == 0 ? writer.at("rows") : writer.values_of("values", l - 1), writer.at("parameters"),
-                  l + 1 == layers.count ? writer.at("outputs") : writer.values_of("values", l), writer.at("control"),
-                  StructArgument(layer_at(layers, l)), place_of(layers, l)});
+                  last ? writer.at("outputs") : writer.values_of("values", l), writer.at("control"),
+                  StructArgument(TiledLayer{.weights = at.weights,
+                                            .in = at.in,
+                                            .out = at.out,
+                                            .in_pitch = l == 0 ? at.in : padded_neurons(at.in),
+                                            .out_pitch = last ? at.out : padded_neurons(at.out),
+                                            .parts = 0,
+                                            .parts_at = 0}),
+                  place_of(layers, l)});
   }
-  writer.launch("heddle::mlp::finish_rows",
-                {.x = extent(std::min<std::int64_t>(tiles_of(rows, kRowsOfBlock), kMostSquares))}, kLayeredBlock, 0,
+  writer.launch("heddle::mlp::finish_rows", {.x = extent(blocks_of_rows(rows, layers.outputs()))}, kLayeredBlock, 0,
                 {writer.at("outputs"), writer.at("control"), int32(layers.outputs())});
 }
 

@@ -18,10 +18,10 @@ enum class Product { tiles, thread, tree, library };
 
 struct LayeredShape {
   Product product = Product::tiles;
-  std::int64_t tile = 0;    ///< of Product::tiles: lines of both factors that a block has
-  std::int64_t parts = 1;   ///< that a gradient consists of before they are added up
+  std::int64_t tile = 0;    ///< of Product::tiles: sums of a block in both directions, where there are as many
   bool alone = false;       ///< one block changes all weights
   std::int64_t pieces = 1;  ///< of Product::tiles, where all rows are learnt at once: pieces in which they come
+  std::int64_t units = 1;   ///< multiprocessors that share the tiles
 };
 
 /// Adds the scratch buffers, the kernels and the launches of a run of `length` to a plan that has training_buffers(),
@@ -30,6 +30,6 @@ void add_layered(Plan& plan, const Layers& layers, std::int64_t batch, const Lay
                  const RunLength& length);
 
 /// The same for a plan that has prediction_buffers() for so many rows.
-void add_layered_prediction(Plan& plan, const Layers& layers, std::int64_t rows, std::int64_t tile);
+void add_layered_prediction(Plan& plan, const Layers& layers, std::int64_t rows, const LayeredShape& shape);
 
 }  // namespace heddle::mlp

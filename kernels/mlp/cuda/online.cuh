@@ -222,7 +222,7 @@ class OnlineTraining {
   /// One warp.
   __device__ __forceinline__ void find_output_deltas() const {
     float* const own = values<kLayers>();
-    finish_outputs(control_.output, kOutputs, own);
+    finish_outputs(control_.output, kOutputs, own, static_cast<int>(threadIdx.x) % kWarp, kWarp);
     float squares = 0.0f;
     for (int k = lane(); k < kOutputs; k += kWarp) {
       const float value = own[k], error = value - row()[kInputs + k];

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 
 #include "heddle/kernels/common/options.hpp"
@@ -16,26 +15,28 @@ class CudaPredictMapping final : public Mapping {
     return source;
   }
   SearchSpace space(const DeviceIdentity& device) const override {
-    const std::vector<Value> tiles{std::int64_t{32}, std::int64_t{64}};
+    const std::vector<Value> tiles{std::int64_t{64}, std::int64_t{128}};
     return {device,
-            {{.name = "tile", .values = tiles, .meaning = "rows, and neurons, of a block", .active = {}}},
+            {{.name = "tile",
+              .values = tiles,
+              .meaning = "rows of a block, and neurons, where there are as many",
+              .active = {}}},
             {parameters_constraint()}};
   }
-  Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
-    const Layers layers = layers_of(problem);
-    const int widest = *std::max_element(layers.sizes + 1, layers.sizes + layers.count + 1);
-    return space(device).parse(widest <= 32 ? "tile=32" : "tile=64");
+  Configuration default_configuration(const DeviceIdentity& device, const Problem&) const override {
+    return space(device).parse("tile=128");  // for many rows
   }
   Kernels kernels(const Configuration& configuration, const Problem& problem,
                   const DeviceIdentity& device) const override {
     return plan(configuration, problem, device, {.steps = 1, .epochs = 1}).kernels;
   }
-  Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity&,
+  Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             const RunLength& length) const override {
     Plan plan;
     plan.buffers = prediction_buffers(problem, length.steps);
     plan.samples = length.steps;
-    add_layered_prediction(plan, layers_of(problem), length.steps, configuration.number("tile"));
+    add_layered_prediction(plan, layers_of(problem), length.steps,
+                           {.tile = configuration.number("tile"), .units = device.units});
     return plan;
   }
 };

@@ -46,11 +46,9 @@ RowsIn rows_in(const Configuration& c) {
 std::int64_t rows_of_step(const Problem& problem) { return std::min(problem.at("rows"), problem.at("batch")); }
 bool in_batches(const Problem& problem) { return problem.at("batch") < problem.at("rows"); }
 /// Of a layered configuration.
-LayeredShape layered_shape(const Configuration& c, const Problem& problem) {
-  if (in_tiles(c)) return {.tile = c.number("tile"), .parts = c.number("parts"), .pieces = c.number("pieces")};
-  if (by_thread(c)) {
-    return {.product = Product::thread, .parts = rows_of_step(problem), .alone = c.word("learners") == "one"};
-  }
+LayeredShape layered_shape(const Configuration& c, const DeviceIdentity& device) {
+  if (in_tiles(c)) return {.tile = c.number("tile"), .pieces = c.number("pieces"), .units = device.units};
+  if (by_thread(c)) return {.product = Product::thread, .alone = c.word("learners") == "one"};
   return {.product = has_product(c, "tree") ? Product::tree : Product::library};
 }
 ResidentLayout layout_of(const Configuration& c, const Problem& problem) {
@@ -132,7 +130,7 @@ double bytes_of_rows(const Configuration& c, const Problem& problem) {
   }
   if (is_layered(c)) {
     double of_row = has_product(c, "library") ? layers.inputs() : 0.0;
-    for (int l = 1; l <= layers.count; ++l) of_row += 2.0 * layers.sizes[l];
+    for (int l = 1; l <= layers.count; ++l) of_row += 2.0 * padded_neurons(layers.sizes[l]);
     bytes += 4.0 * of_row * static_cast<double>(ceil_div(rows_of_step(problem), pieces));
   }
   return bytes;
@@ -160,14 +158,6 @@ std::vector<Constraint> constraints() {
              if (!is_online(c)) return true;
              const Layers layers = layers_of(problem);
              return layers.parameters() * 4 <= on.local_bytes && online_bytes(layers) <= on.local_bytes;
-           }},
-      {.name = "parts of a gradient take at most 1 GiB, and have at least 16 rows",
-       .last = "parts",
-       .holds =
-           [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
-             if (!in_tiles(c) || c.number("parts") == 1) return true;
-             return c.number("parts") * layers_of(problem).parameters() <= kMostFloats &&
-                    c.number("parts") * 16 <= problem.at("batch");
            }},
       {.name = "rows come in pieces where all are learnt at once",
        .last = "pieces",
@@ -334,12 +324,8 @@ class CudaTrainMapping final : public Mapping {
                      "sum, as published by Gurgel; threads that add up by a tree, as published by Toman",
           .active = is_layered},
          {.name = "tile",
-          .values = whole({32, 64}),
-          .meaning = "lines of both factors of a product that a block has",
-          .active = in_tiles},
-         {.name = "parts",
-          .values = whole({1, 4, 16, 64, 256}),
-          .meaning = "blocks that share the rows of a gradient",
+          .values = whole({128, 64}),
+          .meaning = "lines of both factors of a product that a block has, where there are as many",
           .active = in_tiles},
          {.name = "pieces",
           .values = whole({1, 4, 16, 64}),
@@ -451,7 +437,7 @@ class CudaTrainMapping final : public Mapping {
     return plan(configuration, problem, device, {.steps = 2, .epochs = 1}).kernels;
   }
 
-  Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity&,
+  Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
             const RunLength& length) const override {
     const std::int64_t rows = problem.at("rows"), batch = std::min(rows, problem.at("batch"));
     Plan plan;
@@ -470,7 +456,7 @@ class CudaTrainMapping final : public Mapping {
     } else if (is_online(configuration)) {
       add_online(plan, layers_of(problem), configuration.number("block_size"), length);
     } else {
-      add_layered(plan, layers_of(problem), batch, layered_shape(configuration, problem), length);
+      add_layered(plan, layers_of(problem), batch, layered_shape(configuration, device), length);
     }
     return plan;
   }
@@ -482,28 +468,19 @@ class CudaTrainMapping final : public Mapping {
     constexpr std::int64_t kFewThreads = 256;
     return layers_of(problem).parameters() <= kFewThreads ? kFewThreads : 512;
   }
-  /// As few pieces of the rows as fit, and as many parts of the gradient as keep all multiprocessors busy, none of few
-  /// rows.
+  /// Small tiles where large ones are too few for all multiprocessors, and as few pieces of the rows as fit.
   static Configuration layered_default(const SearchSpace& all, const DeviceIdentity& device, const Problem& problem) {
-    constexpr std::int64_t kFewRows = 64;
+    constexpr std::int64_t kLarge = 128, kSmall = 64, kMostPieces = 64;
     const Layers layers = layers_of(problem);
     const int widest = *std::max_element(layers.sizes + 1, layers.sizes + layers.count + 1);
-    const std::int64_t tile = widest <= 32 ? 32 : 64;
-    std::int64_t tiles = 0;
-    for (int l = 0; l < layers.count; ++l) {
-      tiles = std::max(tiles, tiles_of(layers.sizes[l] + 1, tile) * tiles_of(layers.sizes[l + 1], tile));
-    }
-    const auto shaped = [&](std::int64_t parts, std::int64_t pieces) {
-      return all.parse(fmt::format("scheme=layered product=tiles tile={} parts={} pieces={}", tile, parts, pieces));
+    const std::int64_t tiles = tiles_of(rows_of_step(problem), kLarge) * tiles_of(widest, kLarge);
+    const auto shaped = [&](std::int64_t pieces) {
+      return all.parse(fmt::format("scheme=layered product=tiles tile={} pieces={}",
+                                   tiles >= device.units ? kLarge : kSmall, pieces));
     };
-    std::int64_t pieces = 1, parts = 1;
-    while (pieces < 64 && all.violated(shaped(parts, pieces), problem)) pieces *= 4;
-    const std::int64_t rows = ceil_div(rows_of_step(problem), pieces);
-    for (const std::int64_t more : {4, 16, 64, 256}) {
-      if (tiles * parts >= device.units || more * kFewRows > rows || all.violated(shaped(more, pieces), problem)) break;
-      parts = more;
-    }
-    return shaped(parts, pieces);
+    std::int64_t pieces = 1;
+    while (pieces < kMostPieces && all.violated(shaped(pieces), problem)) pieces *= 4;
+    return shaped(pieces);
   }
 };
 

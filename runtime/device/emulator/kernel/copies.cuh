@@ -18,6 +18,22 @@ HEDDLE_CALL void start_wide_grouped_copy(T* shared_to, const T* from) {
   heddle_emulator_calls->start_copy(shared_to, from, kBytes, HEDDLE_AT);
 }
 
+template <int Width>
+HEDDLE_CALL void start_filled_copy(float* shared_to, const float* from, int count) {
+  static_assert(Width == 1 || Width == 4, "one access");
+  if (count == Width) {
+    heddle_emulator_calls->start_copy(shared_to, from, 4 * Width, HEDDLE_AT);
+    return;
+  }
+  for (int i = 0; i < Width; ++i) {
+    if (i < count) {
+      heddle_emulator_calls->start_copy(shared_to + i, from + i, 4, HEDDLE_AT);
+    } else {
+      shared_to[i] = 0.0f;
+    }
+  }
+}
+
 HEDDLE_CALL void end_group() { heddle_emulator_calls->end_group(); }
 
 template <int Later>

@@ -1,0 +1,281 @@
+// Products of matrices in global memory by blocks of the tensor cores, float32 to rounding (products.cuh): tiles of
+// M x N sums, dealt among the blocks of a grid.
+//
+// A stage of kStage addends of both factors is in shared memory at a time, and the next ones are on their way there by
+// asynchronous copies, those of a block's next tile behind those of the present one. A stage has blocks of kOctet
+// addends, which is what an instruction takes. Their layout follows that in global memory, and every access to it is
+// without conflicts of banks:
+//
+// | factor | octet in shared memory | a lane reads |
+// |---|---|---|
+// | Along: the addends of a line lie next to each other | [line][8] | two neighbours |
+// | Across: the lines of an addend do | [addend][lines + 8] | neighbouring lines of two addends |
+//
+// Which addends of an octet a lane has is free, as long as both factors agree: 2 t and 2 t + 1. So is which lines it
+// has: Width neighbours from Width g on, of each group of 8 Width lines, so that it has 2 Width neighbouring sums in
+// the end. Along stores its lines, and Across its addends, in the order that makes this so.
+//
+// In comments, g is lane / 4 and t is lane % 4.
+#pragma once
+
+#include "heddle/kernels/common/copies.cuh"
+#include "heddle/kernels/mlp/cuda/layered_sizes.cuh"
+#include "heddle/kernels/mlp/cuda/layered_steps.cuh"
+#include "heddle/kernels/mlp/cuda/products.cuh"
+
+namespace heddle::mlp {
+
+/// A factor in global memory: `lines` of them, `pitch` words from row to row, which are lines if it is Along, else
+/// addends. Row i is row rows(i).
+struct Factor {
+  const float* at;
+  int lines, pitch;
+  AsOrdered rows;
+  /// Whether four neighbours can be one access, if the first of them is a multiple of four.
+  [[nodiscard]] __device__ __forceinline__ bool in_fours() const {
+    return pitch % 4 == 0 && reinterpret_cast<unsigned long long>(at) % 16 == 0;
+  }
+};
+
+/// The tile of a block, and the addends that it sums.
+struct TileWork {
+  int m, n;  ///< first lines
+  int first, end;
+};
+
+/// `Lines` lines of a factor in a stage, of which a lane has Width neighbours in a group.
+template <int Lines, int Width, bool Across>
+class StagedFactor {
+ public:
+  /// The block starts copies of addends from `base` on and below `end`, of lines from `line` on.
+  template <int Threads>
+  __device__ __forceinline__ static void fetch(float* stage, const Factor& from, int line, int base, int end) {
+    if (from.in_fours()) {
+      fetch_by<Threads, 4>(stage, from, line, base, end);
+    } else {
+      fetch_by<Threads, 1>(stage, from, line, base, end);
+    }
+  }
+
+  /// A lane's addends 2 t and 2 t + 1 of its lines, from `line` on.
+  template <int Count>
+  __device__ __forceinline__ static void read(const float* stage, int octet, int line, float (&to)[Count][2]) {
+    constexpr int kGroup = 8 * Width;
+    const float* const from = stage + octet * words_of_octet(Lines, Across);
+    if constexpr (Across) {
+#pragma unroll
+      for (int group = 0; group < Count / Width; ++group) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          const Pack<Width> seen =
+              load<Width>(from + (lane_of_group() + 4 * i) * kPitch + line + group * kGroup + Width * lane_group());
+#pragma unroll
+          for (int w = 0; w < Width; ++w) to[group * Width + w][i] = seen.value[w];
+        }
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < Count; ++i) {
+        const Pack<2> seen = load<2>(from + (line + 8 * i + lane_group()) * kOctet + 2 * lane_of_group());
+        to[i][0] = seen.value[0];
+        to[i][1] = seen.value[1];
+      }
+    }
+  }
+
+ private:
+  static constexpr int kPitch = Lines + 8;
+
+  template <int Threads, int Fours>
+  __device__ __forceinline__ static void fetch_by(float* stage, const Factor& from, int line0, int base, int end) {
+    constexpr unsigned kPieces = Lines * kStage / Fours;
+    const int rows = Across ? end : from.lines, columns = Across ? from.lines : end;
+#pragma unroll
+    for (unsigned j = 0; j < (kPieces + Threads - 1) / Threads; ++j) {
+      const unsigned piece = threadIdx.x + j * Threads;
+      if (kPieces % Threads != 0 && piece >= kPieces) break;
+      // Neighbouring threads have what lies next to each other in global memory.
+      unsigned line, addend, to;
+      if constexpr (Across) {
+        line = piece % (Lines / Fours) * Fours;
+        addend = piece / (Lines / Fours);
+        to = (addend % 2 * 4 + addend % kOctet / 2) * kPitch + line;
+      } else {
+        const unsigned place = piece / (kStage / Fours), within = place % (8 * Width);
+        line = place - within + within % 8 * Width + within / 8;
+        addend = piece % (kStage / Fours) * Fours;
+        to = place * kOctet + addend % kOctet;
+      }
+      to += addend / kOctet * words_of_octet(Lines, Across);
+      const int row = static_cast<int>(Across ? base + addend : line0 + line);
+      const int column = static_cast<int>(Across ? line0 + line : base + addend);
+      const int there = row < rows ? max(0, min(Fours, columns - column)) : 0;
+      const int source = from.rows(max(0, min(row, rows - 1)));
+      start_filled_copy<Fours>(stage + to, from.at + static_cast<long long>(source) * from.pitch + column, there);
+    }
+  }
+};
+
+/// The leading terms of factors in their place, and the rest.
+template <int Count>
+__device__ __forceinline__ void split(float (&whole)[Count][2], float (&rest)[Count][2]) {
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      const float value = whole[i][k];
+      whole[i][k] = leading(value);
+      rest[i][k] = value - whole[i][k];
+    }
+  }
+}
+
+/// Which of a product's lines are also summed over their addends without a partner.
+enum PlainSums { kNoPlainSums, kOfLeft, kOfRight };
+
+/// Tiles of M x N sums of products of the lines of two factors.
+template <int M, int N, bool LeftAcross, bool RightAcross, PlainSums Plain = kNoPlainSums>
+class TileProduct {
+  static constexpr TileShape kShape{M, N};
+  static constexpr int kThreads = kShape.threads();
+  static constexpr int kWidth = kShape.width();                                              // of right lines
+  static constexpr int kLeft = kShape.warp_lines() / 8, kRight = kShape.warp_columns() / 8;  // lines of a lane
+  using LeftStage = StagedFactor<M, 4, LeftAcross>;
+  using RightStage = StagedFactor<N, kWidth, RightAcross>;
+
+ public:
+  static constexpr int kNeighbours = 2 * kWidth;  ///< sums of a line that a lane has next to each other
+
+  /// For each of `count` tiles, which are dealt among the blocks of the grid, work_of(i) is the TileWork.
+  /// finish(work, n, each) is called by every lane: n is the first of its columns, and each(use) calls use(m, sums) for
+  /// its lines. With plain sums, finish_plain(work, i, sum) for each line i of that factor once. The whole block calls
+  /// it.
+  template <class WorkOf, class Finish, class FinishPlain>
+  __device__ __forceinline__ static void run(const Factor& left, const Factor& right, int count, const WorkOf& work_of,
+                                             const Finish& finish, const FinishPlain& finish_plain) {
+    SharedMemory shared;
+    float* const stages = shared.take<float>(kShape.words(LeftAcross, RightAcross));
+    constexpr int kLeftWords = words_of_stage(M, LeftAcross);
+    constexpr int kStageWords = kLeftWords + words_of_stage(N, RightAcross);
+    const int warp = static_cast<int>(threadIdx.x) / kWarp, stride = static_cast<int>(gridDim.x);
+    const int own_m = warp / kShape.warps_beside() * kShape.warp_lines();
+    const int own_n = warp % kShape.warps_beside() * kShape.warp_columns();
+
+    int ahead = static_cast<int>(blockIdx.x), base_ahead = 0, slot_ahead = 0;
+    TileWork next{};
+    const auto begin_next = [&] {
+      if (ahead >= count) return;
+      next = work_of(ahead);
+      base_ahead = next.first;
+    };
+    const auto fetch_next = [&] {
+      if (ahead < count) {
+        float* const to = stages + slot_ahead * kStageWords;
+        LeftStage::template fetch<kThreads>(to, left, next.m, base_ahead, next.end);
+        RightStage::template fetch<kThreads>(to + kLeftWords, right, next.n, base_ahead, next.end);
+        slot_ahead = slot_ahead + 1 == kStages ? 0 : slot_ahead + 1;
+        base_ahead += kStage;
+        if (base_ahead >= next.end) {
+          ahead += stride;
+          begin_next();
+        }
+      }
+      end_group();
+    };
+    begin_next();
+    if (ahead >= count) return;
+    int i = ahead, base = next.first, slot = 0, missing = kStages - 1;
+    TileWork work = next;
+    float sums[kLeft / 2][kRight][4], plain[Plain == kOfLeft ? kLeft : kRight];
+    const auto begin = [&] {
+      base = work.first;
+      clear(sums);
+#pragma unroll
+      for (float& each : plain) each = 0.0f;
+    };
+    begin();
+#pragma unroll 1
+    while (true) {
+      if (missing == 0) {
+        groups_arrived<kStages - 2>();
+        __syncthreads();
+      }
+      fetch_next();
+      if (missing > 0) {
+        --missing;
+        continue;
+      }
+      const bool sums_plain = Plain == kOfLeft ? work.n + own_n == 0 : Plain == kOfRight ? work.m + own_m == 0 : false;
+      const float* const lefts = stages + slot * kStageWords;
+#pragma unroll
+      for (int octet = 0; octet < kStage / kOctet; ++octet) {
+        add_octet(sums, lefts, lefts + kLeftWords, octet, own_m, own_n, plain, sums_plain);
+      }
+      slot = slot + 1 == kStages ? 0 : slot + 1;
+      base += kStage;
+      if (base < work.end) continue;
+
+      const int m0 = work.m + own_m + 4 * lane_group();
+      finish(work, work.n + own_n + kNeighbours * lane_of_group(), [&](const auto& use) {
+#pragma unroll
+        for (int line = 0; line < kLeft; ++line) {
+          float own[kNeighbours];
+#pragma unroll
+          for (int c = 0; c < kNeighbours; ++c) own[c] = sums[line / 2][c % kWidth][line % 2 * 2 + c / kWidth];
+          use(m0 + line / 4 * 32 + line % 4, own);
+        }
+      });
+      if (Plain != kNoPlainSums && sums_plain) {
+        constexpr int kOwn = Plain == kOfLeft ? 4 : kWidth, kLines = Plain == kOfLeft ? kLeft : kRight;
+        const int first = (Plain == kOfLeft ? work.m + own_m : work.n + own_n) + kOwn * lane_group();
+#pragma unroll
+        for (int line = 0; line < kLines; ++line) {
+          const float sum = sum_over_lanes<4>(plain[line]);
+          if (lane_of_group() == 0) finish_plain(work, first + line / kOwn * 8 * kOwn + line % kOwn, sum);
+        }
+      }
+      i += stride;
+      if (i >= count) return;
+      work = work_of(i);
+      begin();
+    }
+  }
+
+ private:
+  template <int PlainLines>
+  __device__ __forceinline__ static void add_octet(float (&sums)[kLeft / 2][kRight][4], const float* lefts,
+                                                   const float* rights, int octet, int own_m, int own_n,
+                                                   float (&plain)[PlainLines], bool sums_plain) {
+    float right[kRight][2], right_rest[kRight][2];
+    RightStage::read(rights, octet, own_n, right);
+    if (Plain == kOfRight && sums_plain) {
+#pragma unroll
+      for (int n = 0; n < kRight; ++n) plain[n] += right[n][0] + right[n][1];
+    }
+    split(right, right_rest);
+    // A group of lines at a time: registers are few.
+#pragma unroll
+    for (int group = 0; group < kLeft / 4; ++group) {
+      float left[4][2], left_rest[4][2];
+      LeftStage::read(lefts, octet, own_m + 32 * group, left);
+      if (Plain == kOfLeft && sums_plain) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) plain[4 * group + i] += left[i][0] + left[i][1];
+      }
+      split(left, left_rest);
+      const auto multiply = [&](const float(&a)[4][2], const float(&b)[kRight][2]) {
+#pragma unroll
+        for (int m = 0; m < 2; ++m) {
+          const float lines[4]{a[2 * m][0], a[2 * m + 1][0], a[2 * m][1], a[2 * m + 1][1]};
+#pragma unroll
+          for (int n = 0; n < kRight; ++n) multiply_add_16x8x8(sums[2 * group + m][n], lines, b[n]);
+        }
+      };
+      multiply(left_rest, right);
+      multiply(left, right_rest);
+      multiply(left, right);
+    }
+  }
+};
+
+}  // namespace heddle::mlp
