@@ -19,15 +19,12 @@ HEDDLE_CALL void start_wide_grouped_copy(T* shared_to, const T* from) {
 }
 
 template <int Width>
-HEDDLE_CALL void start_filled_copy(float* shared_to, const float* from, int count) {
+__device__ __forceinline__ void start_filled_copy(float* shared_to, const float* from, int count) {
   static_assert(Width == 1 || Width == 4, "one access");
-  if (count == Width) {
-    heddle_emulator_calls->start_copy(shared_to, from, 4 * Width, HEDDLE_AT);
-    return;
-  }
+  if (Width == 4 && count == Width) return start_wide_grouped_copy(shared_to, from);
   for (int i = 0; i < Width; ++i) {
     if (i < count) {
-      heddle_emulator_calls->start_copy(shared_to + i, from + i, 4, HEDDLE_AT);
+      start_grouped_copy(shared_to + i, from + i);
     } else {
       shared_to[i] = 0.0f;
     }
