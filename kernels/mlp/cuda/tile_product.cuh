@@ -31,10 +31,6 @@ struct Factor {
   const float* at;
   int lines, pitch;
   AsOrdered rows;
-  /// Whether four neighbours can be one access, if the first of them is a multiple of four.
-  [[nodiscard]] __device__ __forceinline__ bool in_fours() const {
-    return pitch % 4 == 0 && reinterpret_cast<unsigned long long>(at) % 16 == 0;
-  }
 };
 
 /// The tile of a block, and the addends that it sums.
@@ -50,10 +46,13 @@ class StagedFactor {
   /// The block starts copies of addends from `base` on and below `end`, of lines from `line` on.
   template <int Threads>
   __device__ __forceinline__ static void fetch(float* stage, const Factor& from, int line, int base, int end) {
-    if (from.in_fours()) {
-      fetch_by<Threads, 4>(stage, from, line, base, end);
+    if (from.rows.order != nullptr) {
+      const int* const order = from.rows.order;
+      fetch_rows<Threads>(stage, from, from.at, line, base, end,
+                          [&](int row, int count) { return count > 0 ? order[row] : 0; });
     } else {
-      fetch_by<Threads, 1>(stage, from, line, base, end);
+      const float* const at = from.at + static_cast<long long>(from.rows.first) * from.pitch;
+      fetch_rows<Threads>(stage, from, at, line, base, end, [](int row, int) { return row; });
     }
   }
 
@@ -86,32 +85,58 @@ class StagedFactor {
  private:
   static constexpr int kPitch = Lines + 8;
 
-  template <int Threads, int Fours>
-  __device__ __forceinline__ static void fetch_by(float* stage, const Factor& from, int line0, int base, int end) {
-    constexpr unsigned kPieces = Lines * kStage / Fours;
-    const int rows = Across ? end : from.lines, columns = Across ? from.lines : end;
+  /// What one copy brings, and to which word of a stage.
+  struct Place {
+    int line, addend, to;
+  };
+  /// Neighbours have what lies next to each other in global memory. All sizes are powers of two, so each bit of `piece`
+  /// adds something of its own: place_of(a + b) is the sum of both places, if a and b have no bit in common.
+  template <int Fours>
+  __device__ __forceinline__ static constexpr Place place_of(int piece) {
+    Place place{};
+    if (Across) {
+      place.line = piece % (Lines / Fours) * Fours;
+      place.addend = piece / (Lines / Fours);
+      place.to = (place.addend % 2 * 4 + place.addend % kOctet / 2) * kPitch + place.line;
+    } else {
+      const int line = piece / (kStage / Fours), within = line % (8 * Width);
+      place.line = line - within + within % 8 * Width + within / 8;
+      place.addend = piece % (kStage / Fours) * Fours;
+      place.to = line * kOctet + place.addend % kOctet;
+    }
+    place.to += place.addend / kOctet * words_of_octet(Lines, Across);
+    return place;
+  }
+
+  template <int Threads, class RowOf>
+  __device__ __forceinline__ static void fetch_rows(float* stage, const Factor& from, const float* at, int line,
+                                                    int base, int end, const RowOf& row_of) {
+    if (from.pitch % 4 == 0 && reinterpret_cast<unsigned long long>(at) % 16 == 0) {
+      fetch_by<Threads, 4>(stage, from, at, line, base, end, row_of);
+    } else {
+      fetch_by<Threads, 1>(stage, from, at, line, base, end, row_of);
+    }
+  }
+  /// `Fours`: numbers that are one access.
+  template <int Threads, int Fours, class RowOf>
+  __device__ __forceinline__ static void fetch_by(float* stage, const Factor& from, const float* at, int line, int base,
+                                                  int end, const RowOf& row_of) {
+    constexpr int kPieces = Lines * kStage / Fours, kEach = kPieces > Threads ? kPieces / Threads : 1;
+    static_assert((Across ? Lines / Fours : kStage / Fours) <= Threads, "neighbours are fetched together");
+    const int thread = static_cast<int>(threadIdx.x);
+    if (kPieces < Threads && thread >= kPieces) return;
+    const Place own = place_of<Fours>(thread);
+    const int row = Across ? base + own.addend : line + own.line, rows = Across ? end : from.lines;
+    const int column = Across ? line + own.line : base + own.addend, columns = Across ? from.lines : end;
+    const int neighbours = max(0, min(Fours, columns - column)), bytes = 4 * from.pitch;
+    const char* const own_at = reinterpret_cast<const char*>(at + column);
 #pragma unroll
-    for (unsigned j = 0; j < (kPieces + Threads - 1) / Threads; ++j) {
-      const unsigned piece = threadIdx.x + j * Threads;
-      if (kPieces % Threads != 0 && piece >= kPieces) break;
-      // Neighbouring threads have what lies next to each other in global memory.
-      unsigned line, addend, to;
-      if constexpr (Across) {
-        line = piece % (Lines / Fours) * Fours;
-        addend = piece / (Lines / Fours);
-        to = (addend % 2 * 4 + addend % kOctet / 2) * kPitch + line;
-      } else {
-        const unsigned place = piece / (kStage / Fours), within = place % (8 * Width);
-        line = place - within + within % 8 * Width + within / 8;
-        addend = piece % (kStage / Fours) * Fours;
-        to = place * kOctet + addend % kOctet;
-      }
-      to += addend / kOctet * words_of_octet(Lines, Across);
-      const int row = static_cast<int>(Across ? base + addend : line0 + line);
-      const int column = static_cast<int>(Across ? line0 + line : base + addend);
-      const int there = row < rows ? max(0, min(Fours, columns - column)) : 0;
-      const int source = from.rows(max(0, min(row, rows - 1)));
-      start_filled_copy<Fours>(stage + to, from.at + static_cast<long long>(source) * from.pitch + column, there);
+    for (int j = 0; j < kEach; ++j) {
+      const Place further = place_of<Fours>(j * Threads);
+      const int own_row = row + (Across ? further.addend : further.line);
+      const int count = own_row < rows ? neighbours : 0;
+      const long long offset = static_cast<long long>(row_of(own_row, count)) * bytes;
+      start_filled_copy<Fours>(stage + own.to + further.to, reinterpret_cast<const float*>(own_at + offset), count);
     }
   }
 };
