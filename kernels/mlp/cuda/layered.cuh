@@ -7,6 +7,7 @@
 // | kernel | product |
 // |---|---|
 // | forward_layer | values x weights, for each layer |
+// | forward_outputs | the same of the last one, if its outputs are few, and what find_output_deltas does |
 // | find_output_deltas | none; errors of the outputs, and sums of their squares, one of each block |
 // | backward_layer | deltas x weights, for each layer but the first |
 // | find_layer_gradient | deltas x values over the rows, for each layer; parts of the rows are summed by blocks of
@@ -43,22 +44,51 @@ struct TilesOfRows {
   }
 };
 
-/// A lane's neighbouring numbers of a row, from `column` on; with rows that begin on a multiple of 16 bytes whole packs
-/// up to the pitch.
-template <int Count>
-__device__ __forceinline__ void store_neighbours(float* row, int pitch, int column, int columns,
-                                                 const float (&values)[Count]) {
+/// A lane's sums of a line of a Product, for a row whose column `column` is the first one's; with rows that begin on a
+/// multiple of 16 bytes whole packs up to the pitch.
+template <class Product>
+__device__ __forceinline__ void store_sums(float* row, int pitch, int column, int columns,
+                                           const float (&values)[Product::kOwn]) {
   if (pitch % 4 == 0) {
 #pragma unroll
-    for (int c = 0; c < Count; c += 4) {
-      if (column + c < columns) store<4>(row + column + c, {values[c], values[c + 1], values[c + 2], values[c + 3]});
+    for (int c = 0; c < Product::kOwn; c += 4) {
+      const int at = column + Product::column(c);
+      if (at < columns) store<4>(row + at, {values[c], values[c + 1], values[c + 2], values[c + 3]});
     }
   } else {
 #pragma unroll
-    for (int c = 0; c < Count; ++c) {
-      if (column + c < columns) row[column + c] = values[c];
+    for (int c = 0; c < Product::kOwn; ++c) {
+      const int at = column + Product::column(c);
+      if (at < columns) row[at] = values[c];
     }
   }
+}
+
+/// The product of rows and weights of a layer. Calls use(m, n, sums), with all lanes of a warp at the same time, for
+/// sums with their biases; `n` as store_sums() takes it.
+template <int M, int N, class Use>
+__device__ __forceinline__ void multiply_rows(float* stages, const float* from, const AsOrdered& row, int rows,
+                                              const float* parameters, const TiledLayer& layer, const Use& use) {
+  using Product = TileProduct<M, N, false, false>;
+  const float* const biases = parameters + layer.biases();
+  const TilesOfRows<M, N> tiles{rows, layer.out, layer.in};
+  Product::run(
+      stages, {from, rows, layer.in_pitch, row}, {parameters + layer.weights, layer.out, layer.in, {nullptr, 0}},
+      tiles.count(), tiles,
+      [&](const TileWork&, int n, const auto& each) {
+        float bias[Product::kOwn];
+#pragma unroll
+        for (int c = 0; c < Product::kOwn; ++c) {
+          const int at = n + Product::column(c);
+          bias[c] = at < layer.out ? biases[at] : 0.0f;
+        }
+        each([&](int m, auto& sums) {
+#pragma unroll
+          for (int c = 0; c < Product::kOwn; ++c) sums[c] += bias[c];
+          use(m, n, sums);
+        });
+      },
+      [](const TileWork&, int, float) {});
 }
 
 /// Values of `rows` rows of a layer. Any grid.
@@ -66,24 +96,13 @@ template <int M, int N>
 __device__ __forceinline__ void find_values(const float* from, const AsOrdered& row, int rows, const float* parameters,
                                             const TiledLayer& layer, int activation, float* to) {
   using Product = TileProduct<M, N, false, false>;
-  const float* const biases = parameters + layer.biases();
-  const TilesOfRows<M, N> tiles{rows, layer.out, layer.in};
-  Product::run(
-      {from, rows, layer.in_pitch, row}, {parameters + layer.weights, layer.out, layer.in, {nullptr, 0}}, tiles.count(),
-      tiles,
-      [&](const TileWork&, int n, const auto& each) {
-        float bias[Product::kNeighbours];
-#pragma unroll
-        for (int c = 0; c < Product::kNeighbours; ++c) bias[c] = n + c < layer.out ? biases[n + c] : 0.0f;
-        each([&](int m, auto& sums) {
-          if (m >= rows) return;
-#pragma unroll
-          for (int c = 0; c < Product::kNeighbours; ++c) sums[c] += bias[c];
-          activate_all(activation, sums);
-          store_neighbours(to + static_cast<long long>(m) * layer.out_pitch, layer.out_pitch, n, layer.out, sums);
-        });
-      },
-      [](const TileWork&, int, float) {});
+  SharedMemory shared;
+  multiply_rows<M, N>(
+      shared.take<float>(Product::kWords), from, row, rows, parameters, layer, [&](int m, int n, auto& sums) {
+        if (m >= rows) return;
+        activate_all(activation, sums);
+        store_sums<Product>(to + static_cast<long long>(m) * layer.out_pitch, layer.out_pitch, n, layer.out, sums);
+      });
 }
 
 /// `from`: the rows of the data if `place` is kFirstLayer.
@@ -102,14 +121,78 @@ __device__ __forceinline__ double sum_over_warp(double value) {
   return value;
 }
 
+/// Thread 0 gets the sum over the block, by `of_warps` of shared memory. The whole block calls it.
+__device__ __forceinline__ double sum_over_block(double value, double* of_warps) {
+  const int thread = static_cast<int>(threadIdx.x);
+  value = sum_over_warp(value);
+  if (thread % kWarp == 0) of_warps[thread / kWarp] = value;
+  __syncthreads();
+  double all = 0.0;
+  if (thread == 0) {
+    for (int w = 0; w < static_cast<int>(blockDim.x) / kWarp; ++w) all += of_warps[w];
+  }
+  return all;
+}
+
+/// Makes outputs of a lane's sums of a row, whose other sums three neighbouring lanes have. `n`: as store_sums() takes
+/// it.
+template <class Product>
+__device__ __forceinline__ void finish_sums_of_lanes(int activation, int outputs, int n, float (&sums)[Product::kOwn]) {
+  if (activation != kSoftmax) return activate_all(activation, sums);
+  float largest = -infinity(), all = 0.0f;
+#pragma unroll
+  for (int c = 0; c < Product::kOwn; ++c) {
+    if (n + Product::column(c) >= outputs) sums[c] = -infinity();
+    largest = fmaxf(largest, sums[c]);
+  }
+  largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, 1));
+  largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, 2));
+#pragma unroll
+  for (int c = 0; c < Product::kOwn; ++c) all += sums[c] = __expf(sums[c] - largest);
+  all = sum_over_lanes<4>(all);
+#pragma unroll
+  for (int c = 0; c < Product::kOwn; ++c) sums[c] /= all;
+}
+
+/// The last layer forward, with at most N outputs, and their deltas: forward_layer() and find_output_deltas() in one.
+template <int M, int N>
+HEDDLE_TILES(M, N)
+forward_outputs(const float* from, const float* parameters, float* to, const Control* control, const Progress* now,
+                const int* order, TiledLayer layer, int place, const float* targets, double* squares, int done,
+                int steps, int slots, StepPart part) {
+  using Product = TileProduct<M, N, false, false>;
+  SharedMemory shared;
+  float* const stages = shared.take<float>(Product::kWords);
+  double* const of_warps = reinterpret_cast<double*>(shared.take<float>(kWordsOfSquares));
+  const StepUnderWay step = step_under_way(control, now, order, done, steps, slots, part);
+  double own_squares = 0.0;
+  multiply_rows<M, N>(stages, from, (place & kFirstLayer) != 0 ? step.rows_of : AsOrdered{nullptr, 0}, step.rows,
+                      parameters, layer, [&](int m, int n, auto& sums) {
+                        finish_sums_of_lanes<Product>(step.control.output, layer.out, n, sums);
+                        if (m >= step.rows) return;
+                        const float* const right = targets + static_cast<long long>(step.rows_of(m)) * layer.out;
+#pragma unroll
+                        for (int c = 0; c < Product::kOwn; ++c) {
+                          const int k = n + Product::column(c);
+                          if (k >= layer.out) continue;
+                          const float value = sums[c], error = value - right[k];
+                          own_squares += static_cast<double>(error) * static_cast<double>(error);
+                          sums[c] = error * slope(step.control.output, value);
+                        }
+                        store_sums<Product>(to + static_cast<long long>(m) * layer.out_pitch, layer.out_pitch, n,
+                                            layer.out, sums);
+                      });
+  const double all = sum_over_block(own_squares, of_warps);
+  if (threadIdx.x == 0) squares[blockIdx.x] = all;
+}
+
 /// Deltas in place of the sums of the outputs, `pitch` words from row to row. Some lanes for a row, lanes_of_row();
 /// squares[block]: of the block's errors.
 __global__ void __launch_bounds__(kLayeredBlock)
     find_output_deltas(float* sums, const float* targets, const Control* control, const Progress* now, const int* order,
                        double* squares, int outputs, int pitch, int done, int steps, int slots, StepPart part) {
-  constexpr int kWarps = kLayeredBlock / kWarp;
   SharedMemory shared;
-  double* const of_warps = reinterpret_cast<double*>(shared.take<float>(2 * kWarps));
+  double* const of_warps = reinterpret_cast<double*>(shared.take<float>(kWordsOfSquares));
   const StepUnderWay step = step_under_way(control, now, order, done, steps, slots, part);
   const int thread = static_cast<int>(threadIdx.x), lanes = lanes_of_row(outputs), lane = thread % lanes;
   const int together = kLayeredBlock / lanes;
@@ -127,14 +210,8 @@ __global__ void __launch_bounds__(kLayeredBlock)
       own[k] = error * slope(step.control.output, value);
     }
   }
-  own_squares = sum_over_warp(own_squares);
-  if (thread % kWarp == 0) of_warps[thread / kWarp] = own_squares;
-  __syncthreads();
-  if (thread == 0) {
-    double all = 0.0;
-    for (int w = 0; w < kWarps; ++w) all += of_warps[w];
-    squares[blockIdx.x] = all;
-  }
+  const double all = sum_over_block(own_squares, of_warps);
+  if (thread == 0) squares[blockIdx.x] = all;
 }
 
 /// Deltas of the neurons whose `values` the layer takes. Any grid.
@@ -144,24 +221,24 @@ backward_layer(const float* __restrict__ deltas, const float* __restrict__ value
                float* __restrict__ to, const Control* control, const Progress* now, TiledLayer layer, int done,
                int steps, StepPart part) {
   using Product = TileProduct<M, N, false, true>;
-  constexpr int kNeighbours = Product::kNeighbours;
+  SharedMemory shared;
   const StepUnderWay step = step_under_way(control, now, nullptr, done, steps, 1, part);
   const TilesOfRows<M, N> tiles{step.rows, layer.in, layer.out};
   Product::run(
-      {deltas, step.rows, layer.out_pitch, {nullptr, 0}},
+      shared.take<float>(Product::kWords), {deltas, step.rows, layer.out_pitch, {nullptr, 0}},
       {parameters + layer.weights, layer.in, layer.in, {nullptr, 0}}, tiles.count(), tiles,
       [&](const TileWork&, int n, const auto& each) {
         each([&](int m, auto& sums) {
           if (m >= step.rows) return;
           const long long row = static_cast<long long>(m) * layer.in_pitch;
 #pragma unroll
-          for (int c = 0; c < kNeighbours; c += 4) {
-            if (n + c >= layer.in) continue;
-            const Pack<4> seen = load<4>(values + row + n + c);
+          for (int c = 0; c < Product::kOwn; c += 4) {
+            if (n + Product::column(c) >= layer.in) continue;
+            const Pack<4> seen = load<4>(values + row + n + Product::column(c));
 #pragma unroll
             for (int i = 0; i < 4; ++i) sums[c + i] *= slope(step.control.hidden, seen.value[i]);
           }
-          store_neighbours(to + row, layer.in_pitch, n, layer.in, sums);
+          store_sums<Product>(to + row, layer.in_pitch, n, layer.in, sums);
         });
       },
       [](const TileWork&, int, float) {});
@@ -189,8 +266,9 @@ find_layer_gradient(const float* deltas, const float* values, float* parts, cons
     return parts + layer.parts_at + static_cast<long long>(first / each_part) * parameters;
   };
   const auto add_up = [&](float& own, float sum) { own = part.first == 0 ? sum : own + sum; };
+  SharedMemory shared;
   Product::run(
-      left, right, tiles * layer.parts,
+      shared.take<float>(Product::kWords), left, right, tiles * layer.parts,
       [&](int i) -> TileWork {
         // The tiles of a part come one after the other.
         const int of_rows = i / tiles, tile = i - of_rows * tiles, upper = tile / tiles_beside;
@@ -202,9 +280,10 @@ find_layer_gradient(const float* deltas, const float* values, float* parts, cons
         each([&](int m, const auto& sums) {
           if (m >= left.lines) return;
 #pragma unroll
-          for (int c = 0; c < Product::kNeighbours; ++c) {
-            if (n + c >= right.lines) continue;
-            const int neuron = DeltasLeft ? m : n + c, input = DeltasLeft ? n + c : m;
+          for (int c = 0; c < Product::kOwn; ++c) {
+            const int column = n + Product::column(c);
+            if (column >= right.lines) continue;
+            const int neuron = DeltasLeft ? m : column, input = DeltasLeft ? column : m;
             add_up(to[neuron * layer.in + input], sums[c]);
           }
         });
@@ -227,9 +306,8 @@ __global__ void __launch_bounds__(kLayeredBlock)
     int decision;
   };
   static_assert(sizeof(Counted) <= 128, "kLearnWords");
-  constexpr int kWarps = kLayeredBlock / kWarp;
   SharedMemory shared;
-  double* const of_warps = reinterpret_cast<double*>(shared.take<float>(2 * kWarps));
+  double* const of_warps = reinterpret_cast<double*>(shared.take<float>(kWordsOfSquares));
   Counted& counted = *reinterpret_cast<Counted*>(shared.take<float>(32));
   float* const of_groups = shared.take<float>(kLayeredBlock);
   const Control control = *control_at;
@@ -242,12 +320,8 @@ __global__ void __launch_bounds__(kLayeredBlock)
   }
   double sum = 0.0;
   for (int i = thread; i < blocks; i += kLayeredBlock) sum += squares[i];
-  sum = sum_over_warp(sum);
-  if (thread % kWarp == 0) of_warps[thread / kWarp] = sum;
-  __syncthreads();
+  const double all = sum_over_block(sum, of_warps);
   if (thread == 0) {
-    double all = 0.0;
-    for (int w = 0; w < kWarps; ++w) all += of_warps[w];
     const int rows = rows_of_step(control, counted.progress);
     counted.decision = count_step(control, outputs, all, counted.progress, blockIdx.x == 0 ? errors : nullptr, slots);
     counted.step = step_of(control, counted.progress, rows);

@@ -100,13 +100,21 @@ class Writer {
   [[nodiscard]] Argument at(std::string_view buffer) const { return BufferArgument{plan_.buffer(buffer), 0}; }
   [[nodiscard]] Argument values_of(const char* what, int layer) const { return at(fmt::format("{}{}", what, layer)); }
 
-  /// A kernel for so many tiles, which as many blocks share as `units` multiprocessors have room for. `more`: template
-  /// arguments behind the sizes.
-  void tiles(std::string_view kernel, const TileShape& shape, std::string_view more, bool left_across,
-             bool right_across, std::int64_t count, std::int64_t units, std::vector<Argument> arguments) {
-    launch(fmt::format("heddle::mlp::{}<{}, {}{}>", kernel, shape.m, shape.n, more),
-           {.x = extent(std::min(count, units * shape.blocks_of_unit()))}, shape.threads(),
-           kFloatBytes * shape.words(left_across, right_across), std::move(arguments));
+  /// A kernel for tiles.
+  struct Tiles {
+    std::string_view kernel;
+    std::string_view more{};  ///< template arguments behind the sizes
+    TileShape shape;
+    bool left_across = false, right_across = false;
+    std::int64_t count, units;    ///< tiles, which as many blocks share as these multiprocessors have room for
+    std::int64_t more_words = 0;  ///< of shared memory
+
+    [[nodiscard]] std::int64_t blocks() const { return std::min(count, units * shape.blocks_of_unit()); }
+  };
+  void tiles(const Tiles& of, std::vector<Argument> arguments) {
+    launch(fmt::format("heddle::mlp::{}<{}, {}{}>", of.kernel, of.shape.m, of.shape.n, of.more),
+           {.x = extent(of.blocks())}, of.shape.threads(),
+           kFloatBytes * (of.shape.words(of.left_across, of.right_across) + of.more_words), std::move(arguments));
   }
   void launch(const std::string& kernel, const Extent& grid, std::int64_t threads, std::int64_t shared_bytes,
               std::vector<Argument> arguments) {
@@ -212,13 +220,26 @@ class Products {
   /// Values of the layer's neurons.
   void forward(int layer, std::vector<Argument> arguments) const {
     if (shape_.product == Product::library) return forward_by_library(layer, arguments);
-    if (shape_.product == Product::tiles) return of_rows("forward_layer", false, out(layer), std::move(arguments));
+    if (shape_.product == Product::tiles) return of_rows(rows_by("forward_layer", out(layer)), std::move(arguments));
     by_sums("forward", in(layer) + 1, out(layer), std::move(arguments));
+  }
+  /// Whether the product of the last layer makes the deltas of the outputs, too: forward_outputs().
+  [[nodiscard]] bool makes_output_deltas() const {
+    return shape_.product == Product::tiles && layers_.outputs() <= kOutputsOfTile;
+  }
+  void forward_outputs(std::vector<Argument> arguments) const { of_rows(of_outputs(), std::move(arguments)); }
+  /// Sums of squared errors that a launch leaves.
+  [[nodiscard]] std::int64_t squares() const {
+    return makes_output_deltas() ? of_outputs().blocks() : blocks_of_rows(rows_, layers_.outputs());
   }
   /// Deltas of the neurons whose values the layer takes.
   void backward(int layer, std::vector<Argument> arguments) const {
     if (shape_.product == Product::library) return backward_by_library(layer, arguments);
-    if (shape_.product == Product::tiles) return of_rows("backward_layer", true, in(layer), std::move(arguments));
+    if (shape_.product == Product::tiles) {
+      Writer::Tiles tiles = rows_by("backward_layer", in(layer));
+      tiles.right_across = true;
+      return of_rows(tiles, std::move(arguments));
+    }
     by_sums("backward", out(layer), in(layer), std::move(arguments));
   }
   /// `arguments` before the number of all parameters, which kernels for tiles do not ask for, and `after` it.
@@ -229,8 +250,14 @@ class Products {
       case Product::tiles: {
         const GradientShape of(layers_, layer, rows_, shape_);
         arguments.emplace_back(StructArgument(part_));
-        return writer_.tiles("find_layer_gradient", of.tile, of.deltas_left ? ", true" : ", false", true, true,
-                             of.tiles * of.parts, shape_.units, std::move(arguments));
+        return writer_.tiles({.kernel = "find_layer_gradient",
+                              .more = of.deltas_left ? ", true" : ", false",
+                              .shape = of.tile,
+                              .left_across = true,
+                              .right_across = true,
+                              .count = of.tiles * of.parts,
+                              .units = shape_.units},
+                             std::move(arguments));
       }
       case Product::thread:
         return by_thread("gradient", (in(layer) + 1) * out(layer), std::move(arguments));
@@ -246,11 +273,18 @@ class Products {
   static constexpr std::int64_t kMost = kMostSummands;
 
   /// The left factor is rows.
-  void of_rows(const char* kernel, bool right_across, std::int64_t sums, std::vector<Argument> arguments) const {
+  [[nodiscard]] Writer::Tiles rows_by(std::string_view kernel, std::int64_t sums) const {
     const TileShape tile{static_cast<int>(shape_.tile), columns_of_tile(sums, shape_.tile)};
+    return {.kernel = kernel, .shape = tile, .count = tiles_in(tile, rows_, sums), .units = shape_.units};
+  }
+  [[nodiscard]] Writer::Tiles of_outputs() const {
+    Writer::Tiles tiles = rows_by("forward_outputs", layers_.outputs());
+    tiles.more_words = kWordsOfSquares;
+    return tiles;
+  }
+  void of_rows(const Writer::Tiles& tiles, std::vector<Argument> arguments) const {
     arguments.emplace_back(StructArgument(part_));
-    writer_.tiles(kernel, tile, "", false, right_across, tiles_in(tile, rows_, sums), shape_.units,
-                  std::move(arguments));
+    writer_.tiles(tiles, std::move(arguments));
   }
   void by_sums(const char* what, std::int64_t addends, std::int64_t sums, std::vector<Argument> arguments) const {
     if (shape_.product == Product::thread) return by_thread(what, sums, std::move(arguments));
@@ -335,9 +369,9 @@ void add_layered(Plan& plan, const Layers& layers, std::int64_t batch, const Lay
                  const RunLength& length) {
   const std::int64_t parameters = layers.parameters(), outputs = layers.outputs();
   const std::int64_t piece_rows = tiles_of(batch, shape.pieces), pieces = tiles_of(batch, piece_rows);
-  const std::int64_t squares = blocks_of_rows(piece_rows, outputs);
   Writer writer(plan);
   Products products(writer, layers, shape, piece_rows);
+  const std::int64_t squares = products.squares();
   if (pieces > 1) {
     plan.buffers[at(plan.buffer("rows"))].piece_bytes = kFloatBytes * piece_rows * layers.inputs();
     plan.buffers[at(plan.buffer("targets"))].piece_bytes = kFloatBytes * piece_rows * outputs;
@@ -378,17 +412,31 @@ void add_layered(Plan& plan, const Layers& layers, std::int64_t batch, const Lay
       writer.of_piece(piece);
       products.of_part(part);
       products.begin(now, done, steps, slots);
+      const Argument squares_at = writer.at("squares", 2 * squares * piece);
       for (int l = 0; l < layers.count; ++l) {
-        const bool last = l + 1 == layers.count;
-        products.forward(l, {l == 0 ? rows : writer.values_of("values", l - 1), writer.at("parameters"),
-                             writer.values_of(last ? "deltas" : "values", l), control, now, order, products.of_layer(l),
-                             place_of(layers, l), done, steps, slots});
+        const bool last = l + 1 == layers.count, makes_deltas = last && products.makes_output_deltas();
+        std::vector<Argument> arguments{l == 0 ? rows : writer.values_of("values", l - 1),
+                                        writer.at("parameters"),
+                                        writer.values_of(last ? "deltas" : "values", l),
+                                        control,
+                                        now,
+                                        order,
+                                        products.of_layer(l),
+                                        place_of(layers, l)};
+        if (makes_deltas) arguments.insert(arguments.end(), {writer.at("targets"), squares_at});
+        arguments.insert(arguments.end(), {done, steps, slots});
+        if (makes_deltas) {
+          products.forward_outputs(std::move(arguments));
+        } else {
+          products.forward(l, std::move(arguments));
+        }
       }
-      writer.launch("heddle::mlp::find_output_deltas", {.x = extent(squares)}, kLayeredBlock,
-                    kFloatBytes * 2 * (kLayeredBlock / 32),
-                    {writer.values_of("deltas", layers.count - 1), writer.at("targets"), control, now, order,
-                     writer.at("squares", 2 * squares * piece), int32(outputs), int32(products.pitch(layers.outputs())),
-                     done, steps, slots, StructArgument(part)});
+      if (!products.makes_output_deltas()) {
+        writer.launch(
+            "heddle::mlp::find_output_deltas", {.x = extent(squares)}, kLayeredBlock, kFloatBytes * kWordsOfSquares,
+            {writer.values_of("deltas", layers.count - 1), writer.at("targets"), control, now, order, squares_at,
+             int32(outputs), int32(products.pitch(layers.outputs())), done, steps, slots, StructArgument(part)});
+      }
       for (int l = layers.count - 1; l >= 0; --l) {
         const Argument deltas = writer.values_of("deltas", l);
         const Argument values = l == 0 ? rows : writer.values_of("values", l - 1);
@@ -421,17 +469,18 @@ void add_layered_prediction(Plan& plan, const Layers& layers, std::int64_t rows,
     const LayerAt at = layer_at(layers, l);
     const bool last = l + 1 == layers.count;
     const TileShape tile{static_cast<int>(shape.tile), columns_of_tile(at.out, shape.tile)};
-    writer.tiles("predict_layer", tile, "", false, false, tiles_in(tile, rows, at.out), shape.units,
-                 {l == 0 ? writer.at("rows") : writer.values_of("values", l - 1), writer.at("parameters"),
-                  last ? writer.at("outputs") : writer.values_of("values", l), writer.at("control"),
-                  StructArgument(TiledLayer{.weights = at.weights,
-                                            .in = at.in,
-                                            .out = at.out,
-                                            .in_pitch = l == 0 ? at.in : padded_neurons(at.in),
-                                            .out_pitch = last ? at.out : padded_neurons(at.out),
-                                            .parts = 0,
-                                            .parts_at = 0}),
-                  place_of(layers, l)});
+    writer.tiles(
+        {.kernel = "predict_layer", .shape = tile, .count = tiles_in(tile, rows, at.out), .units = shape.units},
+        {l == 0 ? writer.at("rows") : writer.values_of("values", l - 1), writer.at("parameters"),
+         last ? writer.at("outputs") : writer.values_of("values", l), writer.at("control"),
+         StructArgument(TiledLayer{.weights = at.weights,
+                                   .in = at.in,
+                                   .out = at.out,
+                                   .in_pitch = l == 0 ? at.in : padded_neurons(at.in),
+                                   .out_pitch = last ? at.out : padded_neurons(at.out),
+                                   .parts = 0,
+                                   .parts_at = 0}),
+         place_of(layers, l)});
   }
   writer.launch("heddle::mlp::finish_rows", {.x = extent(blocks_of_rows(rows, layers.outputs()))}, kLayeredBlock, 0,
                 {writer.at("outputs"), writer.at("control"), int32(layers.outputs())});

@@ -4,20 +4,23 @@
 
 namespace heddle::mlp {
 
-constexpr int kOctet = 8;            ///< addends that an instruction of the tensor cores takes
-constexpr int kStage = 2 * kOctet;   ///< addends of a tile that arrive in shared memory together
-constexpr int kStages = 3;           ///< that are there, or on their way
-constexpr int kThreadsOfUnit = 512;  ///< of blocks for tiles on a multiprocessor: 128 registers
-constexpr int kLayeredBlock = 256;   ///< threads of the kernels that are no products
-constexpr int kMostSquares = 1024;   ///< blocks that sum squared errors
-/// Of shared memory that learn_layered() takes: sums of warps, Counted, and a part of a gradient of each thread.
-constexpr int kLearnWords = 2 * (kLayeredBlock / 32) + 32 + kLayeredBlock;
+constexpr int kOctet = 8;                                  ///< addends that an instruction of the tensor cores takes
+constexpr int kStage = 2 * kOctet;                         ///< addends of a tile that arrive in shared memory together
+constexpr int kStages = 3;                                 ///< that are there, or on their way
+constexpr int kThreadsOfUnit = 512;                        ///< of blocks for tiles on a multiprocessor: 128 registers
+constexpr int kLayeredBlock = 256;                         ///< threads of the kernels that are no products
+constexpr int kMostSquares = 1024;                         ///< blocks that sum squared errors
+constexpr int kWordsOfSquares = 2 * (kLayeredBlock / 32);  ///< of shared memory: sums of a block's warps
+/// Of shared memory that learn_layered() takes: those, Counted, and a part of a gradient of each thread.
+constexpr int kLearnWords = kWordsOfSquares + 32 + kLayeredBlock;
 
 constexpr int kMostSummands = 1024;  ///< threads of a block that adds up plain sums
 
+/// Words from addend to addend of a factor whose lines lie next to each other.
+[[nodiscard]] constexpr int pitch_across(int lines) { return lines + (lines < 32 ? 8 : 4); }
 /// Words of an octet of so many lines. Octets of lines Along begin half a row of banks apart.
 [[nodiscard]] constexpr int words_of_octet(int lines, bool across) {
-  return across ? kOctet * (lines + 8) : kOctet * lines + 16;
+  return across ? kOctet * pitch_across(lines) : kOctet * lines + 16;
 }
 [[nodiscard]] constexpr int words_of_stage(int lines, bool across) {
   return kStage / kOctet * words_of_octet(lines, across);
@@ -40,6 +43,9 @@ struct TileShape {
     return kStages * (words_of_stage(m, left_across) + words_of_stage(n, right_across));
   }
 };
+
+/// Outputs that one tile has all of: the product of the last layer makes their deltas, too.
+constexpr int kOutputsOfTile = 32;
 
 /// Lanes that make the outputs of a row of their sums: each has at most 8, as far as a warp has lanes.
 [[nodiscard]] constexpr int lanes_of_row(int outputs) {

@@ -9,11 +9,12 @@
 // | factor | octet in shared memory | a lane reads |
 // |---|---|---|
 // | Along: the addends of a line lie next to each other | [line][8] | two neighbours |
-// | Across: the lines of an addend do | [addend][lines + 8] | neighbouring lines of two addends |
+// | Across: the lines of an addend do | [addend][lines and some] | neighbouring lines of two addends |
 //
 // Which addends of an octet a lane has is free, as long as both factors agree: 2 t and 2 t + 1. So is which lines it
-// has: Width neighbours from Width g on, of each group of 8 Width lines, so that it has 2 Width neighbouring sums in
-// the end. Along stores its lines, and Across its addends, in the order that makes this so.
+// has: Width neighbours from first_line(g) on, of each group of 8 Width lines, so that in the end its sums are packs of
+// four neighbours, and the packs of the four lanes of a line whole sectors of memory. Along stores its lines, and
+// Across its addends, in the order that makes this so.
 //
 // In comments, g is lane / 4 and t is lane % 4.
 #pragma once
@@ -38,6 +39,12 @@ struct TileWork {
   int m, n;  ///< first lines
   int first, end;
 };
+
+/// Of a group of lines, what lanes with this g have first.
+template <int Width>
+__device__ __forceinline__ constexpr int first_line(int g) {
+  return Width == 4 ? g % 2 * 16 + g / 2 * 4 : Width * g;
+}
 
 /// `Lines` lines of a factor in a stage, of which a lane has Width neighbours in a group.
 template <int Lines, int Width, bool Across>
@@ -66,8 +73,8 @@ class StagedFactor {
       for (int group = 0; group < Count / Width; ++group) {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-          const Pack<Width> seen =
-              load<Width>(from + (lane_of_group() + 4 * i) * kPitch + line + group * kGroup + Width * lane_group());
+          const Pack<Width> seen = load<Width>(from + (lane_of_group() + 4 * i) * kPitch + line + group * kGroup +
+                                               first_line<Width>(lane_group()));
 #pragma unroll
           for (int w = 0; w < Width; ++w) to[group * Width + w][i] = seen.value[w];
         }
@@ -83,7 +90,7 @@ class StagedFactor {
   }
 
  private:
-  static constexpr int kPitch = Lines + 8;
+  static constexpr int kPitch = pitch_across(Lines);
 
   /// What one copy brings, and to which word of a stage.
   struct Place {
@@ -100,7 +107,7 @@ class StagedFactor {
       place.to = (place.addend % 2 * 4 + place.addend % kOctet / 2) * kPitch + place.line;
     } else {
       const int line = piece / (kStage / Fours), within = line % (8 * Width);
-      place.line = line - within + within % 8 * Width + within / 8;
+      place.line = line - within + first_line<Width>(within % 8) + within / 8;
       place.addend = piece % (kStage / Fours) * Fours;
       place.to = line * kOctet + place.addend % kOctet;
     }
@@ -169,17 +176,19 @@ class TileProduct {
   using RightStage = StagedFactor<N, kWidth, RightAcross>;
 
  public:
-  static constexpr int kNeighbours = 2 * kWidth;  ///< sums of a line that a lane has next to each other
+  static constexpr int kOwn = 2 * kWidth;  ///< sums of a line that a lane has
+  static constexpr int kWords = kShape.words(LeftAcross, RightAcross);
+  /// The column of a lane's sum c, from that of its first sum on: packs of four.
+  __device__ __forceinline__ static constexpr int column(int c) { return c / 4 * 16 + c % 4; }
 
   /// For each of `count` tiles, which are dealt among the blocks of the grid, work_of(i) is the TileWork.
   /// finish(work, n, each) is called by every lane: n is the first of its columns, and each(use) calls use(m, sums) for
-  /// its lines. With plain sums, finish_plain(work, i, sum) for each line i of that factor once. The whole block calls
-  /// it.
+  /// its lines, with all lanes of the warp at the same time. With plain sums, finish_plain(work, i, sum) for each line
+  /// i of that factor once. `stages`: kWords of shared memory. The whole block calls it.
   template <class WorkOf, class Finish, class FinishPlain>
-  __device__ __forceinline__ static void run(const Factor& left, const Factor& right, int count, const WorkOf& work_of,
-                                             const Finish& finish, const FinishPlain& finish_plain) {
-    SharedMemory shared;
-    float* const stages = shared.take<float>(kShape.words(LeftAcross, RightAcross));
+  __device__ __forceinline__ static void run(float* stages, const Factor& left, const Factor& right, int count,
+                                             const WorkOf& work_of, const Finish& finish,
+                                             const FinishPlain& finish_plain) {
     constexpr int kLeftWords = words_of_stage(M, LeftAcross);
     constexpr int kStageWords = kLeftWords + words_of_stage(N, RightAcross);
     const int warp = static_cast<int>(threadIdx.x) / kWarp, stride = static_cast<int>(gridDim.x);
@@ -240,23 +249,25 @@ class TileProduct {
       base += kStage;
       if (base < work.end) continue;
 
-      const int m0 = work.m + own_m + 4 * lane_group();
-      finish(work, work.n + own_n + kNeighbours * lane_of_group(), [&](const auto& use) {
+      const int m0 = work.m + own_m + first_line<4>(lane_group());
+      finish(work, work.n + own_n + 4 * lane_of_group(), [&](const auto& use) {
 #pragma unroll
         for (int line = 0; line < kLeft; ++line) {
-          float own[kNeighbours];
+          float own[kOwn];
 #pragma unroll
-          for (int c = 0; c < kNeighbours; ++c) own[c] = sums[line / 2][c % kWidth][line % 2 * 2 + c / kWidth];
+          for (int c = 0; c < kOwn; ++c) own[c] = sums[line / 2][c % kWidth][line % 2 * 2 + c / kWidth];
           use(m0 + line / 4 * 32 + line % 4, own);
         }
       });
       if (Plain != kNoPlainSums && sums_plain) {
-        constexpr int kOwn = Plain == kOfLeft ? 4 : kWidth, kLines = Plain == kOfLeft ? kLeft : kRight;
-        const int first = (Plain == kOfLeft ? work.m + own_m : work.n + own_n) + kOwn * lane_group();
+        constexpr int kNeighbours = Plain == kOfLeft ? 4 : kWidth, kLines = Plain == kOfLeft ? kLeft : kRight;
+        const int first = (Plain == kOfLeft ? work.m + own_m : work.n + own_n) + first_line<kNeighbours>(lane_group());
 #pragma unroll
         for (int line = 0; line < kLines; ++line) {
           const float sum = sum_over_lanes<4>(plain[line]);
-          if (lane_of_group() == 0) finish_plain(work, first + line / kOwn * 8 * kOwn + line % kOwn, sum);
+          if (lane_of_group() == 0) {
+            finish_plain(work, first + line / kNeighbours * 8 * kNeighbours + line % kNeighbours, sum);
+          }
         }
       }
       i += stride;
