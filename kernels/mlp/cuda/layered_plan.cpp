@@ -48,6 +48,11 @@ int columns_of_tile(std::int64_t lines, std::int64_t most) {
   }
   return static_cast<int>(most > 64 && tiles_of(lines, 128) * 128 == tiles_of(lines, 64) * 64 ? 128 : 64);
 }
+/// Blocks of a kernel for tiles that run at a time, as far as registers and shared memory tell.
+std::int64_t blocks_together(const TileShape& tile, bool left_across, bool right_across, const LayeredShape& shape) {
+  const std::int64_t room = shape.local_bytes / (kFloatBytes * tile.words(left_across, right_across));
+  return shape.units * std::clamp<std::int64_t>(room, 1, tile.blocks_of_unit());
+}
 std::int64_t tiles_in(const TileShape& shape, std::int64_t m, std::int64_t n) {
   return tiles_of(m, shape.m) * tiles_of(n, shape.n);
 }
@@ -69,7 +74,7 @@ struct GradientShape {
     tiles = tiles_in(tile, wide, narrow);
     // As many parts as keep all multiprocessors busy to the end, or nearly.
     constexpr double kEnough = 0.92;
-    const std::int64_t together = shape.units * tile.blocks_of_unit();
+    const std::int64_t together = blocks_together(tile, true, true, shape);
     const std::int64_t most = std::clamp<std::int64_t>(
         std::min(rows / kRowsOfPart, kMostPartFloats / std::int64_t{layers.parameters_of(layer)}), 1,
         tiles_of(2 * together, tiles));
@@ -106,10 +111,13 @@ class Writer {
     std::string_view more{};  ///< template arguments behind the sizes
     TileShape shape;
     bool left_across = false, right_across = false;
-    std::int64_t count, units;    ///< tiles, which as many blocks share as these multiprocessors have room for
+    std::int64_t count;
+    LayeredShape among;           ///< whose multiprocessors share them
     std::int64_t more_words = 0;  ///< of shared memory
 
-    [[nodiscard]] std::int64_t blocks() const { return std::min(count, units * shape.blocks_of_unit()); }
+    [[nodiscard]] std::int64_t blocks() const {
+      return std::min(count, blocks_together(shape, left_across, right_across, among));
+    }
   };
   void tiles(const Tiles& of, std::vector<Argument> arguments) {
     launch(fmt::format("heddle::mlp::{}<{}, {}{}>", of.kernel, of.shape.m, of.shape.n, of.more),
@@ -256,7 +264,7 @@ class Products {
                               .left_across = true,
                               .right_across = true,
                               .count = of.tiles * of.parts,
-                              .units = shape_.units},
+                              .among = shape_},
                              std::move(arguments));
       }
       case Product::thread:
@@ -275,7 +283,7 @@ class Products {
   /// The left factor is rows.
   [[nodiscard]] Writer::Tiles rows_by(std::string_view kernel, std::int64_t sums) const {
     const TileShape tile{static_cast<int>(shape_.tile), columns_of_tile(sums, shape_.tile)};
-    return {.kernel = kernel, .shape = tile, .count = tiles_in(tile, rows_, sums), .units = shape_.units};
+    return {.kernel = kernel, .shape = tile, .count = tiles_in(tile, rows_, sums), .among = shape_};
   }
   [[nodiscard]] Writer::Tiles of_outputs() const {
     Writer::Tiles tiles = rows_by("forward_outputs", layers_.outputs());
@@ -364,6 +372,11 @@ class Products {
 }  // namespace
 
 std::int64_t tiles_of(std::int64_t lines, std::int64_t tile) { return (lines + tile - 1) / tile; }
+
+std::int64_t layered_bytes(std::int64_t tile) {
+  const int lines = static_cast<int>(tile);
+  return kFloatBytes * TileShape{lines, lines}.words(true, true);
+}
 
 void add_layered(Plan& plan, const Layers& layers, std::int64_t batch, const LayeredShape& shape,
                  const RunLength& length) {
@@ -469,18 +482,17 @@ void add_layered_prediction(Plan& plan, const Layers& layers, std::int64_t rows,
     const LayerAt at = layer_at(layers, l);
     const bool last = l + 1 == layers.count;
     const TileShape tile{static_cast<int>(shape.tile), columns_of_tile(at.out, shape.tile)};
-    writer.tiles(
-        {.kernel = "predict_layer", .shape = tile, .count = tiles_in(tile, rows, at.out), .units = shape.units},
-        {l == 0 ? writer.at("rows") : writer.values_of("values", l - 1), writer.at("parameters"),
-         last ? writer.at("outputs") : writer.values_of("values", l), writer.at("control"),
-         StructArgument(TiledLayer{.weights = at.weights,
-                                   .in = at.in,
-                                   .out = at.out,
-                                   .in_pitch = l == 0 ? at.in : padded_neurons(at.in),
-                                   .out_pitch = last ? at.out : padded_neurons(at.out),
-                                   .parts = 0,
-                                   .parts_at = 0}),
-         place_of(layers, l)});
+    writer.tiles({.kernel = "predict_layer", .shape = tile, .count = tiles_in(tile, rows, at.out), .among = shape},
+                 {l == 0 ? writer.at("rows") : writer.values_of("values", l - 1), writer.at("parameters"),
+                  last ? writer.at("outputs") : writer.values_of("values", l), writer.at("control"),
+                  StructArgument(TiledLayer{.weights = at.weights,
+                                            .in = at.in,
+                                            .out = at.out,
+                                            .in_pitch = l == 0 ? at.in : padded_neurons(at.in),
+                                            .out_pitch = last ? at.out : padded_neurons(at.out),
+                                            .parts = 0,
+                                            .parts_at = 0}),
+                  place_of(layers, l)});
   }
   writer.launch("heddle::mlp::finish_rows", {.x = extent(blocks_of_rows(rows, layers.outputs()))}, kLayeredBlock, 0,
                 {writer.at("outputs"), writer.at("control"), int32(layers.outputs())});

@@ -9,6 +9,9 @@
 
 namespace heddle::mlp {
 
+/// Of shared memory that a block takes at most for tiles of this size.
+[[nodiscard]] std::int64_t layered_bytes(std::int64_t tile);
+
 /// Blocks of a product of tile x tile sums cover all lines of both factors.
 [[nodiscard]] std::int64_t tiles_of(std::int64_t lines, std::int64_t tile);
 
@@ -18,10 +21,11 @@ enum class Product { tiles, thread, tree, library };
 
 struct LayeredShape {
   Product product = Product::tiles;
-  std::int64_t tile = 0;    ///< of Product::tiles: sums of a block in both directions, where there are as many
-  bool alone = false;       ///< one block changes all weights
-  std::int64_t pieces = 1;  ///< of Product::tiles, where all rows are learnt at once: pieces in which they come
-  std::int64_t units = 1;   ///< multiprocessors that share the tiles
+  std::int64_t tile = 0;         ///< of Product::tiles: sums of a block in both directions, where there are as many
+  bool alone = false;            ///< one block changes all weights
+  std::int64_t pieces = 1;       ///< of Product::tiles, where all rows are learnt at once: pieces in which they come
+  std::int64_t units = 1;        ///< multiprocessors that share the tiles
+  std::int64_t local_bytes = 0;  ///< of shared memory that each of them has
 };
 
 /// Adds the scratch buffers, the kernels and the launches of a run of `length` to a plan that has training_buffers(),

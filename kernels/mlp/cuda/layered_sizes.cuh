@@ -5,7 +5,8 @@
 namespace heddle::mlp {
 
 constexpr int kOctet = 8;                                  ///< addends that an instruction of the tensor cores takes
-constexpr int kStage = 2 * kOctet;                         ///< addends of a tile that arrive in shared memory together
+constexpr int kChunk = 2 * kOctet;                         ///< that they sum before what they have is added up
+constexpr int kStage = 2 * kChunk;                         ///< addends of a tile that arrive in shared memory together
 constexpr int kStages = 3;                                 ///< that are there, or on their way
 constexpr int kThreadsOfUnit = 512;                        ///< of blocks for tiles on a multiprocessor: 128 registers
 constexpr int kLayeredBlock = 256;                         ///< threads of the kernels that are no products

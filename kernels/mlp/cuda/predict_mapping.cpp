@@ -21,10 +21,15 @@ class CudaPredictMapping final : public Mapping {
               .values = tiles,
               .meaning = "rows of a block, and neurons, where there are as many",
               .active = {}}},
-            {parameters_constraint()}};
+            {parameters_constraint(),
+             {.name = "shared memory of a block with a tile",
+              .last = "tile",
+              .holds = [](const Configuration& c, const Problem&, const DeviceIdentity& on) {
+                return layered_bytes(c.number("tile")) <= on.local_bytes;
+              }}}};
   }
   Configuration default_configuration(const DeviceIdentity& device, const Problem&) const override {
-    return space(device).parse("tile=128");  // for many rows
+    return space(device).parse(layered_bytes(128) <= device.local_bytes ? "tile=128" : "tile=64");  // for many rows
   }
   Kernels kernels(const Configuration& configuration, const Problem& problem,
                   const DeviceIdentity& device) const override {
@@ -35,8 +40,9 @@ class CudaPredictMapping final : public Mapping {
     Plan plan;
     plan.buffers = prediction_buffers(problem, length.steps);
     plan.samples = length.steps;
-    add_layered_prediction(plan, layers_of(problem), length.steps,
-                           {.tile = configuration.number("tile"), .units = device.units});
+    add_layered_prediction(
+        plan, layers_of(problem), length.steps,
+        {.tile = configuration.number("tile"), .units = device.units, .local_bytes = device.local_bytes});
     return plan;
   }
 };

@@ -89,6 +89,20 @@ class StagedFactor {
     }
   }
 
+  /// The sum over the addends of a line.
+  __device__ __forceinline__ static float sum_of_line(const float* stage, int line) {
+    static_assert(Across, "neighbouring threads have neighbouring lines");
+    float sum = 0.0f;
+#pragma unroll
+    for (int octet = 0; octet < kStage / kOctet; ++octet) {
+      float own[kOctet];
+#pragma unroll
+      for (int i = 0; i < kOctet; ++i) own[i] = stage[octet * words_of_octet(Lines, Across) + i * kPitch + line];
+      sum += (own[0] + own[1] + (own[2] + own[3])) + (own[4] + own[5] + (own[6] + own[7]));
+    }
+    return sum;
+  }
+
  private:
   static constexpr int kPitch = pitch_across(Lines);
 
@@ -172,6 +186,8 @@ class TileProduct {
   static constexpr int kThreads = kShape.threads();
   static constexpr int kWidth = kShape.width();                                              // of right lines
   static constexpr int kLeft = kShape.warp_lines() / 8, kRight = kShape.warp_columns() / 8;  // lines of a lane
+  static constexpr int kPlainLines = Plain == kOfLeft ? M : N;
+  static_assert(kPlainLines <= kThreads, "a thread for a plain sum");
   using LeftStage = StagedFactor<M, 4, LeftAcross>;
   using RightStage = StagedFactor<N, kWidth, RightAcross>;
 
@@ -220,12 +236,11 @@ class TileProduct {
     if (ahead >= count) return;
     int i = ahead, base = next.first, slot = 0, missing = kStages - 1;
     TileWork work = next;
-    float sums[kLeft / 2][kRight][4], plain[Plain == kOfLeft ? kLeft : kRight];
+    float sums[kLeft / 2][kRight][4], plain = 0.0f;
     const auto begin = [&] {
       base = work.first;
       clear(sums);
-#pragma unroll
-      for (float& each : plain) each = 0.0f;
+      plain = 0.0f;
     };
     begin();
 #pragma unroll 1
@@ -239,11 +254,19 @@ class TileProduct {
         --missing;
         continue;
       }
-      const bool sums_plain = Plain == kOfLeft ? work.n + own_n == 0 : Plain == kOfRight ? work.m + own_m == 0 : false;
       const float* const lefts = stages + slot * kStageWords;
 #pragma unroll
-      for (int octet = 0; octet < kStage / kOctet; ++octet) {
-        add_octet(sums, lefts, lefts + kLeftWords, octet, own_m, own_n, plain, sums_plain);
+      for (int chunk = 0; chunk < kStage / kChunk; ++chunk) {
+        if (chunk > 0 && base + chunk * kChunk >= work.end) break;
+        add_chunk(sums, lefts, lefts + kLeftWords, chunk, own_m, own_n);
+      }
+      const bool sums_plain = Plain != kNoPlainSums && (Plain == kOfLeft ? work.n : work.m) == 0 &&
+                              static_cast<int>(threadIdx.x) < kPlainLines;
+      if constexpr (Plain == kOfLeft) {
+        if (sums_plain) plain += LeftStage::sum_of_line(lefts, static_cast<int>(threadIdx.x));
+      }
+      if constexpr (Plain == kOfRight) {
+        if (sums_plain) plain += RightStage::sum_of_line(lefts + kLeftWords, static_cast<int>(threadIdx.x));
       }
       slot = slot + 1 == kStages ? 0 : slot + 1;
       base += kStage;
@@ -259,17 +282,7 @@ class TileProduct {
           use(m0 + line / 4 * 32 + line % 4, own);
         }
       });
-      if (Plain != kNoPlainSums && sums_plain) {
-        constexpr int kNeighbours = Plain == kOfLeft ? 4 : kWidth, kLines = Plain == kOfLeft ? kLeft : kRight;
-        const int first = (Plain == kOfLeft ? work.m + own_m : work.n + own_n) + first_line<kNeighbours>(lane_group());
-#pragma unroll
-        for (int line = 0; line < kLines; ++line) {
-          const float sum = sum_over_lanes<4>(plain[line]);
-          if (lane_of_group() == 0) {
-            finish_plain(work, first + line / kNeighbours * 8 * kNeighbours + line % kNeighbours, sum);
-          }
-        }
-      }
+      if (sums_plain) finish_plain(work, (Plain == kOfLeft ? work.m : work.n) + static_cast<int>(threadIdx.x), plain);
       i += stride;
       if (i >= count) return;
       work = work_of(i);
@@ -278,38 +291,43 @@ class TileProduct {
   }
 
  private:
-  template <int PlainLines>
-  __device__ __forceinline__ static void add_octet(float (&sums)[kLeft / 2][kRight][4], const float* lefts,
-                                                   const float* rights, int octet, int own_m, int own_n,
-                                                   float (&plain)[PlainLines], bool sums_plain) {
-    float right[kRight][2], right_rest[kRight][2];
-    RightStage::read(rights, octet, own_n, right);
-    if (Plain == kOfRight && sums_plain) {
-#pragma unroll
-      for (int n = 0; n < kRight; ++n) plain[n] += right[n][0] + right[n][1];
-    }
-    split(right, right_rest);
+  /// sums += products over a chunk of addends. The tensor cores cut off what does not fit into a sum, so that a long
+  /// one would drift to zero: they sum a chunk only, and chunks are added with rounding.
+  __device__ __forceinline__ static void add_chunk(float (&sums)[kLeft / 2][kRight][4], const float* lefts,
+                                                   const float* rights, int chunk, int own_m, int own_n) {
     // A group of lines at a time: registers are few.
 #pragma unroll
     for (int group = 0; group < kLeft / 4; ++group) {
-      float left[4][2], left_rest[4][2];
-      LeftStage::read(lefts, octet, own_m + 32 * group, left);
-      if (Plain == kOfLeft && sums_plain) {
+      float part[2][kRight][4];
+      clear(part);
 #pragma unroll
-        for (int i = 0; i < 4; ++i) plain[4 * group + i] += left[i][0] + left[i][1];
+      for (int o = 0; o < kChunk / kOctet; ++o) {
+        const int octet = chunk * (kChunk / kOctet) + o;
+        float right[kRight][2], right_rest[kRight][2], left[4][2], left_rest[4][2];
+        RightStage::read(rights, octet, own_n, right);
+        LeftStage::read(lefts, octet, own_m + 32 * group, left);
+        split(right, right_rest);
+        split(left, left_rest);
+        const auto multiply = [&](const float(&a)[4][2], const float(&b)[kRight][2]) {
+#pragma unroll
+          for (int m = 0; m < 2; ++m) {
+            const float lines[4]{a[2 * m][0], a[2 * m + 1][0], a[2 * m][1], a[2 * m + 1][1]};
+#pragma unroll
+            for (int n = 0; n < kRight; ++n) multiply_add_16x8x8(part[m][n], lines, b[n]);
+          }
+        };
+        multiply(left_rest, right);
+        multiply(left, right_rest);
+        multiply(left, right);
       }
-      split(left, left_rest);
-      const auto multiply = [&](const float(&a)[4][2], const float(&b)[kRight][2]) {
 #pragma unroll
-        for (int m = 0; m < 2; ++m) {
-          const float lines[4]{a[2 * m][0], a[2 * m + 1][0], a[2 * m][1], a[2 * m + 1][1]};
+      for (int m = 0; m < 2; ++m) {
 #pragma unroll
-          for (int n = 0; n < kRight; ++n) multiply_add_16x8x8(sums[2 * group + m][n], lines, b[n]);
+        for (int n = 0; n < kRight; ++n) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) sums[2 * group + m][n][i] += part[m][n][i];
         }
-      };
-      multiply(left_rest, right);
-      multiply(left, right_rest);
-      multiply(left, right);
+      }
     }
   }
 };

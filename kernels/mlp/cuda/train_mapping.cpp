@@ -47,7 +47,11 @@ std::int64_t rows_of_step(const Problem& problem) { return std::min(problem.at("
 bool in_batches(const Problem& problem) { return problem.at("batch") < problem.at("rows"); }
 /// Of a layered configuration.
 LayeredShape layered_shape(const Configuration& c, const DeviceIdentity& device) {
-  if (in_tiles(c)) return {.tile = c.number("tile"), .pieces = c.number("pieces"), .units = device.units};
+  if (in_tiles(c))
+    return {.tile = c.number("tile"),
+            .pieces = c.number("pieces"),
+            .units = device.units,
+            .local_bytes = device.local_bytes};
   if (by_thread(c)) return {.product = Product::thread, .alone = c.word("learners") == "one"};
   return {.product = has_product(c, "tree") ? Product::tree : Product::library};
 }
@@ -158,6 +162,12 @@ std::vector<Constraint> constraints() {
              if (!is_online(c)) return true;
              const Layers layers = layers_of(problem);
              return layers.parameters() * 4 <= on.local_bytes && online_bytes(layers) <= on.local_bytes;
+           }},
+      {.name = "shared memory of a block with a tile",
+       .last = "tile",
+       .holds =
+           [](const Configuration& c, const Problem&, const DeviceIdentity& on) {
+             return !in_tiles(c) || layered_bytes(c.number("tile")) <= on.local_bytes;
            }},
       {.name = "rows come in pieces where all are learnt at once",
        .last = "pieces",
@@ -474,9 +484,9 @@ class CudaTrainMapping final : public Mapping {
     const Layers layers = layers_of(problem);
     const int widest = *std::max_element(layers.sizes + 1, layers.sizes + layers.count + 1);
     const std::int64_t tiles = tiles_of(rows_of_step(problem), kLarge) * tiles_of(widest, kLarge);
+    const bool large = tiles >= device.units && layered_bytes(kLarge) <= device.local_bytes;
     const auto shaped = [&](std::int64_t pieces) {
-      return all.parse(fmt::format("scheme=layered product=tiles tile={} pieces={}",
-                                   tiles >= device.units ? kLarge : kSmall, pieces));
+      return all.parse(fmt::format("scheme=layered product=tiles tile={} pieces={}", large ? kLarge : kSmall, pieces));
     };
     std::int64_t pieces = 1;
     while (pieces < kMostPieces && all.violated(shaped(pieces), problem)) pieces *= 4;
