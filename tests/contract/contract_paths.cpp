@@ -186,6 +186,10 @@ const std::vector<Path>& paths() {
       perceptron(6, 5, 0, 2, 150, 150, "scheme=warps block_size=64 blocks=2"),
       // Rows that come in pieces, the last of which has fewer.
       perceptron(13, 17, 5, 3, 211, 211, "scheme=layered product=tiles tile=64 pieces=4"),
+      // Tiles of every width, rows in an order, weights that are shared out either way; outputs that no tile has all
+      // of.
+      perceptron(20, 140, 0, 18, 150, 70, "scheme=layered product=tiles tile=128 pieces=1"),
+      perceptron(50, 9, 0, 40, 97, 97, "scheme=layered product=tiles tile=64 pieces=1"),
       // Sums of the published mappings, kernels/mlp/cuda/layered_sums.cuh: more neurons than a block has room for
       // beside the addends, and more weights of a row than threads.
       perceptron(60, 17, 0, 3, 37, 14, "scheme=layered product=tree"),
