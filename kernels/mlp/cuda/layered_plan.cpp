@@ -48,6 +48,12 @@ int columns_of_tile(std::int64_t lines, std::int64_t most) {
   }
   return static_cast<int>(most > 64 && tiles_of(lines, 128) * 128 == tiles_of(lines, 64) * 64 ? 128 : 64);
 }
+/// The tiles of a product of rows and weights. With few addends there is more to write than to compute: several blocks
+/// of a multiprocessor do it in turn.
+TileShape tile_of_rows(std::int64_t addends, std::int64_t sums, std::int64_t tile) {
+  constexpr std::int64_t kFewAddends = 64, kHalf = 64;
+  return {static_cast<int>(tile), columns_of_tile(sums, addends <= kFewAddends ? kHalf : tile)};
+}
 /// Blocks of a kernel for tiles that run at a time, as far as registers and shared memory tell.
 std::int64_t blocks_together(const TileShape& tile, bool left_across, bool right_across, const LayeredShape& shape) {
   const std::int64_t room = shape.local_bytes / (kFloatBytes * tile.words(left_across, right_across));
@@ -228,7 +234,8 @@ class Products {
   /// Values of the layer's neurons.
   void forward(int layer, std::vector<Argument> arguments) const {
     if (shape_.product == Product::library) return forward_by_library(layer, arguments);
-    if (shape_.product == Product::tiles) return of_rows(rows_by("forward_layer", out(layer)), std::move(arguments));
+    if (shape_.product == Product::tiles)
+      return of_rows(rows_by("forward_layer", in(layer), out(layer)), std::move(arguments));
     by_sums("forward", in(layer) + 1, out(layer), std::move(arguments));
   }
   /// Whether the product of the last layer makes the deltas of the outputs, too: forward_outputs().
@@ -244,7 +251,7 @@ class Products {
   void backward(int layer, std::vector<Argument> arguments) const {
     if (shape_.product == Product::library) return backward_by_library(layer, arguments);
     if (shape_.product == Product::tiles) {
-      Writer::Tiles tiles = rows_by("backward_layer", in(layer));
+      Writer::Tiles tiles = rows_by("backward_layer", out(layer), in(layer));
       tiles.right_across = true;
       return of_rows(tiles, std::move(arguments));
     }
@@ -281,12 +288,12 @@ class Products {
   static constexpr std::int64_t kMost = kMostSummands;
 
   /// The left factor is rows.
-  [[nodiscard]] Writer::Tiles rows_by(std::string_view kernel, std::int64_t sums) const {
-    const TileShape tile{static_cast<int>(shape_.tile), columns_of_tile(sums, shape_.tile)};
+  [[nodiscard]] Writer::Tiles rows_by(std::string_view kernel, std::int64_t addends, std::int64_t sums) const {
+    const TileShape tile = tile_of_rows(addends, sums, shape_.tile);
     return {.kernel = kernel, .shape = tile, .count = tiles_in(tile, rows_, sums), .among = shape_};
   }
   [[nodiscard]] Writer::Tiles of_outputs() const {
-    Writer::Tiles tiles = rows_by("forward_outputs", layers_.outputs());
+    Writer::Tiles tiles = rows_by("forward_outputs", in(layers_.count - 1), layers_.outputs());
     tiles.more_words = kWordsOfSquares;
     return tiles;
   }
@@ -481,7 +488,7 @@ void add_layered_prediction(Plan& plan, const Layers& layers, std::int64_t rows,
   for (int l = 0; l < layers.count; ++l) {
     const LayerAt at = layer_at(layers, l);
     const bool last = l + 1 == layers.count;
-    const TileShape tile{static_cast<int>(shape.tile), columns_of_tile(at.out, shape.tile)};
+    const TileShape tile = tile_of_rows(at.in, at.out, shape.tile);
     writer.tiles({.kernel = "predict_layer", .shape = tile, .count = tiles_in(tile, rows, at.out), .among = shape},
                  {l == 0 ? writer.at("rows") : writer.values_of("values", l - 1), writer.at("parameters"),
                   last ? writer.at("outputs") : writer.values_of("values", l), writer.at("control"),

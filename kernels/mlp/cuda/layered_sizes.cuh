@@ -8,7 +8,7 @@ constexpr int kOctet = 8;                                  ///< addends that an 
 constexpr int kChunk = 2 * kOctet;                         ///< that they sum before what they have is added up
 constexpr int kStage = 2 * kChunk;                         ///< addends of a tile that arrive in shared memory together
 constexpr int kStages = 3;                                 ///< that are there, or on their way
-constexpr int kThreadsOfUnit = 512;                        ///< of blocks for tiles on a multiprocessor: 128 registers
+constexpr int kThreadsOfUnit = 512;                        ///< of blocks for tiles on a multiprocessor
 constexpr int kLayeredBlock = 256;                         ///< threads of the kernels that are no products
 constexpr int kMostSquares = 1024;                         ///< blocks that sum squared errors
 constexpr int kWordsOfSquares = 2 * (kLayeredBlock / 32);  ///< of shared memory: sums of a block's warps
@@ -36,7 +36,8 @@ struct TileShape {
   [[nodiscard]] constexpr int warp_columns() const { return n < 32 ? n : 32; }
   [[nodiscard]] constexpr int warps_beside() const { return n / warp_columns(); }
   [[nodiscard]] constexpr int threads() const { return m / warp_lines() * warps_beside() * 32; }
-  [[nodiscard]] constexpr int blocks_of_unit() const { return kThreadsOfUnit / threads(); }
+  /// Blocks that a multiprocessor has registers for: 128 of a thread, or 255 with the largest tile.
+  [[nodiscard]] constexpr int blocks_of_unit() const { return n == 128 ? 1 : kThreadsOfUnit / threads(); }
   /// Neighbouring columns of a lane.
   [[nodiscard]] constexpr int width() const { return warp_columns() / 8; }
   /// Of shared memory.

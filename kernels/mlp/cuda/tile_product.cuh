@@ -154,6 +154,8 @@ class StagedFactor {
 #pragma unroll
     for (int j = 0; j < kEach; ++j) {
       const Place further = place_of<Fours>(j * Threads);
+      // Nobody reads chunks behind the last addend.
+      if (Across && further.addend >= kChunk && base + further.addend / kChunk * kChunk >= end) break;
       const int own_row = row + (Across ? further.addend : further.line);
       const int count = own_row < rows ? neighbours : 0;
       const long long offset = static_cast<long long>(row_of(own_row, count)) * bytes;
