@@ -89,12 +89,13 @@ class StagedFactor {
     }
   }
 
-  /// The sum over the addends of a line.
-  __device__ __forceinline__ static float sum_of_line(const float* stage, int line) {
+  /// The sum over a chunk of the addends of a line.
+  __device__ __forceinline__ static float sum_of_line(const float* stage, int chunk, int line) {
     static_assert(Across, "neighbouring threads have neighbouring lines");
+    constexpr int kOctets = kChunk / kOctet;
     float sum = 0.0f;
 #pragma unroll
-    for (int octet = 0; octet < kStage / kOctet; ++octet) {
+    for (int octet = chunk * kOctets; octet < (chunk + 1) * kOctets; ++octet) {
       float own[kOctet];
 #pragma unroll
       for (int i = 0; i < kOctet; ++i) own[i] = stage[octet * words_of_octet(Lines, Across) + i * kPitch + line];
@@ -257,18 +258,19 @@ class TileProduct {
         continue;
       }
       const float* const lefts = stages + slot * kStageWords;
+      const int thread = static_cast<int>(threadIdx.x);
+      const bool sums_plain =
+          Plain != kNoPlainSums && (Plain == kOfLeft ? work.n : work.m) == 0 && thread < kPlainLines;
 #pragma unroll
       for (int chunk = 0; chunk < kStage / kChunk; ++chunk) {
         if (chunk > 0 && base + chunk * kChunk >= work.end) break;
         add_chunk(sums, lefts, lefts + kLeftWords, chunk, own_m, own_n);
-      }
-      const bool sums_plain = Plain != kNoPlainSums && (Plain == kOfLeft ? work.n : work.m) == 0 &&
-                              static_cast<int>(threadIdx.x) < kPlainLines;
-      if constexpr (Plain == kOfLeft) {
-        if (sums_plain) plain += LeftStage::sum_of_line(lefts, static_cast<int>(threadIdx.x));
-      }
-      if constexpr (Plain == kOfRight) {
-        if (sums_plain) plain += RightStage::sum_of_line(lefts + kLeftWords, static_cast<int>(threadIdx.x));
+        if constexpr (Plain == kOfLeft) {
+          if (sums_plain) plain += LeftStage::sum_of_line(lefts, chunk, thread);
+        }
+        if constexpr (Plain == kOfRight) {
+          if (sums_plain) plain += RightStage::sum_of_line(lefts + kLeftWords, chunk, thread);
+        }
       }
       slot = slot + 1 == kStages ? 0 : slot + 1;
       base += kStage;
@@ -284,7 +286,7 @@ class TileProduct {
           use(m0 + line / 4 * 32 + line % 4, own);
         }
       });
-      if (sums_plain) finish_plain(work, (Plain == kOfLeft ? work.m : work.n) + static_cast<int>(threadIdx.x), plain);
+      if (sums_plain) finish_plain(work, (Plain == kOfLeft ? work.m : work.n) + thread, plain);
       i += stride;
       if (i >= count) return;
       work = work_of(i);
