@@ -53,6 +53,27 @@ class Slope {
   bool steps_;
 };
 
+template <int Kind>
+struct KindOf {
+  static constexpr int value = Kind;
+};
+
+/// Several sums times the slopes of the activation at these values: one branch.
+template <int Count>
+__device__ __forceinline__ void multiply_by_slopes_of(int kind, const float (&values)[Count], float (&sums)[Count]) {
+  const auto multiply = [&](auto known) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) sums[i] *= slope(decltype(known)::value, values[i]);
+  };
+  if (kind == kSigmoid) {
+    multiply(KindOf<kSigmoid>{});
+  } else if (kind == kTanh) {
+    multiply(KindOf<kTanh>{});
+  } else if (kind == kRelu) {
+    multiply(KindOf<kRelu>{});
+  }
+}
+
 /// The softmax of a row of sums, in their place.
 template <int Count>
 __device__ __forceinline__ void soften(float* sums) {

@@ -228,17 +228,25 @@ backward_layer(const float* __restrict__ deltas, const float* __restrict__ value
       shared.take<float>(Product::kWords), {deltas, step.rows, layer.out_pitch, {nullptr, 0}},
       {parameters + layer.weights, layer.in, layer.in, {nullptr, 0}}, tiles.count(), tiles,
       [&](const TileWork&, int n, const auto& each) {
-        each([&](int m, auto& sums) {
-          if (m >= step.rows) return;
-          const long long row = static_cast<long long>(m) * layer.in_pitch;
+        // All values are on their way before the first is awaited.
+        float seen[Product::kLines][Product::kOwn];
+        const auto at = [&](int m) { return static_cast<long long>(m) * layer.in_pitch; };
+        int line = 0;
+        each([&](int m, const auto&) {
 #pragma unroll
           for (int c = 0; c < Product::kOwn; c += 4) {
-            if (n + Product::column(c) >= layer.in) continue;
-            const Pack<4> seen = load<4>(values + row + n + Product::column(c));
+            const int column = n + Product::column(c);
+            const bool there = m < step.rows && column < layer.in;
+            const Pack<4> pack = there ? load<4>(values + at(m) + column) : filled<4>(0.0f);
 #pragma unroll
-            for (int i = 0; i < 4; ++i) sums[c + i] *= slope(step.control.hidden, seen.value[i]);
+            for (int i = 0; i < 4; ++i) seen[line][c + i] = pack.value[i];
           }
-          store_sums<Product>(to + row, layer.in_pitch, n, layer.in, sums);
+          ++line;
+        });
+        line = 0;
+        each([&](int m, auto& sums) {
+          multiply_by_slopes_of(step.control.hidden, seen[line++], sums);
+          if (m < step.rows) store_sums<Product>(to + at(m), layer.in_pitch, n, layer.in, sums);
         });
       },
       [](const TileWork&, int, float) {});

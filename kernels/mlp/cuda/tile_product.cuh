@@ -196,6 +196,7 @@ class TileProduct {
 
  public:
   static constexpr int kOwn = 2 * kWidth;  ///< sums of a line that a lane has
+  static constexpr int kLines = kLeft;     ///< of which it has some
   static constexpr int kWords = kShape.words(LeftAcross, RightAcross);
   /// The column of a lane's sum c, from that of its first sum on: packs of four.
   __device__ __forceinline__ static constexpr int column(int c) { return c / 4 * 16 + c % 4; }
