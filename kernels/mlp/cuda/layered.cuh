@@ -10,9 +10,8 @@
 // | forward_outputs | the same of the last one, if its outputs are few, and what find_output_deltas does |
 // | find_output_deltas | none; errors of the outputs, and sums of their squares, one of each block |
 // | backward_layer | deltas x weights, for each layer but the first |
-// | find_layer_gradient | deltas x values over the rows, for each layer; parts of the rows are summed by blocks of
-// their own, and the deltas alone for the biases | | learn_layered | none; adds up parts of the gradient and squares in
-// a fixed order, counts the step, changes the parameters |
+// | find_layer_gradient | deltas x values over parts of the rows, for each layer; the deltas alone for the biases |
+// | learn_layered | none; adds up parts and squares in a fixed order, counts the step, changes the parameters |
 //
 // Rows that come in pieces pass through all but the last kernel piece by piece, and their gradients add up. A launch
 // for one of them has a StepPart of the step.
