@@ -102,6 +102,17 @@ const std::vector<Path>& paths() {
       wide(7, 3,
            "scheme=cluster coarsen_count=3 coarsening=rules storage=halves block_size=256 threads_per_rule=128 "
            "vector=2"),
+      // Some packs of the rules in registers in shared memory too: of one rule, of one beside two, of two, and all but
+      // one.
+      wide(9, 1,
+           "scheme=grid coarsen_count=2 coarsening=rules storage=halves block_size=128 threads_per_rule=64 vector=1 "
+           "moved_packs=3"),
+      wide(7, 3,
+           "scheme=cluster coarsen_count=3 coarsening=rules storage=halves block_size=256 threads_per_rule=128 "
+           "vector=2 moved_packs=2"),
+      wide(6, 1,
+           "scheme=grid coarsen_count=4 coarsening=rules storage=halves block_size=64 threads_per_rule=64 vector=2 "
+           "moved_packs=4"),
       // Two rows on their way, and other numbers of packets.
       wide(9, 1,
            "scheme=grid coarsen_count=2 coarsening=rules storage=halves block_size=128 threads_per_rule=64 vector=1 "

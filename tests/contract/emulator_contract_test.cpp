@@ -101,8 +101,8 @@ TEST_CASE("on the emulator rules of several warps learn the same wherever their 
     return outcome_of_configuration(*device, *family, problem, configuration, 3);
   };
   const HostImage shared = outcome("shared");
-  for (const std::string storage : {"split", "halves", "stream kept_rules=0", "stream kept_rules=1 packs_ahead=8",
-                                    "stream kept_rules=2 packs_ahead=4"}) {
+  for (const std::string storage : {"split", "halves", "halves moved_packs=2", "stream kept_rules=0",
+                                    "stream kept_rules=1 packs_ahead=8", "stream kept_rules=2 packs_ahead=4"}) {
     CAPTURE(storage);
     CHECK(outcome(storage) == shared);
   }

@@ -10,6 +10,7 @@
 // | Storage | where: see storage.cuh |
 // | RowsAhead | rows in shared memory that arrive while one is learnt |
 // | PacksAhead | packs that are requested ahead of those that are not on chip, streamed_rules.cuh |
+// | PacksMoved | of every rule in registers, packs that are in shared memory all the same (kHalves) |
 //
 // Group q of block b keeps rules (b * Groups + q) * Rules + 0 .. Rules - 1. Inside a group, lane i keeps packs
 // i, i + Lanes, ... of each. What is kept in shared memory belongs to one thread alone: no barrier is needed.
@@ -25,7 +26,7 @@
 namespace heddle::sonfin {
 
 template <int Block, int Lanes, int Packs, int Rules, int Vector, int Storage, int RowsAhead = 1,
-          int PacksAhead = kPacksAhead>
+          int PacksAhead = kPacksAhead, int PacksMoved = 0>
 class Cells {
   static_assert(Block % kWarp == 0 && Block <= 1024, "whole warps");
   static_assert(Lanes >= 1 && Lanes <= Block && (Lanes & (Lanes - 1)) == 0, "a power of two up to the block");
@@ -41,6 +42,11 @@ class Cells {
   /// Rules of a thread, its first ones, whose centres and whose widths are in registers.
   static constexpr int kCentresHeld = centres_in_registers(Storage, Rules);
   static constexpr int kWidthsHeld = widths_in_registers(Storage, Rules);
+  /// Packs of these that are in registers; the last ones are in shared memory, behind those of the other rules. Without
+  /// registers to work with, the compiler lines up all that is done for one input behind what is done for another.
+  static constexpr int kPacksHeld = Packs - PacksMoved;
+  static_assert(PacksMoved == 0 || (Storage == kHalves && PacksMoved > 0 && PacksMoved < Packs),
+                "some of half of the rules");
   /// Its first rules, which are on chip; the others are streamed.
   static constexpr int kOnChip = rules_on_chip(Storage, Rules), kStreamed = Rules - kOnChip;
   static constexpr int kCentresShared = kOnChip - kCentresHeld, kWidthsShared = kOnChip - kWidthsHeld;
@@ -48,7 +54,7 @@ class Cells {
                 "streamed where several warps share a rule");
   /// Registers of a thread for the parameters and, if they are in registers too, two rows.
   static constexpr int kRegisterWords =
-      Vector * Packs * (kCentresHeld + kWidthsHeld) + (Storage == kRegisters ? 2 * Vector * Packs : 0);
+      Vector * kPacksHeld * (kCentresHeld + kWidthsHeld) + (Storage == kRegisters ? 2 * Vector * Packs : 0);
 
   /// Rows of inputs: this thread's share in registers, if the parameters are there too; else whole, in shared memory.
   static constexpr bool kRowsInRegisters = Storage == kRegisters;
@@ -76,8 +82,13 @@ class Cells {
   /// `streamed`: global memory for what is not on chip, ResidentShape::streamed_bytes().
   __device__ __forceinline__ Cells(SharedMemory& shared, float* streamed)
       : group_sums_(shared), streamed_(shared, streamed) {
-    if constexpr (kCentresShared > 0) shared_centres_ = shared.take<float>(Block * Vector * Packs * kCentresShared);
-    if constexpr (kWidthsShared > 0) shared_inverses_ = shared.take<float>(Block * Vector * Packs * kWidthsShared);
+    constexpr int kMoved = Block * Vector * PacksMoved;
+    if constexpr (kCentresShared > 0) {
+      shared_centres_ = shared.take<float>(Block * Vector * Packs * kCentresShared + kMoved * kCentresHeld);
+    }
+    if constexpr (kWidthsShared > 0) {
+      shared_inverses_ = shared.take<float>(Block * Vector * Packs * kWidthsShared + kMoved * kWidthsHeld);
+    }
     if constexpr (!kRowsInRegisters) {
       rows_ = shared.take<float>(kRowsInShared * kSpan);
       for (int j = static_cast<int>(threadIdx.x); j < kRowsInShared * kSpan; j += Block) rows_[j] = 0.0f;
@@ -169,16 +180,16 @@ class Cells {
   }
 
   /// Scaled steps of the group's rules along these gradients, 0 for a rule that is to stay; and this thread's part of
-  /// what they then fire for the next row: one pass over the parameters.
+  /// what they then fire for the next row: one pass over the parameters. `largest_inverse`: 1 / the least sigma.
   __device__ __forceinline__ void move_and_fire(const Row& row, const Row& next, const float (&gradient)[Rules],
-                                                const Control& control, float (&own)[Rules]) {
+                                                const Control& control, float largest_inverse, float (&own)[Rules]) {
     float rate[Rules];
 #pragma unroll
     for (int r = 0; r < Rules; ++r) {
       rate[r] = rate_of(gradient[r], control);
       if (gradient[r] != 0.0f) moved_ |= 1u << r;
     }
-    pass<true>(row, next, rate, __fdividef(1.0f, control.minimum_width), own);
+    pass<true>(row, next, rate, largest_inverse, own);
   }
 
   /// |x - m|^2 of rule r of the group, 0 if the group has no such rule; every lane of the group gets it.
@@ -238,11 +249,13 @@ class Cells {
   }
 
   /// move_and_fire(), or without Moves fire_own(): first the rules whose parameters are in registers, then the others,
-  /// in a loop, which takes fewer registers.
+  /// in a loop, which takes fewer registers. All of them together where registers have been left for that.
   template <bool Moves>
   __device__ __forceinline__ void pass(const Row& row, const Row& next, const float (&rate)[Rules],
                                        float largest_inverse, float (&own)[Rules]) {
-    if constexpr (Storage == kHalves || (kStreamed > 0 && kCentresHeld > 0)) {
+    if constexpr (PacksMoved > 0) {
+      pass_of_both<Moves>(row, next, rate, largest_inverse, own);
+    } else if constexpr (Storage == kHalves || (kStreamed > 0 && kCentresHeld > 0)) {
       pass_of<Moves, 0, kCentresHeld>(row, next, rate, largest_inverse, own);
       pass_of<Moves, kCentresHeld, Rules>(row, next, rate, largest_inverse, own);
     } else {
@@ -274,19 +287,7 @@ class Cells {
           m = centre(r, i);
           u = inverse(r, i);
         }
-        // A rule that stays may be narrower than new ones.
-        const float bound = rate[r] != 0.0f ? largest_inverse : infinity();
-#pragma unroll
-        for (int v = 0; v < Vector; ++v) {
-          if constexpr (Moves) {
-            const float offset = x.value[v] - m.value[v];
-            const float z = offset * u.value[v];
-            m.value[v] += rate[r] * offset;
-            u.value[v] = stepped(u.value[v], rate[r] * z * z, bound);
-          }
-          const float z = (y.value[v] - m.value[v]) * u.value[v];
-          sums[r - First][v % kChains] += z * z;
-        }
+        move_and_add<Moves>(x, y, m, u, rate[r], largest_inverse, sums[r - First]);
         if constexpr (kStreamed > 0) {
           if (r < kOnChip) {
             if constexpr (Moves) set(r, i, m, u);
@@ -300,12 +301,64 @@ class Cells {
       }
     });
 #pragma unroll
-    for (int r = First; r < Last; ++r) {
-      float sum = sums[r - First][0];
+    for (int r = First; r < Last; ++r) own[r] = -sum_of(sums[r - First]);
+  }
+
+  /// The pass of all rules together: a pack of the rows is read once for the rules in registers and the others, and
+  /// what is done for the former passes the time in which the latter are loaded. The next pack of the rows is loaded
+  /// before anything is stored, because the compiler does not know that they are apart.
+  template <bool Moves>
+  __device__ __forceinline__ void pass_of_both(const Row& row, const Row& next, const float (&rate)[Rules],
+                                               float largest_inverse, float (&own)[Rules]) {
+    constexpr int kChains = Rules - kCentresHeld < 4 ? Vector : 1;
+    float sums[Rules][kChains] = {};
+    Pack<Vector> x = row[0], y = Moves ? next[0] : x;
 #pragma unroll
-      for (int c = 1; c < kChains; ++c) sum += sums[r - First][c];
-      own[r] = -sum;
+    for (int i = 0; i < Packs; ++i) {
+      Pack<Vector> later_x = x, later_y = y;
+#pragma unroll
+      for (int r = 0; r < Rules; ++r) {
+        Pack<Vector> m = centre(r, i), u = inverse(r, i);
+        if (r == Rules - 1 && i + 1 < Packs) {
+          later_x = row[i + 1];
+          later_y = Moves ? next[i + 1] : later_x;
+        }
+        move_and_add<Moves>(x, y, m, u, rate[r], largest_inverse, sums[r]);
+        if constexpr (Moves) set(r, i, m, u);
+      }
+      x = later_x;
+      y = later_y;
     }
+#pragma unroll
+    for (int r = 0; r < Rules; ++r) own[r] = -sum_of(sums[r]);
+  }
+
+  /// What the pass does with a pack of a rule: moves it for x, at this rate, and adds its part of what it fires for y.
+  template <bool Moves, int Chains>
+  __device__ __forceinline__ static void move_and_add(const Pack<Vector>& x, const Pack<Vector>& y, Pack<Vector>& m,
+                                                      Pack<Vector>& u, float rate, float largest_inverse,
+                                                      float (&sums)[Chains]) {
+    // A rule that stays may be narrower than new ones.
+    const float bound = rate != 0.0f ? largest_inverse : infinity();
+#pragma unroll
+    for (int v = 0; v < Vector; ++v) {
+      if constexpr (Moves) {
+        const float offset = x.value[v] - m.value[v];
+        const float z = offset * u.value[v];
+        m.value[v] += rate * offset;
+        u.value[v] = stepped(u.value[v], rate * z * z, bound);
+      }
+      const float z = (y.value[v] - m.value[v]) * u.value[v];
+      sums[v % Chains] += z * z;
+    }
+  }
+
+  template <int Chains>
+  __device__ __forceinline__ static float sum_of(const float (&chains)[Chains]) {
+    float sum = chains[0];
+#pragma unroll
+    for (int c = 1; c < Chains; ++c) sum += chains[c];
+    return sum;
   }
 
   __device__ __forceinline__ static Pack<Vector> reciprocal(Pack<Vector> of) {
@@ -356,23 +409,29 @@ class Cells {
     for (int r = 0; r < Rules; ++r) each_pack_of(r, [&](int i) { action(r, i); });
   }
 
-  /// Of the pack with this number in this thread's share of shared memory.
+  /// Of a pack in this thread's share of shared memory, if the first `Held` rules are in registers.
+  template <int Held>
   __device__ __forceinline__ static int place(int r, int i) {
-    return ((r * Packs + i) * Block + static_cast<int>(threadIdx.x)) * Vector;
+    const int number = r < Held ? (Rules - Held) * Packs + r * PacksMoved + i - kPacksHeld : (r - Held) * Packs + i;
+    return (number * Block + static_cast<int>(threadIdx.x)) * Vector;
+  }
+  /// Whether this pack is in registers, if the first `held` rules are.
+  __device__ __forceinline__ static constexpr bool in_registers(int held, int r, int i) {
+    return r < held && i < kPacksHeld;
   }
   __device__ __forceinline__ Pack<Vector> centre(int r, int i) const {
-    if (r < kCentresHeld) return centre_[r < kCentresHeld ? r : 0][i];
+    if (in_registers(kCentresHeld, r, i)) return centre_[r < kCentresHeld ? r : 0][i < kPacksHeld ? i : 0];
     if constexpr (kStreamed > 0) {
       if (r >= kOnChip) return streamed_.centre(r - kOnChip, i);
     }
-    return load<Vector>(shared_centres_ + place(r - kCentresHeld, i));
+    return load<Vector>(shared_centres_ + place<kCentresHeld>(r, i));
   }
   __device__ __forceinline__ Pack<Vector> inverse(int r, int i) const {
-    if (r < kWidthsHeld) return inverse_[r < kWidthsHeld ? r : 0][i];
+    if (in_registers(kWidthsHeld, r, i)) return inverse_[r < kWidthsHeld ? r : 0][i < kPacksHeld ? i : 0];
     if constexpr (kStreamed > 0) {
       if (r >= kOnChip) return streamed_.width(r - kOnChip, i);
     }
-    return load<Vector>(shared_inverses_ + place(r - kWidthsHeld, i));
+    return load<Vector>(shared_inverses_ + place<kWidthsHeld>(r, i));
   }
   __device__ __forceinline__ void set(int r, int i, const Pack<Vector>& m, const Pack<Vector>& u) {
     if constexpr (kStreamed > 0) {
@@ -381,22 +440,22 @@ class Cells {
         return;
       }
     }
-    if (r < kCentresHeld) {
-      centre_[r < kCentresHeld ? r : 0][i] = m;
+    if (in_registers(kCentresHeld, r, i)) {
+      centre_[r < kCentresHeld ? r : 0][i < kPacksHeld ? i : 0] = m;
     } else {
-      store<Vector>(shared_centres_ + place(r - kCentresHeld, i), m);
+      store<Vector>(shared_centres_ + place<kCentresHeld>(r, i), m);
     }
-    if (r < kWidthsHeld) {
-      inverse_[r < kWidthsHeld ? r : 0][i] = u;
+    if (in_registers(kWidthsHeld, r, i)) {
+      inverse_[r < kWidthsHeld ? r : 0][i < kPacksHeld ? i : 0] = u;
     } else {
-      store<Vector>(shared_inverses_ + place(r - kWidthsHeld, i), u);
+      store<Vector>(shared_inverses_ + place<kWidthsHeld>(r, i), u);
     }
   }
 
   GroupSums<Block, Lanes, Rules> group_sums_;
   StreamedRules<Block, Packs, kStreamed, Vector, PacksAhead> streamed_;
-  Pack<Vector> centre_[kCentresHeld > 0 ? kCentresHeld : 1][kCentresHeld > 0 ? Packs : 1];
-  Pack<Vector> inverse_[kWidthsHeld > 0 ? kWidthsHeld : 1][kWidthsHeld > 0 ? Packs : 1];
+  Pack<Vector> centre_[kCentresHeld > 0 ? kCentresHeld : 1][kCentresHeld > 0 ? kPacksHeld : 1];
+  Pack<Vector> inverse_[kWidthsHeld > 0 ? kWidthsHeld : 1][kWidthsHeld > 0 ? kPacksHeld : 1];
   float* shared_centres_ = nullptr;
   float* shared_inverses_ = nullptr;
   float* rows_ = nullptr;

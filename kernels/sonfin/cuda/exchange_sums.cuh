@@ -54,6 +54,11 @@ class ExchangeSums {
       records_ = shared.take<float>((kWholeBlock ? kWarps : Records) * kPitch);
       result_ = shared.take<float>(3 * kColumns + 1);
       own_ = records_ + (kWholeBlock ? warp() : own_record()) * kPitch;
+      if constexpr (kWholeBlock && kOneWarpWaits) {
+        const int replica = static_cast<int>(threadIdx.x) % Replicas;
+        own_slot_ = slots(0, replica, 0) + blockIdx.x;
+        next_slot_ = slots(1, replica, 0) + blockIdx.x;
+      }
     }
   }
 
@@ -98,7 +103,7 @@ class ExchangeSums {
       if (leaves()) send({{{sum, largest, weighted[0], 0.0f}}});
 #endif
     } else if constexpr (kWholeBlock && Outputs == 1) {
-      if (warp() == 0) post_replicas({sum, largest, weighted[0], 0}, 0);
+      if (threadIdx.x < Replicas) post(own_slot_, {sum, largest, weighted[0], stamp()});
       posted_ = cycles_now();
     } else {
       if (leaves()) leave<Sharers>(sum, largest, weighted);
@@ -117,7 +122,11 @@ class ExchangeSums {
         } else {
           __syncthreads();
         }
-        post_columns();
+        if constexpr (kOneWarpWaits) {
+          if (threadIdx.x < Replicas) post_sum();
+        } else {
+          post_columns();
+        }
         posted_ = cycles_now();
       }
     }
@@ -126,6 +135,21 @@ class ExchangeSums {
   /// Waits for the sums of all records of the round. Returns false if a block is lost.
   __device__ __forceinline__ bool collect(Sums& all) {
     bool met = true;
+    if constexpr (kOneWarpWaits) {
+      if (warp() == 0) await_column();
+      __syncthreads();
+      const Pack<4> told = load<4>(result_);
+      all.sum = told.value[0];
+      all.largest = told.value[1];
+      all.weighted[0] = told.value[2];
+      ++round_;
+      if constexpr (kWholeBlock) {
+        Packet* const used = own_slot_;
+        own_slot_ = next_slot_;
+        next_slot_ = used;
+      }
+      return told.value[3] != 0.0f;
+    }
     if constexpr (Link == kBlockLink) __syncthreads();
 #if __CUDA_ARCH__ >= 900
     if constexpr (Link == kClusterLink) {
@@ -145,6 +169,9 @@ class ExchangeSums {
  private:
   /// In a grid: every warp has the sums of its block, and posts columns without a barrier.
   static constexpr bool kWholeBlock = Link == kGridLink && Records == 1 && kWarps > 1;
+  /// In a grid: several warps have the same record, and it is one packet. Then the first warp alone waits for the
+  /// others' packets, and a plain barrier is enough: what it has found out, whether all came too, is one access.
+  static constexpr bool kOneWarpWaits = Link == kGridLink && kWarpsOfRecord > 1 && Outputs == 1;
   static constexpr RecordTurns kTurns =
       Link == kClusterLink ? turns_of_cluster(Records, kValueLanes) : turns_of_block(Records, kValueLanes);
   static constexpr int kSets = kTurns.sets, kAtOnce = kTurns.at_once;
@@ -292,8 +319,9 @@ class ExchangeSums {
     }
   }
 
-  __device__ __forceinline__ Packet* slots(int replica, int column) const {
-    return packets_ + (((round_ & 1) * Replicas + replica) * kColumns + column) * static_cast<int>(gridDim.x);
+  __device__ __forceinline__ Packet* slots(int replica, int column) const { return slots(round_, replica, column); }
+  __device__ __forceinline__ Packet* slots(int round, int replica, int column) const {
+    return packets_ + (((round & 1) * Replicas + replica) * kColumns + column) * static_cast<int>(gridDim.x);
   }
   __device__ __forceinline__ unsigned stamp() const { return static_cast<unsigned>(round_ + 1); }
   /// The neutral packet of a sum. In the first column the second value is a largest value.
@@ -358,6 +386,22 @@ class ExchangeSums {
     }
   }
 
+  /// Where a record is one packet: a lane for every replica adds up the block's records, in the order of
+  /// post_columns().
+  __device__ __forceinline__ void post_sum() const {
+    constexpr int kUp = power_of_two_from(Records);
+    Packet sums[kUp];
+#pragma unroll
+    for (int i = 0; i < kUp; ++i) sums[i] = i < Records ? own_part(i, 0) : nothing(0);
+#pragma unroll
+    for (int apart = kUp / 2; apart > 0; apart /= 2) {
+#pragma unroll
+      for (int i = 0; i < apart; ++i) add(sums[i], sums[i + apart], 0);
+    }
+    sums[0].stamp = stamp();
+    post(slots(static_cast<int>(threadIdx.x), 0) + blockIdx.x, sums[0]);
+  }
+
   /// kColumnLanes lanes take a column of three values, add up the block's records, and post that.
   __device__ __forceinline__ void post_columns() const {
     constexpr int kRecordsUp = power_of_two_from(Records);
@@ -413,6 +457,41 @@ class ExchangeSums {
     return met;
   }
 
+  /// The first warp, where a record is one packet: leaves the sum of all blocks' for the block, and whether all came.
+  __device__ __forceinline__ void await_column() const {
+    const Packet* const mine = slots(static_cast<int>(blockIdx.x) % Replicas, 0);
+    const int blocks = static_cast<int>(gridDim.x);
+    constexpr int kFew = (kPacketsPerLane + 1) / 2, kMore = kFew + 1;
+    wait_since(posted_, FirstLook + blocks / PacketsOfCycle);
+    Packet total;
+    bool met;
+    if (blocks <= kFew * kWarp) {
+      met = await_total<kFew>(mine, blocks, total);
+    } else if (blocks <= kMore * kWarp) {
+      met = await_total<kMore>(mine, blocks, total);
+    } else {
+      met = await_total<kPacketsPerLane>(mine, blocks, total);
+    }
+    __syncwarp();
+    met = __all_sync(kAllLanes, met) != 0;
+    add_over_lanes<kWarp>(total, 0);
+    if (lane() == 0) store<4>(result_, Pack<4>{{total.a, total.b, total.c, met ? 1.0f : 0.0f}});
+  }
+
+  /// The sum of this lane's packets of `blocks`, `Looks` a lane. Returns false if one does not come.
+  template <int Looks>
+  __device__ __forceinline__ bool await_total(const Packet* from, int blocks, Packet& total) const {
+    static_assert(kColumnLanes == kWarp, "a warp takes the column");
+    Packet seen[Looks];
+    const bool met = look_until<Looks, kWarp>(from, blocks, stamp(), seen);
+    total = nothing(0);
+#pragma unroll
+    for (int i = 0; i < Looks; ++i) {
+      if (lane() + i * kWarp < blocks) add(total, seen[i], 0);
+    }
+    return met;
+  }
+
   /// The sum of this lane's packets among the next kTogether of `blocks`. Sets `met` to false if one does not come.
   __device__ __forceinline__ Packet await_part(const Packet* from, int blocks, int column, bool& met) const {
     Packet arrived[kPacketsPerLane];
@@ -426,6 +505,8 @@ class ExchangeSums {
   int parts_ = kWarps, round_ = 0;
   unsigned posted_ = 0;
   Packet* packets_;
+  /// Where this lane posts the block's record, in this round and in the next: known before there is something to post.
+  Packet *own_slot_ = nullptr, *next_slot_ = nullptr;
   int* boxes_ = nullptr;
   float *own_ = nullptr, *records_ = nullptr, *result_ = nullptr;
 };

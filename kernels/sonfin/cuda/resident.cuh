@@ -40,12 +40,12 @@ __global__ void begin(Packet* packets, int count, const Progress* progress, Prog
 /// used.
 template <int Block, int Lanes, int Packs, int Rules, int Vector, int Outputs, int Storage, int Link,
           int FirstLook = kFirstLook, int PacketsOfCycle = kPacketsOfCycle, int Replicas = kReplicas, int RowsAhead = 1,
-          int PacksAhead = kPacksAhead>
+          int PacksAhead = kPacksAhead, int PacksMoved = 0>
 __global__ void __launch_bounds__(Block, 1)
     resident(float* centres, float* widths, float* consequents, const Control* control_at, const Progress* before_at,
              Progress* after, const float* rows, const float* targets, const int* order, Packet* packets, int samples,
              int stride, int target_stride, int capacity, float* streamed) {
-  using Work = Cells<Block, Lanes, Packs, Rules, Vector, Storage, RowsAhead, PacksAhead>;
+  using Work = Cells<Block, Lanes, Packs, Rules, Vector, Storage, RowsAhead, PacksAhead, PacksMoved>;
   static_assert(RowsAhead == 1 || (RowsAhead == 2 && Work::kWide && !Work::kRowsInRegisters && Link == kGridLink),
                 "where rows are long and in shared memory");
   constexpr int kRegistersOfThread = Block <= 256 ? 255 : 65536 / Block;
@@ -102,19 +102,21 @@ __global__ void __launch_bounds__(Block, 1)
   constexpr bool kWaits = Link != kBlockLink;  // for other blocks, with time for what can be put off
 
   const auto row_at = [&](int number) { return rows + static_cast<long long>(number) * stride; };
-  // The number of the row of this sample of the launch; the last one again in place of what is not there.
-  const auto number_of = [&](int which) { return order[position + (which < left ? which : left - 1)]; };
   typename Work::Row row, next_row, later_row;
   float target[kChunks], next_target[kChunks];
   cells.request(row, row_at(order[position]), stride, 0);
   request_target(target, order[position]);
-  int next = order[position + (left > 1 ? 1 : 0)];
-  int later = 0;
+  // Of the samples after the present one: those whose rows are on their way or are to be requested, and where rows are
+  // announced one more, so that no announcement waits for a number. The last one again in place of what is not there.
+  constexpr int kNumbers = Work::kWide ? RowsAhead + 1 : 1;
+  int numbers[kNumbers];
+  numbers[0] = order[position + (left > 1 ? 1 : 0)];
+#pragma unroll
+  for (int i = 1; i < kNumbers; ++i) numbers[i] = order[position + (1 + i < left ? 1 + i : left - 1)];
   if constexpr (RowsAhead == 2) {
     end_group();
-    cells.request(next_row, row_at(next), stride, 1);
+    cells.request(next_row, row_at(numbers[0]), stride, 1);
     end_group();
-    later = number_of(2);
     groups_arrived<1>();
     __syncthreads();
   } else if constexpr (!Work::kRowsInRegisters) {
@@ -122,6 +124,7 @@ __global__ void __launch_bounds__(Block, 1)
     __syncthreads();
   }
   float own_firing[Rules];  // where several warps share a rule: for the row to be learnt next
+  const float largest_inverse = __fdividef(1.0f, control.minimum_width);
   if constexpr (Work::kWide) cells.fire_own(row, own_firing);
   float shift = 0.0f, threshold = rule_threshold(control, rules);
   bool halts = false, lost = false;
@@ -142,6 +145,7 @@ __global__ void __launch_bounds__(Block, 1)
     if constexpr (Lanes < kWarp) largest = largest_over_warp(largest);
     // A round for the sums; another one if the shift was wrong.
     typename Exchange::Sums sums;
+    float inverse_sum = 0.0f;
     for (bool first = true;; first = false) {
       float sum = 0.0f, weighted[kShare];
 #pragma unroll
@@ -160,17 +164,15 @@ __global__ void __launch_bounds__(Block, 1)
       if (first) {
         // While nothing else is to be done: what is used when this sample is through, and what is left of the one
         // before. The last one is requested again in place of what is not there.
-        if constexpr (RowsAhead == 2) {
-          cells.request(later_row, row_at(later), stride, sample + 2);
-          end_group();
-          request_target(next_target, next);
-          next = later;
-          later = number_of(sample + 3);
-        } else {
-          cells.request(next_row, row_at(next), stride, sample + 1);
-          request_target(next_target, next);
-          next = order[position + (sample + 2 < left ? sample + 2 : left - 1)];
-        }
+        cells.request(RowsAhead == 2 ? later_row : next_row, row_at(numbers[RowsAhead - 1]), stride,
+                      sample + RowsAhead);
+        if constexpr (RowsAhead == 2) end_group();
+        request_target(next_target, numbers[0]);
+#pragma unroll
+        for (int i = 0; i + 1 < kNumbers; ++i) numbers[i] = numbers[i + 1];
+        const int further = sample + 1 + kNumbers;
+        numbers[kNumbers - 1] = order[position + (further < left ? further : left - 1)];
+        if constexpr (Work::kWide) cells.announce(row_at(numbers[RowsAhead - 1]), stride);
         if constexpr (kWaits) add_loss(sample);
         if constexpr (RowsAhead == 2) {
           groups_arrived<1>();  // the row of the next sample has
@@ -180,12 +182,15 @@ __global__ void __launch_bounds__(Block, 1)
         }
       }
       lost = !exchange.collect(sums);
+      if constexpr (Work::kWide) {  // before it is known whether it is used, because it takes its time
+        inverse_sum = __fdividef(1.0f, sums.sum);
+        seldom(inverse_sum);
+      }
       if (lost || rules == 0 || fabsf(sums.largest - shift) <= kFarthestShift || !isfinite(sums.largest)) break;
       shift = sums.largest;
       exchange.again();
     }
     if (lost) break;
-    if constexpr (Work::kWide) cells.announce(row_at(RowsAhead == 2 ? later : next), stride);
 
     // Every thread of the grid has come to the same sums, and decides alike.
     float width = 0.0f;  // of a new rule
@@ -226,8 +231,9 @@ __global__ void __launch_bounds__(Block, 1)
 #pragma unroll
       for (int r = 0; r < Rules; ++r) weight[r] *= earlier;
       threshold = rule_threshold(control, ++rules);
+      if constexpr (Work::kWide) inverse_sum = __fdividef(1.0f, sums.sum);
     }
-    const float inverse_sum = __fdividef(1.0f, sums.sum);
+    if constexpr (!Work::kWide) inverse_sum = __fdividef(1.0f, sums.sum);
 
     float output[kChunks];
 #pragma unroll
@@ -268,10 +274,13 @@ __global__ void __launch_bounds__(Block, 1)
         if (!(fabsf(gradient[r]) >= control.negligible_gradient)) gradient[r] = 0.0f;
         moving += gradient[r] != 0.0f ? 1 : 0;
       }
-      // One rule of several moves alone: the pass would change the others by nothing. Not if it is streamed, because
-      // the pass has requested its parameters ahead.
-      together = control.plain_step == 0 && (Rules == 1 || Work::kStreamed > 0 ? moving > 0 : moving > 1);
-      if (!together && moving > 0) {
+      // One rule of many moves alone: the pass would change the others by nothing. Of two rules it does not, because
+      // all blocks wait for the slowest, and to move one and then fire takes longer than the pass; nor if rules are
+      // streamed, because the pass has requested their parameters ahead. A thread with one rule does not even ask
+      // whether it moves.
+      constexpr int kMovesAlone = Rules == 2 || Work::kStreamed > 0 ? 0 : 1;
+      together = control.plain_step == 0 && (Rules == 1 || moving > kMovesAlone);
+      if (!together) {
 #pragma unroll
         for (int r = 0; r < Rules; ++r) {
           if (gradient[r] != 0.0f) cells.move(row, r, gradient[r], control);
@@ -301,7 +310,7 @@ __global__ void __launch_bounds__(Block, 1)
     }
     if constexpr (Work::kWide) {
       if (together) {
-        cells.move_and_fire(row, next_row, gradient, control, own_firing);
+        cells.move_and_fire(row, next_row, gradient, control, largest_inverse, own_firing);
       } else {
         cells.fire_own(next_row, own_firing);
       }

@@ -49,6 +49,7 @@ ResidentShape::ResidentShape(const Configuration& c)
   if (c.has("rows_ahead")) rows_ahead = c.number("rows_ahead");
   if (c.has("kept_rules")) kept_rules = c.number("kept_rules");
   if (c.has("packs_ahead")) packs_ahead = c.number("packs_ahead");
+  if (c.has("moved_packs")) moved_packs = c.number("moved_packs");
 }
 
 ResidentShape ResidentShape::at(const Problem& problem) const {
@@ -75,7 +76,7 @@ std::int64_t ResidentShape::records() const {
 
 std::int64_t ResidentShape::kept_registers() const {
   const std::int64_t row = packs * vector;
-  return row * rules_in_registers() + (storage == Storage::registers ? 2 * row : 0);
+  return (packs - moved_packs) * vector * rules_in_registers() + (storage == Storage::registers ? 2 * row : 0);
 }
 
 std::int64_t ResidentShape::rules_in_registers() const {
@@ -128,18 +129,20 @@ std::int64_t ResidentShape::shared_bytes() const {
       storage == Storage::registers ? 0 : (rows_ahead + (several_warps() ? 1 : 2)) * lanes * packs * vector;
   const std::int64_t group_sums = several_warps() ? 2 * warps() * power_of_two_from(rules) : 0;
   const std::int64_t kept = 2 * (rules - streamed_rules()) - rules_in_registers();
+  const std::int64_t moved = moved_packs * rules_in_registers();
   const std::int64_t ring =
       2 * places_of_ring(static_cast<int>(packs_ahead), static_cast<int>(packs), static_cast<int>(streamed_rules()));
-  return kWord * (words + rows + group_sums + (kept * packs + ring) * block * vector);
+  return kWord * (words + rows + group_sums + (kept * packs + moved + ring) * block * vector);
 }
 
 Kernels ResidentShape::kernels() const {
   std::string exchange;  // where it is as the templates have it, it is not named: the same code has one name
   if (first_look != kFirstLook || packets_of_cycle != kPacketsOfCycle || replicas != kReplicas || rows_ahead != 1 ||
-      packs_ahead != kPacksAhead) {
+      packs_ahead != kPacksAhead || moved_packs != 0) {
     exchange = fmt::format(", {}, {}, {}, {}", first_look, packets_of_cycle, replicas, rows_ahead);
   }
-  if (packs_ahead != kPacksAhead) exchange += fmt::format(", {}", packs_ahead);
+  if (packs_ahead != kPacksAhead || moved_packs != 0) exchange += fmt::format(", {}", packs_ahead);
+  if (moved_packs != 0) exchange += fmt::format(", {}", moved_packs);
   Kernels all{fmt::format("heddle::sonfin::resident<{}, {}, {}, {}, {}, {}, {}, {}{}>", block, lanes, packs, rules,
                           vector, outputs, storage_code(), static_cast<int>(link), exchange)};
   if (link == Link::grid) all.emplace_back("heddle::sonfin::begin");

@@ -26,6 +26,7 @@ struct ResidentShape {
   std::int64_t rows_ahead = 1;  ///< cells.cuh
   // Of Storage::stream: of a thread's rules those on chip, and how many packs of the others are requested ahead.
   std::int64_t kept_rules = 0, packs_ahead = kPacksAhead;
+  std::int64_t moved_packs = 0;                     ///< of Storage::halves: cells.cuh
   std::int64_t packs = 0, outputs = 0, blocks = 0;  ///< by the problem
 
   ResidentShape(const Configuration& configuration, const Problem& problem)

@@ -20,6 +20,7 @@ namespace heddle::sonfin {
 namespace {
 
 constexpr std::int64_t kBlocksOfCluster = 16;
+constexpr const char* kHalf = "halves";
 constexpr std::int64_t kMostKept = 4;  ///< rules of a thread on chip where others are not
 
 std::vector<Value> numbers(std::initializer_list<std::int64_t> values) { return {values.begin(), values.end()}; }
@@ -109,6 +110,12 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
                         return c.word("scheme") == "grid" && c.number("threads_per_rule") > kWarp &&
                                c.word("storage") != "registers";
                       },
+                  .chosen_last = true});
+  list.push_back({.name = "moved_packs",
+                  .values = numbers({0, 2, 3, 4}),
+                  .meaning = "packs of inputs of a rule in registers that are in shared memory all the same, which "
+                             "leaves registers to work with",
+                  .active = [](const Configuration& c) { return is_resident(c) && c.word("storage") == kHalf; },
                   .chosen_last = true});
   list.push_back({.name = "packs_ahead",
                   .values = numbers({kPacksAhead, 4, 8}),
@@ -265,6 +272,8 @@ std::vector<Constraint> constraints() {
                  }
                  return false;
                }),
+      resident("a rule in registers keeps some packs there", "storage",
+               [](const Shape& shape, const Problem&, const Identity&) { return shape.moved_packs < shape.packs; }),
       resident("registers of a thread and a block", "kept_rules",
                [](const Shape& shape, const Problem&, const Identity&) { return registers_suffice(shape); }),
       resident("shared memory of a block of a resident scheme", "kept_rules",
@@ -295,13 +304,12 @@ std::vector<Constraint> constraints() {
   };
 }
 
-constexpr const char* kHalf = "halves";
-
 /// A scheme with some counts and block sizes, in the order in which they are tried.
 struct Preference {
   const char* scheme;
   std::vector<std::int64_t> counts, blocks, lanes;
   std::string_view storage = {};  ///< the only one; empty: any but kHalf
+  std::int64_t moved_packs = 0;
 };
 
 /// Where rules have many inputs: 256 threads a rule, and as few rules a thread as the card has room for. Many rules of
@@ -315,7 +323,11 @@ std::vector<Preference> wide_preferences(const DeviceIdentity& device, const Pro
   constexpr std::int64_t kMostInRegisters = 140;  // inputs of all rules of a thread
   const std::int64_t inputs = ceil_div(problem.at("dim"), 4 * kThreads) * 4;
   if (ceil_div(problem.at("rules"), device.units) * inputs > kMostInRegisters) {
-    all.insert(all.begin(), {"grid", {2}, {kThreads}, {kThreads / 4}, kHalf});
+    constexpr std::int64_t kMoved = 2;
+    const Preference halves{"grid", {2}, {kThreads}, {kThreads / 4}, kHalf};
+    Preference with_room = halves;
+    with_room.moved_packs = kMoved;
+    all.insert(all.begin(), {with_room, halves});
   }
   return all;
 }
@@ -358,8 +370,9 @@ std::vector<std::string> resident_candidates(const DeviceIdentity& device, const
         for (const std::int64_t block : preference.blocks) {
           for (const std::int64_t lanes : preference.lanes) {
             candidates.push_back(
-                fmt::format("scheme={} coarsen_count={}{} block_size={} threads_per_rule={} vector=4 storage={}",
-                            preference.scheme, count, count > 1 ? " coarsening=rules" : "", block, lanes, storage));
+                fmt::format("scheme={} coarsen_count={}{} block_size={} threads_per_rule={} vector=4 storage={}{}",
+                            preference.scheme, count, count > 1 ? " coarsening=rules" : "", block, lanes, storage,
+                            preference.moved_packs > 0 ? fmt::format(" moved_packs={}", preference.moved_packs) : ""));
           }
         }
       }

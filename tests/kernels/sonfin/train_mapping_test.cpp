@@ -40,11 +40,17 @@ TEST_CASE("where rules have many inputs, the default gives one 256 threads, and 
     const Configuration many = train_family().default_configuration(kHopper, sizes);
     CAPTURE(many.text());
     CHECK(many.word("storage") == "halves");
+    CHECK(many.number("moved_packs") == 2);
     CHECK(ResidentShape(many, sizes).blocks <= kHopper.units);
     CHECK(ResidentShape(many, sizes).shared_bytes() <= kHopper.local_bytes);
   }
   const Configuration few = train_family().default_configuration(kHopper, problem(96, 1024, 1));
   CHECK(few.number("threads_per_rule") <= 32);
+  // Longer rows leave no room for two more packs of each thread.
+  const Configuration long_rows = train_family().default_configuration(kHopper, problem(949, 5500, 1));
+  CAPTURE(long_rows.text());
+  CHECK(long_rows.word("storage") == "halves");
+  CHECK(!long_rows.has("moved_packs"));
 }
 
 TEST_CASE("half of the rules in registers and half in shared memory: both take their share") {
@@ -61,6 +67,20 @@ TEST_CASE("half of the rules in registers and half in shared memory: both take t
   CHECK(shape("halves", 7).shared_bytes() - shape("split", 7).shared_bytes() == (4 * 40 - 7 * 20) * 256 * 4);
   CHECK(shape("halves", 8).shared_bytes() == shape("split", 8).shared_bytes());
   CHECK(shape("halves", 8).shared_bytes() <= kHopper.local_bytes);
+  // Of each rule in registers some packs may be in shared memory as well, but not all.
+  const ResidentShape moved = shape("halves moved_packs=2", 7);
+  CHECK(moved.kept_registers() == 3 * (40 - 2 * 8));
+  CHECK(moved.shared_bytes() - shape("halves", 7).shared_bytes() == 3 * 2 * 8 * 256 * 4);
+  CHECK(moved.kernels().front().text() == "heddle::sonfin::resident<256, 256, 5, 7, 4, 1, 3, 2, 440, 5, 8, 1, 2, 2>");
+  const auto allowed = [&](const std::string& shape_text, std::int64_t dim) {
+    return !space.violated(space.parse("scheme=grid coarsen_count=2 coarsening=rules block_size=256 vector=4 "
+                                       "storage=halves " +
+                                       shape_text),
+                           problem(200, dim, 1));
+  };
+  CHECK(allowed("threads_per_rule=256 moved_packs=4", 5000));
+  CHECK(allowed("threads_per_rule=256 moved_packs=3", 4096));
+  CHECK(!allowed("threads_per_rule=256 moved_packs=4", 4096));  // four packs in all
 }
 
 TEST_CASE("rules that do not fit on chip stream from global memory, requested ahead") {
