@@ -57,18 +57,14 @@ def fixed_mappings(device, units):
     even = (units - -(-units // 16)) // 8 * 8 or power  # leaves a sixteenth idle
     few, small = min(32, power), min(8, power)
 
-    def layered(parts):
-        return [f"scheme=layered product=tiles tile={tile} parts={some} pieces=1" for some in parts for tile in (64, 32)]
-
-    return [*layered((16, 64)),
+    return [*(f"scheme=layered product=tiles tile={tile} pieces=1" for tile in (128, 64)),
             *(f"scheme=resident block_size={threads} blocks={blocks} rows_in={rows}"
               for threads, blocks, rows in itertools.product((256, 512), (units, few, 1), ("shared", "bytes", "global"))),
             *(f"scheme=warps block_size={threads} blocks={blocks}" for threads, blocks in itertools.product((64, 256, 512), (units, small))),
             *(f"scheme=cluster block_size={threads} blocks={blocks} input_parts={parts} pass_rows={rows}"
               for threads, (blocks, parts), rows in itertools.product((256, 512), ((power, 2), (even, 4), (even, 8)), (0, 48))),
             *(f"scheme=spread block_size=512 blocks={even} input_parts={parts}" for parts in (4, 8)),
-            *(f"scheme=neurons block_size=512 blocks={even} input_parts={parts}" for parts in (4, 8)),
-            *layered((4, 256, 1))]
+            *(f"scheme=neurons block_size=512 blocks={even} input_parts={parts}" for parts in (4, 8))]
 
 
 def seconds_for(network, least):
