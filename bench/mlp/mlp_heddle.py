@@ -12,6 +12,11 @@ def name_of(sizes, rows, batch):
     return "-".join(map(str, sizes)) + f"x{rows}" + ("" if batch == rows else f":{batch}")
 
 
+def bits_of(sizes):
+    """Of a number of a row: networks with 784 inputs learn digits, whose pixels are bytes; all others real numbers."""
+    return 8 if sizes[0] == 784 else 32
+
+
 def weights_of(sizes):
     return sum(n * (m + 1) for m, n in zip(sizes, sizes[1:]))
 
@@ -38,7 +43,8 @@ def tune(heddle, device, sizes, rows, batch, *words):
     hidden = sizes[1:-1] + [0] * (8 - len(sizes[1:-1]))
     named = [f"--hidden{i}={n}" for i, n in enumerate(hidden, 1)]
     return json.loads(run([heddle, "tune", "--family", "mlp-train", "--device", device, f"--inputs={sizes[0]}", *named,
-                           f"--outputs={sizes[-1]}", f"--rows={rows}", f"--batch={batch}", *words, "--json", "--quiet"]))
+                           f"--outputs={sizes[-1]}", f"--rows={rows}", f"--batch={batch}",
+                           f"--bits={bits_of(sizes)}", *words, "--json", "--quiet"]))
 
 
 def tuned(document, batch):
@@ -57,7 +63,7 @@ def tuned(document, batch):
 def explored(explore, device, sizes, rows, batch, samples, *words):
     """Microseconds of a step, by configuration, those by turns where a configuration has both; and what failed."""
     hidden = sizes[1:-1] + [0] * (8 - len(sizes[1:-1]))
-    problem = "x".join(map(str, [sizes[0], *hidden, sizes[-1], rows, batch]))
+    problem = "x".join(map(str, [sizes[0], *hidden, sizes[-1], rows, batch, bits_of(sizes)]))
     return read_explored(run([explore, "--device", device, "--family", "mlp-train", "--problems", problem, "--samples",
                               samples, *words]), batch)
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace heddle::mlp {
 namespace {
@@ -25,10 +26,16 @@ std::vector<Axis> axes_of_network() {
 
 std::vector<AxisValue> sizes_of(const Layers& layers) {
   std::vector<AxisValue> values{layers.inputs()};
-  values.reserve(kMostHidden + 4);
+  values.reserve(kMostHidden + 5);
   for (int l = 1; l <= kMostHidden; ++l) values.emplace_back(l < layers.count ? layers.sizes[l] : 0);
   values.emplace_back(layers.outputs());
   return values;
+}
+
+/// As the kernels find out: resident_memory.cuh. A fraction of 255 that float32 has rounded is one.
+bool is_byte(float number) {
+  const float whole = std::floor(number + 0.5F);
+  return std::fabs(number - whole) <= 2.4e-7F * whole && whole >= 0.0F && whole <= 255.0F;
 }
 
 }  // namespace
@@ -43,6 +50,8 @@ const std::vector<Axis>& training_axes() {
     std::vector<Axis> all = axes_of_network();
     all.push_back({.name = "rows", .weight = 1.0, .maximum = kMostRows});
     all.push_back({.name = "batch", .weight = 1.0, .maximum = kMostRows});
+    all.push_back(
+        {.name = "bits", .maximum = kFloatBits, .spacing = Spacing::equal, .values = {kByteBits, kFloatBits}});
     return all;
   }();
   return axes;
@@ -65,11 +74,19 @@ Layers layers(std::int64_t inputs, std::span<const std::int64_t> hidden, std::in
 
 Problem network_problem(const Layers& layers) { return Problem::from(network_axes(), sizes_of(layers)); }
 
-Problem training_problem(const Layers& layers, std::int64_t rows, std::int64_t batch) {
+Problem training_problem(const Layers& layers, std::int64_t rows, std::int64_t batch, std::int64_t bits) {
   std::vector<AxisValue> values = sizes_of(layers);
   values.emplace_back(rows);
   values.emplace_back(std::min(rows, batch));
+  values.emplace_back(bits);
   return Problem::from(training_axes(), values);
+}
+
+std::int64_t bits_of(std::span<const float> numbers) {
+  const auto are_bytes = [&](float scale) {
+    return std::ranges::all_of(numbers, [scale](float number) { return is_byte(scale * number); });
+  };
+  return are_bytes(1.0F) || are_bytes(255.0F) ? kByteBits : kFloatBits;
 }
 
 std::string text(const Layers& layers) {

@@ -42,17 +42,18 @@ class TrainFamily final : public KernelFamily {
   const std::vector<Axis>& axes() const override { return training_axes(); }
   std::vector<Problem> default_problems(const DeviceIdentity&) const override {
     std::vector<Problem> grid;
-    for (const std::int64_t inputs : {16, 256}) {
+    for (const auto& [inputs, bits] :
+         {std::pair(16, kFloatBits), std::pair(256, kFloatBits), std::pair(256, kByteBits)}) {
       for (const std::int64_t hidden : {16, 128}) {
         for (const std::int64_t batch : {64, 16384}) {
-          grid.push_back(training_problem(layers(inputs, std::vector{hidden}, 10), 16384, batch));
+          grid.push_back(training_problem(layers(inputs, std::vector{hidden}, 10), 16384, batch, bits));
         }
       }
     }
     return grid;
   }
   Problem awkward_problem() const override {
-    return training_problem(layers(13, std::vector<std::int64_t>{17, 5}, 3), 211, 70);
+    return training_problem(layers(13, std::vector<std::int64_t>{17, 5}, 3), 211, 70, kByteBits);
   }
 
   /// Many steps: a run that keeps rows and weights on chip first brings them there.

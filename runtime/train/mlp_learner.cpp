@@ -28,7 +28,8 @@ MlpLearner::MlpLearner(Device& device, const Knowledge& known, const LearningRow
       control_(control),
       seed_(seed),
       plan_(TunedPlan::choose(device, share_dispatcher(device, mlp::train_family(), known),
-                              mlp::training_problem(layers, control.rows, control.batch), notice, stop)) {
+                              mlp::training_problem(layers, control.rows, control.batch, mlp::bits_of(rows.rows)),
+                              notice, stop)) {
   // A run of no step changes nothing, but shows whether its kernels can be launched.
   const auto probe = [&](const TunedPlan&, Execution& execution) {
     mlp::Control none = control;

@@ -45,6 +45,7 @@ RowsIn rows_in(const Configuration& c) {
 }
 std::int64_t rows_of_step(const Problem& problem) { return std::min(problem.at("rows"), problem.at("batch")); }
 bool in_batches(const Problem& problem) { return problem.at("batch") < problem.at("rows"); }
+bool has_bytes(const Problem& problem) { return problem.at("bits") == kByteBits; }
 /// Of a layered configuration.
 LayeredShape layered_shape(const Configuration& c, const DeviceIdentity& device) {
   if (in_tiles(c))
@@ -224,11 +225,11 @@ std::vector<Constraint> constraints() {
              if (is_layered(c) || by_warps(c) || c.number("block_size") > kOnlineWarp) return true;
              return is_online(c) && fits_into_warp(layers_of(problem));
            }},
-      {.name = "bytes for more than 15 inputs",
+      {.name = "bytes for rows of bytes with more than 15 inputs",
        .last = "rows_in",
        .holds =
            [](const Configuration& c, const Problem& problem, const DeviceIdentity&) {
-             return !resides(c) || rows_in(c) != kRowsBytes || problem.at("inputs") > 15;
+             return !resides(c) || rows_in(c) != kRowsBytes || (problem.at("inputs") > 15 && has_bytes(problem));
            }},
       {.name = "inputs and neurons of a first hidden layer for every block",
        .last = "input_parts",
@@ -268,6 +269,10 @@ std::vector<Constraint> constraints() {
              return layout.shared_bytes <= on.local_bytes && layout.packets <= kMostPackets &&
                     registers_of(layout.shape) <= cuda::registers_of_thread(layout.threads);
            }},
+      {.name = "rows of bytes for clusters",
+       .last = "scheme",
+       .holds = [](const Configuration& c, const Problem& problem,
+                   const DeviceIdentity&) { return !in_clusters(c) || has_bytes(problem); }},
       {.name = "whole clusters, a part of the inputs for every block of one, a hidden layer, and all rows at once",
        .last = "input_parts",
        .holds =

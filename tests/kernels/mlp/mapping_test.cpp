@@ -14,7 +14,7 @@ const DeviceIdentity kGpu{"cuda", "any", "9.0", 132, 80, 50 << 20, 227 << 10};
 
 Problem perceptron(std::int64_t inputs, const std::vector<std::int64_t>& hidden, std::int64_t outputs,
                    std::int64_t rows) {
-  return mlp::training_problem(mlp::layers(inputs, hidden, outputs), rows, rows);
+  return mlp::training_problem(mlp::layers(inputs, hidden, outputs), rows, rows, mlp::kByteBits);
 }
 
 std::optional<Configuration> named(const DeviceIdentity& device, const std::string& name, const Problem& problem) {
@@ -139,7 +139,13 @@ TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at 
     CHECK(launch.shared_bytes <= kGpu.local_bytes);
   }
   CHECK(clusters > 0);
-  CHECK(family.default_configuration(kGpu, digits).word("scheme") == "resident");  // for rows of all kinds
+  CHECK(family.default_configuration(kGpu, digits).word("scheme") == "resident");  // fits on every device
+  // Of other numbers neither clusters nor shared memory make bytes.
+  const Problem numbers = mlp::training_problem(mlp::layers(784, std::vector<std::int64_t>{25, 15}, 10), 10000, 10000);
+  for (const Configuration& each : space.enumerate(numbers)) {
+    CHECK(each.word("scheme") != "cluster");
+    CHECK((each.word("scheme") != "resident" || each.word("rows_in") != "bytes"));
+  }
   const auto valid = [&](const Problem& problem, const char* text) {
     return !space.violated(space.parse(text), problem).has_value();
   };
@@ -160,7 +166,8 @@ TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at 
   CHECK(valid(many, "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=64"));
   const Plan plan = family.plan(space.parse(passes), many, kGpu, 4 * 60000);
   // 10 passes of 48 rows for each block of a cluster, in chunks of 32 columns; and a gradient of 32 neurons.
-  CHECK(plan.buffers[static_cast<std::size_t>(plan.buffer("padded"))].bytes == 128LL * (10 * 192 * 7 * 32 + 4 * 32 * 7 * 32));
+  CHECK(plan.buffers[static_cast<std::size_t>(plan.buffer("padded"))].bytes ==
+        128LL * (10 * 192 * 7 * 32 + 4 * 32 * 7 * 32));
   CHECK_FALSE(valid(perceptron(784, {25}, 10, 2000), fours));  // blocks without rows
   CHECK_FALSE(valid(mlp::training_problem(mlp::layers(784, std::vector<std::int64_t>{25}, 10), 10000, 64), fours));
   const char* const small = "scheme=cluster block_size=64 blocks=4 input_parts=4 pass_rows=0";

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,27 @@ TEST_CASE("a timed run of a network with one output has something to learn to it
       change = std::max(change, std::abs(reference.parameters()[i] - static_cast<double>(work.parameters[i])));
     }
     CHECK(change > 1e-6);
+  }
+}
+
+TEST_CASE("rows are bytes if all are whole numbers up to 255, or all are such numbers / 255") {
+  std::vector<float> numbers{0.0F, 1.0F, 255.0F, 17.0F};
+  CHECK(bits_of(numbers) == kByteBits);
+  for (float& number : numbers) number /= 255.0F;
+  CHECK(bits_of(numbers) == kByteBits);
+  for (const float other : {-1.0F, 0.5F, 256.0F, std::numeric_limits<float>::quiet_NaN()}) {
+    CAPTURE(other);
+    CHECK(bits_of(std::vector<float>{3.0F, other}) == kFloatBits);
+  }
+  CHECK(bits_of(std::vector<float>{1.0F / 255.0F, 2.0F}) == kFloatBits);  // some of either kind
+}
+
+TEST_CASE("a timed run has rows of the problem's bits") {
+  for (const std::int64_t bits : {kByteBits, kFloatBits}) {
+    for (const std::int64_t batch : {7, 30}) {
+      const Problem problem = training_problem(layers(9, std::vector<std::int64_t>{3}, 2), 30, batch, bits);
+      CHECK(bits_of(timing_workload(problem, 1, test::sample_seed()).rows) == bits);
+    }
   }
 }
 

@@ -360,7 +360,7 @@ TEST_CASE("perceptrons whose inputs clusters divide compile for every architectu
     for (const auto& [rows, shape] : {std::pair(10000, "blocks=128 input_parts=4 pass_rows=0"),
                                       std::pair(10000, "blocks=132 input_parts=2 pass_rows=0"),
                                       std::pair(60000, "blocks=128 input_parts=4 pass_rows=48")}) {
-      const Problem problem = mlp::training_problem(layers, rows, rows);
+      const Problem problem = mlp::training_problem(layers, rows, rows, mlp::kByteBits);
       const SearchSpace space = family.space(device);
       const Configuration configuration = space.parse("scheme=cluster block_size=512 " + std::string(shape));
       CHECK_FALSE(space.violated(configuration, problem).has_value());
