@@ -96,6 +96,11 @@ class KernelFamily {
   [[nodiscard]] virtual Configuration default_configuration(const DeviceIdentity& device,
                                                             const Problem& problem) const = 0;
   [[nodiscard]] virtual std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const = 0;
+  /// Configurations that are often the fastest, different in kind: a search tries them before it draws any, so that one
+  /// whose kernels take the compiler long has seen them. Few, and only such as the space allows for the problem.
+  [[nodiscard]] virtual std::vector<Configuration> likely_configurations(const DeviceIdentity&, const Problem&) const {
+    return {};
+  }
 
   /// The kernels that plan() names for this configuration, in its order, whatever the samples. They depend on the
   /// configuration alone unless the space says otherwise, so that one compiled kernel serves many problems. A family

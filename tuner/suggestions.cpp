@@ -79,6 +79,9 @@ std::vector<Configuration> Suggestions::first(const SearchedProblem& problem,
   std::vector<Configuration> list = known_.hints(problem.problem(), expected.empty() ? kFirst : kWinners);
   add_fastest(problem, expected, kFirst, list);
   list.resize(std::min(list.size(), kFirst));
+  for (Configuration& likely : evaluator_.family().likely_configurations(evaluator_.device(), problem.problem())) {
+    if (std::ranges::find(list, likely) == list.end()) list.push_back(std::move(likely));
+  }
   return list;
 }
 

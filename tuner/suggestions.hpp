@@ -31,7 +31,8 @@ class Suggestions {
   /// measurements at other problems. Empty if the family has no model and too little was measured, or if the space is
   /// too large to be listed.
   [[nodiscard]] std::vector<float> expected(const SearchedProblem& problem) const;
-  /// The configurations to try first: the winners of the nearest problems, and those with the lowest expected cost.
+  /// The configurations to try first: the winners of the nearest problems, those with the lowest expected cost, and the
+  /// family's likely ones.
   [[nodiscard]] std::vector<Configuration> first(const SearchedProblem& problem,
                                                  const std::vector<float>& expected) const;
   /// For a revisit: the winner, then the configurations of first() that were not tried at this problem yet. Empty if

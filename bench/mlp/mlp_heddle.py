@@ -44,7 +44,7 @@ def tune(heddle, device, sizes, rows, batch, *words):
     named = [f"--hidden{i}={n}" for i, n in enumerate(hidden, 1)]
     return json.loads(run([heddle, "tune", "--family", "mlp-train", "--device", device, f"--inputs={sizes[0]}", *named,
                            f"--outputs={sizes[-1]}", f"--rows={rows}", f"--batch={batch}",
-                           f"--bits={bits_of(sizes)}", *words, "--json", "--quiet"]))
+                           f"--input_bits={bits_of(sizes)}", *words, "--json", "--quiet"]))
 
 
 def tuned(document, batch):

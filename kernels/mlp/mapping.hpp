@@ -16,6 +16,9 @@ class Mapping {
   [[nodiscard]] virtual Configuration default_configuration(const DeviceIdentity& device,
                                                             const Problem& problem) const = 0;
   [[nodiscard]] virtual std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&) const { return {}; }
+  [[nodiscard]] virtual std::vector<Configuration> likely_configurations(const DeviceIdentity&, const Problem&) const {
+    return {};
+  }
   [[nodiscard]] virtual Kernels kernels(const Configuration& configuration, const Problem& problem,
                                         const DeviceIdentity& device) const = 0;
   /// `length`: of one run; of a prediction, RunLength::steps is the number of rows.

@@ -51,7 +51,7 @@ const std::vector<Axis>& training_axes() {
     all.push_back({.name = "rows", .weight = 1.0, .maximum = kMostRows});
     all.push_back({.name = "batch", .weight = 1.0, .maximum = kMostRows});
     all.push_back(
-        {.name = "bits", .maximum = kFloatBits, .spacing = Spacing::equal, .values = {kByteBits, kFloatBits}});
+        {.name = "input_bits", .maximum = kFloatBits, .spacing = Spacing::equal, .values = {kByteBits, kFloatBits}});
     return all;
   }();
   return axes;

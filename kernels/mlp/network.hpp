@@ -25,7 +25,7 @@ inline constexpr std::int64_t kMostParameters = std::int64_t{1} << 28;
 /// 255, as pixels are; otherwise kFloatBits.
 inline constexpr std::int64_t kByteBits = 8, kFloatBits = 32;
 
-/// The same, and "rows", "batch": rows of one step, as many as `rows` if all are learnt at once; "bits": of a number of
+/// The same, and "rows", "batch": rows of one step, as many as `rows` if all are learnt at once; "input_bits": of a number of
 /// a row.
 [[nodiscard]] const std::vector<Axis>& training_axes();
 

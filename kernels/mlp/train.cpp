@@ -73,6 +73,10 @@ class TrainFamily final : public KernelFamily {
   std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
     return mapping_of(device.backend).named_configurations(device);
   }
+  std::vector<Configuration> likely_configurations(const DeviceIdentity& device,
+                                                   const Problem& problem) const override {
+    return mapping_of(device.backend).likely_configurations(device, problem);
+  }
   Kernels kernels(const Configuration& configuration, const Problem& problem,
                   const DeviceIdentity& device) const override {
     return mapping_of(device.backend).kernels(configuration, problem, device);

@@ -137,7 +137,7 @@ Batch Workload::batch(int epoch) const {
 Workload timing_workload(const Problem& problem, std::int64_t epochs, std::uint64_t seed) {
   const std::int64_t rows = problem.at("rows"), batch = problem.at("batch");
   const bool whole = batch >= rows;
-  const bool bytes = problem.at("bits") == kByteBits;
+  const bool bytes = problem.at("input_bits") == kByteBits;
   Workload work = endless_workload(layers_of(problem), rows, epochs, whole ? kAdaptive : kAdam, bytes, seed);
   work.control.batch = static_cast<int>(std::min(rows, batch));
   work.control.shuffled = whole ? 0 : 1;

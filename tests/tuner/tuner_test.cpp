@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -223,6 +224,24 @@ TEST_CASE("noise never makes a tie of what is twice as slow") {
     REQUIRE(result.profile);
     CHECK(result.profile->configuration.find("width=5") != std::string::npos);
     for (const std::string& tie : result.profile->ties) CHECK(tie.find("width=5") != std::string::npos);
+  }
+}
+
+TEST_CASE("what the family takes for likely is tried before a strategy proposes") {
+  class Likely final : public Family {
+   public:
+    std::vector<Configuration> likely_configurations(const DeviceIdentity&, const Problem&) const override {
+      return {configuration("good", 9, 7), configuration("good", 11, 3)};
+    }
+  };
+  const TemporaryStore temporary;
+  const Likely family;
+  fake::FakeEvaluator evaluator(family);
+  (void)tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = 30}, 64);
+  REQUIRE(evaluator.compiled.size() > 5);
+  const auto first = std::span(evaluator.compiled).first(5);  // the default, two named ones, and these
+  for (const char* text : {"kind=good width=9 depth=7", "kind=good width=11 depth=3"}) {
+    CHECK(std::ranges::find(first, text) != first.end());
   }
 }
 

@@ -45,7 +45,7 @@ RowsIn rows_in(const Configuration& c) {
 }
 std::int64_t rows_of_step(const Problem& problem) { return std::min(problem.at("rows"), problem.at("batch")); }
 bool in_batches(const Problem& problem) { return problem.at("batch") < problem.at("rows"); }
-bool has_bytes(const Problem& problem) { return problem.at("bits") == kByteBits; }
+bool has_bytes(const Problem& problem) { return problem.at("input_bits") == kByteBits; }
 /// Of a layered configuration.
 LayeredShape layered_shape(const Configuration& c, const DeviceIdentity& device) {
   if (in_tiles(c))
@@ -311,6 +311,47 @@ std::vector<Constraint> constraints() {
        }}};
 }
 
+/// What was the fastest of some problem on an H100 or H200, by scheme (docs/performance.md, "Perceptrons, all rows at
+/// once"), for any problem and number of multiprocessors.
+std::vector<std::string> likely_texts(const DeviceIdentity& device, const Problem& problem) {
+  std::vector<std::int64_t> counts = block_counts(device);
+  while (counts.size() < 3) counts.push_back(counts.back());  // of a device with few multiprocessors
+  std::vector<std::string> texts;
+  if (problem.at("batch") == 1) {
+    for (const int threads : {32, 64, 128}) texts.push_back(fmt::format("scheme=online block_size={}", threads));
+  }
+  const bool has_clusters = device.compute_capability() >= 90;
+  if (in_batches(problem)) {
+    // As few blocks as have all hidden neurons: every one more is one more that others wait for.
+    for (const std::int64_t parts : {4, 8}) {
+      const std::int64_t neurons = problem.at("hidden1"), blocks = parts * ceil_div(neurons, std::int64_t{8});
+      if (!has_clusters || std::ranges::find(counts, blocks) == counts.end()) continue;
+      texts.push_back(fmt::format("scheme=neurons block_size=512 blocks={} input_parts={}", blocks, parts));
+    }
+    for (const std::int64_t parts : {8, 4}) {
+      texts.push_back(fmt::format("scheme=spread block_size=512 blocks={} input_parts={}", counts[1], parts));
+    }
+    texts.push_back(fmt::format("scheme=resident block_size=256 blocks={} rows_in=shared", counts[1]));
+    return texts;
+  }
+  for (const int threads : {512, 256}) {
+    texts.push_back(fmt::format("scheme=warps block_size={} blocks={}", threads, counts[0]));
+    for (const char* rows : {"shared", "global"}) {
+      texts.push_back(fmt::format("scheme=resident block_size={} blocks={} rows_in={}", threads, counts[0], rows));
+    }
+  }
+  for (const int tile : {128, 64}) texts.push_back(fmt::format("scheme=layered product=tiles tile={} pieces=1", tile));
+  // Where a device has no room for so many clusters, the next ones may have it.
+  for (const auto& [blocks, parts] : {std::pair(counts[1], 4), std::pair(counts[0], 2), std::pair(counts[2], 2)}) {
+    for (const int rows : {0, 64}) {
+      if (!has_clusters) continue;
+      texts.push_back(
+          fmt::format("scheme=cluster block_size=512 blocks={} input_parts={} pass_rows={}", blocks, parts, rows));
+    }
+  }
+  return texts;
+}
+
 class CudaTrainMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
@@ -445,6 +486,18 @@ class CudaTrainMapping final : public Mapping {
                 }
                 return true;
               })};
+  }
+
+  std::vector<Configuration> likely_configurations(const DeviceIdentity& device,
+                                                   const Problem& problem) const override {
+    const SearchSpace all = space(device);
+    std::vector<Configuration> likely;
+    for (const std::string& text : likely_texts(device, problem)) {
+      Configuration configuration = all.parse(text);
+      if (all.violated(configuration, problem)) continue;
+      if (std::ranges::find(likely, configuration) == likely.end()) likely.push_back(std::move(configuration));
+    }
+    return likely;
   }
 
   Kernels kernels(const Configuration& configuration, const Problem& problem,

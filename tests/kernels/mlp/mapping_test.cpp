@@ -176,6 +176,38 @@ TEST_CASE("perceptrons: clusters divide the inputs where all rows are learnt at 
   for (const Configuration& each : family.space(older).enumerate(digits)) CHECK(each.word("scheme") != "cluster");
 }
 
+TEST_CASE("perceptrons: the fastest mappings that were measured are among the likely ones") {
+  const KernelFamily& family = mlp::train_family();
+  const SearchSpace space = family.space(kGpu);
+  const auto has = [&](const Problem& problem, const char* text) {
+    const std::vector<Configuration> likely = family.likely_configurations(kGpu, problem);
+    CHECK(likely.size() <= 16);
+    for (const Configuration& each : likely) CHECK_FALSE(space.violated(each, problem).has_value());
+    return std::ranges::find(likely, space.parse(text)) != likely.end();
+  };
+  CHECK(
+      has(perceptron(784, {25, 15}, 10, 10000), "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=0"));
+  CHECK(
+      has(perceptron(784, {25, 15}, 10, 60000), "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=64"));
+  CHECK(has(perceptron(256, {256, 256}, 10, 1'000'000), "scheme=layered product=tiles tile=128 pieces=1"));
+  CHECK(has(perceptron(14, {10}, 1, 32561), "scheme=warps block_size=512 blocks=132"));
+  const auto steps = [](std::int64_t inputs, std::int64_t hidden, std::int64_t outputs, std::int64_t batch) {
+    return mlp::training_problem(mlp::layers(inputs, std::vector{hidden}, outputs), 60000, batch);
+  };
+  CHECK(has(steps(784, 128, 10, 64), "scheme=neurons block_size=512 blocks=64 input_parts=4"));
+  CHECK(has(steps(14, 10, 1, 1), "scheme=online block_size=32"));
+  // A device of any size, and one without clusters.
+  for (const DeviceIdentity& device : {DeviceIdentity{"cuda", "any", "7.5", 1, 4, 1 << 20, 64 << 10},
+                                       DeviceIdentity{"cuda", "any", "8.0", 108, 40, 40 << 20, 163 << 10}}) {
+    for (const Problem& problem :
+         {steps(14, 10, 1, 1), steps(784, 128, 10, 64), perceptron(784, {25, 15}, 10, 10000)}) {
+      for (const Configuration& each : family.likely_configurations(device, problem)) {
+        CHECK_FALSE(family.space(device).violated(each, problem).has_value());
+      }
+    }
+  }
+}
+
 TEST_CASE("perceptrons: one warp learns single rows where the network fits into its registers") {
   const KernelFamily& family = mlp::train_family();
   const SearchSpace space = family.space(kGpu);
