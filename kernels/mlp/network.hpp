@@ -25,8 +25,8 @@ inline constexpr std::int64_t kMostParameters = std::int64_t{1} << 28;
 /// 255, as pixels are; otherwise kFloatBits.
 inline constexpr std::int64_t kByteBits = 8, kFloatBits = 32;
 
-/// The same, and "rows", "batch": rows of one step, as many as `rows` if all are learnt at once; "input_bits": of a number of
-/// a row.
+/// The same, and "rows", "batch": rows of one step, as many as `rows` if all are learnt at once; "input_bits": of a
+/// number of a row.
 [[nodiscard]] const std::vector<Axis>& training_axes();
 
 /// Of a problem of either family. A hidden layer of size 0 is left out, wherever it stands.
