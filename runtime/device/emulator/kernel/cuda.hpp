@@ -13,11 +13,8 @@
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __constant__ __attribute__((used, visibility("default")))  // the host finds it by its name
-// Wherever it stands, the one line that is shown says what to do.
-#define __shared__                                                                                    \
-  _Pragma(                                                                                            \
-      "GCC error \"the emulator has no __shared__ variables, take them from heddle::SharedMemory of " \
-      "heddle/kernels/common/memory.cuh\"")
+// Wherever it stands, the one line that is shown says what to do. _Pragma takes one string only.
+#define __shared__ _Pragma("GCC error \"the emulator has no __shared__ variables: use heddle::SharedMemory\"")
 
 /// A call into the emulator: never inlined, so that its return address is the line that called it.
 #define HEDDLE_CALL HEDDLE_PLAIN __attribute__((noinline)) inline
