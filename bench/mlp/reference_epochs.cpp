@@ -84,6 +84,7 @@ nlohmann::ordered_json run(const Options& options) {
   std::vector<Outcome> outcomes(static_cast<std::size_t>(options.seeds));
   {
     std::vector<std::jthread> threads;
+    threads.reserve(outcomes.size());
     for (int i = 0; i < options.seeds; ++i) {
       threads.emplace_back([&, i] { outcomes[static_cast<std::size_t>(i)] = train(options, data, batch, i + 1); });
     }
