@@ -147,7 +147,9 @@ TEST_CASE("a training that goes on from a file ends with the same bits, whatever
 
 TEST_CASE("how often training reports changes no bit") {
   // Rows that no run, or no whole number of batches, takes at once.
-  for (const auto& [rows, batch] : std::vector<std::pair<int, std::string>>{{1100, "1"}, {150, "16"}, {150, "0"}}) {
+  for (const auto& counts : std::vector<std::pair<int, std::string>>{{1100, "1"}, {150, "16"}, {150, "0"}}) {
+    const int rows = counts.first;
+    const std::string& batch = counts.second;
     CAPTURE(batch);
     const Dataset data = test::clusters(rows, 4, 3, 5, 0.1);
     const Options options{{"batch", batch}, {"epochs", "12"}, {"layers", "6"}};
