@@ -38,7 +38,7 @@ struct VerificationStage {
   std::size_t plan = 0;  ///< index in Verification::Runs::plans
   int launches = 1;      ///< submitted one after the other; buffers are looked at after the last
   /// Contents of every parameter, state and input buffer. `left`: parameters, states and outputs, as the stage before
-  /// left them; empty for the first stage.
+  /// left them; empty for the first stage. Contents may be shorter than their buffer, which is 0 behind them.
   std::function<SharedImage(const HostImage& left)> contents;
   /// Judges parameters, states and outputs.
   std::function<Accuracy(const HostImage& after)> check;

@@ -48,11 +48,25 @@ HeldContents HeldContents::copied(Device& device, Execution& execution, const Bu
   return HeldContents(SharedImage(std::move(image)));
 }
 
+void HeldContents::copy_again(Execution& execution) {
+  if (const auto* const buffers = std::get_if<KeptContents::Buffers>(&held_)) {
+    for (const auto& [name, memory] : *buffers) memory->copy(execution.memory(name));
+    return;
+  }
+  HostImage image;
+  for (const std::string& name : names()) image.emplace(name, all_bytes(execution.memory(name)));
+  held_ = SharedImage(std::move(image));
+}
+
 void HeldContents::write(Execution& execution) const {
   if (const auto* const buffers = std::get_if<KeptContents::Buffers>(&held_)) {
     for (const auto& [name, memory] : *buffers) execution.memory(name).copy(*memory);
   } else {
-    for (const auto& [name, bytes] : std::get<SharedImage>(held_).views()) execution.memory(name).write(bytes);
+    for (const auto& [name, bytes] : std::get<SharedImage>(held_).views()) {
+      Memory& memory = execution.memory(name);
+      if (std::ssize(bytes) < memory.bytes()) memory.fill(std::byte{0});
+      memory.write(bytes);
+    }
   }
 }
 

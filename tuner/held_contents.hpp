@@ -21,7 +21,11 @@ class HeldContents {
   /// A copy of what an execution has in some of its buffers now: on the device, or, where that has no room, here.
   [[nodiscard]] static HeldContents copied(Device& device, Execution& execution, const BufferNames& names);
 
-  /// Writes all of them to the buffers of their names.
+  /// Copies the buffers that copied() was told of once more, from an execution of the same plan.
+  void copy_again(Execution& execution);
+
+  /// Writes all of them to the buffers of their names. What a buffer has room for beside contents of the host becomes
+  /// 0.
   void write(Execution& execution) const;
   /// Makes restore() possible; the buffers hold the contents.
   void save(Execution& execution) const;

@@ -30,10 +30,23 @@ void fill(Execution& execution, const HeldContents& contents) {
   contents.write(execution);
 }
 
+void launch(Execution& execution, int launches) {
+  for (int i = 0; i < launches; ++i) execution.launch();
+  execution.synchronize();
+}
+
 bool is_result(const Buffer& buffer) { return buffer.role != Role::scratch && buffer.role != Role::input; }
 
 Verdict failed(Status status, double error, std::string message) {
   return {.status = status, .worst_error = error, .message = std::move(message)};
+}
+
+BufferNames names_of_inputs(const Plan& plan) {
+  BufferNames names;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.role == Role::input) names.push_back(buffer.name);
+  }
+  return names;
 }
 
 /// A failed verdict if the run wrote behind a buffer or to an input; otherwise `correct`.
@@ -41,9 +54,9 @@ Verdict trespass(Device& device, Execution& execution, const HeldContents& befor
   if (const auto buffer = execution.overrun()) {
     return failed(Status::overrun, 0.0, fmt::format("wrote behind buffer '{}'", *buffer));
   }
-  for (const Buffer& buffer : execution.plan().buffers) {
-    if (buffer.role == Role::input && !before.same(device, execution, buffer.name)) {
-      return failed(Status::wrong_result, 0.0, fmt::format("wrote to the input '{}'", buffer.name));
+  for (const std::string& name : names_of_inputs(execution.plan())) {
+    if (!before.same(device, execution, name)) {
+      return failed(Status::wrong_result, 0.0, fmt::format("wrote to the input '{}'", name));
     }
   }
   return {};
@@ -79,8 +92,7 @@ Problem with_awkward_sizes(const Problem& problem, const Problem& familys_awkwar
 
 void run_once(Execution& execution, const HeldContents& contents, int launches) {
   fill(execution, contents);
-  for (int i = 0; i < launches; ++i) execution.launch();
-  execution.synchronize();
+  launch(execution, launches);
 }
 
 BufferNames names_of_results(const Plan& plan) {
@@ -136,11 +148,19 @@ class Verifier::Executions {
     HostImage left;
     std::string remark;
     for (const VerificationStage& stage : run.stages) {
-      Execution& execution = prepared(stage.plan);
+      auto& [prepared, inputs] = of_plan(stage.plan);
+      Execution& execution = *prepared;
       const HeldContents before(stage.contents(left));
-      run_once(execution, before, stage.launches);
+      fill(execution, before);
+      // Of buffers that the contents do not fill, the rest counts, too.
+      if (inputs) {
+        inputs->copy_again(execution);
+      } else {
+        inputs = HeldContents::copied(owner_.device_, execution, names_of_inputs(execution.plan()));
+      }
+      launch(execution, stage.launches);
       HostImage after = results_of(execution);
-      if (Verdict verdict = trespass(owner_.device_, execution, before); verdict.status != Status::correct) {
+      if (Verdict verdict = trespass(owner_.device_, execution, *inputs); verdict.status != Status::correct) {
         return verdict;
       }
       const Accuracy accuracy = stage.check(after);
@@ -159,15 +179,21 @@ class Verifier::Executions {
   }
 
  private:
-  Execution& prepared(std::size_t plan) {
-    std::unique_ptr<Execution>& execution = prepared_[plan];
-    if (!execution) execution = owner_.device_.prepare(plans_[plan], owner_.find_binary_(plans_[plan].kernels));
-    return *execution;
+  struct Prepared {
+    std::unique_ptr<Execution> execution;
+    std::optional<HeldContents> inputs;  ///< before the present run
+  };
+  Prepared& of_plan(std::size_t plan) {
+    Prepared& prepared = prepared_[plan];
+    if (!prepared.execution) {
+      prepared.execution = owner_.device_.prepare(plans_[plan], owner_.find_binary_(plans_[plan].kernels));
+    }
+    return prepared;
   }
 
   Verifier& owner_;
   const std::vector<Plan>& plans_;
-  std::vector<std::unique_ptr<Execution>> prepared_;
+  std::vector<Prepared> prepared_;
   double worst_error_ = 0.0;
 };
 
@@ -439,17 +465,17 @@ std::optional<Problem> awkward_problem(const KernelFamily& family, const DeviceI
   const SearchSpace space = family.space(device);
   const auto kernels = [&](const Problem& sizes) { return family.kernels(configuration, sizes, device); };
   const Kernels own = kernels(problem);
-  const auto shares_kernels = [&](const Problem& sizes) {
-    return family.has_workload(sizes) && !space.violated(configuration, sizes) && kernels(sizes) == own;
+  const auto is_allowed = [&](const Problem& sizes) {
+    return !misfit(sizes, family.axes()) && family.has_workload(sizes) && !space.violated(configuration, sizes);
   };
+  const auto shares_kernels = [&](const Problem& sizes) { return is_allowed(sizes) && kernels(sizes) == own; };
   const Problem familys_awkward = family.awkward_problem();
   if (familys_awkward != problem && shares_kernels(familys_awkward)) return familys_awkward;
   if (const Problem odd = with_awkward_sizes(problem, familys_awkward, shares_kernels); odd != problem) return odd;
   const std::vector<Problem::Size>& sizes = problem.sizes();
   if (std::any_of(sizes.begin(), sizes.end(), is_awkward)) return std::nullopt;
   for (const Problem& candidate : {familys_awkward, with_odd_sizes(problem, 1), with_odd_sizes(problem, -1)}) {
-    if (candidate != problem && family.has_workload(candidate) && !space.violated(configuration, candidate))
-      return candidate;
+    if (candidate != problem && is_allowed(candidate)) return candidate;
   }
   return std::nullopt;
 }

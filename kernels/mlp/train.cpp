@@ -90,6 +90,10 @@ class TrainFamily final : public KernelFamily {
     const auto work = shared_timing_workload(problem, run_length(problem, device, samples).epochs, seed);
     Plan made = plan(configuration, problem, device, samples);
     HostImage initial = contents_of(*work, made);
+    // There may be fewer orders of rows than the plan has room for.
+    for (const char* name : {"rows", "targets", "order"}) {
+      initial[name].resize(static_cast<std::size_t>(made.buffers[static_cast<std::size_t>(made.buffer(name))].bytes));
+    }
     return {.plan = std::move(made), .initial = std::move(initial)};
   }
   std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,

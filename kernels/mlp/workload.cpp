@@ -271,10 +271,8 @@ HostImage contents_of(const Workload& work, const Plan& plan) {
   image["rows"] = bytes_of(work.rows);
   image["targets"] = bytes_of(work.targets);
   image["order"] = bytes_of(work.order);
-  // There may be fewer rows than the plan has room for; gradient and errors are written before they are read.
-  for (const char* name : {"rows", "targets", "order", "gradient", "errors"}) {
-    image[name].resize(at(plan.buffers[at(plan.buffer(name))].bytes));
-  }
+  // Written before they are read.
+  for (const char* name : {"gradient", "errors"}) image[name].resize(at(plan.buffers[at(plan.buffer(name))].bytes));
   return image;
 }
 

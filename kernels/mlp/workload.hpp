@@ -63,7 +63,7 @@ inline constexpr int kVerifiedSteps = 4;
 /// one; then an epoch has three steps.
 [[nodiscard]] Workload verification_workload(const Problem& problem, const OptionSet& set, std::uint64_t seed);
 
-/// Contents of all parameter, state and input buffers of a plan of mlp-train.
+/// Contents of all parameter, state and input buffers of a plan of mlp-train, which may have room for more rows.
 [[nodiscard]] HostImage contents_of(const Workload& work, const Plan& plan);
 
 /// The bytes of some values, and back.
