@@ -321,6 +321,10 @@ TEST_CASE("a problem that has an odd size needs no awkward one with other kernel
     static Problem problem(std::int64_t size, std::int64_t outputs) {
       return Problem({{.name = "size", .value = size}, {.name = "outputs", .value = outputs}});
     }
+    const std::vector<Axis>& axes() const override {
+      static const std::vector<Axis> all{{.name = "size"}, {.name = "outputs"}};
+      return all;
+    }
     Problem awkward_problem() const override { return problem(7, 3); }
     Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
               std::int64_t samples) const override {
@@ -344,6 +348,30 @@ TEST_CASE("a problem that has an odd size needs no awkward one with other kernel
   CHECK(!awkward(true, 180, 5));
   CHECK(*awkward(true, 180, 16) == Templated::problem(7, 3));
   CHECK(*awkward(true, 180, 1) == Templated::problem(7, 3));  // one divides everything
+}
+
+TEST_CASE("an awkward problem has no size that no problem of the family has") {
+  class FewBits final : public fake::Family {
+   public:
+    static Problem problem(std::int64_t size, std::int64_t bits) {
+      return Problem({{.name = "size", .value = size}, {.name = "bits", .value = bits}});
+    }
+    const std::vector<Axis>& axes() const override {
+      static const std::vector<Axis> all{{.name = "size"},
+                                         {.name = "bits", .spacing = Spacing::equal, .values = {8, 32}}};
+      return all;
+    }
+    Problem awkward_problem() const override { return problem(7, 8); }
+    Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+              std::int64_t samples) const override {
+      Plan plan = Family::plan(configuration, problem, device, samples);
+      plan.kernels.front().name += std::to_string(problem.at("size"));
+      return plan;
+    }
+  };
+  const auto awkward = awkward_problem(FewBits(), fake::identity(), fake::Family::configuration("good", 1, 1),
+                                       FewBits::problem(180, 32));
+  CHECK(*awkward == FewBits::problem(7, 8));
 }
 
 TEST_CASE("the evaluator shares kernels between configurations and problems") {
