@@ -46,7 +46,6 @@ class AddingVerification : public Verification {
       : family_(family), device_(std::move(device)), seed_(seed) {}
 
   Runs runs(const Configuration& configuration, const Problem& problem) override {
-    constexpr std::int64_t kSamples = 13;
     Runs all;
     all.essential = 2;
     all.plans = {family_.plan(configuration, problem, device_, kSamples)};
@@ -56,17 +55,15 @@ class AddingVerification : public Verification {
       run.stages.push_back(
           {.plan = 0,
            .launches = 1,
-           .contents =
-               [this, configuration, problem, number](const HostImage&) {
-                 return family_.trial(configuration, problem, device_, kSamples, seed_ + number).initial;
-               },
+           .contents = [this, configuration, problem,
+                        number](const HostImage&) { return contents_of(configuration, problem, number); },
            .check = [before](const HostImage& after) { return judged(largest_error(after, before, kSamples)); }});
       run.stages.push_back(
           {.plan = 0,
            .launches = 2,
            .contents =
                [this, configuration, problem, number](const HostImage& left) {
-                 HostImage contents = *family_.trial(configuration, problem, device_, kSamples, seed_ + number).initial;
+                 HostImage contents = contents_of(configuration, problem, number);
                  contents["values"] = left.at("values");
                  return contents;
                },
@@ -81,6 +78,16 @@ class AddingVerification : public Verification {
   }
 
  private:
+  static constexpr std::int64_t kSamples = 13;
+
+  /// Inputs have room for more, which is 0.
+  [[nodiscard]] HostImage contents_of(const Configuration& configuration, const Problem& problem,
+                                      std::uint64_t number) const {
+    HostImage contents = *family_.trial(configuration, problem, device_, kSamples, seed_ + number).initial;
+    if (const auto table = contents.find("table"); table != contents.end())
+      table->second.resize(table->second.size() / 2);
+    return contents;
+  }
   static Accuracy judged(double error) {
     return {.accepted = error < 1e-3, .worst_error = error, .message = error < 1e-3 ? "" : "wrong sums"};
   }

@@ -70,7 +70,7 @@ class FakeExecution final : public Execution {
       std::memcpy(content(0).data() + i * sizeof(float), &value, sizeof value);
       if (!is("partial") || i + 1 < count) std::memcpy(content(3).data() + i * sizeof(float), &value, sizeof value);
     }
-    if (is("trespass")) content(1).front() ^= std::byte{1};
+    if (is("trespass")) content(1).back() ^= std::byte{1};
     overrun_ = overrun_ || is("overrun");
   }
   void synchronize() override {
