@@ -128,6 +128,17 @@ HEDDLE_EVERYWHERE bool finite_number(Real value) {
   return value - value == Real(0);
 }
 
+/// As good as a whole number from 0 to 255: a fraction of 255 that float32 has rounded, times 255.
+HEDDLE_EVERYWHERE bool is_byte(float number) {
+#ifdef __CUDACC__
+  const float whole = floorf(number + 0.5f);
+#else
+  const float whole = __builtin_floorf(number + 0.5f);
+#endif
+  const float apart = number - whole;
+  return (apart < 0.0f ? -apart : apart) <= 2.4e-7f * whole && whole >= 0.0f && whole <= 255.0f;
+}
+
 /// Whether a run that has done `done` steps does another one.
 HEDDLE_EVERYWHERE bool goes_on(const Control& control, const Progress& progress, int done, int steps_of_plan) {
   return progress.halted == kGoesOn && progress.epoch < control.end && done < control.steps && done < steps_of_plan;

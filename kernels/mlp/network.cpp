@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace heddle::mlp {
 namespace {
@@ -30,12 +29,6 @@ std::vector<AxisValue> sizes_of(const Layers& layers) {
   for (int l = 1; l <= kMostHidden; ++l) values.emplace_back(l < layers.count ? layers.sizes[l] : 0);
   values.emplace_back(layers.outputs());
   return values;
-}
-
-/// As the kernels find out: resident_memory.cuh. A fraction of 255 that float32 has rounded is one.
-bool is_byte(float number) {
-  const float whole = std::floor(number + 0.5F);
-  return std::fabs(number - whole) <= 2.4e-7F * whole && whole >= 0.0F && whole <= 255.0F;
 }
 
 }  // namespace

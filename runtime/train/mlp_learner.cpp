@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/mlp/rules.hpp"
 #include "heddle/kernels/mlp/train.hpp"
 #include "heddle/runtime/device/bytes.hpp"
@@ -24,19 +25,23 @@ MlpLearner::MlpLearner(Device& device, const Knowledge& known, const LearningRow
                        const mlp::Control& control, std::uint64_t seed, std::int64_t samples, const Notice& notice,
                        const Stop& stop)
     : device_(device),
-      parameters_(layers.parameters()),
+      // Decay takes a part of every weight, whatever its input.
+      inputs_(control.decay == 0.0F ? ActiveInputs(layers, rows.rows) : ActiveInputs(layers)),
       control_(control),
       seed_(seed),
-      plan_(TunedPlan::choose(device, share_dispatcher(device, mlp::train_family(), known),
-                              mlp::training_problem(layers, control.rows, control.batch, mlp::bits_of(rows.rows)),
-                              notice, stop)) {
+      plan_(TunedPlan::choose(
+          device, share_dispatcher(device, mlp::train_family(), known),
+          mlp::training_problem(inputs_.layers(), control.rows, control.batch, mlp::bits_of(rows.rows)), notice,
+          stop)) {
+  const std::vector<float> some = inputs_.all() ? std::vector<float>{} : inputs_.of_rows(rows.rows);
+  const std::vector<float>& learnt = inputs_.all() ? rows.rows : some;
   // A run of no step changes nothing, but shows whether its kernels can be launched.
   const auto probe = [&](const TunedPlan&, Execution& execution) {
     mlp::Control none = control;
     none.steps = none.end = 0;
     execution.memory("control").write(bytes(none));
     execution.memory("progress").write(bytes(mlp::first_progress()));
-    execution.memory("rows").write(bytes(rows.rows));
+    execution.memory("rows").write(bytes(learnt));
     execution.memory("targets").write(bytes(rows.targets));
     for (const char* name : {"parameters", "state", "gradient", "errors", "order"}) {
       execution.memory(name).fill(std::byte{0});
@@ -47,12 +52,24 @@ MlpLearner::MlpLearner(Device& device, const Knowledge& known, const LearningRow
   plan_.prepare({.samples = samples, .bind = {}, .probe = probe});
 }
 
+int MlpLearner::state_arrays() const {
+  return mlp::state_arrays(static_cast<mlp::Rule>(control_.rule), control_.robust != 0);
+}
+
 void MlpLearner::begin(const MlpModel::Learning& from) {
   progress_ = from.progress;
   progress_.halted = mlp::kGoesOn;
+  const std::size_t numbers = from.parameters.size();
+  const auto state = std::span(from.state).first(numbers * at(state_arrays()));
+  resting_parameters_ = inputs_.resting(from.parameters);
+  resting_state_ = inputs_.resting(state);
+  // A weight that rests is the best one there has been since.
+  if (state_arrays() > mlp::kBestArray) {
+    std::ranges::copy(resting_parameters_, resting_state_.end() - std::ssize(resting_parameters_));
+  }
   Execution& execution = plan_.execution();
-  execution.memory("parameters").write(bytes(from.parameters));
-  execution.memory("state").write(bytes(from.state));
+  execution.memory("parameters").write(bytes(inputs_.active(from.parameters)));
+  execution.memory("state").write(bytes(inputs_.active(state)));
   execution.memory("progress").write(bytes(progress_));
 }
 
@@ -93,18 +110,21 @@ std::vector<double> MlpLearner::advance(std::int64_t end) {
 }
 
 std::vector<float> MlpLearner::parameters() {
-  std::vector<float> values(static_cast<std::size_t>(parameters_));
-  plan_.execution().memory("parameters").read(std::as_writable_bytes(std::span(values)));
-  return values;
+  return inputs_.together(floats_of("parameters", 1), resting_parameters_);
 }
 
 MlpModel::Learning MlpLearner::learning() {
-  MlpModel::Learning now{.parameters = parameters(), .state = {}, .progress = progress_};
-  const int arrays = mlp::state_arrays(static_cast<mlp::Rule>(control_.rule), control_.robust != 0);
-  now.state.resize(static_cast<std::size_t>(arrays * parameters_));
-  if (arrays > 0) plan_.execution().memory("state").read(std::as_writable_bytes(std::span(now.state)));
+  MlpModel::Learning now{.parameters = parameters(),
+                         .state = inputs_.together(floats_of("state", state_arrays()), resting_state_),
+                         .progress = progress_};
   now.progress.halted = mlp::kGoesOn;
   return now;
+}
+
+std::vector<float> MlpLearner::floats_of(const char* buffer, int arrays) {
+  std::vector<float> values(at(arrays * inputs_.layers().parameters()));
+  if (arrays > 0) plan_.execution().memory(buffer).read(std::as_writable_bytes(std::span(values)));
+  return values;
 }
 
 }  // namespace heddle

@@ -7,11 +7,13 @@
 #include "heddle/kernels/mlp/network.hpp"
 #include "heddle/runtime/model/mlp_model.hpp"
 #include "heddle/runtime/plan/tuned_plan.hpp"
+#include "heddle/runtime/train/active_inputs.hpp"
 #include "heddle/runtime/train/training_data.hpp"
 
 namespace heddle {
 
-/// Results depend on what it is given, device and profiles alone, never on how the steps are divided into runs.
+/// Results depend on what it is given, device and profiles alone, never on how the steps are divided into runs. Its
+/// kernels have the active inputs alone; what it is given and what it returns is of the whole network.
 class MlpLearner {
  public:
   /// `samples`: rows that one run shall handle. Rows are those of `control`, and in its batches; their order is that of
@@ -31,14 +33,20 @@ class MlpLearner {
   /// All that training goes on from.
   [[nodiscard]] MlpModel::Learning learning();
   [[nodiscard]] std::int64_t rows_of_step() const { return control_.batch; }
+  [[nodiscard]] const Problem& problem() const { return plan_.problem(); }
   [[nodiscard]] const Candidate& candidate() const { return plan_.candidate(); }
 
  private:
   /// The orders of the epochs that the next run may touch, as the control says.
   void write_orders();
 
+  [[nodiscard]] int state_arrays() const;
+  /// Arrays of active parameters.
+  [[nodiscard]] std::vector<float> floats_of(const char* buffer, int arrays);
+
   Device& device_;
-  std::int64_t parameters_;
+  ActiveInputs inputs_;
+  std::vector<float> resting_parameters_, resting_state_;  ///< state_arrays() of them
   mlp::Control control_;
   std::uint64_t seed_;
   mlp::Progress progress_{};

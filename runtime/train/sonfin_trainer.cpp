@@ -188,6 +188,7 @@ class SonfinSession final : public TrainingSession {
       const TunedPlan& rung = learner_.ladder()[use.rung];
       report.mappings.push_back(
           {.capacity = learner_.ladder().capacity(use.rung),
+           .problem = rung.problem().text(),
            .configuration = rung.configuration().text(),
            .tier = rung.candidate().tier,
            .samples = use.samples,

@@ -25,6 +25,7 @@ namespace heddle {
 /// How much of an epoch ran with which kernel.
 struct MappingUse {
   std::int64_t capacity = 0;  ///< what the kernel had room for: rules
+  std::string problem;        ///< that was asked for, canonical text
   std::string configuration;  ///< canonical text
   Tier tier = Tier::fallback;
   std::int64_t samples = 0;

@@ -40,6 +40,7 @@ Json epoch_document(const EpochReport& report, Task task) {
   Json mappings = Json::array();
   for (const MappingUse& use : report.mappings) {
     mappings.push_back({{"capacity", use.capacity},
+                        {"problem", use.problem},
                         {"configuration", use.configuration},
                         {"tier", text(use.tier)},
                         {"samples", use.samples},

@@ -37,6 +37,7 @@ class TskLearner {
   /// Centres, then widths of the present system, 2 x K x D, with what float32 leaves out of them.
   [[nodiscard]] std::vector<double> antecedents();
   [[nodiscard]] tsk::System best() { return read("best_centres", "best_widths", "best_consequents"); }
+  [[nodiscard]] const Problem& problem() const { return plan_.problem(); }
   [[nodiscard]] const Candidate& candidate() const { return plan_.candidate(); }
 
  private:

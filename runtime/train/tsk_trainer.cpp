@@ -303,6 +303,7 @@ class TskSession final : public TrainingSession {
     report.microseconds_per_sample = 1e6 * seconds / static_cast<double>(report.samples);
     const Candidate& candidate = learner_.candidate();
     report.mappings.push_back({.capacity = system_.rules(),
+                               .problem = learner_.problem().text(),
                                .configuration = candidate.configuration.text(),
                                .tier = candidate.tier,
                                .samples = report.samples,

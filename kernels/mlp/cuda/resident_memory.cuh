@@ -58,12 +58,6 @@ __device__ __forceinline__ bool await_most(int most, const Packet* from, int ste
   return await_each<Polls>(from, step, count, stamp, use);
 }
 
-/// As good as a whole number from 0 to 255: a fraction of 255 that float32 has rounded, times 255.
-__device__ __forceinline__ bool is_byte(float value) {
-  const float whole = floorf(value + 0.5f);
-  return fabsf(value - whole) <= 2.4e-7f * whole && whole >= 0.0f && whole <= 255.0f;
-}
-
 /// What one thread finds out for its block.
 struct Verdict {
   Progress progress;
