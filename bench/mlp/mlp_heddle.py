@@ -41,10 +41,15 @@ def run(command):
 def tune(heddle, device, sizes, rows, batch, *words):
     """The document of `heddle tune` about one network; `words`: its budget, for instance."""
     hidden = sizes[1:-1] + [0] * (8 - len(sizes[1:-1]))
-    named = [f"--hidden{i}={n}" for i, n in enumerate(hidden, 1)]
-    return json.loads(run([heddle, "tune", "--family", "mlp-train", "--device", device, f"--inputs={sizes[0]}", *named,
-                           f"--outputs={sizes[-1]}", f"--rows={rows}", f"--batch={batch}",
-                           f"--input_bits={bits_of(sizes)}", *words, "--json", "--quiet"]))
+    named = " ".join(f"hidden{i}={n}" for i, n in enumerate(hidden, 1))
+    return tune_problem(heddle, device, f"inputs={sizes[0]} {named} outputs={sizes[-1]} rows={rows} batch={batch} "
+                        f"input_bits={bits_of(sizes)}", *words)
+
+
+def tune_problem(heddle, device, problem, *words):
+    """The same of a problem as a training names it."""
+    return json.loads(run([heddle, "tune", "--family", "mlp-train", "--device", device, *(f"--{size}" for size in problem.split()),
+                           *words, "--json", "--quiet"]))
 
 
 def tuned(document, batch):

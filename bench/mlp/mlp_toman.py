@@ -17,7 +17,7 @@ import statistics
 import sys
 import tempfile
 
-from mlp_heddle import bar, markdown, run, tune, tuned
+from mlp_heddle import bar, markdown, run, tune_problem, tuned
 from mlp_runs import find
 
 SIZES = [784, 25, 15, 10]
@@ -32,10 +32,20 @@ def digits(data, part):
     return [find(data, f"{part}-images-idx3-ubyte.gz"), "--label", "file:" + find(data, f"{part}-labels-idx1-ubyte.gz")]
 
 
-def trained(heddle, device, rows, options, seed, scratch):
+def train(heddle, device, rows, options, seed, scratch):
     limit = ["--rows", rows] if rows else []
-    document = json.loads(run([heddle, "train", *options, *NETWORK, *RULE, *limit, "--network", "mlp", "--device", device, "--seed",
-                               seed, "--json", "--quiet", "--model", scratch / "model.heddle"]))
+    return json.loads(run([heddle, "train", *options, *limit, "--network", "mlp", "--device", device, "--seed", seed, "--json", "--quiet",
+                           "--model", scratch / "model.heddle"]))
+
+
+def problem(heddle, device, rows, files, scratch):
+    """What is to be tuned: pixels that are 0 in all rows take no part."""
+    document = train(heddle, device, rows, [*files, *NETWORK, *RULE[:2], "--epochs", 1], 1, scratch)
+    return document["epochs"][-1]["mappings"][-1]["problem"]
+
+
+def trained(heddle, device, rows, files, seed, scratch):
+    document = train(heddle, device, rows, [*files, *NETWORK, *RULE], seed, scratch)
     last = document["epochs"][-1]
     used = last["mappings"][-1]
     return {"seed": seed, "rows": document["data"]["train_rows"], "epochs": last["epoch"], "reached": document["ending"] == "target reached",
@@ -48,9 +58,7 @@ def trained(heddle, device, rows, options, seed, scratch):
 
 def curve(heddle, device, rows, files, scratch):
     """E of every epoch of the first seed: a training of its own, whose launches have an epoch each."""
-    limit = ["--rows", rows] if rows else []
-    document = json.loads(run([heddle, "train", *files, *NETWORK, *RULE[:-1], 1, *limit, "--network", "mlp", "--device", device, "--seed", 1,
-                               "--json", "--quiet", "--model", scratch / "model.heddle"]))
+    document = train(heddle, device, rows, [*files, *NETWORK, *RULE[:-1], 1], 1, scratch)
     return [(each["train_error"] / (2 * SIZES[-1])) ** 0.5 for each in document["epochs"]]
 
 
@@ -112,7 +120,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, (files, seeds) in sets.items():
             rows = options.rows or int(name)
-            document = tune(heddle, device, SIZES, rows, rows, "--budget", options.budget)
+            asked = problem(heddle, device, options.rows, files, pathlib.Path(folder))
+            document = tune_problem(heddle, device, asked, "--budget", options.budget)
             found[name] = []
             if tuned(document, rows) is None:
                 print(f"mlp_toman: {name} rows: nothing was verified in {options.budget}", file=sys.stderr)
