@@ -260,6 +260,8 @@ class ClusterLayer {
  private:
   static constexpr int kWarps = Block / kWarp, kColumns = kShape.columns(), kChunks = kShape.column_chunks();
   static constexpr int kRowWords = kShape.row_words();
+  static constexpr int kTogether = 8;  ///< rows of a tile that follow each other among all rows
+  static_assert(Tile % kTogether == 0, "as ClusterLayout rounds it");
 
   __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ static int lane() { return thread() % kWarp; }
@@ -273,40 +275,59 @@ class ClusterLayer {
     return memory_.rows + (even ? 0 : kShape.rows_words());
   }
 
-  /// The block's columns of a row; null: there is no such row.
-  __device__ __forceinline__ const float* row_at(int pass, int row) const {
+  /// Where a row is among all rows, and how many of its block's there are from it on: 0 or less: there is no such row.
+  struct Place {
+    int row, left;
+  };
+  __device__ __forceinline__ Place place_of_row(int pass, int row) const {
     const int each = ceil_div(all_, Blocks), block = static_cast<int>(blockIdx.x) - part_ + row / Tile;
     const int of_block = pass * Tile + row % Tile, place = block * each + of_block;
-    if (of_block >= each || place >= all_) return nullptr;
-    return rows_ + static_cast<long long>(place) * In + part_ * kColumns;
+    return {place, min(each - of_block, all_ - place)};
+  }
+  /// The block's columns of a row among all rows.
+  __device__ __forceinline__ const float* columns_of(int row) const {
+    return rows_ + static_cast<long long>(row) * In + part_ * kColumns;
+  }
+  /// Those of a row of a pass; null: there is no such row.
+  __device__ __forceinline__ const float* row_at(int pass, int row) const {
+    const Place place = place_of_row(pass, row);
+    return place.left > 0 ? columns_of(place.row) : nullptr;
   }
   /// With the column of ones, and zeros. `from`: see row_at(). Loads in any case, so that no load waits for a branch.
   __device__ __forceinline__ float value_of(const float* from, int column) const {
-    const int first = part_ * kColumns;
-    const float value = (from == nullptr ? rows_ + first : from)[min(column, In - 1 - first)];
-    return from == nullptr || column >= columns_ ? 0.0f : first + column == In ? 1.0f : value;
+    return value_in(column, (from == nullptr ? columns_of(0) : from)[nearest(column)], from != nullptr);
+  }
+  /// A column that the rows have.
+  __device__ __forceinline__ int nearest(int column) const { return min(column, In - 1 - part_ * kColumns); }
+  /// What a column has where its nearest one has `value`.
+  __device__ __forceinline__ float value_in(int column, float value, bool there) const {
+    return !there || column >= columns_ ? 0.0f : part_ * kColumns + column == In ? 1.0f : value;
   }
   /// fetch_rows() of numbers that `scale` makes bytes of. Returns whether it does. A warp takes a tile of rows and a
   /// chunk of columns at a time, a lane has a column of it: neighbours load neighbours, and 16 loads of a lane are on
-  /// their way.
+  /// their way. They are asked for at the end of the turn before: a compiler that sees what is done with a number may
+  /// do that before it asks for the next one.
   __device__ __forceinline__ bool fetch_rows_times(float scale) {
     unsigned* const to = Passes == 1 ? memory_.rows : reinterpret_cast<unsigned*>(packed_);
     bool fits = true;
+    float number[kTileRows];
+    load_column(number, warp());
     for (int e = warp(); e < Passes * kShape.rows_words() / 128; e += kWarps) {
-      const int first = e / kChunks * kTileRows, column = e % kChunks * kByteDepth + lane();
-      float number[kTileRows];
-#pragma unroll
-      for (int r = 0; r < kTileRows; ++r) {
-        number[r] = scale * value_of(row_at(first / kShape.room(), first % kShape.room() + r), column);
-      }
+      const int column = column_of(e);
       unsigned words[4] = {};  // four rows each
 #pragma unroll
-      for (int r = 0; r < kTileRows; ++r) {
-        const bool is_one = is_byte(number[r]);
-        fits = fits && is_one;
-        words[r / 4] |= static_cast<unsigned>(is_one ? floorf(number[r] + 0.5f) : 0.0f) << (8 * (r % 4));
+      for (int some = 0; some < kTileRows; some += kTogether) {
+        const int left = first_of(e, some).left;
+#pragma unroll
+        for (int r = some; r < some + kTogether; ++r) {
+          const float value = scale * value_in(column, number[r], r - some < left);
+          const bool is_one = is_byte(value);
+          fits = fits && is_one;
+          words[r / 4] |= static_cast<unsigned>(is_one ? floorf(value + 0.5f) : 0.0f) << (8 * (r % 4));
+        }
       }
       if (!__all_sync(kAllLanes, fits)) break;
+      load_column(number, e + kWarps);
       // Lane 4 q + i of four lanes gets rows 4 i to 4 i + 3 of their columns, then a word for each of these rows.
       transpose_words(words);
       transpose_bytes(words);
@@ -320,6 +341,24 @@ class ClusterLayer {
     if (__syncthreads_and(fits ? 1 : 0) == 0) return false;
     factor_ = 1.0f / scale;
     return true;
+  }
+  /// Of piece `e` of the rows of all passes, [tile of 16 rows][chunk of columns]: the lane's column.
+  __device__ __forceinline__ static int column_of(int e) { return e % kChunks * kByteDepth + lane(); }
+  /// The same: row `r` of it.
+  __device__ __forceinline__ Place first_of(int e, int r) const {
+    const int row = e / kChunks * kTileRows + r;
+    return place_of_row(row / kShape.room(), row % kShape.room());
+  }
+  /// The numbers of that column, or of others where there are none. Rows that follow each other are at constant
+  /// distances.
+  __device__ __forceinline__ void load_column(float (&number)[kTileRows], int e) const {
+#pragma unroll
+    for (int some = 0; some < kTileRows; some += kTogether) {
+      const Place place = first_of(e, some);
+      const float* const from = columns_of(place.left > 0 ? place.row : 0) + nearest(column_of(e));
+#pragma unroll
+      for (int r = 0; r < kTogether; ++r) number[some + r] = from[(r < place.left ? r : 0) * In];
+    }
   }
   /// Word i of lane j of four neighbours becomes word j of lane i.
   __device__ __forceinline__ static void transpose_words(unsigned (&words)[4]) {
