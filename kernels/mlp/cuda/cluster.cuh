@@ -233,14 +233,10 @@ class ClusterTraining {
   __device__ __forceinline__ void pass_rows(int pass) {
     upper_.template forward<0>();
     const float* const targets = targets_of(Passes == 1 || round_ % 2 == 0);
+    double& squares = memory_.upper.losses[warp()];  // of the passes so far
+    const double before = pass > 0 ? squares : 0.0;
     upper_.find_deltas(control_.output, rows_of(pass), [&](int row) { return targets + row * kOutputs; });
-    if constexpr (Passes > 1) {
-      double& of_warp = memory_.upper.losses[warp()];
-      if (threadIdx.x % kWarp == 0) {
-        if (pass > 0) of_warp += squares_;
-        squares_ = of_warp;
-      }
-    }
+    if (Passes > 1 && threadIdx.x % kWarp == 0) squares += before;
     __syncthreads();
     if (pass + 1 == Passes) exchange_.post_squares();
     upper_.template backward<Upper::kLayers - 1>();
@@ -277,7 +273,6 @@ class ClusterTraining {
   Exchange exchange_;
   int first_row_, all_rows_;  ///< of the block
   int round_ = 0;             ///< passes that have ended
-  double squares_ = 0.0;      ///< of a warp's first lane: of the step's passes so far
 };
 
 /// At most `steps` steps; `errors`: of `slots` epochs.

@@ -349,6 +349,9 @@ std::vector<std::string> likely_texts(const DeviceIdentity& device, const Proble
           fmt::format("scheme=cluster block_size=512 blocks={} input_parts={} pass_rows={}", blocks, parts, rows));
     }
   }
+  if (has_clusters) {  // with registers enough for all that a thread keeps
+    texts.push_back(fmt::format("scheme=cluster block_size=256 blocks={} input_parts=4 pass_rows=64", counts[1]));
+  }
   return texts;
 }
 
