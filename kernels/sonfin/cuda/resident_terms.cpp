@@ -125,6 +125,8 @@ constexpr std::array kWideGrid{
          [](const ResidentStep& s) { return s.in_registers ? 0.0 : s.row / 1024.0; }},
     Term{"grid, several warps a rule: doublings of blocks", [](const ResidentStep& s) { return std::log2(s.blocks); }},
     Term{"grid, several warps a rule: columns of packets", [](const ResidentStep& s) { return s.columns; }},
+    Term{"grid, several warps a rule: trips through L2 beyond the first",
+         [](const ResidentStep& s) { return s.trips - 1.0; }},
     Term{"grid, several warps a rule: looks of all warps",
          [](const ResidentStep& s) {
            return s.looks * std::min(s.warps, std::ceil(s.columns * s.column_lanes / kWarp));
