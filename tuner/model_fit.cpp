@@ -115,8 +115,8 @@ Fit fit_to(const std::vector<const Point*>& points, const std::vector<double>& p
   return fit;
 }
 
-/// Root mean square of log(estimate / time) over all points, by what each is worth, with weights fitted without its part
-/// of the problems.
+/// Root mean square of log(estimate / time) over all points, by what each is worth, with weights fitted without its
+/// part of the problems.
 double left_out_error(const std::vector<Point>& points, const std::vector<double>& prior) {
   std::map<Problem, std::size_t> fold_of;
   for (const Point& point : points) fold_of.try_emplace(point.problem, fold_of.size() % kFolds);

@@ -33,8 +33,8 @@ class FitPoints {
     double time = 0.0;           ///< microseconds per unit
     double worth = 1.0;          ///< of its relative error, beside that of the fastest at its problem
   };
-  /// All, in the order of their problems. What is much slower than the fastest at its problem says little about which of
-  /// the fast ones is the fastest, so it is worth less. Without it a fit would not know why it is slow: what no fast
+  /// All, in the order of their problems. What is much slower than the fastest at its problem says little about which
+  /// of the fast ones is the fastest, so it is worth less. Without it a fit would not know why it is slow: what no fast
   /// configuration does would seem to cost nothing.
   [[nodiscard]] std::vector<Point> weighted() const;
 

@@ -2,10 +2,10 @@
 //
 //   fit_model [--output shipped.json] [--remark TEXT] [--scratch] measured.sqlite ...
 //
-// For every family and device: the fit, its error at problems that were left out, and what is lost at problems that were
-// left out of the fit, as far as it was measured there: by the configuration with the lowest estimate, by the one that
-// the dispatcher chooses from the profiles of the other problems, and by the untuned default. --output writes the models
-// as a file for profiles/shipped/.
+// For every family and device: the fit, its error at problems that were left out, and what is lost at problems that
+// were left out of the fit, as far as it was measured there: by the configuration with the lowest estimate, by the one
+// that the dispatcher chooses from the profiles of the other problems, and by the untuned default. --output writes the
+// models as a file for profiles/shipped/.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -60,10 +60,8 @@ std::vector<Measured> measured(const std::vector<std::string>& files) {
     if (family == nullptr || family->cost_terms(key.second.backend).empty()) continue;
     std::vector<Profile> own = profiles;
     std::erase_if(own, [&](const Profile& p) { return p.key.family != key.first || p.key.device != key.second; });
-    found.push_back({.family = family,
-                     .device = key.second,
-                     .measurements = std::move(measurements),
-                     .profiles = std::move(own)});
+    found.push_back(
+        {.family = family, .device = key.second, .measurements = std::move(measurements), .profiles = std::move(own)});
   }
   return found;
 }

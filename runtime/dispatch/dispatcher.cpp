@@ -194,10 +194,10 @@ std::optional<Candidate> Dispatcher::preferred_default(const Ranked& r, const Pr
   if (!(expected < std::exp(r.expected))) return std::nullopt;
   Candidate untuned = fallback(problem);
   if (untuned.configuration == configuration(*r.entry)) return std::nullopt;
-  const std::string other =
-      std::isfinite(r.expected)
-          ? fmt::format("{:.3g} with what was measured for {}", std::exp(r.expected), r.entry->profile->key.problem.text())
-          : std::string("which nobody can say of what was measured for other sizes");
+  const std::string other = std::isfinite(r.expected)
+                                ? fmt::format("{:.3g} with what was measured for {}", std::exp(r.expected),
+                                              r.entry->profile->key.problem.text())
+                                : std::string("which nobody can say of what was measured for other sizes");
   untuned.expected = expected;
   untuned.reason = fmt::format("the model of times expects {:.3g} us per {} with the untuned default, {}", expected,
                                family_.unit(), other);

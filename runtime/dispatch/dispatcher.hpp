@@ -33,7 +33,8 @@ using Notice = std::function<void(const std::string& line)>;
 /// This
 ///   is the model's estimate, corrected by the ratio of the profile's measured time to the model's estimate for it. The
 ///   correction fades with the distance. Configurations that tied with a winner are candidates too.
-/// - The family's default comes before those that are expected to take longer: a winner of other sizes may be worse here
+/// - The family's default comes before those that are expected to take longer: a winner of other sizes may be worse
+/// here
 ///   than what nobody measured.
 /// - Candidates without a model come behind them, ordered by heddle::squared_distance().
 /// - At equal distance, of the profiles of other devices the one with the closest number of units comes first.
