@@ -79,6 +79,11 @@ constexpr std::array kCluster{
     Term{"cluster: those with both parameters there", twice_kept_tasks},
     Term{"cluster: registers beyond 200, in 25",
          [](const ResidentStep& s) { return std::max(0.0, s.registers - 200.0) / 25.0; }},
+    // With packs of 2 or 4 the same registers suffice.
+    Term{"cluster: registers beyond 160, in 25, of several rules in packs of 1",
+         [](const ResidentStep& s) {
+           return s.rules > 1.0 && s.inputs == s.packs ? std::max(0.0, s.registers - 160.0) / 25.0 : 0.0;
+         }},
 };
 
 constexpr std::array kGrid{
