@@ -41,6 +41,7 @@ class Fit {
       : gram_(terms, std::vector<double>(terms)), right_(terms), prior_(std::move(prior)) {
     largest_.resize(terms);
     weights_.resize(terms);
+    coupled_.resize(terms);
     for (std::size_t i = 0; i < terms; ++i) weights_[i] = std::isnan(prior_[i]) ? 0.0 : prior_[i];
   }
 
@@ -49,6 +50,9 @@ class Fit {
       const double scale = point.worth / point.time, share = scale * point.counts[i];
       largest_[point.first + i] = std::max(largest_[point.first + i], share);
       right_[point.first + i] += point.worth * share;
+      Range& coupled = coupled_[point.first + i];
+      coupled.first = std::min(coupled.first, point.first);
+      coupled.end = std::max(coupled.end, point.first + point.counts.size());
       for (std::size_t j = 0; j < point.counts.size(); ++j) {
         gram_[point.first + i][point.first + j] += share * (scale * point.counts[j]);
       }
@@ -70,7 +74,8 @@ class Fit {
       for (std::size_t i = 0; i < terms; ++i) {
         if (largest_[i] == 0.0) continue;  // nothing was measured: the prior's weight, or 0
         double rest = right[i];
-        for (std::size_t j = 0; j < terms; ++j) rest -= j == i ? 0.0 : gram_[i][j] * weights_[j];
+        for (std::size_t j = coupled_[i].first; j < coupled_[i].end; ++j)
+          rest -= j == i ? 0.0 : gram_[i][j] * weights_[j];
         const double weight = std::max(0.0, rest / (gram_[i][i] + ridge[i]));
         moved = std::max(moved, std::abs(weight - weights_[i]) * largest_[i]);
         weights_[i] = weight;
@@ -85,6 +90,10 @@ class Fit {
  private:
   std::vector<std::vector<double>> gram_;
   std::vector<double> right_, prior_, largest_, weights_;
+  struct Range {
+    std::size_t first = std::numeric_limits<std::size_t>::max(), end = 0;
+  };
+  std::vector<Range> coupled_;  ///< by term: where gram_ is not 0, the terms of the same scheme
   std::size_t points_ = 0;
 };
 
