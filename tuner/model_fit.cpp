@@ -16,7 +16,8 @@ namespace {
 
 using Point = FitPoints::Point;
 
-constexpr double kUncompetitive = 1.4;  // times the fastest at its problem: slower ones do not take part
+// How fast an error counts for less with what is slower than the fastest at its problem: twice as slow, a quarter.
+constexpr double kSlower = 2.0;
 // Fewer do not say what left-out problems would show.
 constexpr std::size_t kFewestFitted = 40, kFewestProblems = 6;
 constexpr std::size_t kFolds = 10;  // parts of the problems, each left out once
@@ -29,8 +30,8 @@ constexpr double kConverged = 1e-7;  // change of a weight in a sweep, as a shar
 /// Of a term about which nobody knows anything.
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// Weights w >= 0 that minimise the sum over points of (w counts / time - 1)^2 and a ridge of (w - prior)^2: least
-/// squares of the relative error. Unlike least squares of log(estimate / time) this is a convex problem with one
+/// Weights w >= 0 that minimise the sum over points of (worth (w counts / time - 1))^2 and a ridge of (w - prior)^2:
+/// least squares of the relative error. Unlike least squares of log(estimate / time) this is a convex problem with one
 /// solution, and for errors of some percent the two are the same. Weights are not negative because a part of a step
 /// cannot give time back; with negative ones sums of correlated terms cancel where it was measured, and nowhere else.
 class Fit {
@@ -40,16 +41,20 @@ class Fit {
       : gram_(terms, std::vector<double>(terms)), right_(terms), prior_(std::move(prior)) {
     largest_.resize(terms);
     weights_.resize(terms);
+    coupled_.resize(terms);
     for (std::size_t i = 0; i < terms; ++i) weights_[i] = std::isnan(prior_[i]) ? 0.0 : prior_[i];
   }
 
   void add(const Point& point) {
     for (std::size_t i = 0; i < point.counts.size(); ++i) {
-      const double share = point.counts[i] / point.time;
+      const double scale = point.worth / point.time, share = scale * point.counts[i];
       largest_[point.first + i] = std::max(largest_[point.first + i], share);
-      right_[point.first + i] += share;
+      right_[point.first + i] += point.worth * share;
+      Range& coupled = coupled_[point.first + i];
+      coupled.first = std::min(coupled.first, point.first);
+      coupled.end = std::max(coupled.end, point.first + point.counts.size());
       for (std::size_t j = 0; j < point.counts.size(); ++j) {
-        gram_[point.first + i][point.first + j] += share * (point.counts[j] / point.time);
+        gram_[point.first + i][point.first + j] += share * (scale * point.counts[j]);
       }
     }
     ++points_;
@@ -69,7 +74,8 @@ class Fit {
       for (std::size_t i = 0; i < terms; ++i) {
         if (largest_[i] == 0.0) continue;  // nothing was measured: the prior's weight, or 0
         double rest = right[i];
-        for (std::size_t j = 0; j < terms; ++j) rest -= j == i ? 0.0 : gram_[i][j] * weights_[j];
+        for (std::size_t j = coupled_[i].first; j < coupled_[i].end; ++j)
+          rest -= j == i ? 0.0 : gram_[i][j] * weights_[j];
         const double weight = std::max(0.0, rest / (gram_[i][i] + ridge[i]));
         moved = std::max(moved, std::abs(weight - weights_[i]) * largest_[i]);
         weights_[i] = weight;
@@ -84,6 +90,10 @@ class Fit {
  private:
   std::vector<std::vector<double>> gram_;
   std::vector<double> right_, prior_, largest_, weights_;
+  struct Range {
+    std::size_t first = std::numeric_limits<std::size_t>::max(), end = 0;
+  };
+  std::vector<Range> coupled_;  ///< by term: where gram_ is not 0, the terms of the same scheme
   std::size_t points_ = 0;
 };
 
@@ -114,11 +124,12 @@ Fit fit_to(const std::vector<const Point*>& points, const std::vector<double>& p
   return fit;
 }
 
-/// Root mean square of log(estimate / time) over all points, each with weights fitted without its part of the problems.
+/// Root mean square of log(estimate / time) over all points, by what each is worth, with weights fitted without its
+/// part of the problems.
 double left_out_error(const std::vector<Point>& points, const std::vector<double>& prior) {
   std::map<Problem, std::size_t> fold_of;
   for (const Point& point : points) fold_of.try_emplace(point.problem, fold_of.size() % kFolds);
-  double squares = 0.0;
+  double squares = 0.0, worth = 0.0;
   for (std::size_t fold = 0; fold < std::min(kFolds, fold_of.size()); ++fold) {
     std::vector<const Point*> others, left_out;
     for (const Point& point : points) (fold_of[point.problem] == fold ? left_out : others).push_back(&point);
@@ -126,10 +137,11 @@ double left_out_error(const std::vector<Point>& points, const std::vector<double
     for (const Point* point : left_out) {
       // A scheme that only the left-out problems have tried is expected to take no time: as wrong as a factor of e.
       const double expected = std::max(estimate(*point, weights), point->time / std::exp(1.0));
-      squares += std::pow(std::log(expected / point->time), 2);
+      squares += std::pow(point->worth * std::log(expected / point->time), 2);
+      worth += std::pow(point->worth, 2);
     }
   }
-  return std::sqrt(squares / static_cast<double>(points.size()));
+  return std::sqrt(squares / worth);
 }
 
 }  // namespace
@@ -153,7 +165,7 @@ void FitPoints::add(const Problem& problem, const Configuration& configuration, 
   points_.insert_or_assign({problem, configuration.text()}, std::move(point));
 }
 
-std::vector<Point> FitPoints::competitive() const {
+std::vector<Point> FitPoints::weighted() const {
   std::map<Problem, double> fastest;
   for (const auto& [key, point] : points_) {
     const auto [known, fresh] = fastest.try_emplace(point.problem, point.time);
@@ -162,14 +174,15 @@ std::vector<Point> FitPoints::competitive() const {
   std::vector<Point> found;
   found.reserve(points_.size());
   for (const auto& [key, point] : points_) {
-    if (point.time <= kUncompetitive * fastest[point.problem]) found.push_back(point);
+    found.push_back(point);
+    found.back().worth = std::pow(fastest[point.problem] / point.time, kSlower);
   }
   return found;
 }
 
 std::optional<FittedModel> fit_model(const FitPoints& points, const CostModel* prior) {
   const auto names = points.family().cost_terms(points.device().backend);
-  const std::vector<Point> all = points.competitive();
+  const std::vector<Point> all = points.weighted();
   std::set<Problem> problems;
   for (const Point& point : all) problems.insert(point.problem);
   if (names.empty() || all.size() < kFewestFitted || problems.size() < kFewestProblems) return std::nullopt;

@@ -31,10 +31,12 @@ class FitPoints {
     std::size_t first = 0;       ///< term that counts[0] is of
     std::vector<double> counts;  ///< of the configuration's terms
     double time = 0.0;           ///< microseconds per unit
+    double worth = 1.0;          ///< of its relative error, beside that of the fastest at its problem
   };
-  /// Those that take part in a fit: what is much slower than the fastest at its problem says nothing about which of the
-  /// fast ones is the fastest, and its time may be a lower bound. In the order of their problems.
-  [[nodiscard]] std::vector<Point> competitive() const;
+  /// All, in the order of their problems. What is much slower than the fastest at its problem says little about which
+  /// of the fast ones is the fastest, so it is worth less. Without it a fit would not know why it is slow: what no fast
+  /// configuration does would seem to cost nothing.
+  [[nodiscard]] std::vector<Point> weighted() const;
 
   [[nodiscard]] std::size_t size() const noexcept { return points_.size(); }
   [[nodiscard]] const KernelFamily& family() const noexcept { return family_; }

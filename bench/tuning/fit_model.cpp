@@ -2,9 +2,10 @@
 //
 //   fit_model [--output shipped.json] [--remark TEXT] [--scratch] measured.sqlite ...
 //
-// For every family and device: the fit, its error at problems that were left out, and what the configuration with the
-// lowest estimate loses at problems that were left out of the fit, beside the untuned default, as far as both were
-// measured there. --output writes the models as a file for profiles/shipped/.
+// For every family and device: the fit, its error at problems that were left out, and what is lost at problems that
+// were left out of the fit, as far as it was measured there: by the configuration with the lowest estimate, by the one
+// that the dispatcher chooses from the profiles of the other problems, and by the untuned default. --output writes the
+// models as a file for profiles/shipped/.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,6 +26,7 @@
 #include "heddle/profiles/cost_model.hpp"
 #include "heddle/profiles/exchange.hpp"
 #include "heddle/profiles/profile_store.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/tuner/known_profiles.hpp"
 #include "heddle/tuner/model_fit.hpp"
 #include "heddle/tuner/statistics.hpp"
@@ -39,20 +41,27 @@ struct Measured {
   const KernelFamily* family;
   DeviceIdentity device;
   std::vector<Measurement> measurements;  ///< oldest first
+  std::vector<Profile> profiles;
 };
 
 std::vector<Measured> measured(const std::vector<std::string>& files) {
   std::map<std::pair<std::string, DeviceIdentity>, std::vector<Measurement>> sorted;
+  std::vector<Profile> profiles;
   for (const std::string& file : files) {
-    std::vector<Measurement> all = ProfileStore(file, ProfileStore::Access::read).measurements();
+    const ProfileStore store(file, ProfileStore::Access::read);
+    std::vector<Measurement> all = store.measurements();
     std::ranges::reverse(all);
     for (Measurement& m : all) sorted[{m.key.family, m.key.device}].push_back(std::move(m));
+    for (const Profile& profile : store.profiles()) profiles.push_back(profile);
   }
   std::vector<Measured> found;
   for (auto& [key, measurements] : sorted) {
     const KernelFamily* const family = builtin_families().find(key.first);
     if (family == nullptr || family->cost_terms(key.second.backend).empty()) continue;
-    found.push_back({.family = family, .device = key.second, .measurements = std::move(measurements)});
+    std::vector<Profile> own = profiles;
+    std::erase_if(own, [&](const Profile& p) { return p.key.family != key.first || p.key.device != key.second; });
+    found.push_back(
+        {.family = family, .device = key.second, .measurements = std::move(measurements), .profiles = std::move(own)});
   }
   return found;
 }
@@ -67,27 +76,50 @@ std::map<std::string, double> costs_at(const Measured& all, const Problem& probl
   return costs;
 }
 
+/// What a way to choose loses against the fastest that was measured, problem by problem.
 struct Losses {
-  std::vector<double> of_choice, of_default;
+  const char* name;
+  std::vector<double> logs = {};
   std::size_t unknown = 0;  ///< problems at which the choice was not measured
 
-  void print(const char* name, const std::vector<double>& logs) const {
+  void add(const std::map<std::string, double>& costs, const std::string& choice, double best) {
+    const auto chosen = costs.find(choice);
+    if (chosen == costs.end()) {
+      ++unknown;
+    } else {
+      logs.push_back(std::log(chosen->second / best));
+    }
+  }
+  void print() const {
     double sum = 0.0;
     for (const double log : logs) sum += log;
     const double worst = logs.empty() ? 0.0 : *std::ranges::max_element(logs);
-    fmt::print("  {}: loses {:.1f} % on average at {} problems, {:.1f} % at worst\n", name,
+    fmt::print("  {}: loses {:.1f} % on average at {} problems, {:.1f} % at worst; not measured at {}\n", name,
                100.0 * std::expm1(sum / static_cast<double>(std::max<std::size_t>(logs.size(), 1))), logs.size(),
-               100.0 * std::expm1(worst));
+               100.0 * std::expm1(worst), unknown);
   }
 };
 
-/// Each problem with a model that was fitted without its part of the problems.
-Losses left_out(const Measured& all, const CostModel* prior) {
+/// The configuration of the whole space with the lowest estimate.
+std::optional<std::string> lowest_estimate(const SearchSpace& space, const CostModel& model, const Problem& problem) {
+  std::optional<std::pair<double, std::string>> lowest;
+  for (const Configuration& configuration : space.enumerate(problem)) {
+    const CostModel::Estimate estimate = model.estimate(configuration);
+    if (!estimate) continue;
+    const double expected = estimate(problem);
+    if (!lowest || expected < lowest->first) lowest.emplace(expected, configuration.text());
+  }
+  if (!lowest) return std::nullopt;
+  return lowest->second;
+}
+
+/// Each problem with a model that was fitted without its part of the problems, and without its profile.
+std::vector<Losses> left_out(const Measured& all, const CostModel* prior) {
   std::set<Problem> distinct;
   for (const Measurement& m : all.measurements) distinct.insert(m.key.problem);
   const std::vector<Problem> problems(distinct.begin(), distinct.end());
   const SearchSpace space = all.family->space(all.device);
-  Losses losses;
+  Losses estimated{"lowest estimate"}, dispatched{"the dispatcher's choice"}, untuned{"untuned default"};
   for (std::size_t part = 0; part < std::min(kParts, problems.size()); ++part) {
     const auto is_out = [&](const Problem& problem) {
       const auto place = static_cast<std::size_t>(std::ranges::find(problems, problem) - problems.begin());
@@ -104,26 +136,21 @@ Losses left_out(const Measured& all, const CostModel* prior) {
       if (costs.empty()) continue;
       double best = costs.begin()->second;
       for (const auto& [text, cost] : costs) best = std::min(best, cost);
-      std::optional<std::pair<double, std::string>> choice;
-      for (const Configuration& configuration : space.enumerate(problem)) {
-        const CostModel::Estimate estimate = model.estimate(configuration);
-        if (!estimate) continue;
-        const double expected = estimate(problem);
-        if (!choice || expected < choice->first) choice.emplace(expected, configuration.text());
-      }
-      const auto untuned = costs.find(all.family->default_configuration(all.device, problem).text());
-      const auto chosen = choice ? costs.find(choice->second) : costs.end();
-      if (chosen == costs.end()) {
-        ++losses.unknown;
-        continue;
-      }
-      losses.of_choice.push_back(std::log(chosen->second / best));
-      if (untuned != costs.end()) losses.of_default.push_back(std::log(untuned->second / best));
-      fmt::print("    {}: chosen {:.3g}, best {:.3g}, default {:.3g}: {}\n", problem.text(), chosen->second, best,
-                 untuned == costs.end() ? 0.0 : untuned->second, chosen->first);
+      if (const auto lowest = lowest_estimate(space, model, problem)) estimated.add(costs, *lowest, best);
+      untuned.add(costs, all.family->default_configuration(all.device, problem).text(), best);
+
+      std::vector<Profile> elsewhere = all.profiles;
+      std::erase_if(elsewhere, [&](const Profile& profile) { return profile.key.problem == problem; });
+      const Dispatcher dispatcher(all.device, *all.family, Knowledge(std::move(elsewhere), {*fitted}));
+      const Candidate choice = dispatcher.choose(problem);
+      const std::string chosen = choice.configuration.text();
+      dispatched.add(costs, chosen, best);
+      const auto cost = costs.find(chosen);
+      fmt::print("    {}: best {:.3g}, chosen {:.3g}: {}; {}\n", problem.text(), best,
+                 cost == costs.end() ? 0.0 : cost->second, chosen, choice.reason);
     }
   }
-  return losses;
+  return {estimated, dispatched, untuned};
 }
 
 }  // namespace
@@ -156,10 +183,7 @@ int main(int argc, char** argv) {
       for (const TermWeight& weight : fitted->weights) {
         fmt::print("  {:10.4g} ns  {}\n", 1e3 * weight.microseconds, weight.term);
       }
-      const Losses losses = left_out(all, prior ? &*prior : nullptr);
-      losses.print("lowest estimate", losses.of_choice);
-      losses.print("untuned default", losses.of_default);
-      fmt::print("  at {} problems the lowest estimate was not measured\n", losses.unknown);
+      for (const Losses& losses : left_out(all, prior ? &*prior : nullptr)) losses.print();
       fitted->remark = remark;
       store.keep(*fitted);
     }

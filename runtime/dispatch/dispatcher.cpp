@@ -161,21 +161,25 @@ Candidate Dispatcher::fallback(const Problem& problem) const {
           .reason = why_no_profile()};
 }
 
-std::optional<Candidate> Dispatcher::expected(const Problem& problem) const {
+std::optional<double> Dispatcher::expected_of_default(const Problem& problem) const {
   if (!model_ || model_->fitted().device.architecture != device_.architecture) return std::nullopt;
-  const CostModel::Estimate of_default = model_->estimate(family_.default_configuration(device_, problem));
+  const CostModel::Estimate estimate = model_->estimate(family_.default_configuration(device_, problem));
+  if (!estimate) return std::nullopt;
+  const double microseconds = estimate(problem);
+  if (!std::isfinite(microseconds)) return std::nullopt;
+  return microseconds;
+}
+
+std::optional<Candidate> Dispatcher::expected(const Problem& problem, std::optional<double> of_default) const {
+  if (!of_default) return std::nullopt;  // nobody can say how much is gained over what has no estimate
   auto fastest = expected_fastest(space_, *model_, problem);
-  if (!of_default || !fastest) return std::nullopt;
-  const double untuned = of_default(problem);
-  // Nobody can say how much is gained over what has no estimate.
-  if (!std::isfinite(untuned)) return std::nullopt;
-  if (!(fastest->microseconds < untuned * (1.0 - model_->fitted().left_out_error))) return std::nullopt;
+  if (!fastest || !(fastest->microseconds < *of_default * (1.0 - model_->fitted().left_out_error))) return std::nullopt;
   return Candidate{
       .configuration = std::move(fastest->configuration),
       .tier = Tier::expected,
       .expected = fastest->microseconds,
       .reason = fmt::format("{}; the model of times expects {:.3g} us per {}, {:.3g} with the untuned default",
-                            why_no_profile(), fastest->microseconds, family_.unit(), untuned)};
+                            why_no_profile(), fastest->microseconds, family_.unit(), *of_default)};
 }
 
 const char* Dispatcher::why_no_profile() const {
@@ -183,12 +187,32 @@ const char* Dispatcher::why_no_profile() const {
                           : "no profile's configuration can run at these sizes";
 }
 
+std::optional<Candidate> Dispatcher::preferred_default(const Ranked& r, const Problem& problem,
+                                                       std::optional<double> of_default) const {
+  if (!of_default || r.tier == Tier::exact || !models_[r.entry->model].estimate) return std::nullopt;
+  const double expected = *of_default * std::exp(kLoss);
+  if (!(expected < std::exp(r.expected))) return std::nullopt;
+  Candidate untuned = fallback(problem);
+  if (untuned.configuration == configuration(*r.entry)) return std::nullopt;
+  const std::string other = std::isfinite(r.expected)
+                                ? fmt::format("{:.3g} with what was measured for {}", std::exp(r.expected),
+                                              r.entry->profile->key.problem.text())
+                                : std::string("which nobody can say of what was measured for other sizes");
+  untuned.expected = expected;
+  untuned.reason = fmt::format("the model of times expects {:.3g} us per {} with the untuned default, {}", expected,
+                               family_.unit(), other);
+  return untuned;
+}
+
 Candidate Dispatcher::choose(const Problem& problem) const {
+  const std::optional<double> of_default = expected_of_default(problem);
   for (const Ranked& r : ranked(problem)) {
     if (std::isinf(r.squared_distance)) continue;
-    if (!space_.violated(configuration(*r.entry), problem)) return candidate(r, problem);
+    if (space_.violated(configuration(*r.entry), problem)) continue;
+    if (auto untuned = preferred_default(r, problem, of_default)) return *std::move(untuned);
+    return candidate(r, problem);
   }
-  if (auto fastest = expected(problem)) return *std::move(fastest);
+  if (auto fastest = expected(problem, of_default)) return *std::move(fastest);
   return fallback(problem);
 }
 
@@ -201,6 +225,7 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
   result.problem = problem;
   result.model = model();
   result.rejected_models = rejected_models_;
+  const std::optional<double> of_default = expected_of_default(problem);
   const auto chosen = [&](const Configuration& configuration) {
     return std::ranges::find(result.candidates, configuration, &Candidate::configuration) != result.candidates.end();
   };
@@ -214,6 +239,10 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
       result.rejections.push_back(
           {.profile = r.entry->profile, .reason = fmt::format("violates '{}' at these sizes", *constraint)});
     } else if (!chosen(configuration(*r.entry))) {
+      if (auto untuned = preferred_default(r, problem, of_default); untuned && !chosen(untuned->configuration)) {
+        result.candidates.push_back(*std::move(untuned));
+        if (chosen(configuration(*r.entry))) continue;
+      }
       result.candidates.push_back(candidate(r, problem));
     }
   }
@@ -222,7 +251,7 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
     if (!result.candidates.empty()) candidate.reason = "runs when nothing above it can";
     result.candidates.push_back(std::move(candidate));
   };
-  if (auto fastest = expected(problem)) add_unmeasured(*std::move(fastest));
+  if (auto fastest = expected(problem, of_default)) add_unmeasured(*std::move(fastest));
   add_unmeasured(fallback(problem));
   for (const auto* const rejections : {&unusable_, &left_out_}) {
     result.rejections.insert(result.rejections.end(), rejections->begin(), rejections->end());

@@ -33,6 +33,9 @@ using Notice = std::function<void(const std::string& line)>;
 /// This
 ///   is the model's estimate, corrected by the ratio of the profile's measured time to the model's estimate for it. The
 ///   correction fades with the distance. Configurations that tied with a winner are candidates too.
+/// - The family's default comes before those that are expected to take longer: a winner of other sizes may be worse
+/// here
+///   than what nobody measured.
 /// - Candidates without a model come behind them, ordered by heddle::squared_distance().
 /// - At equal distance, of the profiles of other devices the one with the closest number of units comes first.
 ///
@@ -112,9 +115,15 @@ class Dispatcher {
   [[nodiscard]] std::vector<Ranked> ranked(const Problem& problem) const;
   [[nodiscard]] Candidate candidate(const Ranked& ranked, const Problem& problem) const;
   [[nodiscard]] Candidate fallback(const Problem& problem) const;
-  /// What a model of this architecture prefers to the family's default. How far off the weights of another architecture
-  /// are is not known.
-  [[nodiscard]] std::optional<Candidate> expected(const Problem& problem) const;
+  /// Microseconds that a model of this architecture expects of the family's default. How far off the weights of another
+  /// architecture are is not known.
+  [[nodiscard]] std::optional<double> expected_of_default(const Problem& problem) const;
+  /// What that model prefers to the default in the whole space.
+  [[nodiscard]] std::optional<Candidate> expected(const Problem& problem, std::optional<double> of_default) const;
+  /// The default, where it is expected to be faster than a profile's configuration, with the caution of a profile from
+  /// far away: this size has neither.
+  [[nodiscard]] std::optional<Candidate> preferred_default(const Ranked& ranked, const Problem& problem,
+                                                           std::optional<double> of_default) const;
   [[nodiscard]] const char* why_no_profile() const;
 
   DeviceIdentity device_;

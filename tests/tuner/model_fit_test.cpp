@@ -89,9 +89,43 @@ TEST_CASE("a fit finds the weights that the times were made with") {
   CHECK(model->weights.size() == 3);  // about "unused" nobody knows anything
   CHECK(model->left_out_error < 0.005);
   CHECK(model->problems == 8);
-  CHECK(model->measurements == static_cast<std::int64_t>(points.competitive().size()));
-  CHECK(model->measurements < static_cast<std::int64_t>(points.size()));  // without the slow ones
+  CHECK(model->measurements == static_cast<std::int64_t>(points.size()));
   CHECK(model == fit_model(points, nullptr));
+}
+
+TEST_CASE(
+    "what only slow configurations do has the weight that makes them slow, and what they are off moves no other") {
+  const fake::CountingFamily family;
+  fake::FakeEvaluator evaluator(family);
+  FitPoints points(family, kCard);
+  // At every size the widest is off by 6 and more, and takes 2.5 times as long as the fastest or longer. At one of them
+  // it takes four times as long as its counts explain.
+  for (const std::int64_t size : kSizes) {
+    const Problem problem = fake::problem(size);
+    for (std::int64_t depth = 2; depth <= 6; ++depth) {
+      const auto add = [&](std::int64_t width, double factor) {
+        const Configuration c = fake::Family::configuration("good", width, depth);
+        points.add(problem, c, evaluator.cost(c, problem) * factor);
+      };
+      const auto best = static_cast<std::int64_t>(4.0 + std::log2(static_cast<double>(size)));
+      add(best, 1.0);
+      add(best + 6, size == 8 ? 4.0 : 1.0);
+    }
+  }
+  double fastest = 1e9, slowest = 0.0;
+  for (const FitPoints::Point& point : points.weighted()) {
+    if (point.problem != fake::problem(4)) continue;
+    CHECK(point.worth <= 1.0);
+    CHECK((point.worth == 1.0) == (point.counts[1] == 0.0 && point.counts[2] == 0.0));
+    fastest = std::min(fastest, point.time);
+    slowest = std::max(slowest, point.time);
+  }
+  CHECK(slowest > 2.5 * fastest);
+  const auto model = fit_model(points, nullptr);
+  REQUIRE(model);
+  CHECK(weight(*model, "once") == doctest::Approx(2.0).epsilon(0.01));
+  CHECK(weight(*model, "depths off") == doctest::Approx(0.25).epsilon(0.05));
+  CHECK(weight(*model, "widths off") == doctest::Approx(0.5).epsilon(0.05));
 }
 
 TEST_CASE("noise is what is left out, not learnt") {
@@ -137,8 +171,8 @@ TEST_CASE("times that are no times do not count, and of two of one configuration
   CHECK(points.size() == 0);
   points.add(fake::problem(8), one, 7.0);
   points.add(fake::problem(8), one, 3.0);
-  REQUIRE(points.competitive().size() == 1);
-  CHECK(points.competitive()[0].time == 3.0);
+  REQUIRE(points.weighted().size() == 1);
+  CHECK(points.weighted()[0].time == 3.0);
 }
 
 TEST_CASE("terms that were not measured keep the prior's weights, on the scale of this device") {

@@ -79,6 +79,11 @@ constexpr std::array kCluster{
     Term{"cluster: those with both parameters there", twice_kept_tasks},
     Term{"cluster: registers beyond 200, in 25",
          [](const ResidentStep& s) { return std::max(0.0, s.registers - 200.0) / 25.0; }},
+    // With packs of 2 or 4 the same registers suffice.
+    Term{"cluster: registers beyond 160, in 25, of several rules in packs of 1",
+         [](const ResidentStep& s) {
+           return s.rules > 1.0 && s.inputs == s.packs ? std::max(0.0, s.registers - 160.0) / 25.0 : 0.0;
+         }},
 };
 
 constexpr std::array kGrid{
@@ -125,6 +130,8 @@ constexpr std::array kWideGrid{
          [](const ResidentStep& s) { return s.in_registers ? 0.0 : s.row / 1024.0; }},
     Term{"grid, several warps a rule: doublings of blocks", [](const ResidentStep& s) { return std::log2(s.blocks); }},
     Term{"grid, several warps a rule: columns of packets", [](const ResidentStep& s) { return s.columns; }},
+    Term{"grid, several warps a rule: trips through L2 beyond the first",
+         [](const ResidentStep& s) { return s.trips - 1.0; }},
     Term{"grid, several warps a rule: looks of all warps",
          [](const ResidentStep& s) {
            return s.looks * std::min(s.warps, std::ceil(s.columns * s.column_lanes / kWarp));

@@ -37,7 +37,7 @@ TEST_CASE("resident schemes are counted, others are not, and every term is count
   CHECK(std::set<std::string_view>(names.begin(), names.end()).size() == names.size());
   std::set<std::string_view> seen;
   for (const Problem& sizes : {problem(700, 200, 26), problem(64, 16, 5), problem(300, 80, 10), problem(90, 1100, 3),
-                               problem(1500, 4200, 1)}) {
+                               problem(1500, 4200, 1), problem(521, 625, 4)}) {
     for (const Configuration& configuration : family.space(kCard).enumerate(sizes)) {
       const TermCounts terms = family.term_counts(configuration, kCard);
       REQUIRE(static_cast<bool>(terms.count) == is_resident(configuration));
@@ -70,6 +70,32 @@ TEST_CASE("what a space lists but allows nowhere is not counted; the rest is at 
   for (const double count : counts(family.term_counts(small, kCard), problem(4096, 4000, 300))) {
     CHECK(std::isfinite(count));
   }
+}
+
+TEST_CASE("blocks whose packets do not all travel at once cost a further trip, however many warps share a rule") {
+  const KernelFamily& family = train_family();
+  const SearchSpace space = family.space(kCard);
+  const auto trips = [&](const Configuration& configuration, const Problem& sizes) {
+    CHECK(!space.violated(configuration, sizes));
+    const TermCounts terms = family.term_counts(configuration, kCard);
+    const std::vector<double> counted = counts(terms, sizes);
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      if (family.cost_terms("cuda")[terms.first + i].find("trips through L2") != std::string_view::npos) {
+        return counted[i];
+      }
+    }
+    return std::nan("");
+  };
+  // 16 lanes await the packets of 128 blocks at a time; one output is awaited by a whole warp, which takes them all.
+  const Configuration wide =
+      space.parse("scheme=grid coarsen_count=1 block_size=256 threads_per_rule=64 vector=1 storage=registers");
+  CHECK(trips(wide, problem(512, 625, 4)) == 0.0);
+  CHECK(trips(wide, problem(521, 625, 4)) == 1.0);
+  CHECK(trips(wide, problem(521, 625, 1)) == 0.0);
+  const Configuration narrow =
+      space.parse("scheme=grid coarsen_count=1 block_size=128 threads_per_rule=32 vector=1 storage=registers");
+  CHECK(trips(narrow, problem(512, 200, 4)) == 1.0);
+  CHECK(trips(narrow, problem(521, 200, 4)) == 2.0);
 }
 
 TEST_CASE("there is no model of the kernels of the CPU") {

@@ -46,6 +46,12 @@ Profile profile(const Problem& problem, const Configuration& configuration, cons
 
 Dispatcher dispatcher(std::vector<Profile> profiles) { return {kHere, sonfin::train_family(), std::move(profiles)}; }
 
+/// Those behind which there is a profile.
+std::vector<Candidate> of_profiles(std::vector<Candidate> candidates) {
+  std::erase_if(candidates, [](const Candidate& c) { return !has_profile(c.tier); });
+  return candidates;
+}
+
 const Problem kProblem = sonfin::problem(640, 617, 26);
 
 TEST_CASE("without profiles the family's default is the answer") {
@@ -132,6 +138,57 @@ TEST_CASE("where the model does not know the untuned default's shape, the defaul
   CHECK(choice.configuration.number("threads_per_rule") > 32);
 }
 
+TEST_CASE("the default comes before what won elsewhere, where the model expects it to be faster here") {
+  const KernelFamily& family = sonfin::train_family();
+  const SearchSpace space = family.space(kHere);
+  const Problem here = sonfin::problem(300, 16, 10), there = sonfin::problem(256, 16, 10);
+  const Configuration standard = family.default_configuration(kHere, here);
+  const Configuration winner =
+      space.parse("scheme=grid coarsen_count=1 block_size=128 threads_per_rule=4 vector=4 storage=registers");
+  REQUIRE(standard.word("scheme") == "cluster");
+  REQUIRE(!space.violated(winner, here));
+  // Times to which the weights of a card come where grids take `factor` times as long.
+  const auto on_card = [&](double factor, const std::string& architecture, const Configuration& won,
+                           const Problem& sizes) {
+    FittedModel fitted = choose_model(family, kHere, {})->fitted();
+    fitted.device = kHere;
+    fitted.device.architecture = architecture;
+    fitted.kernels = kernel_version(family, kHere);
+    fitted.left_out_error = 0.03;
+    for (TermWeight& each : fitted.weights) {
+      if (each.term.starts_with("grid")) each.microseconds *= factor;
+    }
+    DeviceIdentity device = kHere;
+    device.architecture = architecture;
+    Profile profile_there = profile(sizes, won, device);
+    const auto estimate = CostModel(family, kHere, fitted, CostModel::Source::device).estimate(won);
+    if (estimate) profile_there.time = estimate(sizes);
+    return Dispatcher(device, family, {{profile_there}, {fitted}});
+  };
+  const Dispatcher slow_grids = on_card(3.0, "9.0", winner, there);
+  const Candidate choice = slow_grids.choose(here);
+  CHECK(choice.configuration == standard);
+  CHECK(choice.tier == Tier::fallback);
+  CHECK(!choice.promised);
+  REQUIRE(choice.expected);
+  CHECK(choice.reason.find(there.text()) != std::string::npos);
+  const auto candidates = slow_grids.candidates(here);
+  REQUIRE(candidates.size() >= 2);
+  CHECK(candidates[0].configuration == standard);
+  CHECK(candidates[0].reason == choice.reason);
+  CHECK(candidates[1].configuration == winner);
+  CHECK(*candidates[0].expected < *candidates[1].expected);
+  CHECK(std::ranges::count(candidates, standard, &Candidate::configuration) == 1);
+
+  // Where grids are fast, what won stays first; so does what was measured for this very problem, and what has no model.
+  CHECK(on_card(0.3, "9.0", winner, there).choose(here).configuration == winner);
+  CHECK(on_card(3.0, "9.0", winner, here).choose(here).tier == Tier::exact);
+  const auto all = configurations(here);
+  const auto graph = std::ranges::find_if(all, [&](const auto& c) { return !family.term_counts(c, kHere).count; });
+  REQUIRE(graph != all.end());
+  CHECK(on_card(3.0, "9.0", *graph, there).choose(here).configuration == *graph);
+}
+
 TEST_CASE("only profiles of this device and about this size promise a time") {
   const auto all = configurations(kProblem);
   // A configuration of which the family has no model: what is promised is what was measured.
@@ -154,7 +211,8 @@ TEST_CASE("only profiles of this device and about this size promise a time") {
     return static_cast<bool>(sonfin::train_family().term_counts(c, kHere).count);
   });
   REQUIRE(modelled != all.end());
-  const Candidate far = dispatcher({profile(sonfin::problem(320, 617, 26), *modelled)}).choose(kProblem);
+  const Candidate far =
+      of_profiles(dispatcher({profile(sonfin::problem(320, 617, 26), *modelled)}).candidates(kProblem)).at(0);
   REQUIRE(far.promised);
   CHECK(far.promised == far.expected);
 }
@@ -226,7 +284,7 @@ TEST_CASE("between tuned sizes the configuration that is expected to be fastest 
   const Problem here = sonfin::problem(362, 181, 16), near = sonfin::problem(362, 128, 16);
   const Problem far = sonfin::problem(256, 256, 10);
   const Dispatcher d = dispatcher({profile(near, cluster), profile(far, smaller)});
-  const std::vector<Candidate> found = d.candidates(here);
+  const std::vector<Candidate> found = of_profiles(d.candidates(here));
   REQUIRE(found.size() >= 2);
   CHECK(found[0].configuration == smaller);
   CHECK(found[0].tier == Tier::nearest);
@@ -246,7 +304,7 @@ TEST_CASE("between tuned sizes the configuration that is expected to be fastest 
   const Dispatcher surprised = dispatcher({slow, fast, profile(here.with("rules", 363), graph)});
   CHECK(surprised.choose(here).configuration == smaller);
   CHECK(*surprised.choose(here).expected < *found[0].expected);
-  const std::vector<Candidate> all = surprised.candidates(here);
+  const std::vector<Candidate> all = of_profiles(surprised.candidates(here));
   REQUIRE(all.size() >= 3);
   CHECK(all[2].configuration == graph);
   CHECK(!all[2].expected);
