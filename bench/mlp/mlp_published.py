@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The networks of both publications in one table: heddle, the published mappings and PyTorch, per epoch and to the same error.
 
-    bench/mlp/mlp_published.py HEDDLE EXPLORE DEVICE DATA OUTPUT [--budget 10s] [--limit 470] [--tiny]
+    bench/mlp/mlp_published.py HEDDLE EXPLORE DEVICE DATA OUTPUT [--budget 20s] [--limit 470] [--tiny]
     bench/mlp/mlp_published.py --table OUTPUT
     bench/mlp/mlp_published.py HEDDLE EXPLORE DEVICE DATA OUTPUT --widths [--budget 5s]
 

@@ -58,7 +58,7 @@ class TrainFamily final : public KernelFamily {
 
   /// Many steps: a run that keeps rows and weights on chip first brings them there.
   WorkRange timed_work(const Problem& problem, const DeviceIdentity&) const override {
-    constexpr std::int64_t kTimedSteps = 256, kMostSamples = std::int64_t{1} << 20;
+    constexpr std::int64_t kTimedSteps = 256, kMostSamples = std::int64_t{1} << 22;
     WorkRange range;
     while (range.most < kMostSamples && range.most < kTimedSteps * problem.at("batch")) range.most *= 2;
     return range;
