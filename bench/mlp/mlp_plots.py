@@ -91,7 +91,7 @@ def main():
                        "mlp_bars.svg": has_bars and (lambda: bars(toman, published, beside, fann)),
                        "mlp_rows.svg": published and (lambda: rows(published))}.items():
         if draw:
-            draw().savefig(folder / name, metadata={"Date": None})
+            draw().savefig(folder / name, metadata={"Date": None}, bbox_inches="tight")
         print(f"{name}: {'drawn' if draw else 'left out, its parts have not run'}")
 
 

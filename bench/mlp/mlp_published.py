@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """The networks of both publications in one table: heddle, the published mappings and PyTorch, per epoch and to the same error.
 
-    bench/mlp/mlp_published.py HEDDLE EXPLORE DEVICE DATA OUTPUT [--budget 20s] [--limit 470] [--tiny]
+    bench/mlp/mlp_published.py HEDDLE EXPLORE DEVICE DATA OUTPUT [--budget 20s] [--limit 470] [--commit HASH] [--tiny]
     bench/mlp/mlp_published.py --table OUTPUT
     bench/mlp/mlp_published.py HEDDLE EXPLORE DEVICE DATA OUTPUT --widths [--budget 5s]
 
 For each network `heddle tune` searches for --budget and times what it chooses, the untuned default and every named
 configuration that the network has. `t08` is online learning, its time that of single rows; `sequential` runs on the CPU.
 bench/mlp/mlp_pytorch.py gets what is left of --limit seconds, if Python has torch; it writes beside OUTPUT (JSON), as
-OUTPUT's name with _pytorch. A run that finds these files goes on with what they lack. --widths: 14-h-1 on 32561 rows with h
+OUTPUT's name with _pytorch. A run that finds these files, of the same commit, goes on with what they lack. --widths: 14-h-1 on 32561 rows with h
 from 8 to 1024 instead, chosen and t08. --tiny: small sizes, to see whether it works.
 
 To the same error: for both published networks, epochs are counted in one training from one start; all ways of the same rule need
@@ -83,7 +83,7 @@ def timed(heddle, explore, device, network, budget):
     epoch |= {name: steps * time_of_step for name, time_of_step in each["named"].items() if name not in ("t08", "sequential")}
     one_row, step = t08(explore, device, sizes, rows), sequential(explore, sizes, rows, batch)
     epoch |= {"t08": one_row and rows * one_row, "sequential": step and steps * step}
-    return {"steps": steps, "epoch": epoch, "configuration": each["configuration"]}
+    return {"steps": steps, "epoch": epoch, "configuration": each["configuration"], "templates": each["templates"]}
 
 
 def trainings(heddle, device, data, tiny):
@@ -241,6 +241,7 @@ def measure(options, document, file):
             print(f"mlp_published: {name}: nothing was verified in {options.budget}", file=sys.stderr)
             continue
         document["networks"][name] = each
+        document["templates"], document["commit"] = each.pop("templates"), options.commit
         keep()
     if "errors" not in document:
         document["errors"] = trainings(heddle, device, pathlib.Path(data), options.tiny)
@@ -250,7 +251,8 @@ def measure(options, document, file):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", metavar="HEDDLE EXPLORE DEVICE DATA OUTPUT")
-    parser.add_argument("--budget", default="10s")
+    parser.add_argument("--budget", default="20s")
+    parser.add_argument("--commit", default="", help="recorded beside the times")
     parser.add_argument("--limit", type=float, default=470)
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--widths", action="store_true")
@@ -266,7 +268,9 @@ def main():
     heddle, explore, device, data, _ = options.paths
     if options.widths:
         return widths(heddle, explore, device, options.budget, options.tiny)
-    document = json.loads(file.read_text()) if file.exists() else {"device": device, "networks": {}}
+    document = json.loads(file.read_text()) if file.exists() else {}
+    if document.get("commit") != options.commit:  # other kernels
+        document = {"device": device, "networks": {}}
     end_when_asked()
     try:
         measure(options, document, file)
